@@ -1,0 +1,103 @@
+"""One sentence for every bad parameter: which, what was expected, what was given, what to do."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Iterable
+from numbers import Integral, Real
+
+from .errors import ParameterError
+
+_MAX_USERS = 10**15
+
+
+def real(name: str, value: object) -> float:
+    """A finite or infinite real number; NaN, booleans and text are refused."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise ParameterError(f"{name} must be a number, got {value!r}; pass for example {name}=1.0.")
+    number = float(value)
+    if math.isnan(number):
+        raise ParameterError(f"{name} must be a number, got NaN; check the computation that produced it.")
+    return number
+
+
+def in_range(
+    name: str,
+    value: object,
+    *,
+    low: float = -math.inf,
+    high: float = math.inf,
+    low_open: bool = False,
+    high_open: bool = False,
+    hint: str = "",
+) -> float:
+    """A real number in an interval whose ends may be open."""
+    number = real(name, value)
+    too_low = number <= low if low_open else number < low
+    too_high = number >= high if high_open else number > high
+    if too_low or too_high:
+        interval = f"{'(' if low_open else '['}{low:g}, {high:g}{')' if high_open else ']'}"
+        todo = hint or "choose a value inside it"
+        raise ParameterError(f"{name} must lie in {interval}, got {number!r}; {todo}.")
+    return number
+
+
+def users(value: object, name: str = "n") -> int:
+    """A whole number of users between 1 and 1e15 (1e6 as a float is fine, 10.5 is not)."""
+    number = real(name, value)
+    if not (1 <= number <= _MAX_USERS) or number != math.floor(number):
+        raise ParameterError(
+            f"{name} must be a whole number of users between 1 and 1e15, got {value!r}; "
+            f"pass for example {name}=1_000_000."
+        )
+    return int(value) if isinstance(value, Integral) else int(number)
+
+
+def probability_delta(value: object) -> float:
+    """delta in the open interval (0, 1)."""
+    return in_range(
+        "delta",
+        value,
+        low=0.0,
+        high=1.0,
+        low_open=True,
+        high_open=True,
+        hint="a common choice is delta = 0.01/n",
+    )
+
+
+def tolerance(value: object) -> float:
+    """A relative accuracy between 1e-7 and 0.1."""
+    return in_range("tol", value, low=1e-7, high=0.1, hint="1e-4 is the default of amplify")
+
+
+def parse_number(name: str, text: str) -> float:
+    """The number written in a spec or on the command line: 1e6, 1_000_000 and inf are fine."""
+    try:
+        number = float(text)
+    except ValueError:
+        raise ParameterError(
+            f"{name} must be a number, got {text!r}; write for example {name}=1e6 or {name}=0.5."
+        ) from None
+    return real(name, number)
+
+
+def parse_users(text: str, name: str = "n") -> int:
+    """A whole number of users written as 1000000, 1_000_000 or 1e6."""
+    try:
+        return users(int(text), name)
+    except ValueError as error:
+        if isinstance(error, ParameterError):
+            raise
+    return users(parse_number(name, text), name)
+
+
+def one_of(kind: str, name: str, known: Iterable[str]) -> str:
+    """A known name; an unknown one is refused with the nearest known name."""
+    names = sorted(known)
+    if name in names:
+        return name
+    nearest = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
+    todo = f"did you mean {nearest[0]!r}?" if nearest else f"choose one of {', '.join(names)}."
+    raise ParameterError(f"unknown {kind} {name!r}; {todo}")

@@ -1,0 +1,242 @@
+"""The certified evaluator: the same formula in ball arithmetic (Arb), so that the answer is a proof.
+
+The contour sum of contour.py is already an upper bound whatever c, s, h > 0 are: the untruncated
+trapezoid sum exceeds the dithered value by positive aliases (Poisson summation), the dithered value
+exceeds E[(S)_+] (Jensen), and the nodes left out are bounded.  So a proof needs no adaptive
+quadrature: evaluate every node as a ball, add the bound on the rest, and look at the upper end.
+Where the counts are few they are enumerated in balls instead.
+
+The law is exact (fractions of the stated decimals) and carries the slack of evaluate.py, so that the
+proof also covers the rounding of the law itself.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from flint import acb, arb, ctx, fmpq
+
+from ..errors import CertificationError
+from . import exact
+from .evaluate import LAW_SLACK, mass_slack
+from .line import place
+from .round import Round
+
+#: The contour is refused beyond this many nodes (some seconds).
+MAX_NODES = 300_000
+#: Counts are enumerated up to this many rows.
+MAX_ROWS = 8_000
+
+
+@dataclass(frozen=True)
+class Method:
+    """How a proof goes: "counts" with a cap on clones, or "contour" with abscissa, dither, step, nodes."""
+
+    kind: str
+    bits: int
+    cap: int = 0
+    c: float = 0.0
+    s: float = 0.0
+    h: float = 0.0
+    nodes: int = 0
+
+
+@dataclass(frozen=True)
+class Proof:
+    """delta(eps) <= upper; [lower, upper] provably contains the (dithered) value that was computed."""
+
+    lower: Fraction
+    upper: Fraction
+
+
+@dataclass(frozen=True)
+class _Law:
+    """X at one E in balls, with the exposed part split off."""
+
+    values: list[arb]
+    t: list[arb]
+    p0: arb  # sum of P0 over the hidden symbols
+    exposed: arb
+    nothing: arb  # 1 - sum t
+
+    def mgf(self, c: arb) -> arb:
+        return self.nothing + sum((t * (c * x).exp() for t, x in zip(self.t, self.values, strict=True)), arb(0))
+
+
+def choose(round_: Round, n: int, eps: float, rtol: float) -> Method:
+    """A method whose upper end is about rtol above the truth; the choice itself needs no trust."""
+    atoms = round_.atoms
+    bits = 112 + 2 * n.bit_length()
+    if exact.rows_needed(atoms, n) <= MAX_ROWS:
+        return Method("counts", bits, cap=exact.clone_cap(atoms, n) if atoms.t.size else 0)
+    values = atoms.values(np.array([eps]))
+    if values.max() <= 0.0:
+        return Method("contour", bits, c=1.0, s=1.0, h=1.0, nodes=0)
+    line = place(values, atoms.t, float(n), np.array([rtol]))
+    nodes = int(line.last[0])
+    if nodes > MAX_NODES:
+        raise CertificationError(
+            f"the proof would need {nodes:,} nodes, more than {MAX_NODES:,}; certify a larger delta or a looser tol."
+        )
+    return Method("contour", bits, c=float(line.c[0]), s=float(line.s[0]), h=float(line.h[0]), nodes=nodes)
+
+
+def prove(round_: Round, n: int, eps: Fraction, method: Method) -> Proof:
+    """An interval with delta(eps) <= upper, in exact arithmetic from the round's stated numbers."""
+    before = ctx.prec
+    ctx.prec = method.bits
+    try:
+        law = _law(round_, eps)
+        hidden = _by_counts(law, n, method) if method.kind == "counts" else _by_contour(law, n, method)
+        low, high = hidden
+        upper = (high + law.exposed).upper()
+        lower = (low + law.exposed).lower()
+        if not upper.is_finite():
+            raise CertificationError("the balls grew beyond use; ask for more bits or a smaller n.")
+        return Proof(max(_fraction(lower), Fraction(0)) if lower.is_finite() else Fraction(0), _fraction(upper))
+    finally:
+        ctx.prec = before
+
+
+def _law(round_: Round, eps: Fraction) -> _Law:
+    p0, p1, t = ([Fraction(float(x)) for x in np.asarray(a)] for a in (round_.P0, round_.P1, round_.t))
+    ratio = _ball(eps - Fraction(LAW_SLACK)).exp()
+    shrink = 1 - Fraction(mass_slack(len(t)))
+    values, masses, exposed, hidden_p0, total = [], [], arb(0), arb(0), Fraction(0)
+    for a, b, mass in zip(p0, p1, t, strict=True):
+        if a == 0 and b == 0:
+            continue
+        gain = _ball(a) - ratio * _ball(b)
+        if mass == 0:
+            exposed += gain.max(arb(0))
+            continue
+        values.append(gain / _ball(mass * shrink))
+        masses.append(_ball(mass * shrink))
+        hidden_p0 += _ball(a)
+        total += mass * shrink
+    return _Law(values, masses, hidden_p0, exposed, _ball(1 - total))
+
+
+def _by_contour(law: _Law, n: int, method: Method) -> tuple[arb, arb]:
+    if not law.values or all(x <= 0 for x in law.values):
+        return arb(0), arb(0)
+    if method.nodes < 1 or not (method.c > 0 and method.s > 0 and method.h > 0):
+        raise CertificationError("the contour needs c, s, h > 0 and at least one node; certify again.")
+    c, s, h = (_ball(Fraction(x)) for x in (method.c, method.s, method.h))
+    alone = law.nothing**n if law.nothing > 0 else arb(0)
+    weights = [t * (c * x).exp() for t, x in zip(law.t, law.values, strict=True)]
+    half = s * s / 2
+    total = arb(0)
+    for k in range(method.nodes + 1):
+        z = acb(c, h * k)
+        angle = acb(0, h * k)
+        m = acb(law.nothing)
+        for w, x in zip(weights, law.values, strict=True):
+            m += w * (angle * x).exp()
+        term = ((m**n - alone) * (half * z * z).exp() / (z * z)).real
+        total += term / 2 if k == 0 else term
+    pi = arb.pi()
+    sum_ = total * h / pi
+    mgf = law.mgf(c)
+    missed = _missed(law, n, mgf, alone, weights, c, s, h, method.nodes)
+    upper = sum_ + missed
+    lower = sum_ - missed - _aliases(law, n, c, s, h, upper)
+    return lower / n, upper / n
+
+
+def _missed(
+    law: _Law, n: int, mgf: arb, alone: arb, weights: list[arb], c: arb, s: arb, h: arb, nodes: int
+) -> arb:
+    """Bound on the nodes past the last one (fact 3 of contour.py)."""
+    pi = arb.pi()
+    end = h * nodes
+    width = _max([*law.values, arb(0)]) - _min([*law.values, arb(0)])
+    mean = sum((w * x for w, x in zip(weights, law.values, strict=True)), arb(0)) / mgf
+    square = sum((w * x * x for w, x in zip(weights, law.values, strict=True)), arb(0)) / mgf
+    variance = ((square - mean * mean) * n).lower().max(arb(0))
+    cliff = (pi / width).lower()
+    far = s * s / 2
+    near = 2 / (pi * pi) * variance + far
+    peak = mgf**n * (s * s * c * c / 2).exp()
+
+    def tail(a: arb, y: arb) -> arb:
+        return (-a * y * y).exp() / (y * y) * (h + 1 / (2 * a * y))
+
+    bound = peak * tail(far, end.max(cliff)) + alone * (s * s * c * c / 2).exp() * tail(far, end)
+    if end < cliff:
+        bound += peak * tail(near, end)
+    return bound / pi
+
+
+def _aliases(law: _Law, n: int, c: arb, s: arb, h: arb, upper: arb) -> arb:
+    """Bound on sum over k != 0 of g(2 pi k / h) (fact 2 of contour.py); only the lower end needs it."""
+    period = 2 * arb.pi() / h
+    q = (-c * period).exp()
+    left = upper * q / (1 - q) + period * q / (1 - q) ** 2
+    b = 2 * c
+    log_ratio = -(b - c) * period
+    right = law.mgf(b) ** n * (s * s * b * b / 2).exp() * log_ratio.exp() / (arb(1).exp() * b * (1 - log_ratio.exp()))
+    return left + right
+
+
+def _by_counts(law: _Law, n: int, method: Method) -> tuple[arb, arb]:
+    """sum_h Mult(h) (h.l)_+ / n over at most ``cap`` clones, the rest added above."""
+    k, cap = len(law.values), min(method.cap, n)
+    if k == 0:
+        return arb(0), arb(0)
+    if math.comb(cap + k, k) > 100 * MAX_ROWS:
+        raise CertificationError(f"cap must keep the table below {100 * MAX_ROWS:,} rows, got {cap}; certify again.")
+    powers = [[arb(1)] for _ in range(k)]  # t_j^h / h!
+    for j in range(k):
+        for i in range(1, cap + 1):
+            powers[j].append(powers[j][-1] * law.t[j] / i)
+    # n! / (n - C)! * nothing^(n - C), in balls
+    falling = [arb(1)]
+    for i in range(cap):
+        falling.append(falling[-1] * (n - i))
+    rest = [falling[i] * law.nothing ** (n - i) for i in range(cap + 1)]
+    total = arb(0)
+
+    def descend(j: int, left: int, weight: arb, value: arb) -> None:
+        nonlocal total
+        if j == k:
+            total += weight * rest[cap - left] * value.max(arb(0))
+            return
+        for i in range(left + 1):
+            descend(j + 1, left - i, weight * powers[j][i], value + i * law.values[j])
+
+    descend(0, cap, arb(1), arb(0))
+    left_out = arb(0)
+    if cap < n:
+        mass = 1 - law.nothing
+        x = _ball(Fraction(cap, n - 1)) if n > 1 else arb(1)
+        if x > mass:
+            rate = x * (x / mass).log() + ((1 - x) * ((1 - x) / law.nothing).log() if x < 1 else arb(0))
+            left_out = (-(n - 1) * rate).exp() * law.p0
+        else:
+            left_out = law.p0
+    return total / n, total / n + left_out
+
+
+def _ball(x: Fraction) -> arb:
+    return arb(fmpq(x.numerator, x.denominator))
+
+
+def _max(values: list[arb]) -> arb:
+    out = values[0]
+    for x in values[1:]:
+        out = out.max(x)
+    return out
+
+
+def _min(values: list[arb]) -> arb:
+    return -_max([-x for x in values])
+
+
+def _fraction(x: arb) -> Fraction:
+    mantissa, exponent = x.man_exp()
+    m, e = int(mantissa), int(exponent)
+    return Fraction(m * 2**e) if e >= 0 else Fraction(m, 2**-e)

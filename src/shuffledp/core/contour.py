@@ -1,0 +1,239 @@
+"""The contour evaluator: E[(S)_+] for a sum S of n copies of X, at a cost that does not depend on n.
+
+For any c > 0, with z = c + iy, M(z) = E[exp(z X)] and independent Gaussian noise of deviation s
+added to S ("dither"),
+
+    E[(S + sZ)_+] = (1/pi) Integral_0^inf Re[ M(z)^n exp(s^2 z^2 / 2) / z^2 ] dy.
+
+Four facts make the trapezoid sum a two-sided bound on E[(S)_+] (spec: one formula, three evaluators):
+
+1. Dither only raises E[(S)_+] (Jensen), by at most 0.4 s E[exp(-S^2 / 2s^2)], which is one more sum
+   over the same nodes.
+2. The untruncated trapezoid sum of step h equals sum_k g(2 pi k / h), g(x) = e^{cx} E[(S - x)_+] >= 0
+   (Poisson summation): a coarse step errs upwards only, and the k != 0 terms are bounded in closed form.
+3. Beyond the last node the integrand is at most exp(-s^2 y^2 / 2), and for |y| <= pi / range(X) also
+   exp(-(2/pi^2) n Var_c(X) y^2), because cos a <= 1 - 2 a^2/pi^2 on [-pi, pi].
+4. |M(c+iy)/M(c)|^n <= exp(-n w_i w_j (1 - cos(y (l_i - l_j)))) for any two atoms with tilted weights
+   w_i, w_j: between the resonances of one heavy pair nothing has to be evaluated at all.
+
+The event "no clone at all" puts a point mass at S = 0 that adds nothing to E[(S)_+] but would cost
+dither; it is removed exactly.  Rounding is added with a running error bound.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from .line import Line, NDArrayInt, comb, count_nodes, place
+from .round import FloatArray
+
+NDArrayComplex = np.ndarray[tuple[int, ...], np.dtype[np.complex128]]
+
+#: Each rounding step is charged this much (2^-48 is 16 units in the last place).
+ULP = 2.0**-48
+#: Nodes x atoms evaluated in one go (bounds the memory).
+BATCH_CELLS = 1_000_000
+#: log of a divergence below every positive double.
+UNDERFLOW = -760.0
+
+
+class LogBracket(NamedTuple):
+    """log of an upper and a lower bound on E[(S)_+]/n, and the derivative of the upper one in eps."""
+
+    upper: FloatArray
+    lower: FloatArray
+    slope: FloatArray
+
+
+def log_bracket(l: FloatArray, v: FloatArray, t: FloatArray, n: int, rtol: FloatArray) -> LogBracket:
+    """Bracket log(E[(S)_+]/n) for every row of l, where X = l_j with probability t_j, else 0.
+
+    ``v`` (one row, or one per row of l) is -dl/dE, for the slope, which is the derivative in E.
+    The relative width is about rtol (one value per row) where MAX_NODES suffice.
+    """
+    out = LogBracket(np.full(len(l), -np.inf), np.full(len(l), -np.inf), np.zeros(len(l)))
+    if t.size == 0:
+        return out
+    active = np.flatnonzero(l.max(axis=1) > 0)  # elsewhere S <= 0
+    if active.size == 0:
+        return out
+    line = place(l[active], t, float(n), rtol[active])
+    v = np.broadcast_to(v, l.shape)
+    # (x)_+ <= e^{cx} / (e c): where this already underflows, no more is worth knowing.
+    chernoff = line.log_peak + np.log(line.c) - 1.0 - math.log(n)
+    hopeless = chernoff < UNDERFLOW
+    out.upper[active[hopeless]] = chernoff[hopeless]
+    active, line = active[~hopeless], line.rows(~hopeless)
+    if active.size == 0:
+        return out
+    for part in _batches(count_nodes(line.last, line.kappa, line.cut), BATCH_CELLS / t.size):
+        rows = active[part]
+        out.upper[rows], out.lower[rows], out.slope[rows] = _sum(l[rows], v[rows], t, float(n), line.rows(part))
+    return out
+
+
+def _batches(nodes: FloatArray, most: float) -> list[NDArrayInt]:
+    if nodes.size == 1:
+        return [np.zeros(1, dtype=np.int64)]
+    group = np.floor(np.cumsum(nodes) / most).astype(np.int64)
+    return np.split(np.arange(nodes.size), np.flatnonzero(np.diff(group)) + 1)
+
+
+def _sum(
+    l: FloatArray, v: FloatArray, t: FloatArray, n: float, line: Line
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The trapezoid sums of every row, and from them log upper, log lower and the slope in E."""
+    k, per_row = comb(line)
+    row = np.repeat(np.arange(line.c.size), per_row)
+    starts = np.cumsum(per_row) - per_row
+    c, s, h = line.c, line.s, line.h
+    y, c_node = k * h[row], c[row]
+    scale, grow = np.exp(c[:, None] * l), np.expm1(c[:, None] * l)
+    growth = grow @ t
+    log_mgf = n * np.log1p(growth)
+    real, imag, kick = _transform(y, row, l, v, t, scale, grow)
+    # In units of the value at y = 0: M(z)^n exp(s^2 z^2/2) has this modulus and phase, c/z is `lean`.
+    square = (s * s)[row]
+    turn = square * c_node * y
+    modulus = 0.5 * n * np.log1p(2.0 * real + real * real + imag * imag) - log_mgf[row] - 0.5 * square * y * y
+    phase = n * np.arctan2(imag, 1.0 + real) + turn
+    size = np.exp(modulus)
+    wave = size * np.cos(phase) + 1j * (size * np.sin(phase))
+    shrink = 1.0 / (1.0 + (y / c_node) ** 2)  # |c/z|^2
+    lean = shrink * (1.0 - 1j * (y / c_node))
+    slope_wave = wave * kick / (1.0 + real + 1j * imag)
+    nothing = np.exp(_log_nothing(t, n) - log_mgf)  # the point mass at S = 0, removed here
+    if nothing.max() > 1e-40:
+        dust = nothing[row] * np.exp(-0.5 * square * y * y)
+        wave -= dust * np.cos(turn) + 1j * (dust * np.sin(turn))
+        size += dust
+    arm = np.hypot(c_node, y)
+    terms = np.stack(
+        [
+            (wave * lean * lean).real,
+            wave.real,
+            (slope_wave * lean).real,
+            shrink * size * arm,
+            size * arm,
+            shrink * size,
+            size,
+        ]
+    )
+    half = 0.5 * np.ones_like(c)
+    first = np.stack(
+        [
+            0.5 * (1.0 - nothing),
+            0.5 * (1.0 - nothing),
+            0.5 * ((scale * v) @ t) / (1.0 + growth),
+            half * c,
+            half * c,
+            half,
+            half,
+        ]
+    )
+    total, moment, kicks, arm, arm_moment, mass, mass_moment = first + _add(terms, starts, per_row)
+    # Running error bound: the exponent at a node carries n |z| sum_j t_j |l_j| max(1, e^{c l_j}) roundings.
+    load = n * ((np.abs(l) * np.maximum(scale, 1.0)) @ t)
+    slip = ULP * (load * arm + 16.0 * mass)
+    slip_moment = ULP * (load * arm_moment + 16.0 * mass_moment)
+    missed, missed_moment = _missed(line, nothing)
+    unit = h / np.pi
+    upper = unit * (np.maximum(total, 0.0) + slip) + missed
+    # E[exp(-S^2/2s^2)] = (s / sqrt(2 pi)) Integral M(z)^n exp(s^2 z^2/2) dy, a sum over the same nodes.
+    cost = 0.8 * h * (s * c) ** 2 / math.sqrt(2 * math.pi) * (np.maximum(moment, 0.0) + slip_moment) + missed_moment
+    lower = unit * (total - slip) - missed - cost - _alias(l, t, n, line, upper)
+    scale_log = line.log_peak - math.log(n)
+    doubt = ULP * (np.abs(line.log_peak) + 4.0) + 1e-13
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log_upper = scale_log + np.log(upper) + doubt
+        log_lower = np.where(lower > 0, scale_log + np.log(np.maximum(lower, 0.0)) - doubt, -np.inf)
+        slope = -np.exp(scale_log + np.log(np.maximum(unit * kicks * n * c, 1e-300)))
+    return log_upper, log_lower, slope
+
+
+def _transform(
+    y: FloatArray, row: NDArrayInt, l: FloatArray, v: FloatArray, t: FloatArray, scale: FloatArray, grow: FloatArray
+) -> tuple[FloatArray, FloatArray, NDArrayComplex]:
+    """M(z) - 1 = sum_j t_j expm1(z l_j) at the nodes (real, imaginary), and sum_j t_j v_j exp(z l_j)."""
+    real, imag, kick = np.zeros(y.size), np.zeros(y.size), np.zeros(y.size, dtype=np.complex128)
+    step = 1 if t.size <= 6 else t.size  # few atoms: long columns; many atoms: one matrix
+    for j in range(0, t.size, step):
+        at = slice(j, j + step)
+        angle = y[:, None] * l[row, at]
+        sine, half = np.sin(angle), np.sin(0.5 * angle)
+        lost = 2.0 * half * half  # 1 - cos, without cancellation
+        e = scale[row, at]
+        sine *= e
+        real += (grow[row, at] - e * lost) @ t[at]
+        imag += sine @ t[at]
+        kick += ((e * (1.0 - lost) + 1j * sine) * v[row, at]) @ t[at]
+    return real, imag, kick
+
+
+def _add(terms: FloatArray, starts: NDArrayInt, sizes: NDArrayInt) -> FloatArray:
+    """Sums over consecutive runs of columns, 0 for an empty run."""
+    out = np.zeros((len(terms), sizes.size))
+    filled = np.flatnonzero(sizes)
+    if filled.size:
+        out[:, filled] = np.add.reduceat(terms, starts[filled], axis=1)
+    return out
+
+
+def _log_nothing(t: FloatArray, n: float) -> float:
+    """log of (1 - T)^n, the chance that nobody sends any of the symbols."""
+    nothing = 1.0 - float(t.sum())
+    return n * math.log1p(-float(t.sum())) if nothing > 0 else -math.inf
+
+
+def _missed(line: Line, nothing: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """What the nodes not evaluated can add, in units of the peak, for F and for z^2 F / c^2.
+
+    Skipped nodes inside the comb and nodes past the last one are below exp(-cut); the sums over
+    them are compared with integrals (the bounds fall with y).
+    """
+    c, s, h = line.c, line.s, line.h
+    end = line.last * h
+    cliff = np.pi / line.width
+    a_near = (2.0 / np.pi**2) * line.variance + 0.5 * s * s
+    a_far = 0.5 * s * s
+
+    def tail(a: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        # sum over nodes > y of h exp(-a y^2) {c^2/y^2, 1} <= first term + integral
+        decay = np.exp(-a * y * y)
+        return (
+            decay * (c / y) ** 2 * (h + 1.0 / (2.0 * a * y)),
+            decay * (h + 1.0 / (2.0 * a * y)),
+        )
+
+    far_from = np.maximum(end, cliff)
+    far, far_moment = tail(a_far, far_from)
+    near, near_moment = tail(a_near, end)
+    near, near_moment = np.where(end < cliff, near, 0.0), np.where(end < cliff, near_moment, 0.0)
+    # the removed point mass decays by the dither alone
+    dust, dust_moment = tail(a_far, end)
+    dust, dust_moment = nothing * dust, nothing * dust_moment
+    # skipped inside the comb: at most `last` nodes, each below exp(-cut), and |c/z|^2 sums to < 2 + pi c / 2h
+    inside = np.exp(-line.cut) * h * np.minimum(line.last, 2.0 + np.pi * c / (2.0 * h))
+    inside_moment = np.exp(-line.cut) * h * line.last
+    scale = 0.8 * (s * c) ** 2 / math.sqrt(2 * math.pi)
+    return (far + near + dust + inside) / np.pi, scale * (far_moment + near_moment + dust_moment + inside_moment)
+
+
+def _alias(l: FloatArray, t: FloatArray, n: float, line: Line, upper: FloatArray) -> FloatArray:
+    """Bound on sum over k != 0 of g(2 pi k / h), in units of the peak (fact 2)."""
+    c, s = line.c, line.s
+    period = 2.0 * np.pi / line.h
+    q = np.exp(-c * period)
+    # k < 0: e^{-ckx} E[(S + kx)_+] <= e^{-ckx} (E[(S)_+] + kx)
+    left = upper * q / (1.0 - q) + period * q / (1.0 - q) ** 2 * np.exp(np.minimum(-line.log_peak, 700.0))
+    # k > 0: (x)_+ <= e^{bx} / (e b) for any b > c
+    b = np.minimum(c + 0.7 * period / (line.variance + s * s), 3.0 * c + 600.0 / np.maximum(l.max(axis=1), 1e-300))
+    with np.errstate(over="ignore"):
+        log_mgf = n * np.log1p((t * np.expm1(np.minimum(b[:, None] * l, 700.0))).sum(axis=1)) + 0.5 * (s * b) ** 2
+    fall = np.exp(-(b - c) * period)
+    right = np.exp(np.minimum(log_mgf - line.log_peak - (b - c) * period, 700.0)) / (math.e * b * (1.0 - fall))
+    return left + right
+

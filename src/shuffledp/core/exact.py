@@ -1,0 +1,109 @@
+"""The exact evaluator: enumerate the counts where there are few of them.
+
+With counts h of n draws, D_E = sum_h Mult(h) (U_h - E V_h)_+ / n, U = h.u, V = h.v.  That is a
+convex piecewise linear function of E whose kinks are the ratios U_h / V_h.  Sorted by ratio, two
+running sums answer every E by one binary search.
+
+Counts with more than ``cap`` clones are left out of the sum and *added* to the upper bound: by the
+same size-biasing as in round.py they weigh at most sum(P0) Pr[Bin(n-1, T) >= cap].
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from .binomial import log_multinomial, log_tail_bound
+from .contour import LogBracket
+from .round import Atoms, FloatArray
+
+#: Largest table; building it costs some milliseconds.
+MAX_ROWS = 60_000
+#: The table is cut where what is left out has log-probability below this.
+LOG_LEFT_OUT = -110.0
+#: Relative rounding of one table entry (Loader's form) and of the running sums in extended precision.
+TABLE_ERROR = 1e-12
+
+
+@dataclass(frozen=True)
+class Table:
+    """Kinks in falling order, and the running sums of Mult(h) U_h / n and Mult(h) V_h / n."""
+
+    kinks: FloatArray
+    sum_u: np.ndarray[tuple[int], np.dtype[np.longdouble]]
+    sum_v: np.ndarray[tuple[int], np.dtype[np.longdouble]]
+    left_out: float
+
+
+def clone_cap(atoms: Atoms, n: int) -> int:
+    """Number of clones beyond which the probability is below exp(LOG_LEFT_OUT)."""
+    total = min(float(atoms.t.sum()), 1.0)
+    low, high = int(math.ceil((n - 1) * total)), n
+    while low < high:
+        middle = (low + high) // 2
+        if log_tail_bound(n - 1, total, middle) <= LOG_LEFT_OUT:
+            high = middle
+        else:
+            low = middle + 1
+    return min(low, n)
+
+
+def rows_needed(atoms: Atoms, n: int) -> float:
+    """Size of the table: count vectors of the atoms with at most clone_cap clones."""
+    k = atoms.t.size
+    if k > MAX_ROWS or (k > 3 and n > 200):
+        return math.inf
+    cap = clone_cap(atoms, n)
+    return math.comb(cap + k, k) if cap < 10**6 else math.inf
+
+
+def build(atoms: Atoms, n: int) -> Table:
+    """The table for one round and one n; it answers every eps."""
+    cap = clone_cap(atoms, n)
+    counts = _compositions(cap, atoms.t.size)
+    weight = np.exp(log_multinomial(counts, n, atoms.t)) / n
+    u, v = counts @ atoms.u, counts @ atoms.v
+    with np.errstate(divide="ignore", invalid="ignore"):
+        kinks = np.where(u > 0, u / v, 0.0)
+    order = np.argsort(-kinks, kind="stable")
+    extended = weight[order].astype(np.longdouble)
+    total = min(float(atoms.t.sum()), 1.0)
+    left_out = 0.0 if cap >= n else math.exp(log_tail_bound(n - 1, total, cap)) * float(atoms.u @ atoms.t)
+    return Table(
+        kinks=kinks[order],
+        sum_u=np.concatenate([[0], np.cumsum(extended * u[order])]).astype(np.longdouble),
+        sum_v=np.concatenate([[0], np.cumsum(extended * v[order])]).astype(np.longdouble),
+        left_out=left_out,
+    )
+
+
+def log_bracket(table: Table, eps: FloatArray) -> LogBracket:
+    """Bracket log D_E for every eps from the table."""
+    ratio = np.exp(eps)
+    index = np.searchsorted(-table.kinks, -ratio, side="left")
+    big = np.exp(eps.astype(np.longdouble))
+    a, b = table.sum_u[index], big * table.sum_v[index]
+    value = np.maximum(a - b, 0).astype(np.float64)
+    # (U - E V) is known to the rounding of U and V: a few units in the last place of each
+    doubt = 1e-15 * (a + b).astype(np.float64)
+    upper = value * (1.0 + TABLE_ERROR) + doubt + table.left_out
+    lower = value * (1.0 - TABLE_ERROR) - doubt
+    with np.errstate(divide="ignore"):
+        log_upper = np.log(np.where(index > 0, upper, table.left_out))
+        log_lower = np.where(lower > 0, np.log(np.maximum(lower, 1e-320)), -np.inf)
+    return LogBracket(log_upper, log_lower, -ratio * table.sum_v[index].astype(np.float64))
+
+
+def _compositions(cap: int, k: int) -> FloatArray:
+    """All vectors of k counts with sum <= cap, one a row."""
+    rows = np.zeros((1, 0))
+    left = np.array([cap])
+    for _ in range(k):
+        choices = left + 1
+        parent = np.repeat(np.arange(left.size), choices)
+        value = np.arange(parent.size) - np.repeat(np.cumsum(choices) - choices, choices)
+        rows = np.column_stack([rows[parent], value])
+        left = left[parent] - value
+    return rows

@@ -1,0 +1,137 @@
+"""Where the contour evaluator integrates: abscissa, dither, step, and the nodes worth evaluating.
+
+Soundness needs only c, s, h > 0 and honest bounds on what is skipped; everything else here is a choice
+that makes the answer tight and cheap.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from .round import FloatArray
+
+NDArrayInt = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
+
+#: Dither in units of range(X) from which the tail beyond pi/range(X) is negligible.
+WIDE = 3.0
+#: Nodes at most for one row; beyond, the dither is widened (still an upper bound, less tight).
+MAX_NODES = 400_000
+
+
+@dataclass(frozen=True)
+class Line:
+    """Where to integrate, one entry per eps: abscissa c, dither s, step h, and what is known there."""
+
+    c: FloatArray
+    s: FloatArray
+    h: FloatArray
+    log_peak: FloatArray  # n K(c) + s^2 c^2 / 2 - 2 log c
+    variance: FloatArray  # n Var_c(X)
+    width: FloatArray  # range of X, 0 included
+    kappa: FloatArray  # n w_i w_j of the heaviest pair
+    pair_gap: FloatArray  # |l_i - l_j| of that pair
+    last: FloatArray  # number of the last node that can matter
+    cut: FloatArray  # nodes below exp(-cut) of the peak are bounded, not evaluated
+
+    def rows(self, which: np.ndarray) -> Line:
+        """The same line for some of the rows."""
+        return Line(*(getattr(self, name)[which] for name in self.__dataclass_fields__))
+
+
+def saddle(l: FloatArray, t: FloatArray, n: float) -> FloatArray:
+    """The minimum of n K(c) - 2 log c for each row of l (any positive value would be sound)."""
+    mean, square = l @ t, (l * l) @ t
+    c = (np.sqrt((n * mean) ** 2 + 8.0 * n * square) - n * mean) / (2.0 * n * square)
+    top = 600.0 / np.maximum(l.max(axis=1), 1e-300)
+    c = np.minimum(c, top)
+    for _ in range(80):
+        weight = t * np.exp(c[:, None] * l)
+        total = 1.0 + (t * np.expm1(c[:, None] * l)).sum(axis=1)
+        k1 = (weight * l).sum(axis=1) / total
+        k2 = np.maximum((weight * l * l).sum(axis=1) / total - k1 * k1, 0.0)
+        step = (n * k1 - 2.0 / c) / (n * k2 + 2.0 / (c * c))
+        new = np.minimum(np.clip(c - step, 0.3 * c, 3.0 * c), top)
+        done = np.abs(new - c) <= 2e-3 * c
+        c = new
+        if done.all():
+            break
+    return c
+
+
+def place(l: FloatArray, t: FloatArray, n: float, rtol: FloatArray) -> Line:
+    """Choose c, s and h so that dither and step cost about rtol (relative) in E[(S)_+]."""
+    c = saddle(l, t, n)
+    cut = 10.0 - np.log(rtol)
+    weight = t * np.exp(c[:, None] * l)
+    growth = (t * np.expm1(c[:, None] * l)).sum(axis=1)
+    total = 1.0 + growth
+    k1 = (weight * l).sum(axis=1) / total
+    variance = n * np.maximum((weight * l * l).sum(axis=1) / total - k1 * k1, 0.0)
+    width = np.maximum(l.max(axis=1), 0.0) - np.minimum(l.min(axis=1), 0.0)
+    # The dither costs about s^2 c^2 / 2; wider than WIDE * range(X) would save no nodes.
+    s = np.minimum(np.sqrt(rtol) / c, WIDE * width)
+    log_mgf = n * np.log1p(growth)
+    h = 2.0 * np.pi / _period(c, s, variance, log_mgf, rtol)
+    kappa, pair_gap = _heaviest_pair(l, weight / total[:, None], (1.0 - t.sum()) / total, n)
+    last = np.ceil(np.sqrt(2.0 * cut) / (s * h))
+    too_many = count_nodes(last, kappa, cut) > MAX_NODES
+    if too_many.any():  # a wider dither is still an upper bound, only less tight
+        s = np.where(too_many, s * count_nodes(last, kappa, cut) / MAX_NODES, s)
+        last = np.ceil(np.sqrt(2.0 * cut) / (s * h))
+    log_peak = log_mgf + 0.5 * (s * c) ** 2 - 2.0 * np.log(c)
+    # Fact 3 ends the sum early where the Gaussian decay holds up to the last node.
+    decay = (2.0 / np.pi**2) * variance + 0.5 * s * s
+    early = np.ceil(np.sqrt(cut / decay) / h)
+    ends_early = (early * h <= np.pi / width) & (0.5 * (s * np.pi / width) ** 2 >= cut)
+    return Line(c, s, h, log_peak, variance, width, kappa, pair_gap, np.where(ends_early, early, last), cut)
+
+
+def _period(c: FloatArray, s: FloatArray, variance: FloatArray, log_mgf: FloatArray, rtol: FloatArray) -> FloatArray:
+    """2 pi / h such that the aliases g(+-2 pi k / h) stay below about rtol / 30 of the sum."""
+    digits = -np.log(rtol) + 3.5
+    sigma = np.sqrt(variance + s * s)
+    left = digits - log_mgf + 2.0 * np.log1p(c * sigma) + 1.0
+    return np.maximum(np.sqrt(2.0 * digits + 6.0) * sigma, left / c)
+
+
+def _heaviest_pair(
+    l: FloatArray, weight: FloatArray, nothing: FloatArray, n: float
+) -> tuple[FloatArray, FloatArray]:
+    """n w_i w_j and |l_i - l_j| of the two heaviest atoms under the tilt ("nothing" is the atom 0)."""
+    weights = np.column_stack([weight, np.maximum(nothing, 0.0)])
+    values = np.column_stack([l, np.zeros(len(l))])
+    rows = np.arange(len(l))
+    order = np.argpartition(-weights, 1, axis=1)
+    i, j = order[:, 0], order[:, 1]
+    gap = np.abs(values[rows, i] - values[rows, j])
+    kappa = n * weights[rows, i] * weights[rows, j] * (1.0 - 1e-9)
+    return np.where(gap > 0, kappa, 0.0), np.where(gap > 0, gap, 1.0)
+
+
+def count_nodes(last: FloatArray, kappa: FloatArray, cut: FloatArray) -> FloatArray:
+    """About how many nodes the comb of fact 4 leaves."""
+    return np.asarray(last * np.minimum(1.0, np.sqrt(0.5 * cut / np.maximum(kappa, 1e-300))) + 60.0)
+
+
+def comb(line: Line) -> tuple[NDArrayInt, NDArrayInt]:
+    """Node numbers k >= 1 to evaluate for every eps, concatenated, and where each eps starts.
+
+    Fact 4: outside |y - 2 pi m / gap| <= (pi / gap) sqrt(cut / (2 kappa)) the integrand is below exp(-cut).
+    """
+    half_angle = np.pi * np.sqrt(0.5 * line.cut / np.maximum(line.kappa, 1e-300))
+    dense = half_angle >= np.pi
+    teeth = np.where(dense, 1, 1 + np.floor(line.last * line.h * line.pair_gap / (2 * np.pi) + 1)).astype(np.int64)
+    row = np.repeat(np.arange(teeth.size), teeth)
+    m = np.arange(row.size) - np.repeat(np.cumsum(teeth) - teeth, teeth)
+    centre = 2.0 * np.pi * m / line.pair_gap[row]
+    half = np.where(dense, np.inf, half_angle / line.pair_gap)[row]
+    first = np.maximum(np.floor((centre - half) / line.h[row]), 1.0)
+    final = np.minimum(np.ceil((centre + half) / line.h[row]), line.last[row])
+    size = np.maximum(final - first + 1.0, 0.0).astype(np.int64)
+    start = np.cumsum(size) - size
+    k = np.arange(int(size.sum())) - np.repeat(start, size) + np.repeat(first.astype(np.int64), size)
+    per_eps = np.bincount(row, weights=size, minlength=teeth.size).astype(np.int64)
+    return k, per_eps

@@ -1,0 +1,190 @@
+"""The only monotone inversion: the eps at which a divergence curve meets delta.
+
+delta(eps) is convex and falling in E = e^eps, so every tangent lies below it.  The curve names the
+safe side: an answer of an "upper" curve satisfies upper(eps) <= delta and one of a "lower" curve
+satisfies lower(eps) >= delta, both checked at the returned value itself, errors included.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from .evaluate import Divergence, Side, spread
+from .round import Atoms, Round
+
+#: A p = inf round that still exceeds delta here is said to have no finite eps (e^eps would overflow).
+LARGEST_EPSILON = 200.0
+_STEPS = 300
+
+
+class Guess(NamedTuple):
+    """An approximate root, and |d log delta / d eps| there."""
+
+    epsilon: float
+    slope: float
+
+
+class Point(NamedTuple):
+    """The safe end of the curve at one eps: log delta minus its target, and d log delta / d eps."""
+
+    excess: float
+    slope: float
+
+
+def solve(curve: Divergence, delta: float, *, limit: float, tol: float, guess: Guess) -> float:
+    """The eps of one curve at delta, on the curve's safe side, to a relative accuracy tol.
+
+    ``limit`` is an eps at which the divergence is known to be 0 (log of the largest ratio), or inf.
+    If nothing smaller passes the check the answer is ``limit`` (0 for a lower curve): never the wrong side.
+    """
+    upper = curve.side == "upper"
+    log_delta = math.log(delta)
+    low, high = 0.0, min(limit, LARGEST_EPSILON)
+    answer = limit if upper else 0.0
+    eps, slope = guess
+    if not low < eps < high:
+        eps = _middle(low, high)
+    for step in range(_STEPS):
+        point = look(curve, eps, min(max(0.3 * tol * eps * slope, 1e-8), 0.02), log_delta)
+        slope = abs(point.slope)
+        safe = point.excess <= 0.0 if upper else point.excess >= 0.0
+        if safe:
+            answer = eps
+        low, high = (eps, high) if point.excess > 0.0 else (low, eps)
+        # The curve is convex in E: from a safe point of an upper curve the root is at most `room` below.
+        drop = math.exp(min(point.excess, 0.0))
+        room = -math.expm1(point.excess) / (slope * drop) if upper and safe and slope else abs(point.excess) / slope if slope else math.inf
+        if safe and room <= 0.4 * tol * eps:
+            return eps
+        if high - low <= 0.3 * tol * high:
+            return answer
+        nudge = 1.0 + 0.15 * tol if upper else 1.0 - 0.15 * tol
+        target = (eps + point.excess / slope) * nudge if slope and math.isfinite(point.excess) else -1.0
+        if target <= 0.0 and low == 0.0 and look(curve, 0.0, 1e-3, log_delta).excess <= 0.0:
+            return 0.0
+        # Newton, with a bisection every eighth step for curves with kinks
+        eps = target if low < target < high and step % 8 != 7 else _middle(low, high)
+        if eps < 1e-15:
+            return answer
+    return answer
+
+
+def _middle(low: float, high: float) -> float:
+    if low == 0.0:
+        return 0.05 * high
+    return math.sqrt(low * high) if high > 2.0 * low else 0.5 * (low + high)
+
+
+def look(curve: Divergence, eps: float, rtol: float, log_delta: float) -> Point:
+    """One evaluation on the curve's safe side."""
+    bracket = curve.bracket(np.array([eps]), rtol)
+    top = float(bracket.upper[0])
+    value = top if curve.side == "upper" else float(bracket.lower[0])
+    if math.isnan(value):  # NaN never counts as private enough, nor as a proved lower bound
+        value = math.inf if curve.side == "upper" else -math.inf
+    scale = math.exp(top) if -700.0 < top < 700.0 else 0.0
+    return Point(value - log_delta, float(bracket.slope[0]) / scale if scale > 0.0 else 0.0)
+
+
+def floor(atoms: Atoms, n: int) -> float:
+    """delta at eps -> inf: the victim sends a symbol with P1 = 0 and nobody sends one with P1 > 0.
+
+    sum_{P1_j = 0} P0_j (1 - sum_{P1_j > 0} t_j)^(n-1), plus the exposed symbols with P1_j = 0.
+    """
+    telling = atoms.v == 0.0
+    hiding = min(float(atoms.t[~telling].sum()), 1.0)
+    alone = math.exp((n - 1) * math.log1p(-hiding)) if hiding < 1.0 else float(n == 1)
+    return float(atoms.u[telling] @ atoms.t[telling]) * alone + float(atoms.zero0[atoms.zero1 == 0.0].sum())
+
+
+def guess_epsilon(round_: Round, n: int, delta: float, limit: float) -> Guess:
+    """eps by the saddle-point approximation log delta ~ n K(c) - 2 log c - log(2 pi phi'')/2 - log n."""
+    atoms, log_delta = round_.atoms, math.log(delta)
+    eps = _gaussian_guess(round_, n, delta)
+    if not 0.0 < eps < limit:
+        eps = 0.5 * min(limit, 1.0)
+    fall = 1.0 / eps
+    if not atoms.t.size:
+        return Guess(eps, fall)
+    t, gap, v = atoms.t, atoms.gap, atoms.v
+    c = 0.0
+    low, high = 0.0, min(limit, LARGEST_EPSILON)
+    for _ in range(40):
+        values = gap - math.expm1(eps) * v
+        top = float(values.max())
+        if top <= 0.0:
+            high = eps
+            eps = 0.5 * (low + eps)
+            continue
+        if c == 0.0:
+            mean, square = float(t @ values), float(t @ (values * values))
+            c = (math.sqrt((n * mean) ** 2 + 8.0 * n * square) - n * mean) / (2.0 * n * square)
+        c = min(c, 500.0 / top)
+        weight = t * np.exp(c * values)
+        total = 1.0 + float(t @ np.expm1(c * values))
+        k1 = float(weight @ values) / total
+        bend = n * max(float(weight @ (values * values)) / total - k1 * k1, 0.0) + 2.0 / (c * c)
+        pull = n * k1 - 2.0 / c
+        log_value = n * math.log(total) - 2.0 * math.log(c) - 0.5 * pull * pull / bend
+        excess = log_value - 0.5 * math.log(2.0 * math.pi * bend) - math.log(n) - log_delta
+        fall = math.exp(eps) * c * n * float(weight @ v) / total
+        c = min(max(c - pull / bend, 0.3 * c), 3.0 * c)
+        if fall <= 0.0:
+            return Guess(eps, 1.0 / eps)
+        low, high = (eps, high) if excess > 0.0 else (low, eps)
+        new = eps + excess / fall
+        if not low < new < high:
+            new = 0.5 * (low + high)
+        if abs(new - eps) <= 1e-3 * eps:
+            return Guess(new, fall)
+        eps = new
+        if high - low <= 1e-3 * high:
+            low, high = 0.0, min(limit, LARGEST_EPSILON)
+    return Guess(eps, fall)
+
+
+def _gaussian_guess(round_: Round, n: int, delta: float) -> float:
+    """eps by the leading order delta ~ (sigma/sqrt n) (phi(u) - u Phi(-u)), u = sqrt(n) (E - 1)/sigma."""
+    sigma = math.sqrt(min(spread(round_), 1e300) / n)
+    if not sigma > 0.0:
+        return 0.0
+    target = math.log(delta / sigma)
+    u = 1.0
+    for _ in range(40):
+        tail = 0.5 * math.erfc(u / math.sqrt(2.0))
+        value = math.exp(-0.5 * u * u) / math.sqrt(2.0 * math.pi) - u * tail
+        if value <= 0.0:
+            u *= 0.7
+            continue
+        new = min(max(u + (math.log(value) - target) * value / tail, 0.2 * u), 36.0)
+        if abs(new - u) < 1e-2 * u:
+            break
+        u = new
+    return math.log1p(u * sigma)
+
+
+def round_limit(round_: Round) -> float:
+    """The eps from which the divergence of this round is 0, whatever the others do."""
+    return math.log(round_.max_ratio) if round_.max_ratio > 1.0 else 0.0
+
+
+def epsilon(rounds: Iterable[Round], *, n: int, delta: float, tol: float, side: Side) -> float:
+    """The largest eps over several rounds; a round no worse than the current answer costs one look."""
+    best = 0.0
+    for round_ in sorted(rounds, key=spread, reverse=True):
+        limit = round_limit(round_)
+        if limit <= best:
+            continue
+        curve = Divergence(round_, n, side)
+        if best > 0.0 and look(curve, best, 1e-3, math.log(delta)).excess <= 0.0:
+            continue
+        if math.isinf(limit) and floor(curve.atoms, n) >= delta * (1.0 + 1e-9):
+            return math.inf
+        guess = guess_epsilon(round_, n, delta, limit)
+        guess = guess._replace(epsilon=max(guess.epsilon, best))
+        best = max(best, solve(curve, delta, limit=limit, tol=tol, guess=guess))
+    return best

@@ -1,0 +1,14 @@
+"""Makes ``from reference import ...`` work and names the markers."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "slow: more examples of the same properties; leave out with -m 'not slow'")

@@ -1,0 +1,1 @@
+"""Slow, independent oracles: nothing here imports shuffledp."""
