@@ -115,15 +115,15 @@ def _compositions(cap: int, k: int) -> np.ndarray:
 
 def _row_bounds(outer: np.ndarray, values: list[arb], chances: list[Fraction], n: int) -> np.ndarray:
     """log of an upper bound on what each row adds (floats, with room for their rounding)."""
-    l = np.array([float(v) for v in values])
+    gain = np.array([float(v) for v in values])
     t = np.array([float(c) for c in chances])
     m = n - outer.sum(axis=1)
     lgamma = np.frompyfunc(math.lgamma, 1, 1)
     log_mass = math.lgamma(n + 1.0) + m * math.log(t[-2] + t[-1]) - lgamma(m + 1.0).astype(float)
     for j in range(outer.shape[1]):
         log_mass = log_mass + outer[:, j] * math.log(t[j]) - lgamma(outer[:, j] + 1.0).astype(float)
-    base = outer @ l[:-2] + m * l[-1]
-    step = l[-2] - l[-1]
+    base = outer @ gain[:-2] + m * gain[-1]
+    step = gain[-2] - gain[-1]
     reach = np.maximum(base, base + m * step)
     q = t[-2] / (t[-2] + t[-1])
     with np.errstate(all="ignore"):
@@ -135,7 +135,7 @@ def _row_bounds(outer: np.ndarray, values: list[arb], chances: list[Fraction], n
         log_value = np.log(reach)
     bound = log_mass - np.where(away, m * np.maximum(kl, 0.0), 0.0) + log_value
     room = 1e-3 + 1e-13 * (math.lgamma(n + 1.0) + n)
-    slack = 1e-12 * (np.abs(outer) @ np.abs(l[:-2]) + m * (abs(l[-1]) + abs(l[-2])))
+    slack = 1e-12 * (np.abs(outer) @ np.abs(gain[:-2]) + m * (abs(gain[-1]) + abs(gain[-2])))
     tiny = np.log(np.maximum(slack, 1e-300)) + log_mass
     return np.logaddexp(np.where(reach > 0, bound, -np.inf), tiny) + room
 
@@ -155,7 +155,7 @@ def _inner_sum(
     low, high = 0, m
     if not step.contains(0):
         root = -base / step
-        near = int(math.floor(float(root.mid()))) if abs(float(root.mid())) < 1e17 else (0 if root < 0 else m)
+        near = math.floor(float(root.mid())) if abs(float(root.mid())) < 1e17 else (0 if root < 0 else m)
         if step > 0:
             low = min(max(0, near - 2), m)
         else:

@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .line import Line, NDArrayInt, comb, count_nodes, place
+from .line import Line, NDArrayInt, comb, count_nodes, log_nothing, place
 from .round import FloatArray
 
 NDArrayComplex = np.ndarray[tuple[int, ...], np.dtype[np.complex128]]
@@ -48,10 +48,10 @@ class LogBracket(NamedTuple):
     slope: FloatArray
 
 
-def log_bracket(l: FloatArray, v: FloatArray, t: FloatArray, n: int, rtol: FloatArray) -> LogBracket:
+def log_bracket(l: FloatArray, v: FloatArray | None, t: FloatArray, n: int, rtol: FloatArray) -> LogBracket:
     """Bracket log(E[(S)_+]/n) for every row of l, where X = l_j with probability t_j, else 0.
 
-    ``v`` (one row, or one per row of l) is -dl/dE, for the slope, which is the derivative in E.
+    ``v`` (one row, or one per row of l) is -dl/dE, for the slope, which is the derivative in E (0 without v).
     The relative width is about rtol (one value per row) where MAX_NODES suffice.
     """
     out = LogBracket(np.full(len(l), -np.inf), np.full(len(l), -np.inf), np.zeros(len(l)))
@@ -61,7 +61,7 @@ def log_bracket(l: FloatArray, v: FloatArray, t: FloatArray, n: int, rtol: Float
     if active.size == 0:
         return out
     line = place(l[active], t, float(n), rtol[active])
-    v = np.broadcast_to(v, l.shape)
+    speed = np.broadcast_to(0.0 if v is None else v, l.shape)
     # (x)_+ <= e^{cx} / (e c): where this already underflows, no more is worth knowing.
     chernoff = line.log_peak + np.log(line.c) - 1.0 - math.log(n)
     hopeless = chernoff < UNDERFLOW
@@ -71,7 +71,7 @@ def log_bracket(l: FloatArray, v: FloatArray, t: FloatArray, n: int, rtol: Float
         return out
     for part in _batches(count_nodes(line.last, line.kappa, line.cut), BATCH_CELLS / t.size):
         rows = active[part]
-        out.upper[rows], out.lower[rows], out.slope[rows] = _sum(l[rows], v[rows], t, float(n), line.rows(part))
+        out.upper[rows], out.lower[rows], out.slope[rows] = _sum(l[rows], speed[rows], t, float(n), line.rows(part))
     return out
 
 
@@ -98,59 +98,40 @@ def _sum(
     # In units of the value at y = 0: M(z)^n exp(s^2 z^2/2) has this modulus and phase, c/z is `lean`.
     square = (s * s)[row]
     turn = square * c_node * y
-    modulus = 0.5 * n * np.log1p(2.0 * real + real * real + imag * imag) - log_mgf[row] - 0.5 * square * y * y
+    modulus = np.hypot(1.0 + real, imag)
+    small = real < -0.5  # log1p would cancel
+    log_modulus = np.log(np.maximum(modulus, 1e-300))
+    log_modulus = np.where(small, log_modulus, 0.5 * np.log1p(2.0 * real + real * real + imag * imag))
+    size = np.exp(n * log_modulus - log_mgf[row] - 0.5 * square * y * y)
     phase = n * np.arctan2(imag, 1.0 + real) + turn
-    size = np.exp(modulus)
     wave = size * np.cos(phase) + 1j * (size * np.sin(phase))
     shrink = 1.0 / (1.0 + (y / c_node) ** 2)  # |c/z|^2
     lean = shrink * (1.0 - 1j * (y / c_node))
     slope_wave = wave * kick / (1.0 + real + 1j * imag)
-    nothing = np.exp(_log_nothing(t, n) - log_mgf)  # the point mass at S = 0, removed here
+    nothing = np.exp(log_nothing(t, n) - log_mgf)  # the point mass at S = 0, removed here
     if nothing.max() > 1e-40:
         dust = nothing[row] * np.exp(-0.5 * square * y * y)
         wave -= dust * np.cos(turn) + 1j * (dust * np.sin(turn))
         size += dust
-    arm = np.hypot(c_node, y)
-    terms = np.stack(
-        [
-            (wave * lean * lean).real,
-            wave.real,
-            (slope_wave * lean).real,
-            shrink * size * arm,
-            size * arm,
-            shrink * size,
-            size,
-        ]
-    )
-    half = 0.5 * np.ones_like(c)
-    first = np.stack(
-        [
-            0.5 * (1.0 - nothing),
-            0.5 * (1.0 - nothing),
-            0.5 * ((scale * v) @ t) / (1.0 + growth),
-            half * c,
-            half * c,
-            half,
-            half,
-        ]
-    )
-    total, moment, kicks, arm, arm_moment, mass, mass_moment = first + _add(terms, starts, per_row)
-    # Running error bound: the exponent at a node carries n |z| sum_j t_j |l_j| max(1, e^{c l_j}) roundings.
-    load = n * ((np.abs(l) * np.maximum(scale, 1.0)) @ t)
-    slip = ULP * (load * arm + 16.0 * mass)
-    slip_moment = ULP * (load * arm_moment + 16.0 * mass_moment)
+    # Running error bound: a node's exponent carries n (|z| sum_j t_j |l_j| max(1, e^{c l_j}) + [small]) / |M| roundings.
+    load = (np.abs(l) * np.maximum(scale, 1.0)) @ t
+    rough = size * (16.0 + n * (load[row] * np.hypot(c_node, y) + small) / np.maximum(modulus, 1e-300))
+    terms = np.stack([(wave * lean * lean).real, wave.real, (slope_wave * lean).real, shrink * rough, rough])
+    edge = 8.0 + 0.5 * n * (load * c + (growth < -0.5)) / (1.0 + growth)
+    first = np.stack([0.5 * (1.0 - nothing)] * 2 + [0.5 * ((scale * v) @ t) / (1.0 + growth)] + [edge] * 2)
+    total, moment, kicks, slip, slip_moment = first + _add(terms, starts, per_row)
     missed, missed_moment = _missed(line, nothing)
     unit = h / np.pi
-    upper = unit * (np.maximum(total, 0.0) + slip) + missed
+    upper = unit * (np.maximum(total, 0.0) + ULP * slip) + missed
     # E[exp(-S^2/2s^2)] = (s / sqrt(2 pi)) Integral M(z)^n exp(s^2 z^2/2) dy, a sum over the same nodes.
-    cost = 0.8 * h * (s * c) ** 2 / math.sqrt(2 * math.pi) * (np.maximum(moment, 0.0) + slip_moment) + missed_moment
-    lower = unit * (total - slip) - missed - cost - _alias(l, t, n, line, upper)
-    scale_log = line.log_peak - math.log(n)
-    doubt = ULP * (np.abs(line.log_peak) + 4.0) + 1e-13
+    cost = 0.8 * h * (s * c) ** 2 / math.sqrt(2 * math.pi) * (np.maximum(moment, 0.0) + ULP * slip_moment)
+    lower = unit * (total - ULP * slip) - missed - cost - missed_moment - _alias(l, t, n, line, upper)
+    log_scale = line.log_peak - math.log(n)
+    doubt = ULP * (np.abs(line.log_peak) + 2.0 * edge) + 1e-13
     with np.errstate(divide="ignore", invalid="ignore"):
-        log_upper = scale_log + np.log(upper) + doubt
-        log_lower = np.where(lower > 0, scale_log + np.log(np.maximum(lower, 0.0)) - doubt, -np.inf)
-        slope = -np.exp(scale_log + np.log(np.maximum(unit * kicks * n * c, 1e-300)))
+        log_upper = log_scale + np.log(upper) + doubt
+        log_lower = np.where(lower > 0, log_scale + np.log(np.maximum(lower, 0.0)) - doubt, -np.inf)
+        slope = -np.exp(log_scale + np.log(np.maximum(unit * kicks * n * c, 1e-300)))
     return log_upper, log_lower, slope
 
 
@@ -159,6 +140,7 @@ def _transform(
 ) -> tuple[FloatArray, FloatArray, NDArrayComplex]:
     """M(z) - 1 = sum_j t_j expm1(z l_j) at the nodes (real, imaginary), and sum_j t_j v_j exp(z l_j)."""
     real, imag, kick = np.zeros(y.size), np.zeros(y.size), np.zeros(y.size, dtype=np.complex128)
+    moving = bool(v.any())
     step = 1 if t.size <= 6 else t.size  # few atoms: long columns; many atoms: one matrix
     for j in range(0, t.size, step):
         at = slice(j, j + step)
@@ -169,7 +151,8 @@ def _transform(
         sine *= e
         real += (grow[row, at] - e * lost) @ t[at]
         imag += sine @ t[at]
-        kick += ((e * (1.0 - lost) + 1j * sine) * v[row, at]) @ t[at]
+        if moving:
+            kick += ((e * (1.0 - lost) + 1j * sine) * v[row, at]) @ t[at]
     return real, imag, kick
 
 
@@ -180,12 +163,6 @@ def _add(terms: FloatArray, starts: NDArrayInt, sizes: NDArrayInt) -> FloatArray
     if filled.size:
         out[:, filled] = np.add.reduceat(terms, starts[filled], axis=1)
     return out
-
-
-def _log_nothing(t: FloatArray, n: float) -> float:
-    """log of (1 - T)^n, the chance that nobody sends any of the symbols."""
-    nothing = 1.0 - float(t.sum())
-    return n * math.log1p(-float(t.sum())) if nothing > 0 else -math.inf
 
 
 def _missed(line: Line, nothing: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -215,9 +192,9 @@ def _missed(line: Line, nothing: FloatArray) -> tuple[FloatArray, FloatArray]:
     # the removed point mass decays by the dither alone
     dust, dust_moment = tail(a_far, end)
     dust, dust_moment = nothing * dust, nothing * dust_moment
-    # skipped inside the comb: at most `last` nodes, each below exp(-cut), and |c/z|^2 sums to < 2 + pi c / 2h
-    inside = np.exp(-line.cut) * h * np.minimum(line.last, 2.0 + np.pi * c / (2.0 * h))
-    inside_moment = np.exp(-line.cut) * h * line.last
+    # skipped inside the comb: at most `last` nodes, each below 2 exp(-cut), and |c/z|^2 sums to < 2 + pi c / 2h
+    inside = np.exp(-line.cut) * 2.0 * h * np.minimum(line.last, 2.0 + np.pi * c / (2.0 * h))
+    inside_moment = np.exp(-line.cut) * 2.0 * h * line.last
     scale = 0.8 * (s * c) ** 2 / math.sqrt(2 * math.pi)
     return (far + near + dust + inside) / np.pi, scale * (far_moment + near_moment + dust_moment + inside_moment)
 
@@ -228,12 +205,14 @@ def _alias(l: FloatArray, t: FloatArray, n: float, line: Line, upper: FloatArray
     period = 2.0 * np.pi / line.h
     q = np.exp(-c * period)
     # k < 0: e^{-ckx} E[(S + kx)_+] <= e^{-ckx} (E[(S)_+] + kx)
-    left = upper * q / (1.0 - q) + period * q / (1.0 - q) ** 2 * np.exp(np.minimum(-line.log_peak, 700.0))
-    # k > 0: (x)_+ <= e^{bx} / (e b) for any b > c
-    b = np.minimum(c + 0.7 * period / (line.variance + s * s), 3.0 * c + 600.0 / np.maximum(l.max(axis=1), 1e-300))
     with np.errstate(over="ignore"):
-        log_mgf = n * np.log1p((t * np.expm1(np.minimum(b[:, None] * l, 700.0))).sum(axis=1)) + 0.5 * (s * b) ** 2
-    fall = np.exp(-(b - c) * period)
-    right = np.exp(np.minimum(log_mgf - line.log_peak - (b - c) * period, 700.0)) / (math.e * b * (1.0 - fall))
-    return left + right
-
+        far = np.exp(np.log(period) - c * period - line.log_peak)
+        left = upper * q / (1.0 - q) + far / (1.0 - q) ** 2
+        # k > 0: (x)_+ <= e^{bx} / (e b) for any b > c; a Gaussian and a Poisson-like choice of b
+        right = np.full_like(c, np.inf)
+        for gain in (0.7 * period / (line.variance + s * s), 14.0 / period):
+            b = c + gain
+            log_mgf = n * np.log1p(np.expm1(b[:, None] * l) @ t) + 0.5 * (s * b) ** 2
+            fall = np.exp(-gain * period)
+            right = np.minimum(right, np.exp(log_mgf - line.log_peak - gain * period) / (math.e * b * (1.0 - fall)))
+    return np.asarray(left + right)

@@ -23,6 +23,8 @@ Side = Literal["upper", "lower"]
 LAW_SLACK = 2.0**-49
 #: A table up to this size is built at once; a larger one only where the contour does not get there.
 QUICK_ROWS = 8_000
+#: Expected number of others sending a symbol below which it counts as never sent.
+_RARE_UPPER, _RARE_LOWER = 1e-7, 1e-12
 
 
 class Divergence:
@@ -40,8 +42,9 @@ class Divergence:
         self.n = n
         self.side = side
         self.max_ratio = round_.max_ratio
-        self.atoms = _shrunk(round_.atoms, np.size(round_.t)) if side == "upper" else round_.atoms
-        self._shift = -LAW_SLACK if side == "upper" else LAW_SLACK
+        atoms = _shrunk(round_.atoms, np.size(round_.t)) if side == "upper" else round_.atoms
+        self.atoms = _expose_rare(atoms, n, side)
+        self._sign = -1.0 if side == "upper" else 1.0
         self._rows = exact.rows_needed(self.atoms, n) if self.atoms.t.size else 0.0
         self._table: exact.Table | None = None
 
@@ -50,7 +53,8 @@ class Divergence:
 
         The safe end is ``upper`` for side="upper" and ``lower`` for side="lower".
         """
-        shifted = np.atleast_1d(np.asarray(eps, dtype=np.float64)) + self._shift
+        eps = np.atleast_1d(np.asarray(eps, dtype=np.float64))
+        shifted = eps + self._sign * (LAW_SLACK + 2.0**-51 * eps)
         wanted = np.broadcast_to(np.asarray(rtol, dtype=np.float64), shifted.shape)
         return self._expose(self._hidden(shifted, wanted), shifted)
 
@@ -85,15 +89,17 @@ class Divergence:
         return exact.log_bracket(self._table, eps)
 
     def _expose(self, hidden: LogBracket, eps: FloatArray) -> LogBracket:
-        """Add the symbols that nobody else sends."""
-        if not self.atoms.zero0.size:
+        """Add the symbols that nobody else sends, and Jensen's E[(mean X)_+] >= (E X)_+."""
+        atoms = self.atoms
+        if not atoms.zero0.size:
             return hidden
         with np.errstate(divide="ignore"):
-            extra = np.log(self.atoms.exposed(eps))
+            drift = np.log(np.maximum(atoms.values(eps) @ atoms.t, 0.0)) - 1e-12
+            extra = np.log(atoms.exposed(eps))
         return LogBracket(
             np.logaddexp(hidden.upper, extra + 1e-14),
-            np.logaddexp(hidden.lower, extra - 1e-14),
-            hidden.slope + self.atoms.exposed_slope(eps),
+            np.logaddexp(np.maximum(hidden.lower, drift) - 3.0 * _RARE_LOWER, extra - 1e-14),
+            hidden.slope + atoms.exposed_slope(eps),
         )
 
 
@@ -102,7 +108,8 @@ def spread(round_: Round) -> float:
     atoms = round_.atoms
     if np.any(atoms.zero0 > atoms.zero1):
         return math.inf
-    return float(atoms.t @ (atoms.gap * atoms.gap))
+    with np.errstate(over="ignore"):
+        return float(atoms.t @ (atoms.gap * atoms.gap))
 
 
 def mass_slack(symbols: int) -> float:
@@ -115,6 +122,26 @@ def _shrunk(atoms: Atoms, symbols: int) -> Atoms:
     return replace(atoms, u=atoms.u / factor, v=atoms.v / factor, gap=atoms.gap / factor, t=atoms.t * factor)
 
 
+def _expose_rare(atoms: Atoms, n: int, side: Side) -> Atoms:
+    """Count symbols that others almost never send (n t_j tiny) as exposed: P/t would swamp the law.
+
+    Upper: t_j -> 0 is sound and costs a relative n t_j.  Lower: on the event that somebody sends j the
+    divergence is at least P0_j - E (P1_j + n t_j), on the rest the round without j keeps 1 - n t_j of its mass.
+    """
+    rare = n * atoms.t < (_RARE_UPPER if side == "upper" else _RARE_LOWER)
+    if not rare.any():
+        return atoms
+    mass, keep = atoms.t[rare], ~rare
+    return Atoms(
+        u=atoms.u[keep],
+        v=atoms.v[keep],
+        gap=atoms.gap[keep],
+        t=atoms.t[keep],
+        zero0=np.concatenate([atoms.zero0, atoms.u[rare] * mass]),
+        zero1=np.concatenate([atoms.zero1, atoms.v[rare] * mass + (n * mass if side == "lower" else 0.0)]),
+    )
+
+
 def _loose(bracket: LogBracket, rtol: FloatArray) -> np.ndarray:
     """Where the bracket is wider than asked for (one that underflows is not)."""
     with np.errstate(invalid="ignore"):
@@ -125,8 +152,8 @@ def _loose(bracket: LogBracket, rtol: FloatArray) -> np.ndarray:
 def _merge(first: LogBracket, second: LogBracket, at: np.ndarray) -> LogBracket:
     """Both brackets hold, so their intersection does."""
     upper, lower, slope = (a.copy() for a in first)
-    better = second.upper < upper[at]
-    upper[at] = np.minimum(upper[at], second.upper)
-    lower[at] = np.maximum(lower[at], second.lower)
+    better = ~(second.upper >= upper[at])
+    upper[at] = np.fmin(upper[at], second.upper)
+    lower[at] = np.fmax(lower[at], second.lower)
     slope[at] = np.where(better, second.slope, slope[at])
     return LogBracket(upper, lower, slope)

@@ -40,7 +40,7 @@ class Table:
 def clone_cap(atoms: Atoms, n: int) -> int:
     """Number of clones beyond which the probability is below exp(LOG_LEFT_OUT)."""
     total = min(float(atoms.t.sum()), 1.0)
-    low, high = int(math.ceil((n - 1) * total)), n
+    low, high = math.ceil((n - 1) * total), n
     while low < high:
         middle = (low + high) // 2
         if log_tail_bound(n - 1, total, middle) <= LOG_LEFT_OUT:
@@ -91,7 +91,8 @@ def log_bracket(table: Table, eps: FloatArray) -> LogBracket:
     upper = value * (1.0 + TABLE_ERROR) + doubt + table.left_out
     lower = value * (1.0 - TABLE_ERROR) - doubt
     with np.errstate(divide="ignore"):
-        log_upper = np.log(np.where(index > 0, upper, table.left_out))
+        # a positive divergence may underflow, but it is not 0
+        log_upper = np.log(np.where(index > 0, np.maximum(upper, 5e-324), table.left_out))
         log_lower = np.where(lower > 0, np.log(np.maximum(lower, 1e-320)), -np.inf)
     return LogBracket(log_upper, log_lower, -ratio * table.sum_v[index].astype(np.float64))
 

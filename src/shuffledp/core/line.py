@@ -76,6 +76,9 @@ def place(l: FloatArray, t: FloatArray, n: float, rtol: FloatArray) -> Line:
     log_mgf = n * np.log1p(growth)
     h = 2.0 * np.pi / _period(c, s, variance, log_mgf, rtol)
     kappa, pair_gap = _heaviest_pair(l, weight / total[:, None], (1.0 - t.sum()) / total, n)
+    # The comb bounds M(z)^n; where the removed point mass (1-T)^n is not negligible beside it, evaluate all.
+    nothing = np.exp(log_nothing(t, n) - log_mgf)
+    kappa = np.where(nothing > np.exp(-cut), 0.0, kappa)
     last = np.ceil(np.sqrt(2.0 * cut) / (s * h))
     too_many = count_nodes(last, kappa, cut) > MAX_NODES
     if too_many.any():  # a wider dither is still an upper bound, only less tight
@@ -111,6 +114,12 @@ def _heaviest_pair(
     return np.where(gap > 0, kappa, 0.0), np.where(gap > 0, gap, 1.0)
 
 
+def log_nothing(t: FloatArray, n: float) -> float:
+    """log of (1 - T)^n, the chance that nobody sends any of the symbols."""
+    total = float(t.sum())
+    return n * math.log1p(-total) if total < 1.0 else -math.inf
+
+
 def count_nodes(last: FloatArray, kappa: FloatArray, cut: FloatArray) -> FloatArray:
     """About how many nodes the comb of fact 4 leaves."""
     return np.asarray(last * np.minimum(1.0, np.sqrt(0.5 * cut / np.maximum(kappa, 1e-300))) + 60.0)
@@ -129,7 +138,10 @@ def comb(line: Line) -> tuple[NDArrayInt, NDArrayInt]:
     centre = 2.0 * np.pi * m / line.pair_gap[row]
     half = np.where(dense, np.inf, half_angle / line.pair_gap)[row]
     first = np.maximum(np.floor((centre - half) / line.h[row]), 1.0)
+    first = np.minimum(first, line.last[row] + 1.0)
     final = np.minimum(np.ceil((centre + half) / line.h[row]), line.last[row])
+    after = np.where(m > 0, np.concatenate([[0.0], final[:-1]]) + 1.0, 1.0)
+    first = np.maximum(first, after)  # no node twice where teeth touch
     size = np.maximum(final - first + 1.0, 0.0).astype(np.int64)
     start = np.cumsum(size) - size
     k = np.arange(int(size.sum())) - np.repeat(start, size) + np.repeat(first.astype(np.int64), size)

@@ -48,29 +48,38 @@ def solve(curve: Divergence, delta: float, *, limit: float, tol: float, guess: G
     eps, slope = guess
     if not low < eps < high:
         eps = _middle(low, high)
+    excess = 0.0
     for step in range(_STEPS):
-        point = look(curve, eps, min(max(0.3 * tol * eps * slope, 1e-8), 0.02), log_delta)
-        slope = abs(point.slope)
-        safe = point.excess <= 0.0 if upper else point.excess >= 0.0
+        # Far from the root a coarse look will do; the answer itself is always looked at finely.
+        fine = min(max(0.3 * tol * eps * slope, 1e-8), 0.02)
+        rtol = min(max(fine, 0.05 * abs(excess)), 0.02)
+        excess, point_slope = look(curve, eps, rtol, log_delta)
+        slope = abs(point_slope)
+        safe = excess <= 0.0 if upper else excess >= 0.0
         if safe:
             answer = eps
-        low, high = (eps, high) if point.excess > 0.0 else (low, eps)
-        # The curve is convex in E: from a safe point of an upper curve the root is at most `room` below.
-        drop = math.exp(min(point.excess, 0.0))
-        room = -math.expm1(point.excess) / (slope * drop) if upper and safe and slope else abs(point.excess) / slope if slope else math.inf
-        if safe and room <= 0.4 * tol * eps:
+        if safe or abs(excess) > 3.0 * rtol or rtol <= fine:
+            low, high = (eps, high) if excess > 0.0 else (low, eps)
+        if safe and rtol <= fine and _room(excess, slope, upper) <= 0.4 * tol * eps:
             return eps
         if high - low <= 0.3 * tol * high:
             return answer
         nudge = 1.0 + 0.15 * tol if upper else 1.0 - 0.15 * tol
-        target = (eps + point.excess / slope) * nudge if slope and math.isfinite(point.excess) else -1.0
-        if target <= 0.0 and low == 0.0 and look(curve, 0.0, 1e-3, log_delta).excess <= 0.0:
+        target = (eps + excess / slope) * nudge if slope and math.isfinite(excess) else -1.0
+        if upper and target <= 0.0 and low == 0.0 and look(curve, 0.0, 1e-3, log_delta).excess <= 0.0:
             return 0.0
         # Newton, with a bisection every eighth step for curves with kinks
         eps = target if low < target < high and step % 8 != 7 else _middle(low, high)
         if eps < 1e-15:
             return answer
     return answer
+
+
+def _room(excess: float, slope: float, upper: bool) -> float:
+    """How far the root can be from a safe point; the curve is convex in E, so an upper one lies above its tangent."""
+    if not slope:
+        return math.inf
+    return -math.expm1(excess) / (slope * math.exp(excess)) if upper else excess / slope
 
 
 def _middle(low: float, high: float) -> float:
@@ -86,8 +95,8 @@ def look(curve: Divergence, eps: float, rtol: float, log_delta: float) -> Point:
     value = top if curve.side == "upper" else float(bracket.lower[0])
     if math.isnan(value):  # NaN never counts as private enough, nor as a proved lower bound
         value = math.inf if curve.side == "upper" else -math.inf
-    scale = math.exp(top) if -700.0 < top < 700.0 else 0.0
-    return Point(value - log_delta, float(bracket.slope[0]) / scale if scale > 0.0 else 0.0)
+    scale = math.exp(top) if -700.0 < top < 700.0 else math.inf
+    return Point(value - log_delta, float(bracket.slope[0]) / scale)
 
 
 def floor(atoms: Atoms, n: int) -> float:
@@ -96,15 +105,15 @@ def floor(atoms: Atoms, n: int) -> float:
     sum_{P1_j = 0} P0_j (1 - sum_{P1_j > 0} t_j)^(n-1), plus the exposed symbols with P1_j = 0.
     """
     telling = atoms.v == 0.0
-    hiding = min(float(atoms.t[~telling].sum()), 1.0)
+    hiding = min(float(atoms.t[~telling].sum()) * (1.0 + 1e-13), 1.0)  # rounded up, the floor down
     alone = math.exp((n - 1) * math.log1p(-hiding)) if hiding < 1.0 else float(n == 1)
     return float(atoms.u[telling] @ atoms.t[telling]) * alone + float(atoms.zero0[atoms.zero1 == 0.0].sum())
 
 
-def guess_epsilon(round_: Round, n: int, delta: float, limit: float) -> Guess:
+def guess_epsilon(atoms: Atoms, n: int, delta: float, limit: float) -> Guess:
     """eps by the saddle-point approximation log delta ~ n K(c) - 2 log c - log(2 pi phi'')/2 - log n."""
-    atoms, log_delta = round_.atoms, math.log(delta)
-    eps = _gaussian_guess(round_, n, delta)
+    log_delta = math.log(delta)
+    eps = _gaussian_guess(atoms, n, delta)
     if not 0.0 < eps < limit:
         eps = 0.5 * min(limit, 1.0)
     fall = 1.0 / eps
@@ -147,12 +156,12 @@ def guess_epsilon(round_: Round, n: int, delta: float, limit: float) -> Guess:
     return Guess(eps, fall)
 
 
-def _gaussian_guess(round_: Round, n: int, delta: float) -> float:
+def _gaussian_guess(atoms: Atoms, n: int, delta: float) -> float:
     """eps by the leading order delta ~ (sigma/sqrt n) (phi(u) - u Phi(-u)), u = sqrt(n) (E - 1)/sigma."""
-    sigma = math.sqrt(min(spread(round_), 1e300) / n)
+    sigma = math.sqrt(float(atoms.t @ (atoms.gap * atoms.gap)) / n)
     if not sigma > 0.0:
         return 0.0
-    target = math.log(delta / sigma)
+    target = math.log(delta) - math.log(sigma)
     u = 1.0
     for _ in range(40):
         tail = 0.5 * math.erfc(u / math.sqrt(2.0))
@@ -169,7 +178,7 @@ def _gaussian_guess(round_: Round, n: int, delta: float) -> float:
 
 def round_limit(round_: Round) -> float:
     """The eps from which the divergence of this round is 0, whatever the others do."""
-    return math.log(round_.max_ratio) if round_.max_ratio > 1.0 else 0.0
+    return math.log(round_.max_ratio) * (1.0 + 2.0**-50) + 2.0**-50 if round_.max_ratio > 1.0 else 0.0
 
 
 def epsilon(rounds: Iterable[Round], *, n: int, delta: float, tol: float, side: Side) -> float:
@@ -182,9 +191,9 @@ def epsilon(rounds: Iterable[Round], *, n: int, delta: float, tol: float, side: 
         curve = Divergence(round_, n, side)
         if best > 0.0 and look(curve, best, 1e-3, math.log(delta)).excess <= 0.0:
             continue
-        if math.isinf(limit) and floor(curve.atoms, n) >= delta * (1.0 + 1e-9):
+        if math.isinf(limit) and floor(curve.atoms, n) > delta:
             return math.inf
-        guess = guess_epsilon(round_, n, delta, limit)
+        guess = guess_epsilon(curve.atoms, n, delta, limit)
         guess = guess._replace(epsilon=max(guess.epsilon, best))
         best = max(best, solve(curve, delta, limit=limit, tol=tol, guess=guess))
     return best

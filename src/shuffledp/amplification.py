@@ -1,0 +1,194 @@
+"""The two questions of accounting: which eps for this delta, and which delta for these eps."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from . import _validation as check
+from .bounds import Bound, find
+from .core.evaluate import Side
+from .core.family import Family, RoundSet, both_directions
+from .core.round import Round
+from .errors import BoundNotApplicableError, ParameterError
+from .guarantee import Guarantee
+from .mechanisms.base import Mechanism
+from .mechanisms.registry import mechanism as _parse
+
+#: What may be passed where a mechanism is expected.
+MechanismLike = Mechanism | Round | str
+
+
+def amplify(
+    mechanism: MechanismLike,
+    *,
+    n: int,
+    delta: float,
+    bound: str = "auto",
+    tol: float = 1e-4,
+    certify: bool = False,
+) -> Guarantee:
+    """The central guarantee of n users who each send one report of ``mechanism`` through a shuffler.
+
+    Parameters
+    ----------
+    mechanism : a mechanism, its spec string, or a Round
+    n : number of users, 1 to 1e15
+    delta : in (0, 1)
+    bound : "auto" (the tightest sound one), or a name of ``shuffledp.bounds``
+    tol : relative accuracy of eps; the error is always upward
+    certify : prove the answer in ball arithmetic; the proof is in ``.certificate``
+
+    Returns
+    -------
+    Guarantee
+        ``epsilon`` satisfies max(D_E(P||Q), D_E(Q||P)) <= delta for all neighbouring inputs, E = e^epsilon.
+
+    Examples
+    --------
+    >>> g = amplify("general:eps0=1", n=1_000_000, delta=1e-8)
+    >>> round(g.epsilon, 4), round(g.lower, 4)
+    (0.005, 0.0049)
+    """
+    subject = as_mechanism(mechanism)
+    n, delta, tol = check.users(n), check.probability_delta(delta), check.tolerance(tol)
+    chosen = find(bound, subject)
+    if certify:
+        from .certificate import certify as prove
+
+        return prove(subject, n=n, delta=delta, bound=chosen.name, tol=tol)
+    answer = chosen.epsilon(subject, n=n, delta=delta, tol=tol)
+    return make_guarantee(
+        subject, chosen, n=n, delta=delta, epsilon=answer.epsilon, tol=tol, evaluated=answer.evaluated, members=answer.members
+    )
+
+
+def profile(
+    mechanism: MechanismLike,
+    *,
+    n: int,
+    epsilon: ArrayLike,
+    bound: str = "auto",
+    tol: float = 1e-4,
+    side: Side = "upper",
+) -> NDArray[np.float64]:
+    """delta(eps) for every eps: an upper bound (or, with side="lower", a lower bound) on the privacy profile.
+
+    Parameters
+    ----------
+    mechanism, n, bound : as in :func:`amplify`
+    epsilon : one number or an array of numbers >= 0
+    tol : relative accuracy of delta; the error is always on the safe side
+    side : "upper", or "lower" for what no analysis can go below (``bound`` must be "auto" or a lower bound)
+
+    Returns
+    -------
+    Array of the shape of ``epsilon``; 0 only where delta is exactly 0 (smaller values round up, not down).
+
+    Examples
+    --------
+    >>> profile("general:eps0=1", n=1000, epsilon=[0.0, 0.1, 1.0]).round(6).tolist()
+    [0.015886, 0.000115, 0.0]
+    """
+    subject = as_mechanism(mechanism)
+    n, tol = check.users(n), check.tolerance(tol)
+    if side not in ("upper", "lower"):
+        raise ParameterError(f"side must be 'upper' or 'lower', got {side!r}; choose one of them.")
+    eps = np.asarray(epsilon, dtype=np.float64)
+    if not np.all(np.isfinite(eps)) or np.any(eps < 0):
+        raise ParameterError(f"epsilon must hold finite numbers >= 0, got {epsilon!r}; remove the others.")
+    flat = eps.reshape(-1)
+    chosen = find(bound, subject)
+    if side == "lower" and chosen.side == "upper":
+        if bound != "auto":
+            raise ParameterError(f"side='lower' needs a lower bound, got bound={bound!r}; use bound='auto'.")
+        value = subject.constant_datasets().log_delta(flat, n=n, tol=tol, side="lower")
+    else:
+        value = chosen.log_delta(subject, flat, n=n, tol=tol)
+    with np.errstate(under="ignore"):
+        out = np.exp(np.minimum(value, 0.0))
+    if side == "upper" and chosen.side == "upper":  # an upper bound may underflow, but not to 0
+        out = np.where((value > -np.inf) & (out == 0.0), 5e-324, out)
+    return out.reshape(eps.shape)
+
+
+def as_mechanism(subject: MechanismLike) -> Mechanism:
+    """A mechanism from itself, a spec string or a Round."""
+    if isinstance(subject, Mechanism):
+        return subject
+    if isinstance(subject, str):
+        return _parse(subject)
+    if isinstance(subject, Round):
+        return _SingleRound(subject)
+    raise ParameterError(
+        f"mechanism must be a mechanism, a spec such as 'general:eps0=1' or a Round, got {type(subject).__name__}."
+    )
+
+
+def make_guarantee(
+    subject: Mechanism,
+    bound: Bound,
+    *,
+    n: int,
+    delta: float,
+    epsilon: float,
+    tol: float,
+    evaluated: int = 1,
+    members: int = 1,
+) -> Guarantee:
+    """A Guarantee with its lower bound, where one is known."""
+    lower = None
+    if bound.side == "upper" and bound.sound:
+        try:
+            lower = subject.constant_datasets().epsilon(n=n, delta=delta, tol=tol, side="lower").epsilon
+        except BoundNotApplicableError:
+            lower = None
+    return Guarantee(
+        epsilon=epsilon,
+        lower=None if lower is None else min(lower, epsilon),
+        delta=delta,
+        n=n,
+        mechanism=subject.spec,
+        description=subject.description,
+        bound=bound.name,
+        local_epsilon=subject.local_epsilon,
+        sound=bound.sound,
+        kind=bound.side,
+        lower_scope=subject.lower_scope,
+        evaluated=evaluated,
+        members=members,
+    )
+
+
+class _SingleRound(Mechanism):
+    """A Round taken as a whole analysis of its own: both directions, nothing else known."""
+
+    name = "round"
+    lower_scope = "this round"
+
+    def __init__(self, round_: Round) -> None:
+        self._family = RoundSet(both_directions(round_))
+        self._ratio = max(round_.max_ratio, round_.swapped().max_ratio)
+
+    @property
+    def local_epsilon(self) -> float:
+        """log of the largest ratio, rounded up."""
+        return float(np.log(self._ratio) * (1.0 + 2.0**-50) + 2.0**-50) if self._ratio > 1.0 else 0.0
+
+    @property
+    def spec(self) -> str:
+        """A round has no spec string."""
+        return "round"
+
+    @property
+    def description(self) -> str:
+        """In words."""
+        return "a mechanism dominated by the given round"
+
+    def blanket(self) -> Family:
+        """The round itself."""
+        return self._family
+
+    def constant_datasets(self) -> Family:
+        """The round itself: the answer is for this law."""
+        return self._family

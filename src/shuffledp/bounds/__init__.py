@@ -1,0 +1,6 @@
+"""One published bound per entry, all with one signature."""
+
+from .numeric import Bound
+from .registry import BOUNDS, find, names
+
+__all__ = ["BOUNDS", "Bound", "find", "names"]

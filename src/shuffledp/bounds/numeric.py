@@ -1,0 +1,63 @@
+"""The numerical bounds: each is the one formula of core on a different family of rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..core.evaluate import Side
+from ..core.family import Answer, Family, RoundSet
+from ..core.round import FloatArray
+from ..mechanisms.base import Mechanism
+from ..mechanisms.general import General
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A published or proved bound: where it comes from, whether it is one, and the rounds it evaluates.
+
+    ``side`` "upper" bounds eps from above (what can be claimed), "lower" from below (what cannot be beaten).
+    """
+
+    name: str
+    title: str
+    citation: str
+    side: Side
+    sound: bool
+    family: Callable[[Mechanism], Family]
+
+    def epsilon(self, mechanism: Mechanism, *, n: int, delta: float, tol: float) -> Answer:
+        """The eps of this bound; an upper one is capped by the local guarantee, which always holds."""
+        answer = self.family(mechanism).epsilon(n=n, delta=delta, tol=tol, side=self.side)
+        if self.side == "lower":
+            return answer
+        return answer._replace(epsilon=min(answer.epsilon, mechanism.local_epsilon))
+
+    def log_delta(self, mechanism: Mechanism, eps: FloatArray, *, n: int, tol: float) -> FloatArray:
+        """log delta(eps); -inf exactly where the local guarantee alone gives delta = 0."""
+        value = self.family(mechanism).log_delta(eps, n=n, tol=tol, side=self.side)
+        return np.where(eps >= mechanism.local_epsilon, -np.inf, np.minimum(value, 0.0))
+
+
+def variation_ratio_family(mechanism: Mechanism) -> Family:
+    """The repaired reduction: t = (p alpha, p alpha, s)/q."""
+    if mechanism.local_epsilon <= 0.0:
+        return RoundSet([])
+    return RoundSet([mechanism.variation_ratio().round()])
+
+
+def published_family(mechanism: Mechanism) -> Family:
+    """The reduction as printed: t = (r, r, 1 - 2r)."""
+    if mechanism.local_epsilon <= 0.0:
+        return RoundSet([])
+    return RoundSet([mechanism.variation_ratio().published_round()])
+
+
+def general_family(mechanism: Mechanism) -> Family:
+    """Only the local eps0 of the mechanism is used."""
+    eps0 = mechanism.local_epsilon
+    if eps0 <= 0.0:
+        return RoundSet([])
+    return variation_ratio_family(General(eps0=min(eps0, 500.0)))

@@ -1,0 +1,263 @@
+"""Certificates: a small JSON file from which anyone can re-check a guarantee in ball arithmetic.
+
+A certificate states rounds (their numbers as exact decimals), n, eps and delta, and how each proof goes.
+Nothing in it has to be trusted: :func:`verify` recomputes every bound from the stated numbers, and where
+the mechanism has a spec it derives the rounds again and compares them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from dataclasses import dataclass, replace
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .amplification import as_mechanism, make_guarantee
+from .bounds import BOUNDS
+from .core.round import Round
+from .errors import CertificationError, ParameterError, ShuffleDPError, VerificationError
+from .guarantee import Guarantee
+from .mechanisms.base import Mechanism
+from .mechanisms.finite import FiniteRandomizer
+
+if TYPE_CHECKING:
+    from .core.certified import Method
+
+FORMAT = "shuffledp-certificate/1"
+#: A proof covers every distinct round; a matrix with more distinct laws is refused.
+MAX_ROUNDS = 64
+
+
+@dataclass(frozen=True)
+class Step:
+    """One round of a certificate, how its proof goes, and the proved interval of delta at eps."""
+
+    round: Round
+    method: Method
+    lower: Fraction
+    upper: Fraction
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Proof that max over the steps of delta(epsilon) <= delta among n messages.
+
+    ``matrix`` is the probability matrix of a finite randomizer, so that its rounds can be derived again.
+    """
+
+    mechanism: str
+    bound: str
+    n: int
+    epsilon: Fraction
+    delta: Fraction
+    steps: tuple[Step, ...]
+    matrix: tuple[tuple[float, ...], ...] = ()
+
+    @property
+    def proved_delta(self) -> Fraction:
+        """The largest proved upper bound; at most delta."""
+        return max((step.upper for step in self.steps), default=Fraction(0))
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready; laws, eps and delta are exact decimals, proved ends are rounded outward."""
+        return {
+            "format": FORMAT,
+            "claim": "max over the rounds of delta(epsilon) <= delta, replace-one",
+            "mechanism": self.mechanism,
+            "bound": self.bound,
+            "n": self.n,
+            "epsilon": _exact(self.epsilon),
+            "delta": _exact(self.delta),
+            **({"matrix": [[_exact(Fraction(x)) for x in row] for row in self.matrix]} if self.matrix else {}),
+            "rounds": [
+                {
+                    **{key: [_exact(Fraction(float(x))) for x in np.asarray(getattr(s.round, key))] for key in _LAW},
+                    "method": _method_dict(s.method),
+                    "proved": [_outward(s.lower, up=False), _outward(s.upper, up=True)],
+                }
+                for s in self.steps
+            ],
+        }
+
+    def to_json(self) -> str:
+        """The certificate as text."""
+        return json.dumps(self.to_dict(), indent=1) + "\n"
+
+    def write(self, path: str | Path) -> None:
+        """Write the file in one piece (a reader never sees half of it)."""
+        path = Path(path)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as stream:
+                stream.write(self.to_json())
+            os.replace(name, path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+
+
+_LAW = ("P0", "P1", "t")
+
+
+def certify(subject: Mechanism, *, n: int, delta: float, bound: str, tol: float) -> Guarantee:
+    """The guarantee of :func:`shuffledp.amplify`, with eps raised (a little) until ball arithmetic proves it."""
+    from .core.certified import choose, prove
+
+    chosen = BOUNDS[bound]
+    if chosen.side != "upper" or not chosen.sound or bound == "local":
+        raise CertificationError(f"bound {bound!r} is not one that a certificate can prove; use bound='auto'.")
+    members = chosen.family(subject).rounds(MAX_ROUNDS)
+    if members is None:
+        raise CertificationError(
+            f"a certificate covers at most {MAX_ROUNDS} distinct laws and {subject.spec} has more; "
+            "use bound='variation-ratio' or bound='general', which need one."
+        )
+    epsilon = chosen.epsilon(subject, n=n, delta=delta, tol=0.5 * tol).epsilon
+    if not np.isfinite(epsilon):
+        raise CertificationError(f"there is no finite eps at delta = {delta:g} to certify; raise n or delta.")
+    for _ in range(4):
+        exact, target = Fraction(epsilon), Fraction(delta)
+        steps = []
+        for round_ in members:
+            method = choose(round_, n, epsilon, _accuracy(round_, n, epsilon, tol))
+            proof = prove(round_, n, exact, method)
+            steps.append(Step(round_, method, proof.lower, proof.upper))
+        if all(step.upper <= target for step in steps):
+            made = make_guarantee(subject, chosen, n=n, delta=delta, epsilon=epsilon, tol=tol)
+            matrix = tuple(map(tuple, np.asarray(subject.matrix))) if isinstance(subject, FiniteRandomizer) else ()
+            proof_file = Certificate(subject.spec, bound, n, exact, target, tuple(steps), matrix)
+            return replace(made, certified=True, certificate=proof_file, evaluated=len(members), members=len(members))
+        epsilon *= 1.0 + 0.3 * tol
+    raise CertificationError(f"ball arithmetic could not confirm eps = {epsilon:g} at delta = {delta:g}; try a larger tol.")
+
+
+def verify(source: Certificate | str | Path) -> Certificate:
+    """Re-check a certificate from scratch; returns it with freshly proved intervals, or raises VerificationError.
+
+    Examples
+    --------
+    >>> import shuffledp as sdp
+    >>> g = sdp.amplify("general:eps0=1", n=10_000, delta=1e-6, certify=True)
+    >>> bool(verify(g.certificate).proved_delta <= g.delta)
+    True
+    """
+    from .core.certified import prove
+
+    claim = source if isinstance(source, Certificate) else _read(Path(source))
+    _compare_with_spec(claim)
+    if not claim.steps:
+        raise VerificationError("the certificate states no round and so proves nothing; certify again.")
+    steps = []
+    for number, step in enumerate(claim.steps):
+        proof = prove(step.round, claim.n, claim.epsilon, step.method)
+        if proof.upper > claim.delta:
+            raise VerificationError(
+                f"round {number} has delta up to {_outward(proof.upper, up=True)} at eps = {float(claim.epsilon):g}, "
+                f"more than the stated {float(claim.delta):g}; the certificate does not hold."
+            )
+        steps.append(replace(step, lower=proof.lower, upper=proof.upper))
+    return replace(claim, steps=tuple(steps))
+
+
+def _compare_with_spec(claim: Certificate) -> None:
+    """Derive the rounds again from the mechanism's spec or matrix; a bare round is its own law."""
+    if claim.mechanism == "round":
+        return
+    try:
+        subject = FiniteRandomizer(claim.matrix) if claim.matrix else as_mechanism(claim.mechanism)
+        family = BOUNDS[claim.bound].family(subject)
+    except (KeyError, ShuffleDPError) as error:
+        raise VerificationError(f"the certificate names an unknown mechanism or bound ({error}).") from None
+    if set(family.rounds(MAX_ROUNDS) or ()) != {step.round for step in claim.steps}:
+        raise VerificationError(
+            f"the stated rounds are not those of {claim.mechanism} under {claim.bound!r}; the certificate proves another law."
+        )
+
+
+def _accuracy(round_: Round, n: int, epsilon: float, tol: float) -> float:
+    """Relative accuracy in delta worth a third of tol in eps."""
+    from .core.evaluate import Divergence
+
+    bracket = Divergence(round_, n).bracket(np.array([epsilon]), 0.02)
+    value = float(np.exp(max(float(bracket.upper[0]), -700.0)))
+    return float(min(max(0.3 * tol * epsilon * abs(float(bracket.slope[0])) / value, 1e-7), 0.02))
+
+
+def _read(path: Path) -> Certificate:
+    from .core.certified import MAX_NODES, Method
+
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, ValueError):
+        raise ParameterError(f"certificate must be a readable JSON file, got {str(path)!r}; check the path.") from None
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise ParameterError(f"certificate must have format {FORMAT!r}, got another file in {str(path)!r}; certify again.")
+    try:
+        steps = []
+        for item in data["rounds"]:
+            raw = item["method"]
+            method = Method(
+                kind=str(raw["kind"]),
+                bits=int(raw["bits"]),
+                cap=int(raw.get("cap", 0)),
+                c=float(raw.get("c", 0.0)),
+                s=float(raw.get("s", 0.0)),
+                h=float(raw.get("h", 0.0)),
+                nodes=int(raw.get("nodes", 0)),
+            )
+            if method.kind not in ("counts", "contour", "local") or not 64 <= method.bits <= 4096:
+                raise ValueError("method")
+            if not 0 <= method.nodes <= MAX_NODES:
+                raise ValueError("nodes")
+            law = {key: [_double(text) for text in item[key]] for key in _LAW}
+            low, high = (Fraction(Decimal(text)) for text in item["proved"])
+            steps.append(Step(Round(**law), method, low, high))
+        n = int(data["n"])
+        if n < 1:
+            raise ValueError("n")
+        return Certificate(
+            mechanism=str(data["mechanism"]),
+            bound=str(data["bound"]),
+            n=n,
+            epsilon=Fraction(Decimal(data["epsilon"])),
+            delta=Fraction(Decimal(data["delta"])),
+            steps=tuple(steps),
+            matrix=tuple(tuple(_double(x) for x in row) for row in data.get("matrix", ())),
+        )
+    except ShuffleDPError:
+        raise
+    except (KeyError, TypeError, ValueError, ArithmeticError) as error:
+        raise ParameterError(
+            f"certificate must be a complete {FORMAT} file, got a malformed entry ({error}) in {str(path)!r}; certify again."
+        ) from None
+
+
+def _double(text: object) -> float:
+    """The double that an exact decimal states; a decimal that is no double is refused."""
+    value = float(str(text))
+    if Fraction(value) != Fraction(Decimal(str(text))):
+        raise ValueError(f"{text} is not an exact double")
+    return value
+
+
+def _exact(x: Fraction) -> str:
+    """The exact decimal of a fraction whose denominator is a power of two (or ten)."""
+    digits = max(60, 2 * x.denominator.bit_length() + x.numerator.bit_length())
+    value = Context(prec=digits).divide(Decimal(x.numerator), Decimal(x.denominator))
+    return format(value.normalize(Context(prec=digits)), "f") if Fraction(value) == x else str(x)
+
+
+def _outward(x: Fraction, *, up: bool) -> str:
+    context = Context(prec=25, rounding=ROUND_CEILING if up else ROUND_FLOOR)
+    return str(context.divide(Decimal(x.numerator), Decimal(x.denominator)))
+
+
+def _method_dict(method: Method) -> dict[str, Any]:
+    keys = {"counts": ("cap",), "contour": ("c", "s", "h", "nodes"), "local": ()}[method.kind]
+    return {"kind": method.kind, "bits": method.bits} | {key: getattr(method, key) for key in keys}

@@ -1,0 +1,187 @@
+"""The command line: parse, call the public API, print.  Nothing heavy is imported before a command runs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from . import __version__
+from . import _validation as check
+from .errors import ShuffleDPError
+
+if TYPE_CHECKING:
+    from .guarantee import Guarantee
+
+SPEC_HELP = """
+SPEC names the local randomizer:
+
+\b
+  general:eps0=1                     any eps0-LDP randomizer
+  variation-ratio:p=7.4,beta=0.3,q=7.4   all that is known is (p, beta, q); p may be inf
+  finite:matrix.csv                  a probability matrix, rows = inputs (CSV or .npy)
+
+Numbers may be written 1e6 or 1_000_000.
+"""
+
+
+class _Commands(click.Group):
+    """Turns every shuffledp error into one sentence on stderr and its exit code."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except ShuffleDPError as error:
+            click.echo(f"shuffledp: {error}", err=True)
+            ctx.exit(error.exit_code)
+
+
+class _Number(click.ParamType):
+    """A number in the house notation; the error is the house sentence."""
+
+    def __init__(self, name: str, parse: Callable[[str], Any]) -> None:
+        self.name = name
+        self._parse = parse
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return self._parse(value) if isinstance(value, str) else value
+
+
+USERS = _Number("n", check.parse_users)
+DELTA = _Number("delta", lambda text: check.probability_delta(check.parse_number("delta", text)))
+TOL = _Number("tol", lambda text: check.tolerance(check.parse_number("tol", text)))
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="shuffledp")
+def main() -> None:
+    """How private is a shuffled data collection?  Soundly, and in milliseconds."""
+
+
+def _common(command: Callable[..., Any]) -> Callable[..., Any]:
+    for option in (
+        click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout."),
+        click.option("--bound", default="auto", show_default=True, help="Which bound; auto is the tightest sound one."),
+        click.option("--n", "n", type=USERS, required=True, help="Number of users in the batch."),
+    ):
+        command = option(command)
+    return command
+
+
+def _print(result: dict[str, Any]) -> None:
+    click.echo(json.dumps(result, indent=2))
+
+
+@main.command(epilog=SPEC_HELP)
+@click.argument("spec")
+@_common
+@click.option("--delta", type=DELTA, required=True, help="Failure probability in (0, 1); a common choice is 0.01/n.")
+@click.option("--tol", type=TOL, default="1e-4", show_default=True, help="Relative accuracy of eps (errors go up).")
+@click.option("--certify", "certified", is_flag=True, help="Prove the answer in ball arithmetic.")
+def amplify(spec: str, n: int, delta: float, bound: str, tol: float, certified: bool, as_json: bool) -> None:
+    """The central (eps, delta) of n shuffled reports of SPEC."""
+    from .amplification import amplify as run
+
+    _show(run(spec, n=n, delta=delta, bound=bound, tol=tol, certify=certified), as_json)
+
+
+def _show(guarantee: Guarantee, as_json: bool) -> None:
+    if as_json:
+        _print(guarantee.to_dict())
+        return
+    click.echo(str(guarantee))
+    if guarantee.members > 1:
+        click.echo(f"({guarantee.evaluated:,} of {guarantee.members:,} input pairs evaluated)", err=True)
+
+
+@main.command(epilog=SPEC_HELP)
+@click.argument("spec")
+@_common
+@click.option(
+    "--epsilon", default="0:1:11", show_default=True, help="Values a,b,c or a range START:STOP:COUNT of eps."
+)
+@click.option("--side", type=click.Choice(["upper", "lower"]), default="upper", show_default=True)
+@click.option("--tol", type=TOL, default="1e-4", show_default=True, help="Relative accuracy of delta.")
+def profile(spec: str, n: int, epsilon: str, bound: str, side: Any, tol: float, as_json: bool) -> None:
+    """delta as a function of eps: the privacy profile of n shuffled reports of SPEC."""
+    from .amplification import profile as run
+
+    eps = _grid(epsilon)
+    delta = run(spec, n=n, epsilon=eps, bound=bound, tol=tol, side=side).tolist()
+    if as_json:
+        _print({"mechanism": spec, "n": n, "bound": bound, "side": side, "epsilon": eps, "delta": delta})
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("eps", f"delta ({'at most' if side == 'upper' else 'at least'})", title=f"{spec}, n = {n:,}")
+    for e, d in zip(eps, delta, strict=True):
+        table.add_row(f"{e:.6g}", f"{d:.6g}")
+    Console().print(table)
+
+
+def _grid(text: str) -> list[float]:
+    parts = text.split(":")
+    if len(parts) == 3:
+        start, stop = (check.parse_number("epsilon", p) for p in parts[:2])
+        count = check.users(check.parse_number("epsilon", parts[2]), "the COUNT of --epsilon")
+        return [start + (stop - start) * i / max(count - 1, 1) for i in range(count)]
+    return [check.parse_number("epsilon", p) for p in text.split(",")]
+
+
+@main.command(epilog=SPEC_HELP)
+@click.argument("spec", required=False)
+@click.option("--n", "n", type=USERS, help="Number of users in the batch.")
+@click.option("--delta", type=DELTA, help="Failure probability in (0, 1).")
+@click.option("--bound", default="auto", show_default=True, help="Which bound to certify.")
+@click.option("--tol", type=TOL, default="1e-4", show_default=True, help="Relative accuracy of eps.")
+@click.option("--out", type=click.Path(dir_okay=False), help="Write the certificate here instead of stdout.")
+@click.option("--verify", "file", type=click.Path(dir_okay=False), help="Re-check this certificate from scratch.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+def certify(
+    spec: str | None,
+    n: int | None,
+    delta: float | None,
+    bound: str,
+    tol: float,
+    out: str | None,
+    file: str | None,
+    as_json: bool,
+) -> None:
+    """Write a certificate of SPEC's guarantee, or --verify one (exit code 3 if it does not hold)."""
+    if file is not None:
+        _verify(file, as_json)
+        return
+    if spec is None or n is None or delta is None:
+        raise click.UsageError("certify needs SPEC, --n and --delta, or --verify FILE.")
+    from .amplification import amplify as run
+
+    guarantee = run(spec, n=n, delta=delta, bound=bound, tol=tol, certify=True)
+    if guarantee.certificate is None:
+        raise click.ClickException("no certificate was made")
+    if out is None:
+        click.echo(guarantee.certificate.to_json(), nl=False)
+        click.echo(str(guarantee), err=True)
+        return
+    guarantee.certificate.write(out)
+    _show(guarantee, as_json)
+
+
+def _verify(file: str, as_json: bool) -> None:
+    from .certificate import verify
+
+    proof = verify(file)
+    if as_json:
+        _print({"verified": True, **proof.to_dict()})
+        return
+    click.echo(
+        f"Verified: {proof.mechanism} with n = {proof.n:,} has delta <= {float(proof.proved_delta):.9g} <= "
+        f"{float(proof.delta):g} at eps = {float(proof.epsilon):.9g} (bound: {proof.bound})."
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,72 @@
+"""A family of rounds: delta is the largest over its members, at every eps separately.
+
+The worst member may change with eps, n and direction, so nothing here fixes a pair in advance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from .evaluate import Divergence, Side
+from .round import FloatArray, Round
+from .solve import epsilon
+
+
+class Answer(NamedTuple):
+    """An eps, and how many of the members had to be evaluated for it."""
+
+    epsilon: float
+    evaluated: int
+    members: int
+
+
+class Family(Protocol):
+    """What a bound needs to know of a mechanism."""
+
+    def epsilon(self, *, n: int, delta: float, tol: float, side: Side) -> Answer:
+        """The smallest eps with delta(eps) <= delta, on the named side."""
+
+    def log_delta(self, eps: FloatArray, *, n: int, tol: float, side: Side) -> FloatArray:
+        """log delta(eps) on the named side, one value per eps."""
+
+    def rounds(self, most: int) -> Sequence[Round] | None:
+        """The members as rounds, or None if there are more than ``most``."""
+
+
+class RoundSet:
+    """Finitely many rounds, each taken as it is (add ``round.swapped()`` for the other direction).
+
+    Examples
+    --------
+    >>> coin = RoundSet([Round(P0=[0.75, 0.25], P1=[0.25, 0.75], t=[0.25, 0.25])])
+    >>> round(coin.epsilon(n=1000, delta=1e-6, tol=1e-4, side="upper").epsilon, 2)
+    0.15
+    """
+
+    def __init__(self, rounds: Sequence[Round]) -> None:
+        self._rounds = tuple(dict.fromkeys(rounds))
+
+    def epsilon(self, *, n: int, delta: float, tol: float, side: Side) -> Answer:
+        """The largest eps over the members."""
+        value = epsilon(self._rounds, n=n, delta=delta, tol=tol, side=side)
+        return Answer(value, len(self._rounds), len(self._rounds))
+
+    def log_delta(self, eps: FloatArray, *, n: int, tol: float, side: Side) -> FloatArray:
+        """The largest log delta over the members, for every eps."""
+        best = np.full(eps.shape, -np.inf)
+        for round_ in self._rounds:
+            bracket = Divergence(round_, n, side).bracket(eps, tol)
+            best = np.maximum(best, bracket.upper if side == "upper" else bracket.lower)
+        return best
+
+    def rounds(self, most: int) -> Sequence[Round] | None:
+        """The members, if there are at most ``most``."""
+        return self._rounds if len(self._rounds) <= most else None
+
+
+def both_directions(round_: Round) -> list[Round]:
+    """The round and its swap: a guarantee needs D(P||Q) and D(Q||P)."""
+    return [round_, round_.swapped()]

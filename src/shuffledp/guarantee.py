@@ -1,0 +1,134 @@
+"""Frozen results: what is claimed, on which terms, and how it reads in a review."""
+
+from __future__ import annotations
+
+import html
+import math
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .certificate import Certificate
+
+#: What every guarantee of this library rests on.
+TRUST = (
+    "the shuffler is honest and uniform; users are non-adaptive within the round; their randomness is fresh and "
+    "independent; the crowd counted in n consists of honest users only"
+)
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """A shuffled batch is (epsilon, delta)-DP.
+
+    Attributes
+    ----------
+    epsilon : float
+        Never too small: every error of the computation is included.  ``inf`` if no finite value reaches delta.
+    lower : float or None
+        No analysis on the same terms (see ``lower_scope``) can claim less; None where nothing is known.
+    delta, n : what was asked.
+    mechanism : the spec of the local randomizer.
+    bound : name of the bound that gave epsilon.
+    sound : False only for bounds kept to reproduce a paper; their epsilon is not a guarantee.
+    kind : "upper" for a guarantee, "lower" if a lower bound was asked for by name.
+    certified : True if ball arithmetic proved it; then ``certificate`` holds the proof.
+    local_epsilon : what remains if the shuffler fails.
+    neighbours, trust : the terms.
+    evaluated, members : how many of the input pairs had to be evaluated.
+    """
+
+    epsilon: float
+    lower: float | None
+    delta: float
+    n: int
+    mechanism: str
+    description: str
+    bound: str
+    local_epsilon: float
+    sound: bool = True
+    kind: str = "upper"
+    lower_scope: str = "this mechanism"
+    certified: bool = False
+    neighbours: str = "replace-one"
+    trust: str = TRUST
+    evaluated: int = 1
+    members: int = 1
+    certificate: Certificate | None = field(default=None, repr=False, compare=False)
+
+    def __str__(self) -> str:
+        """One paragraph that a privacy reviewer can paste."""
+        crowd = f"With n = {_count(self.n)}, {'each ' if self.n > 1 else ''}running {self.description},"
+        if self.kind == "lower":
+            return (
+                f"{crowd} no analysis of {self.lower_scope} can claim less than eps = {_down(self.epsilon)} at "
+                f"delta = {self.delta:.6g}, {self.neighbours} (bound: {self.bound}); this is a lower bound, not a guarantee."
+            )
+        if not self.sound:
+            return (
+                f"{crowd} the published formula {self.bound!r} gives eps = {_up(self.epsilon)} at delta = "
+                f"{self.delta:.6g}; it is not a proved bound and may be too small, so do not use it as a guarantee."
+            )
+        if math.isinf(self.epsilon):
+            text = (
+                f"{crowd} no finite eps reaches delta = {self.delta:.6g}, {self.neighbours} (bound: {self.bound}): too few "
+                "others are sure to send what the victim may send, so an output can give its sender away."
+            )
+        else:
+            proof = ", proved in ball arithmetic" if self.certified else ""
+            text = (
+                f"{crowd} a shuffled batch is ({_up(self.epsilon)}, {self.delta:.6g})-DP, {self.neighbours} "
+                f"(bound: {self.bound}{proof})"
+            )
+            if self.lower is not None:
+                text += f"; no analysis of {self.lower_scope} can claim less than {_down(self.lower)}"
+            text += "."
+        if math.isinf(self.local_epsilon):
+            return f"{text} If the shuffler fails, nothing remains."
+        return f"{text} If the shuffler fails, the local guarantee eps0 = {_up(self.local_epsilon)} remains."
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-ready dictionary; infinity is written as the string "inf"."""
+        plain = asdict(self) | {"certificate": self.certificate.to_dict() if self.certificate else None}
+        return {k: "inf" if isinstance(v, float) and math.isinf(v) else v for k, v in plain.items()}
+
+    def _repr_html_(self) -> str:
+        """A small table for notebooks."""
+        bracket = "" if self.lower is None else f"{_down(self.lower)}"
+        rows = [
+            ("eps (upper)", "none" if math.isinf(self.epsilon) else _up(self.epsilon)),
+            ("eps (lower)", bracket),
+            ("delta", f"{self.delta:.6g}"),
+            ("n", f"{self.n:,}"),
+            ("mechanism", self.mechanism),
+            ("bound", self.bound + ("" if self.sound else " (not sound)") + (" (certified)" if self.certified else "")),
+            ("local eps", "none" if math.isinf(self.local_epsilon) else _up(self.local_epsilon)),
+            ("neighbours", self.neighbours),
+        ]
+        body = "".join(f"<tr><th>{html.escape(k)}</th><td>{html.escape(v)}</td></tr>" for k, v in rows if v)
+        return f"<table>{body}</table><p>{html.escape(str(self))}</p>"
+
+
+def _count(n: int) -> str:
+    return "1 user" if n == 1 else f"{n:,} users"
+
+
+def _up(x: float, digits: int = 5) -> str:
+    """A decimal of ``digits`` significant figures that is not below x."""
+    return _rounded(x, digits, up=True)
+
+
+def _down(x: float, digits: int = 5) -> str:
+    """A decimal of ``digits`` significant figures that is not above x."""
+    return _rounded(x, digits, up=False)
+
+
+def _rounded(x: float, digits: int, *, up: bool) -> str:
+    from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+
+    if x == 0.0 or math.isinf(x):
+        return f"{x:g}"
+    exact = Decimal(x)
+    step = Decimal(1).scaleb(exact.adjusted() - digits + 1)
+    value = exact.quantize(step, rounding=ROUND_CEILING if up else ROUND_FLOOR)
+    return f"{float(value):.{digits}g}"

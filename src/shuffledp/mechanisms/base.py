@@ -1,0 +1,72 @@
+"""What a mechanism is to the accounting side: a name, its parameters, and what is known of its law."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import TYPE_CHECKING, ClassVar
+
+from ..errors import BoundNotApplicableError
+
+if TYPE_CHECKING:
+    from ..core.family import Family
+    from .general import VariationRatio
+
+
+class Mechanism:
+    """Base of every local randomizer; subclasses are frozen keyword-only dataclasses.
+
+    ``name`` is the word of the spec string; the dataclass fields are its parameters, in order.
+    """
+
+    name: ClassVar[str]
+
+    @property
+    def local_epsilon(self) -> float:
+        """The eps of one report on its own (inf if a report can give its input away)."""
+        raise BoundNotApplicableError(f"{self.name} does not state its local guarantee; use another bound.")
+
+    @property
+    def description(self) -> str:
+        """The mechanism in words, to stand after "each running"."""
+        return self.spec
+
+    #: What a lower bound of this object speaks of, in words.
+    lower_scope: ClassVar[str] = "this mechanism"
+
+    @property
+    def spec(self) -> str:
+        """The spec string that makes this mechanism again."""
+        fields = dataclasses.fields(self)  # type: ignore[arg-type]
+        return f"{self.name}:" + ",".join(f"{f.name}={_plain(getattr(self, f.name))}" for f in fields)
+
+    def variation_ratio(self) -> VariationRatio:
+        """The parameters (p, beta, q) of the paper's Definition (properties I and II)."""
+        raise BoundNotApplicableError(f"{self.name} has no (p, beta, q) parameters; choose another bound.")
+
+    def blanket(self) -> Family:
+        """All input pairs over the privacy blanket: an upper bound that needs the whole law."""
+        raise BoundNotApplicableError(
+            f"bound 'blanket' needs the whole law of the mechanism and {self.name} does not state one; "
+            "use bound='variation-ratio'."
+        )
+
+    def constant_datasets(self) -> Family:
+        """Exact divergences of datasets in which all others hold one value: a lower bound."""
+        raise BoundNotApplicableError(f"no dataset is known for {self.name}, so there is no lower bound of it.")
+
+    def two_counts(self) -> Family:
+        """The paper's Theorem 5.1: the same datasets through two counts."""
+        raise BoundNotApplicableError(
+            f"bound 'variation-ratio-lower' needs the whole law of the mechanism and {self.name} does not state one; "
+            "use a mechanism with a known law, such as finite."
+        )
+
+
+def _plain(value: object) -> str:
+    """A number in the shortest form that reads back to itself."""
+    if isinstance(value, float):
+        if math.isinf(value):
+            return "inf"
+        return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
+    return str(value)

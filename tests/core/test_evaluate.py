@@ -1,0 +1,145 @@
+"""The evaluators behind one front: safe ends, and the theorems of convex order."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference import ball_oracle
+from reference.fractions_oracle import round_enclosure, worst_divergence
+from reference.rounds import Laws, rounds
+
+from shuffledp.core.evaluate import Divergence, spread
+from shuffledp.core.round import Round
+
+COIN = Round([0.75, 0.25], [0.25, 0.75], [0.25, 0.25])
+
+
+def ends(round_: Round, n: int, eps: float, rtol: float = 1e-6) -> tuple[float, float]:
+    """The proved lower and upper value of the divergence."""
+    at = np.array([eps])
+    low = Divergence(round_, n, "lower").bracket(at, rtol).lower[0]
+    high = Divergence(round_, n, "upper").bracket(at, rtol).upper[0]
+    return math.exp(low), math.exp(high)
+
+
+def check(laws: Laws, n: int, eps: float, rtol: float) -> None:
+    low, high = ends(Round(*laws), n, eps, rtol)
+    true_low, true_high = round_enclosure(*laws, n, eps)
+    assert low <= true_low * (1 + 1e-15)
+    assert high >= true_high * (1 - 1e-15)
+    if true_low > 1e-12:
+        assert high / low <= 1 + 2 * rtol + 1e-9
+
+
+@settings(max_examples=120, deadline=None)
+@given(
+    laws=rounds(4),
+    n=st.integers(1, 10),
+    eps=st.sampled_from([0.0, 1e-9, 1e-4, 0.05, 0.3, 1.0, 2.5, 8.0]),
+    rtol=st.sampled_from([1e-2, 1e-4, 1e-6]),
+)
+def test_brackets_the_fraction(laws: Laws, n: int, eps: float, rtol: float) -> None:
+    check(laws, n, eps, rtol)
+
+
+@settings(max_examples=30, deadline=None)
+@given(laws=rounds(2), n=st.integers(20, 36), eps=st.sampled_from([0.0, 0.05, 0.3, 1.0]))
+def test_brackets_the_fraction_at_dozens(laws: Laws, n: int, eps: float) -> None:
+    check(laws, n, eps, 1e-5)
+
+
+@pytest.mark.slow
+@settings(max_examples=800, deadline=None)
+@given(laws=rounds(6), n=st.integers(1, 7), eps=st.floats(0.0, 6.0), rtol=st.sampled_from([1e-2, 1e-4, 1e-7]))
+def test_brackets_the_fraction_slow(laws: Laws, n: int, eps: float, rtol: float) -> None:
+    check(laws, n, eps, rtol)
+
+
+@pytest.mark.parametrize("n", [1, 3, 40, 900, 10**4])
+def test_zero_from_the_largest_ratio_on(n: int) -> None:
+    for round_ in (COIN, Round([0.5, 0.25, 0.25], [0.125, 0.5, 0.375], [0.0, 0.25, 0.125])):
+        at = np.array([math.log(round_.max_ratio) + 1e-12, math.log(round_.max_ratio) + 1.0])
+        for side in ("upper", "lower"):
+            assert np.all(Divergence(round_, n, side).bracket(at, 1e-4).lower == -math.inf)
+        assert np.all(Divergence(round_, n, "upper").bracket(at, 1e-4).upper == -math.inf)
+
+
+@settings(max_examples=40, deadline=None)
+@given(laws=rounds(4), n=st.integers(1, 60), eps=st.sampled_from([0.0, 0.1, 0.7]))
+def test_falls_with_n(laws: Laws, n: int, eps: float) -> None:
+    low, _ = ends(Round(*laws), 2 * n, eps, 1e-4)
+    _, high = ends(Round(*laws), n, eps, 1e-4)
+    assert low <= high
+
+
+@settings(max_examples=40, deadline=None)
+@given(laws=rounds(4), n=st.integers(1, 60), eps=st.sampled_from([0.0, 0.1, 0.7]), j=st.integers(0, 3))
+def test_falls_with_t(laws: Laws, n: int, eps: float, j: int) -> None:
+    fewer = list(laws.t)
+    fewer[j % len(fewer)] *= 0.5
+    low, _ = ends(Round(*laws), n, eps, 1e-4)
+    _, high = ends(Round(laws.P0, laws.P1, fewer), n, eps, 1e-4)
+    assert low <= high
+
+
+@settings(max_examples=40, deadline=None)
+@given(laws=rounds(4).filter(lambda x: len(x.t) > 1), n=st.integers(1, 60), eps=st.sampled_from([0.0, 0.1, 0.7]))
+def test_merging_symbols_lowers(laws: Laws, n: int, eps: float) -> None:
+    merged = Round(*([x[0] + x[1], *x[2:]] for x in laws))
+    low, _ = ends(merged, n, eps, 1e-4)
+    _, high = ends(Round(*laws), n, eps, 1e-4)
+    assert low <= high
+
+
+@pytest.mark.parametrize("n", [5, 300, 10**4, 10**8])
+def test_convex_and_falling_in_E(n: int) -> None:
+    grid = np.linspace(1.0, 1.0 + 6.0 / math.sqrt(n + 16), 25)
+    rtol = 1e-6
+    delta = np.exp(Divergence(COIN, n).bracket(np.log(grid), rtol).upper)
+    assert np.all(np.diff(delta) <= rtol * delta[1:])
+    assert np.all(delta[2:] + delta[:-2] - 2 * delta[1:-1] >= -8 * rtol * delta[:-2])
+
+
+def test_swapping_directions_of_a_symmetric_round() -> None:
+    for n in (4, 2000):
+        one, other = (Divergence(r, n).bracket(np.array([0.1]), 1e-8).upper[0] for r in (COIN, COIN.swapped()))
+        assert one == pytest.approx(other, abs=1e-7)
+
+
+def test_the_directions_differ_in_general() -> None:
+    round_ = Round([0.75, 0.25], [0.5, 0.5], [0.125, 0.25])
+    for n in (3, 50):
+        for r in (round_, round_.swapped()):
+            laws = [list(map(float, x)) for x in (r.P0, r.P1, r.t)]
+            truth = float(ball_oracle.round_divergence(*laws, n, 0.2).mid())
+            low, high = ends(r, n, 0.2)
+            assert low <= truth <= high <= truth * (1 + 1e-5)
+
+
+def test_blanket_dominates_every_dataset() -> None:
+    """The counter-example of the spec: GRR, d = 3, e^eps0 = 2; the blanket bound holds for all datasets."""
+    R = [[0.5 if i == j else 0.25 for j in range(3)] for i in range(3)]
+    blanket = Round(R[0], R[1], [0.25, 0.25, 0.25])
+    for n in (1, 2, 3, 4):
+        for eps in (0.0, 0.3, math.log(1.5)):
+            worst = float(worst_divergence(R, n, Fraction(math.exp(eps))))
+            assert ends(blanket, n, eps)[1] >= worst * (1 - 1e-10)
+
+
+def test_many_eps_at_once_agree_with_one_by_one() -> None:
+    grid = np.array([0.0, 0.003, 0.01, 0.05, 2.0])
+    curve = Divergence(COIN, 10**5)
+    together = curve.bracket(grid, 1e-6).upper
+    alone = np.array([curve.bracket(np.array([e]), 1e-6).upper[0] for e in grid])
+    assert together[-1] == alone[-1] == -math.inf
+    assert np.allclose(together[:-1], alone[:-1], rtol=0, atol=3e-6)
+
+
+def test_spread_is_the_second_moment() -> None:
+    assert spread(COIN) == pytest.approx(2.0)
+    assert spread(Round([0.75, 0.25], [0.25, 0.75], [0.0, 0.25])) == math.inf
