@@ -59,7 +59,14 @@ def amplify(
         return prove(subject, n=n, delta=delta, bound=chosen.name, tol=tol)
     answer = chosen.epsilon(subject, n=n, delta=delta, tol=tol)
     return make_guarantee(
-        subject, chosen, n=n, delta=delta, epsilon=answer.epsilon, tol=tol, evaluated=answer.evaluated, members=answer.members
+        subject,
+        chosen,
+        n=n,
+        delta=delta,
+        epsilon=answer.epsilon,
+        tol=tol,
+        evaluated=answer.evaluated,
+        members=answer.members,
     )
 
 

@@ -134,7 +134,9 @@ def certify(subject: Mechanism, *, n: int, delta: float, bound: str, tol: float)
             proof_file = Certificate(subject.spec, bound, n, exact, target, tuple(steps), matrix)
             return replace(made, certified=True, certificate=proof_file, evaluated=len(members), members=len(members))
         epsilon *= 1.0 + 0.3 * tol
-    raise CertificationError(f"ball arithmetic could not confirm eps = {epsilon:g} at delta = {delta:g}; try a larger tol.")
+    raise CertificationError(
+        f"ball arithmetic could not confirm eps = {epsilon:g} at delta = {delta:g}; try a larger tol."
+    )
 
 
 def verify(source: Certificate | str | Path) -> Certificate:
@@ -176,7 +178,8 @@ def _compare_with_spec(claim: Certificate) -> None:
         raise VerificationError(f"the certificate names an unknown mechanism or bound ({error}).") from None
     if set(family.rounds(MAX_ROUNDS) or ()) != {step.round for step in claim.steps}:
         raise VerificationError(
-            f"the stated rounds are not those of {claim.mechanism} under {claim.bound!r}; the certificate proves another law."
+            f"the stated rounds are not those of {claim.mechanism} under {claim.bound!r}; "
+            "the certificate proves another law."
         )
 
 
@@ -197,7 +200,9 @@ def _read(path: Path) -> Certificate:
     except (OSError, UnicodeDecodeError, ValueError):
         raise ParameterError(f"certificate must be a readable JSON file, got {str(path)!r}; check the path.") from None
     if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise ParameterError(f"certificate must have format {FORMAT!r}, got another file in {str(path)!r}; certify again.")
+        raise ParameterError(
+            f"certificate must have format {FORMAT!r}, got another file in {str(path)!r}; certify again."
+        )
     try:
         steps = []
         for item in data["rounds"]:
@@ -234,7 +239,8 @@ def _read(path: Path) -> Certificate:
         raise
     except (KeyError, TypeError, ValueError, ArithmeticError) as error:
         raise ParameterError(
-            f"certificate must be a complete {FORMAT} file, got a malformed entry ({error}) in {str(path)!r}; certify again."
+            f"certificate must be a complete {FORMAT} file, got a malformed entry ({error}) in {str(path)!r}; "
+            "certify again."
         ) from None
 
 

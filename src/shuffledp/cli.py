@@ -39,7 +39,7 @@ class _Commands(click.Group):
             ctx.exit(error.exit_code)
 
 
-class _Number(click.ParamType):
+class _Number(click.ParamType):  # type: ignore[type-arg,unused-ignore]
     """A number in the house notation; the error is the house sentence."""
 
     def __init__(self, name: str, parse: Callable[[str], Any]) -> None:
@@ -100,9 +100,7 @@ def _show(guarantee: Guarantee, as_json: bool) -> None:
 @main.command(epilog=SPEC_HELP)
 @click.argument("spec")
 @_common
-@click.option(
-    "--epsilon", default="0:1:11", show_default=True, help="Values a,b,c or a range START:STOP:COUNT of eps."
-)
+@click.option("--epsilon", default="0:1:11", show_default=True, help="Values a,b,c or a range START:STOP:COUNT of eps.")
 @click.option("--side", type=click.Choice(["upper", "lower"]), default="upper", show_default=True)
 @click.option("--tol", type=TOL, default="1e-4", show_default=True, help="Relative accuracy of delta.")
 def profile(spec: str, n: int, epsilon: str, bound: str, side: Any, tol: float, as_json: bool) -> None:

@@ -62,7 +62,8 @@ class Guarantee:
         if self.kind == "lower":
             return (
                 f"{crowd} no analysis of {self.lower_scope} can claim less than eps = {_down(self.epsilon)} at "
-                f"delta = {self.delta:.6g}, {self.neighbours} (bound: {self.bound}); this is a lower bound, not a guarantee."
+                f"delta = {self.delta:.6g}, {self.neighbours} (bound: {self.bound}); "
+                "this is a lower bound, not a guarantee."
             )
         if not self.sound:
             return (
@@ -71,8 +72,8 @@ class Guarantee:
             )
         if math.isinf(self.epsilon):
             text = (
-                f"{crowd} no finite eps reaches delta = {self.delta:.6g}, {self.neighbours} (bound: {self.bound}): too few "
-                "others are sure to send what the victim may send, so an output can give its sender away."
+                f"{crowd} no finite eps reaches delta = {self.delta:.6g}, {self.neighbours} (bound: {self.bound}): "
+                "too few others are sure to send what the victim may send, so an output can give its sender away."
             )
         else:
             proof = ", proved in ball arithmetic" if self.certified else ""

@@ -149,9 +149,7 @@ def _by_contour(law: _Law, n: int, method: Method) -> tuple[arb, arb]:
     return lower / n, upper / n
 
 
-def _missed(
-    law: _Law, n: int, mgf: arb, alone: arb, weights: list[arb], c: arb, s: arb, h: arb, nodes: int
-) -> arb:
+def _missed(law: _Law, n: int, mgf: arb, alone: arb, weights: list[arb], c: arb, s: arb, h: arb, nodes: int) -> arb:
     """Bound on the nodes past the last one (fact 3 of contour.py)."""
     pi = arb.pi()
     end = h * nodes

@@ -113,7 +113,7 @@ def _sum(
         dust = nothing[row] * np.exp(-0.5 * square * y * y)
         wave -= dust * np.cos(turn) + 1j * (dust * np.sin(turn))
         size += dust
-    # Running error bound: a node's exponent carries n (|z| sum_j t_j |l_j| max(1, e^{c l_j}) + [small]) / |M| roundings.
+    # Running error bound: an exponent carries n (|z| sum_j t_j |l_j| max(1, e^{c l_j}) + [small]) / |M| roundings.
     load = (np.abs(l) * np.maximum(scale, 1.0)) @ t
     rough = size * (16.0 + n * (load[row] * np.hypot(c_node, y) + small) / np.maximum(modulus, 1e-300))
     terms = np.stack([(wave * lean * lean).real, wave.real, (slope_wave * lean).real, shrink * rough, rough])

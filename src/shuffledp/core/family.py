@@ -47,7 +47,7 @@ class RoundSet:
     """
 
     def __init__(self, rounds: Sequence[Round]) -> None:
-        self._rounds = tuple(dict.fromkeys(rounds))
+        self._rounds = tuple(dict.fromkeys(rounds)) if len(rounds) > 1 else tuple(rounds)
 
     def epsilon(self, *, n: int, delta: float, tol: float, side: Side) -> Answer:
         """The largest eps over the members."""

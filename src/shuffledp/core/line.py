@@ -58,7 +58,7 @@ def saddle(l: FloatArray, t: FloatArray, n: float) -> FloatArray:
         c = new
         if done.all():
             break
-    return c
+    return np.asarray(c)
 
 
 def place(l: FloatArray, t: FloatArray, n: float, rtol: FloatArray) -> Line:
@@ -97,12 +97,10 @@ def _period(c: FloatArray, s: FloatArray, variance: FloatArray, log_mgf: FloatAr
     digits = -np.log(rtol) + 3.5
     sigma = np.sqrt(variance + s * s)
     left = digits - log_mgf + 2.0 * np.log1p(c * sigma) + 1.0
-    return np.maximum(np.sqrt(2.0 * digits + 6.0) * sigma, left / c)
+    return np.asarray(np.maximum(np.sqrt(2.0 * digits + 6.0) * sigma, left / c))
 
 
-def _heaviest_pair(
-    l: FloatArray, weight: FloatArray, nothing: FloatArray, n: float
-) -> tuple[FloatArray, FloatArray]:
+def _heaviest_pair(l: FloatArray, weight: FloatArray, nothing: FloatArray, n: float) -> tuple[FloatArray, FloatArray]:
     """n w_i w_j and |l_i - l_j| of the two heaviest atoms under the tilt ("nothing" is the atom 0)."""
     weights = np.column_stack([weight, np.maximum(nothing, 0.0)])
     values = np.column_stack([l, np.zeros(len(l))])
@@ -130,6 +128,8 @@ def comb(line: Line) -> tuple[NDArrayInt, NDArrayInt]:
 
     Fact 4: outside |y - 2 pi m / gap| <= (pi / gap) sqrt(cut / (2 kappa)) the integrand is below exp(-cut).
     """
+    if line.last.size == 1 and line.last[0] <= 64:
+        return np.arange(1, int(line.last[0]) + 1), line.last.astype(np.int64)
     half_angle = np.pi * np.sqrt(0.5 * line.cut / np.maximum(line.kappa, 1e-300))
     dense = half_angle >= np.pi
     teeth = np.where(dense, 1, 1 + np.floor(line.last * line.h * line.pair_gap / (2 * np.pi) + 1)).astype(np.int64)

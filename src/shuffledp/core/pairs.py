@@ -126,7 +126,7 @@ class BlanketPairs:
     def _exposed(self, pairs: NDArrayInt, growth: float) -> FloatArray:
         a, b = self.bare[self.first[pairs]], self.bare[self.second[pairs]]
         with np.errstate(divide="ignore"):
-            return np.log(np.maximum((a - b) - growth * b, 0.0).sum(axis=1) * (1.0 + 1e-14))
+            return np.asarray(np.log(np.maximum((a - b) - growth * b, 0.0).sum(axis=1) * (1.0 + 1e-14)))
 
     def _spreads(self) -> FloatArray:
         """The leading order of eps, pair by pair: what others never send counts most."""
@@ -136,7 +136,7 @@ class BlanketPairs:
         bare = np.zeros(self.first.size)
         for j in range(self.bare.shape[1]):
             bare += np.maximum(self.bare[self.first, j] - self.bare[self.second, j], 0.0)
-        return smooth + 1e12 * bare
+        return np.asarray(smooth + 1e12 * bare)
 
     def _round(self, pair: int) -> Round:
         a, b = self.first[pair], self.second[pair]
@@ -231,4 +231,4 @@ def _reduce(rows: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         top = rest.max(axis=0)
         shapes, label = np.unique(rest / top, axis=1, return_inverse=True)
         rest = shapes * np.bincount(label.reshape(-1), weights=top, minlength=shapes.shape[1])
-    return mass, levels, rest
+    return mass.astype(np.float64), levels, rest

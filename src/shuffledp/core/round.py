@@ -116,13 +116,13 @@ class Atoms:
     def exposed(self, eps: FloatArray) -> FloatArray:
         """sum over symbols with t_j = 0 of (P0_j - E P1_j)_+, one value per eps."""
         gap = self.zero0 - self.zero1
-        return np.maximum(gap[None, :] - np.expm1(eps)[:, None] * self.zero1[None, :], 0.0).sum(axis=1)
+        return np.asarray(np.maximum(gap[None, :] - np.expm1(eps)[:, None] * self.zero1[None, :], 0.0).sum(axis=1))
 
     def exposed_slope(self, eps: FloatArray) -> FloatArray:
         """Derivative of :meth:`exposed` in eps."""
         gap = self.zero0 - self.zero1
         alive = gap[None, :] - np.expm1(eps)[:, None] * self.zero1[None, :] > 0
-        return -np.exp(eps) * (alive * self.zero1[None, :]).sum(axis=1)
+        return np.asarray(-np.exp(eps) * (alive * self.zero1[None, :]).sum(axis=1))
 
 
 def _vector(name: str, values: ArrayLike | Sequence[float]) -> FloatArray:
@@ -143,10 +143,8 @@ def _merge(p0: FloatArray, p1: FloatArray, t: FloatArray) -> Atoms:
     alone = live & ~hidden
     u, v, mass = p0[hidden] / t[hidden], p1[hidden] / t[hidden], t[hidden]
     gap = (p0[hidden] - p1[hidden]) / mass
-    if u.size > 1:
-        keys = np.stack([u, v])
-        _, first, label = np.unique(keys, axis=1, return_index=True, return_inverse=True)
-        if first.size < u.size:
-            mass = np.bincount(label.reshape(-1), weights=mass, minlength=first.size)
-            u, v, gap = u[first], v[first], gap[first]
+    if len(set(zip(u.tolist(), v.tolist(), strict=True))) < u.size:
+        _, first, label = np.unique(np.stack([u, v]), axis=1, return_index=True, return_inverse=True)
+        mass = np.bincount(label.reshape(-1), weights=mass, minlength=first.size).astype(np.float64)
+        u, v, gap = u[first], v[first], gap[first]
     return Atoms(u=u, v=v, gap=gap, t=mass, zero0=p0[alone], zero1=p1[alone])

@@ -59,4 +59,4 @@ def _bound(l: FloatArray, t: FloatArray, n: float) -> FloatArray:
     rounding = 2.0**-48 * n * c * ((np.abs(l) * np.maximum(np.exp(c[:, None] * l), 1.0)) @ t) + 1e-12
     log_sum = 0.5 * (s * c) ** 2 + np.log((near + beyond + far) / np.pi)
     chernoff = -1.0 - np.log(c)  # (x)_+ <= e^{cx} / (e c)
-    return log_mgf + np.minimum(log_sum, chernoff) - math.log(n) + rounding
+    return np.asarray(log_mgf + np.minimum(log_sum, chernoff) - math.log(n) + rounding)

@@ -19,6 +19,7 @@ from .round import Atoms, Round
 #: A p = inf round that still exceeds delta here is said to have no finite eps (e^eps would overflow).
 LARGEST_EPSILON = 200.0
 _STEPS = 300
+_POWERS = np.array([[1], [2], [3], [4]])
 
 
 class Guess(NamedTuple):
@@ -45,7 +46,8 @@ def solve(curve: Divergence, delta: float, *, limit: float, tol: float, guess: G
     log_delta = math.log(delta)
     low, high = 0.0, min(limit, LARGEST_EPSILON)
     answer = limit if upper else 0.0
-    eps, slope = guess
+    nudge = 1.0 + 0.3 * tol if upper else 1.0 - 0.3 * tol  # aim a little to the safe side
+    eps, slope = guess.epsilon * nudge, guess.slope
     if not low < eps < high:
         eps = _middle(low, high)
     excess = 0.0
@@ -64,8 +66,7 @@ def solve(curve: Divergence, delta: float, *, limit: float, tol: float, guess: G
             return eps
         if high - low <= 0.3 * tol * high:
             return answer
-        nudge = 1.0 + 0.15 * tol if upper else 1.0 - 0.15 * tol
-        target = (eps + excess / slope) * nudge if slope and math.isfinite(excess) else -1.0
+        target = (eps + excess / slope) * (1.0 + 0.5 * (nudge - 1.0)) if slope and math.isfinite(excess) else -1.0
         if upper and target <= 0.0 and low == 0.0 and look(curve, 0.0, 1e-3, log_delta).excess <= 0.0:
             return 0.0
         # Newton, with a bisection every eighth step for curves with kinks
@@ -111,7 +112,7 @@ def floor(atoms: Atoms, n: int) -> float:
 
 
 def guess_epsilon(atoms: Atoms, n: int, delta: float, limit: float) -> Guess:
-    """eps by the saddle-point approximation log delta ~ n K(c) - 2 log c - log(2 pi phi'')/2 - log n."""
+    """eps by the saddle-point approximation of delta, with its first correction: good to 1e-5 for large n."""
     log_delta = math.log(delta)
     eps = _gaussian_guess(atoms, n, delta)
     if not 0.0 < eps < limit:
@@ -135,11 +136,16 @@ def guess_epsilon(atoms: Atoms, n: int, delta: float, limit: float) -> Guess:
         c = min(c, 500.0 / top)
         weight = t * np.exp(c * values)
         total = 1.0 + float(t @ np.expm1(c * values))
-        k1 = float(weight @ values) / total
-        bend = n * max(float(weight @ (values * values)) / total - k1 * k1, 0.0) + 2.0 / (c * c)
-        pull = n * k1 - 2.0 / c
-        log_value = n * math.log(total) - 2.0 * math.log(c) - 0.5 * pull * pull / bend
-        excess = log_value - 0.5 * math.log(2.0 * math.pi * bend) - math.log(n) - log_delta
+        # moments of the tilted law, then derivatives of phi(c) = n K(c) - 2 log c
+        m1, m2, m3, m4 = (float(x) / total for x in (weight * values**_POWERS).sum(axis=1))
+        pull = n * m1 - 2.0 / c
+        bend = n * max(m2 - m1 * m1, 0.0) + 2.0 / c**2
+        third = n * (m3 - 3.0 * m1 * m2 + 2.0 * m1**3) - 4.0 / c**3
+        fourth = n * (m4 - 4.0 * m1 * m3 - 3.0 * m2**2 + 12.0 * m1**2 * m2 - 6.0 * m1**4) + 12.0 / c**4
+        curl = fourth / (8.0 * bend**2) - 5.0 * third**2 / (24.0 * bend**3)
+        log_value = n * math.log1p(float(t @ np.expm1(c * values))) - 2.0 * math.log(c) - 0.5 * pull * pull / bend
+        log_value += math.log1p(min(max(curl, -0.5), 0.5)) - 0.5 * math.log(2.0 * math.pi * bend)
+        excess = log_value - math.log(n) - log_delta
         fall = math.exp(eps) * c * n * float(weight @ v) / total
         c = min(max(c - pull / bend, 0.3 * c), 3.0 * c)
         if fall <= 0.0:
@@ -148,7 +154,7 @@ def guess_epsilon(atoms: Atoms, n: int, delta: float, limit: float) -> Guess:
         new = eps + excess / fall
         if not low < new < high:
             new = 0.5 * (low + high)
-        if abs(new - eps) <= 1e-3 * eps:
+        if abs(new - eps) <= 2e-3 * eps and abs(pull) <= 0.01 * math.sqrt(bend):
             return Guess(new, fall)
         eps = new
         if high - low <= 1e-3 * high:
@@ -184,7 +190,10 @@ def round_limit(round_: Round) -> float:
 def epsilon(rounds: Iterable[Round], *, n: int, delta: float, tol: float, side: Side) -> float:
     """The largest eps over several rounds; a round no worse than the current answer costs one look."""
     best = 0.0
-    for round_ in sorted(rounds, key=spread, reverse=True):
+    members = list(rounds)
+    if len(members) > 1:  # the most telling first: the others then often cost one look
+        members.sort(key=spread, reverse=True)
+    for round_ in members:
         limit = round_limit(round_)
         if limit <= best:
             continue

@@ -67,12 +67,16 @@ class FiniteRandomizer(Mechanism):
         """Read a matrix from a CSV (comma or blank separated, # comments) or .npy file; .npy is read without pickle."""
         path = Path(path)
         if not path.is_file():
-            raise ParameterError(f"file must name a CSV or .npy file with a matrix, got {str(path)!r}, which is no file.")
+            raise ParameterError(
+                f"file must name a CSV or .npy file with a matrix, got {str(path)!r}, which is no file."
+            )
         if path.suffix == ".npy":
             try:
                 matrix = np.load(path, allow_pickle=False)
             except (ValueError, OSError):
-                raise ParameterError(f"file must hold a plain numeric array, got {str(path)!r}; save it with numpy.save.") from None
+                raise ParameterError(
+                    f"file must hold a plain numeric array, got {str(path)!r}; save it with numpy.save."
+                ) from None
             return cls(matrix, source=str(path))
         return cls(_read_csv(path), source=str(path))
 
@@ -159,12 +163,16 @@ def _checked(matrix: ArrayLike) -> FloatArray:
         raise ParameterError("matrix must hold finite probabilities, got NaN or infinity; check its entries.")
     if np.any(rows < 0):
         x, y = np.argwhere(rows < 0)[0]
-        raise ParameterError(f"matrix must hold probabilities >= 0, got {rows[x, y]!r} in row {x}, column {y}; correct it.")
+        raise ParameterError(
+            f"matrix must hold probabilities >= 0, got {rows[x, y]!r} in row {x}, column {y}; correct it."
+        )
     sums = rows.sum(axis=1)
     wrong = np.flatnonzero(np.abs(sums - 1.0) > ROW_TOLERANCE)
     if wrong.size:
         x = int(wrong[0])
-        raise ParameterError(f"matrix rows must sum to 1, got {float(sums[x])!r} in row {x}; divide each row by its sum.")
+        raise ParameterError(
+            f"matrix rows must sum to 1, got {float(sums[x])!r} in row {x}; divide each row by its sum."
+        )
     uneven = np.abs(sums - 1.0) > 2.0**-52 * rows.shape[1]  # the others are normalised already
     rows[uneven] /= sums[uneven, None]
     rows.setflags(write=False)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from .. import _validation as check
-from ..core.family import RoundSet, both_directions
+from ..core.family import RoundSet
 from ..core.round import Round
 from ..errors import ParameterError
 from .base import Mechanism
@@ -73,7 +73,9 @@ class VariationRatio(Mechanism):
     @property
     def description(self) -> str:
         """In words."""
-        return f"a randomizer with variation-ratio parameters p = {self.p:.6g}, beta = {self.beta:.6g}, q = {self.q:.6g}"
+        return (
+            f"a randomizer with variation-ratio parameters p = {self.p:.6g}, beta = {self.beta:.6g}, q = {self.q:.6g}"
+        )
 
     def variation_ratio(self) -> VariationRatio:
         """Itself."""
@@ -144,20 +146,19 @@ class General(Mechanism):
         return VariationRatio(p=p, beta=math.tanh(0.5 * self.eps0), q=p)
 
     def constant_datasets(self) -> RoundSet:
-        """Randomized response on 2 and on 3 options is eps0-LDP: their exact divergences bound every analysis."""
+        """Randomized response on 2 or 3 options is eps0-LDP: its exact divergence bounds every analysis.
+
+        In leading order 3 options tell more when e^eps0 > 2 (others hold the third), else 2 (others hold x0).
+        """
         p = math.exp(self.eps0)
-        two = Round(P0=[p / (p + 1), 1 / (p + 1)], P1=[1 / (p + 1), p / (p + 1)], t=[p / (p + 1), 1 / (p + 1)])
-        three = Round(
-            P0=[p / (p + 2), 1 / (p + 2), 1 / (p + 2)],
-            P1=[1 / (p + 2), p / (p + 2), 1 / (p + 2)],
-            t=[1 / (p + 2), 1 / (p + 2), p / (p + 2)],
-        )
-        return RoundSet([*both_directions(two), three])
+        if p <= 2.0:
+            keep, flip = p / (p + 1.0), 1.0 / (p + 1.0)
+            return RoundSet([Round(P0=[keep, flip], P1=[flip, keep], t=[keep, flip])])
+        keep, flip = p / (p + 2.0), 1.0 / (p + 2.0)
+        return RoundSet([Round(P0=[keep, flip, flip], P1=[flip, keep, flip], t=[flip, flip, keep])])
 
 
 def _padded(top: float, alpha: float, rest: float, t: list[float]) -> Round:
     """Three symbols; the rounding of their sum goes to the largest of them, a relative 2^-52."""
     scale = top + alpha + rest
-    return Round(
-        P0=[top / scale, alpha / scale, rest / scale], P1=[alpha / scale, top / scale, rest / scale], t=t
-    )
+    return Round(P0=[top / scale, alpha / scale, rest / scale], P1=[alpha / scale, top / scale, rest / scale], t=t)

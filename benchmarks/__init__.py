@@ -1,0 +1,1 @@
+"""Ratios against a strong conventional implementation, measured in one run.  ``make bench`` prints them."""
