@@ -54,6 +54,14 @@ def users(value: object, name: str = "n") -> int:
     return int(value) if isinstance(value, Integral) else int(number)
 
 
+def whole(name: str, value: object, *, low: int, high: int = 2**53, hint: str = "") -> int:
+    """A whole number in [low, high] (4.0 is fine, 4.5 is not)."""
+    number = in_range(name, value, low=low, high=high, hint=hint)
+    if number != math.floor(number):
+        raise ParameterError(f"{name} must be a whole number, got {value!r}; {hint or 'round it'}.")
+    return int(number)
+
+
 def probability_delta(value: object) -> float:
     """delta in the open interval (0, 1)."""
     return in_range(

@@ -101,12 +101,3 @@ def test_chain_on_chosen_randomizers(matrix: Matrix, n: int) -> None:
     truth = Truth(matrix, n)
     check_delta(matrix, n, truth)
     check_epsilon(matrix, n, truth)
-
-
-@pytest.mark.parametrize("n", [2, 3, 4])
-def test_blanket_is_the_truth_for_a_constant_crowd_when_the_blanket_is_a_row(n: int) -> None:
-    """R(x*) = omega/|omega| only if omega has mass 1: then lower, truth and blanket meet at the same value."""
-    matrix = [[Fraction(1, 2), Fraction(1, 2)], [Fraction(1, 2), Fraction(1, 2)]]
-    m = sdp.FiniteRandomizer(floats(matrix))
-    assert sdp.amplify(m, n=n, delta=1e-9).epsilon == 0.0
-    assert Truth(matrix, n).divergence(Fraction(1)) == 0

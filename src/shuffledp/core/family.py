@@ -67,6 +67,13 @@ class RoundSet:
         return self._rounds if len(self._rounds) <= most else None
 
 
+def two_counts(round_: Round) -> Round:
+    """The round seen through two counts: {P0 > P1}, {P0 < P1} and the rest merged (paper, Theorem 5.1)."""
+    laws = [np.asarray(a) for a in (round_.P0, round_.P1, round_.t)]
+    side = np.sign(laws[0] - laws[1])
+    return Round(*([float(law[side == k].sum()) for k in (1, -1, 0)] for law in laws))
+
+
 def both_directions(round_: Round) -> list[Round]:
     """The round and its swap: a guarantee needs D(P||Q) and D(Q||P)."""
     return [round_, round_.swapped()]

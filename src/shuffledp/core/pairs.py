@@ -17,7 +17,7 @@ import numpy as np
 
 from . import contour, screen
 from .evaluate import LAW_SLACK, Side, mass_slack
-from .family import Answer, RoundSet
+from .family import Answer, RoundSet, two_counts
 from .line import NDArrayInt
 from .round import TINY, FloatArray, Round
 from .solve import epsilon
@@ -174,17 +174,13 @@ def constant_datasets(matrix: FloatArray) -> RoundSet:
     return _unlike([Round(P0=rows[a], P1=rows[b], t=rows[x]) for a, b, x in _most_telling(rows)], matrix.size)
 
 
-def two_counts(matrix: FloatArray) -> RoundSet:
+def two_count_datasets(matrix: FloatArray) -> RoundSet:
     """The paper's Theorem 5.1: the same datasets, seen through two counts only (both directions).
 
     A+ = {R0 > R1} and A- = {R0 < R1} are merged into one symbol each, the rest into a third.
     """
     rows = np.unique(matrix, axis=0)
-    rounds = []
-    for a, b, x in _most_telling(rows):
-        side = np.sign(rows[a] - rows[b])
-        masses = [[float(rows[i][side == k].sum()) for k in (1, -1, 0)] for i in (a, b, x)]
-        rounds.append(Round(P0=masses[0], P1=masses[1], t=masses[2]))
+    rounds = [two_counts(Round(P0=rows[a], P1=rows[b], t=rows[x])) for a, b, x in _most_telling(rows)]
     return _unlike(rounds, matrix.size)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..core.family import RoundSet
-from ..core.pairs import BlanketPairs, constant_datasets, two_counts
+from ..core.pairs import BlanketPairs, constant_datasets, two_count_datasets
 from ..core.round import FloatArray
 from ..errors import ParameterError
 from .base import Mechanism
@@ -146,7 +146,7 @@ class FiniteRandomizer(Mechanism):
 
     def two_counts(self) -> RoundSet:
         """Theorem 5.1 with the six masses of each pair and x*."""
-        return two_counts(self._rows)
+        return two_count_datasets(self._rows)
 
 
 def _checked(matrix: ArrayLike) -> FloatArray:

@@ -3,29 +3,44 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
+import importlib
+from collections.abc import Iterator
 
 from .. import _validation as check
 from ..errors import ParameterError
 from .base import Mechanism
-from .finite import FiniteRandomizer
-from .general import General, VariationRatio
 
-#: Mechanisms whose parameters are numbers, by the word of their spec.
-NUMERIC: dict[str, type[Mechanism]] = {cls.name: cls for cls in (General, VariationRatio)}
-#: Mechanisms read from a file.
-FROM_FILE: dict[str, Callable[[str], Mechanism]] = {FiniteRandomizer.name: FiniteRandomizer.from_file}
+#: The word of the spec -> module and class; a module is imported when its word is used.
+CATALOGUE: dict[str, tuple[str, str]] = {
+    "general": ("general", "General"),
+    "variation-ratio": ("general", "VariationRatio"),
+    "finite": ("finite", "FiniteRandomizer"),
+    "grr": ("response", "GRR"),
+}
+#: Words whose parameter is a file (class method ``from_file``), after these numeric parameters.
+FROM_FILE: dict[str, tuple[str, ...]] = {"finite": ()}
 
 
 def names() -> list[str]:
     """Every word that may start a spec."""
-    return sorted([*NUMERIC, *FROM_FILE])
+    return sorted(CATALOGUE)
+
+
+def find(name: str) -> type[Mechanism]:
+    """The class behind the word of a spec."""
+    module, cls = CATALOGUE[check.one_of("mechanism", name, CATALOGUE)]
+    found: type[Mechanism] = getattr(importlib.import_module(f".{module}", __package__), cls)
+    return found
 
 
 def signatures() -> Iterator[tuple[str, str]]:
-    """(name, parameters) of every spec, for help texts."""
+    """(name, parameters) of every spec, optional ones in brackets, for help texts and docs."""
     for name in names():
-        yield name, "file" if name in FROM_FILE else ",".join(_fields(NUMERIC[name]))
+        if name in FROM_FILE:
+            yield name, ",".join([*FROM_FILE[name], "file"])
+            continue
+        needed, optional = _parameters(find(name))
+        yield name, ",".join(needed) + "".join(f"[,{x}]" for x in optional)
 
 
 def mechanism(spec: str) -> Mechanism:
@@ -37,30 +52,44 @@ def mechanism(spec: str) -> Mechanism:
     --------
     >>> mechanism("general:eps0=1")
     General(eps0=1.0)
-    >>> mechanism("variation-ratio:3,0.4,3") == VariationRatio(p=3, beta=0.4, q=3)
-    True
+    >>> mechanism("variation-ratio:3,0.4,3").spec
+    'variation-ratio:p=3,beta=0.4,q=3'
     """
     if not isinstance(spec, str):
         raise ParameterError(f"spec must be a string like 'general:eps0=1', got {spec!r}; write name:key=value,...")
     name, _, rest = spec.partition(":")
-    name = check.one_of("mechanism", name.strip(), names())
+    name = name.strip()
+    cls = find(name)
     if name in FROM_FILE:
-        path = rest.strip().removeprefix("file=")
-        if not path:
-            raise ParameterError(f"{name} needs a file, got none; write for example {name}:matrix.csv.")
-        return FROM_FILE[name](path)
-    cls = NUMERIC[name]
-    return cls(**_values(name, rest, _fields(cls)))
+        return _from_file(name, cls, rest)
+    needed, optional = _parameters(cls)
+    return cls(**_values(name, rest, needed, optional))
 
 
-def _fields(cls: type[Mechanism]) -> list[str]:
-    return [f.name for f in dataclasses.fields(cls)]  # type: ignore[arg-type]
+def _from_file(name: str, cls: type[Mechanism], text: str) -> Mechanism:
+    """The last parameter is a path and may hold any character; numbers come before it."""
+    numeric = list(FROM_FILE[name])
+    parts = text.split(",", len(numeric))
+    path = parts[-1].strip().removeprefix("file=") if len(parts) > len(numeric) else ""
+    if not path:
+        usage = ",".join([*(f"{x}=..." for x in numeric), "matrix.csv"])
+        raise ParameterError(f"{name} needs {', '.join([*numeric, 'a file'])}, got {text!r}; write {name}:{usage}.")
+    values = _values(name, ",".join(parts[:-1]), numeric, [])
+    made: Mechanism = cls.from_file(path, **values)  # type: ignore[attr-defined]
+    return made
 
 
-def _values(name: str, text: str, fields: list[str]) -> dict[str, float]:
+def _parameters(cls: type[Mechanism]) -> tuple[list[str], list[str]]:
+    fields = [f for f in dataclasses.fields(cls) if f.init]  # type: ignore[arg-type]
+    needed = [f.name for f in fields if f.default is dataclasses.MISSING]
+    return needed, [f.name for f in fields if f.default is not dataclasses.MISSING]
+
+
+def _values(name: str, text: str, needed: list[str], optional: list[str]) -> dict[str, float]:
     """Parse "a=1,b=2" or "1,2"; unknown, repeated and missing parameters are refused."""
+    fields = [*needed, *optional]
     values: dict[str, float] = {}
-    usage = f"write {name}:" + ",".join(f"{f}=..." for f in fields)
+    usage = f"write {name}:" + ",".join(f"{f}=..." for f in needed)
     for position, part in enumerate(p for p in text.split(",") if p.strip()):
         key, equals, value = (x.strip() for x in part.partition("="))
         if not equals:
@@ -72,7 +101,7 @@ def _values(name: str, text: str, fields: list[str]) -> dict[str, float]:
         if key in values:
             raise ParameterError(f"{key} must be given once, got it twice in {name}:{text}; {usage}.")
         values[key] = check.parse_number(key, value)
-    missing = [f for f in fields if f not in values]
+    missing = [f for f in needed if f not in values]
     if missing:
         raise ParameterError(f"{name} needs {', '.join(missing)}, got {text or 'nothing'!r}; {usage}.")
     return values

@@ -1,0 +1,194 @@
+"""What a mechanism is to the collecting side: it privatises values, and estimates from the reports.
+
+A randomizer fills in four small steps (check, randomise, tally, infer); chunking, secure randomness and
+bookkeeping are done here once, so memory stays flat whatever the number of users.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import randomness
+from ..core.family import Family, RoundSet, two_counts
+from ..errors import ParameterError
+from ..estimate import Estimate
+from ..randomness import Source
+from .base import Mechanism
+
+#: Bytes of work space that one chunk of users may take.
+CHUNK_BYTES = 8_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Reports:
+    """Privatised reports of one mechanism: ``data`` has one row (or entry) per report, in the smallest dtype.
+
+    ``users`` is the number of users behind them; ``for_release`` is False if a seeded generator made them.
+    """
+
+    data: NDArray[Any]
+    mechanism: str
+    users: int
+    for_release: bool
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> NDArray[Any]:
+        return np.asarray(self.data, dtype=dtype)
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """All that an estimate needs of the reports: sums over reports, and the number of users."""
+
+    counts: NDArray[Any]
+    mechanism: str
+    users: int
+    for_release: bool
+
+    def __add__(self, other: Tally) -> Tally:
+        if self.mechanism != other.mechanism:
+            raise ParameterError(f"tallies must be of one mechanism, got {self.mechanism} and {other.mechanism}.")
+        return Tally(
+            self.counts + other.counts, self.mechanism, self.users + other.users, self.for_release and other.for_release
+        )
+
+
+class Randomizer(Mechanism):
+    """A mechanism that can be run."""
+
+    # -- four steps that a mechanism fills in -------------------------------------------------------------
+
+    @abstractmethod
+    def _check(self, values: NDArray[Any]) -> NDArray[Any]:
+        """The inputs, validated and in a compact dtype, one row per user."""
+
+    @abstractmethod
+    def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+        """Reports of some users (the first axis may be longer than that of values: several messages each)."""
+
+    @abstractmethod
+    def _tally(self, data: NDArray[Any]) -> NDArray[Any]:
+        """Sums over reports (additive over chunks): what :meth:`_infer` needs."""
+
+    @abstractmethod
+    def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
+        """The unbiased estimate from the sums."""
+
+    #: Bytes of scratch memory per user, which sets the chunk length.
+    _bytes_per_user: int = 64
+
+    # -- what users call ----------------------------------------------------------------------------------
+
+    def privatise(self, values: ArrayLike, *, rng: np.random.Generator | None = None) -> Reports:
+        """Randomise one value per user; secure unless a seeded ``rng`` is passed (then not for release)."""
+        src = randomness.source(rng)
+        checked = self._inputs(values)
+        parts = [self._randomise(chunk, src) for chunk in self._chunks(checked)]
+        data = parts[0] if len(parts) == 1 else np.concatenate(parts)
+        return Reports(data, self.spec, len(checked), src.for_release)
+
+    def privatise_counts(self, values: ArrayLike, *, rng: np.random.Generator | None = None) -> Tally:
+        """Randomise and sum at once, keeping no report (for simulations and trusted aggregation)."""
+        src = randomness.source(rng)
+        checked = self._inputs(values)
+        total: NDArray[Any] | None = None
+        for chunk in self._chunks(checked):
+            part = self._tally(self._randomise(chunk, src))
+            total = part if total is None else total + part
+        if total is None:
+            raise ParameterError("values must hold at least one user, got none; collect some first.")
+        return Tally(total, self.spec, len(checked), src.for_release)
+
+    def tally(self, reports: Reports | ArrayLike, *, users: int | None = None) -> Tally:
+        """Sum reports (raw arrays need ``users`` where a user sends several messages)."""
+        if isinstance(reports, Reports):
+            if reports.mechanism != self.spec:
+                raise ParameterError(
+                    f"reports must come from {self.spec}, got {reports.mechanism}; use the same mechanism."
+                )
+            data, count, release = reports.data, reports.users, reports.for_release
+        else:
+            data = np.asarray(reports)
+            count, release = len(data) if users is None else users, True
+        if not len(data):
+            raise ParameterError("reports must hold at least one report, got none; collect some first.")
+        total: NDArray[Any] | None = None
+        for chunk in self._chunks(data):
+            part = self._tally(chunk)
+            total = part if total is None else total + part
+        return Tally(np.asarray(total), self.spec, count, release)
+
+    def estimate(self, reports: Reports | Tally | ArrayLike, *, users: int | None = None) -> Estimate:
+        """The unbiased estimate with standard errors, from reports or from their tally."""
+        total = reports if isinstance(reports, Tally) else self.tally(reports, users=users)
+        if total.mechanism != self.spec:
+            raise ParameterError(f"tally must come from {self.spec}, got {total.mechanism}; use the same mechanism.")
+        return replace(self._infer(total.counts, total.users), for_release=total.for_release)
+
+    # -- accounting that follows from the law -------------------------------------------------------------
+
+    def two_counts(self) -> Family:
+        """Theorem 5.1 on the constant datasets of the mechanism."""
+        return RoundSet([two_counts(r) for r in self.constant_datasets().rounds(1000) or ()])
+
+    # -- for tests: the stated law, in full, where it is small --------------------------------------------
+
+    def inputs(self) -> list[Any]:
+        """Every input, in the order of the rows of :meth:`probabilities` (small parameters only)."""
+        raise ParameterError(f"{self.name} does not enumerate its inputs; use its law instead.")
+
+    def probabilities(self) -> NDArray[np.float64]:
+        """The probability matrix, rows = inputs, columns = outputs (small parameters only)."""
+        raise ParameterError(f"{self.name} does not enumerate its outputs; use its law instead.")
+
+    def columns(self, data: NDArray[Any]) -> NDArray[np.int64]:
+        """The column of :meth:`probabilities` that each report belongs to."""
+        return np.asarray(data).astype(np.int64)
+
+    # -- helpers ------------------------------------------------------------------------------------------
+
+    def _inputs(self, values: ArrayLike) -> NDArray[Any]:
+        array = values.to_numpy(zero_copy_only=False) if hasattr(values, "to_numpy") else np.asarray(values)
+        if array.ndim == 0 or len(array) == 0:
+            raise ParameterError("values must be an array with one entry per user, got none; collect some first.")
+        return self._check(array)
+
+    def _chunks(self, array: NDArray[Any]) -> list[NDArray[Any]]:
+        step = max(1, CHUNK_BYTES // self._bytes_per_user)
+        return [array[i : i + step] for i in range(0, len(array), step)]
+
+
+def categories(values: NDArray[Any], d: int, name: str = "values") -> NDArray[Any]:
+    """Whole numbers in [0, d) in the smallest unsigned dtype."""
+    if values.dtype.kind not in "iu" or values.ndim != 1:
+        raise ParameterError(
+            f"{name} must be a flat array of whole numbers in [0, {d}), got {values.dtype} of shape {values.shape}."
+        )
+    if values.min() < 0 or values.max() >= d:
+        bad = int(values.min()) if values.min() < 0 else int(values.max())
+        raise ParameterError(f"{name} must lie in [0, {d}), got {bad}; number the categories from 0.")
+    return values.astype(np.min_scalar_type(d - 1), copy=False)
+
+
+def numbers(values: NDArray[Any], low: float, high: float, columns: int | None = None) -> NDArray[np.float64]:
+    """Finite reals in [low, high]; with ``columns``, one row of that many per user."""
+    try:
+        out = values.astype(np.float64, copy=False)
+    except (TypeError, ValueError):
+        raise ParameterError(f"values must be numbers, got an array of {values.dtype}; convert it first.") from None
+    wanted = 1 if columns is None else 2
+    if out.ndim != wanted or (columns is not None and out.shape[1] != columns):
+        shape = "(users,)" if columns is None else f"(users, {columns})"
+        raise ParameterError(f"values must have shape {shape}, got {out.shape}; give one row per user.")
+    if not np.all(np.isfinite(out)) or out.min() < low or out.max() > high:
+        raise ParameterError(
+            f"values must lie in [{low:g}, {high:g}], got others; rescale them (clipping is yours to decide)."
+        )
+    return out

@@ -1,0 +1,168 @@
+"""The contract that every registered mechanism signs: law, sampler, estimator, bounds."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import pickle
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from contract.cases import Case, all_cases
+from reference.fractions_oracle import worst_divergence
+from scipy import stats
+
+import shuffledp as sdp
+from shuffledp.mechanisms.randomizer import Randomizer
+
+CASES = all_cases()
+RUNNABLE = [c for c in CASES if isinstance(c.mechanism, Randomizer)]
+ENUMERABLE = [c for c in RUNNABLE if c.enumerable]
+SAME_LAW = [c for c in ENUMERABLE if c.same_law]
+
+
+def each(cases: list[Case]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("case", cases, ids=str)
+
+
+def seeded(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+@each(CASES)
+def test_spec_pickle_and_frozen(case: Case) -> None:
+    m = case.mechanism
+    again = sdp.mechanism(m.spec)
+    assert again == m and again.spec == m.spec
+    assert pickle.loads(pickle.dumps(m)) == m
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        m.name2 = 1
+    field = dataclasses.fields(m)[0].name
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        setattr(m, field, 1)
+    assert m.description and m.__doc__
+
+
+@each(ENUMERABLE)
+def test_the_stated_law_is_a_law_and_locally_private(case: Case) -> None:
+    rows = case.mechanism.probabilities()
+    assert len(rows) == len(case.mechanism.inputs())
+    assert np.all(rows >= 0)
+    assert rows.sum(axis=1) == pytest.approx(1.0, abs=1e-12)
+    eps0 = case.mechanism.local_epsilon
+    if math.isfinite(eps0):
+        top, bottom = rows.max(axis=0), rows.min(axis=0)
+        assert np.all(top <= bottom * math.exp(eps0) * (1 + 1e-12))
+
+
+@each(ENUMERABLE)
+def test_the_sampler_follows_the_stated_law(case: Case) -> None:
+    m = case.mechanism
+    rows, inputs = m.probabilities(), m.inputs()
+    size = 20_000
+    for i in {0, len(inputs) // 2, len(inputs) - 1}:
+        reports = m.privatise(np.array([inputs[i]] * size), rng=seeded(i))
+        seen = np.bincount(m.columns(reports.data), minlength=rows.shape[1])
+        total = seen.sum()
+        likely = rows[i] * total >= 5
+        assert not np.any(seen[rows[i] == 0])
+        expected = np.append(rows[i][likely], rows[i][~likely].sum()) * total
+        observed = np.append(seen[likely], seen[~likely].sum())
+        keep = expected > 0
+        if keep.sum() > 1:
+            assert stats.chisquare(observed[keep], expected[keep], sum_check=False).pvalue > 1e-6
+
+
+@each(SAME_LAW)
+@pytest.mark.parametrize("n", [1, 2, 25, 3000])
+def test_bounds_equal_those_of_the_matrix(case: Case, n: int) -> None:
+    m = case.mechanism
+    matrix = sdp.FiniteRandomizer(m.probabilities())
+    for delta in (1e-2, 1e-6):
+        ours, theirs = sdp.amplify(m, n=n, delta=delta), sdp.amplify(matrix, n=n, delta=delta)
+        assert ours.epsilon == pytest.approx(theirs.epsilon, rel=4e-4, abs=1e-9)
+        assert ours.lower == pytest.approx(theirs.lower, rel=4e-4, abs=1e-9)
+
+
+@each([c for c in ENUMERABLE if c.same_law or c.exact_ratio])
+def test_variation_ratio_is_never_below_brute_force(case: Case) -> None:
+    ours = case.mechanism.variation_ratio()
+    theirs = sdp.FiniteRandomizer(case.mechanism.probabilities()).variation_ratio()
+    for name in ("p", "beta", "q"):
+        got, truth = getattr(ours, name), getattr(theirs, name)
+        assert got >= truth * (1 - 1e-9)
+        if case.exact_ratio:
+            assert got == pytest.approx(truth, rel=1e-9)
+
+
+@each([c for c in SAME_LAW if c.mechanism.probabilities().shape[1] <= 6])
+def test_the_truth_is_inside_the_bracket(case: Case) -> None:
+    m = case.mechanism
+    rows = [[Fraction(float(x)) for x in row] for row in m.probabilities()][:3]
+    for n in (2, 3):
+        for eps in (0.1, 0.5 * min(m.local_epsilon, 4.0)):
+            truth = float(worst_divergence(rows, n, Fraction(math.exp(eps))))
+            assert truth <= float(sdp.profile(m, n=n, epsilon=eps)) * (1 + 1e-9) + 1e-15
+            if len(m.inputs()) <= 3:
+                assert float(sdp.profile(m, n=n, epsilon=eps, side="lower")) <= truth * (1 + 1e-9) + 1e-15
+
+
+@each([c for c in CASES if hasattr(c.mechanism, "blanket")])
+def test_chain_of_bounds(case: Case) -> None:
+    m = case.mechanism
+    for n in (10, 10_000):
+        best = sdp.amplify(m, n=n, delta=1e-6)
+        assert best.lower is None or best.lower <= best.epsilon
+        assert best.epsilon <= sdp.amplify(m, n=n, delta=1e-6, bound="variation-ratio").epsilon * (1 + 3e-4)
+        assert best.epsilon <= m.local_epsilon
+
+
+@each(RUNNABLE)
+def test_the_estimate_is_unbiased_with_right_errors(case: Case) -> None:
+    m = case.mechanism
+    values, truth = case.data(100_000)
+    est = m.estimate(m.privatise(values, rng=seeded(7)))
+    assert est.n == 100_000
+    assert est.value.shape == np.shape(truth)
+    assert np.all(np.abs(est.value - truth) <= 4.5 * est.stderr + 1e-12)
+    low, high = est.interval(0.9)
+    assert np.all(low <= est.value) and np.all(est.value <= high)
+
+
+@each(RUNNABLE)
+def test_the_standard_error_is_that_of_many_runs(case: Case) -> None:
+    m, runs, n = case.mechanism, 150, 400
+    values, truth = case.data(n)
+    rng = seeded(11)
+    estimates = [m.estimate(m.privatise(values, rng=rng)) for _ in range(runs)]
+    found = np.array([e.value for e in estimates])
+    claimed = np.sqrt(np.mean([e.stderr**2 for e in estimates], axis=0))
+    bias = found.mean(axis=0) - truth
+    assert np.all(np.abs(bias) <= 5 * claimed / math.sqrt(runs))
+    # the relative error of a sample deviation is about 1/sqrt(2 runs); heavy tails allowed for
+    assert np.all(found.std(axis=0) <= claimed * (1 + 6 / math.sqrt(runs)))
+    assert np.all(found.std(axis=0) >= claimed * (1 - 5 / math.sqrt(runs)))
+
+
+@each(RUNNABLE)
+def test_randomness(case: Case) -> None:
+    m = case.mechanism
+    values, _ = case.data(500)
+    first, again = (m.privatise(values, rng=seeded(3)) for _ in range(2))
+    assert np.array_equal(first.data, again.data)
+    assert not first.for_release and not m.estimate(first).for_release
+    secure = [m.privatise(values) for _ in range(2)]
+    assert secure[0].for_release and m.estimate(secure[0]).for_release
+    assert not np.array_equal(secure[0].data, secure[1].data)
+    counts = m.privatise_counts(values, rng=seeded(3))
+    direct = m.estimate(first)
+    assert m.estimate(counts).value == pytest.approx(direct.value, rel=1e-9, abs=1e-12)
+
+
+@each(RUNNABLE)
+def test_bad_values_are_refused_in_one_sentence(case: Case) -> None:
+    for bad in ([], [[["x"]]], np.array(["a"]), np.array([float("nan")]), np.array([-(10**9)])):
+        with pytest.raises(sdp.ParameterError) as error:
+            case.mechanism.privatise(bad)
+        assert "\n" not in str(error.value) and str(error.value).endswith(".")
