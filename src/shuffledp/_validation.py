@@ -10,6 +10,7 @@ from numbers import Integral, Real
 from .errors import ParameterError
 
 _MAX_USERS = 10**15
+MAX_EPS0 = 500.0
 
 
 def real(name: str, value: object) -> float:
@@ -109,3 +110,8 @@ def one_of(kind: str, name: str, known: Iterable[str]) -> str:
     nearest = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
     todo = f"did you mean {nearest[0]!r}?" if nearest else f"choose one of {', '.join(names)}."
     raise ParameterError(f"unknown {kind} {name!r}; {todo}")
+
+
+def local_budget(value: object) -> float:
+    """eps0 in (0, 500]: beyond, a local guarantee means nothing and e^eps0 nears overflow."""
+    return in_range("eps0", value, low=0.0, high=MAX_EPS0, low_open=True, hint="eps0 is the local budget")

@@ -57,8 +57,9 @@ def check_epsilon(matrix: Matrix, n: int, truth: Truth) -> None:
         if 0 < lower < math.inf:
             assert truth.divergence(exp_enclosure(lower)[0]) >= Fraction(delta), (lower, *where)
         eps = [answers[name].epsilon for name in UPPER]
-        assert eps[0] <= eps[1] * ROOM, (eps, *where)
-        assert eps[1] <= eps[2] * ROOM, (eps, *where)
+        # where eps is 0 up to rounding (delta meets delta(0)) the slack of the laws decides
+        assert eps[0] <= eps[1] * ROOM + 1e-11, (eps, *where)
+        assert eps[1] <= eps[2] * ROOM + 1e-11, (eps, *where)
 
 
 def check_many(seed: int, pairs: int) -> None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
+from .. import _validation as check
 from ..core.evaluate import Side
 from ..core.family import Answer, Family, RoundSet
 from ..core.round import FloatArray
 from ..mechanisms.base import Mechanism
-from ..mechanisms.general import General
+from ..mechanisms.general import General, VariationRatio
 
 
 @dataclass(frozen=True)
@@ -45,19 +47,21 @@ def variation_ratio_family(mechanism: Mechanism) -> Family:
     """The repaired reduction: t = (p alpha, p alpha, s)/q."""
     if mechanism.local_epsilon <= 0.0:
         return RoundSet([])
-    return RoundSet([mechanism.variation_ratio().round()])
+    return mechanism.among([mechanism.variation_ratio().round()])
 
 
 def published_family(mechanism: Mechanism) -> Family:
     """The reduction as printed: t = (r, r, 1 - 2r)."""
     if mechanism.local_epsilon <= 0.0:
         return RoundSet([])
-    return RoundSet([mechanism.variation_ratio().published_round()])
+    return mechanism.among([mechanism.variation_ratio().published_round()])
 
 
 def general_family(mechanism: Mechanism) -> Family:
-    """Only the local eps0 of the mechanism is used."""
+    """Only the local eps0 of one report is used, and one such report from each of the n users."""
     eps0 = mechanism.local_epsilon
     if eps0 <= 0.0:
         return RoundSet([])
-    return variation_ratio_family(General(eps0=min(eps0, 500.0)))
+    if eps0 > check.MAX_EPS0:  # nothing is known: the report may give its input away
+        return RoundSet([VariationRatio(p=math.inf, beta=1.0, q=math.inf).round()])
+    return variation_ratio_family(General(eps0=eps0))

@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, ClassVar
 from ..errors import BoundNotApplicableError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..core.family import Family
+    from ..core.round import Round
     from .general import VariationRatio
 
 
@@ -43,6 +46,12 @@ class Mechanism:
     def variation_ratio(self) -> VariationRatio:
         """The parameters (p, beta, q) of the paper's Definition (properties I and II)."""
         raise BoundNotApplicableError(f"{self.name} has no (p, beta, q) parameters; choose another bound.")
+
+    def among(self, rounds: Sequence[Round]) -> Family:
+        """These rounds among the messages that n users of this mechanism send: one each, unless it says otherwise."""
+        from ..core.family import RoundSet
+
+        return RoundSet(rounds)
 
     def blanket(self) -> Family:
         """All input pairs over the privacy blanket: an upper bound that needs the whole law."""

@@ -55,7 +55,7 @@ class GRR(Randomizer):
     d: int
 
     def __post_init__(self) -> None:
-        eps0 = check.in_range("eps0", self.eps0, low=0.0, low_open=True, high=500.0, hint="eps0 is the local budget")
+        eps0 = check.local_budget(self.eps0)
         object.__setattr__(self, "eps0", eps0)
         object.__setattr__(self, "d", check.whole("d", self.d, low=2, high=2**32, hint="d counts the options"))
 
