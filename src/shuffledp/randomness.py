@@ -127,7 +127,7 @@ def below(src: Source, bound: int, size: int) -> NDArray[np.unsignedinteger]:
     bits = next(b for b in (8, 16, 32) if bound <= 1 << b)
     small = np.dtype(f"u{bits // 8}")
     if bound & (bound - 1) == 0:
-        return words(src, size, bits) & small.type(bound - 1)
+        return np.asarray(words(src, size, bits) & small.type(bound - 1))
     wide = np.dtype(f"u{bits // 4}")
     product = words(src, size, bits).astype(wide) * wide.type(bound)
     reject = (1 << bits) % bound  # low halves below this would be drawn once too often
@@ -136,7 +136,7 @@ def below(src: Source, bound: int, size: int) -> NDArray[np.unsignedinteger]:
         again = words(src, bad.size, bits).astype(wide) * wide.type(bound)
         product[bad] = again
         bad = bad[again.astype(small) < small.type(reject)]
-    return (product >> wide.type(bits)).astype(small)
+    return np.asarray((product >> wide.type(bits)).astype(small))
 
 
 def categorical(src: Source, weights: list[int], size: int) -> NDArray[np.int64]:
