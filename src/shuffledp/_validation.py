@@ -17,7 +17,10 @@ def real(name: str, value: object) -> float:
     """A finite or infinite real number; NaN, booleans and text are refused."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise ParameterError(f"{name} must be a number, got {value!r}; pass for example {name}=1.0.")
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        raise ParameterError(f"{name} must be a number below 1e308, got a larger one; check its digits.") from None
     if math.isnan(number):
         raise ParameterError(f"{name} must be a number, got NaN; check the computation that produced it.")
     return number
@@ -105,6 +108,8 @@ def parse_users(text: str, name: str = "n") -> int:
 def one_of(kind: str, name: str, known: Iterable[str]) -> str:
     """A known name; an unknown one is refused with the nearest known name."""
     names = sorted(known)
+    if not isinstance(name, str):
+        raise ParameterError(f"{kind} must be a name, got {name!r}; choose one of {', '.join(names)}.")
     if name in names:
         return name
     nearest = difflib.get_close_matches(name, names, n=1, cutoff=0.4)

@@ -101,22 +101,35 @@ def profile(
     n, tol = check.users(n), check.tolerance(tol)
     if side not in ("upper", "lower"):
         raise ParameterError(f"side must be 'upper' or 'lower', got {side!r}; choose one of them.")
-    eps = np.asarray(epsilon, dtype=np.float64)
-    if not np.all(np.isfinite(eps)) or np.any(eps < 0):
-        raise ParameterError(f"epsilon must hold finite numbers >= 0, got {epsilon!r}; remove the others.")
+    eps = _epsilons(epsilon)
     flat = eps.reshape(-1)
     chosen = find(bound, subject)
-    if side == "lower" and chosen.side == "upper":
-        if bound != "auto":
-            raise ParameterError(f"side='lower' needs a lower bound, got bound={bound!r}; use bound='auto'.")
+    if side != chosen.side and bound != "auto":
+        raise ParameterError(
+            f"side must be {chosen.side!r} for bound {bound!r}, got {side!r}; "
+            f"say side={chosen.side!r} or take bound='auto'."
+        )
+    if side == "lower" and bound == "auto":
         value = subject.constant_datasets().log_delta(flat, n=n, tol=tol, side="lower")
     else:
         value = chosen.log_delta(subject, flat, n=n, tol=tol)
     with np.errstate(under="ignore"):
         out = np.exp(np.minimum(value, 0.0))
-    if side == "upper" and chosen.side == "upper":  # an upper bound may underflow, but not to 0
+    if side == "upper":  # an upper bound may underflow, but not to 0
         out = np.where((value > -np.inf) & (out == 0.0), 5e-324, out)
     return out.reshape(eps.shape)
+
+
+def _epsilons(values: ArrayLike) -> NDArray[np.float64]:
+    """Finite numbers >= 0, as an array of the same shape."""
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        array = np.empty(0, dtype=object)
+    if array.dtype.kind not in "iuf" or not np.all(np.isfinite(array)) or np.any(array < 0):
+        shown = repr(values) if len(repr(values)) < 60 else repr(values)[:57] + "..."
+        raise ParameterError(f"epsilon must hold finite numbers >= 0, got {shown}; remove the others.")
+    return array.astype(np.float64)
 
 
 def as_mechanism(subject: MechanismLike) -> Mechanism:
@@ -127,8 +140,14 @@ def as_mechanism(subject: MechanismLike) -> Mechanism:
         return _parse(subject)
     if isinstance(subject, Round):
         return _SingleRound(subject)
+    hint = (
+        "wrap a matrix as FiniteRandomizer(matrix)"
+        if isinstance(subject, list | np.ndarray)
+        else "see shuffledp.mechanism"
+    )
     raise ParameterError(
-        f"mechanism must be a mechanism, a spec such as 'general:eps0=1' or a Round, got {type(subject).__name__}."
+        "mechanism must be a mechanism, a spec such as 'general:eps0=1' or a Round, "
+        f"got {type(subject).__name__}; {hint}."
     )
 
 

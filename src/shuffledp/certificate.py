@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
+import secrets
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from . import _validation as check
 from .amplification import as_mechanism, make_guarantee
-from .bounds import BOUNDS
+from .bounds import BOUNDS, Bound
 from .core.round import Round
 from .errors import CertificationError, ParameterError, ShuffleDPError, VerificationError
 from .guarantee import Guarantee
@@ -92,14 +93,16 @@ class Certificate:
     def write(self, path: str | Path) -> None:
         """Write the file in one piece (a reader never sees half of it)."""
         path = Path(path)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
+        part = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
         try:
-            with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            with part.open("x", encoding="utf-8") as stream:
                 stream.write(self.to_json())
-            os.replace(name, path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+            os.replace(part, path)
+        except OSError as error:
+            part.unlink(missing_ok=True)
+            raise ParameterError(
+                f"out must be a file that can be written, got {str(path)!r} ({error.strerror}); choose another path."
+            ) from None
 
 
 _LAW = ("P0", "P1", "t")
@@ -110,13 +113,13 @@ def certify(subject: Mechanism, *, n: int, delta: float, bound: str, tol: float)
     from .core.certified import choose, prove
 
     chosen = BOUNDS[bound]
-    if chosen.side != "upper" or not chosen.sound or bound == "local":
+    if not _provable(chosen):
         raise CertificationError(f"bound {bound!r} is not one that a certificate can prove; use bound='auto'.")
     members = chosen.family(subject).rounds(MAX_ROUNDS)
     if members is None:
         raise CertificationError(
-            f"a certificate covers at most {MAX_ROUNDS} distinct laws and {subject.spec} has more; "
-            "use bound='variation-ratio' or bound='general', which need one."
+            f"a certificate covers at most {MAX_ROUNDS} distinct laws with a fixed number of messages, and bound {bound!r} "
+            f"of {subject.spec} has more or another form; use bound='variation-ratio' or bound='general', which need one."
         )
     epsilon = chosen.epsilon(subject, n=n, delta=delta, tol=0.5 * tol).epsilon
     if not np.isfinite(epsilon):
@@ -139,6 +142,11 @@ def certify(subject: Mechanism, *, n: int, delta: float, bound: str, tol: float)
     )
 
 
+def _provable(bound: Bound) -> bool:
+    """Upper bounds that hold and that are a sum over rounds."""
+    return bound.side == "upper" and bound.sound and bound.name != "local"
+
+
 def verify(source: Certificate | str | Path) -> Certificate:
     """Re-check a certificate from scratch; returns it with freshly proved intervals, or raises VerificationError.
 
@@ -151,10 +159,10 @@ def verify(source: Certificate | str | Path) -> Certificate:
     """
     from .core.certified import prove
 
+    if not isinstance(source, Certificate | str | Path):
+        raise ParameterError(f"source must be a certificate or the path of one, got {type(source).__name__}.")
     claim = source if isinstance(source, Certificate) else _read(Path(source))
     _compare_with_spec(claim)
-    if not claim.steps:
-        raise VerificationError("the certificate states no round and so proves nothing; certify again.")
     steps = []
     for number, step in enumerate(claim.steps):
         proof = prove(step.round, claim.n, claim.epsilon, step.method)
@@ -169,13 +177,22 @@ def verify(source: Certificate | str | Path) -> Certificate:
 
 def _compare_with_spec(claim: Certificate) -> None:
     """Derive the rounds again from the mechanism's spec or matrix; a bare round is its own law."""
+    bound = BOUNDS.get(claim.bound)
+    if bound is None or not _provable(bound):
+        raise VerificationError(f"the certificate names {claim.bound!r}, which is not a bound that proves anything.")
     if claim.mechanism == "round":
+        if not claim.steps:
+            raise VerificationError("the certificate states no round and so proves nothing; certify again.")
         return
+    if claim.mechanism.startswith("finite:") != bool(claim.matrix):
+        raise VerificationError(
+            f"a certificate carries a matrix if and only if it is of a finite randomizer, and this is of {claim.mechanism!r}."
+        )
     try:
         subject = FiniteRandomizer(claim.matrix) if claim.matrix else as_mechanism(claim.mechanism)
-        family = BOUNDS[claim.bound].family(subject)
-    except (KeyError, ShuffleDPError) as error:
-        raise VerificationError(f"the certificate names an unknown mechanism or bound ({error}).") from None
+        family = bound.family(subject)
+    except ShuffleDPError as error:
+        raise VerificationError(f"the certificate names a mechanism that cannot be made: {error}") from None
     if set(family.rounds(MAX_ROUNDS) or ()) != {step.round for step in claim.steps}:
         raise VerificationError(
             f"the stated rounds are not those of {claim.mechanism} under {claim.bound!r}; "
@@ -197,7 +214,7 @@ def _read(path: Path) -> Certificate:
 
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, ValueError):
+    except (OSError, UnicodeDecodeError, ValueError, RecursionError):
         raise ParameterError(f"certificate must be a readable JSON file, got {str(path)!r}; check the path.") from None
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise ParameterError(
@@ -223,13 +240,12 @@ def _read(path: Path) -> Certificate:
             law = {key: [_double(text) for text in item[key]] for key in _LAW}
             low, high = (Fraction(Decimal(text)) for text in item["proved"])
             steps.append(Step(Round(**law), method, low, high))
-        n = int(data["n"])
-        if n < 1:
-            raise ValueError("n")
+        if not isinstance(data["mechanism"], str) or not isinstance(data["bound"], str):
+            raise ValueError("mechanism or bound")
         return Certificate(
-            mechanism=str(data["mechanism"]),
-            bound=str(data["bound"]),
-            n=n,
+            mechanism=data["mechanism"],
+            bound=data["bound"],
+            n=check.users(data["n"]),
             epsilon=Fraction(Decimal(data["epsilon"])),
             delta=Fraction(Decimal(data["delta"])),
             steps=tuple(steps),

@@ -62,23 +62,23 @@ class Guarantee:
         if self.kind == "lower":
             return (
                 f"{crowd} no analysis of {self.lower_scope} can claim less than eps = {_down(self.epsilon)} at "
-                f"delta = {self.delta:.6g}, {self.neighbours} (bound: {self.bound}); "
+                f"delta = {_up(self.delta, 6)}, {self.neighbours} (bound: {self.bound}); "
                 "this is a lower bound, not a guarantee."
             )
         if not self.sound:
             return (
                 f"{crowd} the published formula {self.bound!r} gives eps = {_up(self.epsilon)} at delta = "
-                f"{self.delta:.6g}; it is not a proved bound and may be too small, so do not use it as a guarantee."
+                f"{_up(self.delta, 6)}; it is not a proved bound and may be too small, so do not use it as a guarantee."
             )
         if math.isinf(self.epsilon):
             text = (
-                f"{crowd} no finite eps reaches delta = {self.delta:.6g}, {self.neighbours} (bound: {self.bound}): "
+                f"{crowd} no finite eps reaches delta = {_up(self.delta, 6)}, {self.neighbours} (bound: {self.bound}): "
                 "too few others are sure to send what the victim may send, so an output can give its sender away."
             )
         else:
             proof = ", proved in ball arithmetic" if self.certified else ""
             text = (
-                f"{crowd} a shuffled batch is ({_up(self.epsilon)}, {self.delta:.6g})-DP, {self.neighbours} "
+                f"{crowd} a shuffled batch is ({_up(self.epsilon)}, {_up(self.delta, 6)})-DP, {self.neighbours} "
                 f"(bound: {self.bound}{proof})"
             )
             if self.lower is not None:
@@ -99,7 +99,7 @@ class Guarantee:
         rows = [
             ("eps (upper)", "none" if math.isinf(self.epsilon) else _up(self.epsilon)),
             ("eps (lower)", bracket),
-            ("delta", f"{self.delta:.6g}"),
+            ("delta", f"{_up(self.delta, 6)}"),
             ("n", f"{self.n:,}"),
             ("mechanism", self.mechanism),
             ("bound", self.bound + ("" if self.sound else " (not sound)") + (" (certified)" if self.certified else "")),
@@ -127,8 +127,9 @@ def _down(x: float, digits: int = 5) -> str:
 def _rounded(x: float, digits: int, *, up: bool) -> str:
     from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
-    if x == 0.0 or math.isinf(x):
-        return f"{x:g}"
+    text = f"{x:.{digits}g}"
+    if math.isinf(x) or (float(text) >= x if up else float(text) <= x):
+        return text
     exact = Decimal(x)
     step = Decimal(1).scaleb(exact.adjusted() - digits + 1)
     value = exact.quantize(step, rounding=ROUND_CEILING if up else ROUND_FLOOR)

@@ -8,10 +8,10 @@ from random import Random
 
 import numpy as np
 import pytest
-from reference.fractions_oracle import exp_enclosure
-from reference.randomizers import Matrix, Truth, floats, grr, random_matrix
 
 import shuffledp as sdp
+from reference.fractions_oracle import exp_enclosure
+from reference.randomizers import Matrix, Truth, floats, grr, random_matrix
 
 EPSILONS = [0.0, 0.05, 0.3, 1.0, 2.5]
 DELTAS = [0.3, 1e-2, 1e-6]

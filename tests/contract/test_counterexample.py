@@ -7,10 +7,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from reference.fractions_oracle import round_divergence, shuffled_divergence, worst_divergence
-from reference.randomizers import floats, grr
 
 import shuffledp as sdp
+from reference.fractions_oracle import round_divergence, shuffled_divergence, worst_divergence
+from reference.randomizers import floats, grr
 
 EPS = math.log(1.5)
 E = Fraction(3, 2)

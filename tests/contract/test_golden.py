@@ -45,7 +45,7 @@ def parameters(entry: dict[str, Any]) -> sdp.VariationRatio | None:
         ell = max(Fraction(0), 1 - 2 * alpha - beta) / q
         if abs(ell - Fraction(entry["ell"])) > Fraction(1, 10**15):
             return None  # a mechanism's own blanket, not s/q
-    if not 1 <= q or beta > q - 1 + Fraction(1, 10**12):
+    if not q >= 1 or beta > q - 1 + Fraction(1, 10**12):
         return None
     return sdp.VariationRatio(p=float(p), beta=float(beta), q=float(q))
 

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference.fractions_oracle import exp_enclosure, round_divergence
-from reference.randomizers import Matrix, floats, grr, random_matrix
 
 import shuffledp as sdp
+from reference.fractions_oracle import exp_enclosure, round_divergence
+from reference.randomizers import Matrix, floats, random_matrix
 
 
 def brute(matrix: Matrix) -> tuple[Fraction | float, Fraction]:
@@ -59,6 +59,13 @@ def test_variation_ratio_alone_is_not_below_the_total_variation(seed: int) -> No
     for bound in ("blanket", "variation-ratio", "general"):
         value = sdp.profile(sdp.FiniteRandomizer(floats(matrix)), n=1, epsilon=0.0, bound=bound)
         assert Fraction(float(value)) >= beta, (bound, float(value), float(beta), matrix)
+
+
+def test_beta_of_nearly_equal_rows_is_rounded_up() -> None:
+    """The difference 1 - 1000/1001 loses digits; the truth at n = 1 is exactly 1/1001, for every eps."""
+    m = sdp.FiniteRandomizer([[1000 / 1001, 1 / 1001], [1.0, 0.0]])
+    for bound in ("blanket", "variation-ratio"):
+        assert Fraction(float(sdp.profile(m, n=1, epsilon=0.05, bound=bound))) >= Fraction(1, 1001), bound
 
 
 @settings(max_examples=60, deadline=None)

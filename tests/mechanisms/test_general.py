@@ -63,7 +63,7 @@ def _exp_below(eps: float) -> Fraction:
 
     with mp.workdps(60):
         x = mp.exp(mpf(eps)) * (1 + mpf(10) ** -40)
-        sign, mantissa, exponent, _ = x._mpf_
+        _sign, mantissa, exponent, _ = x._mpf_
     return Fraction(int(mantissa)) * Fraction(2) ** exponent
 
 

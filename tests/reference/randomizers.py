@@ -63,7 +63,7 @@ class Truth:
         return max((hockey_stick(a, b, E) for a, b in self.pairs), default=Fraction(0))
 
     def ratio(self, delta: Fraction, bits: int = 60) -> tuple[Fraction, Fraction] | None:
-        """Two E, 2^-bits apart, around the smallest E >= 1 with divergence <= delta; None if there is none below 2^80."""
+        """Two E, 2^-bits apart, around the smallest E >= 1 with divergence <= delta; None if E > 2^80."""
         if self.divergence(Fraction(1)) <= delta:
             return Fraction(1), Fraction(1)
         low, high = Fraction(1), Fraction(2)

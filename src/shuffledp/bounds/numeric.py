@@ -57,6 +57,13 @@ def published_family(mechanism: Mechanism) -> Family:
     return mechanism.among([mechanism.variation_ratio().published_round()])
 
 
+def alone_family(mechanism: Mechanism) -> Family:
+    """The victim's report on its own (evaluated at n = 1)."""
+    if mechanism.local_epsilon <= 0.0:
+        return RoundSet([])
+    return RoundSet([mechanism.variation_ratio().round()])
+
+
 def general_family(mechanism: Mechanism) -> Family:
     """Only the local eps0 of one report is used, and one such report from each of the n users."""
     eps0 = mechanism.local_epsilon

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from .. import _validation as check
 from ..core.family import Answer
+from ..core.round import FloatArray
 from ..errors import BoundNotApplicableError
 from ..mechanisms.base import Mechanism
-from .numeric import Bound, general_family, published_family, variation_ratio_family
+from .numeric import Bound, alone_family, general_family, published_family, variation_ratio_family
 
 _PAPER = "Wang et al., PVLDB 2024"
 
@@ -16,6 +17,9 @@ class _Local(Bound):
 
     def epsilon(self, mechanism: Mechanism, *, n: int, delta: float, tol: float) -> Answer:
         return Answer(mechanism.local_epsilon, 0, 0)
+
+    def log_delta(self, mechanism: Mechanism, eps: FloatArray, *, n: int, tol: float) -> FloatArray:
+        return super().log_delta(mechanism, eps, n=1, tol=tol)
 
 
 BOUNDS: dict[str, Bound] = {
@@ -67,7 +71,7 @@ BOUNDS: dict[str, Bound] = {
             citation="definition",
             side="upper",
             sound=True,
-            family=general_family,
+            family=alone_family,
         ),
     )
 }

@@ -100,7 +100,8 @@ def prove(round_: Round, n: int, eps: Fraction, method: Method) -> Proof:
         lower = (low + law.exposed).lower()
         if not upper.is_finite():
             raise CertificationError("the balls grew beyond use; ask for more bits or a smaller n.")
-        return Proof(max(_fraction(lower), Fraction(0)) if lower.is_finite() else Fraction(0), _fraction(upper))
+        low = max(_fraction(lower, up=False), Fraction(0)) if lower.is_finite() else Fraction(0)
+        return Proof(low, _fraction(upper, up=True))
     finally:
         ctx.prec = before
 
@@ -125,8 +126,9 @@ def _law(round_: Round, eps: Fraction) -> _Law:
 
 
 def _by_contour(law: _Law, n: int, method: Method) -> tuple[arb, arb]:
-    if method.nodes < 1 or not (method.c > 0 and method.s > 0 and method.h > 0):
-        raise CertificationError("the contour needs c, s, h > 0 and at least one node; certify again.")
+    usable = all(math.isfinite(x) and x > 0.0 for x in (method.c, method.s, method.h))
+    if not usable or not 1 <= method.nodes <= MAX_NODES:
+        raise CertificationError(f"the contour needs finite c, s, h > 0 and 1 to {MAX_NODES:,} nodes; certify again.")
     c, s, h = (_ball(Fraction(x)) for x in (method.c, method.s, method.h))
     alone = law.nothing**n if law.nothing > 0 else arb(0)
     weights = [t * (c * x).exp() for t, x in zip(law.t, law.values, strict=True)]
@@ -193,6 +195,8 @@ def _by_counts(law: _Law, n: int, method: Method) -> tuple[arb, arb]:
     k, cap = len(law.values), min(method.cap, n)
     if k == 0:
         return arb(0), arb(0)
+    if cap < 0:
+        raise CertificationError(f"cap must be a number of clones >= 0, got {cap}; certify again.")
     if math.comb(cap + k, k) > 100 * MAX_ROWS:
         raise CertificationError(f"cap must keep the table below {100 * MAX_ROWS:,} rows, got {cap}; certify again.")
     powers = [[arb(1)] for _ in range(k)]  # t_j^h / h!
@@ -242,9 +246,15 @@ def _min(values: list[arb]) -> arb:
     return -_max([-x for x in values])
 
 
-def _fraction(x: arb) -> Fraction:
+def _fraction(x: arb, *, up: bool) -> Fraction:
+    """The exact value of an exact ball; beyond 2^+-4000 rounded to the named side, or refused."""
     mantissa, exponent = x.man_exp()
-    m, e = int(mantissa), int(exponent)
+    m, size = int(mantissa), int(mantissa).bit_length() + int(exponent)
+    if m and size < -4000:
+        return Fraction(1, 2**4000) if up and m > 0 else Fraction(0)
+    if m and size > 4000:
+        raise CertificationError("the bound that this method gives is astronomically large; certify again.")
+    e = int(exponent)
     return Fraction(m * 2**e) if e >= 0 else Fraction(m, 2**-e)
 
 

@@ -21,6 +21,8 @@ Side = Literal["upper", "lower"]
 
 #: Absolute slack in eps and relative slack in t that cover the rounding of a law.
 LAW_SLACK = 2.0**-49
+#: e^eps beyond this is not formed: upper values stop falling here, lower ones are those of eps -> inf.
+LARGEST_EPSILON = 200.0
 #: A table up to this size is built at once; a larger one only where the contour does not get there.
 QUICK_ROWS = 8_000
 #: Expected number of others sending a symbol below which it counts as never sent.
@@ -54,9 +56,19 @@ class Divergence:
         The safe end is ``upper`` for side="upper" and ``lower`` for side="lower".
         """
         eps = np.atleast_1d(np.asarray(eps, dtype=np.float64))
-        shifted = eps + self._sign * (LAW_SLACK + 2.0**-51 * eps)
+        huge = eps > LARGEST_EPSILON
+        if huge.any():
+            return self._beyond(eps, huge, rtol)
+        shifted = eps + self._sign * law_shift(eps)
         wanted = np.broadcast_to(np.asarray(rtol, dtype=np.float64), shifted.shape)
         return self._expose(self._hidden(shifted, wanted), shifted)
+
+    def _beyond(self, eps: FloatArray, huge: np.ndarray, rtol: FloatArray | float) -> LogBracket:
+        """The divergence falls with eps, towards :func:`floor`."""
+        found = self.bracket(np.minimum(eps, LARGEST_EPSILON), rtol)
+        with np.errstate(divide="ignore"):
+            least = np.log(floor(self.atoms, self.n)) - 1e-12
+        return found._replace(lower=np.where(huge, np.minimum(least, found.upper), found.lower))
 
     def _hidden(self, eps: FloatArray, rtol: FloatArray) -> LogBracket:
         """The part E[(mean X)_+] over symbols that others send too."""
@@ -79,9 +91,33 @@ class Divergence:
         return best
 
     def _on_contour(self, eps: FloatArray, rtol: FloatArray) -> LogBracket:
-        atoms = self.atoms
-        found = contour.log_bracket(atoms.values(eps), atoms.v, atoms.t, self.n, rtol)
-        return found._replace(slope=found.slope * np.exp(eps))
+        """Bracket on the contour, after setting aside the atoms of which one draw already makes S <= 0."""
+        values = self.atoms.values(eps)
+        deadly = values <= -(self.n - 1) * np.maximum(values.max(axis=1, keepdims=True), 0.0)
+        if not deadly.any():
+            return self._sum(values, eps, rtol, slice(None), 1.0)
+        out = LogBracket(*(np.full(eps.size, fill) for fill in (-np.inf, -np.inf, 0.0)))
+        for pattern in np.unique(deadly, axis=0):
+            rows = np.flatnonzero((deadly == pattern).all(axis=1))
+            spared = max(0.0, 1.0 - float(self.atoms.t[pattern].sum()))
+            part = self._sum(values[rows], eps[rows], rtol[rows], ~pattern, spared)
+            for mine, theirs in zip(out, part, strict=True):
+                mine[rows] = theirs
+        return out
+
+    def _sum(
+        self, values: FloatArray, eps: FloatArray, rtol: FloatArray, keep: np.ndarray | slice, spared: float
+    ) -> LogBracket:
+        """The atoms kept, given that none of the others is drawn: that has probability spared^n."""
+        v, t = self.atoms.v[keep], self.atoms.t[keep]
+        if not t.size or spared <= 0.0:
+            return LogBracket(*(np.full(eps.size, fill) for fill in (-np.inf, -np.inf, 0.0)))
+        found = contour.log_bracket(values[:, keep], v, t / spared, self.n, rtol)
+        chance = self.n * math.log(spared) if spared < 1.0 else 0.0
+        doubt = 4e-16 * self.n * (1.0 / spared - 1.0) + 2e-16 * abs(chance)  # rounding of spared, n times
+        with np.errstate(under="ignore"):
+            slope = found.slope * np.exp(eps) * math.exp(chance)
+        return LogBracket(found.upper + (chance + doubt), found.lower + (chance - doubt), slope)
 
     def _from_table(self, eps: FloatArray) -> LogBracket:
         if self._table is None:
@@ -110,6 +146,22 @@ def spread(round_: Round) -> float:
         return math.inf
     with np.errstate(over="ignore"):
         return float(atoms.t @ (atoms.gap * atoms.gap))
+
+
+def floor(atoms: Atoms, n: int) -> float:
+    """delta at eps -> inf: the victim sends a symbol with P1 = 0 and nobody sends one with P1 > 0.
+
+    sum_{P1_j = 0} P0_j (1 - sum_{P1_j > 0} t_j)^(n-1), plus the exposed symbols with P1_j = 0.
+    """
+    telling = atoms.v == 0.0
+    hiding = min(float(atoms.t[~telling].sum()) * (1.0 + 1e-13), 1.0)  # rounded up, the floor down
+    alone = math.exp((n - 1) * math.log1p(-hiding)) if hiding < 1.0 else float(n == 1)
+    return float(atoms.u[telling] @ atoms.t[telling]) * alone + float(atoms.zero0[atoms.zero1 == 0.0].sum())
+
+
+def law_shift(eps: FloatArray) -> FloatArray:
+    """How far the rounding of P0, P1 and of e^eps can move eps."""
+    return np.asarray(LAW_SLACK + 2.0**-51 * eps)
 
 
 def mass_slack(symbols: int) -> float:

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from . import contour, screen
-from .evaluate import LAW_SLACK, Side, mass_slack
+from .evaluate import Side, law_shift, mass_slack
 from .family import Answer, RoundSet, two_counts
 from .line import NDArrayInt
 from .round import TINY, FloatArray, Round
@@ -106,7 +106,7 @@ class BlanketPairs:
     def _values(self, pairs: NDArrayInt, eps: float, n: int, rtol: float | None) -> FloatArray:
         """log delta (upper) of some pairs at one eps; by the screen where rtol is None."""
         out = np.full(pairs.size, -np.inf)
-        growth = math.expm1(eps - LAW_SLACK)
+        growth = math.expm1(eps - float(law_shift(np.array(eps))))
         shrink = 1.0 - mass_slack(self.rows.shape[1])
         t = self.omega * shrink
         size = max(1, _CELLS // max(self.level.shape[1], 1))
@@ -148,6 +148,8 @@ class BlanketPairs:
 
     def _distinct(self) -> RoundSet | None:
         """The distinct laws over all pairs, where the matrix has few levels; None elsewhere."""
+        if self.first.size == 0:
+            return RoundSet([])
         levels, code = np.unique(self.level, return_inverse=True)
         if levels.size > _FEW_LEVELS or self.bare.shape[1]:
             few = self.first.size <= _FEW_PAIRS
@@ -193,7 +195,7 @@ def _unlike(rounds: list[Round], cells: int) -> RoundSet:
         key = np.round(table[np.lexsort(np.round(table.T, 9))], 9)
         bare = np.sort(np.round(atoms.zero0 - 1j * atoms.zero1, 9))
         seen.setdefault(key.tobytes() + bare.tobytes(), round_)
-    return RoundSet(list(seen.values())[: _CANDIDATES if cells <= 64 else 4])
+    return RoundSet(list(seen.values())[: _CANDIDATES if cells <= 4096 else 4])
 
 
 def _most_telling(rows: FloatArray) -> list[tuple[int, int, int]]:
@@ -209,10 +211,14 @@ def _most_telling(rows: FloatArray) -> list[tuple[int, int, int]]:
         for j in range(bare.shape[1]):
             score += 1e12 * np.maximum(bare[:, None, j] - bare[None, :, j], 0.0)
         np.fill_diagonal(score, -1.0)
-        best = range(d * d) if d <= 8 else [int(score.argmax())]
+        best = range(d * d) if d <= 8 else _top(score) if d <= 64 else [int(score.argmax())]
         found += [(float(score.flat[i]), i // d, i % d, x) for i in best if score.flat[i] > 0]
     found.sort(key=lambda item: -item[0])
     return [(a, b, x) for _, a, b, x in found]
+
+
+def _top(score: FloatArray) -> list[int]:
+    return [int(i) for i in np.argpartition(-score, 8, axis=None)[:8]]
 
 
 def _reduce(rows: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -13,11 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .evaluate import Divergence, Side, spread
+from .evaluate import LARGEST_EPSILON, Divergence, Side, floor, spread
 from .round import Atoms, Round
 
-#: A p = inf round that still exceeds delta here is said to have no finite eps (e^eps would overflow).
-LARGEST_EPSILON = 200.0
 _STEPS = 300
 _POWERS = np.array([[1], [2], [3], [4]])
 
@@ -98,17 +96,6 @@ def look(curve: Divergence, eps: float, rtol: float, log_delta: float) -> Point:
         value = math.inf if curve.side == "upper" else -math.inf
     scale = math.exp(top) if -700.0 < top < 700.0 else math.inf
     return Point(value - log_delta, float(bracket.slope[0]) / scale)
-
-
-def floor(atoms: Atoms, n: int) -> float:
-    """delta at eps -> inf: the victim sends a symbol with P1 = 0 and nobody sends one with P1 > 0.
-
-    sum_{P1_j = 0} P0_j (1 - sum_{P1_j > 0} t_j)^(n-1), plus the exposed symbols with P1_j = 0.
-    """
-    telling = atoms.v == 0.0
-    hiding = min(float(atoms.t[~telling].sum()) * (1.0 + 1e-13), 1.0)  # rounded up, the floor down
-    alone = math.exp((n - 1) * math.log1p(-hiding)) if hiding < 1.0 else float(n == 1)
-    return float(atoms.u[telling] @ atoms.t[telling]) * alone + float(atoms.zero0[atoms.zero1 == 0.0].sum())
 
 
 def guess_epsilon(atoms: Atoms, n: int, delta: float, limit: float) -> Guess:
@@ -193,6 +180,8 @@ def epsilon(rounds: Iterable[Round], *, n: int, delta: float, tol: float, side: 
     members = list(rounds)
     if len(members) > 1:  # the most telling first: the others then often cost one look
         members.sort(key=spread, reverse=True)
+        if side == "lower" and n >= 1000:  # any subset is a valid lower bound
+            members = [r for r in members if spread(r) >= 0.9 * spread(members[0])]
     for round_ in members:
         limit = round_limit(round_)
         if limit <= best:
@@ -200,9 +189,16 @@ def epsilon(rounds: Iterable[Round], *, n: int, delta: float, tol: float, side: 
         curve = Divergence(round_, n, side)
         if best > 0.0 and look(curve, best, 1e-3, math.log(delta)).excess <= 0.0:
             continue
-        if math.isinf(limit) and floor(curve.atoms, n) > delta:
+        if delta >= 0.3 * math.sqrt(float(curve.atoms.t @ curve.atoms.gap**2) / n) and _zero_suffices(curve, delta):
+            continue
+        if math.isinf(limit) and floor(curve.atoms, n) > delta * (1.0 + 1e-12):
             return math.inf
         guess = guess_epsilon(curve.atoms, n, delta, limit)
         guess = guess._replace(epsilon=max(guess.epsilon, best))
         best = max(best, solve(curve, delta, limit=limit, tol=tol, guess=guess))
     return best
+
+
+def _zero_suffices(curve: Divergence, delta: float) -> bool:
+    """delta(0) <= delta, so that eps = 0."""
+    return bool(curve.bracket(np.array([0.0]), 1e-3).upper[0] <= math.log(delta))

@@ -41,7 +41,7 @@ class Mechanism:
     def spec(self) -> str:
         """The spec string that makes this mechanism again."""
         fields = dataclasses.fields(self)  # type: ignore[arg-type]
-        return f"{self.name}:" + ",".join(f"{f.name}={_plain(getattr(self, f.name))}" for f in fields)
+        return f"{self.name}:" + ",".join(f"{f.name}={plain(getattr(self, f.name))}" for f in fields)
 
     def variation_ratio(self) -> VariationRatio:
         """The parameters (p, beta, q) of the paper's Definition (properties I and II)."""
@@ -72,7 +72,7 @@ class Mechanism:
         )
 
 
-def _plain(value: object) -> str:
+def plain(value: object) -> str:
     """A number in the shortest form that reads back to itself."""
     if isinstance(value, float):
         if math.isinf(value):

@@ -73,7 +73,7 @@ class FiniteRandomizer(Mechanism):
         if path.suffix == ".npy":
             try:
                 matrix = np.load(path, allow_pickle=False)
-            except (ValueError, OSError):
+            except (ValueError, OSError, EOFError):
                 raise ParameterError(
                     f"file must hold a plain numeric array, got {str(path)!r}; save it with numpy.save."
                 ) from None
@@ -119,7 +119,7 @@ class FiniteRandomizer(Mechanism):
         most = 0.0
         for i in range(len(rows) - 1):
             most = max(most, float(0.5 * np.abs(rows[i + 1 :] - rows[i]).sum(axis=1).max()))
-        return most
+        return most + 2.0**-51 if most > 0.0 else 0.0  # differences of rounded entries
 
     def variation_ratio(self) -> VariationRatio:
         """p = q = largest ratio between two inputs, beta = largest total variation."""
@@ -164,7 +164,7 @@ def _checked(matrix: ArrayLike) -> FloatArray:
     if np.any(rows < 0):
         x, y = np.argwhere(rows < 0)[0]
         raise ParameterError(
-            f"matrix must hold probabilities >= 0, got {rows[x, y]!r} in row {x}, column {y}; correct it."
+            f"matrix must hold probabilities >= 0, got {float(rows[x, y])!r} in row {x}, column {y}; correct it."
         )
     sums = rows.sum(axis=1)
     wrong = np.flatnonzero(np.abs(sums - 1.0) > ROW_TOLERANCE)
@@ -182,7 +182,7 @@ def _checked(matrix: ArrayLike) -> FloatArray:
 def _read_csv(path: Path) -> list[list[float]]:
     table: list[list[float]] = []
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError):
         raise ParameterError(f"file must be a readable text file, got {str(path)!r}; save the matrix as CSV.") from None
     for number, line in enumerate(text.splitlines(), start=1):
@@ -190,10 +190,12 @@ def _read_csv(path: Path) -> list[list[float]]:
         if not content:
             continue
         try:
-            table.append([float(cell) for cell in content.replace(",", " ").split()])
+            cells = content.removesuffix(",").split(",") if "," in content else content.split()
+            table.append([float(cell) for cell in cells])
         except ValueError:
             raise ParameterError(
-                f"file must hold numbers only, got {content!r} in line {number} of {str(path)!r}; remove headers."
+                f"file must hold numbers only, got {content[:60]!r} in line {number} of {str(path)!r}; "
+                "remove headers and fill gaps."
             ) from None
     if len({len(row) for row in table}) > 1:
         raise ParameterError(f"matrix must have rows of equal length, got ragged rows in {str(path)!r}; fill the gaps.")

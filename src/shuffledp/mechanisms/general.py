@@ -10,7 +10,7 @@ from .. import _validation as check
 from ..core.family import RoundSet
 from ..core.round import Round
 from ..errors import ParameterError
-from .base import Mechanism
+from .base import Mechanism, plain
 
 #: Room for the rounding of user-supplied parameters that sit exactly on a limit.
 _EDGE = 1e-12
@@ -57,7 +57,7 @@ class VariationRatio(Mechanism):
         q = check.in_range("q", self.q, low=1.0, hint="q is a ratio of probabilities, exp(eps0) for LDP")
         most = min(1.0 if math.isinf(p) else (p - 1.0) / (p + 1.0), q - 1.0)
         beta = check.real("beta", self.beta)
-        if not 0.0 <= beta <= most * (1.0 + _EDGE):
+        if not 0.0 <= beta <= most * (1.0 + _EDGE) + 2.0**-52:
             raise ParameterError(
                 f"beta must lie in [0, {most:.6g}] = [0, min((p-1)/(p+1), q-1)], got {beta!r}; "
                 "it is a total variation distance: check p, beta and q against each other."
@@ -67,8 +67,8 @@ class VariationRatio(Mechanism):
 
     @property
     def local_epsilon(self) -> float:
-        """log p."""
-        return math.log(self.p)
+        """log p, rounded up."""
+        return math.log(self.p) * (1.0 + 2.0**-51)
 
     @property
     def description(self) -> str:
@@ -138,7 +138,7 @@ class General(Mechanism):
     @property
     def description(self) -> str:
         """In words."""
-        return f"any {self.eps0:g}-LDP randomizer"
+        return f"any {plain(self.eps0)}-LDP randomizer"
 
     def variation_ratio(self) -> VariationRatio:
         """p = q = e^eps0, beta = tanh(eps0/2)."""
@@ -146,16 +146,13 @@ class General(Mechanism):
         return VariationRatio(p=p, beta=math.tanh(0.5 * self.eps0), q=p)
 
     def constant_datasets(self) -> RoundSet:
-        """Randomized response on 2 or 3 options is eps0-LDP: its exact divergence bounds every analysis.
-
-        In leading order 3 options tell more when e^eps0 > 2 (others hold the third), else 2 (others hold x0).
-        """
+        """Randomized response on 2 and on 3 options is eps0-LDP: its exact divergence bounds every analysis."""
         p = math.exp(self.eps0)
-        if p <= 2.0:
-            keep, flip = p / (p + 1.0), 1.0 / (p + 1.0)
-            return RoundSet([Round(P0=[keep, flip], P1=[flip, keep], t=[keep, flip])])
+        keep, flip = p / (p + 1.0), 1.0 / (p + 1.0)
+        two = Round(P0=[keep, flip], P1=[flip, keep], t=[keep, flip])  # others hold x0
         keep, flip = p / (p + 2.0), 1.0 / (p + 2.0)
-        return RoundSet([Round(P0=[keep, flip, flip], P1=[flip, keep, flip], t=[flip, flip, keep])])
+        three = Round(P0=[keep, flip, flip], P1=[flip, keep, flip], t=[flip, flip, keep])  # others hold the third
+        return RoundSet([two, three])
 
 
 def _padded(top: float, alpha: float, rest: float, t: list[float]) -> Round:

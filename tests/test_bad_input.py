@@ -1,0 +1,129 @@
+"""Every bad input of amplify and profile: one sentence that names the parameter."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import shuffledp as sdp
+
+GOOD = {"n": 100, "delta": 1e-6}
+
+
+def short(value: object) -> str:
+    return repr(value)[:12]
+
+
+def refused(words: str, call: object, *args: object, **kwargs: object) -> None:
+    with pytest.raises(sdp.ParameterError, match=words) as caught:
+        call(*args, **kwargs)  # type: ignore[operator]
+    text = str(caught.value)
+    assert text[-1] in ".?" and "\n" not in text and len(text) < 400, text
+
+
+@pytest.mark.parametrize(
+    "n",
+    [0, -1, 10.5, True, "10", math.nan, math.inf, -math.inf, 10**15 + 1, 10**400, None, [10], 1j, np.array([5]), b"1"],
+    ids=short,
+)
+def test_n(n: object) -> None:
+    refused("^n must ", sdp.amplify, "general:eps0=1", n=n, delta=1e-6)
+    refused("^n must ", sdp.profile, "general:eps0=1", n=n, epsilon=0.1)
+
+
+@pytest.mark.parametrize(
+    "delta", [0, 1, 0.0, 1.0, -1e-9, 2, math.nan, math.inf, "1e-6", None, True, [1e-6], 1j, 10**400], ids=short
+)
+def test_delta(delta: object) -> None:
+    refused("^delta must ", sdp.amplify, "general:eps0=1", n=10, delta=delta)
+
+
+@pytest.mark.parametrize("tol", [0, -1e-4, 1e-9, 0.5, 1, math.nan, "1e-4", None, True])
+def test_tol(tol: object) -> None:
+    refused("^tol must ", sdp.amplify, "general:eps0=1", **GOOD, tol=tol)
+    refused("^tol must ", sdp.profile, "general:eps0=1", n=10, epsilon=0.1, tol=tol)
+
+
+@pytest.mark.parametrize(
+    "epsilon",
+    [
+        -0.1,
+        math.nan,
+        math.inf,
+        [0.1, -1],
+        [0.1, math.nan],
+        "abc",
+        "0.1",
+        None,
+        1j,
+        [[1], [1, 2]],
+        {"a": 1},
+        object(),
+        ["x"],
+    ],
+    ids=repr,
+)
+def test_epsilon(epsilon: object) -> None:
+    refused("^epsilon must ", sdp.profile, "general:eps0=1", n=10, epsilon=epsilon)
+
+
+def test_a_long_epsilon_is_not_printed_in_full() -> None:
+    refused("^epsilon must ", sdp.profile, "general:eps0=1", n=10, epsilon=[*np.linspace(0, 1, 1000).tolist(), -1.0])
+
+
+@pytest.mark.parametrize("side", ["both", "", None, 1, ["upper"]])
+def test_side(side: object) -> None:
+    refused("^side must ", sdp.profile, "general:eps0=1", n=10, epsilon=0.1, side=side)
+
+
+@pytest.mark.parametrize("bound", ["blankt", "", "Blanket", None, 3, ["blanket"], b"blanket"], ids=repr)
+def test_bound(bound: object) -> None:
+    refused("bound", sdp.amplify, "general:eps0=1", **GOOD, bound=bound)
+    refused("bound", sdp.profile, "general:eps0=1", n=10, epsilon=0.1, bound=bound)
+
+
+def test_the_nearest_bound_is_suggested() -> None:
+    refused("did you mean 'blanket'", sdp.amplify, "general:eps0=1", **GOOD, bound="blankt")
+
+
+@pytest.mark.parametrize("m", [None, 3, [[0.5, 0.5], [0.4, 0.6]], np.eye(2), sdp.General, object()], ids=repr)
+def test_mechanism(m: object) -> None:
+    refused("^mechanism must ", sdp.amplify, m, **GOOD)
+    refused("^mechanism must ", sdp.profile, m, n=10, epsilon=0.1)
+
+
+def test_a_matrix_as_a_mechanism_is_told_what_to_do() -> None:
+    refused("FiniteRandomizer", sdp.amplify, [[0.5, 0.5], [0.4, 0.6]], **GOOD)
+
+
+def test_not_applicable_is_said_for_every_kind() -> None:
+    for m, bound in (
+        (sdp.General(eps0=1), "blanket"),
+        (sdp.General(eps0=1), "variation-ratio-lower"),
+        (sdp.VariationRatio(p=3, beta=0.5, q=3), "blanket"),
+        (sdp.Round([0.5, 0.5], [0.4, 0.6], [0.4, 0.5]), "variation-ratio"),
+    ):
+        with pytest.raises(sdp.BoundNotApplicableError, match=r"^[^\n]*\.$"):
+            sdp.amplify(m, **GOOD, bound=bound)
+
+
+@pytest.mark.parametrize(
+    ("laws", "words"),
+    [
+        (([0.5, 0.5], [0.5, 0.5], [0.5]), "same number"),
+        (([], [], []), "at least one"),
+        (([0.5, 0.4], [0.5, 0.5], [0.1, 0.1]), "^P0 must sum"),
+        (([0.5, 0.5], [0.6, 0.5], [0.1, 0.1]), "^P1 must sum"),
+        (([0.5, 0.5], [0.5, 0.5], [0.9, 0.2]), "^t must sum"),
+        (([0.5, 0.5], [0.5, 0.5], [-0.1, 0.2]), "^t must"),
+        (([math.nan, 0.5], [0.5, 0.5], [0.1, 0.2]), "^P0 must"),
+        (([[0.5, 0.5]], [0.5, 0.5], [0.1, 0.2]), "^P0 must"),
+        (("ab", [0.5, 0.5], [0.1, 0.2]), "^P0 must"),
+        ((None, [0.5, 0.5], [0.1, 0.2]), "^P0 must"),
+    ],
+    ids=repr,
+)
+def test_round(laws: tuple[object, object, object], words: str) -> None:
+    refused(words, sdp.Round, *laws)

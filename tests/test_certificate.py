@@ -1,0 +1,278 @@
+"""Certificates: every claim is proved, a file round-trips, and no forged claim is accepted."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import shuffledp as sdp
+from shuffledp.bounds import BOUNDS
+from shuffledp.certificate import Step
+from shuffledp.core.certified import choose, prove
+
+TOL = 1e-4
+COIN = sdp.FiniteRandomizer([[0.75, 0.25], [0.25, 0.75]])
+OPEN = sdp.FiniteRandomizer([[0.5, 0.4, 0.1, 0.0], [0.0, 0.4, 0.1, 0.5], [0.2, 0.4, 0.2, 0.2]])
+SUBJECTS = {
+    "general": "general:eps0=1",
+    "weak": "general:eps0=4",
+    "ratio": "variation-ratio:p=5,beta=0.3,q=7",
+    "coin": COIN,
+    "round": sdp.Round(P0=[0.6, 0.3, 0.1], P1=[0.3, 0.5, 0.2], t=[0.3, 0.3, 0.1]),
+}
+
+
+@pytest.mark.parametrize("n", [1, 100, 10**4, 10**8, 10**12])
+@pytest.mark.parametrize("kind", SUBJECTS)
+def test_certified_eps_is_proved_and_close(kind: str, n: int, tmp_path: Path) -> None:
+    m = SUBJECTS[kind]
+    delta = min(0.01 / n, 1e-3)
+    plain = sdp.amplify(m, n=n, delta=delta, tol=TOL)
+    g = sdp.amplify(m, n=n, delta=delta, tol=TOL, certify=True)
+    assert g.certified and g.certificate is not None and plain.lower is not None
+    assert plain.lower <= g.epsilon <= plain.epsilon * (1 + 2 * TOL)
+    assert Fraction(g.epsilon) == g.certificate.epsilon and g.certificate.delta == Fraction(delta)
+    assert g.certificate.proved_delta <= g.certificate.delta
+    path = tmp_path / "proof.json"
+    g.certificate.write(path)
+    again = sdp.verify(path)
+    assert again.epsilon == g.certificate.epsilon and again.proved_delta <= g.certificate.delta
+    assert [s.round for s in again.steps] == [s.round for s in g.certificate.steps]
+    assert sdp.verify(g.certificate).proved_delta == again.proved_delta
+    assert json.loads(path.read_text()) == g.certificate.to_dict()
+
+
+@pytest.mark.parametrize("m", [[[0.5, 0.5], [0.5, 0.5]], [[1.0]], [[0.3, 0.7]]], ids=["equal rows", "1x1", "one input"])
+def test_a_certificate_of_nothing_still_verifies(m: list[list[float]]) -> None:
+    g = sdp.amplify(sdp.FiniteRandomizer(m), n=10, delta=1e-6, certify=True)
+    assert g.epsilon == 0.0 and g.certificate is not None
+    assert sdp.verify(g.certificate).epsilon == 0
+
+
+@pytest.mark.parametrize("bound", ["blanket", "variation-ratio", "general"])
+def test_matrices_with_zeros(bound: str) -> None:
+    if bound != "blanket":
+        with pytest.raises(sdp.CertificationError, match="no finite eps"):
+            sdp.amplify(OPEN, n=10, delta=1e-3, bound=bound, certify=True)
+        return
+    g = sdp.amplify(sdp.FiniteRandomizer([[0.5, 0.5, 0.0], [0.3, 0.7, 0.0]]), n=50, delta=1e-3, certify=True)
+    assert g.certificate is not None and sdp.verify(g.certificate).proved_delta <= g.delta
+
+
+@pytest.mark.parametrize("bound", ["variation-ratio-published", "variation-ratio-lower", "local"])
+def test_bounds_that_are_no_proof_are_not_certified(bound: str) -> None:
+    with pytest.raises(sdp.CertificationError, match=r"\.$"):
+        sdp.amplify(COIN, n=10, delta=1e-3, bound=bound, certify=True)
+
+
+def document(m: Any = COIN, n: int = 1000) -> dict[str, Any]:
+    g = sdp.amplify(m, n=n, delta=1e-6, certify=True)
+    assert g.certificate is not None
+    return dict(g.certificate.to_dict())
+
+
+def read(data: object, path: Path) -> sdp.Certificate:
+    path.write_text(data if isinstance(data, str) else json.dumps(data))
+    return sdp.verify(path)
+
+
+def set_at(*keys: Any) -> Callable[[dict[str, Any], Any], None]:
+    def change(data: Any, value: Any) -> None:
+        for key in keys[:-1]:
+            data = data[key]
+        data[keys[-1]] = value
+
+    return change
+
+
+EPS, DELTA, N = set_at("epsilon"), set_at("delta"), set_at("n")
+
+
+@pytest.mark.parametrize(
+    ("change", "value"),
+    [
+        (EPS, "0.01"),
+        (EPS, "0"),
+        (EPS, "-1"),
+        (DELTA, "1e-9"),
+        (DELTA, "0"),
+        (DELTA, "-1"),
+        (N, 10),
+        (N, 999),
+        (N, 1),
+        (set_at("rounds", 0, "t", 0), "0.5"),
+        (set_at("rounds", 0, "P0"), ["0.5", "0.5"]),
+        (set_at("rounds", 0, "P0", 0), "0.1"),
+        (set_at("rounds"), []),
+        (set_at("mechanism"), "general:eps0=5"),
+        (set_at("mechanism"), "variation-ratio:p=inf,beta=1,q=inf"),
+        (set_at("mechanism"), "nonsense"),
+        (set_at("bound"), "variation-ratio"),
+        (set_at("bound"), "variation-ratio-published"),
+        (set_at("bound"), "nonsense"),
+        (set_at("matrix"), [["0.9375", "0.0625"], ["0.0625", "0.9375"]]),
+        (set_at("matrix"), [["0.5", "0.5"], ["0.5", "0.5"]]),
+    ],
+    ids=lambda x: repr(x)[:40] if not callable(x) else "",
+)
+def test_a_stronger_claim_is_refused(change: Callable[[Any, Any], None], value: Any, tmp_path: Path) -> None:
+    data = document()
+    change(data, value)
+    with pytest.raises((sdp.VerificationError, sdp.ParameterError, sdp.CertificationError), match=r"\.$"):
+        read(data, tmp_path / "forged.json")
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        {"kind": "counts", "bits": 128, "cap": 0},
+        {"kind": "counts", "bits": 128, "cap": 3},
+        {"kind": "counts", "bits": 128, "cap": -1},
+        {"kind": "counts", "bits": 128, "cap": -50},
+        {"kind": "counts", "bits": 128, "cap": 10**12},
+        {"kind": "local", "bits": 128},
+        {"kind": "nothing", "bits": 128},
+        {"kind": "contour", "bits": 128},
+        {"kind": "contour", "bits": 128, "c": 1.0, "s": 1.0, "h": 1.0, "nodes": 0},
+        {"kind": "contour", "bits": 128, "c": 1.0, "s": 1.0, "h": 1.0, "nodes": 1},
+        {"kind": "contour", "bits": 128, "c": -1.0, "s": 1.0, "h": 1.0, "nodes": 10},
+        {"kind": "contour", "bits": 128, "c": 1.0, "s": -1.0, "h": 1.0, "nodes": 10},
+        {"kind": "contour", "bits": 128, "c": 1.0, "s": 1.0, "h": -1.0, "nodes": 10},
+        {"kind": "contour", "bits": 128, "c": math.inf, "s": 1.0, "h": 1.0, "nodes": 10},
+        {"kind": "contour", "bits": 128, "c": math.nan, "s": 1.0, "h": 1.0, "nodes": 10},
+        {"kind": "contour", "bits": 128, "c": 1e300, "s": 1e300, "h": 1e300, "nodes": 10},
+        {"kind": "contour", "bits": 128, "c": 1e-300, "s": 1e-300, "h": 1e-300, "nodes": 10},
+        {"kind": "contour", "bits": 128, "c": 1.0, "s": 1.0, "h": 1.0, "nodes": 10**18},
+        {"kind": "contour", "bits": 1, "c": 1.0, "s": 1.0, "h": 1.0, "nodes": 10},
+        {"kind": "contour", "bits": 10**9, "c": 1.0, "s": 1.0, "h": 1.0, "nodes": 10},
+        {"kind": "contour", "bits": "x", "c": 1.0, "s": 1.0, "h": 1.0, "nodes": 10},
+        {},
+    ],
+    ids=repr,
+)
+def test_a_foolish_method_proves_nothing_false(method: dict[str, Any], tmp_path: Path) -> None:
+    """eps is a fifth of what can be claimed: whatever the method, the claim must not pass."""
+    data = document()
+    data["epsilon"] = "0.0185"
+    data["rounds"][0]["method"] = method
+    with pytest.raises((sdp.VerificationError, sdp.ParameterError, sdp.CertificationError), match=r"\.$"):
+        read(data, tmp_path / "foolish.json")
+
+
+@pytest.mark.parametrize("bound", [name for name, b in BOUNDS.items() if b.side == "lower" or not b.sound])
+def test_a_certificate_forged_with_a_bound_that_is_none(bound: str) -> None:
+    """The rounds of a lower or an unsound bound prove nothing about the mechanism, however well they are summed."""
+    m = sdp.FiniteRandomizer((np.ones((3, 3)) + 19 * np.eye(3)) / 22)
+    truth = sdp.amplify(m, n=50, delta=1e-5)
+    honest = sdp.amplify(m, n=50, delta=1e-5, certify=True).certificate
+    assert honest is not None and truth.lower is not None
+    eps = sdp.amplify(m, n=50, delta=1e-5, bound=bound).epsilon * 1.0005
+    steps = []
+    for r in BOUNDS[bound].family(m).rounds(64) or ():
+        method = choose(r, 50, eps, 1e-4)
+        proof = prove(r, 50, Fraction(eps), method)
+        steps.append(Step(r, method, proof.lower, proof.upper))
+    forged = replace(honest, bound=bound, epsilon=Fraction(eps), steps=tuple(steps))
+    with pytest.raises(sdp.VerificationError, match=r"\.$"):
+        sdp.verify(forged)
+
+
+def test_a_matrix_does_not_speak_for_another_mechanism() -> None:
+    c = sdp.amplify(sdp.FiniteRandomizer([[0.51, 0.49], [0.49, 0.51]]), n=1000, delta=1e-6, certify=True).certificate
+    assert c is not None
+    with pytest.raises(sdp.VerificationError, match=r"\.$"):
+        sdp.verify(replace(c, mechanism="general:eps0=9"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        "null",
+        "3",
+        '{"format": "other/1"}',
+        '{"format": "shuffledp-certificate/1"}',
+        "[" * 100_000,
+        "\x00",
+    ],
+    ids=lambda t: t[:24],
+)
+def test_malformed_files(text: str, tmp_path: Path) -> None:
+    with pytest.raises(sdp.ParameterError, match=r"^certificate must .*\.$"):
+        read(text, tmp_path / "bad.json")
+
+
+@pytest.mark.parametrize("key", ["mechanism", "bound", "n", "epsilon", "delta", "rounds"])
+@pytest.mark.parametrize("value", ["gone", None, [], {}, "x", math.nan], ids=repr)
+def test_malformed_entries(key: str, value: Any, tmp_path: Path) -> None:
+    data = document(n=10)
+    data[key] = value
+    if value == "gone":
+        del data[key]
+    with pytest.raises((sdp.ParameterError, sdp.VerificationError, sdp.CertificationError), match=r"\.$"):
+        read(data, tmp_path / "bad.json")
+
+
+COUNTS = {"kind": "counts", "bits": 128, "cap": 3}
+WILD = {"kind": "contour", "bits": 128, "c": 1e6, "s": 1e6, "h": 1.0, "nodes": 3}
+
+
+@pytest.mark.parametrize(
+    ("n", "method"), [(10**12, COUNTS), (10**400, COUNTS), (10, WILD)], ids=["1e12", "1e400", "wild"]
+)
+def test_a_proof_that_would_fill_the_memory_is_refused_at_once(n: int, method: dict[str, Any], tmp_path: Path) -> None:
+    """(1 - T)^n and e^(s^2 c^2) have exponents of astronomical size: as fractions they would fill the memory."""
+    data = document(n=10)
+    data["n"] = n
+    data["rounds"][0]["method"] = method
+    (tmp_path / "huge.json").write_text(json.dumps(data))
+    code = (
+        "import resource, sys, shuffledp as sdp; resource.setrlimit(resource.RLIMIT_AS, (2**31, 2**31))\n"
+        "try: sdp.verify(sys.argv[1])\n"
+        "except sdp.ShuffleDPError as error: print('refused', error)"
+    )
+    run = [sys.executable, "-c", code, str(tmp_path / "huge.json")]
+    done = subprocess.run(run, capture_output=True, text=True, timeout=5, check=False)
+    assert done.returncode == 0 and done.stdout.startswith("refused"), done.stderr[-300:]
+
+
+def test_paths(tmp_path: Path) -> None:
+    with pytest.raises(sdp.ParameterError, match="certificate must"):
+        sdp.verify(tmp_path / "none.json")
+    with pytest.raises(sdp.ParameterError, match="certificate must"):
+        sdp.verify(tmp_path)
+    with pytest.raises(sdp.ParameterError, match=r"\.$"):
+        sdp.verify(123)  # type: ignore[arg-type]
+    c = sdp.amplify(COIN, n=10, delta=1e-3, certify=True).certificate
+    assert c is not None
+    for place in (tmp_path / "no" / "such" / "x.json", tmp_path):
+        with pytest.raises(sdp.ParameterError, match=r"\.$"):
+            c.write(place)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_anyone_may_read_the_file(tmp_path: Path) -> None:
+    """A certificate is made to be handed on: it has the permissions of any new file, not those of a secret."""
+    (tmp_path / "plain").write_text("x")
+    c = sdp.amplify(COIN, n=10, delta=1e-3, certify=True).certificate
+    assert c is not None
+    c.write(tmp_path / "proof.json")
+    assert (tmp_path / "proof.json").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+def test_too_many_laws_is_said() -> None:
+    m = sdp.FiniteRandomizer(np.random.default_rng(0).dirichlet(np.ones(12), size=12))
+    with pytest.raises(sdp.CertificationError, match="at most 64 distinct laws"):
+        sdp.amplify(m, n=100, delta=1e-3, certify=True)

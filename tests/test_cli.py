@@ -1,0 +1,197 @@
+"""The command line: JSON, exit codes, and one sentence on stderr for every bad input."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+import shuffledp as sdp
+from shuffledp.cli import main
+
+AMPLIFY = ["amplify", "general:eps0=1", "--n", "1e6", "--delta", "1e-8"]
+
+
+def run(*args: str) -> Result:
+    return CliRunner().invoke(main, list(args))
+
+
+def refused(result: Result, code: int = 2) -> str:
+    """One sentence on stderr (after click's usage lines, if any), nothing on stdout, no traceback."""
+    assert result.exit_code == code, (result.exit_code, result.output, result.exception)
+    assert result.exception is None or isinstance(result.exception, SystemExit), repr(result.exception)
+    assert result.stdout == ""
+    said = [line for line in result.stderr.splitlines() if line and not line.startswith(("Usage:", "Try "))]
+    assert len(said) == 1 and said[0][-1] in ".?" and "Traceback" not in result.stderr, result.stderr
+    return said[0]
+
+
+def test_amplify() -> None:
+    result = run(*AMPLIFY)
+    assert result.exit_code == 0 and result.stderr == ""
+    assert result.stdout.strip() == str(sdp.amplify("general:eps0=1", n=10**6, delta=1e-8))
+
+
+@pytest.mark.parametrize("n", ["1e6", "1_000_000", "1000000", "1000000.0"])
+def test_amplify_json(n: str) -> None:
+    result = run("amplify", "general:eps0=1", "--n", n, "--delta", "1e-8", "--json")
+    data = json.loads(result.stdout)
+    assert result.exit_code == 0 and data["n"] == 10**6
+    assert data == json.loads(json.dumps(sdp.amplify("general:eps0=1", n=10**6, delta=1e-8).to_dict()))
+
+
+def test_infinity_is_json_too() -> None:
+    result = run("amplify", "variation-ratio:inf,1,2", "--n", "2", "--delta", "1e-8", "--json")
+    assert json.loads(result.stdout, parse_constant=pytest.fail)["epsilon"] == "inf"
+
+
+def test_profile() -> None:
+    data = json.loads(run("profile", "general:eps0=1", "--n", "1e3", "--epsilon", "0:1:3", "--json").stdout)
+    assert data["epsilon"] == [0.0, 0.5, 1.0]
+    assert data["delta"] == sdp.profile("general:eps0=1", n=1000, epsilon=[0.0, 0.5, 1.0]).tolist()
+    low = json.loads(
+        run("profile", "general:eps0=1", "--n", "9", "--epsilon", "0.2", "--side", "lower", "--json").stdout
+    )
+    assert low["side"] == "lower" and 0 < low["delta"][0] < 1
+    assert "at most" in run("profile", "general:eps0=1", "--n", "1e3").stdout
+
+
+def test_the_profile_table_does_not_round_down() -> None:
+    """ "at most" must hold for the digits shown, and those of "at least" must not be above."""
+    eps = [0.01, 0.02, 0.03, 0.05, 0.08, 0.13, 0.21]
+    for side, sign in (("upper", 1), ("lower", -1)):
+        text = run(
+            "profile", "general:eps0=1", "--n", "1e3", "--epsilon", ",".join(map(str, eps)), "--side", side
+        ).stdout
+        shown = [float(row[1]) for row in re.findall(r"[│|]\s*([\d.e-]+)\s*[│|]\s*([\d.e-]+)\s*[│|]", text)]
+        exact = sdp.profile("general:eps0=1", n=1000, epsilon=eps, side=side)  # type: ignore[arg-type]
+        assert len(shown) == len(eps), text
+        for printed, value in zip(shown, exact, strict=True):
+            assert sign * printed >= sign * value
+
+
+def test_finite_file(tmp_path: Path) -> None:
+    path = tmp_path / "coin.csv"
+    path.write_text("0.75,0.25\n0.25,0.75\n")
+    result = run("amplify", f"finite:{path}", "--n", "1000", "--delta", "1e-6", "--json")
+    assert json.loads(result.stdout)["bound"] == "blanket"
+    plain = run("amplify", f"finite:{path}", "--n", "1000", "--delta", "1e-6")
+    assert "input pairs evaluated" in plain.stderr and plain.stdout.count("\n") == 1
+    np.save(tmp_path / "coin.npy", np.array([[0.75, 0.25], [0.25, 0.75]]))
+    assert run("amplify", f"finite:{tmp_path / 'coin.npy'}", "--n", "10", "--delta", "0.1").exit_code == 0
+
+
+def test_certify_and_verify(tmp_path: Path) -> None:
+    out = str(tmp_path / "proof.json")
+    made = run("certify", "general:eps0=1", "--n", "1e5", "--delta", "1e-7", "--out", out)
+    assert made.exit_code == 0 and "proved in ball arithmetic" in made.stdout
+    checked = run("certify", "--verify", out)
+    assert checked.exit_code == 0 and checked.stdout.startswith("Verified: general:eps0=1 with n = 100,000 ")
+    assert json.loads(run("certify", "--verify", out, "--json").stdout)["verified"] is True
+    claim = sdp.verify(out)
+    shown = re.search(r"delta <= (\S+) <= (\S+) at eps = (\S+) ", checked.stdout)
+    assert shown is not None
+    assert float(shown[3]) >= claim.epsilon, "the printed eps is below the proved one"
+    assert float(shown[1]) >= claim.proved_delta, "the printed delta is below the proved one"
+    direct = run("certify", "general:eps0=1", "--n", "1e5", "--delta", "1e-7")
+    assert json.loads(direct.stdout)["format"].startswith("shuffledp-certificate") and direct.stderr.startswith(
+        "With n"
+    )
+    assert json.loads(run(*AMPLIFY, "--certify", "--json").stdout)["certified"] is True
+    data = json.loads(Path(out).read_text())
+    data["epsilon"] = "0.001"
+    Path(out).write_text(json.dumps(data))
+    assert "does not hold" in refused(run("certify", "--verify", out), 3)
+
+
+def test_certify_refuses(tmp_path: Path) -> None:
+    refused(run("certify", "variation-ratio:inf,1,2", "--n", "2", "--delta", "1e-9"), 3)
+    refused(run(*AMPLIFY, "--certify", "--bound", "local"), 3)
+    refused(run("certify", "--verify", str(tmp_path / "none.json")))
+    refused(run("certify", "general:eps0=1"))
+    refused(run("certify", "general:eps0=1", "--n", "10", "--delta", "0.1", "--out", str(tmp_path / "no" / "x.json")))
+    refused(run("certify", "general:eps0=1", "--n", "10", "--delta", "0.1", "--out", str(tmp_path)))
+
+
+BAD = [
+    *(
+        ["amplify", "general:eps0=1", "--delta", "1e-6", "--n", n]
+        for n in ("0", "-1", "10.5", "ten", "nan", "1e16", "", "1e400")
+    ),
+    *(["amplify", "general:eps0=1", "--n", "10", "--delta", d] for d in ("0", "1", "nan", "-1e-6", "x", "", "inf")),
+    *([*AMPLIFY, "--tol", t] for t in ("0", "1", "nan", "x", "-1")),
+    *([*AMPLIFY, "--bound", b] for b in ("blankt", "", "blanket", "variation-ratio-lower")),
+    *(
+        ["amplify", spec, "--n", "10", "--delta", "0.1"]
+        for spec in (
+            "genral:eps0=1",
+            "general",
+            "general:eps0=-1",
+            "general:eps0=nan",
+            "general:eps=1",
+            "general:1,2",
+            "variation-ratio:1,0,2",
+            "variation-ratio:3,-0.1,3",
+            "variation-ratio:3,0.9,3",
+            "variation-ratio:3,0.2,0.5",
+            "finite:",
+            "finite:/no/such.csv",
+            "",
+        )
+    ),
+    *(
+        ["profile", "general:eps0=1", "--n", "10", "--epsilon", e]
+        for e in ("-1", "nan", "x", "0:1", "0:1:0", "0:1:2.5", "0:inf:3", "", "1,,2", "0:1:x", "0:1:1e12")
+    ),
+]
+
+
+@pytest.mark.parametrize("args", BAD, ids=lambda a: " ".join(a)[:70])
+def test_bad_input_is_one_sentence(args: list[str]) -> None:
+    if args[-1] == "0:1:1e12":  # must not be tried: a grid of 1e12 points fills the memory
+        limit = "import resource; resource.setrlimit(resource.RLIMIT_AS, (2**31, 2**31))"
+        code = f"{limit}; from shuffledp.cli import main; main()"
+        done = subprocess.run(
+            [sys.executable, "-c", code, *args], capture_output=True, text=True, timeout=8, check=False
+        )
+        assert done.returncode == 2 and "Traceback" not in done.stderr, done.stderr[-200:]
+        return
+    refused(run(*args))
+
+
+@pytest.mark.parametrize(
+    "args", [[], ["amplify"], ["amplify", "general:eps0=1"], ["nonsense"], [*AMPLIFY, "--side", "x"]]
+)
+def test_usage_errors(args: list[str]) -> None:
+    result = run(*args)
+    assert result.exit_code == 2 and "Traceback" not in result.output
+
+
+@pytest.mark.parametrize("command", [[], ["amplify"], ["profile"], ["certify"]])
+def test_help(command: list[str]) -> None:
+    result = run(*command, "--help")
+    assert result.exit_code == 0 and "Usage" in result.stdout
+    if command:
+        for name in ("general", "variation-ratio", "finite"):
+            assert name in result.stdout
+
+
+def shell(*args: str) -> subprocess.CompletedProcess[str]:
+    run_ = [sys.executable, "-m", "shuffledp", *args]
+    return subprocess.run(run_, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_real_processes() -> None:
+    good = shell(*AMPLIFY, "--json")
+    assert good.returncode == 0 and good.stderr == "" and json.loads(good.stdout)["n"] == 10**6
+    bad = shell("amplify", "general:eps0=1", "--n", "0", "--delta", "1e-8")
+    assert bad.returncode == 2 and bad.stdout == "" and bad.stderr.count("\n") == 1
+    unproved = shell("certify", "variation-ratio:inf,1,2", "--n", "2", "--delta", "1e-9")
+    assert unproved.returncode == 3 and unproved.stderr.count("\n") == 1
+    assert shell("--version").stdout.strip().endswith(sdp.__version__)

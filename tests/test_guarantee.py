@@ -1,0 +1,124 @@
+"""A Guarantee reads as a sentence that claims nothing more than what was proved."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import pickle
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import shuffledp as sdp
+from shuffledp.guarantee import TRUST, _down, _up
+
+PAIR = re.compile(r"\(([^,()]+), ([^,()]+)\)-DP")
+
+
+def made(**changes: object) -> sdp.Guarantee:
+    base = sdp.Guarantee(
+        epsilon=0.123456789,
+        lower=0.12345600001,
+        delta=1e-6,
+        n=1000,
+        mechanism="general:eps0=1",
+        description="any 1-LDP randomizer",
+        bound="variation-ratio",
+        local_epsilon=1.0,
+    )
+    return dataclasses.replace(base, **changes)  # type: ignore[arg-type]
+
+
+def test_the_sentence() -> None:
+    text = str(made())
+    assert text.startswith("With n = 1,000 users, each running any 1-LDP randomizer, ")
+    for words in ("(0.12346, 1e-06)-DP", "replace-one", "bound: variation-ratio", "than 0.12345", "eps0 = 1 remains."):
+        assert words in text
+    assert "\n" not in text and text.count("  ") == 0
+
+
+def test_one_user_is_not_each() -> None:
+    text = str(made(n=1))
+    assert text.startswith("With n = 1 user, running") and "each" not in text
+
+
+positive = st.floats(min_value=1e-300, max_value=1e9)
+
+
+@settings(max_examples=500, deadline=None)
+@given(positive)
+def test_decimals_are_rounded_to_the_safe_side(x: float) -> None:
+    assert x <= float(_up(x)) <= x * 1.00011
+    assert x * 0.99989 <= float(_down(x)) <= x
+    assert len(re.sub(r"e.*|^0\.0*|\.", "", _up(x))) <= 7
+
+
+@pytest.mark.parametrize("x", [9.99999, 0.99999999, 1e-320, 5e-324, 1.0, 0.1, 99999.5, 1e22])
+def test_rounding_at_the_edges(x: float) -> None:
+    assert float(_down(x)) <= x <= float(_up(x))
+
+
+def test_zero_and_infinity_have_words() -> None:
+    assert _up(0.0) == "0" and _down(math.inf) == "inf"
+    assert "(0, 1e-06)-DP" in str(made(epsilon=0.0, lower=0.0))
+    assert "no finite eps" in str(made(epsilon=math.inf, lower=math.inf))
+    assert "nothing remains" in str(made(local_epsilon=math.inf))
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.floats(min_value=1e-9, max_value=50.0), st.floats(min_value=1e-15, max_value=0.9))
+def test_the_printed_pair_is_implied_by_the_proved_one(epsilon: float, delta: float) -> None:
+    """(eps, delta)-DP implies (eps', delta')-DP only if neither is smaller."""
+    match = PAIR.search(str(made(epsilon=epsilon, lower=None, delta=delta)))
+    assert match is not None
+    assert float(match[1]) >= epsilon
+    assert float(match[2]) >= delta
+
+
+@pytest.mark.parametrize(
+    "g",
+    [
+        made(),
+        made(epsilon=math.inf, lower=math.inf, local_epsilon=math.inf),
+        made(lower=None),
+        made(kind="lower", lower=None),
+        made(sound=False, lower=None),
+        sdp.amplify("general:eps0=1", n=100, delta=1e-6, certify=True),
+        sdp.amplify(sdp.FiniteRandomizer([[0.7, 0.3], [0.3, 0.7]]), n=100, delta=1e-6, certify=True),
+    ],
+    ids=["plain", "inf", "no lower", "lower", "published", "certified", "certified finite"],
+)
+def test_dict_pickle_html_and_freezing(g: sdp.Guarantee) -> None:
+    text = json.dumps(g.to_dict(), allow_nan=False)
+    again = json.loads(text)
+    assert again["n"] == g.n and again["neighbours"] == "replace-one" and again["trust"] == TRUST
+    assert math.isinf(g.epsilon) == (again["epsilon"] == "inf")
+    assert math.isinf(g.epsilon) or again["epsilon"] == g.epsilon
+    copy = pickle.loads(pickle.dumps(g))
+    assert copy == g and str(copy) == str(g) and copy.certificate == g.certificate
+    assert "<table>" in g._repr_html_()
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        g.epsilon = 0.0  # type: ignore[misc]
+    assert hash(g) == hash(copy)
+
+
+def test_html_escapes_what_comes_from_outside() -> None:
+    page = made(mechanism="finite:<script>.csv", description="the <b>randomizer</b> & co")._repr_html_()
+    assert "<script>" not in page and "<b>" not in page and "&lt;script&gt;" in page and "&amp; co" in page
+
+
+def test_kinds_read_differently() -> None:
+    lower = str(made(kind="lower", lower=None, bound="variation-ratio-lower"))
+    assert "this is a lower bound, not a guarantee" in lower and "-DP," not in lower
+    wrong = str(made(sound=False, lower=None, bound="variation-ratio-published"))
+    assert "not a proved bound" in wrong and "-DP," not in wrong
+    proved = str(made(certified=True))
+    assert "proved in ball arithmetic" in proved
+
+
+def test_trust_is_the_same_everywhere() -> None:
+    g = sdp.amplify("general:eps0=1", n=10, delta=0.1)
+    assert g.trust == TRUST and "honest" in TRUST and g.neighbours == "replace-one"

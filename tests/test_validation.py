@@ -1,0 +1,108 @@
+"""One sentence for every bad parameter: which, what was expected, what was given, what to do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shuffledp import _validation as check
+from shuffledp.errors import (
+    BoundNotApplicableError,
+    CertificationError,
+    ParameterError,
+    ShuffleDPError,
+    VerificationError,
+)
+
+
+@pytest.mark.parametrize("value", [1, 1.5, np.float32(2), np.int8(3), Fraction(1, 3), math.inf, -math.inf])
+def test_real_numbers(value: float) -> None:
+    assert check.real("x", value) == float(value)
+
+
+@pytest.mark.parametrize(
+    "value", [True, np.bool_(True), "1", None, 1j, math.nan, [1], np.array([1.0]), 10**400], ids=lambda v: repr(v)[:12]
+)
+def test_not_real(value: object) -> None:
+    with pytest.raises(ParameterError, match=r"^x must be .*got .*\.$"):
+        check.real("x", value)
+
+
+def outcome(parse: Callable[..., Any], value: object) -> tuple[Any, str | None]:
+    """What a parser makes of a value, or what it says of it."""
+    try:
+        return parse(value), None
+    except ParameterError as error:
+        return None, str(error)
+
+
+@given(st.one_of(st.integers(), st.floats(), st.text(), st.booleans(), st.none(), st.complex_numbers()))
+def test_any_object_is_a_number_of_users_or_refused(value: object) -> None:
+    n, said = outcome(check.users, value)
+    if said is None:
+        assert type(n) is int and 1 <= n <= 10**15 and n == value
+    else:
+        assert said.startswith("n must ")
+
+
+@given(st.text(max_size=12))
+def test_any_text_is_a_number_or_refused(text: str) -> None:
+    for parse in (check.parse_users, lambda written: check.parse_number("x", written)):
+        _, said = outcome(parse, text)
+        assert said is None or said.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("text", "n"), [("1e6", 10**6), ("1_000_000", 10**6), (" 7 ", 7), ("1e15", 10**15), ("999999999999999", 10**15 - 1)]
+)
+def test_users_as_text(text: str, n: int) -> None:
+    assert check.parse_users(text) == n
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "1,000", "ten", "1e16", "0", "-5", "1.5", "nan", "inf", "1e400", "9" * 5000, "0x10"],
+    ids=lambda t: t[:12],
+)
+def test_bad_users_as_text(text: str) -> None:
+    with pytest.raises(ParameterError, match=r"^n must .*\.$") as caught:
+        check.parse_users(text)
+    assert len(str(caught.value)) < 300
+
+
+def test_ranges_name_their_ends() -> None:
+    assert check.in_range("x", 1, low=1, high=2) == 1.0
+    for value, options in ((1, {"low_open": True}), (2, {"high_open": True}), (0.5, {}), (2.5, {})):
+        with pytest.raises(ParameterError, match=r"^x must lie in [\[(]1, 2[\])], got"):
+            check.in_range("x", value, low=1, high=2, **options)
+
+
+def test_names() -> None:
+    assert check.one_of("colour", "red", ["red", "green"]) == "red"
+    with pytest.raises(ParameterError, match="unknown colour 'gren'; did you mean 'green'"):
+        check.one_of("colour", "gren", ["red", "green"])
+    with pytest.raises(ParameterError, match=r"choose one of green, red\."):
+        check.one_of("colour", "zzzz", ["red", "green"])
+
+
+def test_delta_and_tol() -> None:
+    assert check.probability_delta(5e-324) == 5e-324
+    assert check.tolerance(1e-7) == 1e-7
+    with pytest.raises(ParameterError, match=r"^delta must lie in \(0, 1\)"):
+        check.probability_delta(1)
+    with pytest.raises(ParameterError, match=r"^tol must lie in"):
+        check.tolerance(1e-8)
+
+
+def test_one_family_of_errors() -> None:
+    codes = {ParameterError: 2, BoundNotApplicableError: 2, CertificationError: 3, VerificationError: 3}
+    for kind, code in codes.items():
+        assert issubclass(kind, ShuffleDPError) and kind.exit_code == code
+    assert issubclass(ParameterError, ValueError) and issubclass(CertificationError, RuntimeError)
