@@ -1,0 +1,42 @@
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from contract.cases import Case, frequencies
+from shuffledp.mechanisms.hadamard import Hadamard
+from shuffledp.mechanisms.hashing import LocalHash
+from shuffledp.mechanisms.wheel import Wheel
+
+
+
+def sets(d: int, s: int) -> Callable[[int], tuple[Any, Any]]:
+    """Users holding {i, ..., i+s-1} mod d, i uneven."""
+
+    def data(n: int) -> tuple[Any, Any]:
+        first = np.minimum(np.arange(n) % (d + 2), d - 1)
+        values = (first[:, None] + np.arange(s)) % d
+        return values, np.bincount(values.reshape(-1), minlength=d) / n
+
+    return data
+
+
+CASES = [
+    *(
+        # the printed beta is safe for every hash family, not exact for this one
+        Case(LocalHash(eps0=e, d=d, l=l), frequencies(d), exact_ratio=False)
+        for e, d, l in ((1.8, 2, 2), (2.0, 3, 2), (2.0, 3, 3), (1.8, 5, None))
+    ),
+    # one block with and without a third item; one of two blocks populated; two of two; four of four; single items
+    *(
+        Case(Hadamard(eps0=e, d=d), frequencies(d))
+        for e, d in ((0.5, 2), (0.5, 4), (1.3, 3), (1.3, 4), (2.0, 8), (4.0, 3))
+    ),
+    # larger matrices: FiniteRandomizer keeps only some constant datasets; all are compared in test_hashing.py
+    *(Case(Hadamard(eps0=e, d=d), frequencies(d), same_law=False) for e, d in ((1.2, 10), (2.5, 20))),
+    # 2^31 - 1 points: the law is checked on small circles in test_hashing.py
+    *(
+        Case(Wheel(eps0=e, d=d, s=s, w=w), sets(d, s), enumerable=False)
+        for e, d, s, w in ((1.0, 4, 1, None), (2.0, 7, 2, None), (1.0, 5, 3, 0.25))
+    ),
+]
