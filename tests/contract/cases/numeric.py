@@ -1,0 +1,52 @@
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from contract.cases import Case
+from shuffledp.mechanisms.numeric import Laplace
+from shuffledp.mechanisms.privunit import PrivUnit
+from shuffledp.mechanisms.vector import Duchi, Harmony
+
+
+
+def scalars(n: int) -> tuple[Any, Any]:
+    """Users between 0.2 and 0.9, off the grid."""
+    values = 0.2 + 0.7 * np.arange(n) / n
+    return values, values.mean(keepdims=True)
+
+
+def vectors(dim: int) -> Callable[[int], tuple[Any, Any]]:
+    """Coordinate j near a value of its own between -0.9 and 0.9."""
+
+    def data(n: int) -> tuple[Any, Any]:
+        centre = np.linspace(-0.9, 0.9, dim) if dim > 1 else np.array([0.3])
+        values = centre + 0.1 * np.sin(np.arange(n))[:, None]
+        return values, values.mean(axis=0)
+
+    return data
+
+
+def directions(dim: int) -> Callable[[int], tuple[Any, Any]]:
+    """Unit vectors around one direction."""
+
+    def data(n: int) -> tuple[Any, Any]:
+        values = np.arange(1.0, dim + 1) + 0.3 * np.sin(np.arange(n)[:, None] * np.arange(1, dim + 1))
+        values /= np.linalg.norm(values, axis=1, keepdims=True)
+        return values, values.mean(axis=0)
+
+    return data
+
+
+# The matrix of Laplace has 1025 columns: its law is checked on coarser grids in tests/mechanisms/test_numeric.py
+CASES = [
+    *(Case(Laplace(eps0=e), scalars, same_law=False) for e in (0.5, 1.0, 3.0)),
+    *(Case(Duchi(eps0=e, dim=d), vectors(d)) for e, d in ((1.0, 1), (0.5, 2), (1.0, 3))),
+    # from dim 4 on the lower bound is better than that of the matrix, which looks at fewer datasets
+    *(Case(Duchi(eps0=e, dim=d), vectors(d), same_law=False) for e, d in ((2.0, 4), (3.0, 5))),
+    *(Case(Harmony(eps0=e, dim=d), vectors(d)) for e, d in ((1.0, 1), (0.5, 2), (2.0, 3), (4.0, 5))),
+    *(
+        Case(PrivUnit(eps0=e, dim=d, cap=c), directions(d), enumerable=False, same_law=False)
+        for e, d, c in ((1.0, 2, None), (2.0, 3, None), (4.0, 20, None), (1.0, 5, 0.05), (2.0, 4, 0.7))
+    ),
+]
