@@ -1,0 +1,30 @@
+import numpy as np
+
+from contract.cases import Case, frequencies
+from shuffledp.mechanisms.multimessage import BalcerCheu, BalcerCoin, CheuZhilyaev
+from shuffledp.mechanisms.multimessage_bins import BallsIntoBins, MixDump, PureDump
+
+
+
+def bits(n):
+    values = (np.arange(n) % 3 == 0).astype(int)
+    return values, np.array([values.mean()])
+
+
+#: The matrix of one message is not the protocol, so laws are tested in tests/mechanisms/test_multimessage.py.
+CASES = [
+    Case(m, data, enumerable=False, same_law=False)
+    for m, data in (
+        (BalcerCheu(coin=0.3, messages=1), bits),
+        (BalcerCheu(coin=0.9, total_messages=700), bits),
+        (BalcerCoin(messages=0.25), bits),
+        (CheuZhilyaev(flip=0.2, d=5, messages=1.5), frequencies(5)),
+        (CheuZhilyaev(flip=0.4, d=2, total_messages=1001), frequencies(2)),
+        (BallsIntoBins(d=11, special=2, messages=0.5), frequencies(5)),
+        (PureDump(d=4, messages=1.25), frequencies(4)),
+        (PureDump(d=300, total_messages=900), frequencies(300)),
+        (MixDump(d=2, flip=0.2, messages=1), frequencies(2)),
+        (MixDump(d=5, flip=0.3, messages=0.5), frequencies(5)),
+        (MixDump(d=4, flip=0.1, messages=0), frequencies(4)),
+    )
+]

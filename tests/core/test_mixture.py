@@ -1,0 +1,161 @@
+"""Rounds among a random number of messages, against sums in exact fractions and ball arithmetic."""
+
+from __future__ import annotations
+
+import math
+import time
+from fractions import Fraction
+
+import flint
+import numpy as np
+import pytest
+
+from reference.fractions_oracle import round_divergence
+from shuffledp.core import mixture
+from shuffledp.core.mixture import CDF_SLACK, Count, Distribution, Mixture, Piece, among, edges, pieces
+from shuffledp.core.round import Round
+from shuffledp.errors import ParameterError
+
+COIN = Round(P0=[1, 0], P1=[0, 1], t=[0.5, 0.5])
+THREE = Round(P0=[0.75, 0.125, 0.125], P1=[0.125, 0.75, 0.125], t=[0.25, 0.25, 0.5])
+COUNTS = [
+    Count(4),
+    Count(0, ((5, 0.375),)),
+    Count(3, ((4, 0.5),)),
+    Count(0, ((3, 0.25), (4, 0.625))),
+    Count(2, ((3, 0.25), (2, 0.75), (1, 0.5))),
+    Count(1, ((0, 0.5), (2, 1.0), (3, 0.0), (2, 0.0625))),
+]
+
+
+def law(count: Count) -> dict[int, Fraction]:
+    """Pr[count = k] from the definition."""
+    out = {count.fixed: Fraction(1)}
+    for size, chance in count.parts:
+        p = Fraction(chance)
+        binomial = [math.comb(size, k) * p**k * (1 - p) ** (size - k) for k in range(size + 1)]
+        new: dict[int, Fraction] = {}
+        for m, mass in out.items():
+            for k, more in enumerate(binomial):
+                new[m + k] = new.get(m + k, Fraction(0)) + mass * more
+        out = new
+    return out
+
+
+def expected(round_: Round, count: Count, E: Fraction) -> Fraction:
+    """E_M[delta(M)] in exact fractions."""
+    P0, P1, t = (np.asarray(x).tolist() for x in (round_.P0, round_.P1, round_.t))
+    return sum(mass * round_divergence(P0, P1, t, m + 1, E) for m, mass in law(count).items())
+
+
+@pytest.mark.parametrize("count", COUNTS, ids=str)
+def test_moments(count: Count) -> None:
+    table = law(count)
+    mean = sum(k * p for k, p in table.items())
+    assert count.mean == pytest.approx(float(mean))
+    assert count.deviation**2 == pytest.approx(float(sum((k - mean) ** 2 * p for k, p in table.items())))
+    live = [k for k, p in table.items() if p]
+    assert count.simplified().least == min(live) and count.simplified().most == max(live)
+    assert law(count.simplified()) == {k: p for k, p in table.items() if p}
+    half = count.thinned(0.5)
+    assert half.mean == pytest.approx(0.5 * count.mean)
+
+
+@pytest.mark.parametrize("dense", [0, 16_000])
+@pytest.mark.parametrize("count", COUNTS, ids=str)
+def test_distribution_is_enclosed(count: Count, dense: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mixture, "_DENSE", dense)
+    count, table = count.simplified(), law(count)
+    at = np.arange(count.most + 2)
+    truth = np.array([float(sum(p for j, p in table.items() if j <= k)) for k in at])
+    above, below = (Distribution(count, up=up).at(at) for up in (True, False))
+    assert np.all(below <= truth) and np.all(truth <= above)
+    assert np.all(above <= truth * (1 + 2 * CDF_SLACK) + 1e-30) and np.all(below >= truth * (1 - 2 * CDF_SLACK))
+
+
+def test_cells_enclose_what_is_counted_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    count = Count(10**4, ((40_000, 0.5), (30_000, 0.125), (10**6, 1e-4)))
+    at = edges(count, 1e-4)
+    exact = [Distribution(count, up=up).at(at) for up in (False, True)]
+    monkeypatch.setattr(mixture, "_DENSE", 0)
+    rough = [Distribution(count, up=up).at(at) for up in (False, True)]
+    assert np.all(rough[0] <= exact[1]) and np.all(exact[0] <= rough[1])
+    assert np.max(rough[1] - rough[0]) < 0.03  # cells are narrow
+
+
+@pytest.mark.parametrize("size", [10, 10**4, 10**8, 10**12, 10**15])
+@pytest.mark.parametrize("chance", [0.003, 0.3, 0.5, 0.9])
+def test_binomial_distribution_against_ball_arithmetic(size: int, chance: float) -> None:
+    spread = math.sqrt(size * chance * (1 - chance))
+    old, flint.ctx.prec = flint.ctx.prec, 300
+    try:
+        for z in (-12, -6, -2, 0, 1, 5):
+            k = math.floor(size * chance + z * spread)
+            if not 0 <= k < size:
+                continue
+            ball = (1 - flint.arb(chance)).beta_lower(flint.arb(size - k), flint.arb(k + 1), regularized=True)
+            if not ball.rel_accuracy_bits() > 50:
+                continue
+            got = float(mixture._cdf(size, chance, np.array([k]))[0])
+            assert got == pytest.approx(float(ball.mid()), rel=0.3 * CDF_SLACK)
+    finally:
+        flint.ctx.prec = old
+
+
+@pytest.mark.parametrize("round_", [COIN, THREE], ids=["coin", "three"])
+@pytest.mark.parametrize("count", COUNTS, ids=str)
+@pytest.mark.parametrize("few", [False, True])
+def test_mixture_against_fractions(round_: Round, count: Count, few: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if few:  # force rounding to three edges
+        monkeypatch.setattr(mixture, "edges", lambda c, tol: np.unique([c.least, int(c.mean), c.most]))
+    for eps in (0.0, 0.3, 1.0):
+        E = Fraction(math.exp(eps))
+        truth = float(expected(round_, count, E))
+        for side in ("upper", "lower"):
+            bracket = Mixture(pieces(round_, count, side, 1e-4), side).bracket(np.array([eps]), 1e-6)
+            value = math.exp((bracket.upper if side == "upper" else bracket.lower)[0])
+            assert value >= truth * (1 - 1e-12) if side == "upper" else value <= truth * (1 + 1e-12)
+            if not few:
+                assert value == pytest.approx(truth, rel=1e-5, abs=1e-12)
+
+
+def test_a_binomial_number_is_a_thinned_round() -> None:
+    (piece,) = pieces(COIN, Count(0, ((200, 0.5),)), "upper", 1e-4)
+    assert piece.draws == 201 and np.asarray(piece.round.t).tolist() == [0.25, 0.25]
+    (piece,) = pieces(COIN, Count(7, ((3, 1.0), (5, 0.0))), "upper", 1e-4)
+    assert piece == Piece(1.0, COIN, 11)
+
+
+def test_the_mean_is_not_enough() -> None:
+    """The number 7.48e-5 against 6.66e-5 of the theory: four options, 200 users at 0.5 dummies each, eps = 1."""
+    four = Round(P0=[1, 0], P1=[0, 1], t=[0.25, 0.25])
+    mixed, fixed = (
+        among([four], count).log_delta(np.array([1.0]), n=200, tol=1e-6, side="upper")[0]
+        for count in (lambda n: Count(0, ((n, 0.5),)), lambda n: Count(n // 2))
+    )
+    assert f"{math.exp(mixed):.2e}" == "7.48e-05" and f"{math.exp(fixed):.2e}" == "6.66e-05"
+
+
+@pytest.mark.parametrize("n", [100, 10**4, 10**6, 10**9, 10**12])
+def test_bracket_is_narrow_and_fast_at_any_n(n: int) -> None:
+    family = among([THREE], lambda n: Count(n, ((n, 0.3), (n - 1, 0.125))))
+    start = time.process_time()
+    upper, lower = (family.epsilon(n=n, delta=1e-8, tol=1e-4, side=side).epsilon for side in ("upper", "lower"))
+    assert lower <= upper <= lower * 1.001
+    assert time.process_time() - start < 6
+
+
+def test_edges_reach_both_ends_and_more_accuracy_takes_more() -> None:
+    count = Count(10**9, ((10**9, 0.5),))
+    some, more = edges(count, 1e-3), edges(count, 1e-7)
+    assert some[0] == count.least and some[-1] == count.most and more.size > some.size
+    assert edges(Count(2, ((3, 0.5),)), 1e-4).tolist() == [2, 3, 4, 5]
+
+
+def test_no_finite_eps_and_too_many_messages() -> None:
+    family = among([COIN], lambda n: Count(1, ((n, 0.5),)))
+    for side in ("upper", "lower"):
+        assert family.epsilon(n=3, delta=1e-3, tol=1e-4, side=side).epsilon == math.inf
+    assert family.rounds(10) is None
+    with pytest.raises(ParameterError, match="at most 1e15 messages"):
+        among([COIN], lambda n: Count(2 * n)).epsilon(n=10**15, delta=1e-6, tol=1e-4, side="upper")
