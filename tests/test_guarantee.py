@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shuffledp as sdp
-from shuffledp.guarantee import TRUST, _down, _up
+from shuffledp.guarantee import TRUST, round_down, round_up
 
 PAIR = re.compile(r"\(([^,()]+), ([^,()]+)\)-DP")
 
@@ -51,18 +51,18 @@ positive = st.floats(min_value=1e-300, max_value=1e9)
 @settings(max_examples=500, deadline=None)
 @given(positive)
 def test_decimals_are_rounded_to_the_safe_side(x: float) -> None:
-    assert x <= float(_up(x)) <= x * 1.00011
-    assert x * 0.99989 <= float(_down(x)) <= x
-    assert len(re.sub(r"e.*|^0\.0*|\.", "", _up(x))) <= 7
+    assert x <= float(round_up(x)) <= x * 1.00011
+    assert x * 0.99989 <= float(round_down(x)) <= x
+    assert len(re.sub(r"e.*|^0\.0*|\.", "", round_up(x))) <= 7
 
 
 @pytest.mark.parametrize("x", [9.99999, 0.99999999, 1e-320, 5e-324, 1.0, 0.1, 99999.5, 1e22])
 def test_rounding_at_the_edges(x: float) -> None:
-    assert float(_down(x)) <= x <= float(_up(x))
+    assert float(round_down(x)) <= x <= float(round_up(x))
 
 
 def test_zero_and_infinity_have_words() -> None:
-    assert _up(0.0) == "0" and _down(math.inf) == "inf"
+    assert round_up(0.0) == "0" and round_down(math.inf) == "inf"
     assert "(0, 1e-06)-DP" in str(made(epsilon=0.0, lower=0.0))
     assert "no finite eps" in str(made(epsilon=math.inf, lower=math.inf))
     assert "nothing remains" in str(made(local_epsilon=math.inf))

@@ -11,35 +11,91 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOME = {
+    "amplify": "amplification",
+    "profile": "amplification",
+    "Certificate": "certificate",
+    "verify": "certificate",
+    "Round": "core.round",
+    "BoundNotApplicableError": "errors",
+    "CertificationError": "errors",
+    "ParameterError": "errors",
+    "ShuffleDPError": "errors",
+    "VerificationError": "errors",
+    "Estimate": "estimate",
+    "Guarantee": "guarantee",
+    "RandomizedResponse": "mechanisms.binary",
+    "ExponentialMetric": "mechanisms.exponential_metric",
     "FiniteRandomizer": "mechanisms.finite",
     "General": "mechanisms.general",
     "VariationRatio": "mechanisms.general",
+    "Hadamard": "mechanisms.hadamard",
+    "LocalHash": "mechanisms.hashing",
+    "HierarchicalGRR": "mechanisms.hierarchy",
+    "PCKVGRR": "mechanisms.keyvalue",
+    "MetricGeneral": "mechanisms.metric",
+    "MetricLaplace": "mechanisms.metric",
+    "PlanarLaplace": "mechanisms.metric",
+    "BalcerCheu": "mechanisms.multimessage",
+    "BalcerCoin": "mechanisms.multimessage",
+    "CheuZhilyaev": "mechanisms.multimessage",
+    "BallsIntoBins": "mechanisms.multimessage_bins",
+    "MixDump": "mechanisms.multimessage_bins",
+    "PureDump": "mechanisms.multimessage_bins",
+    "Laplace": "mechanisms.numeric",
+    "Parallel": "mechanisms.parallel",
+    "PrivUnit": "mechanisms.privunit",
+    "SamplingRappor": "mechanisms.rappor",
     "mechanism": "mechanisms.registry",
-    "Round": "core.round",
-    "amplify": "amplification",
-    "profile": "amplification",
-    "Guarantee": "guarantee",
-    "Certificate": "certificate",
-    "verify": "certificate",
-    "ShuffleDPError": "errors",
-    "ParameterError": "errors",
-    "BoundNotApplicableError": "errors",
-    "CertificationError": "errors",
-    "VerificationError": "errors",
+    "GRR": "mechanisms.response",
+    "PrivSet": "mechanisms.sets",
+    "Subset": "mechanisms.subset",
+    "OptimisedUnary": "mechanisms.unary",
+    "Unary": "mechanisms.unary",
+    "Duchi": "mechanisms.vector",
+    "Harmony": "mechanisms.vector",
+    "Wheel": "mechanisms.wheel",
 }
 
 __all__ = [
+    "GRR",
+    "PCKVGRR",
+    "BalcerCheu",
+    "BalcerCoin",
+    "BallsIntoBins",
     "BoundNotApplicableError",
     "Certificate",
     "CertificationError",
+    "CheuZhilyaev",
+    "Duchi",
+    "Estimate",
+    "ExponentialMetric",
     "FiniteRandomizer",
     "General",
     "Guarantee",
+    "Hadamard",
+    "Harmony",
+    "HierarchicalGRR",
+    "Laplace",
+    "LocalHash",
+    "MetricGeneral",
+    "MetricLaplace",
+    "MixDump",
+    "OptimisedUnary",
+    "Parallel",
     "ParameterError",
+    "PlanarLaplace",
+    "PrivSet",
+    "PrivUnit",
+    "PureDump",
+    "RandomizedResponse",
     "Round",
+    "SamplingRappor",
     "ShuffleDPError",
+    "Subset",
+    "Unary",
     "VariationRatio",
     "VerificationError",
+    "Wheel",
     "amplify",
     "mechanism",
     "profile",
@@ -50,17 +106,31 @@ if TYPE_CHECKING:
     from .amplification import amplify, profile
     from .certificate import Certificate, verify
     from .core.round import Round
-    from .errors import (
-        BoundNotApplicableError,
-        CertificationError,
-        ParameterError,
-        ShuffleDPError,
-        VerificationError,
-    )
+    from .errors import BoundNotApplicableError, CertificationError, ParameterError, ShuffleDPError, VerificationError
+    from .estimate import Estimate
     from .guarantee import Guarantee
+    from .mechanisms.binary import RandomizedResponse
+    from .mechanisms.exponential_metric import ExponentialMetric
     from .mechanisms.finite import FiniteRandomizer
     from .mechanisms.general import General, VariationRatio
+    from .mechanisms.hadamard import Hadamard
+    from .mechanisms.hashing import LocalHash
+    from .mechanisms.hierarchy import HierarchicalGRR
+    from .mechanisms.keyvalue import PCKVGRR
+    from .mechanisms.metric import MetricGeneral, MetricLaplace, PlanarLaplace
+    from .mechanisms.multimessage import BalcerCheu, BalcerCoin, CheuZhilyaev
+    from .mechanisms.multimessage_bins import BallsIntoBins, MixDump, PureDump
+    from .mechanisms.numeric import Laplace
+    from .mechanisms.parallel import Parallel
+    from .mechanisms.privunit import PrivUnit
+    from .mechanisms.rappor import SamplingRappor
     from .mechanisms.registry import mechanism
+    from .mechanisms.response import GRR
+    from .mechanisms.sets import PrivSet
+    from .mechanisms.subset import Subset
+    from .mechanisms.unary import OptimisedUnary, Unary
+    from .mechanisms.vector import Duchi, Harmony
+    from .mechanisms.wheel import Wheel
 
 
 def __getattr__(name: str) -> Any:

@@ -6,17 +6,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _validation as check
-from .bounds import Bound, find
+from .bounds import find
 from .core.evaluate import Side
-from .core.family import Family, RoundSet, both_directions
-from .core.round import Round
-from .errors import BoundNotApplicableError, ParameterError
+from .errors import ParameterError
 from .guarantee import Guarantee
-from .mechanisms.base import Mechanism
-from .mechanisms.registry import mechanism as _parse
-
-#: What may be passed where a mechanism is expected.
-MechanismLike = Mechanism | Round | str
+from .subject import MechanismLike, as_mechanism, make_guarantee
 
 
 def amplify(
@@ -48,7 +42,7 @@ def amplify(
     --------
     >>> g = amplify("general:eps0=1", n=1_000_000, delta=1e-8)
     >>> round(g.epsilon, 4), round(g.lower, 4)
-    (0.005, 0.0049)
+    (0.005, 0.0044)
     """
     subject = as_mechanism(mechanism)
     n, delta, tol = check.users(n), check.probability_delta(delta), check.tolerance(tol)
@@ -95,7 +89,7 @@ def profile(
     Examples
     --------
     >>> profile("general:eps0=1", n=1000, epsilon=[0.0, 0.1, 1.0]).round(6).tolist()
-    [0.015886, 0.000115, 0.0]
+    [0.015899, 8.2e-05, 0.0]
     """
     subject = as_mechanism(mechanism)
     n, tol = check.users(n), check.tolerance(tol)
@@ -130,91 +124,3 @@ def _epsilons(values: ArrayLike) -> NDArray[np.float64]:
         shown = repr(values) if len(repr(values)) < 60 else repr(values)[:57] + "..."
         raise ParameterError(f"epsilon must hold finite numbers >= 0, got {shown}; remove the others.")
     return array.astype(np.float64)
-
-
-def as_mechanism(subject: MechanismLike) -> Mechanism:
-    """A mechanism from itself, a spec string or a Round."""
-    if isinstance(subject, Mechanism):
-        return subject
-    if isinstance(subject, str):
-        return _parse(subject)
-    if isinstance(subject, Round):
-        return _SingleRound(subject)
-    hint = (
-        "wrap a matrix as FiniteRandomizer(matrix)"
-        if isinstance(subject, list | np.ndarray)
-        else "see shuffledp.mechanism"
-    )
-    raise ParameterError(
-        "mechanism must be a mechanism, a spec such as 'general:eps0=1' or a Round, "
-        f"got {type(subject).__name__}; {hint}."
-    )
-
-
-def make_guarantee(
-    subject: Mechanism,
-    bound: Bound,
-    *,
-    n: int,
-    delta: float,
-    epsilon: float,
-    tol: float,
-    evaluated: int = 1,
-    members: int = 1,
-) -> Guarantee:
-    """A Guarantee with its lower bound, where one is known."""
-    lower = None
-    if bound.side == "upper" and bound.sound:
-        try:
-            lower = subject.constant_datasets().epsilon(n=n, delta=delta, tol=tol, side="lower").epsilon
-        except BoundNotApplicableError:
-            lower = None
-    return Guarantee(
-        epsilon=epsilon,
-        lower=None if lower is None else min(lower, epsilon),
-        delta=delta,
-        n=n,
-        mechanism=subject.spec,
-        description=subject.description,
-        bound=bound.name,
-        local_epsilon=subject.local_epsilon,
-        sound=bound.sound,
-        kind=bound.side,
-        lower_scope=subject.lower_scope,
-        evaluated=evaluated,
-        members=members,
-    )
-
-
-class _SingleRound(Mechanism):
-    """A Round taken as a whole analysis of its own: both directions, nothing else known."""
-
-    name = "round"
-    lower_scope = "this round"
-
-    def __init__(self, round_: Round) -> None:
-        self._family = RoundSet(both_directions(round_))
-        self._ratio = max(round_.max_ratio, round_.swapped().max_ratio)
-
-    @property
-    def local_epsilon(self) -> float:
-        """log of the largest ratio, rounded up."""
-        return float(np.log(self._ratio) * (1.0 + 2.0**-50) + 2.0**-50) if self._ratio > 1.0 else 0.0
-
-    @property
-    def spec(self) -> str:
-        """A round has no spec string."""
-        return "round"
-
-    @property
-    def description(self) -> str:
-        """In words."""
-        return "a mechanism dominated by the given round"
-
-    def blanket(self) -> Family:
-        """The round itself."""
-        return self._family
-
-    def constant_datasets(self) -> Family:
-        """The round itself: the answer is for this law."""
-        return self._family

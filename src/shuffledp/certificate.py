@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _validation as check
-from .amplification import as_mechanism, make_guarantee
 from .bounds import BOUNDS, Bound
 from .core.round import Round
 from .errors import CertificationError, ParameterError, ShuffleDPError, VerificationError
 from .guarantee import Guarantee
 from .mechanisms.base import Mechanism
 from .mechanisms.finite import FiniteRandomizer
+from .subject import as_mechanism, make_guarantee
 
 if TYPE_CHECKING:
     from .core.certified import Method
@@ -50,6 +50,13 @@ class Certificate:
     """Proof that max over the steps of delta(epsilon) <= delta among n messages.
 
     ``matrix`` is the probability matrix of a finite randomizer, so that its rounds can be derived again.
+
+    Examples
+    --------
+    >>> import shuffledp as sdp
+    >>> proof = sdp.amplify("general:eps0=1", n=10_000, delta=1e-6, certify=True).certificate
+    >>> proof.mechanism, proof.n, bool(proof.proved_delta <= proof.delta)
+    ('general:eps0=1', 10000, True)
     """
 
     mechanism: str
@@ -118,8 +125,8 @@ def certify(subject: Mechanism, *, n: int, delta: float, bound: str, tol: float)
     members = chosen.family(subject).rounds(MAX_ROUNDS)
     if members is None:
         raise CertificationError(
-            f"a certificate covers at most {MAX_ROUNDS} distinct laws with a fixed number of messages, and bound {bound!r} "
-            f"of {subject.spec} has more or another form; use bound='variation-ratio' or bound='general', which need one."
+            f"a certificate covers at most {MAX_ROUNDS} distinct laws with a fixed number of messages, and bound "
+            f"{bound!r} of {subject.spec} has more or another form; try bound='variation-ratio' or 'general'."
         )
     epsilon = chosen.epsilon(subject, n=n, delta=delta, tol=0.5 * tol).epsilon
     if not np.isfinite(epsilon):
@@ -186,7 +193,8 @@ def _compare_with_spec(claim: Certificate) -> None:
         return
     if claim.mechanism.startswith("finite:") != bool(claim.matrix):
         raise VerificationError(
-            f"a certificate carries a matrix if and only if it is of a finite randomizer, and this is of {claim.mechanism!r}."
+            "a certificate carries a matrix if and only if it is of a finite randomizer, "
+            f"and this one is of {claim.mechanism!r}."
         )
     try:
         subject = FiniteRandomizer(claim.matrix) if claim.matrix else as_mechanism(claim.mechanism)

@@ -21,10 +21,11 @@ SPEC names the local randomizer:
 
 \b
   general:eps0=1                     any eps0-LDP randomizer
-  variation-ratio:p=7.4,beta=0.3,q=7.4   all that is known is (p, beta, q); p may be inf
+  variation-ratio:p=7,beta=0.3,q=7   all that is known is (p, beta, q); p may be inf
+  grr:eps0=1,d=16                    generalised randomized response on 16 options
   finite:matrix.csv                  a probability matrix, rows = inputs (CSV or .npy)
 
-Numbers may be written 1e6 or 1_000_000.
+"shuffledp mechanisms" lists them all.  Numbers may be written 1e6 or 1_000_000.
 """
 
 
@@ -115,9 +116,11 @@ def profile(spec: str, n: int, epsilon: str, bound: str, side: Any, tol: float, 
     from rich.console import Console
     from rich.table import Table
 
+    from .guarantee import round_down, round_up
+
     table = Table("eps", f"delta ({'at most' if side == 'upper' else 'at least'})", title=f"{spec}, n = {n:,}")
     for e, d in zip(eps, delta, strict=True):
-        table.add_row(f"{e:.6g}", f"{d:.6g}")
+        table.add_row(f"{e:.6g}", round_up(d, 6) if side == "upper" else round_down(d, 6))
     Console().print(table)
 
 
@@ -125,9 +128,28 @@ def _grid(text: str) -> list[float]:
     parts = text.split(":")
     if len(parts) == 3:
         start, stop = (check.parse_number("epsilon", p) for p in parts[:2])
-        count = check.users(check.parse_number("epsilon", parts[2]), "the COUNT of --epsilon")
+        count = check.whole("the COUNT of epsilon", check.parse_number("epsilon", parts[2]), low=1, high=10**6)
         return [start + (stop - start) * i / max(count - 1, 1) for i in range(count)]
     return [check.parse_number("epsilon", p) for p in text.split(",")]
+
+
+@main.command()
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+def mechanisms(as_json: bool) -> None:
+    """Every mechanism: its spec (optional parameters in brackets) and what it is."""
+    from .mechanisms.registry import find, signatures
+
+    rows = [(f"{name}:{needs}", (find(name).__doc__ or "").partition("\n")[0]) for name, needs in signatures()]
+    if as_json:
+        _print(dict(rows))
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("spec", "what it is")
+    for spec, title in rows:
+        table.add_row(spec.replace("[", "\\["), title.replace("[", "\\["))
+    Console().print(table)
 
 
 @main.command(epilog=SPEC_HELP)
@@ -170,14 +192,15 @@ def certify(
 
 def _verify(file: str, as_json: bool) -> None:
     from .certificate import verify
+    from .guarantee import round_up
 
     proof = verify(file)
     if as_json:
         _print({"verified": True, **proof.to_dict()})
         return
     click.echo(
-        f"Verified: {proof.mechanism} with n = {proof.n:,} has delta <= {float(proof.proved_delta):.9g} <= "
-        f"{float(proof.delta):g} at eps = {float(proof.epsilon):.9g} (bound: {proof.bound})."
+        f"Verified: {proof.mechanism} with n = {proof.n:,} has delta <= {round_up(float(proof.proved_delta), 9)} <= "
+        f"{float(proof.delta):g} at eps = {round_up(float(proof.epsilon), 9)} (bound: {proof.bound})."
     )
 
 

@@ -36,6 +36,13 @@ class Guarantee:
     local_epsilon : what remains if the shuffler fails.
     neighbours, trust : the terms.
     evaluated, members : how many of the input pairs had to be evaluated.
+
+    Examples
+    --------
+    >>> import shuffledp as sdp
+    >>> g = sdp.amplify("general:eps0=2", n=1, delta=1e-9)
+    >>> g.bound, g.neighbours, g.local_epsilon
+    ('variation-ratio', 'replace-one', 2.0)
     """
 
     epsilon: float
@@ -58,35 +65,36 @@ class Guarantee:
 
     def __str__(self) -> str:
         """One paragraph that a privacy reviewer can paste."""
+        delta = round_up(self.delta, 6)
         crowd = f"With n = {_count(self.n)}, {'each ' if self.n > 1 else ''}running {self.description},"
         if self.kind == "lower":
             return (
-                f"{crowd} no analysis of {self.lower_scope} can claim less than eps = {_down(self.epsilon)} at "
-                f"delta = {_up(self.delta, 6)}, {self.neighbours} (bound: {self.bound}); "
+                f"{crowd} no analysis of {self.lower_scope} can claim less than eps = {round_down(self.epsilon)} at "
+                f"delta = {delta}, {self.neighbours} (bound: {self.bound}); "
                 "this is a lower bound, not a guarantee."
             )
         if not self.sound:
             return (
-                f"{crowd} the published formula {self.bound!r} gives eps = {_up(self.epsilon)} at delta = "
-                f"{_up(self.delta, 6)}; it is not a proved bound and may be too small, so do not use it as a guarantee."
+                f"{crowd} the published formula {self.bound!r} gives eps = {round_up(self.epsilon)} at delta = "
+                f"{delta}; it is not a proved bound and may be too small, so do not use it as a guarantee."
             )
         if math.isinf(self.epsilon):
             text = (
-                f"{crowd} no finite eps reaches delta = {_up(self.delta, 6)}, {self.neighbours} (bound: {self.bound}): "
+                f"{crowd} no finite eps reaches delta = {delta}, {self.neighbours} (bound: {self.bound}): "
                 "too few others are sure to send what the victim may send, so an output can give its sender away."
             )
         else:
             proof = ", proved in ball arithmetic" if self.certified else ""
             text = (
-                f"{crowd} a shuffled batch is ({_up(self.epsilon)}, {_up(self.delta, 6)})-DP, {self.neighbours} "
+                f"{crowd} a shuffled batch is ({round_up(self.epsilon)}, {delta})-DP, {self.neighbours} "
                 f"(bound: {self.bound}{proof})"
             )
             if self.lower is not None:
-                text += f"; no analysis of {self.lower_scope} can claim less than {_down(self.lower)}"
+                text += f"; no analysis of {self.lower_scope} can claim less than {round_down(self.lower)}"
             text += "."
         if math.isinf(self.local_epsilon):
             return f"{text} If the shuffler fails, nothing remains."
-        return f"{text} If the shuffler fails, the local guarantee eps0 = {_up(self.local_epsilon)} remains."
+        return f"{text} If the shuffler fails, the local guarantee eps0 = {round_up(self.local_epsilon)} remains."
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready dictionary; infinity is written as the string "inf"."""
@@ -95,15 +103,15 @@ class Guarantee:
 
     def _repr_html_(self) -> str:
         """A small table for notebooks."""
-        bracket = "" if self.lower is None else f"{_down(self.lower)}"
+        bracket = "" if self.lower is None else f"{round_down(self.lower)}"
         rows = [
-            ("eps (upper)", "none" if math.isinf(self.epsilon) else _up(self.epsilon)),
+            ("eps (upper)", "none" if math.isinf(self.epsilon) else round_up(self.epsilon)),
             ("eps (lower)", bracket),
-            ("delta", f"{_up(self.delta, 6)}"),
+            ("delta", f"{round_up(self.delta, 6)}"),
             ("n", f"{self.n:,}"),
             ("mechanism", self.mechanism),
             ("bound", self.bound + ("" if self.sound else " (not sound)") + (" (certified)" if self.certified else "")),
-            ("local eps", "none" if math.isinf(self.local_epsilon) else _up(self.local_epsilon)),
+            ("local eps", "none" if math.isinf(self.local_epsilon) else round_up(self.local_epsilon)),
             ("neighbours", self.neighbours),
         ]
         body = "".join(f"<tr><th>{html.escape(k)}</th><td>{html.escape(v)}</td></tr>" for k, v in rows if v)
@@ -114,12 +122,12 @@ def _count(n: int) -> str:
     return "1 user" if n == 1 else f"{n:,} users"
 
 
-def _up(x: float, digits: int = 5) -> str:
+def round_up(x: float, digits: int = 5) -> str:
     """A decimal of ``digits`` significant figures that is not below x."""
     return _rounded(x, digits, up=True)
 
 
-def _down(x: float, digits: int = 5) -> str:
+def round_down(x: float, digits: int = 5) -> str:
     """A decimal of ``digits`` significant figures that is not above x."""
     return _rounded(x, digits, up=False)
 

@@ -9,11 +9,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from contract.cases import Case, all_cases
-from reference.fractions_oracle import worst_divergence
 from scipy import stats
 
 import shuffledp as sdp
+from contract.cases import Case, all_cases
+from reference.fractions_oracle import worst_divergence
 from shuffledp.mechanisms.randomizer import Randomizer
 
 CASES = all_cases()

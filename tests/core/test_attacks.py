@@ -7,8 +7,8 @@ import warnings
 
 import numpy as np
 import pytest
-from reference import ball_oracle
 
+from reference import ball_oracle
 from shuffledp.core import contour, exact
 from shuffledp.core.evaluate import Divergence
 from shuffledp.core.round import Round

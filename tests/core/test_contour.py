@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from reference import ball_oracle
 from reference.fractions_oracle import round_enclosure
 from reference.rounds import Laws, rounds
-
 from shuffledp.core import contour, exact
 from shuffledp.core.contour import LogBracket
 from shuffledp.core.round import Round

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import pytest
-from reference import ball_oracle
 
+from reference import ball_oracle
 from shuffledp.core.round import Round
 from shuffledp.core.solve import epsilon, floor, guess_epsilon, round_limit
 

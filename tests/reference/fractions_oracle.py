@@ -38,9 +38,7 @@ def hockey_stick(first: Law, second: Law, E: Fraction) -> Fraction:
     return sum((max(zero, mass - E * second.get(key, zero)) for key, mass in first.items()), zero)
 
 
-def round_divergence(
-    P0: Sequence[Number], P1: Sequence[Number], t: Sequence[Number], n: int, E: Fraction
-) -> Fraction:
+def round_divergence(P0: Sequence[Number], P1: Sequence[Number], t: Sequence[Number], n: int, E: Fraction) -> Fraction:
     """D_E of a round: the victim's message and n - 1 others, each symbol j with chance t_j or nothing."""
     p0, p1, chances = fractions_of(P0), fractions_of(P1), fractions_of(t)
     others: Law = {(0,) * len(chances): Fraction(1)}

@@ -74,8 +74,9 @@ def choose(round_: Round, n: int, eps: float, rtol: float) -> Method:
     """A method whose upper end is about rtol above the truth; the choice itself needs no trust."""
     atoms = round_.atoms
     bits = 112 + 2 * n.bit_length()
-    if exact.rows_needed(atoms, n) <= MAX_ROWS:
-        return Method("counts", bits, cap=exact.clone_cap(atoms, n) if atoms.t.size else 0)
+    cap = exact.clone_cap(atoms, n) if exact.Categories.of(atoms).rest_is_nothing else n
+    if math.comb(min(cap, 10**6) + atoms.t.size, atoms.t.size) <= MAX_ROWS:
+        return Method("counts", bits, cap=cap)
     values = atoms.values(np.array([eps]))
     if values.max() <= 1e-14 * np.abs(values).max():
         return Method("local", bits)

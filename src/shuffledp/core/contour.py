@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .line import Line, NDArrayInt, comb, count_nodes, log_nothing, place
+from .line import LEAST_GROWTH, Line, NDArrayInt, comb, count_nodes, log_nothing, place
 from .round import FloatArray
 
 NDArrayComplex = np.ndarray[tuple[int, ...], np.dtype[np.complex128]]
@@ -92,7 +92,7 @@ def _sum(
     c, s, h = line.c, line.s, line.h
     y, c_node = k * h[row], c[row]
     scale, grow = np.exp(c[:, None] * l), np.expm1(c[:, None] * l)
-    growth = grow @ t
+    growth = np.maximum(grow @ t, LEAST_GROWTH)
     log_mgf = n * np.log1p(growth)
     real, imag, kick = _transform(y, row, l, v, t, scale, grow)
     # In units of the value at y = 0: M(z)^n exp(s^2 z^2/2) has this modulus and phase, c/z is `lean`.

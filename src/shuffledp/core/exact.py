@@ -4,8 +4,9 @@ With counts h of n draws, D_E = sum_h Mult(h) (U_h - E V_h)_+ / n, U = h.u, V = 
 convex piecewise linear function of E whose kinks are the ratios U_h / V_h.  Sorted by ratio, two
 running sums answer every E by one binary search.
 
-Counts with more than ``cap`` clones are left out of the sum and *added* to the upper bound: by the
-same size-biasing as in round.py they weigh at most sum(P0) Pr[Bin(n-1, T) >= cap].
+The heaviest category ("nothing", or one symbol) takes the rest of the n draws and is not enumerated.  Counts
+with more than ``cap`` draws outside it are left out of the sum and *added* to the upper bound: by the same
+size-biasing as in round.py they weigh at most sum(P0) Pr[Bin(n-1, 1 - heaviest) >= cap].
 """
 
 from __future__ import annotations
@@ -37,9 +38,39 @@ class Table:
     left_out: float
 
 
+@dataclass(frozen=True)
+class Categories:
+    """Every draw is one of these; the heaviest is the rest of the n draws and is not enumerated.
+
+    Where most draws are "nothing" the others are clones; where one symbol takes most draws, "nothing" is among the
+    enumerated.  Either way few draws fall outside the rest.
+    """
+
+    u: FloatArray
+    v: FloatArray
+    mass: FloatArray
+    rest_u: float
+    rest_v: float
+    outside: float  # probability of a draw that is not the rest
+
+    @property
+    def rest_is_nothing(self) -> bool:
+        """Whether the rest of the draws are no symbol at all."""
+        return self.rest_u == 0.0 and self.rest_v == 0.0
+
+    @classmethod
+    def of(cls, atoms: Atoms) -> Categories:
+        """Atoms and "nothing" (u = v = 0), heaviest apart."""
+        u, v = np.append(atoms.u, 0.0), np.append(atoms.v, 0.0)
+        mass = np.append(atoms.t, max(0.0, 1.0 - float(atoms.t.sum())))
+        heaviest = int(np.argmax(mass))
+        keep = (np.arange(mass.size) != heaviest) & (mass > 0.0)
+        return cls(u[keep], v[keep], mass[keep], u[heaviest], v[heaviest], min(float(mass[keep].sum()), 1.0))
+
+
 def clone_cap(atoms: Atoms, n: int) -> int:
-    """Number of clones beyond which the probability is below exp(LOG_LEFT_OUT)."""
-    total = min(float(atoms.t.sum()), 1.0)
+    """Number of draws outside the rest beyond which the probability is below exp(LOG_LEFT_OUT)."""
+    total = Categories.of(atoms).outside
     low, high = math.ceil((n - 1) * total), n
     while low < high:
         middle = (low + high) // 2
@@ -51,26 +82,23 @@ def clone_cap(atoms: Atoms, n: int) -> int:
 
 
 def rows_needed(atoms: Atoms, n: int) -> float:
-    """Size of the table: count vectors of the atoms with at most clone_cap clones."""
-    k = atoms.t.size
-    if k > MAX_ROWS or (k > 3 and n > 200):
-        return math.inf
-    cap = clone_cap(atoms, n)
-    return math.comb(cap + k, k) if cap < 10**6 else math.inf
+    """Size of the table: count vectors with at most clone_cap draws outside the rest."""
+    cap, k = clone_cap(atoms, n), Categories.of(atoms).mass.size
+    return math.comb(cap + k, k) if min(cap, k) < 100 and max(cap, k) < 10**5 else math.inf
 
 
 def build(atoms: Atoms, n: int) -> Table:
     """The table for one round and one n; it answers every eps."""
-    cap = clone_cap(atoms, n)
-    counts = _compositions(cap, atoms.t.size)
-    weight = np.exp(log_multinomial(counts, n, atoms.t)) / n
-    u, v = counts @ atoms.u, counts @ atoms.v
+    cap, split = clone_cap(atoms, n), Categories.of(atoms)
+    counts = _compositions(cap, split.mass.size)
+    weight = np.exp(log_multinomial(counts, n, split.mass)) / n
+    rest = n - counts.sum(axis=1)
+    u, v = counts @ split.u + rest * split.rest_u, counts @ split.v + rest * split.rest_v
     with np.errstate(divide="ignore", invalid="ignore"):
         kinks = np.where(u > 0, u / v, 0.0)
     order = np.argsort(-kinks, kind="stable")
     extended = weight[order].astype(np.longdouble)
-    total = min(float(atoms.t.sum()), 1.0)
-    left_out = 0.0 if cap >= n else math.exp(log_tail_bound(n - 1, total, cap)) * float(atoms.u @ atoms.t)
+    left_out = 0.0 if cap >= n else math.exp(log_tail_bound(n - 1, split.outside, cap)) * float(atoms.u @ atoms.t)
     return Table(
         kinks=kinks[order],
         sum_u=np.concatenate([[0], np.cumsum(extended * u[order])]).astype(np.longdouble),

@@ -43,7 +43,7 @@ class RoundSet:
     --------
     >>> coin = RoundSet([Round(P0=[0.75, 0.25], P1=[0.25, 0.75], t=[0.25, 0.25])])
     >>> round(coin.epsilon(n=1000, delta=1e-6, tol=1e-4, side="upper").epsilon, 2)
-    0.15
+    0.17
     """
 
     def __init__(self, rounds: Sequence[Round]) -> None:

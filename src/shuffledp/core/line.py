@@ -17,6 +17,8 @@ NDArrayInt = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
 
 #: Dither in units of range(X) from which the tail beyond pi/range(X) is negligible.
 WIDE = 3.0
+#: M(c) - 1 is not taken below this: M(c) itself is a normalisation, and any value of it will do.
+LEAST_GROWTH = -1.0 + 2.0**-52
 #: Nodes at most for one row; beyond, the dither is widened (still an upper bound, less tight).
 MAX_NODES = 400_000
 
@@ -49,7 +51,7 @@ def saddle(l: FloatArray, t: FloatArray, n: float) -> FloatArray:
     c = np.minimum(c, top)
     for _ in range(80):
         weight = t * np.exp(c[:, None] * l)
-        total = 1.0 + (t * np.expm1(c[:, None] * l)).sum(axis=1)
+        total = 1.0 + np.maximum((t * np.expm1(c[:, None] * l)).sum(axis=1), LEAST_GROWTH)
         k1 = (weight * l).sum(axis=1) / total
         k2 = np.maximum((weight * l * l).sum(axis=1) / total - k1 * k1, 0.0)
         step = (n * k1 - 2.0 / c) / (n * k2 + 2.0 / (c * c))
@@ -66,7 +68,7 @@ def place(l: FloatArray, t: FloatArray, n: float, rtol: FloatArray) -> Line:
     c = saddle(l, t, n)
     cut = 10.0 - np.log(rtol)
     weight = t * np.exp(c[:, None] * l)
-    growth = (t * np.expm1(c[:, None] * l)).sum(axis=1)
+    growth = np.maximum((t * np.expm1(c[:, None] * l)).sum(axis=1), LEAST_GROWTH)
     total = 1.0 + growth
     k1 = (weight * l).sum(axis=1) / total
     variance = n * np.maximum((weight * l * l).sum(axis=1) / total - k1 * k1, 0.0)

@@ -49,6 +49,7 @@ def solve(curve: Divergence, delta: float, *, limit: float, tol: float, guess: G
     if not low < eps < high:
         eps = _middle(low, high)
     excess = 0.0
+    ends = {"low": math.nan, "high": math.nan}  # excess at the ends of the bracket, where known
     for step in range(_STEPS):
         # Far from the root a coarse look will do; the answer itself is always looked at finely.
         fine = min(max(0.3 * tol * eps * slope, 1e-8), 0.02)
@@ -60,15 +61,19 @@ def solve(curve: Divergence, delta: float, *, limit: float, tol: float, guess: G
             answer = eps
         if safe or abs(excess) > 3.0 * rtol or rtol <= fine:
             low, high = (eps, high) if excess > 0.0 else (low, eps)
-        if safe and rtol <= fine and _room(excess, slope, upper) <= 0.4 * tol * eps:
+            ends["low" if excess > 0.0 else "high"] = excess
+        if safe and rtol <= 1.5 * fine and _room(excess, slope, upper) <= 0.4 * tol * eps:
             return eps
         if high - low <= 0.3 * tol * high:
             return answer
         target = (eps + excess / slope) * (1.0 + 0.5 * (nudge - 1.0)) if slope and math.isfinite(excess) else -1.0
         if upper and target <= 0.0 and low == 0.0 and look(curve, 0.0, 1e-3, log_delta).excess <= 0.0:
             return 0.0
-        # Newton, with a bisection every eighth step for curves with kinks
-        eps = target if low < target < high and step % 8 != 7 else _middle(low, high)
+        if not low < target < high:  # a kink: where the chord meets the target, if that is known
+            chord = low + (high - low) * ends["low"] / (ends["low"] - ends["high"]) if low else math.nan
+            target = chord * (1.0 + 0.5 * (nudge - 1.0))
+        # a bisection every twelfth step, whatever the curve looks like
+        eps = target if low < target < high and step % 12 != 11 else _middle(low, high)
         if eps < 1e-15:
             return answer
     return answer
@@ -98,6 +103,7 @@ def look(curve: Divergence, eps: float, rtol: float, log_delta: float) -> Point:
     return Point(value - log_delta, float(bracket.slope[0]) / scale)
 
 
+@np.errstate(all="ignore")  # a guess may fail; it is then replaced
 def guess_epsilon(atoms: Atoms, n: int, delta: float, limit: float) -> Guess:
     """eps by the saddle-point approximation of delta, with its first correction: good to 1e-5 for large n."""
     log_delta = math.log(delta)
@@ -135,7 +141,7 @@ def guess_epsilon(atoms: Atoms, n: int, delta: float, limit: float) -> Guess:
         excess = log_value - math.log(n) - log_delta
         fall = math.exp(eps) * c * n * float(weight @ v) / total
         c = min(max(c - pull / bend, 0.3 * c), 3.0 * c)
-        if fall <= 0.0:
+        if not (fall > 0.0 and math.isfinite(fall) and math.isfinite(excess)):
             return Guess(eps, 1.0 / eps)
         low, high = (eps, high) if excess > 0.0 else (low, eps)
         new = eps + excess / fall

@@ -12,13 +12,43 @@ from .base import Mechanism
 
 #: The word of the spec -> module and class; a module is imported when its word is used.
 CATALOGUE: dict[str, tuple[str, str]] = {
+    # what is known, not how it is made
     "general": ("general", "General"),
     "variation-ratio": ("general", "VariationRatio"),
     "finite": ("finite", "FiniteRandomizer"),
+    # Table 2: eps0-LDP randomizers
+    "laplace": ("numeric", "Laplace"),
+    "privunit": ("privunit", "PrivUnit"),
     "grr": ("response", "GRR"),
+    "randomized-response": ("binary", "RandomizedResponse"),
+    "unary": ("unary", "Unary"),
+    "optimised-unary": ("unary", "OptimisedUnary"),
+    "subset": ("subset", "Subset"),
+    "local-hash": ("hashing", "LocalHash"),
+    "hadamard": ("hadamard", "Hadamard"),
+    "sampling-rappor": ("rappor", "SamplingRappor"),
+    "wheel": ("wheel", "Wheel"),
+    "duchi": ("vector", "Duchi"),
+    "harmony": ("vector", "Harmony"),
+    "privset": ("sets", "PrivSet"),
+    "pckv-grr": ("keyvalue", "PCKVGRR"),
+    "hierarchical-grr": ("hierarchy", "HierarchicalGRR"),
+    "parallel": ("parallel", "Parallel"),
+    # Table 3: metric privacy
+    "metric-general": ("metric", "MetricGeneral"),
+    "metric-laplace": ("metric", "MetricLaplace"),
+    "planar-laplace": ("metric", "PlanarLaplace"),
+    "exponential-metric": ("exponential_metric", "ExponentialMetric"),
+    # Table 4: multi-message protocols
+    "balcer-cheu": ("multimessage", "BalcerCheu"),
+    "balcer-coin": ("multimessage", "BalcerCoin"),
+    "cheu-zhilyaev": ("multimessage", "CheuZhilyaev"),
+    "balls-into-bins": ("multimessage_bins", "BallsIntoBins"),
+    "pure-dump": ("multimessage_bins", "PureDump"),
+    "mix-dump": ("multimessage_bins", "MixDump"),
 }
 #: Words whose parameter is a file (class method ``from_file``), after these numeric parameters.
-FROM_FILE: dict[str, tuple[str, ...]] = {"finite": ()}
+FROM_FILE: dict[str, tuple[str, ...]] = {"finite": (), "parallel": (), "exponential-metric": ("eps",)}
 
 
 def names() -> list[str]:
@@ -93,7 +123,11 @@ def _values(name: str, text: str, needed: list[str], optional: list[str]) -> dic
     for position, part in enumerate(p for p in text.split(",") if p.strip()):
         key, equals, value = (x.strip() for x in part.partition("="))
         if not equals:
-            if position >= len(fields) or list(values) != fields[:position]:
+            if list(values) != fields[:position]:
+                raise ParameterError(
+                    f"{name} takes values without a name first, got {key!r} after a named one; {usage}."
+                )
+            if position >= len(fields):
                 raise ParameterError(f"{name} takes {', '.join(fields)}, got the extra value {key!r}; {usage}.")
             key, value = fields[position], key
         elif key not in fields:

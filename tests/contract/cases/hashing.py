@@ -9,7 +9,6 @@ from shuffledp.mechanisms.hashing import LocalHash
 from shuffledp.mechanisms.wheel import Wheel
 
 
-
 def sets(d: int, s: int) -> Callable[[int], tuple[Any, Any]]:
     """Users holding {i, ..., i+s-1} mod d, i uneven."""
 

@@ -5,7 +5,6 @@ from shuffledp.mechanisms.multimessage import BalcerCheu, BalcerCoin, CheuZhilya
 from shuffledp.mechanisms.multimessage_bins import BallsIntoBins, MixDump, PureDump
 
 
-
 def bits(n):
     values = (np.arange(n) % 3 == 0).astype(int)
     return values, np.array([values.mean()])

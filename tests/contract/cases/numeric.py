@@ -9,7 +9,6 @@ from shuffledp.mechanisms.privunit import PrivUnit
 from shuffledp.mechanisms.vector import Duchi, Harmony
 
 
-
 def scalars(n: int) -> tuple[Any, Any]:
     """Users between 0.2 and 0.9, off the grid."""
     values = 0.2 + 0.7 * np.arange(n) / n

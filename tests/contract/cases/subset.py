@@ -8,7 +8,6 @@ from shuffledp.mechanisms.sets import PrivSet
 from shuffledp.mechanisms.subset import Subset
 
 
-
 def sets(d: int, s: int) -> Callable[[int], tuple[Any, Any]]:
     """A quarter of the users hold s items, the others fewer, down to none."""
 

@@ -1,0 +1,49 @@
+"""The cheap bound that discards pairs is above the truth, and not far above it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reference.fractions_oracle import round_enclosure
+from reference.rounds import Laws, rounds
+from shuffledp.core import screen
+from shuffledp.core.evaluate import Divergence
+from shuffledp.core.round import Round
+
+
+@settings(max_examples=200, deadline=None)
+@given(rounds(most=4), st.integers(1, 6), st.sampled_from([0.0, 0.1, 1.0, 3.0]))
+def test_above_the_exact_divergence(laws: Laws, n: int, eps: float) -> None:
+    r = Round(*laws)
+    atoms = r.atoms
+    if not atoms.t.size:
+        return
+    truth, _ = round_enclosure(*laws, n, eps)
+    value = screen.log_upper(atoms.values(np.array([eps])), atoms.t, n)[0]
+    # the screen covers the hidden symbols only, and its callers shift eps by the slack of the law
+    exposed = float(atoms.exposed(np.array([eps]))[0])
+    assert math.exp(value) + exposed >= float(truth) * (1 - 1e-12) - 1e-15 * (1 + math.exp(eps))
+
+
+@pytest.mark.parametrize("n", [30, 10**4, 10**8, 10**12])
+@pytest.mark.parametrize("seed", range(5))
+def test_above_the_bracket_and_close_to_it(seed: int, n: int) -> None:
+    rng = np.random.default_rng(seed)
+    P0, P1 = rng.dirichlet(np.ones(5), size=2)
+    t = np.minimum(P0, P1) * 0.7
+    r = Round(P0, P1, t)
+    grid = np.array([0.5, 2.0, 5.0]) * math.sqrt(float(((P0 - P1) ** 2 / t).sum()) / n)
+    value = screen.log_upper(r.atoms.values(grid), r.atoms.t, n)
+    bracket = Divergence(r, n).bracket(grid, 1e-4)
+    assert np.all(value >= bracket.lower - 1e-9)
+    if n >= 10**4:
+        assert np.all(value <= bracket.upper + 3.0)
+
+
+def test_nothing_positive_is_nothing() -> None:
+    assert screen.log_upper(np.array([[-1.0, 0.0]]), np.array([0.2, 0.3]), 10)[0] == -np.inf
