@@ -26,8 +26,11 @@ class Mechanism:
 
     @property
     def local_epsilon(self) -> float:
-        """The eps of one report on its own (inf if a report can give its input away)."""
-        raise BoundNotApplicableError(f"{self.name} does not state its local guarantee; use another bound.")
+        """The eps of one report on its own: the parameter eps0 unless a mechanism says otherwise (it may be inf)."""
+        eps0: float | None = getattr(self, "eps0", None)
+        if eps0 is None:
+            raise BoundNotApplicableError(f"{self.name} does not state its local guarantee; use another bound.")
+        return eps0
 
     @property
     def description(self) -> str:

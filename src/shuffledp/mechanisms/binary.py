@@ -61,11 +61,6 @@ class RandomizedResponse(Randomizer):
         object.__setattr__(self, "eps0", eps0)
 
     @property
-    def local_epsilon(self) -> float:
-        """eps0."""
-        return self.eps0
-
-    @property
     def description(self) -> str:
         """In words."""
         return f"binary randomized response with eps0 = {self.eps0:g}"

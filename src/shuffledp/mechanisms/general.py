@@ -131,11 +131,6 @@ class General(Mechanism):
         object.__setattr__(self, "eps0", eps0)
 
     @property
-    def local_epsilon(self) -> float:
-        """eps0."""
-        return self.eps0
-
-    @property
     def description(self) -> str:
         """In words."""
         return f"any {plain(self.eps0)}-LDP randomizer"

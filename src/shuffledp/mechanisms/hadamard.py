@@ -82,11 +82,6 @@ class Hadamard(Randomizer):
         object.__setattr__(self, "d", check.whole("d", self.d, low=2, high=2**28, hint="d counts the options"))
 
     @property
-    def local_epsilon(self) -> float:
-        """eps0."""
-        return self.eps0
-
-    @property
     def description(self) -> str:
         """In words."""
         return f"Hadamard response on {self.d:,} options with eps0 = {self.eps0:g}"

@@ -83,11 +83,6 @@ class LocalHash(Randomizer):
         object.__setattr__(self, "l", check.whole("l", l, low=2, high=_MOST_BUCKETS, hint="l counts the buckets"))
 
     @property
-    def local_epsilon(self) -> float:
-        """eps0."""
-        return self.eps0
-
-    @property
     def description(self) -> str:
         """In words."""
         return f"local hashing of {self.d:,} options to {self.l:,} buckets with eps0 = {self.eps0:g}"

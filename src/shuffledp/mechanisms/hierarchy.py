@@ -76,11 +76,6 @@ class HierarchicalGRR(Randomizer):
             object.__setattr__(self, name, value)
 
     @property
-    def local_epsilon(self) -> float:
-        """eps0."""
-        return self.eps0
-
-    @property
     def description(self) -> str:
         """In words."""
         levels = f"{len(self.levels)} level{'s' if len(self.levels) > 1 else ''}"

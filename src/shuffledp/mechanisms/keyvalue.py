@@ -79,11 +79,6 @@ class PCKVGRR(Randomizer):
             object.__setattr__(self, name, value)
 
     @property
-    def local_epsilon(self) -> float:
-        """eps0."""
-        return self.eps0
-
-    @property
     def description(self) -> str:
         """In words."""
         return f"PCKV-GRR on {self.d:,} keys with padding length {self.l:,} and eps0 = {self.eps0:g}"

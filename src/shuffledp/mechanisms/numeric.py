@@ -81,11 +81,6 @@ class Laplace(Randomizer):
         object.__setattr__(self, "eps0", eps0)
 
     @property
-    def local_epsilon(self) -> float:
-        """eps0."""
-        return self.eps0
-
-    @property
     def description(self) -> str:
         """In words."""
         return f"Laplace noise of scale 1/{self.eps0:g} on numbers in [0, 1]"

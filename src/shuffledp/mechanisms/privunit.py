@@ -86,11 +86,6 @@ class PrivUnit(Randomizer):
         object.__setattr__(self, "cap", cap)
 
     @property
-    def local_epsilon(self) -> float:
-        """eps0."""
-        return self.eps0
-
-    @property
     def description(self) -> str:
         """In words."""
         return f"PrivUnit on unit vectors in {self.dim:,} dimensions with eps0 = {self.eps0:g} and cap {self._c:.4g}"

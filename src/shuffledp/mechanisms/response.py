@@ -60,11 +60,6 @@ class GRR(Randomizer):
         object.__setattr__(self, "d", check.whole("d", self.d, low=2, high=2**32, hint="d counts the options"))
 
     @property
-    def local_epsilon(self) -> float:
-        """eps0."""
-        return self.eps0
-
-    @property
     def description(self) -> str:
         """In words."""
         return f"generalised randomized response on {self.d:,} options with eps0 = {self.eps0:g}"

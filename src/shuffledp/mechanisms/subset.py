@@ -56,11 +56,6 @@ class SetRandomizer(Randomizer):
     def _held(self) -> int:
         """s: the items that a user holds."""
 
-    @property
-    def local_epsilon(self) -> float:
-        """eps0."""
-        return self.eps0
-
     # -- the law ----------------------------------------------------------------------------------------------
 
     def _miss(self, items: int) -> Fraction:

@@ -62,11 +62,6 @@ class _Bits(Randomizer):
         """The coin of every other bit."""
 
     @property
-    def local_epsilon(self) -> float:
-        """eps0."""
-        return self.eps0
-
-    @property
     @abstractmethod
     def _beta(self) -> float:
         """a - b, without cancellation."""

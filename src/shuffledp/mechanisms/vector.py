@@ -41,11 +41,6 @@ class _Cube(Randomizer):
         dim = check.whole("dim", self.dim, low=1, high=2**31, hint="dim counts the coordinates of a vector")
         object.__setattr__(self, "dim", dim)
 
-    @property
-    def local_epsilon(self) -> float:
-        """eps0."""
-        return self.eps0
-
     def _check(self, values: NDArray[Any]) -> NDArray[Any]:
         return numbers(values, -1.0, 1.0, columns=self.dim)
 

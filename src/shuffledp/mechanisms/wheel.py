@@ -102,11 +102,6 @@ class Wheel(Randomizer):
             )
 
     @property
-    def local_epsilon(self) -> float:
-        """eps0."""
-        return self.eps0
-
-    @property
     def description(self) -> str:
         """In words."""
         return f"the wheel on sets of {self.s} of {self.d:,} items, arcs of {self.w:.4g}, with eps0 = {self.eps0:g}"
