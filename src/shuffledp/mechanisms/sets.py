@@ -12,7 +12,7 @@ from .. import _validation as check
 from ..errors import ParameterError
 from ..estimate import Estimate
 from ..randomness import Source
-from .subset import SetRandomizer, best_k, shuffle
+from .set_randomizer import SetRandomizer, best_k, shuffle
 
 
 @dataclass(frozen=True, kw_only=True)
