@@ -18,19 +18,16 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _validation as check
 from ..core.evaluate import spread
 from ..core.family import RoundSet
-from ..core.round import Round
-from ..errors import BoundNotApplicableError, ParameterError
+from ..errors import ParameterError
 from ..estimate import Estimate
 from ..randomness import Source, categorical
 from .base import Mechanism
-from .finite import FiniteRandomizer
 from .general import VariationRatio
+from .parallel_law import MAX_ROUNDS, both_unlike, dataset_rounds, pair_rounds, tells, union
 from .query_file import read_queries
 from .randomizer import Randomizer, Reports, Tally
 from .registry import mechanism as parse
 
-#: Combinations of per-query input pairs that are listed; beyond, queries fall back to their (p, beta, q).
-MAX_ROUNDS = 1024
 #: Combinations of datasets tried for the lower bound.
 _DATASETS = 64
 _CELLS = 10**6
@@ -144,7 +141,7 @@ class Parallel(Randomizer):
 
     def variation_ratio(self) -> VariationRatio:
         """(max p_k, sum w_k beta_k, max q_k): Theorem 6.1, with p and q of each query its own."""
-        telling = [(w, m.variation_ratio()) for w, m in zip(self._shares, self._mechanisms, strict=True) if _tells(m)]
+        telling = [(w, m.variation_ratio()) for w, m in zip(self._shares, self._mechanisms, strict=True) if tells(m)]
         if not telling:
             raise ParameterError("a query must depend on its input for (p, beta, q) to exist, got none; eps is 0.")
         beta = math.fsum(float(w) * v.beta for w, v in telling)
@@ -158,7 +155,7 @@ class Parallel(Randomizer):
     def _blanket(self) -> RoundSet:
         # equal queries are interchangeable: of c of them only the multiset of their pairs matters
         alike = Counter(zip(self._shares, self._mechanisms, strict=True))
-        listed = {query: _pairs(query[1]) for query in alike}
+        listed = {query: pair_rounds(query[1]) for query in alike}
         while math.prod(math.comb(len(listed[q]) + c - 1, c) for q, c in alike.items()) > MAX_ROUNDS:
             largest = max(alike, key=lambda q: math.comb(len(listed[q]) + alike[q] - 1, alike[q]))
             listed[largest] = [largest[1].variation_ratio().round()]
@@ -166,17 +163,17 @@ class Parallel(Randomizer):
             [[(query[0], r) for r in rounds] for rounds in itertools.combinations_with_replacement(listed[query], c)]
             for query, c in alike.items()
         ]
-        return RoundSet([_union(list(itertools.chain(*choice))) for choice in itertools.product(*choices)])
+        return RoundSet([union(list(itertools.chain(*choice))) for choice in itertools.product(*choices)])
 
     def constant_datasets(self) -> RoundSet:
         """The most telling dataset of each query (and some more, where there is room), in every combination."""
         keep = max(1, int(_DATASETS ** (1.0 / len(self._queries)) + 1e-9))
         listed = []
         for m in self._mechanisms:
-            known = _datasets(m)
+            known = dataset_rounds(m)
             listed.append(sorted(known, key=spread, reverse=True)[:keep])
-        rounds = [_union(list(zip(self._shares, choice, strict=True))) for choice in itertools.product(*listed)]
-        return RoundSet(_both(rounds))
+        rounds = [union(list(zip(self._shares, choice, strict=True))) for choice in itertools.product(*listed)]
+        return RoundSet(both_unlike(rounds))
 
     def groups(self, *, n: int) -> list[tuple[int, Mechanism]]:
         """(users, mechanism) of every query if fixed groups of floor(n w_k) users answered it instead.
@@ -330,72 +327,6 @@ def sampled(estimate: Estimate, users: int, *, signed: bool = False) -> Estimate
 def without_reports(size: int) -> Estimate:
     """What no report says: 0, with infinite error."""
     return Estimate(value=np.zeros(size), stderr=np.full(size, np.inf), n=0)
-
-
-# -- rounds -------------------------------------------------------------------------------------------------------
-
-#: A query whose answer does not depend on its input.
-_NOTHING = Round(P0=[1.0], P1=[1.0], t=[1.0])
-
-
-def _tells(mechanism: Mechanism) -> bool:
-    return mechanism.local_epsilon > 0.0
-
-
-def _pairs(mechanism: Mechanism) -> list[Round]:
-    """Rounds that dominate every ordered input pair of a query in convex order."""
-    if not _tells(mechanism):
-        return [_NOTHING]
-    found: Sequence[Round] | None
-    if isinstance(mechanism, FiniteRandomizer):
-        found = _matrix_pairs(np.unique(np.asarray(mechanism.matrix), axis=0))
-    else:
-        try:
-            found = mechanism.blanket().rounds(MAX_ROUNDS)
-        except BoundNotApplicableError:
-            found = None
-    return _both(found) if found else [mechanism.variation_ratio().round()]
-
-
-def _datasets(mechanism: Mechanism) -> list[Round]:
-    """The constant datasets of a query, in both directions."""
-    if not _tells(mechanism):
-        return [_NOTHING]
-    found = mechanism.constant_datasets().rounds(1000) if mechanism.lower_scope == Mechanism.lower_scope else None
-    if not found:
-        raise BoundNotApplicableError(
-            f"no dataset of {mechanism.spec} is known as a round, so there is no lower bound."
-        )
-    return _both(found)
-
-
-def _matrix_pairs(rows: NDArray[np.float64]) -> list[Round] | None:
-    """Every ordered pair of rows over the blanket (pairs that only nearly agree are kept apart), if not too many."""
-    if len(rows) * (len(rows) - 1) > MAX_ROUNDS:
-        return None
-    omega = rows.min(axis=0)
-    return [Round(P0=a, P1=b, t=omega) for a, b in itertools.permutations(rows, 2)]
-
-
-def _both(rounds: Sequence[Round]) -> list[Round]:
-    """Both directions, without those that only reorder the symbols of another."""
-    seen: dict[bytes, Round] = {}
-    for round_ in (r for one in rounds for r in (one, one.swapped())):
-        table = np.column_stack([np.asarray(x) for x in (round_.P0, round_.P1, round_.t)])
-        seen.setdefault(table[np.lexsort(table.T)].tobytes(), round_)
-    return list(seen.values())
-
-
-def _union(parts: Sequence[tuple[Fraction, Round]]) -> Round:
-    """The disjoint union of rounds, each scaled by the weight of its query."""
-    laws = [[float(w) * np.asarray(law) for w, law in ((w, getattr(r, key)) for w, r in parts)] for key in _LAW]
-    return Round(*(np.concatenate(law) for law in laws))
-
-
-_LAW = ("P0", "P1", "t")
-
-
-# -- reading ------------------------------------------------------------------------------------------------------
 
 
 def _weight(value: object) -> float:
