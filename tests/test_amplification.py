@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 
 import numpy as np
 import pytest
@@ -104,10 +103,8 @@ def test_extremes() -> None:
     ids=str,
 )
 def test_eps_is_0_at_once_where_delta_exceeds_delta_of_0(m: sdp.General, n: int) -> None:
-    start = time.process_time()
     g = sdp.amplify(m, n=n, delta=0.01)
     assert g.epsilon == 0.0 and g.lower == 0.0
-    assert time.process_time() - start < 1.0
 
 
 @pytest.mark.parametrize("n", [1, 2, 10, 40])

@@ -7,11 +7,13 @@ import math
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import flint
 import numpy as np
 import pytest
 
@@ -276,3 +278,61 @@ def test_too_many_laws_is_said() -> None:
     m = sdp.FiniteRandomizer(np.random.default_rng(0).dirichlet(np.ones(12), size=12))
     with pytest.raises(sdp.CertificationError, match="at most 64 distinct laws"):
         sdp.amplify(m, n=100, delta=1e-3, certify=True)
+
+
+@pytest.mark.parametrize("spec", ["randomized-response:eps0=3", "balcer-coin:messages=0.5"])
+def test_a_mechanism_without_rounds_is_not_proved_by_none(spec: str, tmp_path: Path) -> None:
+    forged = {
+        "format": "shuffledp-certificate/1",
+        "mechanism": spec,
+        "bound": "blanket",
+        "n": 10,
+        "epsilon": "0",
+        "delta": "1e-30",
+        "rounds": [],
+    }
+    with pytest.raises(sdp.VerificationError, match=r"\.$"):
+        read(forged, tmp_path / "empty.json")
+
+
+def test_a_round_is_proved_in_both_directions() -> None:
+    r = sdp.Round([0.9, 0.1, 0.0], [0.5, 0.1, 0.4], [0.3, 0.1, 0.05])
+    c = sdp.amplify(r, n=200, delta=1e-3, certify=True).certificate
+    assert c is not None and len(c.steps) == 2
+    sdp.verify(c)
+    for step in c.steps:
+        with pytest.raises(sdp.VerificationError, match="both directions"):
+            sdp.verify(replace(c, steps=(step,)))
+
+
+@pytest.mark.parametrize(("key", "value"), [("delta", "7"), ("epsilon", "-1"), ("epsilon", "1e999999999")])
+def test_numbers_out_of_range_are_refused_at_once(key: str, value: str, tmp_path: Path) -> None:
+    data = document(n=10) | {key: value}
+    with pytest.raises(sdp.ParameterError, match=r"^certificate must .*\.$"):
+        read(data, tmp_path / "wild.json")
+
+
+def test_threads_prove_what_one_would() -> None:
+    def proved(eps0: float) -> Fraction:
+        c = sdp.amplify(sdp.General(eps0=eps0), n=10**6, delta=1e-8, certify=True).certificate
+        assert c is not None
+        return c.proved_delta
+
+    before = flint.ctx.prec
+    budgets = [0.5, 1.0, 2.0, 3.0] * 3
+    alone = [proved(e) for e in budgets]
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(proved, budgets)) == alone
+    assert flint.ctx.prec == before
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    target, link = tmp_path / "target.json", tmp_path / "link.json"
+    target.write_text("old")
+    link.symlink_to(target)
+    c = sdp.amplify(COIN, n=10, delta=1e-3, certify=True).certificate
+    assert c is not None
+    c.write(link)
+    assert link.is_symlink() and target.read_text() == c.to_json()
+    with pytest.raises(sdp.ParameterError, match="empty"):
+        c.write("")

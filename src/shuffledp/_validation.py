@@ -16,7 +16,7 @@ MAX_EPS0 = 500.0
 def real(name: str, value: object) -> float:
     """A finite or infinite real number; NaN, booleans and text are refused."""
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise ParameterError(f"{name} must be a number, got {value!r}; pass for example {name}=1.0.")
+        raise ParameterError(f"{name} must be a number, got {value!r}; pass a plain int or float.")
     try:
         number = float(value)
     except OverflowError:
@@ -90,7 +90,7 @@ def parse_number(name: str, text: str) -> float:
         number = float(text)
     except ValueError:
         raise ParameterError(
-            f"{name} must be a number, got {text!r}; write for example {name}=1e6 or {name}=0.5."
+            f"{name} must be a number, got {text!r}; write it like 1000000, 1_000_000, 1e6 or 0.5."
         ) from None
     return real(name, number)
 

@@ -99,9 +99,14 @@ class Certificate:
 
     def write(self, path: str | Path) -> None:
         """Write the file in one piece (a reader never sees half of it)."""
-        path = Path(path)
+        if not str(path):
+            raise ParameterError("out must be the path of a file, got an empty one; name a file.")
+        path = Path(path).resolve()  # a link stays a link
         part = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
         try:
+            if path.exists() and not path.is_file():  # a device or a pipe is written to, not replaced
+                path.write_text(self.to_json(), encoding="utf-8")
+                return
             with part.open("x", encoding="utf-8") as stream:
                 stream.write(self.to_json())
             os.replace(part, path)
@@ -188,8 +193,9 @@ def _compare_with_spec(claim: Certificate) -> None:
     if bound is None or not _provable(bound):
         raise VerificationError(f"the certificate names {claim.bound!r}, which is not a bound that proves anything.")
     if claim.mechanism == "round":
-        if not claim.steps:
-            raise VerificationError("the certificate states no round and so proves nothing; certify again.")
+        stated = {step.round for step in claim.steps}
+        if not stated or {r.swapped() for r in stated} != stated:
+            raise VerificationError("a certificate of a round must state it in both directions; certify again.")
         return
     if claim.mechanism.startswith("finite:") != bool(claim.matrix):
         raise VerificationError(
@@ -201,7 +207,8 @@ def _compare_with_spec(claim: Certificate) -> None:
         family = bound.family(subject)
     except ShuffleDPError as error:
         raise VerificationError(f"the certificate names a mechanism that cannot be made: {error}") from None
-    if set(family.rounds(MAX_ROUNDS) or ()) != {step.round for step in claim.steps}:
+    rounds = family.rounds(MAX_ROUNDS)
+    if rounds is None or set(rounds) != {step.round for step in claim.steps}:
         raise VerificationError(
             f"the stated rounds are not those of {claim.mechanism} under {claim.bound!r}; "
             "the certificate proves another law."
@@ -246,7 +253,7 @@ def _read(path: Path) -> Certificate:
             if not 0 <= method.nodes <= MAX_NODES:
                 raise ValueError("nodes")
             law = {key: [_double(text) for text in item[key]] for key in _LAW}
-            low, high = (Fraction(Decimal(text)) for text in item["proved"])
+            low, high = (_decimal(text, low=0, high=10**9) for text in item["proved"])
             steps.append(Step(Round(**law), method, low, high))
         if not isinstance(data["mechanism"], str) or not isinstance(data["bound"], str):
             raise ValueError("mechanism or bound")
@@ -254,8 +261,8 @@ def _read(path: Path) -> Certificate:
             mechanism=data["mechanism"],
             bound=data["bound"],
             n=check.users(data["n"]),
-            epsilon=Fraction(Decimal(data["epsilon"])),
-            delta=Fraction(Decimal(data["delta"])),
+            epsilon=_decimal(data["epsilon"], low=0, high=1000),
+            delta=_decimal(data["delta"], low=0, high=1),
             steps=tuple(steps),
             matrix=tuple(tuple(_double(x) for x in row) for row in data.get("matrix", ())),
         )
@@ -266,6 +273,14 @@ def _read(path: Path) -> Certificate:
             f"certificate must be a complete {FORMAT} file, got a malformed entry ({error}) in {str(path)!r}; "
             "certify again."
         ) from None
+
+
+def _decimal(text: object, *, low: int, high: int) -> Fraction:
+    """A decimal in [low, high] of reasonable length."""
+    value = Decimal(str(text))
+    if not value.is_finite() or not low <= value <= high or abs(value.adjusted()) > 2000:
+        raise ValueError(f"{text!s:.40} is not in [{low}, {high}]")
+    return Fraction(value)
 
 
 def _double(text: object) -> float:

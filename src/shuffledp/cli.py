@@ -11,7 +11,7 @@ import click
 
 from . import __version__
 from . import _validation as check
-from .errors import ShuffleDPError
+from .errors import ParameterError, ShuffleDPError
 
 if TYPE_CHECKING:
     from .guarantee import Guarantee
@@ -38,6 +38,9 @@ class _Commands(click.Group):
         except ShuffleDPError as error:
             click.echo(f"shuffledp: {error}", err=True)
             ctx.exit(error.exit_code)
+        except click.UsageError as error:
+            click.echo(f"shuffledp: {error.format_message()}", err=True)
+            ctx.exit(2)
 
 
 class _Number(click.ParamType):  # type: ignore[type-arg,unused-ignore]
@@ -114,11 +117,12 @@ def profile(spec: str, n: int, epsilon: str, bound: str, side: Any, tol: float, 
         _print({"mechanism": spec, "n": n, "bound": bound, "side": side, "epsilon": eps, "delta": delta})
         return
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
     from .guarantee import round_down, round_up
 
-    table = Table("eps", f"delta ({'at most' if side == 'upper' else 'at least'})", title=f"{spec}, n = {n:,}")
+    table = Table("eps", f"delta ({'at most' if side == 'upper' else 'at least'})", title=escape(f"{spec}, n = {n:,}"))
     for e, d in zip(eps, delta, strict=True):
         table.add_row(f"{e:.6g}", round_up(d, 6) if side == "upper" else round_down(d, 6))
     Console().print(table)
@@ -126,9 +130,13 @@ def profile(spec: str, n: int, epsilon: str, bound: str, side: Any, tol: float, 
 
 def _grid(text: str) -> list[float]:
     parts = text.split(":")
+    if len(parts) not in (1, 3):
+        raise ParameterError(
+            f"epsilon must be values a,b,c or START:STOP:COUNT, got {text!r}; write for example 0:1:11."
+        )
     if len(parts) == 3:
         start, stop = (check.parse_number("epsilon", p) for p in parts[:2])
-        count = check.whole("the COUNT of epsilon", check.parse_number("epsilon", parts[2]), low=1, high=10**6)
+        count = check.whole("the COUNT of epsilon", check.parse_number("epsilon", parts[2]), low=1, high=10**5)
         return [start + (stop - start) * i / max(count - 1, 1) for i in range(count)]
     return [check.parse_number("epsilon", p) for p in text.split(",")]
 
@@ -144,11 +152,12 @@ def mechanisms(as_json: bool) -> None:
         _print(dict(rows))
         return
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
     table = Table("spec", "what it is")
     for spec, title in rows:
-        table.add_row(spec.replace("[", "\\["), title.replace("[", "\\["))
+        table.add_row(escape(spec), escape(title))
     Console().print(table)
 
 
@@ -173,6 +182,8 @@ def certify(
 ) -> None:
     """Write a certificate of SPEC's guarantee, or --verify one (exit code 3 if it does not hold)."""
     if file is not None:
+        if spec is not None or n is not None or delta is not None or out is not None:
+            raise click.UsageError("--verify FILE stands alone; leave out SPEC, --n, --delta and --out.")
         _verify(file, as_json)
         return
     if spec is None or n is None or delta is None:

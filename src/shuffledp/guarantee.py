@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import math
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -98,7 +98,8 @@ class Guarantee:
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready dictionary; infinity is written as the string "inf"."""
-        plain = asdict(self) | {"certificate": self.certificate.to_dict() if self.certificate else None}
+        plain = {f.name: getattr(self, f.name) for f in fields(self)}
+        plain["certificate"] = self.certificate.to_dict() if self.certificate else None
         return {k: "inf" if isinstance(v, float) and math.isinf(v) else v for k, v in plain.items()}
 
     def _repr_html_(self) -> str:

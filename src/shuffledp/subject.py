@@ -7,6 +7,7 @@ import numpy as np
 from .bounds import Bound
 from .core.family import Family, RoundSet, both_directions
 from .core.round import Round
+from .core.solve import log_up
 from .errors import BoundNotApplicableError, ParameterError
 from .guarantee import Guarantee
 from .mechanisms.base import Mechanism
@@ -62,6 +63,7 @@ def make_guarantee(
         description=subject.description,
         bound=bound.name,
         local_epsilon=subject.local_epsilon,
+        neighbours=subject.neighbours,
         sound=bound.sound,
         kind=bound.side,
         lower_scope=subject.lower_scope,
@@ -83,7 +85,7 @@ class _SingleRound(Mechanism):
     @property
     def local_epsilon(self) -> float:
         """log of the largest ratio, rounded up."""
-        return float(np.log(self._ratio) * (1.0 + 2.0**-50) + 2.0**-50) if self._ratio > 1.0 else 0.0
+        return log_up(self._ratio)
 
     @property
     def spec(self) -> str:

@@ -149,3 +149,13 @@ def test_delta_falls_with_eps_and_n(drawn: tuple[float, float, float, int, int])
     assert np.all(later <= here * (1 + 1.1 * TOL))
     lower = sdp.profile(m, n=n, epsilon=grid, tol=TOL, side="lower")
     assert np.all(lower <= here)
+
+
+@pytest.mark.parametrize(("p", "beta", "q"), [(3.0, 0.2, 9.0), (1.5, 0.1, 40.0), (3.0, 0.5, 3.0), (20.0, 0.3, 4.0)])
+def test_eps0_of_the_crowd_is_not_that_of_the_victim(p: float, beta: float, q: float) -> None:
+    """q may exceed p: a bound from eps0 alone must take it from the crowd."""
+    m = sdp.VariationRatio(p=p, beta=beta, q=q)
+    for n in (50, 10**6):
+        specific = sdp.amplify(m, n=n, delta=1e-6, bound="variation-ratio")
+        assert specific.lower is not None
+        assert sdp.amplify(m, n=n, delta=1e-6, bound="general").epsilon >= specific.lower

@@ -14,6 +14,7 @@ from scipy import stats
 import shuffledp as sdp
 from contract.cases import Case, all_cases
 from reference.fractions_oracle import worst_divergence
+from shuffledp.bounds import BOUNDS
 from shuffledp.mechanisms.randomizer import Randomizer
 
 CASES = all_cases()
@@ -116,6 +117,24 @@ def test_chain_of_bounds(case: Case) -> None:
         assert best.lower is None or best.lower <= best.epsilon
         assert best.epsilon <= sdp.amplify(m, n=n, delta=1e-6, bound="variation-ratio").epsilon * (1 + 3e-4)
         assert best.epsilon <= m.local_epsilon
+
+
+@each(CASES)
+def test_no_sound_bound_is_below_a_dataset(case: Case) -> None:
+    """The lower bound is the exact divergence of a dataset: a bound by name that fell below it would be no bound."""
+    m = case.mechanism
+    try:
+        datasets = m.constant_datasets()
+    except sdp.BoundNotApplicableError:
+        return
+    for n in (5, 2000):
+        low = datasets.epsilon(n=n, delta=1e-5, tol=1e-4, side="lower").epsilon
+        for name in (b.name for b in BOUNDS.values() if b.sound and b.side == "upper"):
+            try:
+                high = sdp.amplify(m, n=n, delta=1e-5, bound=name).epsilon
+            except sdp.BoundNotApplicableError:
+                continue
+            assert high >= low * (1 - 1e-9), name
 
 
 @each(RUNNABLE)

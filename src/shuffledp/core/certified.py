@@ -13,6 +13,7 @@ proof also covers the rounding of the law itself.
 from __future__ import annotations
 
 import math
+import threading
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -21,10 +22,14 @@ from flint import acb, arb, ctx, fmpq
 
 from ..errors import CertificationError
 from . import exact
-from .evaluate import LAW_SLACK, mass_slack
+from .evaluate import mass_slack
 from .line import place
 from .round import Round
 
+#: Proved at eps - slack: covers the rounding of a law (2^-49) and laws called equal in pairs.py (2^-38).
+PROOF_SLACK = Fraction(1, 2**38)
+#: The precision of python-flint is global: one proof at a time.
+_PRECISION = threading.Lock()
 #: The contour is refused beyond this many nodes (some seconds).
 MAX_NODES = 300_000
 #: Counts are enumerated up to this many rows.
@@ -91,6 +96,11 @@ def choose(round_: Round, n: int, eps: float, rtol: float) -> Method:
 
 def prove(round_: Round, n: int, eps: Fraction, method: Method) -> Proof:
     """An interval with delta(eps) <= upper, in exact arithmetic from the round's stated numbers."""
+    with _PRECISION:
+        return _prove(round_, n, eps, method)
+
+
+def _prove(round_: Round, n: int, eps: Fraction, method: Method) -> Proof:
     before = ctx.prec
     ctx.prec = method.bits
     try:
@@ -101,15 +111,15 @@ def prove(round_: Round, n: int, eps: Fraction, method: Method) -> Proof:
         lower = (low + law.exposed).lower()
         if not upper.is_finite():
             raise CertificationError("the balls grew beyond use; ask for more bits or a smaller n.")
-        low = max(_fraction(lower, up=False), Fraction(0)) if lower.is_finite() else Fraction(0)
-        return Proof(low, _fraction(upper, up=True))
+        least = max(_fraction(lower, up=False), Fraction(0)) if lower.is_finite() else Fraction(0)
+        return Proof(least, _fraction(upper, up=True))
     finally:
         ctx.prec = before
 
 
 def _law(round_: Round, eps: Fraction) -> _Law:
     p0, p1, t = ([Fraction(float(x)) for x in np.asarray(a)] for a in (round_.P0, round_.P1, round_.t))
-    ratio = _ball(eps - Fraction(LAW_SLACK)).exp()
+    ratio = _ball(eps - PROOF_SLACK).exp()
     shrink = 1 - Fraction(mass_slack(len(t)))
     values, masses, exposed, hidden_p0, total = [], [], arb(0), arb(0), Fraction(0)
     for a, b, mass in zip(p0, p1, t, strict=True):

@@ -5,7 +5,7 @@ added to S ("dither"),
 
     E[(S + sZ)_+] = (1/pi) Integral_0^inf Re[ M(z)^n exp(s^2 z^2 / 2) / z^2 ] dy.
 
-Four facts make the trapezoid sum a two-sided bound on E[(S)_+] (spec: one formula, three evaluators):
+Four facts make the trapezoid sum a two-sided bound on E[(S)_+] (docs/theory.md):
 
 1. Dither only raises E[(S)_+] (Jensen), by at most 0.4 s E[exp(-S^2 / 2s^2)], which is one more sum
    over the same nodes.

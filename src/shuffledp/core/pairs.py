@@ -15,6 +15,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..errors import BoundNotApplicableError
 from . import contour, screen
 from .evaluate import Side, law_shift, mass_slack
 from .family import Answer, RoundSet, two_counts
@@ -59,6 +60,7 @@ class BlanketPairs:
             few = self._few.epsilon(n=n, delta=delta, tol=tol, side=side)
             eps = few.epsilon + (_SAME_LAW_SLACK if side == "upper" and few.epsilon > 0 else 0.0)
             return Answer(eps, few.evaluated, self.first.size)
+        _only_upper(side)
         return self._search(n, delta, tol)
 
     def log_delta(self, eps: FloatArray, *, n: int, tol: float, side: Side) -> FloatArray:
@@ -68,6 +70,7 @@ class BlanketPairs:
         if self._few is not None:
             shift = _SAME_LAW_SLACK if side == "upper" else 0.0
             return self._few.log_delta(np.maximum(eps - shift, 0.0), n=n, tol=tol, side=side)
+        _only_upper(side)
         return np.array([self._largest(float(x), n, tol) for x in eps])
 
     def _search(self, n: int, delta: float, tol: float) -> Answer:
@@ -165,6 +168,12 @@ class BlanketPairs:
             return None
         u, v = np.repeat(levels, levels.size), np.tile(levels, levels.size)
         return RoundSet([Round(P0=u * m, P1=v * m, t=m) for m in masses[index]])
+
+
+def _only_upper(side: Side) -> None:
+    """The search discards pairs by upper bounds; lower bounds come from datasets."""
+    if side != "upper":
+        raise BoundNotApplicableError("the blanket is an upper bound; take the lower one from constant datasets.")
 
 
 def constant_datasets(matrix: FloatArray) -> RoundSet:

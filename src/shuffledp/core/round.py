@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -74,6 +75,9 @@ class Round:
 
     def __hash__(self) -> int:
         return hash(tuple(np.asarray(getattr(self, k)).tobytes() for k in ("P0", "P1", "t")))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Round, (np.array(self.P0), np.array(self.P1), np.array(self.t))
 
     def swapped(self) -> Round:
         """The other direction, D(Q || P)."""

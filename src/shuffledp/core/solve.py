@@ -177,7 +177,12 @@ def _gaussian_guess(atoms: Atoms, n: int, delta: float) -> float:
 
 def round_limit(round_: Round) -> float:
     """The eps from which the divergence of this round is 0, whatever the others do."""
-    return math.log(round_.max_ratio) * (1.0 + 2.0**-50) + 2.0**-50 if round_.max_ratio > 1.0 else 0.0
+    return log_up(round_.max_ratio)
+
+
+def log_up(ratio: float) -> float:
+    """log of a ratio of probabilities, rounded up; 0 for ratios up to 1."""
+    return math.log(ratio) * (1.0 + 2.0**-50) + 2.0**-50 if ratio > 1.0 else 0.0
 
 
 def epsilon(rounds: Iterable[Round], *, n: int, delta: float, tol: float, side: Side) -> float:

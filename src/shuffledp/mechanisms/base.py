@@ -33,6 +33,16 @@ class Mechanism:
         return eps0
 
     @property
+    def crowd_epsilon(self) -> float:
+        """log of the largest ratio between two users' reports; in metric privacy more than local_epsilon."""
+        return self.local_epsilon
+
+    @property
+    def neighbours(self) -> str:
+        """Which change of one user's value the guarantee covers."""
+        return "replace-one"
+
+    @property
     def description(self) -> str:
         """The mechanism in words, to stand after "each running"."""
         return self.spec

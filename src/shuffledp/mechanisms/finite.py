@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from ..core.family import RoundSet
 from ..core.pairs import BlanketPairs, constant_datasets, two_count_datasets
 from ..core.round import FloatArray
+from ..core.solve import log_up
 from ..errors import ParameterError
 from .base import Mechanism
 from .general import VariationRatio
@@ -63,6 +64,10 @@ class FiniteRandomizer(Mechanism):
     def __hash__(self) -> int:
         return hash((self._rows.shape, self._rows.tobytes()))
 
+    def __setstate__(self, state: dict[str, object]) -> None:
+        self.__dict__.update(state)
+        self._rows.setflags(write=False)  # pickle forgets it
+
     @classmethod
     def from_file(cls, path: str | Path) -> FiniteRandomizer:
         """Read a matrix from a CSV (comma or blank separated, # comments) or .npy file; .npy is read without pickle."""
@@ -111,8 +116,7 @@ class FiniteRandomizer(Mechanism):
     @property
     def local_epsilon(self) -> float:
         """log of the largest ratio between two inputs, rounded up."""
-        ratio = self._worst_ratio
-        return math.log(ratio) * (1.0 + 2.0**-50) + 2.0**-50 if ratio > 1.0 else 0.0
+        return log_up(self._worst_ratio)
 
     @cached_property
     def _largest_variation(self) -> float:

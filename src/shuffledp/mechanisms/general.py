@@ -9,6 +9,7 @@ from typing import ClassVar
 from .. import _validation as check
 from ..core.family import RoundSet
 from ..core.round import Round
+from ..core.solve import log_up
 from ..errors import ParameterError
 from .base import Mechanism, plain
 
@@ -68,7 +69,12 @@ class VariationRatio(Mechanism):
     @property
     def local_epsilon(self) -> float:
         """log p, rounded up."""
-        return math.log(self.p) * (1.0 + 2.0**-51)
+        return log_up(self.p)
+
+    @property
+    def crowd_epsilon(self) -> float:
+        """log q, rounded up."""
+        return log_up(self.q)
 
     @property
     def description(self) -> str:

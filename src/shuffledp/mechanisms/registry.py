@@ -70,7 +70,7 @@ def signatures() -> Iterator[tuple[str, str]]:
             yield name, ",".join([*FROM_FILE[name], "file"])
             continue
         needed, optional = _parameters(find(name))
-        yield name, ",".join(needed) + "".join(f"[,{x}]" for x in optional)
+        yield name, (",".join(needed) + "".join(f"[,{x}]" for x in optional)).replace("[,", "[", not needed)
 
 
 def mechanism(spec: str) -> Mechanism:
@@ -102,7 +102,7 @@ def _from_file(name: str, cls: type[Mechanism], text: str) -> Mechanism:
     parts = text.split(",", len(numeric))
     path = parts[-1].strip().removeprefix("file=") if len(parts) > len(numeric) else ""
     if not path:
-        usage = ",".join([*(f"{x}=..." for x in numeric), "matrix.csv"])
+        usage = ",".join([*(f"{x}=VALUE" for x in numeric), "matrix.csv"])
         raise ParameterError(f"{name} needs {', '.join([*numeric, 'a file'])}, got {text!r}; write {name}:{usage}.")
     values = _values(name, ",".join(parts[:-1]), numeric, [])
     made: Mechanism = cls.from_file(path, **values)  # type: ignore[attr-defined]
@@ -119,7 +119,7 @@ def _values(name: str, text: str, needed: list[str], optional: list[str]) -> dic
     """Parse "a=1,b=2" or "1,2"; unknown, repeated and missing parameters are refused."""
     fields = [*needed, *optional]
     values: dict[str, float] = {}
-    usage = f"write {name}:" + ",".join(f"{f}=..." for f in needed)
+    usage = f"write {name}:" + ",".join(f"{f}=VALUE" for f in needed)
     for position, part in enumerate(p for p in text.split(",") if p.strip()):
         key, equals, value = (x.strip() for x in part.partition("="))
         if not equals:
@@ -137,5 +137,5 @@ def _values(name: str, text: str, needed: list[str], optional: list[str]) -> dic
         values[key] = check.parse_number(key, value)
     missing = [f for f in needed if f not in values]
     if missing:
-        raise ParameterError(f"{name} needs {', '.join(missing)}, got {text or 'nothing'!r}; {usage}.")
+        raise ParameterError(f"{name} needs {', '.join(missing)}, got {repr(text) if text else 'nothing'}; {usage}.")
     return values
