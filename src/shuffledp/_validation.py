@@ -10,7 +10,7 @@ from numbers import Integral, Real
 from .errors import ParameterError
 
 _MAX_USERS = 10**15
-MAX_EPS0 = 500.0
+MIN_EPS0, MAX_EPS0 = 1e-9, 500.0
 
 
 def real(name: str, value: object) -> float:
@@ -118,5 +118,5 @@ def one_of(kind: str, name: str, known: Iterable[str]) -> str:
 
 
 def local_budget(value: object) -> float:
-    """eps0 in (0, 500]: beyond, a local guarantee means nothing and e^eps0 nears overflow."""
-    return in_range("eps0", value, low=0.0, high=MAX_EPS0, low_open=True, hint="eps0 is the local budget")
+    """eps0 in [1e-9, 500]: below, its law rounds to that of no input; beyond, a local guarantee means nothing."""
+    return in_range("eps0", value, low=MIN_EPS0, high=MAX_EPS0, hint="eps0 is the local budget")

@@ -185,3 +185,19 @@ def test_bad_values_are_refused_in_one_sentence(case: Case) -> None:
         with pytest.raises(sdp.ParameterError) as error:
             case.mechanism.privatise(bad)
         assert "\n" not in str(error.value) and str(error.value).endswith(".")
+
+
+@each(RUNNABLE)
+def test_bad_reports_are_refused_in_one_sentence(case: Case) -> None:
+    m = case.mechanism
+    values, _ = case.data(50)
+    good = m.privatise(values, rng=seeded(1))
+    for bad in ([], ["x"], np.array([float("nan")]), np.array([[[0]]]), [[1, 2], [3]]):
+        with pytest.raises(sdp.ParameterError) as error:
+            m.estimate(bad, users=3)
+        assert "\n" not in str(error.value) and str(error.value).endswith(".")
+    for users in (0, -3, float("nan"), "a", 2.5):
+        with pytest.raises(sdp.ParameterError, match="users must"):
+            m.estimate(good.data, users=users)
+    with pytest.raises(sdp.ParameterError, match="must come from"):
+        m.estimate(dataclasses.replace(good, mechanism="another"))

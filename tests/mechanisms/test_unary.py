@@ -114,12 +114,12 @@ def test_the_optimised_coins_have_the_least_variance(eps0: float) -> None:
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: Unary(eps0=0.0, d=4), "eps0 must lie in (0, 500], got 0.0"),
-        (lambda: OptimisedUnary(eps0=501.0, d=4), "eps0 must lie in (0, 500], got 501.0"),
+        (lambda: Unary(eps0=0.0, d=4), "eps0 must lie in [1e-09, 500], got 0.0"),
+        (lambda: OptimisedUnary(eps0=501.0, d=4), "eps0 must lie in [1e-09, 500], got 501.0"),
         (lambda: Unary(eps0=math.nan, d=4), "eps0 must be a number, got NaN"),
         (lambda: Unary(eps0=1.0, d=1), "d must lie in [2, "),
         (lambda: OptimisedUnary(eps0=1.0, d=2.5), "d must be a whole number, got 2.5"),  # type: ignore[arg-type]
-        (lambda: RandomizedResponse(eps0=-1.0), "eps0 must lie in (0, 500], got -1.0"),
+        (lambda: RandomizedResponse(eps0=-1.0), "eps0 must lie in [1e-09, 500], got -1.0"),
         (lambda: Unary(eps0=1.0, d=16).probabilities(), "d must be small for the matrix of all 2^d reports, got 16"),
         (lambda: Unary(eps0=1.0, d=4).privatise([4]), "values must lie in [0, 4), got 4"),
         (lambda: RandomizedResponse(eps0=1.0).privatise([2]), "values must lie in [0, 2), got 2"),

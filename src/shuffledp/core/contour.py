@@ -48,6 +48,7 @@ class LogBracket(NamedTuple):
     slope: FloatArray
 
 
+@np.errstate(all="ignore")  # what overflows or cancels shows as inf or NaN, and is answered on the safe side
 def log_bracket(l: FloatArray, v: FloatArray | None, t: FloatArray, n: int, rtol: FloatArray) -> LogBracket:
     """Bracket log(E[(S)_+]/n) for every row of l, where X = l_j with probability t_j, else 0.
 
@@ -72,6 +73,8 @@ def log_bracket(l: FloatArray, v: FloatArray | None, t: FloatArray, n: int, rtol
     for part in _batches(count_nodes(line.last, line.kappa, line.cut), BATCH_CELLS / t.size):
         rows = active[part]
         out.upper[rows], out.lower[rows], out.slope[rows] = _sum(l[rows], speed[rows], t, float(n), line.rows(part))
+    np.copyto(out.upper, np.inf, where=np.isnan(out.upper))
+    np.copyto(out.lower, -np.inf, where=np.isnan(out.lower))
     return out
 
 

@@ -79,16 +79,12 @@ class Divergence:
                 return best
             return _merge(best, self._on_contour(eps[todo], rtol[todo]), todo)
         best = self._on_contour(eps, rtol)
-        for effort in (8.0, 64.0):
-            todo = _loose(best, rtol)
-            if not todo.size:
-                return best
-            if self._rows <= exact.MAX_ROWS:
-                table = self._from_table(eps[todo])
-                return _merge(best, table, todo)
-            finer = self._on_contour(eps[todo], rtol[todo] / effort)
-            best = _merge(best, finer, todo)
-        return best
+        todo = _loose(best, rtol)
+        if not todo.size:
+            return best
+        if self._rows <= exact.MAX_ROWS:
+            return _merge(best, self._from_table(eps[todo]), todo)
+        return _merge(best, self._on_contour(eps[todo], rtol[todo] / 8.0), todo)  # once more, finer
 
     def _on_contour(self, eps: FloatArray, rtol: FloatArray) -> LogBracket:
         """Bracket on the contour, after setting aside the atoms of which one draw already makes S <= 0."""

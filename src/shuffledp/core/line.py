@@ -20,7 +20,7 @@ WIDE = 3.0
 #: M(c) - 1 is not taken below this: M(c) itself is a normalisation, and any value of it will do.
 LEAST_GROWTH = -1.0 + 2.0**-52
 #: Nodes at most for one row; beyond, the dither is widened (still an upper bound, less tight).
-MAX_NODES = 400_000
+MAX_NODES = 100_000
 
 
 @dataclass(frozen=True)
@@ -82,16 +82,20 @@ def place(l: FloatArray, t: FloatArray, n: float, rtol: FloatArray) -> Line:
     nothing = np.exp(log_nothing(t, n) - log_mgf)
     kappa = np.where(nothing > np.exp(-cut), 0.0, kappa)
     last = np.ceil(np.sqrt(2.0 * cut) / (s * h))
-    too_many = count_nodes(last, kappa, cut) > MAX_NODES
-    if too_many.any():  # a wider dither is still an upper bound, only less tight
-        s = np.where(too_many, s * count_nodes(last, kappa, cut) / MAX_NODES, s)
+    teeth = np.where(kappa > 0.5 * cut, last * h * pair_gap / (2.0 * np.pi), 0.0)
+    wanted = count_nodes(last, kappa, cut) + 4.0 * teeth
+    if (wanted > MAX_NODES).any():  # a wider dither is still an upper bound, only less tight
+        s = s * np.maximum(wanted / MAX_NODES, 1.0)
         last = np.ceil(np.sqrt(2.0 * cut) / (s * h))
     log_peak = log_mgf + 0.5 * (s * c) ** 2 - 2.0 * np.log(c)
     # Fact 3 ends the sum early where the Gaussian decay holds up to the last node.
     decay = (2.0 / np.pi**2) * variance + 0.5 * s * s
     early = np.ceil(np.sqrt(cut / decay) / h)
     ends_early = (early * h <= np.pi / width) & (0.5 * (s * np.pi / width) ** 2 >= cut)
-    return Line(c, s, h, log_peak, variance, width, kappa, pair_gap, np.where(ends_early, early, last), cut)
+    last = np.where(ends_early, early, last)
+    # The last resort: a coarser step, which errs upward only.
+    coarser = np.maximum(count_nodes(last, np.where(ends_early, 0.0, kappa), cut) / (2.0 * MAX_NODES), 1.0)
+    return Line(c, s, h * coarser, log_peak, variance, width, kappa, pair_gap, np.ceil(last / coarser), cut)
 
 
 def _period(c: FloatArray, s: FloatArray, variance: FloatArray, log_mgf: FloatArray, rtol: FloatArray) -> FloatArray:

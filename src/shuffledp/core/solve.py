@@ -16,7 +16,7 @@ import numpy as np
 from .evaluate import LARGEST_EPSILON, Divergence, Side, floor, spread
 from .round import Atoms, Round
 
-_STEPS = 300
+_STEPS = 150
 _POWERS = np.array([[1], [2], [3], [4]])
 
 
@@ -103,8 +103,17 @@ def look(curve: Divergence, eps: float, rtol: float, log_delta: float) -> Point:
     return Point(value - log_delta, float(bracket.slope[0]) / scale)
 
 
-@np.errstate(all="ignore")  # a guess may fail; it is then replaced
 def guess_epsilon(atoms: Atoms, n: int, delta: float, limit: float) -> Guess:
+    """A guess may fail without harm: it is where the search starts."""
+    try:
+        with np.errstate(all="ignore"):
+            return _saddle_guess(atoms, n, delta, limit)
+    except (ArithmeticError, ValueError):
+        eps = 0.5 * min(limit, 1.0)
+        return Guess(eps, 1.0 / eps)
+
+
+def _saddle_guess(atoms: Atoms, n: int, delta: float, limit: float) -> Guess:
     """eps by the saddle-point approximation of delta, with its first correction: good to 1e-5 for large n."""
     log_delta = math.log(delta)
     eps = _gaussian_guess(atoms, n, delta)

@@ -175,6 +175,10 @@ class LocalHash(Randomizer):
             sums += [self._add(s, row) for s in sums]
         return sums
 
+    @property
+    def _report_shape(self) -> tuple[int, ...]:
+        return (self._bits + 1,)
+
     def _tally(self, data: NDArray[Any]) -> NDArray[Any]:
         """How many reports support each item: with v = (high, low) bits, h(low) = y - h(high)."""
         k, half = self._bits, self._bits // 2

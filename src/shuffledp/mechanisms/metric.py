@@ -196,6 +196,10 @@ class MetricLaplace(_Pair, Randomizer):
         noise = discrete_laplace(src, self._step, len(values))
         return self._step * (_on_grid(values, self._step, src) + noise)
 
+    @property
+    def _report_shape(self) -> tuple[int, ...]:
+        return ()
+
     def _tally(self, data: NDArray[Any]) -> NDArray[Any]:
         return np.array([data.sum()])
 
@@ -317,6 +321,10 @@ class PlanarLaplace(_Pair, Randomizer):
 
     def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
         return self.STEP * (_on_grid(values, self.STEP, src) + planar_noise(src, self.STEP, len(values)))
+
+    @property
+    def _report_shape(self) -> tuple[int, ...]:
+        return (2,)
 
     def _tally(self, data: NDArray[Any]) -> NDArray[Any]:
         return np.asarray(data.sum(axis=0))

@@ -32,6 +32,10 @@ class _BinarySum(MultiMessage):
     _items = 2
 
     @property
+    def _report_shape(self) -> tuple[int, ...]:
+        return ()
+
+    @property
     def _coin(self) -> float:
         """Probability that a blanket message is 1."""
         return 0.5

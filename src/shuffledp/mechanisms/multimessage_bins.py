@@ -232,7 +232,7 @@ class MixDump(_Dump):
 
     def __post_init__(self) -> None:
         self._check_d()
-        flip = check.in_range("flip", self.flip, low=0.0, low_open=True, hint="flip = 0 is pure-dump")
+        flip = check.in_range("flip", self.flip, low=1e-12, hint="flip = 0 is pure-dump")
         if not flip * self.d < self.d - 1:
             raise ParameterError(
                 f"flip must be below (d-1)/d = {(self.d - 1) / self.d:.6g}, got {flip!r}; beyond, values are not sent."

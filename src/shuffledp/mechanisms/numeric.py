@@ -165,6 +165,10 @@ class Laplace(Randomizer):
         noise = discrete_laplace(src, self._rate, len(values))
         return np.asarray(grid.astype(np.int64) + up + noise, dtype=self._dtype)
 
+    @property
+    def _report_shape(self) -> tuple[int, ...]:
+        return ()
+
     def _tally(self, data: NDArray[Any]) -> NDArray[Any]:
         return np.array([data.sum(dtype=np.int64)])
 

@@ -169,6 +169,10 @@ class PrivUnit(Randomizer):
         normal += along[:, None] * units
         return np.asarray(np.rint(GRID * np.clip(normal, -1.0, 1.0)), dtype=np.int16)
 
+    @property
+    def _report_shape(self) -> tuple[int, ...]:
+        return (self.dim,)
+
     def _tally(self, data: NDArray[Any]) -> NDArray[Any]:
         wide = data.astype(np.int64)
         return np.stack([wide.sum(axis=0), (wide * wide).sum(axis=0)])

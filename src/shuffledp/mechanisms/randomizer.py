@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .. import _validation as check
 from .. import randomness
 from ..core.family import Family, RoundSet, two_counts
 from ..errors import ParameterError
@@ -81,6 +82,11 @@ class Randomizer(Mechanism):
     def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
         """The unbiased estimate from the sums."""
 
+    @property
+    def _report_shape(self) -> tuple[int, ...] | None:
+        """The shape of one report, where the tally alone would not notice a wrong one."""
+        return None
+
     #: Bytes of scratch memory per user, which sets the chunk length.
     _bytes_per_user: int = 64
 
@@ -115,14 +121,27 @@ class Randomizer(Mechanism):
                 )
             data, count, release = reports.data, reports.users, reports.for_release
         else:
-            data = np.asarray(reports)
-            count, release = len(data) if users is None else users, True
+            data = as_array("reports", reports)
+            count, release = len(data) if users is None else check.users(users, "users"), True
         if not len(data):
             raise ParameterError("reports must hold at least one report, got none; collect some first.")
         total: NDArray[Any] | None = None
-        for chunk in self._chunks(data):
-            part = self._tally(chunk)
-            total = part if total is None else total + part
+        try:
+            if self._report_shape not in (None, data.shape[1:]) or not _countable(data):
+                raise ValueError("another kind of array")
+            shape = np.shape(self._tally(data[:0]))
+            for chunk in self._chunks(data):
+                part = self._tally(chunk)
+                total = part if total is None else total + part
+            if total is None or total.shape != shape:
+                raise ValueError("values out of range")
+        except (ArithmeticError, IndexError, KeyError, TypeError, ValueError) as error:
+            if isinstance(error, ParameterError):
+                raise
+            raise ParameterError(
+                f"reports must be what privatise of {self.spec} returns, got an array of {data.dtype} and shape "
+                f"{data.shape} that is not; pass its reports, or their data unchanged."
+            ) from None
         return Tally(np.asarray(total), self.spec, count, release)
 
     def estimate(self, reports: Reports | Tally | ArrayLike, *, users: int | None = None) -> Estimate:
@@ -155,7 +174,7 @@ class Randomizer(Mechanism):
     # -- helpers ------------------------------------------------------------------------------------------
 
     def _inputs(self, values: ArrayLike) -> NDArray[Any]:
-        array = values.to_numpy(zero_copy_only=False) if hasattr(values, "to_numpy") else np.asarray(values)
+        array = as_array("values", values)
         if array.ndim == 0 or len(array) == 0:
             raise ParameterError("values must be an array with one entry per user, got none; collect some first.")
         return self._check(array)
@@ -163,6 +182,28 @@ class Randomizer(Mechanism):
     def _chunks(self, array: NDArray[Any]) -> list[NDArray[Any]]:
         step = max(1, CHUNK_BYTES // self._bytes_per_user)
         return [array[i : i + step] for i in range(0, len(array), step)]
+
+
+def _countable(data: NDArray[Any]) -> bool:
+    """Integers, bits, records, or finite numbers."""
+    return data.dtype.kind in "iubV" or (data.dtype.kind == "f" and bool(np.isfinite(data).all()))
+
+
+def as_array(name: str, values: Any) -> NDArray[Any]:
+    """numpy, arrow and pandas arrays and lists as one plain array; ragged and masked ones are refused."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise ParameterError(f"{name} must not be masked, got a masked array; drop the masked entries first.")
+    if hasattr(values, "to_numpy"):
+        try:
+            values = values.to_numpy(zero_copy_only=False)  # pyarrow copies only when asked
+        except TypeError:
+            values = values.to_numpy()
+    try:
+        return np.asarray(values)
+    except ValueError:
+        raise ParameterError(
+            f"{name} must have rows of equal length, got ragged ones; give one entry per user."
+        ) from None
 
 
 def categories(values: NDArray[Any], d: int, name: str = "values") -> NDArray[Any]:
@@ -179,10 +220,9 @@ def categories(values: NDArray[Any], d: int, name: str = "values") -> NDArray[An
 
 def numbers(values: NDArray[Any], low: float, high: float, columns: int | None = None) -> NDArray[np.float64]:
     """Finite reals in [low, high]; with ``columns``, one row of that many per user."""
-    try:
-        out = values.astype(np.float64, copy=False)
-    except (TypeError, ValueError):
-        raise ParameterError(f"values must be numbers, got an array of {values.dtype}; convert it first.") from None
+    if values.dtype.kind not in "iufb":
+        raise ParameterError(f"values must be real numbers, got an array of {values.dtype}; convert it first.")
+    out = values.astype(np.float64, copy=False)
     wanted = 1 if columns is None else 2
     if out.ndim != wanted or (columns is not None and out.shape[1] != columns):
         shape = "(users,)" if columns is None else f"(users, {columns})"

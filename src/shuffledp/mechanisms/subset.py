@@ -41,6 +41,7 @@ class Subset(SetRandomizer):
     --------
     >>> Subset(eps0=1.0, d=8).k, Subset(eps0=1.0, d=8).variation_ratio().beta.__round__(4)
     (2, 0.2576)
+    >>> import numpy as np
     >>> m = Subset(eps0=3.0, d=4, k=2)
     >>> est = m.estimate(m.privatise(np.array([0, 1, 1, 3] * 1000), rng=np.random.default_rng(0)))
     >>> bool(abs(est.value[1] - 0.5) < 5 * est.stderr[1])

@@ -215,6 +215,10 @@ class Wheel(Randomizer):
         """Numbers below 2N, mod N: where they are below N, subtracting N wraps to something larger."""
         return np.asarray(np.minimum(total, total - total.dtype.type(self._points)))
 
+    @property
+    def _report_shape(self) -> tuple[int, ...]:
+        return (self._terms + 1,)
+
     def _tally(self, data: NDArray[Any]) -> NDArray[Any]:
         """How many reports support each item: (y - h(v)) mod N < W, with y - h(v) by its forward differences in v."""
         m, n = self._terms, np.uint32(self._points)
