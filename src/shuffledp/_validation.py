@@ -42,8 +42,8 @@ def in_range(
     too_high = number >= high if high_open else number > high
     if too_low or too_high:
         interval = f"{'(' if low_open else '['}{low:g}, {high:g}{')' if high_open else ']'}"
-        todo = hint or "choose a value inside it"
-        raise ParameterError(f"{name} must lie in {interval}, got {number!r}; {todo}.")
+        advice = hint or "choose a value inside it"
+        raise ParameterError(f"{name} must lie in {interval}, got {number!r}; {advice}.")
     return number
 
 
@@ -113,8 +113,8 @@ def one_of(kind: str, name: str, known: Iterable[str]) -> str:
     if name in names:
         return name
     nearest = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
-    todo = f"did you mean {nearest[0]!r}?" if nearest else f"choose one of {', '.join(names)}."
-    raise ParameterError(f"unknown {kind} {name!r}; {todo}")
+    advice = f"did you mean {nearest[0]!r}?" if nearest else f"choose one of {', '.join(names)}."
+    raise ParameterError(f"unknown {kind} {name!r}; {advice}")
 
 
 def local_budget(value: object) -> float:

@@ -66,8 +66,11 @@ def log_bracket(l: FloatArray, v: FloatArray | None, t: FloatArray, n: int, rtol
     # (x)_+ <= e^{cx} / (e c): where this already underflows, no more is worth knowing.
     chernoff = line.log_peak + np.log(line.c) - 1.0 - math.log(n)
     hopeless = chernoff < UNDERFLOW
+    broken = ~(np.isfinite(line.last) & np.isfinite(line.h) & (line.h > 0.0))  # overflow: nothing is claimed
     out.upper[active[hopeless]] = chernoff[hopeless]
-    active, line = active[~hopeless], line.rows(~hopeless)
+    out.upper[active[broken]] = np.inf
+    usable = ~hopeless & ~broken
+    active, line = active[usable], line.rows(usable)
     if active.size == 0:
         return out
     for part in _batches(count_nodes(line.last, line.kappa, line.cut), BATCH_CELLS / t.size):

@@ -74,17 +74,17 @@ class Divergence:
         """The part E[(mean X)_+] over symbols that others send too."""
         if self._rows <= QUICK_ROWS:
             best = self._from_table(eps)
-            todo = _loose(best, rtol)
-            if not todo.size:
+            loose = _loose(best, rtol)
+            if not loose.size:
                 return best
-            return _merge(best, self._on_contour(eps[todo], rtol[todo]), todo)
+            return _merge(best, self._on_contour(eps[loose], rtol[loose]), loose)
         best = self._on_contour(eps, rtol)
-        todo = _loose(best, rtol)
-        if not todo.size:
+        loose = _loose(best, rtol)
+        if not loose.size:
             return best
         if self._rows <= exact.MAX_ROWS:
-            return _merge(best, self._from_table(eps[todo]), todo)
-        return _merge(best, self._on_contour(eps[todo], rtol[todo] / 8.0), todo)  # once more, finer
+            return _merge(best, self._from_table(eps[loose]), loose)
+        return _merge(best, self._on_contour(eps[loose], rtol[loose] / 8.0), loose)  # once more, finer
 
     def _on_contour(self, eps: FloatArray, rtol: FloatArray) -> LogBracket:
         """Bracket on the contour, after setting aside the atoms of which one draw already makes S <= 0."""

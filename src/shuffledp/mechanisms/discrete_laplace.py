@@ -47,12 +47,12 @@ def discrete_laplace(src: Source, rate: float, size: int) -> NDArray[np.int64]:
     if not 2.0**-_MOST_BITS <= rate < 1.0:
         raise ParameterError(f"rate must lie in [2^-{_MOST_BITS}, 1), got {rate!r}; choose another grid.")
     out = np.empty(size, dtype=np.int64)
-    todo = np.arange(size)
-    while todo.size:
-        magnitude = _geometric(src, rate, todo.size)
-        minus = bernoulli(src, 0.5, todo.size)
-        out[todo] = np.where(minus, -magnitude, magnitude)
-        todo = todo[minus & (magnitude == 0)]
+    left = np.arange(size)
+    while left.size:
+        magnitude = _geometric(src, rate, left.size)
+        minus = bernoulli(src, 0.5, left.size)
+        out[left] = np.where(minus, -magnitude, magnitude)
+        left = left[minus & (magnitude == 0)]
     return out
 
 
@@ -65,16 +65,16 @@ def _geometric(src: Source, rate: float, size: int) -> NDArray[np.int64]:
     step, exponent = math.frexp(rate)
     scale = 1 << -exponent
     out = np.empty(size, dtype=np.int64)
-    todo = np.arange(size)
-    while todo.size:
-        digits = below(src, scale, todo.size)
-        kept = _decay(src, step, todo.size, digits, scale)
-        out[todo[kept]] = digits[kept]
-        todo = todo[~kept]
-    todo = np.arange(size)
-    while todo.size:
-        todo = todo[_decay(src, step, todo.size)]
-        out[todo] += scale
+    left = np.arange(size)
+    while left.size:
+        digits = below(src, scale, left.size)
+        kept = _decay(src, step, left.size, digits, scale)
+        out[left[kept]] = digits[kept]
+        left = left[~kept]
+    left = np.arange(size)
+    while left.size:
+        left = left[_decay(src, step, left.size)]
+        out[left] += scale
     return out
 
 

