@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+import shuffledp as sdp
 from shuffledp import ParameterError
 from shuffledp.randomness import Keystream, Seeded, below, bernoulli, categorical, source, words
 
@@ -119,3 +120,29 @@ def test_categorical_follows_integer_weights() -> None:
     for bad in ([], [0, 0], [-1, 2]):
         with pytest.raises((ParameterError, ValueError)):
             categorical(seeded(), bad, 1)
+
+
+class ArrowLike:
+    """to_numpy as pyarrow has it: a copy must be asked for."""
+
+    def to_numpy(self, zero_copy_only: bool = True) -> np.ndarray:
+        if zero_copy_only:
+            raise ValueError("a copy is needed")
+        return np.array([0, 1, 2])
+
+
+class PandasLike:
+    def to_numpy(self) -> np.ndarray:
+        return np.array([0, 1, 2])
+
+
+@pytest.mark.parametrize(
+    "values", [ArrowLike(), PandasLike(), [0, 1, 2], (0, 1, 2), np.array([0, 1, 2])], ids=lambda v: type(v).__name__
+)
+def test_values_may_come_from_other_libraries(values: object) -> None:
+    assert sdp.GRR(eps0=1.0, d=3).privatise(values).users == 3  # type: ignore[arg-type]
+
+
+def test_masked_values_are_refused() -> None:
+    with pytest.raises(ParameterError, match="masked"):
+        sdp.GRR(eps0=1.0, d=3).privatise(np.ma.array([0, 1], mask=[False, True]))

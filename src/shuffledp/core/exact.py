@@ -83,7 +83,10 @@ def clone_cap(atoms: Atoms, n: int) -> int:
 
 def rows_needed(atoms: Atoms, n: int) -> float:
     """Size of the table: count vectors with at most clone_cap draws outside the rest."""
-    cap, k = clone_cap(atoms, n), Categories.of(atoms).mass.size
+    split = Categories.of(atoms)
+    if n * split.outside > MAX_ROWS:
+        return math.inf
+    cap, k = clone_cap(atoms, n), split.mass.size
     return math.comb(cap + k, k) if min(cap, k) < 100 and max(cap, k) < 10**5 else math.inf
 
 
