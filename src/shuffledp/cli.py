@@ -153,9 +153,9 @@ def mechanisms(as_json: bool) -> None:
         return
     from rich.console import Console
     from rich.markup import escape
-    from rich.table import Table
+    from rich.table import Column, Table
 
-    table = Table("spec", "what it is")
+    table = Table(Column("spec", overflow="fold"), "what it is")
     for spec, title in rows:
         table.add_row(escape(spec), escape(title))
     Console().print(table)
