@@ -32,15 +32,15 @@ def planar_noise(src: Source, step: float, size: int) -> NDArray[np.int64]:
     """
     rate = math.nextafter(step / math.sqrt(2.0), 0.0)
     out = np.empty((size, 2), dtype=np.int64)
-    todo = np.arange(size)
-    while todo.size:
-        z = discrete_laplace(src, rate, 2 * todo.size).reshape(-1, 2)
+    pending = np.arange(size)
+    while pending.size:
+        z = discrete_laplace(src, rate, 2 * pending.size).reshape(-1, 2)
         x, y = np.abs(z).astype(np.float64).T
         keep = np.exp(np.minimum(rate * (x + y) - step * np.hypot(x, y), 0.0))
         # a small probability is that of some fair coins, then a large one: right in relative terms
         halves = np.clip(-np.frexp(keep)[1], 0, 63)
         kept = coins(src, np.ldexp(keep, halves))
-        kept &= words(src, todo.size, 64) & ((np.uint64(1) << halves.astype(np.uint64)) - np.uint64(1)) == 0
-        out[todo[kept]] = z[kept]
-        todo = todo[~kept]
+        kept &= words(src, pending.size, 64) & ((np.uint64(1) << halves.astype(np.uint64)) - np.uint64(1)) == 0
+        out[pending[kept]] = z[kept]
+        pending = pending[~kept]
     return out

@@ -153,15 +153,15 @@ class Duchi(_Cube):
         used = np.packbits(np.ones(self.dim, dtype=np.uint8))  # the last byte may be padded
         high = ~bernoulli(src, 0.5 * (1.0 + self._ties) * self._low, len(values))  # the rare side, to full accuracy
         out = np.empty_like(vertex)
-        todo = np.arange(len(values))
-        while todo.size:
-            z = words(src, todo.size * width, 8).reshape(todo.size, width) & used
-            dot = self.dim - 2 * np.bitwise_count(z ^ vertex[todo]).sum(axis=1, dtype=np.int64)
-            wanted = high[todo]
+        pending = np.arange(len(values))
+        while pending.size:
+            z = words(src, pending.size * width, 8).reshape(pending.size, width) & used
+            dot = self.dim - 2 * np.bitwise_count(z ^ vertex[pending]).sum(axis=1, dtype=np.int64)
+            wanted = high[pending]
             # -z is as likely as z; in the low half-space of an even dim ties would then come out half as often
             mirrored = (wanted & (dot < 0)) | (~wanted & (dot > 0) & bool(self.dim % 2))
-            out[todo] = np.where(mirrored[:, None], ~z & used, z)
-            todo = todo[~mirrored & np.where(wanted, dot <= 0, dot > 0)]
+            out[pending] = np.where(mirrored[:, None], ~z & used, z)
+            pending = pending[~mirrored & np.where(wanted, dot <= 0, dot > 0)]
         return out
 
     def _tally(self, data: NDArray[Any]) -> NDArray[Any]:
