@@ -29,7 +29,8 @@ so the bracket is what is still open.
 {brackets}
 
 Where the gap is wide the truth lies between the best constant dataset and the blanket bound; closing it is open
-research, not rounding. `randomized-response` is solved over the number of others holding 1.
+research, not rounding. `randomized-response` is solved over the number of others holding 1. The lower value of
+`planar-laplace` is that of its continuous law, computed numerically, and not a proof about the law on the grid.
 
 ## Running them
 

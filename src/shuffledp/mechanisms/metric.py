@@ -277,7 +277,7 @@ class PlanarLaplace(_Pair, Randomizer):
     """
 
     name: ClassVar[str] = "planar-laplace"
-    lower_scope: ClassVar[str] = "planar Laplace noise"
+    lower_scope: ClassVar[str] = "planar Laplace noise (its continuous law, computed numerically)"
     STEP: ClassVar[float] = 2.0**-31
     #: Added to both distances, and to beta: rounding of inputs, floats of the sampler, grid for plane.
     SLACK: ClassVar[float] = 2.0**-30
@@ -304,7 +304,10 @@ class PlanarLaplace(_Pair, Randomizer):
         return VariationRatio(p=math.exp(near), beta=beta, q=math.exp(far))
 
     def constant_datasets(self) -> RoundSet:
-        """The others hold the middle of the pair, or the far end of the diameter that starts at x0."""
+        """The others hold the middle of the pair, or the far end of the diameter that starts at x0.
+
+        Half-planes of the *continuous* law: a numerical value with a margin, not a proof about the law on the grid.
+        """
         right = 0.5 * (1.0 + planar_variation(self.d01) * (1.0 - 1e-11))
         across = 0.5 * (1.0 - planar_variation(2.0 * self.dmax - self.d01)) + 1e-11  # larger t is a smaller bound
         sides = [Round(P0=[right, 1.0 - right], P1=[1.0 - right, right], t=[w, 1.0 - w]) for w in (0.5, across)]
