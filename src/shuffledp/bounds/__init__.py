@@ -1,6 +1,6 @@
 """One published bound per entry, all with one signature."""
 
-from .numeric import Bound
+from .base import Bound
 from .registry import BOUNDS, find, names
 
 __all__ = ["BOUNDS", "Bound", "find", "names"]

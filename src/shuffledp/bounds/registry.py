@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from .. import _validation as check
 from ..core.family import Answer
 from ..core.round import FloatArray
 from ..errors import BoundNotApplicableError
 from ..mechanisms.base import Mechanism
-from .numeric import Bound, alone_family, general_family, published_family, variation_ratio_family
+from . import blanket_tails, budget_forms, closed_forms, protocol_claims, rounds
+from .base import Bound, DeltaFormula, EpsilonFormula, Numerical
 
 _PAPER = "Wang et al., PVLDB 2024"
+_BLANKET = "Balle, Bell, Gascon, Nissim, CRYPTO 2019"
+_RATIO, _LAW, _BUDGET = "(p, beta, q)", "the whole law", "eps0"
 
 
-class _Local(Bound):
+@dataclass(frozen=True, kw_only=True)
+class _Local(Numerical):
     """No shuffling: eps is the local guarantee, whatever n and delta are."""
 
     def epsilon(self, mechanism: Mechanism, *, n: int, delta: float, tol: float) -> Answer:
@@ -22,56 +28,163 @@ class _Local(Bound):
         return super().log_delta(mechanism, eps, n=1, tol=tol)
 
 
+def _tails(name: str, title: str, know: blanket_tails.Knows, needs: str, validity: str) -> list[Bound]:
+    """Hoeffding's and Bennett's version of one blanket bound."""
+    pair = (("hoeffding", "Hoeffding", blanket_tails.hoeffding), ("bennett", "Bennett", blanket_tails.bennett))
+    return [
+        DeltaFormula(
+            name=f"blanket-{word}{name}",
+            title=f"privacy blanket by {inequality}, {title}",
+            citation=f"{_BLANKET}, {inequality}",
+            needs=needs,
+            validity=validity,
+            curve=tail(know),
+        )
+        for word, inequality, tail in pair
+    ]
+
+
+_COVERED = "single-message mechanisms with at most 64 distinct input pairs whose blanket covers every output"
+
 BOUNDS: dict[str, Bound] = {
     bound.name: bound
     for bound in (
-        Bound(
+        Numerical(
             name="blanket",
             title="exact privacy blanket, maximum over input pairs",
-            citation="Balle, Bell, Gascon, Nissim, CRYPTO 2019, evaluated without tail bounds",
-            side="upper",
-            sound=True,
-            family=lambda m: m.blanket(),
+            citation=f"{_BLANKET}, evaluated without tail bounds",
+            needs=_LAW,
+            rounds=lambda m: m.blanket(),
         ),
-        Bound(
+        Numerical(
             name="variation-ratio",
             title="variation-ratio reduction, repaired",
             citation=f"{_PAPER}, Theorem 4.7 with t = (p alpha, p alpha, s)/q",
-            side="upper",
-            sound=True,
-            family=variation_ratio_family,
+            needs=_RATIO,
+            rounds=rounds.variation_ratio,
         ),
-        Bound(
+        Numerical(
             name="variation-ratio-published",
             title="variation-ratio reduction as printed (not a bound)",
             citation=f"{_PAPER}, Theorems 4.1, 4.7, 4.8",
-            side="upper",
             sound=False,
-            family=published_family,
+            needs=_RATIO,
+            rounds=rounds.published,
         ),
-        Bound(
+        Numerical(
             name="variation-ratio-lower",
             title="lower bound by two counts",
             citation=f"{_PAPER}, Theorem 5.1 with the six masses",
             side="lower",
-            sound=True,
-            family=lambda m: m.two_counts(),
+            needs=_LAW,
+            rounds=lambda m: m.two_counts(),
         ),
-        Bound(
+        Numerical(
+            name="constant-dataset-lower",
+            title="lower bound: the others all hold one value",
+            citation="the exact divergence of a dataset, t = R(x*)",
+            side="lower",
+            needs=_LAW,
+            rounds=lambda m: m.constant_datasets(),
+        ),
+        EpsilonFormula(
+            name="analytic",
+            title="closed form of the variation-ratio reduction, repaired",
+            citation=f"{_PAPER}, Theorem 4.2 with the supremum over likely clone counts",
+            needs=_RATIO,
+            formula=closed_forms.analytic,
+        ),
+        EpsilonFormula(
+            name="analytic-published",
+            title="closed form as in the proof of Theorem 4.2 (not a bound)",
+            citation=f"{_PAPER}, Theorem 4.2, F(Omega) of its appendix",
+            sound=False,
+            needs=_RATIO,
+            validity="the printed condition on Omega and (p, beta, q) of Theorem 4.2",
+            formula=closed_forms.analytic_published,
+        ),
+        EpsilonFormula(
+            name="asymptotic",
+            title="asymptotic form, with a complete proof",
+            citation=f"{_PAPER}, Theorem 4.3 with v = 2/9 or 0",
+            needs=_RATIO,
+            validity="r (n-1) >= 8 log(4/delta)",
+            formula=closed_forms.asymptotic,
+        ),
+        EpsilonFormula(
+            name="asymptotic-published",
+            title="asymptotic form as printed (proof incomplete)",
+            citation=f"{_PAPER}, Theorem 4.3",
+            sound=False,
+            needs=_RATIO,
+            validity="r n >= 8 log(2/delta)",
+            formula=closed_forms.asymptotic_published,
+        ),
+        Numerical(
             name="general",
             title="stronger clone: uses eps0 only",
             citation="Feldman, McMillan, Talwar, SODA 2023",
-            side="upper",
-            sound=True,
-            family=general_family,
+            needs=_BUDGET,
+            rounds=rounds.stronger_clone,
+        ),
+        Numerical(
+            name="clone",
+            title="clone, evaluated numerically",
+            citation="Feldman, McMillan, Talwar, FOCS 2021",
+            needs=_BUDGET,
+            rounds=rounds.clone,
+        ),
+        EpsilonFormula(
+            name="clone-closed",
+            title="clone, closed form",
+            citation="Feldman, McMillan, Talwar, FOCS 2021, Theorem 3.1",
+            needs=_BUDGET,
+            validity="eps0 <= log(n/(16 log(2/delta)))",
+            formula=budget_forms.clone_closed,
+        ),
+        *_tails("", "with its exact range and second moment", blanket_tails.exactly, _LAW, _COVERED),
+        *_tails("-gamma", "with the mechanism's blanket mass", blanket_tails.by_mass, "eps0 and gamma", _COVERED),
+        *_tails("-generic", "for any randomizer", blanket_tails.generic, _BUDGET, "eps0 <= 300"),
+        EpsilonFormula(
+            name="efmrtt19",
+            title="amplification by shuffling, the first bound",
+            citation="Erlingsson, Feldman, Mironov, Raghunathan, Talwar, Thakurta, SODA 2019",
+            needs=_BUDGET,
+            validity="n >= 1000 and delta < 0.01 where eps0 < 1/2",
+            formula=budget_forms.efmrtt19,
+            largest_delta=0.00999999,
+        ),
+        EpsilonFormula(
+            name="cheu-zhilyaev",
+            title="the authors' claim for their protocol",
+            citation="Cheu, Zhilyaev, IEEE S&P 2022, Claim 3.2",
+            needs="cheu-zhilyaev",
+            validity="cheu-zhilyaev with f(1-f) m > (33/5) log(4/delta), m blanket rows",
+            formula=protocol_claims.cheu_zhilyaev,
+        ),
+        EpsilonFormula(
+            name="balls-formula",
+            title="the authors' formula for their protocol",
+            citation="Luo, Wang, Yi, CCS 2022",
+            needs="balls-into-bins",
+            validity="balls-into-bins with eps <= 3",
+            formula=protocol_claims.balls_formula,
+        ),
+        DeltaFormula(
+            name="balls-search",
+            title="the authors' numerical search, with the joint law of the two counts",
+            citation="Luo, Wang, Yi, CCS 2022, released code",
+            needs="balls-into-bins",
+            validity="balls-into-bins with a fixed number of blanket messages, at least one",
+            curve=protocol_claims.balls_search,
+            falling=True,
         ),
         _Local(
             name="local",
             title="the local guarantee, no shuffling",
             citation="definition",
-            side="upper",
-            sound=True,
-            family=alone_family,
+            needs=_BUDGET,
+            rounds=rounds.alone,
         ),
     )
 }

@@ -66,6 +66,17 @@ class Mechanism:
 
         return RoundSet(rounds)
 
+    def other_messages(self, n: int) -> int:
+        """Messages that are sure to hide the victim's: one of each other user, unless a mechanism says otherwise."""
+        return n - 1
+
+    #: The pair of the paper's Theorem 4.7 as printed is the exact law of this mechanism (mixDUMP), hence a bound.
+    published_law_exact: ClassVar[bool] = False
+
+    def blanket_rounds(self, most: int) -> Sequence[Round] | None:
+        """The input pairs over the blanket as rounds among n messages; None if that is not how it is analysed."""
+        return self.blanket().rounds(most)
+
     def blanket(self) -> Family:
         """All input pairs over the privacy blanket: an upper bound that needs the whole law."""
         raise BoundNotApplicableError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from .. import _validation as check
 from ..core.family import Family
+from ..core.round import Round
 from ..core.two_options import ExactCounts
 from ..estimate import Estimate
 from ..randomness import Source
@@ -76,6 +78,10 @@ class RandomizedResponse(Randomizer):
     def blanket(self) -> Family:
         """All datasets (tighter than the blanket, and never above it)."""
         return ExactCounts(self.eps0)
+
+    def blanket_rounds(self, most: int) -> Sequence[Round] | None:
+        """Those of GRR on two options: bounds from the blanket do not see the exact analysis."""
+        return self._grr.blanket_rounds(most)
 
     def constant_datasets(self) -> Family:
         """All datasets, of which the constant ones are two."""

@@ -224,6 +224,7 @@ class MixDump(_Dump):
     """
 
     name: ClassVar[str] = "mix-dump"
+    published_law_exact: ClassVar[bool] = True
 
     d: int
     flip: float

@@ -120,6 +120,10 @@ class MultiMessage(Randomizer):
         """These rounds among the blanket messages of n users (paper, Table 4: n - 1 is the number of blankets)."""
         return among(rounds, self._blankets)
 
+    def other_messages(self, n: int) -> int:
+        """The blanket messages that are sent for certain."""
+        return self._blankets(n).least
+
     def blanket(self) -> Family:
         """The exact blanket law, with the blanket part of the others' own messages where they have one."""
         return among(self._pairs(), self._hidden_by)

@@ -1,0 +1,192 @@
+"""What every bound is: where it comes from, what it needs, where it holds, and its two answers (eps, delta)."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ..core.evaluate import Side
+from ..core.family import Answer, Family
+from ..core.round import FloatArray
+from ..errors import BoundNotApplicableError
+from ..mechanisms.base import Mechanism
+
+#: Relative room for the rounding of a closed form, always upward.
+_ROUNDING = 1e-12
+#: Closed forms in eps are first looked at on this grid, then on finer ones inside the step that was found.
+_SMALLEST, _LARGEST, _POINTS, _REFINED = 1e-9, 200.0, 161, 65
+#: log of the smallest delta that an inverted closed form is asked for.
+_LOG_LEAST_DELTA = -700.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bound(ABC):
+    """A published or proved bound.
+
+    Attributes
+    ----------
+    name, title, citation : how it is called, what it is, who proved it.
+    side : "upper" bounds eps from above (what can be claimed), "lower" from below (what cannot be beaten).
+    sound : False only for formulas kept as printed, to reproduce a paper.
+    needs : what it uses of a mechanism, in words.
+    validity : where it holds, in words; elsewhere it raises BoundNotApplicableError.
+    """
+
+    name: str
+    title: str
+    citation: str
+    side: Side = "upper"
+    sound: bool = True
+    needs: str
+    validity: str = "everywhere"
+
+    def epsilon(self, mechanism: Mechanism, *, n: int, delta: float, tol: float) -> Answer:
+        """The eps of this bound; an upper one is capped by the local guarantee, which always holds."""
+        answer = self._epsilon(mechanism, n, delta, tol)
+        if self.side == "lower":
+            return answer
+        return answer._replace(epsilon=min(answer.epsilon, mechanism.local_epsilon))
+
+    def log_delta(self, mechanism: Mechanism, eps: FloatArray, *, n: int, tol: float) -> FloatArray:
+        """log delta(eps); -inf exactly where the local guarantee alone gives delta = 0."""
+        value = self._log_delta(mechanism, eps, n, tol)
+        return np.where(eps >= mechanism.local_epsilon, -np.inf, np.minimum(value, 0.0))
+
+    def family(self, mechanism: Mechanism) -> Family:
+        """The rounds behind a numerical bound, for a certificate; closed forms have none."""
+        raise BoundNotApplicableError(
+            f"bound {self.name!r} is a closed form without rounds to certify; use bound='variation-ratio'."
+        )
+
+    def refuse(self, found: str) -> BoundNotApplicableError:
+        """The one sentence for a question outside the range."""
+        return BoundNotApplicableError(f"bound {self.name!r} holds for {self.validity}, got {found}; use bound='auto'.")
+
+    @abstractmethod
+    def _epsilon(self, mechanism: Mechanism, n: int, delta: float, tol: float) -> Answer:
+        """eps, not yet capped."""
+
+    @abstractmethod
+    def _log_delta(self, mechanism: Mechanism, eps: FloatArray, n: int, tol: float) -> FloatArray:
+        """log delta, not yet capped."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Numerical(Bound):
+    """The one formula of core on a family of rounds."""
+
+    rounds: Callable[[Mechanism], Family]
+
+    def family(self, mechanism: Mechanism) -> Family:
+        """The family of this bound."""
+        return self.rounds(mechanism)
+
+    def _epsilon(self, mechanism: Mechanism, n: int, delta: float, tol: float) -> Answer:
+        return self.rounds(mechanism).epsilon(n=n, delta=delta, tol=tol, side=self.side)
+
+    def _log_delta(self, mechanism: Mechanism, eps: FloatArray, n: int, tol: float) -> FloatArray:
+        return self.rounds(mechanism).log_delta(eps, n=n, tol=tol, side=self.side)
+
+
+class Question(NamedTuple):
+    """What a closed form is asked: ``refuse`` makes the exception for parameters outside its range."""
+
+    mechanism: Mechanism
+    n: int
+    delta: float
+    refuse: Callable[[str], BoundNotApplicableError]
+
+
+@dataclass(frozen=True, kw_only=True)
+class EpsilonFormula(Bound):
+    """A closed form eps(n, delta), falling in delta where it holds; delta(eps) by inverting it."""
+
+    formula: Callable[[Question], float]
+    largest_delta: float = 1.0 - 2.0**-53
+
+    def _epsilon(self, mechanism: Mechanism, n: int, delta: float, tol: float) -> Answer:
+        return Answer(self._value(mechanism, n, delta), 1, 1)
+
+    def _value(self, mechanism: Mechanism, n: int, delta: float) -> float:
+        if mechanism.local_epsilon <= 0.0:
+            return 0.0
+        return self.formula(Question(mechanism, n, delta, self.refuse)) * (1.0 + _ROUNDING)
+
+    def _log_delta(self, mechanism: Mechanism, eps: FloatArray, n: int, tol: float) -> FloatArray:
+        self._value(mechanism, n, self.largest_delta)  # not applicable at all: say so
+        return np.array([self._invert(mechanism, n, float(e)) for e in eps.reshape(-1)]).reshape(eps.shape)
+
+    def _invert(self, mechanism: Mechanism, n: int, eps: float) -> float:
+        """The smallest log delta at which the formula holds and is at most eps; 0 (delta = 1) if there is none."""
+
+        def enough(log_delta: float) -> bool:
+            try:
+                return self._value(mechanism, n, math.exp(log_delta)) <= eps
+            except BoundNotApplicableError:
+                return False
+
+        low, high = _LOG_LEAST_DELTA, math.log(self.largest_delta)
+        if not enough(high):
+            return 0.0
+        if enough(low):
+            return low
+        while high - low > 1e-9 * (1.0 - high):
+            middle = 0.5 * (low + high)
+            low, high = (low, middle) if enough(middle) else (middle, high)
+        return high
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeltaFormula(Bound):
+    """A closed form delta(eps); eps(delta) is the first eps at which it is small enough.
+
+    ``curve(mechanism, n, refuse)`` returns log delta as a function of an array of eps > 0.  It need not fall: the true
+    delta does, so the smallest value up to an eps holds there.  ``falling`` says that it does, which saves looks.
+    """
+
+    curve: Callable[[Mechanism, int, Callable[[str], BoundNotApplicableError]], Callable[[FloatArray], FloatArray]]
+    falling: bool = False
+
+    def _values(self, mechanism: Mechanism, n: int) -> Callable[[FloatArray], FloatArray]:
+        curve = self.curve(mechanism, n, self.refuse)
+
+        def safe(eps: FloatArray) -> FloatArray:
+            with np.errstate(all="ignore"):
+                value = curve(eps)
+                slack = np.where(np.isfinite(value), _ROUNDING * (1.0 + np.abs(value)), 0.0)
+            return np.where(np.isnan(value), np.inf, value) + slack  # NaN never counts as private enough
+
+        return safe
+
+    def _epsilon(self, mechanism: Mechanism, n: int, delta: float, tol: float) -> Answer:
+        if mechanism.local_epsilon <= 0.0:
+            return Answer(0.0, 1, 1)
+        values, log_delta = self._values(mechanism, n), math.log(delta)
+        grid = _grid(mechanism)
+        if self.falling:
+            grid = grid[[0, -1]]
+        while True:
+            small = values(grid) <= log_delta
+            if not small.any():
+                return Answer(math.inf, 1, 1)
+            first = int(small.argmax())
+            if first == 0 or grid[first] <= grid[first - 1] * (1.0 + 1e-7):
+                return Answer(float(grid[first]), 1, 1)
+            grid = np.geomspace(grid[first - 1], grid[first], 3 if self.falling else _REFINED)
+
+    def _log_delta(self, mechanism: Mechanism, eps: FloatArray, n: int, tol: float) -> FloatArray:
+        if mechanism.local_epsilon <= 0.0:
+            return np.full(eps.shape, -np.inf)
+        values = self._values(mechanism, n)
+        points = np.unique(np.concatenate([_grid(mechanism), eps.reshape(-1)]))
+        found = np.minimum.accumulate(np.where(points > 0.0, values(np.maximum(points, _SMALLEST)), np.inf))
+        return np.asarray(found[np.searchsorted(points, eps)])
+
+
+def _grid(mechanism: Mechanism) -> FloatArray:
+    return np.geomspace(_SMALLEST, max(min(mechanism.local_epsilon, _LARGEST), 2.0 * _SMALLEST), _POINTS)
