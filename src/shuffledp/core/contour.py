@@ -49,9 +49,12 @@ class LogBracket(NamedTuple):
 
 
 @np.errstate(all="ignore")  # what overflows or cancels shows as inf or NaN, and is answered on the safe side
-def log_bracket(l: FloatArray, v: FloatArray | None, t: FloatArray, n: int, rtol: FloatArray) -> LogBracket:
+def log_bracket(
+    l: FloatArray, v: FloatArray | None, t: FloatArray, n: int | FloatArray, rtol: FloatArray
+) -> LogBracket:
     """Bracket log(E[(S)_+]/n) for every row of l, where X = l_j with probability t_j, else 0.
 
+    ``n`` is one number of copies, or one per row.
     ``v`` (one row, or one per row of l) is -dl/dE, for the slope, which is the derivative in E (0 without v).
     The relative width is about rtol (one value per row) where MAX_NODES suffice.
     """
@@ -61,10 +64,11 @@ def log_bracket(l: FloatArray, v: FloatArray | None, t: FloatArray, n: int, rtol
     active = np.flatnonzero(l.max(axis=1) > 0)  # elsewhere S <= 0
     if active.size == 0:
         return out
-    line = place(l[active], t, float(n), rtol[active])
+    copies = np.broadcast_to(np.asarray(n, dtype=np.float64), len(l))
+    line = place(l[active], t, copies[active], rtol[active])
     speed = np.broadcast_to(0.0 if v is None else v, l.shape)
     # (x)_+ <= e^{cx} / (e c): where this already underflows, no more is worth knowing.
-    chernoff = line.log_peak + np.log(line.c) - 1.0 - math.log(n)
+    chernoff = line.log_peak + np.log(line.c) - 1.0 - np.log(copies[active])
     hopeless = chernoff < UNDERFLOW
     broken = ~(np.isfinite(line.last) & np.isfinite(line.h) & (line.h > 0.0))  # overflow: nothing is claimed
     out.upper[active[hopeless]] = chernoff[hopeless]
@@ -75,7 +79,7 @@ def log_bracket(l: FloatArray, v: FloatArray | None, t: FloatArray, n: int, rtol
         return out
     for part in _batches(count_nodes(line.last, line.kappa, line.cut), BATCH_CELLS / t.size):
         rows = active[part]
-        out.upper[rows], out.lower[rows], out.slope[rows] = _sum(l[rows], speed[rows], t, float(n), line.rows(part))
+        out.upper[rows], out.lower[rows], out.slope[rows] = _sum(l[rows], speed[rows], t, copies[rows], line.rows(part))
     np.copyto(out.upper, np.inf, where=np.isnan(out.upper))
     np.copyto(out.lower, -np.inf, where=np.isnan(out.lower))
     return out
@@ -89,14 +93,14 @@ def _batches(nodes: FloatArray, most: float) -> list[NDArrayInt]:
 
 
 def _sum(
-    l: FloatArray, v: FloatArray, t: FloatArray, n: float, line: Line
+    l: FloatArray, v: FloatArray, t: FloatArray, n: FloatArray, line: Line
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """The trapezoid sums of every row, and from them log upper, log lower and the slope in E."""
     k, per_row = comb(line)
     row = np.repeat(np.arange(line.c.size), per_row)
     starts = np.cumsum(per_row) - per_row
     c, s, h = line.c, line.s, line.h
-    y, c_node = k * h[row], c[row]
+    y, c_node, n_node = k * h[row], c[row], n[row]
     scale, grow = np.exp(c[:, None] * l), np.expm1(c[:, None] * l)
     growth = np.maximum(grow @ t, LEAST_GROWTH)
     log_mgf = n * np.log1p(growth)
@@ -108,8 +112,8 @@ def _sum(
     small = real < -0.5  # log1p would cancel
     log_modulus = np.log(np.maximum(modulus, 1e-300))
     log_modulus = np.where(small, log_modulus, 0.5 * np.log1p(2.0 * real + real * real + imag * imag))
-    size = np.exp(n * log_modulus - log_mgf[row] - 0.5 * square * y * y)
-    phase = n * np.arctan2(imag, 1.0 + real) + turn
+    size = np.exp(n_node * log_modulus - log_mgf[row] - 0.5 * square * y * y)
+    phase = n_node * np.arctan2(imag, 1.0 + real) + turn
     wave = size * np.cos(phase) + 1j * (size * np.sin(phase))
     shrink = 1.0 / (1.0 + (y / c_node) ** 2)  # |c/z|^2
     lean = shrink * (1.0 - 1j * (y / c_node))
@@ -121,7 +125,7 @@ def _sum(
         size += dust
     # Running error bound: an exponent carries n (|z| sum_j t_j |l_j| max(1, e^{c l_j}) + [small]) / |M| roundings.
     load = (np.abs(l) * np.maximum(scale, 1.0)) @ t
-    rough = size * (16.0 + n * (load[row] * np.hypot(c_node, y) + small) / np.maximum(modulus, 1e-300))
+    rough = size * (16.0 + n_node * (load[row] * np.hypot(c_node, y) + small) / np.maximum(modulus, 1e-300))
     terms = np.stack([(wave * lean * lean).real, wave.real, (slope_wave * lean).real, shrink * rough, rough])
     edge = 8.0 + 0.5 * n * (load * c + (growth < -0.5)) / (1.0 + growth)
     first = np.stack([0.5 * (1.0 - nothing)] * 2 + [0.5 * ((scale * v) @ t) / (1.0 + growth)] + [edge] * 2)
@@ -132,7 +136,7 @@ def _sum(
     # E[exp(-S^2/2s^2)] = (s / sqrt(2 pi)) Integral M(z)^n exp(s^2 z^2/2) dy, a sum over the same nodes.
     cost = 0.8 * h * (s * c) ** 2 / math.sqrt(2 * math.pi) * (np.maximum(moment, 0.0) + ULP * slip_moment)
     lower = unit * (total - ULP * slip) - missed - cost - missed_moment - _alias(l, t, n, line, upper)
-    log_scale = line.log_peak - math.log(n)
+    log_scale = line.log_peak - np.log(n)
     doubt = ULP * (np.abs(line.log_peak) + 2.0 * edge) + 1e-13
     with np.errstate(divide="ignore", invalid="ignore"):
         log_upper = log_scale + np.log(upper) + doubt
@@ -205,7 +209,7 @@ def _missed(line: Line, nothing: FloatArray) -> tuple[FloatArray, FloatArray]:
     return (far + near + dust + inside) / np.pi, scale * (far_moment + near_moment + dust_moment + inside_moment)
 
 
-def _alias(l: FloatArray, t: FloatArray, n: float, line: Line, upper: FloatArray) -> FloatArray:
+def _alias(l: FloatArray, t: FloatArray, n: FloatArray, line: Line, upper: FloatArray) -> FloatArray:
     """Bound on sum over k != 0 of g(2 pi k / h), in units of the peak (fact 2)."""
     c, s = line.c, line.s
     period = 2.0 * np.pi / line.h

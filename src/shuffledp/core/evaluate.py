@@ -8,6 +8,7 @@ upper values use t (1 - slack) at eps - slack and lower values eps + slack.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -133,6 +134,36 @@ class Divergence:
             np.logaddexp(np.maximum(hidden.lower, drift) - 3.0 * _RARE_LOWER, extra - 1e-14),
             hidden.slope + atoms.exposed_slope(eps),
         )
+
+
+def brackets_of_one_law(
+    curves: Sequence[Divergence], eps: FloatArray, rtol: FloatArray | float
+) -> list[LogBracket] | None:
+    """What ``curve.bracket`` gives for curves of one round that differ in n, on the contour at once.
+
+    None where one of them would not go straight to the contour.
+    """
+    first = curves[0]
+    shifted = eps + first._sign * law_shift(eps)
+    values = first.atoms.values(shifted)
+    fewest = min(curve.n for curve in curves)
+    if (
+        first.atoms.zero0.size
+        or fewest * first.atoms.t.min(initial=1.0) < _RARE_UPPER
+        or any(curve._rows <= QUICK_ROWS for curve in curves)
+        or bool(np.any(eps > LARGEST_EPSILON))
+        or bool(np.any(values <= -(fewest - 1) * np.maximum(values.max(axis=1, keepdims=True), 0.0)))  # deadly
+    ):
+        return None
+    wanted = np.broadcast_to(np.asarray(rtol, dtype=np.float64), shifted.shape)
+    n = np.repeat(np.array([float(curve.n) for curve in curves]), eps.size)
+    rows = [np.tile(x, (len(curves), 1)) for x in (values, wanted[:, None])]
+    found = contour.log_bracket(rows[0], first.atoms.v, first.atoms.t, n, rows[1][:, 0])
+    with np.errstate(under="ignore"):
+        slope = found.slope.reshape(len(curves), -1) * np.exp(shifted)
+    upper, lower = (x.reshape(len(curves), -1) for x in (found.upper, found.lower))
+    out = [LogBracket(*parts) for parts in zip(upper, lower, slope, strict=True)]
+    return [curve.bracket(eps, rtol) if _loose(b, wanted).size else b for curve, b in zip(curves, out, strict=True)]
 
 
 def spread(round_: Round) -> float:

@@ -43,7 +43,7 @@ class Line:
         return Line(*(getattr(self, name)[which] for name in self.__dataclass_fields__))
 
 
-def saddle(l: FloatArray, t: FloatArray, n: float) -> FloatArray:
+def saddle(l: FloatArray, t: FloatArray, n: float | FloatArray) -> FloatArray:
     """The minimum of n K(c) - 2 log c for each row of l (any positive value would be sound)."""
     mean, square = l @ t, (l * l) @ t
     c = (np.sqrt((n * mean) ** 2 + 8.0 * n * square) - n * mean) / (2.0 * n * square)
@@ -63,8 +63,9 @@ def saddle(l: FloatArray, t: FloatArray, n: float) -> FloatArray:
     return np.asarray(c)
 
 
-def place(l: FloatArray, t: FloatArray, n: float, rtol: FloatArray) -> Line:
+def place(l: FloatArray, t: FloatArray, n: float | FloatArray, rtol: FloatArray) -> Line:
     """Choose c, s and h so that dither and step cost about rtol (relative) in E[(S)_+]."""
+    n = np.broadcast_to(np.asarray(n, dtype=np.float64), len(l))
     c = saddle(l, t, n)
     cut = 10.0 - np.log(rtol)
     weight = t * np.exp(c[:, None] * l)
@@ -106,7 +107,9 @@ def _period(c: FloatArray, s: FloatArray, variance: FloatArray, log_mgf: FloatAr
     return np.asarray(np.maximum(np.sqrt(2.0 * digits + 6.0) * sigma, left / c))
 
 
-def _heaviest_pair(l: FloatArray, weight: FloatArray, nothing: FloatArray, n: float) -> tuple[FloatArray, FloatArray]:
+def _heaviest_pair(
+    l: FloatArray, weight: FloatArray, nothing: FloatArray, n: FloatArray
+) -> tuple[FloatArray, FloatArray]:
     """n w_i w_j and |l_i - l_j| of the two heaviest atoms under the tilt ("nothing" is the atom 0)."""
     weights = np.column_stack([weight, np.maximum(nothing, 0.0)])
     values = np.column_stack([l, np.zeros(len(l))])
@@ -118,10 +121,10 @@ def _heaviest_pair(l: FloatArray, weight: FloatArray, nothing: FloatArray, n: fl
     return np.where(gap > 0, kappa, 0.0), np.where(gap > 0, gap, 1.0)
 
 
-def log_nothing(t: FloatArray, n: float) -> float:
+def log_nothing(t: FloatArray, n: FloatArray) -> FloatArray:
     """log of (1 - T)^n, the chance that nobody sends any of the symbols."""
     total = float(t.sum())
-    return n * math.log1p(-total) if total < 1.0 else -math.inf
+    return n * math.log1p(-total) if total < 1.0 else np.full_like(n, -np.inf)
 
 
 def count_nodes(last: FloatArray, kappa: FloatArray, cut: FloatArray) -> FloatArray:

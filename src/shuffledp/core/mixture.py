@@ -12,7 +12,8 @@ Two cases need no bucket: M fixed, and M ~ Bin(size, chance), which *is* a round
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ from scipy.special import betainc, betaincc  # type: ignore[import-untyped]
 
 from ..errors import ParameterError
 from .contour import LogBracket
-from .evaluate import Divergence, Side, floor
+from .evaluate import Divergence, Side, brackets_of_one_law, floor
 from .family import Answer
 from .round import FloatArray, Round
 from .solve import guess_epsilon, look, round_limit, solve
@@ -34,6 +35,9 @@ MOST_MESSAGES = 10**15
 _DENSE, _CELLS, _SUM_CELLS = 16_000, 512, 4096
 #: Buckets on either side of the mean, how far they reach in deviations, and how fast they widen.
 _BUCKETS, _REACH, _WIDEN = 48, 12.0, 4.0
+
+#: Curves of a mixture that are looked at before deciding how many of the others matter.
+_FIRST_CURVES = 8
 
 Ints = NDArray[np.int64]
 
@@ -204,6 +208,7 @@ class Mixture(Divergence):
         self._masses = [piece.mass for piece in ordered]
         self._left = np.cumsum(self._masses[::-1])[::-1] * (1.0 + 1e-12)  # what is still to come, rounded up
         self._curves = [Divergence(piece.round, piece.draws, side) for piece in ordered]
+        self._one_law = len(ordered) > 1 and all(piece.round is ordered[0].round for piece in ordered)
         self.limit = max(round_limit(piece.round) for piece in ordered)
         self.floor = sum(w * floor(c.atoms, c.n) for w, c in zip(self._masses, self._curves, strict=True))
 
@@ -213,16 +218,51 @@ class Mixture(Divergence):
         wanted = float(np.min(rtol))
         upper = np.full(eps.shape, -np.inf)
         lower, slope = upper.copy(), np.zeros(eps.shape)
-        for mass, left, curve in zip(self._masses, self._left, self._curves, strict=True):
-            if left < 1e-3 * wanted * math.exp(max(float(upper.min()), -700.0)):  # delta <= 1 will do for the rest
-                upper = np.logaddexp(upper, math.log(left))
+        start = 0
+        while start < len(self._curves):
+            if self._left[start] < 1e-3 * wanted * math.exp(max(float(upper.min()), -700.0)):  # delta <= 1 for the rest
+                upper = np.logaddexp(upper, math.log(self._left[start]))
                 break
-            part = curve.bracket(eps, rtol)
-            upper = np.logaddexp(upper, part.upper + math.log(mass))
-            lower = np.logaddexp(lower, part.lower + math.log(mass))
-            slope += mass * part.slope
+            size = _FIRST_CURVES if start == 0 else self._worthwhile(start, 1e-3 * wanted, float(upper.min()))
+            for mass, part in self._brackets(slice(start, start + size), eps, rtol):
+                upper = np.logaddexp(upper, part.upper + math.log(mass))
+                lower = np.logaddexp(lower, part.lower + math.log(mass))
+                slope += mass * part.slope
+            start += size
         doubt = 1e-12 if len(self._masses) > 1 else 0.0  # rounding of masses and sums
         return LogBracket(upper + doubt, lower - doubt, slope)
+
+    def _worthwhile(self, start: int, share: float, log_value: float) -> int:
+        """How many curves from ``start`` on may matter beside a value already found."""
+        negligible = self._left[start:] < share * math.exp(max(log_value, -700.0))
+        return int(negligible.argmax()) if negligible.any() else negligible.size
+
+    def _brackets(self, which: slice, eps: FloatArray, rtol: FloatArray | float) -> Iterator[tuple[float, LogBracket]]:
+        """(mass, bracket) of some curves; in one call where they differ in the number of draws alone."""
+        curves, masses = self._curves[which], self._masses[which]
+        together = brackets_of_one_law(curves, eps, rtol) if self._one_law else None
+        for i, (mass, curve) in enumerate(zip(masses, curves, strict=True)):
+            yield mass, curve.bracket(eps, rtol) if together is None else together[i]
+
+
+@lru_cache(maxsize=32)  # several bounds of one mechanism are often the same law
+def _largest_epsilon(members: tuple[tuple[Piece, ...], ...], delta: float, tol: float, side: Side) -> float:
+    """The largest eps over mixtures; one no worse than the current answer costs one look."""
+    best = 0.0
+    for parts in members:
+        if not parts:  # a lower bound of which nothing is left
+            continue
+        curve = Mixture(parts, side)
+        if curve.limit <= best:
+            continue
+        if best > 0.0 and look(curve, best, 1e-3, math.log(delta)).excess <= 0.0:
+            continue
+        if math.isinf(curve.limit) and curve.floor > delta * (1.0 + 1e-12):
+            return math.inf
+        guess = guess_epsilon(curve.atoms, curve.n, delta, curve.limit)
+        guess = guess._replace(epsilon=max(guess.epsilon, best))
+        best = max(best, solve(curve, delta, limit=curve.limit, tol=tol, guess=guess))
+    return best
 
 
 class MixtureSet:
@@ -234,21 +274,8 @@ class MixtureSet:
     def epsilon(self, *, n: int, delta: float, tol: float, side: Side) -> Answer:
         """The largest eps over the members."""
         members = self._make(n, side, tol)
-        best = 0.0
-        for parts in members:
-            if not parts:  # a lower bound of which nothing is left
-                continue
-            curve = Mixture(parts, side)
-            if curve.limit <= best:
-                continue
-            if best > 0.0 and look(curve, best, 1e-3, math.log(delta)).excess <= 0.0:
-                continue
-            if math.isinf(curve.limit) and curve.floor > delta * (1.0 + 1e-12):
-                return Answer(math.inf, len(members), len(members))
-            guess = guess_epsilon(curve.atoms, curve.n, delta, curve.limit)
-            guess = guess._replace(epsilon=max(guess.epsilon, best))
-            best = max(best, solve(curve, delta, limit=curve.limit, tol=tol, guess=guess))
-        return Answer(best, len(members), len(members))
+        value = _largest_epsilon(tuple(tuple(parts) for parts in members), delta, tol, side)
+        return Answer(value, len(members), len(members))
 
     def log_delta(self, eps: FloatArray, *, n: int, tol: float, side: Side) -> FloatArray:
         """The largest log delta over the members, for every eps."""

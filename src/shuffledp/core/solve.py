@@ -13,8 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .evaluate import LARGEST_EPSILON, Divergence, Side, floor, spread
+from .evaluate import LARGEST_EPSILON, Divergence, Side, floor, law_shift, spread
 from .round import Atoms, Round
+from .screen import log_upper
 
 _STEPS = 150
 _POWERS = np.array([[1], [2], [3], [4]])
@@ -207,7 +208,7 @@ def epsilon(rounds: Iterable[Round], *, n: int, delta: float, tol: float, side: 
         if limit <= best:
             continue
         curve = Divergence(round_, n, side)
-        if best > 0.0 and look(curve, best, 1e-3, math.log(delta)).excess <= 0.0:
+        if best > 0.0 and (_screened(curve, best, delta) or look(curve, best, 1e-3, math.log(delta)).excess <= 0.0):
             continue
         if delta >= 0.3 * math.sqrt(float(curve.atoms.t @ curve.atoms.gap**2) / n) and _zero_suffices(curve, delta):
             continue
@@ -217,6 +218,15 @@ def epsilon(rounds: Iterable[Round], *, n: int, delta: float, tol: float, side: 
         guess = guess._replace(epsilon=max(guess.epsilon, best))
         best = max(best, solve(curve, delta, limit=limit, tol=tol, guess=guess))
     return best
+
+
+def _screened(curve: Divergence, eps: float, delta: float) -> bool:
+    """A cheap upper bound at eps is small enough already (see screen.py)."""
+    if curve.side == "lower" or curve.atoms.zero0.size or eps > LARGEST_EPSILON:
+        return False
+    shifted = np.array([eps]) - law_shift(np.array([eps]))
+    with np.errstate(all="ignore"):
+        return bool(log_upper(curve.atoms.values(shifted), curve.atoms.t, curve.n)[0] <= math.log(delta))
 
 
 def _zero_suffices(curve: Divergence, delta: float) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -179,9 +180,13 @@ class MetricLaplace(_Pair, Randomizer):
     def _pairs(self) -> LinePairs:
         return LinePairs(self._step, self._apart, self._length)
 
+    @cached_property
+    def _blanket(self) -> RoundSet:
+        return self._pairs.blanket()
+
     def blanket(self) -> RoundSet:
         """All pairs at most d01 apart, anywhere in the domain."""
-        return self._pairs.blanket()
+        return self._blanket
 
     def constant_datasets(self) -> RoundSet:
         """x0 = 0, x1 = d01, and the others hold dmax or one of three other values."""
