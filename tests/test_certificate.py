@@ -344,5 +344,5 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     assert c is not None
     c.write(link)
     assert link.is_symlink() and target.read_text() == c.to_json()
-    with pytest.raises(sdp.ParameterError, match="empty"):
+    with pytest.raises(sdp.ParameterError, match="out must be the path of a file"):
         c.write("")

@@ -15,6 +15,8 @@ _HOME = {
     "profile": "amplification",
     "Certificate": "certificate",
     "verify": "certificate",
+    "Comparison": "comparison",
+    "compare": "comparison",
     "Round": "core.round",
     "BoundNotApplicableError": "errors",
     "CertificationError": "errors",
@@ -54,6 +56,8 @@ _HOME = {
     "Duchi": "mechanisms.vector",
     "Harmony": "mechanisms.vector",
     "Wheel": "mechanisms.wheel",
+    "Sweep": "sweeping",
+    "sweep": "sweeping",
 }
 
 __all__ = [
@@ -66,6 +70,7 @@ __all__ = [
     "Certificate",
     "CertificationError",
     "CheuZhilyaev",
+    "Comparison",
     "Duchi",
     "Estimate",
     "ExponentialMetric",
@@ -92,19 +97,23 @@ __all__ = [
     "SamplingRappor",
     "ShuffleDPError",
     "Subset",
+    "Sweep",
     "Unary",
     "VariationRatio",
     "VerificationError",
     "Wheel",
     "amplify",
+    "compare",
     "mechanism",
     "profile",
+    "sweep",
     "verify",
 ]
 
 if TYPE_CHECKING:
     from .amplification import amplify, profile
     from .certificate import Certificate, verify
+    from .comparison import Comparison, compare
     from .core.round import Round
     from .errors import BoundNotApplicableError, CertificationError, ParameterError, ShuffleDPError, VerificationError
     from .estimate import Estimate
@@ -131,6 +140,7 @@ if TYPE_CHECKING:
     from .mechanisms.unary import OptimisedUnary, Unary
     from .mechanisms.vector import Duchi, Harmony
     from .mechanisms.wheel import Wheel
+    from .sweeping import Sweep, sweep
 
 
 def __getattr__(name: str) -> Any:

@@ -8,8 +8,6 @@ the mechanism has a spec it derives the rounds again and compares them.
 from __future__ import annotations
 
 import json
-import os
-import secrets
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
@@ -19,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _validation as check
+from ._files import write_whole
 from .bounds import BOUNDS, Bound
 from .bounds.base import Numerical
 from .core.round import Round
@@ -100,22 +99,7 @@ class Certificate:
 
     def write(self, path: str | Path) -> None:
         """Write the file in one piece (a reader never sees half of it)."""
-        if not str(path):
-            raise ParameterError("out must be the path of a file, got an empty one; name a file.")
-        path = Path(path).resolve()  # a link stays a link
-        part = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-        try:
-            if path.exists() and not path.is_file():  # a device or a pipe is written to, not replaced
-                path.write_text(self.to_json(), encoding="utf-8")
-                return
-            with part.open("x", encoding="utf-8") as stream:
-                stream.write(self.to_json())
-            os.replace(part, path)
-        except OSError as error:
-            part.unlink(missing_ok=True)
-            raise ParameterError(
-                f"out must be a file that can be written, got {str(path)!r} ({error.strerror}); choose another path."
-            ) from None
+        write_whole(path, self.to_json(), name="out")
 
 
 _LAW = ("P0", "P1", "t")

@@ -1,100 +1,33 @@
-"""The command line: parse, call the public API, print.  Nothing heavy is imported before a command runs."""
+"""Accounting commands: amplify, profile, certify, and the list of mechanisms."""
 
 from __future__ import annotations
 
-import json
-import sys
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from . import __version__
-from . import _validation as check
-from .errors import ParameterError, ShuffleDPError
+from .base import DELTA, SPEC_HELP, TOL, USERS, common, grid, json_option, main, print_json
 
 if TYPE_CHECKING:
-    from .guarantee import Guarantee
-
-SPEC_HELP = """
-SPEC names the local randomizer:
-
-\b
-  general:eps0=1                     any eps0-LDP randomizer
-  variation-ratio:p=7,beta=0.3,q=7   all that is known is (p, beta, q); p may be inf
-  grr:eps0=1,d=16                    generalised randomized response on 16 options
-  finite:matrix.csv                  a probability matrix, rows = inputs (CSV or .npy)
-
-"shuffledp mechanisms" lists them all.  Numbers may be written 1e6 or 1_000_000.
-"""
-
-
-class _Commands(click.Group):
-    """Turns every shuffledp error into one sentence on stderr and its exit code."""
-
-    def invoke(self, ctx: click.Context) -> Any:
-        try:
-            return super().invoke(ctx)
-        except ShuffleDPError as error:
-            click.echo(f"shuffledp: {error}", err=True)
-            ctx.exit(error.exit_code)
-        except click.UsageError as error:
-            click.echo(f"shuffledp: {error.format_message()}", err=True)
-            ctx.exit(2)
-
-
-class _Number(click.ParamType):  # type: ignore[type-arg,unused-ignore]
-    """A number in the house notation; the error is the house sentence."""
-
-    def __init__(self, name: str, parse: Callable[[str], Any]) -> None:
-        self.name = name
-        self._parse = parse
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        return self._parse(value) if isinstance(value, str) else value
-
-
-USERS = _Number("n", check.parse_users)
-DELTA = _Number("delta", lambda text: check.probability_delta(check.parse_number("delta", text)))
-TOL = _Number("tol", lambda text: check.tolerance(check.parse_number("tol", text)))
-
-
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="shuffledp")
-def main() -> None:
-    """How private is a shuffled data collection?  Soundly, and in milliseconds."""
-
-
-def _common(command: Callable[..., Any]) -> Callable[..., Any]:
-    for option in (
-        click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout."),
-        click.option("--bound", default="auto", show_default=True, help="Which bound; auto is the tightest sound one."),
-        click.option("--n", "n", type=USERS, required=True, help="Number of users in the batch."),
-    ):
-        command = option(command)
-    return command
-
-
-def _print(result: dict[str, Any]) -> None:
-    click.echo(json.dumps(result, indent=2))
+    from ..guarantee import Guarantee
 
 
 @main.command(epilog=SPEC_HELP)
 @click.argument("spec")
-@_common
+@common
 @click.option("--delta", type=DELTA, required=True, help="Failure probability in (0, 1); a common choice is 0.01/n.")
 @click.option("--tol", type=TOL, default="1e-4", show_default=True, help="Relative accuracy of eps (errors go up).")
 @click.option("--certify", "certified", is_flag=True, help="Prove the answer in ball arithmetic.")
 def amplify(spec: str, n: int, delta: float, bound: str, tol: float, certified: bool, as_json: bool) -> None:
     """The central (eps, delta) of n shuffled reports of SPEC."""
-    from .amplification import amplify as run
+    from ..amplification import amplify as run
 
     _show(run(spec, n=n, delta=delta, bound=bound, tol=tol, certify=certified), as_json)
 
 
 def _show(guarantee: Guarantee, as_json: bool) -> None:
     if as_json:
-        _print(guarantee.to_dict())
+        print_json(guarantee.to_dict())
         return
     click.echo(str(guarantee))
     if guarantee.members > 1:
@@ -103,24 +36,24 @@ def _show(guarantee: Guarantee, as_json: bool) -> None:
 
 @main.command(epilog=SPEC_HELP)
 @click.argument("spec")
-@_common
+@common
 @click.option("--epsilon", default="0:1:11", show_default=True, help="Values a,b,c or a range START:STOP:COUNT of eps.")
 @click.option("--side", type=click.Choice(["upper", "lower"]), default="upper", show_default=True)
 @click.option("--tol", type=TOL, default="1e-4", show_default=True, help="Relative accuracy of delta.")
 def profile(spec: str, n: int, epsilon: str, bound: str, side: Any, tol: float, as_json: bool) -> None:
     """delta as a function of eps: the privacy profile of n shuffled reports of SPEC."""
-    from .amplification import profile as run
+    from ..amplification import profile as run
 
-    eps = _grid(epsilon)
+    eps = grid("epsilon", epsilon)
     delta = run(spec, n=n, epsilon=eps, bound=bound, tol=tol, side=side).tolist()
     if as_json:
-        _print({"mechanism": spec, "n": n, "bound": bound, "side": side, "epsilon": eps, "delta": delta})
+        print_json({"mechanism": spec, "n": n, "bound": bound, "side": side, "epsilon": eps, "delta": delta})
         return
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
-    from .guarantee import round_down, round_up
+    from ..guarantee import round_down, round_up
 
     table = Table("eps", f"delta ({'at most' if side == 'upper' else 'at least'})", title=escape(f"{spec}, n = {n:,}"))
     for e, d in zip(eps, delta, strict=True):
@@ -128,28 +61,15 @@ def profile(spec: str, n: int, epsilon: str, bound: str, side: Any, tol: float, 
     Console().print(table)
 
 
-def _grid(text: str) -> list[float]:
-    parts = text.split(":")
-    if len(parts) not in (1, 3):
-        raise ParameterError(
-            f"epsilon must be values a,b,c or START:STOP:COUNT, got {text!r}; write for example 0:1:11."
-        )
-    if len(parts) == 3:
-        start, stop = (check.parse_number("epsilon", p) for p in parts[:2])
-        count = check.whole("the COUNT of epsilon", check.parse_number("epsilon", parts[2]), low=1, high=10**5)
-        return [start + (stop - start) * i / max(count - 1, 1) for i in range(count)]
-    return [check.parse_number("epsilon", p) for p in text.split(",")]
-
-
 @main.command()
-@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+@json_option
 def mechanisms(as_json: bool) -> None:
     """Every mechanism: its spec (optional parameters in brackets) and what it is."""
-    from .mechanisms.registry import find, signatures
+    from ..mechanisms.registry import find, signatures
 
     rows = [(f"{name}:{needs}", (find(name).__doc__ or "").partition("\n")[0]) for name, needs in signatures()]
     if as_json:
-        _print(dict(rows))
+        print_json(dict(rows))
         return
     from rich.console import Console
     from rich.markup import escape
@@ -169,7 +89,7 @@ def mechanisms(as_json: bool) -> None:
 @click.option("--tol", type=TOL, default="1e-4", show_default=True, help="Relative accuracy of eps.")
 @click.option("--out", type=click.Path(dir_okay=False), help="Write the certificate here instead of stdout.")
 @click.option("--verify", "file", type=click.Path(dir_okay=False), help="Re-check this certificate from scratch.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+@json_option
 def certify(
     spec: str | None,
     n: int | None,
@@ -188,7 +108,7 @@ def certify(
         return
     if spec is None or n is None or delta is None:
         raise click.UsageError("certify needs SPEC, --n and --delta, or --verify FILE.")
-    from .amplification import amplify as run
+    from ..amplification import amplify as run
 
     guarantee = run(spec, n=n, delta=delta, bound=bound, tol=tol, certify=True)
     if guarantee.certificate is None:
@@ -202,18 +122,14 @@ def certify(
 
 
 def _verify(file: str, as_json: bool) -> None:
-    from .certificate import verify
-    from .guarantee import round_up
+    from ..certificate import verify
+    from ..guarantee import round_up
 
     proof = verify(file)
     if as_json:
-        _print({"verified": True, **proof.to_dict()})
+        print_json({"verified": True, **proof.to_dict()})
         return
     click.echo(
         f"Verified: {proof.mechanism} with n = {proof.n:,} has delta <= {round_up(float(proof.proved_delta), 9)} <= "
         f"{float(proof.delta):g} at eps = {round_up(float(proof.epsilon), 9)} (bound: {proof.bound})."
     )
-
-
-if __name__ == "__main__":
-    sys.exit(main())

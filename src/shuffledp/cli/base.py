@@ -1,0 +1,100 @@
+"""What the commands share: the group, the way errors are told, number types, options and grids."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from .. import __version__
+from .. import _validation as check
+from ..errors import ParameterError, ShuffleDPError
+
+SPEC_HELP = """
+SPEC names the local randomizer:
+
+\b
+  general:eps0=1                     any eps0-LDP randomizer
+  variation-ratio:p=7,beta=0.3,q=7   all that is known is (p, beta, q); p may be inf
+  grr:eps0=1,d=16                    generalised randomized response on 16 options
+  finite:matrix.csv                  a probability matrix, rows = inputs (CSV or .npy)
+
+"shuffledp mechanisms" lists them all.  Numbers may be written 1e6 or 1_000_000.
+"""
+
+
+class _Commands(click.Group):
+    """Turns every shuffledp error into one sentence on stderr and its exit code."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except ShuffleDPError as error:
+            click.echo(f"shuffledp: {error}", err=True)
+            ctx.exit(error.exit_code)
+        except click.UsageError as error:
+            click.echo(f"shuffledp: {error.format_message()}", err=True)
+            ctx.exit(2)
+
+
+class _Number(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """A number in the house notation; the error is the house sentence."""
+
+    def __init__(self, name: str, parse: Callable[[str], Any]) -> None:
+        self.name = name
+        self._parse = parse
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return self._parse(value) if isinstance(value, str) else value
+
+
+USERS = _Number("n", check.parse_users)
+DELTA = _Number("delta", lambda text: check.probability_delta(check.parse_number("delta", text)))
+TOL = _Number("tol", lambda text: check.tolerance(check.parse_number("tol", text)))
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+n_option = click.option("--n", "n", type=USERS, required=True, help="Number of users in the batch.")
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="shuffledp")
+def main() -> None:
+    """How private is a shuffled data collection?  Soundly, and in milliseconds."""
+
+
+def common(command: Callable[..., Any]) -> Callable[..., Any]:
+    """--n, --bound and --json."""
+    for option in (
+        json_option,
+        click.option("--bound", default="auto", show_default=True, help="Which bound; auto is the tightest sound one."),
+        n_option,
+    ):
+        command = option(command)
+    return command
+
+
+def print_json(result: dict[str, Any]) -> None:
+    """One JSON object on stdout."""
+    click.echo(json.dumps(result, indent=2))
+
+
+def grid(name: str, text: str, *, logarithmic: bool = False, example: str = "0:1:11") -> list[float]:
+    """Values a,b,c or START:STOP:COUNT, evenly spaced (or evenly in the logarithm)."""
+    parts = text.split(":")
+    if len(parts) not in (1, 3):
+        raise ParameterError(
+            f"{name} must be values a,b,c or START:STOP:COUNT, got {text!r}; write for example {example}."
+        )
+    if len(parts) == 1:
+        return [check.parse_number(name, p) for p in text.split(",")]
+    start, stop = (check.parse_number(name, p) for p in parts[:2])
+    count = check.whole(f"the COUNT of {name}", check.parse_number(name, parts[2]), low=1, high=10**5)
+    if not logarithmic:
+        return [start + (stop - start) * i / max(count - 1, 1) for i in range(count)]
+    for end in (start, stop):
+        check.in_range(name, end, low=0.0, high=1e300, low_open=True, hint="its grid is evenly spaced in the logarithm")
+    # twelve figures: 1e-11 where rounding would give 9.999999999999999e-12
+    return [float(f"{start * (stop / start) ** (i / max(count - 1, 1)):.12g}") for i in range(count)]

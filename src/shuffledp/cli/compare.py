@@ -1,0 +1,190 @@
+"""Every bound side by side, at one point or along a variable; and the list of bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .. import _validation as check
+from ..errors import ParameterError
+from .base import SPEC_HELP, TOL, USERS, grid, json_option, main, print_json
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from ..comparison import Comparison
+    from ..sweeping import Sweep
+
+#: An example of a grid for every variable; those of n and delta are spaced evenly in the logarithm.
+_GRIDS = {"eps0": "0.1:5:25", "n": "1e3:1e7:9", "delta": "1e-12:1e-4:9"}
+_FILE = click.Path(dir_okay=False)
+#: More curves than this do not fit in 80 columns.
+_FEW = 4
+
+
+@main.command(epilog=SPEC_HELP)
+@click.argument("spec")
+@click.option("--n", "n", type=USERS, help="Number of users in the batch.")
+@click.option("--delta", help="Failure probability in (0, 1), or a rule such as 0.01/n.")
+@click.option("--bound", "bounds", multiple=True, metavar="NAME", help="Only this bound; may be given several times.")
+@click.option(
+    "--sweep",
+    "swept",
+    metavar="VARIABLE=GRID",
+    help="Vary eps0, n or delta over START:STOP:COUNT or a,b,c, e.g. eps0=0.1:5:25 (then leave eps0 out of SPEC), "
+    "n=1e3:1e7:9, delta=1e-12:1e-4:9; n and delta are spaced evenly in the logarithm.",
+)
+@click.option("--tol", type=TOL, default="1e-4", show_default=True, help="Relative accuracy of eps (errors go up).")
+@click.option("--plot", type=_FILE, metavar="FILE", help="Draw a figure: .pdf, .svg or .png.")
+@click.option("--html", type=_FILE, metavar="FILE", help="Write the table as a web page.")
+@click.option("--csv", type=_FILE, metavar="FILE", help="Write the numbers as comma-separated values.")
+@json_option
+def compare(
+    spec: str,
+    n: int | None,
+    delta: str | None,
+    bounds: tuple[str, ...],
+    swept: str | None,
+    tol: float,
+    plot: str | None,
+    html: str | None,
+    csv: str | None,
+    as_json: bool,
+) -> None:
+    """eps of every bound that applies to SPEC, smallest first."""
+    terms: dict[str, Any] = {"n": n, "delta": delta}
+    if swept is not None:
+        variable, values = _swept(swept)
+        if terms.get(variable) is not None:
+            raise click.UsageError(f"{variable} is swept; leave out --{variable}.")
+        terms[variable] = values
+    for name in ("n", "delta"):
+        if terms[name] is None:
+            raise click.UsageError(f"compare needs --{name}, or --sweep {name}={_GRIDS[name]}.")
+    if isinstance(terms["delta"], str) and "/" not in terms["delta"]:
+        terms["delta"] = check.parse_number("delta", terms["delta"])
+    terms |= {"bounds": bounds or None, "tol": tol}
+    if plot is not None:
+        from .. import plots
+
+        plots.prepare(plot)  # a wrong suffix is told before the work, not after
+    result = _run(spec, swept is not None, terms)
+    _write(result, plot, html, csv)
+    if as_json:
+        print_json(result.to_dict())
+    else:
+        _show(result)
+
+
+def _swept(text: str) -> tuple[str, list[float]]:
+    """variable=grid, as the variable and its values."""
+    variable, equals, numbers = (part.strip() for part in text.partition("="))
+    if not equals or variable not in _GRIDS:
+        raise ParameterError(
+            f"sweep must be eps0=GRID, n=GRID or delta=GRID, got {text!r}; write eps0={_GRIDS['eps0']}."
+        )
+    values = grid(variable, numbers, logarithmic=variable != "eps0", example=_GRIDS[variable])
+    if variable == "n" and ":" in numbers:  # the spacing gives fractions of users
+        values = list(dict.fromkeys(float(round(value)) for value in values))
+    return variable, values
+
+
+def _run(spec: str, several: bool, terms: dict[str, Any]) -> Comparison | Sweep:
+    if not several:
+        from ..comparison import compare as run_one
+
+        return run_one(spec, **terms)
+    from ..sweeping import sweep as run_many
+
+    with _progress() as advance:
+        return run_many(spec, **terms, progress=advance)
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int], None]]:
+    """A bar on stderr, if that is a terminal."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("comparing", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _write(result: Comparison | Sweep, plot: str | None, html: str | None, csv: str | None) -> None:
+    from .._files import write_whole
+
+    if csv is not None:
+        write_whole(csv, result.to_csv(), name="csv")
+    if html is not None:
+        write_whole(html, result.to_html(), name="html")
+    if plot is not None:
+        from .. import plots
+
+        plots.save(plots.draw(result, width=plots.TEXT_WIDTH), plot)
+    for path in filter(None, (csv, html, plot)):
+        click.echo(f"wrote {path}", err=True)
+
+
+def _show(result: Comparison | Sweep) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.padding import Padding
+
+    from ..comparison import Comparison, brief
+
+    console = Console()
+    console.print(escape(result.title), highlight=False)
+    if isinstance(result, Comparison):
+        console.print(_table(*result.table()))
+        for note in result.notes:
+            console.print(escape(note))
+    elif len(result.bounds) <= _FEW:
+        console.print(_table(*result.table()))
+    else:
+        console.print(_table(*result.summary()))
+        console.print("Every bound at every value: --csv, --html, --json or --plot.")
+    if result.absent:
+        console.print("\nNo answer here:")
+        for name, why in result.absent.items():
+            console.print(Padding(escape(f"{name}: {brief(name, why)}"), (0, 0, 0, 2)), highlight=False)
+
+
+def _table(header: list[str], rows: list[list[str]]) -> Table:
+    from rich import box
+    from rich.markup import escape
+    from rich.table import Column, Table
+
+    words = ("bound", "kind")
+    columns = [Column(escape(h), justify="left" if h in words else "right", overflow="fold") for h in header]
+    table = Table(*columns, box=box.SIMPLE, pad_edge=False)
+    for row in rows:
+        table.add_row(*map(escape, row), style="dim" if "not a bound" in row else None)
+    return table
+
+
+@main.command()
+@json_option
+def bounds(as_json: bool) -> None:
+    """Every bound: whether it is sound, what it needs, where it holds, who proved it."""
+    from ..bounds import BOUNDS
+
+    keys = ("title", "side", "sound", "needs", "validity", "citation")
+    if as_json:
+        print_json({name: {key: getattr(bound, key) for key in keys} for name, bound in BOUNDS.items()})
+        return
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.padding import Padding
+
+    console = Console(highlight=False)
+    for name, bound in BOUNDS.items():
+        console.print(
+            f"[bold]{escape(name)}[/] ({bound.side if bound.sound else 'not a bound'}): {escape(bound.title)}"
+        )
+        text = f"needs {bound.needs}; range: {bound.validity}; {bound.citation}"
+        console.print(Padding(escape(text), (0, 0, 0, 4)))

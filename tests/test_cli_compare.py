@@ -1,0 +1,193 @@
+"""The commands compare and bounds: tables in 80 columns, files, JSON, and one sentence for every bad input."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+import shuffledp as sdp
+from shuffledp.bounds import BOUNDS
+from shuffledp.cli import main
+
+POINT = ["compare", "grr:eps0=2,d=16", "--n", "1e4", "--delta", "0.01/n"]
+SWEEP = ["compare", "grr:d=16", "--n", "1e4", "--delta", "1e-6", "--sweep", "eps0=0.5:2:4"]
+
+
+def run(*args: str) -> Result:
+    return CliRunner().invoke(main, list(args), env={"COLUMNS": "80"})
+
+
+def good(*args: str) -> str:
+    result = run(*args)
+    assert result.exit_code == 0, (result.output, result.exception)
+    return result.stdout
+
+
+def refused(result: Result) -> str:
+    assert result.exit_code == 2, (result.exit_code, result.output, result.exception)
+    assert result.exception is None or isinstance(result.exception, SystemExit), repr(result.exception)
+    assert result.stdout == ""
+    said = [line for line in result.stderr.splitlines() if line and not line.startswith(("Usage:", "Try "))]
+    assert len(said) == 1 and said[0][-1] in ".?", result.stderr
+    return said[0]
+
+
+def test_the_table_fits_and_says_all() -> None:
+    text = good(*POINT)
+    assert max(map(len, text.splitlines())) <= 80
+    c = sdp.compare("grr:eps0=2,d=16", n=10_000, delta=1e-6)
+    places = [text.index(f" {row.bound} ") for row in c.rows]
+    assert places == sorted(places), "the table is not in the order of eps"
+    for row in c.rows:
+        line = next(x for x in text.splitlines() if x.split()[:1] == [row.bound])
+        assert row.shown in line.split() and row.kind in line
+    assert "No analysis of this mechanism can claim less than" in text
+    for name in c.absent:
+        assert f"  {name}: " in text
+
+
+def test_chosen_bounds() -> None:
+    text = good(*POINT, "--bound", "blanket", "--bound", "clone")
+    assert "blanket" in text and "clone" in text and "local" not in text
+
+
+def test_json_is_what_the_api_says() -> None:
+    assert json.loads(good(*POINT, "--json")) == sdp.compare("grr:eps0=2,d=16", n=10_000, delta=1e-6).to_dict()
+    many = json.loads(good(*SWEEP, "--json"))
+    assert many == sdp.sweep("grr:d=16", n=10_000, delta=1e-6, eps0=[0.5, 1.0, 1.5, 2.0]).to_dict()
+    infinite = good("compare", "variation-ratio:inf,1,2", "--n", "2", "--delta", "1e-8", "--json")
+    assert json.loads(infinite, parse_constant=pytest.fail)["rows"][-1]["epsilon"] == "inf"
+
+
+def test_grids() -> None:
+    data = json.loads(
+        good("compare", "general:eps0=1", "--delta", "0.01/n", "--sweep", "n=1e3:1e7:9", "--bound", "general", "--json")
+    )
+    assert data["variable"] == "n" and data["rule"] == "0.01/n"
+    assert data["values"] == [1000, 3162, 10_000, 31_623, 100_000, 316_228, 10**6, 3_162_278, 10**7]
+    assert data["delta"] == [0.01 / n for n in data["values"]]
+    base = ["compare", "general:eps0=1", "--bound", "general", "--json"]
+    data = json.loads(good(*base, "--n", "1e4", "--sweep", "delta=1e-12:1e-4:9"))
+    assert data["values"] == [float(f"1e-{k}") for k in range(12, 3, -1)]
+    assert json.loads(good(*base, "--n", "9", "--sweep", "delta=0.1"))["values"] == [0.1]
+    assert json.loads(good(*base, "--delta", "0.1", "--sweep", "n=10,1e2"))["values"] == [10, 100]
+    assert json.loads(good(*base, "--delta", "0.1", "--sweep", "n=1:4:9"))["values"] == [1, 2, 3, 4], "each n once"
+
+
+def test_sweep_tables() -> None:
+    text = good(*SWEEP)
+    assert max(map(len, text.splitlines())) <= 80
+    assert "local/eps" in text and "Every bound at every value" in text and text.count("blanket") >= 4
+    few = good(*SWEEP, "--bound", "blanket", "--bound", "clone")
+    assert "Every bound" not in few and "clone" in few.splitlines()[2]
+
+
+def test_files(tmp_path: Path) -> None:
+    paths = {kind: str(tmp_path / f"x.{kind}") for kind in ("csv", "html", "svg", "png", "pdf")}
+    for base in (POINT, SWEEP):
+        for kind, head in (("svg", b"<?xml"), ("png", b"\x89PNG"), ("pdf", b"%PDF")):
+            result = run(*base, "--csv", paths["csv"], "--html", paths["html"], "--plot", paths[kind], "--json")
+            assert result.exit_code == 0, result.output
+            json.loads(result.stdout)
+            assert Path(paths[kind]).read_bytes().startswith(head) and f"wrote {paths[kind]}" in result.stderr
+        rows = list(csv.DictReader(Path(paths["csv"]).read_text().splitlines()))
+        data = json.loads(result.stdout)
+        if base is POINT:
+            assert [row["bound"] for row in rows] == [row["bound"] for row in data["rows"]]
+            assert [float(row["epsilon"]) for row in rows] == [row["epsilon"] for row in data["rows"]]
+        else:
+            assert [float(row["blanket"]) for row in rows] == data["bounds"]["blanket"]["epsilon"]
+        assert "<table>" in Path(paths["html"]).read_text()
+    assert len(list(tmp_path.iterdir())) == 5, "a temporary file was left behind"
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["compare", "grr:eps0=1,d=4", "--n", "10"], "needs --delta, or --sweep delta="),
+        (["compare", "grr:eps0=1,d=4", "--delta", "0.1"], "needs --n, or --sweep n="),
+        ([*POINT, "--sweep", "n=10:20:3"], "n is swept; leave out --n"),
+        ([*POINT[:4], "--delta", "0.1", "--sweep", "delta=1e-5:1e-4:3"], "delta is swept; leave out --delta"),
+        ([*POINT, "--sweep", "eps0=1:2:3"], "a spec without eps0"),
+        ([*POINT, "--sweep", "d=1:2:3"], "sweep must be eps0=GRID"),
+        ([*POINT, "--sweep", "eps0"], "sweep must be eps0=GRID"),
+        ([*POINT, "--sweep", ""], "sweep must be eps0=GRID"),
+        ([*SWEEP[:-1], "eps0=1:2"], "START:STOP:COUNT"),
+        ([*SWEEP[:-1], "eps0="], "eps0 must be a number"),
+        ([*SWEEP[:-1], "eps0=1:2:0"], "the COUNT of eps0"),
+        ([*SWEEP[:-1], "eps0=1:2:1e12"], "the COUNT of eps0"),
+        ([*SWEEP[:-1], "eps0=1:2:20000"], "eps0 must hold 1 to 10,000 values"),
+        ([*SWEEP[:-1], "eps0=1:inf:3"], "eps0 must"),
+        ([*SWEEP[:-1], "eps0=-1:1:3"], "eps0 must"),
+        (["compare", "general:eps0=1", "--delta", "0.1", "--sweep", "n=0:10:3"], "n must lie in"),
+        (["compare", "general:eps0=1", "--delta", "0.1", "--sweep", "n=1:inf:3"], "n must lie in"),
+        (["compare", "general:eps0=1", "--delta", "0.1", "--sweep", "n=1:1e30:3"], "n must be a whole number"),
+        (["compare", "general:eps0=1", "--delta", "0.1", "--sweep", "n=10.5,20"], "n must be a whole number"),
+        (["compare", "general:eps0=1", "--n", "9", "--sweep", "delta=0.1:1:3"], "delta must lie in"),
+        (["compare", "general:eps0=1", "--n", "9", "--delta", "x"], "delta must be a number"),
+        (["compare", "general:eps0=1", "--n", "9", "--delta", "0.01/m"], "delta must be a number or a rule"),
+        (["compare", "general:eps0=1", "--n", "9", "--delta", "90/n"], "delta must lie in"),
+        (["compare", "general:eps0=1", "--n", "0", "--delta", "0.1"], "n must"),
+        (["compare", "genral:eps0=1", "--n", "9", "--delta", "0.1"], "did you mean 'general'"),
+        ([*POINT, "--bound", "blankt"], "did you mean 'blanket'"),
+        ([*POINT, "--bound", ""], "unknown bound"),
+        ([*POINT, "--tol", "2"], "tol must"),
+        ([*POINT, "--plot", "x.jpg"], "plot must end in .pdf, .svg or .png"),
+        ([*POINT, "--plot", "/no/such/folder/x.png"], "plot must be a file that can be written"),
+        ([*POINT, "--csv", "/no/such/folder/x.csv"], "csv must be a file that can be written"),
+        ([*POINT, "--html", ""], "html must be the path of a file"),
+        (["compare"], "SPEC"),
+    ],
+    ids=lambda x: " ".join(x)[-60:] if isinstance(x, list) else "",
+)
+def test_bad_input_is_one_sentence(args: list[str], words: str) -> None:
+    assert words in refused(run(*args))
+
+
+def test_a_wrong_suffix_costs_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shuffledp.sweeping.sweep", lambda *a, **k: pytest.fail("computed before checking"))
+    refused(run(*SWEEP, "--plot", "x.gif"))
+
+
+def test_missing_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert "pip install 'shuffledp[plot]'" in refused(run(*POINT, "--plot", "x.pdf"))
+
+
+def test_bounds() -> None:
+    text = good("bounds")
+    assert max(map(len, text.splitlines())) <= 80
+    flat = " ".join(text.split())
+    for name, bound in BOUNDS.items():
+        kind = bound.side if bound.sound else "not a bound"
+        assert f"{name} ({kind}): {bound.title}" in flat
+        assert f"needs {bound.needs}; range: {bound.validity}; {bound.citation}" in flat
+    data = json.loads(good("bounds", "--json"))
+    assert list(data) == list(BOUNDS) and data["variation-ratio-published"]["sound"] is False
+
+
+def test_help_and_the_other_commands_are_still_there() -> None:
+    text = good("--help")
+    for command in ("amplify", "profile", "certify", "mechanisms", "compare", "bounds"):
+        assert f"  {command} " in text
+    assert "finite:matrix.csv" in good("compare", "--help") and "--sweep" in good("compare", "--help")
+
+
+def test_a_real_process(tmp_path: Path) -> None:
+    out = tmp_path / "x.pdf"
+    done = subprocess.run(
+        [sys.executable, "-m", "shuffledp", *SWEEP, "--plot", str(out), "--json"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["variable"] == "eps0" and out.read_bytes().startswith(b"%PDF")
+    assert done.stderr == f"wrote {out}\n", "progress is shown on a terminal only"

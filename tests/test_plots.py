@@ -1,0 +1,214 @@
+"""Figures: written in three formats, the same bytes every time, not blank, readable without colour."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+import shuffledp as sdp
+from shuffledp import plots
+from shuffledp.bounds import BOUNDS
+from shuffledp.comparison import Comparison
+from shuffledp.sweeping import Sweep
+
+FEW = ["constant-dataset-lower", "blanket", "variation-ratio", "variation-ratio-published", "clone", "local"]
+HEAD = {"pdf": b"%PDF", "svg": b"<?xml", "png": b"\x89PNG"}
+
+
+@pytest.fixture(scope="module")
+def comparison() -> Comparison:
+    return sdp.compare("grr:eps0=3,d=16", n=1000, delta=1e-5)
+
+
+@pytest.fixture(scope="module")
+def sweep() -> Sweep:
+    return sdp.sweep("subset:d=16", eps0=np.linspace(0.25, 5, 9), n=10_000, delta="0.01/n")
+
+
+def pixels(figure: Figure, path: Path) -> Any:
+    """Greys of the figure as written."""
+    plots.save(figure, path)
+    from matplotlib.image import imread
+
+    return imread(path)[..., :3].mean(axis=2)
+
+
+@pytest.mark.parametrize("width", [plots.COLUMN_WIDTH, plots.TEXT_WIDTH])
+@pytest.mark.parametrize("kind", ["comparison", "epsilon", "ratio"])
+def test_three_formats_not_blank(kind: str, width: float, tmp_path: Path, comparison: Comparison, sweep: Sweep) -> None:
+    def make() -> Figure:
+        if kind == "comparison":
+            return plots.draw_comparison(comparison, width=width)
+        return plots.draw_sweep(sweep, quantity=kind, width=width)
+
+    for suffix, head in HEAD.items():
+        path = tmp_path / f"figure.{suffix}"
+        plots.save(make(), path)
+        first = path.read_bytes()
+        assert first.startswith(head) and len(first) > 2000
+        plots.save(make(), path)
+        assert path.read_bytes() == first, f"{suffix} differs between two runs"
+        assert b"/CreationDate" not in first and b"<dc:date>" not in first and b"Software" not in first
+    assert [p.name for p in tmp_path.iterdir()].count("figure.png") == 1 and len(list(tmp_path.iterdir())) == 3
+    grey = pixels(make(), tmp_path / "figure.png")
+    assert grey.shape[1] == round(300 * width) and 0.01 < (grey < 0.9).mean() < 0.5
+    edge = np.concatenate([grey[0], grey[-1], grey[:, 0], grey[:, -1]])
+    assert edge.min() > 0.99, "something is cut off at the edge"
+
+
+def boxes(figure: Figure) -> tuple[Any, Any, Any]:
+    figure.draw_without_rendering()
+    axes, legend = figure.axes[0], figure.legends[0]
+    title = figure._suptitle  # type: ignore[attr-defined]
+    return axes.get_tightbbox(), legend.get_window_extent(), title.get_window_extent()
+
+
+@pytest.mark.parametrize("width", [plots.COLUMN_WIDTH, plots.TEXT_WIDTH])
+@pytest.mark.parametrize("kind", ["comparison", "sweep"])
+def test_nothing_overlaps(kind: str, width: float, comparison: Comparison, sweep: Sweep) -> None:
+    figure = plots.draw(comparison if kind == "comparison" else sweep, width=width)
+    axes, legend, title = boxes(figure)
+    assert not axes.overlaps(legend) and not title.overlaps(legend) and not title.overlaps(axes)
+    for box in (axes, legend, title):
+        assert box.x0 >= 0 and box.y0 >= 0
+        assert box.x1 <= figure.bbox.x1 and box.y1 <= figure.bbox.y1
+    window = figure.axes[0].get_window_extent()
+    assert window.width > 0.25 * figure.bbox.width and window.height > 100  # an inch and more for the data
+
+
+def test_lines_differ_without_colour() -> None:
+    looks = [(str(look["linestyle"]), look["marker"]) for look in plots.LINES]
+    assert len(set(looks)) == len(looks) >= len(BOUNDS)
+    assert len({(look["color"], str(look["linestyle"])) for look in plots.LINES}) == len(looks)
+
+
+def test_a_bound_looks_the_same_in_every_figure(sweep: Sweep) -> None:
+    few = sdp.sweep("subset:d=16", eps0=[1.0, 2.0], n=10_000, delta=1e-6, bounds=["clone", "blanket"])
+    looks = []
+    for s in (sweep, few):
+        lines = {line.get_label(): line for line in plots.draw_sweep(s).axes[0].lines}
+        looks.append([(lines[x].get_color(), lines[x].get_marker()) for x in ("clone", "blanket")])
+    assert looks[0] == looks[1]
+
+
+def test_unsound_is_hollow_and_labelled(comparison: Comparison, sweep: Sweep) -> None:
+    for line in plots.draw_sweep(sweep).axes[0].lines:
+        name = str(line.get_label()).partition(" ")[0]
+        assert (line.get_markerfacecolor() == "white") == (not BOUNDS[name].sound)
+        assert ("(not a bound)" in str(line.get_label())) == (not BOUNDS[name].sound)
+        assert ("(lower)" in str(line.get_label())) == (BOUNDS[name].side == "lower")
+    figure = plots.draw_comparison(comparison)
+    hollow = [line for line in figure.axes[0].lines if line.get_markerfacecolor() == "white"]
+    assert len(hollow) == 1 and "not a bound" in str(hollow[0].get_label())
+    places = {row.epsilon for row in comparison.rows if not row.sound}
+    assert set(hollow[0].get_xdata()) == places
+    assert any("not a bound" in text.get_text() for text in figure.legends[0].get_texts())
+
+
+def test_dots_are_the_rows_in_order(comparison: Comparison) -> None:
+    axes = plots.draw_comparison(comparison).axes[0]
+    assert [label.get_text() for label in axes.get_yticklabels()] == [row.bound for row in comparison.rows]
+    dots = {(x, y) for line in axes.lines[:3] for x, y in zip(line.get_xdata(), line.get_ydata(), strict=True)}
+    assert dots == {(row.epsilon, y) for y, row in enumerate(comparison.rows)}
+    assert comparison.lower is not None and axes.lines[3].get_xdata()[0] == comparison.lower.epsilon
+    assert [text.get_text() for text in axes.texts] == [row.shown for row in comparison.rows]
+
+
+def test_infinite_and_absent_values_leave_gaps(tmp_path: Path) -> None:
+    bare = sdp.compare("variation-ratio:inf,0.7,4", n=10_000, delta=1e-6)
+    figure = plots.draw_comparison(bare)
+    assert "inf" in [text.get_text() for text in figure.axes[0].texts]
+    assert np.isfinite([x for line in figure.axes[0].lines for x in line.get_xdata()]).all()
+    assert (pixels(figure, tmp_path / "a.png") < 0.9).any()
+    s = sdp.sweep("grr:eps0=2,d=8", n=[100, 10**5, 10**6], delta=1e-6, bounds=["clone-closed", "blanket"])
+    line = next(x for x in plots.draw_sweep(s).axes[0].lines if x.get_label() == "clone-closed")
+    assert np.ma.getmaskarray(line.get_ydata()).tolist() == [True, False, False]
+    nothing = sdp.sweep("variation-ratio:inf,1,inf", n=[10, 100], delta=1e-6)
+    assert (pixels(plots.draw_sweep(nothing, quantity="ratio"), tmp_path / "b.png") < 0.9).any()
+    zero = sdp.compare(sdp.FiniteRandomizer([[0.5, 0.5], [0.5, 0.5]]), n=10, delta=1e-6)
+    assert (pixels(plots.draw_comparison(zero), tmp_path / "c.png") < 0.9).any()
+
+
+def test_a_spec_is_not_read_as_mathematics(tmp_path: Path) -> None:
+    path = tmp_path / "a$b_{$.csv"
+    path.write_text("0.75,0.25\n0.25,0.75\n")
+    c = sdp.compare(f"finite:{path}", n=100, delta=1e-6, bounds=["blanket", "local"])
+    plots.save(plots.draw(c), tmp_path / "figure.svg")
+    assert "a$b_{$" in (tmp_path / "figure.svg").read_text() or "$" not in c.title
+
+
+def test_settings_are_given_back() -> None:
+    before = dict(mpl.rcParams)
+    with plots.style():
+        assert mpl.rcParams["pdf.fonttype"] == 42 and 8 <= mpl.rcParams["font.size"] <= 9
+    assert dict(mpl.rcParams) == before
+    with pytest.raises(ZeroDivisionError), plots.style():
+        _ = 1 / 0
+    assert dict(mpl.rcParams) == before
+
+
+def test_text_stays_text(tmp_path: Path, comparison: Comparison) -> None:
+    plots.save(plots.draw(comparison), tmp_path / "a.svg")
+    assert ">blanket-hoeffding</text>" in (tmp_path / "a.svg").read_text()
+    plots.save(plots.draw(comparison), tmp_path / "a.pdf")
+    assert b"/TrueType" in (tmp_path / "a.pdf").read_bytes() or b"/CIDFontType2" in (tmp_path / "a.pdf").read_bytes()
+    assert b"/Type3" not in (tmp_path / "a.pdf").read_bytes()
+
+
+def test_no_global_figure_and_no_pyplot(tmp_path: Path) -> None:
+    code = (
+        "import sys, shuffledp as s\nfrom shuffledp import plots\n"
+        "c = s.compare('grr:eps0=1,d=4', n=100, delta=1e-6, bounds=['blanket', 'local'])\n"
+        "assert 'matplotlib' not in sys.modules\n"
+        "plots.save(plots.draw(c), sys.argv[1])\n"
+        "assert 'matplotlib' in sys.modules and 'matplotlib.pyplot' not in sys.modules\n"
+    )
+    run = [sys.executable, "-c", code, str(tmp_path / "a.pdf")]
+    done = subprocess.run(run, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_bad_input(tmp_path: Path, comparison: Comparison, sweep: Sweep) -> None:
+    figure = plots.draw(comparison)
+    for path, words in (
+        (tmp_path / "a.jpg", "must end in .pdf, .svg or .png"),
+        (tmp_path / "noend", "must end in"),
+        ("", "must end in"),
+        (3, "must be the path"),
+        (None, "must be the path"),
+        (tmp_path / "no" / "a.png", "must be a file that can be written"),
+    ):
+        with pytest.raises(sdp.ParameterError, match=rf"^plot {words}[^\n]*\.$"):
+            plots.save(figure, path)  # type: ignore[arg-type]
+    (tmp_path / "folder.png").mkdir()
+    with pytest.raises(sdp.ParameterError, match="can be written"):
+        plots.save(figure, tmp_path / "folder.png")
+    assert [p.name for p in tmp_path.iterdir()] == ["folder.png"], "nothing is left behind"
+    with pytest.raises(sdp.ParameterError, match="unknown quantity 'eps'"):
+        plots.draw_sweep(sweep, quantity="eps")
+    with pytest.raises(sdp.ParameterError, match=r"^comparison must have a row"):
+        plots.draw(sdp.compare("general:eps0=1", n=10, delta=0.1, bounds=["blanket"]))
+    with pytest.raises(sdp.ParameterError, match=r"^sweep must have a curve"):
+        plots.draw(sdp.sweep("general:eps0=1", n=[10], delta=0.1, bounds=["blanket"]))
+
+
+def test_missing_matplotlib_is_one_sentence(monkeypatch: pytest.MonkeyPatch, comparison: Comparison) -> None:
+    for name in ("matplotlib", "matplotlib.figure"):
+        monkeypatch.setitem(sys.modules, name, None)
+    for call in (lambda: plots.draw(comparison), lambda: plots.prepare("a.pdf")):
+        with pytest.raises(sdp.ShuffleDPError, match=r"^[^\n]*pip install 'shuffledp\[plot\]'\.$"):
+            call()
+
+
+def test_a_link_stays_a_link(tmp_path: Path, comparison: Comparison) -> None:
+    (tmp_path / "real.png").write_bytes(b"old")
+    (tmp_path / "link.png").symlink_to(tmp_path / "real.png")
+    plots.save(plots.draw(comparison), tmp_path / "link.png")
+    assert (tmp_path / "link.png").is_symlink() and (tmp_path / "real.png").read_bytes().startswith(HEAD["png"])
