@@ -15,7 +15,7 @@ from rich.table import Table
 
 import shuffledp as sdp
 
-from . import collecting
+from . import collecting, comparing
 from .conventional import amplify as conventional
 
 
@@ -150,6 +150,7 @@ def main() -> int:
     table = Table("what", "measured", "wanted", "held", title="shuffledp benchmarks")
     for part in (start_up, against_n, against_conventional, profiles, certificates, matrices):
         part(table)
+    comparing.add_rows(table, _ok)
     collecting.add_rows(table, _ok)
     Console(width=150).print(table)
     return 0

@@ -1,0 +1,69 @@
+"""Curves: eps of a bound along an axis, a gap where the bound does not apply."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from ..bounds import BOUNDS
+from ..errors import BoundNotApplicableError
+from ..mechanisms.base import Mechanism
+
+#: Relative accuracy of every eps in the figures; a hundredth of the thickness of a line.
+TOL = 1e-4
+
+
+class Series(NamedTuple):
+    """What a curve is called in results.json and in the legend, and the bounds of which it is the best."""
+
+    key: str
+    label: str
+    bounds: tuple[str, ...]
+
+
+#: The same names, and in draw.py the same lines, in all figures.
+PUBLISHED = Series("published", "variation-ratio, as printed (no bound)", ("variation-ratio-published",))
+REPAIRED = Series("repaired", "variation-ratio, repaired", ("variation-ratio",))
+BLANKET = Series("blanket", "exact blanket", ("blanket",))
+TWO_COUNTS = Series("two-counts", "lower bound: two counts (Theorem 5.1)", ("variation-ratio-lower",))
+DATASET = Series("dataset", "lower bound: best constant dataset", ("constant-dataset-lower",))
+CORE = (PUBLISHED, REPAIRED, BLANKET, TWO_COUNTS, DATASET)
+
+
+def best_epsilon(names: Iterable[str], mechanism: Mechanism, *, n: int, delta: float, tol: float = TOL) -> float | None:
+    """The smallest eps that one of these bounds gives; None where none applies or none is finite.
+
+    Examples
+    --------
+    >>> import shuffledp as sdp
+    >>> best_epsilon(["general", "local"], sdp.GRR(eps0=1.0, d=4), n=1, delta=1e-6)
+    1.0
+    """
+    found = []
+    for name in names:
+        try:
+            found.append(BOUNDS[name].epsilon(mechanism, n=n, delta=delta, tol=tol).epsilon)
+        except BoundNotApplicableError:
+            continue
+    finite = [x for x in found if math.isfinite(x)]
+    return min(finite) if finite else None
+
+
+def curve(
+    series: Series, points: Sequence[float], make: Callable[[float], Mechanism], *, n: int, delta: float
+) -> dict[str, object]:
+    """One curve for results.json: its name and an eps (or None) for every point of the axis."""
+    eps = [best_epsilon(series.bounds, make(x), n=n, delta=delta) for x in points]
+    return {"label": series.label, "bounds": list(series.bounds), "epsilon": eps}
+
+
+def spaced(low: float, high: float, count: int) -> list[float]:
+    """``count`` evenly spaced numbers from low to high, rounded to 12 digits so that they read well.
+
+    Examples
+    --------
+    >>> spaced(0.1, 5.0, 3)
+    [0.1, 2.55, 5.0]
+    """
+    return [float(f"{low + (high - low) * i / (count - 1):.12g}") for i in range(count)]

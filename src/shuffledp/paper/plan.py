@@ -1,0 +1,88 @@
+"""What there is to compute: one unit of work per panel or table, with its settings spelled out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from .. import _validation as check
+from . import errata, multi, ranges, single, speed, tightness
+from .curves import spaced
+
+#: delta of figures 1, 2, 3 and 5 times n: the paper is silent there and uses this in table 5.
+DELTA_TIMES_N = 0.01
+#: d/s and -log10(delta) of figure 4, where the number of messages follows from both; the paper names neither.
+BALLS = ((16, 6), (128, 9))
+POINTS = 25
+
+#: What ``only`` takes, and what each part shows.
+PARTS = {
+    "figure1": "Subset selection",
+    "figure2": "Optimal local hash",
+    "figure3": "Cheu and Zhilyaev's multi-message histograms",
+    "figure4": "Balls into bins",
+    "figure5": "Hierarchical range queries (parallel composition)",
+    "table5": "Any eps0-LDP randomizer: eps and time",
+    "tightness": 'Upper bounds called "exactly tight"',
+    "errata": "Errata, with counter-examples computed now",
+}
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One piece of work: its file name, the part it belongs to, a title, and ``work(settings)`` that does it."""
+
+    name: str
+    part: str
+    title: str
+    settings: dict[str, Any]
+    work: Callable[[dict[str, Any]], dict[str, Any]]
+
+    def run(self) -> dict[str, Any]:
+        """Compute it."""
+        return self.work(self.settings)
+
+
+def units(only: tuple[str, ...] = (), *, points: int = POINTS) -> list[Unit]:
+    """The work for these parts (all of them if none is named), with so many points per curve.
+
+    Examples
+    --------
+    >>> [unit.name for unit in units(("figure4", "table5"))]
+    ['figure4-ratio16-delta6', 'figure4-ratio128-delta9', 'table5']
+    """
+    chosen = {check.one_of("part", name, PARTS) for name in only} or set(PARTS)
+    count = check.whole("points", points, low=2, high=10_000, hint="it is the number of points of a curve")
+    return [unit for unit in _all(count) if unit.part in chosen]
+
+
+def _all(points: int) -> list[Unit]:
+    local, claimed = spaced(0.1, 5.0, points), spaced(0.01, 1.5, points)
+    found = []
+    for part, mechanism in (("figure1", "subset"), ("figure2", "local-hash")):
+        for n in (10**4, 10**5):
+            for d in (16, 128):
+                settings = {"mechanism": mechanism, "n": n, "d": d, "delta": DELTA_TIMES_N / n, "x": local}
+                found.append(Unit(f"{part}-n{n}-d{d}", part, _users(n, d), settings, single.panel))
+    for n in (10**4, 10**5):
+        settings = {"n": n, "d": 16, "delta": DELTA_TIMES_N / n, "x": claimed}
+        found.append(Unit(f"figure3-n{n}", "figure3", f"n = {n:,}, any d > 2", settings, multi.cheu_panel))
+    for ratio, exponent in BALLS:
+        settings = {"d": ratio, "special": 1, "delta": float(f"1e-{exponent}"), "x": claimed}
+        title = f"d/s = {ratio}, delta = 1e-{exponent}"
+        found.append(Unit(f"figure4-ratio{ratio}-delta{exponent}", "figure4", title, settings, multi.balls_panel))
+    for n in (10**4, 10**5):
+        for d in (64, 2048):
+            settings = {"n": n, "d": d, "delta": DELTA_TIMES_N / n, "x": local}
+            found.append(Unit(f"figure5-n{n}-d{d}", "figure5", _users(n, d), settings, ranges.panel))
+    speed_settings = {"tol": 1e-6, "repeats": 5, "delta_times_n": DELTA_TIMES_N}
+    found.append(Unit("table5", "table5", PARTS["table5"], speed_settings, speed.table))
+    tight_settings = {"eps0": 3.0, "n": 1000, "delta": 1e-5, "tol": 1e-6}
+    found.append(Unit("tightness", "tightness", PARTS["tightness"], tight_settings, tightness.table))
+    found.append(Unit("errata", "errata", PARTS["errata"], {}, errata.table))
+    return found
+
+
+def _users(n: int, d: int) -> str:
+    return f"n = {n:,}, d = {d}"

@@ -1,0 +1,199 @@
+"""report.html: one file that loads nothing, the paper's words beside the numbers, figures inline."""
+
+from __future__ import annotations
+
+import re
+from html import escape
+from typing import Any
+
+PAPER = (
+    'S. Wang et al., "Privacy Amplification via Shuffling: Unified, Simplified, and Tightened", PVLDB 17(8), 2024, '
+    "doi 10.14778/3659437.3659444"
+)
+
+_CSS = """
+:root { --ink: #1b1f24; --soft: #57606a; --line: #d8dee4; --wash: #f6f8fa; }
+* { box-sizing: border-box; }
+body { margin: 0 auto; max-width: 60rem; padding: 2rem 1.25rem 4rem; background: #fff; color: var(--ink);
+  font: 16px/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
+h1 { font-size: 1.75rem; line-height: 1.25; margin: 0 0 .5rem; }
+h2 { font-size: 1.3rem; margin: 2.75rem 0 .75rem; border-bottom: 1px solid var(--line); padding-bottom: .3rem; }
+h3 { font-size: 1rem; margin: 0; font-weight: 600; }
+p, ul { margin: .5rem 0; }
+.soft, figcaption, caption { color: var(--soft); font-size: .875rem; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; width: 100%; font-size: .875rem; font-variant-numeric: tabular-nums; }
+caption { text-align: left; padding-bottom: .4rem; }
+th, td { text-align: left; vertical-align: top; padding: .4rem .6rem; border-bottom: 1px solid var(--line); }
+th { font-weight: 600; background: var(--wash); }
+td.n, th.n { text-align: right; white-space: nowrap; }
+.claim { border: 1px solid var(--line); border-radius: 6px; margin: 1rem 0; padding: 1rem; break-inside: avoid; }
+.claim header { display: flex; gap: 1rem; justify-content: space-between; align-items: baseline; }
+.claim .sides { display: grid; grid-template-columns: 1fr 1.6fr; gap: 1.5rem; margin-top: .6rem; }
+.claim h4 { margin: 0 0 .25rem; font-size: .75rem; text-transform: uppercase; letter-spacing: .04em;
+  color: var(--soft); }
+.claim dl { margin: 0; font-size: .875rem; }
+.claim dt { color: var(--soft); }
+.claim dd { margin: 0 0 .35rem; font-variant-numeric: tabular-nums; }
+.v { font-size: .8125rem; font-weight: 600; white-space: nowrap; border-radius: 1rem; padding: .1rem .7rem;
+  border: 1px solid; }
+.holds { color: #00563b; background: #e6f4ee; } .partly { color: #6b4700; background: #fdf3dc; }
+.fails { color: #8a2c00; background: #fdeae0; }
+figure { margin: 1rem 0 2rem; break-inside: avoid; }
+figure svg { width: 100%; height: auto; display: block; }
+code { font-size: .875em; background: var(--wash); padding: .1em .3em; border-radius: 3px; }
+@media (max-width: 44rem) { .claim .sides { grid-template-columns: 1fr; } }
+@media print { body { font-size: 10.5pt; max-width: none; padding: 0; } h2 { break-after: avoid; }
+  .scroll { overflow: visible; } .v { -webkit-print-color-adjust: exact; print-color-adjust: exact; } }
+"""
+
+_CAPTIONS = {
+    "figure1": "Above, the paper's axes: higher is more private. Lower bounds limit what any analysis can claim, so "
+    "no sound curve lies above them. Below, the same eps against the exact blanket.",
+    "figure2": "Every user draws a fresh random hash. The variation-ratio parameters do not know that two "
+    "values may collide; the exact blanket does.",
+    "figure3": "eps' is what their Claim 3.2 promises, eps what each analysis gives for the same flip probability.",
+    "figure4": "eps' is what the authors' formula promises for the number of messages. Their own "
+    "numerical search is drawn too.",
+    "figure5": "One of H levels per user, randomized response on it. The curve of the authors' program follows from "
+    "overwriting beta instead of adding; it is above the lower bounds, so it cannot be right.",
+}
+_CLASS = {"holds": "holds", "partly": "partly", "does not hold": "fails"}
+
+
+def page(found: dict[str, Any], pictures: dict[str, str]) -> str:
+    """The whole report from results.json's contents and the figures as SVG text."""
+    results = found["results"]
+    body = [
+        "<h1>What the paper says, and what is true</h1>",
+        f'<p class="soft">{escape(PAPER)}. Computed again by shuffledp {escape(found["version"])}, '
+        f"{found['points']} points per curve.</p>",
+        _summary(found["claims"]),
+    ]
+    if found["claims"]:
+        body += ["<h2>Claim by claim</h2>", *(_claim(i, c) for i, c in enumerate(found["claims"], 1))]
+    if pictures:
+        body.append("<h2>Figures</h2>")
+        body += [_figure(part, found["titles"][part], svg) for part, svg in pictures.items()]
+    if "table5" in results:
+        body += ["<h2>Table 5</h2>", _speed(results["table5"]["table5"])]
+    if "tightness" in results:
+        body += ["<h2>Exactly tight?</h2>", _tightness(results["tightness"]["tightness"])]
+    if "errata" in results:
+        body += ["<h2>Errata</h2>", _errata(results["errata"]["errata"]["data"]["entries"])]
+    body += ["<h2>What was assumed</h2>", "<ul>", *(f"<li>{escape(x)}</li>" for x in found["assumptions"]), "</ul>"]
+    body.append(
+        "<h2>Again</h2><p><code>shuffledp reproduce</code> writes this page, <code>results.json</code> with every "
+        "number on it, and the figures as PDF, SVG and PNG.</p>"
+    )
+    head = (
+        '<meta charset="utf-8"/><meta name="viewport" content="width=device-width, initial-scale=1"/>'
+        f"<title>What the paper says, and what is true</title><style>{_CSS}</style>"
+    )
+    return f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head>\n<body>\n' + "\n".join(body) + "\n</body></html>\n"
+
+
+def _badge(verdict: str) -> str:
+    return f'<span class="v {_CLASS[verdict]}">{escape(verdict)}</span>'
+
+
+def _summary(claims: list[dict[str, Any]]) -> str:
+    if not claims:
+        return '<p class="soft">No claim could be judged from the parts that were asked for.</p>'
+    rows = (
+        f"<tr><td>{escape(c['says'])}</td><td>{escape(c['place'])}</td><td>{_badge(c['verdict'])}</td></tr>"
+        for c in claims
+    )
+    return _table(("The paper says", "Where", "Verdict"), rows)
+
+
+def _claim(number: int, claim: dict[str, Any]) -> str:
+    measured = "".join(f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in claim["measured"].items())
+    return (
+        f'<section class="claim"><header><h3>{number}. {escape(claim["place"])}</h3>{_badge(claim["verdict"])}</header>'
+        f'<div class="sides"><div><h4>The paper says</h4><p>{escape(claim["says"])}</p></div>'
+        f"<div><h4>We measure</h4><dl>{measured}</dl></div></div><p>{escape(claim['comment'])}</p></section>"
+    )
+
+
+def _figure(part: str, title: str, svg: str) -> str:
+    name = f"Figure {part.removeprefix('figure')}: {title}"
+    return (
+        f'<figure role="group" aria-label="{escape(name)}">{inline(svg, part)}'
+        f"<figcaption><b>{escape(name)}.</b> {escape(_CAPTIONS[part])}</figcaption></figure>"
+    )
+
+
+def inline(svg: str, prefix: str) -> str:
+    """An SVG file as part of a page: no prolog, no metadata, identifiers of its own, and a font everybody has.
+
+    Examples
+    --------
+    >>> inline('<?xml version="1.0"?><svg><metadata>x</metadata><g id="a"/><use xlink:href="#a"/></svg>', "f")
+    '<svg><g id="f-a"/><use xlink:href="#f-a"/></svg>'
+    """
+    text = svg[svg.index("<svg") :].strip()
+    text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.DOTALL)
+    text = re.sub(r"'DejaVu Sans'(?!,)", "'DejaVu Sans', sans-serif", text)
+    return re.sub(r'(id="|href="#|url\(#)', lambda found: f"{found[1]}{prefix}-", text)
+
+
+def _table(head: tuple[str, ...], rows: Any, caption: str = "", numeric: int = 99) -> str:
+    """A table whose columns from ``numeric`` on are numbers."""
+    names = "".join(f"<th{_right(i, numeric)}>{escape(x)}</th>" for i, x in enumerate(head))
+    title = f"<caption>{escape(caption)}</caption>" if caption else ""
+    return (
+        f'<div class="scroll"><table>{title}<thead><tr>{names}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
+    )
+
+
+def _right(column: int, numeric: int) -> str:
+    return ' class="n"' if column >= numeric else ""
+
+
+def _row(cells: tuple[str, ...], numeric: int = 99) -> str:
+    return "<tr>" + "".join(f"<td{_right(i, numeric)}>{x}</td>" for i, x in enumerate(cells)) + "</tr>"
+
+
+def _speed(part: dict[str, Any]) -> str:
+    head = ("eps0", "n", "eps here", "time here", "eps, T = 20", "above", "time", "eps, T = 10", "above", "time")
+    rows = []
+    for row in part["data"]["rows"]:
+        cells = [f"{row['eps0']:g}", f"{row['n']:,}", f"{row['epsilon']:.7g}", f"{1000 * row['seconds']:.1f} ms"]
+        for printed in (row["T20"], row["T10"]):
+            cells += [printed["epsilon"], f"{100 * printed['above']:+.2f} %", f"{printed['seconds']:g} s"]
+        rows.append(_row(tuple(cells), 0))
+    caption = (
+        "Any eps0-LDP randomizer, delta = 0.01/n. Here: relative error at most 1e-6, upwards; median time of "
+        f"{part['settings']['repeats']} runs on this machine. T = 20 and T = 10: as printed, on the authors' machine."
+    )
+    return _table(head, rows, caption, 0)
+
+
+def _tightness(part: dict[str, Any]) -> str:
+    head = ("Row", "two counts", "best dataset", "as printed", "exact blanket", "repaired", "own test", "verdict")
+    keys = ("two-counts", "dataset", "published", "blanket", "repaired")
+    rows = (
+        _row((escape(r["claim"]), *(f"{r['epsilon'][k]:.6f}" for k in keys), _met(r), escape(r["verdict"])), 1)
+        for r in part["data"]["rows"]
+    )
+    s = part["settings"]
+    caption = (
+        f"eps at n = {s['n']:,}, delta = {s['delta']:g}, eps0 = {s['eps0']:g} where it applies. The first two are "
+        'lower bounds. "not a bound": a dataset is worse than the printed value; "not tight": the exact blanket is '
+        'smaller; "own test": the printed value equals the two-count lower bound, as the paper asks; '
+        '"open": no known dataset reaches the printed value.'
+    )
+    return _table(head, rows, caption, 1)
+
+
+def _met(row: dict[str, Any]) -> str:
+    return "met" if row["own_test"] else "not met"
+
+
+def _errata(entries: list[dict[str, Any]]) -> str:
+    head = ("Where", "What is wrong", "A case", "printed", "true", "Instead")
+    rows = (
+        _row(tuple(escape(e[key]) for key in ("place", "wrong", "case", "printed", "truth", "repair"))) for e in entries
+    )
+    return _table(head, rows, "Fractions are exact and were enumerated in this run.")
