@@ -60,7 +60,7 @@ class Bound(ABC):
     def family(self, mechanism: Mechanism) -> Family:
         """The rounds behind a numerical bound, for a certificate; closed forms have none."""
         raise BoundNotApplicableError(
-            f"bound {self.name!r} is a closed form without rounds to certify; use bound='variation-ratio'."
+            f"bound {self.name!r} is a closed form and has no rounds, which this question needs; use bound='auto'."
         )
 
     def refuse(self, found: str) -> BoundNotApplicableError:

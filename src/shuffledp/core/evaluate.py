@@ -136,32 +136,30 @@ class Divergence:
         )
 
 
-def brackets_of_one_law(
+def brackets_over_one_blanket(
     curves: Sequence[Divergence], eps: FloatArray, rtol: FloatArray | float
 ) -> list[LogBracket] | None:
-    """What ``curve.bracket`` gives for curves of one round that differ in n, on the contour at once.
+    """What ``curve.bracket`` gives for curves with the same t, on the contour at once.
 
     None where one of them would not go straight to the contour.
     """
-    first = curves[0]
-    shifted = eps + first._sign * law_shift(eps)
-    values = first.atoms.values(shifted)
-    fewest = min(curve.n for curve in curves)
+    t, fewest = curves[0].atoms.t, min(curve.n for curve in curves)
+    shifted = eps + curves[0]._sign * law_shift(eps)
     if (
-        first.atoms.zero0.size
-        or fewest * first.atoms.t.min(initial=1.0) < _RARE_UPPER
-        or any(curve._rows <= QUICK_ROWS for curve in curves)
+        any(curve.atoms.zero0.size or curve._rows <= QUICK_ROWS for curve in curves)
+        or fewest * t.min(initial=1.0) < _RARE_UPPER
         or bool(np.any(eps > LARGEST_EPSILON))
-        or bool(np.any(values <= -(fewest - 1) * np.maximum(values.max(axis=1, keepdims=True), 0.0)))  # deadly
     ):
         return None
+    values = np.concatenate([curve.atoms.values(shifted) for curve in curves])
+    if np.any(values <= -(fewest - 1) * np.maximum(values.max(axis=1, keepdims=True), 0.0)):  # deadly
+        return None
     wanted = np.broadcast_to(np.asarray(rtol, dtype=np.float64), shifted.shape)
-    n = np.repeat(np.array([float(curve.n) for curve in curves]), eps.size)
-    rows = [np.tile(x, (len(curves), 1)) for x in (values, wanted[:, None])]
-    found = contour.log_bracket(rows[0], first.atoms.v, first.atoms.t, n, rows[1][:, 0])
+    v, n = (np.repeat(x, eps.size, axis=0) for x in ([c.atoms.v for c in curves], [float(c.n) for c in curves]))
+    found = contour.log_bracket(values, v, t, n, np.tile(wanted, len(curves)))
+    upper, lower, slope = (x.reshape(len(curves), -1) for x in found)
     with np.errstate(under="ignore"):
-        slope = found.slope.reshape(len(curves), -1) * np.exp(shifted)
-    upper, lower = (x.reshape(len(curves), -1) for x in (found.upper, found.lower))
+        slope = slope * np.exp(shifted)
     out = [LogBracket(*parts) for parts in zip(upper, lower, slope, strict=True)]
     return [curve.bracket(eps, rtol) if _loose(b, wanted).size else b for curve, b in zip(curves, out, strict=True)]
 

@@ -22,7 +22,7 @@ from scipy.special import betainc, betaincc  # type: ignore[import-untyped]
 
 from ..errors import ParameterError
 from .contour import LogBracket
-from .evaluate import Divergence, Side, brackets_of_one_law, floor
+from .evaluate import Divergence, Side, brackets_over_one_blanket, floor
 from .family import Answer
 from .round import FloatArray, Round
 from .solve import guess_epsilon, look, round_limit, solve
@@ -208,7 +208,7 @@ class Mixture(Divergence):
         self._masses = [piece.mass for piece in ordered]
         self._left = np.cumsum(self._masses[::-1])[::-1] * (1.0 + 1e-12)  # what is still to come, rounded up
         self._curves = [Divergence(piece.round, piece.draws, side) for piece in ordered]
-        self._one_law = len(ordered) > 1 and all(piece.round is ordered[0].round for piece in ordered)
+        self._one_blanket = all(np.array_equal(c.atoms.t, self._curves[0].atoms.t) for c in self._curves[1:])
         self.limit = max(round_limit(piece.round) for piece in ordered)
         self.floor = sum(w * floor(c.atoms, c.n) for w, c in zip(self._masses, self._curves, strict=True))
 
@@ -238,9 +238,9 @@ class Mixture(Divergence):
         return int(negligible.argmax()) if negligible.any() else negligible.size
 
     def _brackets(self, which: slice, eps: FloatArray, rtol: FloatArray | float) -> Iterator[tuple[float, LogBracket]]:
-        """(mass, bracket) of some curves; in one call where they differ in the number of draws alone."""
+        """(mass, bracket) of some curves; in one call where they have the same t."""
         curves, masses = self._curves[which], self._masses[which]
-        together = brackets_of_one_law(curves, eps, rtol) if self._one_law else None
+        together = brackets_over_one_blanket(curves, eps, rtol) if self._one_blanket else None
         for i, (mass, curve) in enumerate(zip(masses, curves, strict=True)):
             yield mass, curve.bracket(eps, rtol) if together is None else together[i]
 

@@ -276,7 +276,7 @@ class MixDump(_Dump):
                 "mix-dump with d = 2 has no third value for the others to hold, so no lower bound of it is known."
             )
 
-        def make(n: int, side: Side, tol: float) -> list[list[Piece]]:
+        def make(n: int, side: Side, tol: float) -> list[tuple[Piece, ...]]:
             pair = Count(0, ((n - 1, 2.0 * self._stray),))
             dummies = self._blankets(n).thinned(2.0 / self.d)
             hits = Count(0, (*dummies.parts, *pair.parts)).simplified()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -222,7 +223,8 @@ class MultiMessage(Randomizer):
         return np.asarray((blankets * noise * (1.0 - noise) + own) / (n * (keep - stray)) ** 2)
 
 
-def coin_pieces(hits: Count, keep: float, stray: float, miss: float, tol: float) -> list[Piece]:
+@lru_cache(maxsize=8)  # both lower bounds ask for the same
+def coin_pieces(hits: Count, keep: float, stray: float, miss: float, tol: float) -> tuple[Piece, ...]:
     """A lower bound from the counts of x0 and x1 alone, where the others hit each of them equally often.
 
     The others hit {x0, x1} K times in all (``hits``, a sum of independent events) and each hit is a fair coin; the
@@ -250,7 +252,7 @@ def coin_pieces(hits: Count, keep: float, stray: float, miss: float, tol: float)
         up, down = (rho * x / victim + 0.5 * absent for x in (keep, stray))
         coin = Round(P0=[up, down], P1=[down, up], t=[0.5, 0.5])
         found += [Piece(float(w), coin, int(t)) for w, t in zip(mass, at, strict=True) if w > 0.0]
-    return found
+    return tuple(found)
 
 
 def _ratio_below(count: Count, total: int) -> float:
