@@ -267,3 +267,24 @@ def test_claims_of_the_protocols(flip: float, rows: int, digits: float, bins: tu
                 assert eps_of(name, m, 2, delta) >= least * (1 - 1e-9), name
             except sdp.BoundNotApplicableError:
                 continue
+
+
+@pytest.mark.parametrize("bound", [name for name, b in BOUNDS.items() if b.side == "upper" and b.sound])
+@pytest.mark.parametrize(
+    "m", [sdp.GRR(eps0=1e-9, d=2), sdp.GRR(eps0=6.4e-6, d=4), sdp.Hadamard(eps0=0.3, d=4)], ids=str
+)
+def test_next_to_zero_nothing_is_claimed_too_small(bound: str, m: Mechanism) -> None:
+    """eps far below every grid of a closed form, and the smallest delta there is."""
+    n, eps = 1527, np.array([0.0, 1e-12, 5e-10, 1e-9, 1e-7])
+    least = sdp.profile(m, n=n, epsilon=eps, side="lower")
+    try:
+        assert np.all(sdp.profile(m, n=n, epsilon=eps, bound=bound) >= least * (1 - 1e-9))
+        assert sdp.amplify(m, n=n, delta=5e-324, bound=bound).epsilon <= m.local_epsilon
+    except sdp.BoundNotApplicableError:
+        return
+
+
+def test_a_formula_with_two_ranges_is_inverted_in_both() -> None:
+    m = sdp.General(eps0=1.15)
+    eps = eps_of("efmrtt19", m, 10**9, 0.9)
+    assert float(sdp.profile(m, n=10**9, epsilon=eps * 1.001, bound="efmrtt19")) <= 0.9

@@ -93,6 +93,11 @@ class Numerical(Bound):
         return self.rounds(mechanism).log_delta(eps, n=n, tol=tol, side=self.side)
 
 
+def log_over(numerator: float, delta: float) -> float:
+    """log(numerator/delta), also where the quotient overflows."""
+    return math.log(numerator) - math.log(delta)
+
+
 class Question(NamedTuple):
     """What a closed form is asked: ``refuse`` makes the exception for parameters outside its range."""
 
@@ -107,7 +112,7 @@ class EpsilonFormula(Bound):
     """A closed form eps(n, delta), falling in delta where it holds; delta(eps) by inverting it."""
 
     formula: Callable[[Question], float]
-    largest_delta: float = 1.0 - 2.0**-53
+    largest_delta: float = 1.0 - 2.0**-53  # of the part with the smallest range
 
     def _epsilon(self, mechanism: Mechanism, n: int, delta: float, tol: float) -> Answer:
         return Answer(self._value(mechanism, n, delta), 1, 1)
@@ -130,8 +135,9 @@ class EpsilonFormula(Bound):
             except BoundNotApplicableError:
                 return False
 
-        low, high = _LOG_LEAST_DELTA, math.log(self.largest_delta)
-        if not enough(high):
+        low = _LOG_LEAST_DELTA
+        high = next((x for x in (-(2.0**-53), math.log(self.largest_delta)) if enough(x)), 0.0)
+        if high == 0.0:
             return 0.0
         if enough(low):
             return low
@@ -184,7 +190,8 @@ class DeltaFormula(Bound):
             return np.full(eps.shape, -np.inf)
         values = self._values(mechanism, n)
         points = np.unique(np.concatenate([_grid(mechanism), eps.reshape(-1)]))
-        found = np.minimum.accumulate(np.where(points > 0.0, values(np.maximum(points, _SMALLEST)), np.inf))
+        at = np.maximum(points, _SMALLEST)  # nearer to 0 nothing is claimed
+        found = np.minimum.accumulate(np.where(points >= _SMALLEST, values(at), np.inf))
         return np.asarray(found[np.searchsorted(points, eps)])
 
 

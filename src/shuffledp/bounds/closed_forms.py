@@ -10,7 +10,7 @@ import math
 from typing import NamedTuple
 
 from ..mechanisms.general import VariationRatio
-from .base import Question
+from .base import Question, log_over
 
 
 class Terms(NamedTuple):
@@ -45,7 +45,7 @@ def terms_of(ratio: VariationRatio, N: int, delta: float) -> Terms:
     """The terms for N other messages."""
     top, alpha, s = ratio.masses()
     q = ratio.q
-    return Terms(ratio.beta, alpha, top, s, min(top / q, 0.5), s / q, N, math.log(4.0 / delta))
+    return Terms(ratio.beta, alpha, top, s, min(top / q, 0.5), s / q, N, log_over(4.0, delta))
 
 
 def analytic(ask: Question) -> float:
@@ -106,7 +106,7 @@ def asymptotic(ask: Question) -> float:
 def asymptotic_published(ask: Question) -> float:
     """Theorem 4.3 as printed."""
     terms = _question_terms(ask)
-    r, n, least = terms.r, terms.N + 1, 8.0 * math.log(2.0 / ask.delta)
+    r, n, least = terms.r, terms.N + 1, 8.0 * log_over(2.0, ask.delta)
     if terms.N == 0 or r * n < least:
         raise ask.refuse(f"r n = {r * n:.4g} and 8 log(2/delta) = {least:.4g}")
     v = max(0.0, 4.0 / 9.0 * (1.0 - 3.0 * r) / (1.0 - 2.0 * r)) if r < 0.5 else 0.0

@@ -14,7 +14,7 @@ from ..errors import BoundNotApplicableError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.multimessage import CheuZhilyaev
 from ..mechanisms.multimessage_bins import BallsIntoBins
-from .base import Question
+from .base import Question, log_over
 
 #: Counts up to this many are summed one by one; more are grouped, each group at its worst member.
 _MOST_COUNTS = 2_000
@@ -28,7 +28,7 @@ def cheu_zhilyaev(ask: Question) -> float:
     if not isinstance(m, CheuZhilyaev):
         raise ask.refuse(m.name)
     rows = m.other_messages(ask.n)
-    square = m.flip * (1.0 - m.flip) * 5.0 * rows / (33.0 * math.log(4.0 / ask.delta))
+    square = m.flip * (1.0 - m.flip) * 5.0 * rows / (33.0 * log_over(4.0, ask.delta))
     if square <= 1.0:
         raise ask.refuse(f"{rows:,} blanket rows at flip = {m.flip:g} and delta = {ask.delta:g}")
     return 2.0 * math.atanh(1.0 / math.sqrt(square))
@@ -40,7 +40,7 @@ def balls_formula(ask: Question) -> float:
     if not isinstance(m, BallsIntoBins):
         raise ask.refuse(m.name)
     blankets = m.other_messages(ask.n)
-    eps = math.sqrt(32.0 * math.log(2.0 / ask.delta) * m.d / (blankets * m.special)) if blankets else math.inf
+    eps = math.sqrt(32.0 * log_over(2.0, ask.delta) * m.d / (blankets * m.special)) if blankets else math.inf
     if eps > 3.0:
         raise ask.refuse(f"eps = {eps:.4g} with {blankets:,} blanket messages")
     return eps
