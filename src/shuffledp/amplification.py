@@ -29,7 +29,7 @@ def amplify(
     mechanism : a mechanism, its spec string, or a Round
     n : number of users, 1 to 1e15
     delta : in (0, 1)
-    bound : "auto" (the tightest sound one), or a name of ``shuffledp.bounds``
+    bound : "auto" (the exact blanket where the law is known, else variation-ratio), or a name of ``shuffledp.bounds``
     tol : relative accuracy of eps; the error is always upward
     certify : prove the answer in ball arithmetic; the proof is in ``.certificate``
 

@@ -175,7 +175,7 @@ BOUNDS: dict[str, Bound] = {
             title="the authors' numerical search, with the joint law of the two counts",
             citation="Luo, Wang, Yi, CCS 2022, released code",
             needs="balls-into-bins",
-            validity="balls-into-bins with a fixed number of blanket messages, at least one",
+            validity="balls-into-bins with at least one blanket message that is sent for certain",
             curve=protocol_claims.balls_search,
             falling=True,
         ),
@@ -196,7 +196,7 @@ def names() -> list[str]:
 
 
 def find(name: str, mechanism: Mechanism) -> Bound:
-    """The bound of that name; "auto" is the tightest sound one that the mechanism's knowledge allows."""
+    """The bound of that name; "auto" is the exact blanket where the law is known, else variation-ratio."""
     if name != "auto":
         return BOUNDS[check.one_of("bound", name, names())]
     try:

@@ -69,7 +69,7 @@ def common(command: Callable[..., Any]) -> Callable[..., Any]:
     """--n, --bound and --json."""
     for option in (
         json_option,
-        click.option("--bound", default="auto", show_default=True, help="Which bound; auto is the tightest sound one."),
+        click.option("--bound", default="auto", show_default=True, help="Which bound; auto: the blanket, if known."),
         n_option,
     ):
         command = option(command)

@@ -25,7 +25,7 @@ from .contour import LogBracket
 from .evaluate import Divergence, Side, brackets_over_one_blanket, floor
 from .family import Answer
 from .round import FloatArray, Round
-from .solve import guess_epsilon, look, round_limit, solve
+from .solve import guess_epsilon, look, round_limit, solve, zero_suffices
 
 #: Relative slack of a binomial distribution function (scipy 1.17 was right to 4e-8 at sizes up to 1e15).
 CDF_SLACK = 1e-6
@@ -256,6 +256,8 @@ def _largest_epsilon(members: tuple[tuple[Piece, ...], ...], delta: float, tol: 
         if curve.limit <= best:
             continue
         if best > 0.0 and look(curve, best, 1e-3, math.log(delta)).excess <= 0.0:
+            continue
+        if best == 0.0 and zero_suffices(curve, delta):
             continue
         if math.isinf(curve.limit) and curve.floor > delta * (1.0 + 1e-12):
             return math.inf

@@ -210,7 +210,7 @@ def epsilon(rounds: Iterable[Round], *, n: int, delta: float, tol: float, side: 
         curve = Divergence(round_, n, side)
         if best > 0.0 and (_screened(curve, best, delta) or look(curve, best, 1e-3, math.log(delta)).excess <= 0.0):
             continue
-        if delta >= 0.3 * math.sqrt(float(curve.atoms.t @ curve.atoms.gap**2) / n) and _zero_suffices(curve, delta):
+        if zero_suffices(curve, delta):
             continue
         if math.isinf(limit) and floor(curve.atoms, n) > delta * (1.0 + 1e-12):
             return math.inf
@@ -229,6 +229,7 @@ def _screened(curve: Divergence, eps: float, delta: float) -> bool:
         return bool(log_upper(curve.atoms.values(shifted), curve.atoms.t, curve.n)[0] <= math.log(delta))
 
 
-def _zero_suffices(curve: Divergence, delta: float) -> bool:
-    """delta(0) <= delta, so that eps = 0."""
-    return bool(curve.bracket(np.array([0.0]), 1e-3).upper[0] <= math.log(delta))
+def zero_suffices(curve: Divergence, delta: float) -> bool:
+    """delta(0) <= delta, so that eps = 0; looked at only where the leading order makes it likely."""
+    likely = delta >= 0.3 * math.sqrt(float(curve.atoms.t @ curve.atoms.gap**2) / curve.n)
+    return likely and bool(curve.bracket(np.array([0.0]), 1e-3).upper[0] <= math.log(delta))
