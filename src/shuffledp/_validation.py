@@ -108,12 +108,13 @@ def parse_users(text: str, name: str = "n") -> int:
 def one_of(kind: str, name: str, known: Iterable[str]) -> str:
     """A known name; an unknown one is refused with the nearest known name."""
     names = sorted(known)
+    listed = f"choose one of {', '.join(names)}" if len(names) <= 10 else f"'shuffledp {kind}s' lists all {len(names)}"
     if not isinstance(name, str):
-        raise ParameterError(f"{kind} must be a name, got {name!r}; choose one of {', '.join(names)}.")
+        raise ParameterError(f"{kind} must be a name, got {name!r}; {listed}.")
     if name in names:
         return name
     nearest = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
-    advice = f"did you mean {nearest[0]!r}?" if nearest else f"choose one of {', '.join(names)}."
+    advice = f"did you mean {nearest[0]!r}?" if nearest else f"{listed}."
     raise ParameterError(f"unknown {kind} {name!r}; {advice}")
 
 

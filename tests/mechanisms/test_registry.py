@@ -32,9 +32,9 @@ def test_specs(spec: str, made: object) -> None:
     [
         ("genral:eps0=1", "did you mean 'general'"),
         ("variation_ratio:3,0.5,3", "did you mean 'variation-ratio'"),
-        ("xyz", "choose one of"),
-        ("", "choose one of"),
-        (":", "choose one of"),
+        ("xyz", "lists all 30"),
+        ("", "lists all 30"),
+        (":", "lists all 30"),
         ("general", "needs eps0"),
         ("general:", "needs eps0"),
         ("variation-ratio:p=3,q=3", "needs beta"),
