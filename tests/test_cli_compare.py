@@ -137,6 +137,7 @@ def test_files(tmp_path: Path) -> None:
         (["compare", "genral:eps0=1", "--n", "9", "--delta", "0.1"], "did you mean 'general'"),
         ([*POINT, "--bound", "blankt"], "did you mean 'blanket'"),
         ([*POINT, "--bound", ""], "unknown bound"),
+        ([*POINT, "--bound", "auto"], "bound 'auto' is the best of the table, not a row of it; leave it out"),
         ([*POINT, "--tol", "2"], "tol must"),
         ([*POINT, "--plot", "x.jpg"], "plot must end in .pdf, .svg or .png"),
         ([*POINT, "--plot", "/no/such/folder/x.png"], "plot must be a file that can be written"),
@@ -158,6 +159,29 @@ def test_a_wrong_suffix_costs_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_missing_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert "pip install 'shuffledp[plot]'" in refused(run(*POINT, "--plot", "x.pdf"))
+
+
+@pytest.mark.parametrize("second", ["same.svg", "./same.svg", "link.svg"])
+def test_one_file_for_two_outputs(second: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("link.svg").symlink_to("same.svg")
+    monkeypatch.setattr("shuffledp.comparison.compare", lambda *a, **k: pytest.fail("computed before checking"))
+    for one, two in (("csv", "plot"), ("html", "csv"), ("plot", "html")):
+        line = refused(run(*POINT, f"--{one}", "same.svg", f"--{two}", second))
+        assert "must be different files" in line and f"--{one}" in line and f"--{two}" in line
+    assert not Path("same.svg").exists()
+
+
+@pytest.mark.parametrize("terms", [["--n", "10"], ["--sweep", "n=10,20"]])
+def test_nothing_applies(terms: list[str], tmp_path: Path) -> None:
+    """The reasons and no empty table; where there is nothing to draw, nothing is written."""
+    base = ["compare", "general:eps0=1", "--delta", "0.1", *terms, "--bound", "blanket"]
+    text = good(*base)
+    assert "blanket: needs the whole law" in text and "\u2500" not in text and "best saves" not in text
+    assert len(text.splitlines()) <= 5, text
+    files = ["--csv", str(tmp_path / "a.csv"), "--html", str(tmp_path / "a.html"), "--plot", str(tmp_path / "a.svg")]
+    assert "to draw, got none" in refused(run(*base, *files))
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_bounds() -> None:

@@ -148,10 +148,35 @@ def test_other_bad_input() -> None:
         _ = c["blanket"]
 
 
+def test_a_comparison_is_a_collection_of_rows() -> None:
+    c = sdp.compare("general:eps0=1", n=100, delta=1e-6, bounds=["general", "local", "blanket"])
+    assert "general" in c and "local" in c
+    assert "blanket" not in c and "nonsense" not in c and 3 not in c  # absent, unknown, no name
+    assert tuple(c) == c.rows and [row.bound for row in c] == ["general", "local"] and len(c) == 2
+
+
+def test_auto_is_no_row() -> None:
+    for call, terms in ((sdp.compare, {"n": 10}), (sdp.sweep, {"n": [10, 20]})):
+        for bounds in (["auto"], ["blanket", "auto"]):
+            refused("^bound 'auto' is the best of the table", call, "general:eps0=1", delta=0.1, bounds=bounds, **terms)
+
+
+def test_one_bound_beyond_its_range_does_not_refuse_the_others() -> None:
+    """The mixture is proved for at most 1e15 messages; closed forms need no such limit."""
+    spec = "cheu-zhilyaev:flip=0.25,d=16,messages=3"
+    c = sdp.compare(spec, n=10**15, delta=1e-6, bounds=["blanket", "clone", "general", "local"])
+    assert {row.bound for row in c} == {"clone", "general", "local"}
+    assert "at most 1e15 messages" in c.absent["blanket"]
+    s = sdp.sweep(spec, n=[10**6, 10**15], delta=1e-6, bounds=["blanket", "local"])
+    assert s.epsilon("blanket").mask.tolist() == [False, True] and list(s.reasons("blanket")) == [10**15]
+    refused("at most 1e15 messages", sdp.compare, spec, n=10**15, delta=1e-6, bounds=["blanket", "balls-formula"])
+
+
 def test_nothing_applies() -> None:
     c = sdp.compare("general:eps0=1", n=10, delta=0.1, bounds=["blanket"])
     assert c.rows == () and c.best is None and c.lower is None
-    assert "blanket: needs the whole law" in str(c) and json.loads(c.to_json())["best"] is None
+    assert "blanket: needs the whole law" in str(c) and "best saves" not in str(c)  # no empty table
+    assert json.loads(c.to_json())["best"] is None
     assert len(c.to_frame()) == 0
 
 

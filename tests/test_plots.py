@@ -83,6 +83,17 @@ def test_nothing_overlaps(kind: str, width: float, comparison: Comparison, sweep
     assert window.width > 0.25 * figure.bbox.width and window.height > 100  # an inch and more for the data
 
 
+@pytest.mark.parametrize("width", [plots.COLUMN_WIDTH, plots.TEXT_WIDTH])
+@pytest.mark.parametrize("spec", ["grr:eps0=3,d=16", "cheu-zhilyaev:flip=0.12345678,d=123456,messages=3"])
+@pytest.mark.parametrize("names", [[FEW[0]], [FEW[3]], ["local"], ["local", FEW[3]], ["local", FEW[3], FEW[0]]])
+def test_few_rows_have_room(names: list[str], spec: str, width: float) -> None:
+    """matplotlib warns (an error here) where the layout does not fit."""
+    figure = plots.draw(sdp.compare(spec, n=1000, delta=1e-5, bounds=names), width=width)
+    axes, legend, title = boxes(figure)
+    assert not axes.overlaps(legend) and not title.overlaps(axes)
+    assert figure.axes[0].get_window_extent().height >= 10 * len(names)
+
+
 def test_lines_differ_without_colour() -> None:
     looks = [(str(look["linestyle"]), look["marker"]) for look in plots.LINES]
     assert len(set(looks)) == len(looks) >= len(BOUNDS)
@@ -191,6 +202,9 @@ def test_bad_input(tmp_path: Path, comparison: Comparison, sweep: Sweep) -> None
     with pytest.raises(sdp.ParameterError, match="can be written"):
         plots.save(figure, tmp_path / "folder.png")
     assert [p.name for p in tmp_path.iterdir()] == ["folder.png"], "nothing is left behind"
+    for result in (None, 3, comparison.rows):
+        with pytest.raises(sdp.ParameterError, match=r"^result must be a Comparison or a Sweep, got [^\n]*\.$"):
+            plots.draw(result)  # type: ignore[arg-type]
     with pytest.raises(sdp.ParameterError, match="unknown quantity 'eps'"):
         plots.draw_sweep(sweep, quantity="eps")
     with pytest.raises(sdp.ParameterError, match=r"^comparison must have a row"):

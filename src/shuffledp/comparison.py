@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -102,6 +102,18 @@ class Comparison:
         rows = {row.bound: row for row in self.rows}
         return rows[check.one_of("bound", bound, rows)]
 
+    def __contains__(self, bound: object) -> bool:
+        """Whether a bound of this name has a row."""
+        return any(row.bound == bound for row in self.rows)
+
+    def __iter__(self) -> Iterator[Row]:
+        """The rows, smallest eps first."""
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        """The number of rows."""
+        return len(self.rows)
+
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Header and rows as texts, as shown everywhere."""
         cells = [[r.bound, r.shown, r.kind, _share(r.saved), _share(r.looseness)] for r in self.rows]
@@ -117,7 +129,9 @@ class Comparison:
         return said + [f"{name} claims less: it is refuted here." for name in below]
 
     def __str__(self) -> str:
-        text = f"{self.title}\n\n{_tables.as_text(*self.table(), right=(1, 3, 4))}"
+        text = self.title
+        if self.rows:
+            text += f"\n\n{_tables.as_text(*self.table(), right=(1, 3, 4))}"
         if self.notes:
             text += "\n\n" + "\n".join(self.notes)
         if self.absent:
@@ -181,7 +195,8 @@ def compare(
     Returns
     -------
     Comparison
-        A sound upper row holds for every neighbouring pair; a lower row cannot be beaten on the same terms.
+        A sound upper row holds for every neighbouring pair; a lower row cannot be beaten on the same terms.  A bound
+        that cannot answer is ``absent`` with its reason.
 
     Examples
     --------
@@ -196,12 +211,18 @@ def compare(
     delta = delta_of(delta, n)
     found: list[tuple[Bound, float]] = []
     absent: dict[str, str] = {}
+    beyond: ParameterError | None = None  # of one bound, such as more messages than its arithmetic is proved for
     for name in bound_names(bounds):
         bound = BOUNDS[name]
         try:
             found.append((bound, bound.epsilon(subject, n=n, delta=delta, tol=tol).epsilon))
         except BoundNotApplicableError as error:
             absent[name] = str(error)
+        except ParameterError as error:
+            absent[name] = str(error)
+            beyond = beyond or error
+    if beyond is not None and not found:
+        raise beyond
     try:
         local = subject.local_epsilon
     except BoundNotApplicableError:
@@ -258,6 +279,11 @@ def bound_names(bounds: Iterable[str] | None) -> list[str]:
         return list(BOUNDS)
     if isinstance(bounds, str) or not isinstance(bounds, Iterable):
         raise ParameterError(f"bounds must be a list of names, got {bounds!r}; write for example bounds=['blanket'].")
+    bounds = list(bounds)
+    if any(isinstance(name, str) and name == "auto" for name in bounds):
+        raise ParameterError(
+            "bound 'auto' is the best of the table, not a row of it; leave it out for all bounds, or name some of them."
+        )
     chosen = list(dict.fromkeys(check.one_of("bound", name, BOUNDS) for name in bounds))
     if not chosen:
         raise ParameterError("bounds must name at least one bound, got none; leave it out to compare all of them.")

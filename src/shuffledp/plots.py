@@ -155,6 +155,8 @@ def prepare(path: str | os.PathLike[str]) -> str:
 
 def draw(result: Comparison | Sweep, *, width: float = COLUMN_WIDTH) -> Figure:
     """The figure of a comparison or of a sweep."""
+    if not isinstance(result, Comparison | Sweep):
+        raise ParameterError(f"result must be a Comparison or a Sweep, got {result!r}; draw what compare() returned.")
     return draw_sweep(result, width=width) if isinstance(result, Sweep) else draw_comparison(result, width=width)
 
 
@@ -182,8 +184,10 @@ def draw_comparison(comparison: Comparison, *, width: float = COLUMN_WIDTH) -> F
     if not rows:
         raise ParameterError("comparison must have a row to draw, got none; choose bounds that apply.")
     finite = [row.epsilon for row in rows if math.isfinite(row.epsilon)]
-    with style():
-        figure = new_figure(width, 0.95 + 0.165 * len(rows))
+    columns = 1 if width < 5.0 else 3
+    around = _wrapped(comparison.title, width).count("\n") + math.ceil(len({row.kind for row in rows}) / columns)
+    with style():  # title, legend and axis label need their height however few the rows are
+        figure = new_figure(width, 0.165 * len(rows) + max(0.95, 0.75 + 0.165 * around))
         axes = figure.subplots()
         for kind, look in _DOTS.items():
             held = [(row.epsilon, y) for y, row in enumerate(rows) if row.kind == kind and math.isfinite(row.epsilon)]
@@ -197,7 +201,7 @@ def draw_comparison(comparison: Comparison, *, width: float = COLUMN_WIDTH) -> F
         axes.set_xlabel(r"central $\varepsilon$ (smaller is better)")
         _title(figure, comparison.title, width)
         handles, labels = axes.get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=1 if width < 5.0 else 3)
+        figure.legend(handles, labels, loc="outside lower center", ncols=columns)
     return figure
 
 
@@ -276,7 +280,11 @@ def _look(row: Row) -> dict[str, Any]:
 
 def _title(figure: Figure, title: str, width: float) -> None:
     """Over the whole figure, wrapped to its width; a spec is text, not mathematics."""
-    figure.suptitle(textwrap.fill(title, int(15 * width), break_on_hyphens=False), fontsize=8, parse_math=False)
+    figure.suptitle(_wrapped(title, width), fontsize=8, parse_math=False)
+
+
+def _wrapped(title: str, width: float) -> str:
+    return textwrap.fill(title, int(15 * width), break_on_hyphens=False)
 
 
 def _logarithmic(axes: Axes, which: str, low: float, high: float) -> None:

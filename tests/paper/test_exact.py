@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import pytest
 
@@ -11,7 +13,16 @@ import shuffledp as sdp
 from reference.fractions_oracle import round_divergence, shuffled_divergence, worst_divergence
 from reference.randomizers import grr
 from shuffledp.paper import errata
-from shuffledp.paper.exact import among, reduction, response, sampling_rappor, total_variation, worst
+from shuffledp.paper.exact import (
+    among,
+    flipped_bits,
+    largest_ratio,
+    reduction,
+    response,
+    sampling_rappor,
+    total_variation,
+    worst,
+)
 
 HALF = Fraction(3, 2)
 
@@ -84,3 +95,19 @@ def test_the_analytic_formula_under_reports_tenfold() -> None:
     assert found["printed_value"] == pytest.approx(0.012157, abs=1e-6)
     assert found["truth_value"] == pytest.approx(0.123779, abs=1e-6)
     assert not found["exact"]
+
+
+@pytest.mark.parametrize("case", [errata.wheel_range, errata.cheu_inputs, errata.balls_range])
+def test_range_errata_are_enumerated(case: Callable[[], dict[str, Any]], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The true value comes from going through the cases: it vanishes when they are taken away."""
+    for name in ("total_variation", "largest_ratio"):
+        monkeypatch.setattr(errata, name, lambda rows: Fraction(0))
+    monkeypatch.setattr(errata, "combinations", lambda items, size: [(frozenset(), frozenset())])
+    assert case()["truth_value"] == 0.0
+
+
+def test_flipped_bits_and_their_largest_ratio() -> None:
+    inputs, rows = flipped_bits(3, Fraction(1, 4))
+    assert len(inputs) == 8 and all(sum(row) == 1 for row in rows)
+    assert rows[0][7] == Fraction(1, 64) and rows[7][7] == Fraction(27, 64)
+    assert largest_ratio(rows) == max(a / b for x in rows for y in rows for a, b in zip(x, y, strict=True)) == 27

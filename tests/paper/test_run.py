@@ -182,6 +182,36 @@ def test_claims_need_their_parts(tmp_path: Path) -> None:
     assert {Path(f).name for f in found["files"]} == {"results.json", "report.html"}
 
 
+def test_a_part_does_not_replace_the_whole(tmp_path: Path) -> None:
+    """only names what to compute; results.json and the report cover all that the directory holds."""
+    first = reproduce(tmp_path, only=["figure4"], points=3)
+    found = reproduce(tmp_path, only=["errata"], points=3)
+    assert found["computed"] == ["errata"] and found["reused"] == first["computed"]
+    assert set(found["results"]) == {"figure4", "errata"}
+    assert found["results"]["figure4"] == first["results"]["figure4"]
+    assert {claim["place"] for claim in found["claims"]} == {"Theorems 4.1, 4.7, 4.8", "Section 7.2; figure 4"}
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "Figure 4: Balls into bins" in text and "5/128" in text
+    assert set(json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))["results"]) == {"figure4", "errata"}
+
+
+@pytest.mark.parametrize("spoil", ["half", "points"])
+def test_only_whole_parts_of_the_same_settings_are_taken(tmp_path: Path, spoil: str) -> None:
+    reproduce(tmp_path, only=["figure4"], points=3)
+    if spoil == "half":
+        (tmp_path / "parts" / "figure4-ratio16-delta6.json").unlink()
+    found = reproduce(tmp_path, only=["errata"], points=3 if spoil == "half" else 2)
+    assert set(found["results"]) == {"errata"} and found["computed"] == ["errata"] and found["reused"] == []
+
+
+def test_the_report_says_no_more_than_was_done(whole: tuple[Path, dict[str, Any]]) -> None:
+    """A part may come from an earlier run."""
+    text = (whole[0] / "report.html").read_text(encoding="utf-8")
+    assert "enumerated in this run" not in text and "enumerated case by case" in text
+    claim = next(c for c in whole[1]["claims"] if "7.1" in c["place"])
+    assert "25 % or more counts as about 30 %" in claim["comment"]
+
+
 # -- the command ----------------------------------------------------------------------------------------------
 
 
@@ -220,6 +250,25 @@ def test_out_is_a_file(tmp_path: Path) -> None:
     place = tmp_path / "file"
     place.write_text("x", encoding="utf-8")
     assert "out must be a directory that can be written" in said(run("--only", "errata", "--out", str(place)))
+
+
+@pytest.mark.parametrize("out", ["", None, 3])
+def test_out_is_no_path(out: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(sdp.ParameterError, match=r"^out must be the path of a directory, got [^\n]*\.$"):
+        reproduce(out, only=["errata"])
+    if out == "":
+        assert "out must be the path of a directory, got ''" in said(run("--only", "errata", "--out", out))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["parts/errata.json", "report.html", "results.json", "figure4.svg"])
+def test_a_directory_in_the_way(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Told before the work, and told of the directory that the user named."""
+    monkeypatch.setattr(Unit, "run", lambda unit: pytest.fail("computed before checking"))
+    (tmp_path / name).mkdir(parents=True)
+    line = said(run("--only", "errata", "--only", "figure4", "--out", str(tmp_path)))
+    assert f"out must be a directory where {name} can be a file, got {str(tmp_path)!r}" in line
 
 
 def test_without_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -67,6 +68,7 @@ def compare(
     if isinstance(terms["delta"], str) and "/" not in terms["delta"]:
         terms["delta"] = check.parse_number("delta", terms["delta"])
     terms |= {"bounds": bounds or None, "tol": tol}
+    _distinct({"plot": plot, "html": html, "csv": csv})
     if plot is not None:
         from .. import plots
 
@@ -115,17 +117,28 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
+def _distinct(files: dict[str, str | None]) -> None:
+    """Refuse one file for two outputs: the second would replace the first."""
+    taken: dict[str, str] = {}
+    for option, path in files.items():
+        if path:
+            first = taken.setdefault(os.path.realpath(path), option)
+            if first != option:
+                raise ParameterError(f"--{first} and --{option} must be different files, got {path!r}; rename one.")
+
+
 def _write(result: Comparison | Sweep, plot: str | None, html: str | None, csv: str | None) -> None:
+    from .. import plots
     from .._files import write_whole
 
+    # drawn first: where there is nothing to draw, nothing is written either
+    figure = None if plot is None else plots.draw(result, width=plots.TEXT_WIDTH)
     if csv is not None:
         write_whole(csv, result.to_csv(), name="csv")
     if html is not None:
         write_whole(html, result.to_html(), name="html")
-    if plot is not None:
-        from .. import plots
-
-        plots.save(plots.draw(result, width=plots.TEXT_WIDTH), plot)
+    if plot is not None and figure is not None:
+        plots.save(figure, plot)
     for path in filter(None, (csv, html, plot)):
         click.echo(f"wrote {path}", err=True)
 
@@ -139,7 +152,9 @@ def _show(result: Comparison | Sweep) -> None:
 
     console = Console()
     console.print(escape(result.title), highlight=False)
-    if isinstance(result, Comparison):
+    if not (result.rows if isinstance(result, Comparison) else result.bounds):
+        pass  # the reasons below say all there is
+    elif isinstance(result, Comparison):
         console.print(_table(*result.table()))
         for note in result.notes:
             console.print(escape(note))

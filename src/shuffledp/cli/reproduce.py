@@ -20,15 +20,15 @@ _STOPPED = 130
     "--only",
     multiple=True,
     metavar="PART",
-    help="figure1 to figure5, table5, tightness or errata; may be given several times.",
+    help="Compute only this part: figure1 to figure5, table5, tightness or errata; may be given several times.",
 )
 @click.option("--out", default="shuffledp-paper", show_default=True, metavar="DIR", help="Directory for the results.")
 @json_option
 def reproduce(only: tuple[str, ...], out: str, as_json: bool) -> None:
     """Compute the paper's figures and table again and judge its claims (about half a minute).
 
-    Writes results.json, report.html and the figures as PDF, SVG and PNG.  If it is interrupted, the same command goes
-    on with what is missing.
+    Writes results.json, report.html and the figures as PDF, SVG and PNG, of all parts that DIR holds.  If it is
+    interrupted, the same command goes on with what is missing.
     """
     from ..paper import reproduce as run
 

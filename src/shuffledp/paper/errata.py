@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import combinations
 from typing import Any
 
 from ..bounds import BOUNDS
 from ..mechanisms.general import VariationRatio
-from .exact import among, reduction, response, sampling_rappor, total_variation, worst
+from .exact import among, flipped_bits, largest_ratio, reduction, response, sampling_rappor, total_variation, worst
 
 
 def _entry(
@@ -153,12 +154,14 @@ def wheel_range() -> dict[str, Any]:
     """
     keep, share = Fraction(2), Fraction(3, 4)
     total = share * keep + 1 - share
+    quarters = [[keep if piece != left_out else Fraction(1) for piece in range(4)] for left_out in range(4)]
+    rows = [[weight / sum(row) for weight in row] for row in quarters]  # turned by quarters, two gaps are disjoint
     return _entry(
         "Table 2, Wheel with sp > 1/2 (PrivUnit with c > 1/2 alike)",
         "The printed beta exceeds what any eps0-LDP mechanism can have, (e-1)/(e+1) = 1/3 here.",
-        "e^eps0 = 2, the s arcs cover 3/4 of the circle",
+        "e^eps0 = 2, one arc covers 3/4 of the circle: largest total variation of two inputs",
         share * (keep - 1) / total,
-        min(share, 1 - share) * (keep - 1) / total,
+        total_variation(rows),
         "beta = min(sp, 1-sp)(e-1)/Omega",
     )
 
@@ -173,17 +176,13 @@ def cheu_inputs() -> dict[str, Any]:
     ('9', '27')
     """
     flip = Fraction(1, 4)
-    odds = (1 - flip) / flip
-    row = [[1 - flip if bit else flip for bit in bits] for bits in ((0, 0, 0), (1, 1, 1))]
-    truth = Fraction(1)
-    for zero, one in zip(*row, strict=True):  # the output 111
-        truth *= one / zero
+    inputs, rows = flipped_bits(3, flip)
     return _entry(
         "Table 4, Cheu et al. on {0,1}^d",
         "p = ((1-f)/f)^2 is the ratio of two one-hot rows; other bit vectors differ in more than two bits.",
-        "f = 1/4, inputs 111 and 000: largest probability ratio p",
-        odds**2,
-        truth,
+        "f = 1/4, three bits: largest probability ratio p of two one-hot inputs, and of any two (111 and 000)",
+        largest_ratio([row for bits, row in zip(inputs, rows, strict=True) if sum(bits) == 1]),
+        largest_ratio(rows),
         "one-hot inputs only",
     )
 
@@ -193,22 +192,24 @@ def balls_range() -> dict[str, Any]:
 
     Examples
     --------
-    >>> balls_range()["printed"]
-    '4/3'
+    >>> found = balls_range()
+    >>> found["printed"], found["truth"]
+    ('4/3', '1')
     """
-    bins, special = Fraction(3), Fraction(2)
+    bins, special = 3, 2
+    sets = [set(held) for held in combinations(range(bins), special)]
     return _entry(
         "Table 4, balls-into-bins with d < 2s",
         "beta = 1 and q = d/s make the probability 2r of a clone larger than 1: two sets of special bins overlap.",
-        "d = 3 bins, s = 2 special bins: 2r = 2s/d as printed, and at most 1",
-        2 * special / bins,
-        Fraction(1),
+        "d = 3 bins, s = 2 special bins: 2r = 2s/d as printed, and the largest share of bins in one of two such sets",
+        Fraction(2 * special, bins),
+        max(Fraction(len(one | two), bins) for one, two in combinations(sets, 2)),
         "d >= 2s, or beta = (d-s)/s",
     )
 
 
 def table(settings: dict[str, Any]) -> dict[str, Any]:
-    """All of them, computed now."""
+    """All of them."""
     cases = (
         reduction_is_no_bound,
         rappor_beta,

@@ -119,6 +119,36 @@ def sampling_rappor(d: int, s: int, half: Fraction) -> tuple[list[tuple[int, ...
     return sets, rows
 
 
+def flipped_bits(d: int, flip: Fraction) -> tuple[list[tuple[int, ...]], Matrix]:
+    """All rows of d bits, and the law of each after every bit was flipped with probability ``flip``.
+
+    Examples
+    --------
+    >>> inputs, rows = flipped_bits(2, Fraction(1, 4))
+    >>> inputs[1], rows[1][1], sum(rows[1])
+    ((0, 1), Fraction(9, 16), Fraction(1, 1))
+    """
+    inputs = list(product((0, 1), repeat=d))
+
+    def chance(held: tuple[int, ...], sent: tuple[int, ...]) -> Fraction:
+        wrong = sum(a != b for a, b in zip(held, sent, strict=True))
+        return flip**wrong * (1 - flip) ** (d - wrong)
+
+    return inputs, [[chance(held, sent) for sent in inputs] for held in inputs]
+
+
+def largest_ratio(matrix: Matrix) -> Fraction:
+    """p: the largest ratio of the probabilities that two rows, without zeros, give to one output.
+
+    Examples
+    --------
+    >>> largest_ratio(response(3, Fraction(2)))
+    Fraction(2, 1)
+    """
+    ratios: list[Fraction] = [max(column) / min(column) for column in zip(*matrix, strict=True)]
+    return max(ratios)
+
+
 def total_variation(matrix: Matrix) -> Fraction:
     """beta: the largest total variation distance of two rows.
 

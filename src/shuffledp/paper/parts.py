@@ -11,7 +11,7 @@ from .. import __version__, _files
 from .plan import Unit
 
 #: Raise it when what a unit computes changes within a version.
-FORMAT = 1
+FORMAT = 2
 
 
 def key_of(unit: Unit) -> dict[str, Any]:
@@ -44,7 +44,7 @@ def store(folder: Path, unit: Unit, data: dict[str, Any]) -> dict[str, Any]:
     """Write the data of a unit and return it as it will be read again."""
     plain: dict[str, Any] = json.loads(json.dumps(data, allow_nan=False))
     stored = {"key": key_of(unit), "sha256": _digest(plain), "data": plain}
-    _files.write_whole(folder / f"{unit.name}.json", json.dumps(stored, indent=1), name="out")
+    _files.write_whole(folder / f"{unit.name}.json", json.dumps(stored, indent=1), name="every file of out")
     return plain
 
 

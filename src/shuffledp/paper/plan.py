@@ -25,7 +25,7 @@ PARTS = {
     "figure5": "Hierarchical range queries (parallel composition)",
     "table5": "Any eps0-LDP randomizer: eps and time",
     "tightness": 'Upper bounds called "exactly tight"',
-    "errata": "Errata, with counter-examples computed now",
+    "errata": "Errata, with counter-examples",
 }
 
 

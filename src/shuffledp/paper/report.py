@@ -99,7 +99,7 @@ def _badge(verdict: str) -> str:
 
 def _summary(claims: list[dict[str, Any]]) -> str:
     if not claims:
-        return '<p class="soft">No claim could be judged from the parts that were asked for.</p>'
+        return '<p class="soft">No claim could be judged from the parts that are there.</p>'
     rows = (
         f"<tr><td>{escape(c['says'])}</td><td>{escape(c['place'])}</td><td>{_badge(c['verdict'])}</td></tr>"
         for c in claims
@@ -196,4 +196,4 @@ def _errata(entries: list[dict[str, Any]]) -> str:
     rows = (
         _row(tuple(escape(e[key]) for key in ("place", "wrong", "case", "printed", "truth", "repair"))) for e in entries
     )
-    return _table(head, rows, "Fractions are exact and were enumerated in this run.")
+    return _table(head, rows, "Fractions are exact; the true ones are enumerated case by case.")

@@ -17,6 +17,7 @@ from .plan import PARTS, POINTS, Unit, units
 #: Where results go unless another directory is named.
 DEFAULT_OUT = "shuffledp-paper"
 _FORMATS = ("pdf", "svg", "png")
+_EVERY = "every file of out"
 
 #: What the paper leaves open, and what was done about it.
 ASSUMPTIONS = (
@@ -35,8 +36,8 @@ ASSUMPTIONS = (
     "Figure 4: 32 log(2/delta) (d/s)/eps'^2 blanket messages; delta and d/s are not printed, two pairs are shown (d/s "
     "hardly matters).",
     "Figure 5: separate groups of floor(n/H) users at the same delta; levels 0 to H-1 with d/2^h nodes.",
-    "Table 5: the printed times are those of the authors' machine (i7-10700KF, Python 3.8), ours were measured in this "
-    "run.",
+    "Table 5: the printed times are those of the authors' machine (i7-10700KF, Python 3.8), ours of the machine of "
+    "this run.",
     "Every eps carries a relative error of at most 1e-4 (table 5 and tightness: 1e-6), upwards for upper bounds and "
     "downwards for lower ones.",
 )
@@ -53,14 +54,15 @@ def reproduce(
 
     Every panel or table is one unit of work, stored as its own file in ``out/parts`` when it is done.  A later call,
     also after an interruption, computes only what is missing, damaged, or was made by another version or with
-    other settings.
+    other settings.  The report covers every part that is whole in ``out``, asked for now or earlier.
 
     Parameters
     ----------
     out : directory, made if it is missing
         Receives results.json, report.html, the figures (PDF, SVG, PNG) and parts/.
     only : names of parts
-        figure1, ..., figure5, table5, tightness, errata; all by default.  A claim is judged if all its parts are there.
+        What to compute if it is missing: figure1, ..., figure5, table5, tightness, errata; all by default.  A claim is
+        judged if all its parts are there.
     points : int >= 2
         Points per curve.
     progress : function
@@ -80,13 +82,17 @@ def reproduce(
     >>> entry["printed"], entry["truth"], found["claims"][0]["verdict"]
     ('1/32', '5/128', 'does not hold')
     """
-    work = units(tuple(only), points=points)
+    asked = {unit.part for unit in units(tuple(only), points=points)}
+    folder = _path(out)
+    stored = {unit.name: parts.load(folder / "parts", unit) for unit in units(points=points)}
+    broken = {unit.part for unit in units(points=points) if stored[unit.name] is None}
+    work = [unit for unit in units(points=points) if unit.part in asked or unit.part not in broken]
     drawn = [part for part in dict.fromkeys(unit.part for unit in work) if part.startswith("figure")]
     if drawn:  # before the work, so that a missing package costs nothing
         require("matplotlib", extra="plot", purpose="drawing the paper's figures")
-    folder = _directory(out)
-    stored = {unit.name: parts.load(folder / "parts", unit) for unit in work}
     missing = [unit for unit in work if stored[unit.name] is None]
+    pages = [*(f"{part}.{suffix}" for part in drawn for suffix in _FORMATS), "results.json", "report.html"]
+    _make(folder, [*(f"parts/{unit.name}.json" for unit in missing), *pages])
     for unit in progress(missing) if progress else missing:
         stored[unit.name] = parts.store(folder / "parts", unit, unit.run())
     results: claims.Results = {}
@@ -104,8 +110,8 @@ def reproduce(
     }
     files = _figures(folder, drawn, results)
     pictures = {part: (folder / f"{part}.svg").read_text(encoding="utf-8") for part in drawn}
-    _files.write_whole(folder / "results.json", json.dumps(found, indent=1, allow_nan=False) + "\n", name="out")
-    _files.write_whole(folder / "report.html", report.page(found, pictures), name="out")
+    _files.write_whole(folder / "results.json", json.dumps(found, indent=1, allow_nan=False) + "\n", name=_EVERY)
+    _files.write_whole(folder / "report.html", report.page(found, pictures), name=_EVERY)
     files += [str(folder / "results.json"), str(folder / "report.html")]
     names = [unit.name for unit in missing]
     return {
@@ -116,17 +122,28 @@ def reproduce(
     }
 
 
-def _directory(out: str | os.PathLike[str]) -> Path:
-    """The output directory, made with its place for parts."""
+def _path(out: str | os.PathLike[str]) -> Path:
+    """The output directory, not made yet."""
+    if not isinstance(out, str | os.PathLike) or not os.fspath(out):
+        raise ParameterError(f"out must be the path of a directory, got {out!r}; name one, such as {DEFAULT_OUT!r}.")
+    return Path(out)
+
+
+def _make(folder: Path, names: Iterable[str]) -> None:
+    """Make the directory with its place for parts; nothing there may be in the way of the files to come."""
     try:
-        folder = Path(out)
         (folder / "parts").mkdir(parents=True, exist_ok=True)
-    except (OSError, TypeError, ValueError) as error:
+    except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise ParameterError(
-            f"out must be a directory that can be written, got {out!r} ({reason}); choose another one."
+            f"out must be a directory that can be written, got {str(folder)!r} ({reason}); choose another one."
         ) from None
-    return folder
+    for name in names:
+        if (folder / name).is_dir():
+            raise ParameterError(
+                f"out must be a directory where {name} can be a file, got {str(folder)!r} where it is a directory; "
+                "remove that or choose another one."
+            )
 
 
 def _figures(folder: Path, drawn: list[str], results: claims.Results) -> list[str]:
