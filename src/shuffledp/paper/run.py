@@ -54,7 +54,7 @@ def reproduce(
 
     Every panel or table is one unit of work, stored as its own file in ``out/parts`` when it is done.  A later call,
     also after an interruption, computes only what is missing, damaged, or was made by another version or with
-    other settings.  The report covers every part that is whole in ``out``, asked for now or earlier.
+    other settings.  The report covers every part that is whole in ``out``, whenever it was asked for.
 
     Parameters
     ----------
