@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _validation as check
 from .bounds import find
 from .core.evaluate import Side
-from .errors import ParameterError
+from .core.family import thinned
+from .deployment import Crowd, deployed_epsilon, deployed_log_delta, left_of
+from .errors import CertificationError, ParameterError
 from .guarantee import Guarantee
+from .mechanisms.base import Mechanism
 from .subject import MechanismLike, as_mechanism, make_guarantee
 
 
@@ -21,6 +26,9 @@ def amplify(
     bound: str = "auto",
     tol: float = 1e-4,
     certify: bool = False,
+    dropouts: float = 0,
+    colluding: float = 0,
+    participation: float = 1.0,
 ) -> Guarantee:
     """The central guarantee of n users who each send one report of ``mechanism`` through a shuffler.
 
@@ -31,7 +39,11 @@ def amplify(
     delta : in (0, 1)
     bound : "auto" (the exact blanket where the law is known, else variation-ratio), or a name of ``shuffledp.bounds``
     tol : relative accuracy of eps; the error is always upward
-    certify : prove the answer in ball arithmetic; the proof is in ``.certificate``
+    certify : prove the answer in ball arithmetic; the proof is in ``.certificate`` (for the honest users)
+    dropouts, colluding : users of n who may stay away, or work with the adversary, at worst: a whole number, or a
+        fraction below 1, rounded up to users; they take their blanket messages with them
+    participation : probability in (0, 1] with which every other user takes part, independently of all values; the
+        guarantee is then one *before the batch is seen*: once its size is known, use that n with participation = 1
 
     Returns
     -------
@@ -43,15 +55,16 @@ def amplify(
     >>> g = amplify("general:eps0=1", n=1_000_000, delta=1e-8)
     >>> round(g.epsilon, 4), round(g.lower, 4)
     (0.005, 0.0044)
+    >>> round(amplify("general:eps0=1", n=1_000_000, delta=1e-8, dropouts=0.5, colluding=1000).epsilon, 4)
+    0.0072
     """
     subject = as_mechanism(mechanism)
     n, delta, tol = check.users(n), check.probability_delta(delta), check.tolerance(tol)
+    crowd = Crowd.of(n, dropouts=dropouts, colluding=colluding, participation=participation)
     chosen = find(bound, subject)
     if certify:
-        from .certificate import certify as prove
-
-        return prove(subject, n=n, delta=delta, bound=chosen.name, tol=tol)
-    answer = chosen.epsilon(subject, n=n, delta=delta, tol=tol)
+        return _certified(subject, crowd, delta=delta, bound=chosen.name, tol=tol)
+    answer = deployed_epsilon(chosen, subject, crowd, delta=delta, tol=tol)
     return make_guarantee(
         subject,
         chosen,
@@ -61,7 +74,21 @@ def amplify(
         tol=tol,
         evaluated=answer.evaluated,
         members=answer.members,
+        crowd=crowd,
     )
+
+
+def _certified(subject: Mechanism, crowd: Crowd, *, delta: float, bound: str, tol: float) -> Guarantee:
+    """A proof is one for the honest users; chance participation is no part of the certificate format."""
+    from .certificate import certify as prove
+
+    if crowd.participation < 1.0:
+        raise CertificationError(
+            f"a certificate is for a batch that was reached, got participation = {crowd.participation:g}; "
+            "certify the size of the batch with participation = 1."
+        )
+    made = prove(left_of(subject, crowd), n=crowd.honest, delta=delta, bound=bound, tol=tol)
+    return replace(made, n=crowd.n, mechanism=subject.spec, description=subject.description, **crowd.terms())
 
 
 def profile(
@@ -72,6 +99,9 @@ def profile(
     bound: str = "auto",
     tol: float = 1e-4,
     side: Side = "upper",
+    dropouts: float = 0,
+    colluding: float = 0,
+    participation: float = 1.0,
 ) -> NDArray[np.float64]:
     """delta(eps) for every eps: an upper bound (or, with side="lower", a lower bound) on the privacy profile.
 
@@ -81,6 +111,7 @@ def profile(
     epsilon : one number or an array of numbers >= 0
     tol : relative accuracy of delta; the error is always on the safe side
     side : "upper", or "lower" for what no analysis can go below (``bound`` must be "auto" or a lower bound)
+    dropouts, colluding, participation : as in :func:`amplify`
 
     Returns
     -------
@@ -95,6 +126,7 @@ def profile(
     n, tol = check.users(n), check.tolerance(tol)
     if side not in ("upper", "lower"):
         raise ParameterError(f"side must be 'upper' or 'lower', got {side!r}; choose one of them.")
+    crowd = Crowd.of(n, dropouts=dropouts, colluding=colluding, participation=participation)
     eps = _epsilons(epsilon)
     flat = eps.reshape(-1)
     chosen = find(bound, subject)
@@ -104,9 +136,10 @@ def profile(
             f"say side={chosen.side!r} or take bound='auto'."
         )
     if side == "lower" and bound == "auto":
-        value = subject.constant_datasets().log_delta(flat, n=n, tol=tol, side="lower")
+        datasets = thinned(left_of(subject, crowd).constant_datasets(), crowd.participation)
+        value = datasets.log_delta(flat, n=crowd.honest, tol=tol, side="lower")
     else:
-        value = chosen.log_delta(subject, flat, n=n, tol=tol)
+        value = deployed_log_delta(chosen, subject, crowd, flat, tol=tol)
     with np.errstate(under="ignore"):
         out = np.exp(np.minimum(value, 0.0))
     if side == "upper":  # an upper bound may underflow, but not to 0

@@ -16,6 +16,10 @@ TRUST = (
     "independent; the crowd counted in n consists of honest users only"
 )
 
+#: What it rests on where dropouts or colluders are stated, and where users take part at random.
+TRUST_BUT = TRUST.replace("honest users only", "honest users, except for those stated to drop out or collude")
+TRUST_COINS = "; who takes part is drawn independently of all values, and the guarantee is for before the batch is seen"
+
 
 @dataclass(frozen=True)
 class Guarantee:
@@ -34,6 +38,8 @@ class Guarantee:
     kind : "upper" for a guarantee, "lower" if a lower bound was asked for by name.
     certified : True if ball arithmetic proved it; then ``certificate`` holds the proof.
     local_epsilon : what remains if the shuffler fails.
+    dropouts, colluding : users of n who may stay away or work with the adversary, at worst.
+    participation : probability with which every other honest user takes part (1: all of them do).
     neighbours, trust : the terms.
     evaluated, members : how many of the input pairs had to be evaluated.
 
@@ -61,12 +67,16 @@ class Guarantee:
     trust: str = TRUST
     evaluated: int = 1
     members: int = 1
+    dropouts: int = 0
+    colluding: int = 0
+    participation: float = 1.0
     certificate: Certificate | None = field(default=None, repr=False, compare=False)
 
     def __str__(self) -> str:
         """One paragraph that a privacy reviewer can paste."""
         delta = round_up(self.delta, 6)
-        crowd = f"With n = {_count(self.n)}, {'each ' if self.n > 1 else ''}running {self.description},"
+        users = _count(self.n) + absent(self.dropouts, self.colluding, self.participation)
+        crowd = f"With n = {users}, {'each ' if self.n > 1 else ''}running {self.description},"
         if self.kind == "lower":
             return (
                 f"{crowd} no analysis of {self.lower_scope} can claim less than eps = {round_down(self.epsilon)} at "
@@ -109,7 +119,7 @@ class Guarantee:
             ("eps (upper)", "none" if math.isinf(self.epsilon) else round_up(self.epsilon)),
             ("eps (lower)", bracket),
             ("delta", f"{round_up(self.delta, 6)}"),
-            ("n", f"{self.n:,}"),
+            ("n", f"{self.n:,}" + absent(self.dropouts, self.colluding, self.participation)),
             ("mechanism", self.mechanism),
             ("bound", self.bound + ("" if self.sound else " (not sound)") + (" (certified)" if self.certified else "")),
             ("local eps", "none" if math.isinf(self.local_epsilon) else round_up(self.local_epsilon)),
@@ -117,6 +127,16 @@ class Guarantee:
         ]
         body = "".join(f"<tr><th>{html.escape(k)}</th><td>{html.escape(v)}</td></tr>" for k, v in rows if v)
         return f"<table>{body}</table><p>{html.escape(str(self))}</p>"
+
+
+def absent(dropouts: int, colluding: int, participation: float) -> str:
+    """The users who cannot be counted on, in words to stand after their number; nothing if all can be."""
+    said = [f"up to {k:,} may {what}" for k, what in ((dropouts, "drop out"), (colluding, "collude")) if k]
+    text = f" (of whom {' and '.join(said)})" if said else ""
+    if participation < 1.0:
+        chance = round_up(participation, 6)  # a claim for more of them is the weaker one
+        text += f", every other one taking part with probability {chance} (before the batch is seen)"
+    return text
 
 
 def _count(n: int) -> str:

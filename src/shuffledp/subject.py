@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from .bounds import Bound
-from .core.family import Family, RoundSet, both_directions
+from .core.family import Family, RoundSet, both_directions, thinned
 from .core.round import Round
 from .core.solve import log_up
+from .deployment import Crowd, left_of
 from .errors import BoundNotApplicableError, ParameterError
 from .guarantee import Guarantee
 from .mechanisms.base import Mechanism
@@ -46,12 +47,15 @@ def make_guarantee(
     tol: float,
     evaluated: int = 1,
     members: int = 1,
+    crowd: Crowd | None = None,
 ) -> Guarantee:
-    """A Guarantee with its lower bound, where one is known."""
+    """A Guarantee with its lower bound, where one is known; both on the terms of ``crowd`` if it is given."""
+    crowd = Crowd(n) if crowd is None else crowd
     lower = None
     if bound.side == "upper" and bound.sound:
         try:
-            lower = subject.constant_datasets().epsilon(n=n, delta=delta, tol=tol, side="lower").epsilon
+            datasets = thinned(left_of(subject, crowd).constant_datasets(), crowd.participation)
+            lower = datasets.epsilon(n=crowd.honest, delta=delta, tol=tol, side="lower").epsilon
         except BoundNotApplicableError:
             lower = None
     return Guarantee(
@@ -69,6 +73,7 @@ def make_guarantee(
         lower_scope=subject.lower_scope,
         evaluated=evaluated,
         members=members,
+        **crowd.terms(),
     )
 
 

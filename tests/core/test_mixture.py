@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from reference.fractions_oracle import round_divergence
-from shuffledp.core import mixture
-from shuffledp.core.mixture import CDF_SLACK, Count, Distribution, Mixture, Piece, among, edges, pieces
+from shuffledp.core import counts, mixture
+from shuffledp.core.counts import CDF_SLACK, Count, Distribution, edges
+from shuffledp.core.mixture import Mixture, Piece, among, pieces
 from shuffledp.core.round import Round
 from shuffledp.errors import ParameterError
 
@@ -63,7 +64,7 @@ def test_moments(count: Count) -> None:
 @pytest.mark.parametrize("dense", [0, 16_000])
 @pytest.mark.parametrize("count", COUNTS, ids=str)
 def test_distribution_is_enclosed(count: Count, dense: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mixture, "_DENSE", dense)
+    monkeypatch.setattr(counts, "_DENSE", dense)
     count, table = count.simplified(), law(count)
     at = np.arange(count.most + 2)
     truth = np.array([float(sum(p for j, p in table.items() if j <= k)) for k in at])
@@ -76,7 +77,7 @@ def test_cells_enclose_what_is_counted_one_by_one(monkeypatch: pytest.MonkeyPatc
     count = Count(10**4, ((40_000, 0.5), (30_000, 0.125), (10**6, 1e-4)))
     at = edges(count, 1e-4)
     exact = [Distribution(count, up=up).at(at) for up in (False, True)]
-    monkeypatch.setattr(mixture, "_DENSE", 0)
+    monkeypatch.setattr(counts, "_DENSE", 0)
     rough = [Distribution(count, up=up).at(at) for up in (False, True)]
     assert np.all(rough[0] <= exact[1]) and np.all(exact[0] <= rough[1])
     assert np.max(rough[1] - rough[0]) < 0.03  # cells are narrow
@@ -95,7 +96,7 @@ def test_binomial_distribution_against_ball_arithmetic(size: int, chance: float)
             ball = (1 - flint.arb(chance)).beta_lower(flint.arb(size - k), flint.arb(k + 1), regularized=True)
             if not ball.rel_accuracy_bits() > 50:
                 continue
-            got = float(mixture._cdf(size, chance, np.array([k]))[0])
+            got = float(counts._cdf(size, chance, np.array([k]))[0])
             assert got == pytest.approx(float(ball.mid()), rel=0.3 * CDF_SLACK)
     finally:
         flint.ctx.prec = old

@@ -133,7 +133,7 @@ def test_the_truth_is_inside_the_bracket(m: MultiMessage, n: int) -> None:
 
 
 def test_ratio_of_neighbouring_probabilities() -> None:
-    from shuffledp.core.mixture import Count
+    from shuffledp.core.counts import Count
 
     for scale, slack in ((1, 1.0), (40, 0.02), (400, 0.002)):  # Jensen's loss falls like 1/total
         parts = ((7 * scale, 0.25), (5 * scale, 0.6))

@@ -34,7 +34,6 @@ def counted(log: list[str]) -> Any:
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
     """Everything, with three points per curve."""
-    pytest.importorskip("matplotlib")
     folder = tmp_path_factory.mktemp("paper")
     return folder, reproduce(folder, points=3)
 

@@ -5,11 +5,13 @@ The worst member may change with eps, n and direction, so nothing here fixes a p
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+import copy
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol, Self
 
 import numpy as np
 
+from ..errors import BoundNotApplicableError
 from .evaluate import Divergence, Side
 from .round import FloatArray, Round
 from .solve import epsilon
@@ -65,6 +67,24 @@ class RoundSet:
     def rounds(self, most: int) -> Sequence[Round] | None:
         """The members, if there are at most ``most``."""
         return self._rounds if len(self._rounds) <= most else None
+
+    def thinned(self, chance: float) -> Self:
+        """Every other user takes part with this probability, independently: exactly t times that."""
+        other = copy.copy(self)  # subclasses keep what else they know
+        other._rounds = tuple(round_.thinned(chance) for round_ in self._rounds)
+        return other
+
+
+def thinned(family: Family, chance: float) -> Family:
+    """The family when every other user takes part with this probability; refused where that is not known."""
+    if chance == 1.0:
+        return family
+    make: Callable[[float], Family] | None = getattr(family, "thinned", None)
+    if make is None:
+        raise BoundNotApplicableError(
+            "participation below 1 is not known for this bound of this mechanism; state dropouts instead."
+        )
+    return make(chance)
 
 
 def two_counts(round_: Round) -> Round:

@@ -35,11 +35,12 @@ _SAME_LAW_SLACK = 4.0 * 2.0**-40
 
 
 class BlanketPairs:
-    """Every ordered pair of inputs over the blanket omega_j = min_x R(x)_j."""
+    """Every ordered pair of inputs over the blanket omega_j = min_x R(x)_j, or another that the others send."""
 
-    def __init__(self, matrix: FloatArray) -> None:
+    def __init__(self, matrix: FloatArray, blanket: FloatArray | None = None) -> None:
         self.rows = np.unique(matrix, axis=0)
-        self.omega, self.level, self.bare = _reduce(self.rows)
+        self._blanket = self.rows.min(axis=0) if blanket is None else blanket
+        self.omega, self.level, self.bare = _reduce(self.rows, self._blanket)
         d = len(self.rows)
         self.first, self.second = (a.reshape(-1) for a in np.nonzero(~np.eye(d, dtype=bool)))
         self._few = self._distinct()
@@ -73,10 +74,14 @@ class BlanketPairs:
         _only_upper(side)
         return np.array([self._largest(float(x), n, tol) for x in eps])
 
+    def thinned(self, chance: float) -> BlanketPairs:
+        """Every other user takes part with this probability, independently: exactly omega times that."""
+        return BlanketPairs(self.rows, self._blanket * chance)
+
     def _search(self, n: int, delta: float, tol: float) -> Answer:
         """Solve the most promising pair, then discard, evaluate or solve the others at that eps."""
         log_delta = math.log(delta)
-        pending = np.argsort(-self._spreads())
+        pending = np.argsort(-self.spreads())
         suspects: NDArrayInt | None = None
         best, evaluated = 0.0, 0
         while pending.size:
@@ -131,7 +136,7 @@ class BlanketPairs:
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(np.maximum((a - b) - growth * b, 0.0).sum(axis=1) * (1.0 + 1e-14)))
 
-    def _spreads(self) -> FloatArray:
+    def spreads(self) -> FloatArray:
         """The leading order of eps, pair by pair: what others never send counts most."""
         weighted = self.level * self.omega
         square = (weighted * self.level).sum(axis=1)
@@ -230,9 +235,8 @@ def _top(score: FloatArray) -> list[int]:
     return [int(i) for i in np.argpartition(-score, 8, axis=None)[:8]]
 
 
-def _reduce(rows: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _reduce(rows: FloatArray, omega: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Blanket masses, levels R/omega with proportional columns merged, and the columns without blanket."""
-    omega = rows.min(axis=0)
     hidden = omega > TINY
     levels, label = np.unique(rows[:, hidden] / omega[hidden], axis=1, return_inverse=True)
     mass = np.bincount(label.reshape(-1), weights=omega[hidden], minlength=levels.shape[1])

@@ -83,6 +83,10 @@ class Round:
         """The other direction, D(Q || P)."""
         return Round(P0=self.P1, P1=self.P0, t=self.t)
 
+    def thinned(self, chance: float) -> Round:
+        """The same victim where every other message is sent with this probability only: t is multiplied by it."""
+        return Round(P0=self.P0, P1=self.P1, t=np.asarray(self.t) * chance)
+
     @cached_property
     def max_ratio(self) -> float:
         """sup P0_j / P1_j: the divergence is exactly 0 from E = max_ratio on."""

@@ -25,7 +25,7 @@ import numpy as np
 
 from .binomial import log_tail_bound
 from .evaluate import Side
-from .family import Answer, RoundSet, both_directions
+from .family import Answer, Family, RoundSet, both_directions
 from .round import FloatArray, Round
 from .solve import guess_epsilon
 
@@ -128,6 +128,14 @@ class ExactCounts:
         most = np.exp(np.minimum(known, 0.0))
         found = [self._largest(n, float(x), float(top), tol) for x, top in zip(eps, most, strict=True)]
         return np.minimum(known, _log(found))
+
+    def thinned(self, chance: float) -> Family:
+        """Every other user takes part with this probability: the blanket, or the truth among nearly as many users."""
+        from .counts import Count
+        from .participation import Best, Sides, Split
+
+        rounds = Sides(self._blanket.thinned(chance), self._constant.thinned(chance))
+        return Best(rounds, Split(self, lambda n: Count(0, ((n - 1, chance),))))
 
     def rounds(self, most: int) -> None:
         """None: the datasets are not rounds (a certificate is made with bound='variation-ratio')."""

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _validation as check
+from ..core.counts import Count
 from ..core.family import both_directions
-from ..core.mixture import Count
 from ..core.round import Round
 from ..randomness import Source, bernoulli
 from .general import VariationRatio

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _validation as check
+from ..core.counts import Count
 from ..core.evaluate import Side
 from ..core.family import Family
-from ..core.mixture import Count, MixtureSet, Piece
+from ..core.mixture import MixtureSet, Piece
 from ..core.round import Round
 from ..errors import BoundNotApplicableError, ParameterError
 from ..randomness import Source, below, bernoulli

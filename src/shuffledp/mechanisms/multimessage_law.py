@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from decimal import Context, Decimal
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -17,16 +19,24 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _validation as check
+from ..core.counts import UNLIMITED, Count, Distribution, edges, grid
 from ..core.family import Family, two_counts
-from ..core.mixture import Count, Distribution, Piece, among, edges, grid
+from ..core.mixture import Piece, among
 from ..core.round import Round
 from ..errors import ParameterError
 from ..estimate import Estimate
-from ..randomness import Source, bernoulli, words
+from ..randomness import Source, bernoulli, categorical, words
+from .base import plain
 from .randomizer import Randomizer, Reports, Tally, categories
 
 #: Blocks of totals on either side of their mean in :func:`coin_pieces`.
 _BLOCKS = 24
+#: The parameters of which exactly one says how many blanket messages there are.
+_CROWD = ("messages", "total_messages", "poisson")
+#: Probabilities of a Poisson number are whole multiples of 2^-_BITS; what is left over is below 2^-90.
+_BITS = 128
+#: Poisson numbers of a larger mean are drawn as sums.
+_MOST_MEAN = 64.0
 
 
 class Rates(NamedTuple):
@@ -37,52 +47,66 @@ class Rates(NamedTuple):
     noise: float
 
 
+@dataclass(frozen=True, kw_only=True)
 class MultiMessage(Randomizer):
     """Base of the multi-message mechanisms; n is the number of users, each with its blanket messages.
 
     ``messages`` per user may be fractional: every user sends floor(messages) blanket messages and one more with
     probability frac(messages).  ``total_messages`` fixes their total instead; n users send floor(total/n) each and
-    the first total mod n users one more.  Exactly one of the two is given.  Users who drop out or collude take their
-    blanket messages with them: count them out of n (and of the total).
+    the first total mod n users one more.  With ``poisson`` every user sends a Poisson number of that mean, so that the
+    total of n users is Poisson(n poisson).  Exactly one of the three is given.  Users who drop out or collude take
+    their blanket messages with them: state them in ``amplify(dropouts=, colluding=)``.
     """
 
-    messages: float | None
-    total_messages: int | None
+    messages: float | None = None
+    total_messages: int | None = None
+    poisson: float | None = None
 
     def _check_messages(self) -> None:
-        if (self.messages is None) == (self.total_messages is None):
+        given = {key: getattr(self, key) for key in _CROWD if getattr(self, key) is not None}
+        if len(given) != 1:
+            got = " and ".join(f"{key}={value!r}" for key, value in given.items()) or "none of them"
             raise ParameterError(
-                f"{self.name} needs exactly one of messages (blanket messages per user) and total_messages, "
-                f"got messages={self.messages!r} and total_messages={self.total_messages!r}; give one of them."
+                f"{self.name} needs exactly one of messages (blanket messages per user), total_messages and poisson "
+                f"(their mean per user), got {got}; give one of them."
             )
-        if self.messages is not None:
-            value = check.in_range("messages", self.messages, low=0.0, high=1e9, hint="it is a number per user")
-            object.__setattr__(self, "messages", value)
-        else:
+        for key in ("messages", "poisson"):
+            if key in given:
+                value = check.in_range(key, given[key], low=0.0, high=1e9, hint="it is a number per user")
+                object.__setattr__(self, key, value)
+        if self.total_messages is not None:
             total = check.whole("total_messages", self.total_messages, low=0, high=10**15, hint="it is a number")
             object.__setattr__(self, "total_messages", total)
 
     @property
     def spec(self) -> str:
-        """The spec string, with the one of messages and total_messages that was given."""
-        name, _, rest = super().spec.partition(":")
-        return f"{name}:" + ",".join(x for x in rest.split(",") if not x.endswith("=None"))
+        """The spec string, with the one of messages, total_messages and poisson that was given, last."""
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        given = [f"{k}={plain(v)}" for k, v in sorted(values.items(), key=lambda x: x[0] in _CROWD) if v is not None]
+        return f"{self.name}:" + ",".join(given)
 
     @property
     def _crowd(self) -> str:
         """The blanket messages in words."""
+        if self.poisson is not None:
+            return f"a Poisson number of blanket messages per user, {self.poisson:g} on average"
         if self.messages is None:
             return f"{self.total_messages:,} blanket messages in all"
         return f"{self.messages:g} blanket messages per user"
+
+    @property
+    def _mean(self) -> float | None:
+        """Blanket messages per user, on average; None where their total is fixed."""
+        return self.messages if self.poisson is None else self.poisson
 
     # -- communication ------------------------------------------------------------------------------------
 
     @property
     def messages_per_user(self) -> float:
         """Messages that a user sends on average, its own included."""
-        if self.messages is None:
+        if self._mean is None:
             raise ParameterError("messages per user depend on n where total_messages is given; divide it by n, add 1.")
-        return 1.0 + self.messages
+        return 1.0 + self._mean
 
     @property
     def bits_per_user(self) -> float:
@@ -107,6 +131,8 @@ class MultiMessage(Randomizer):
 
     def _blankets(self, n: int) -> Count:
         """The number of blanket messages of n users, the victim's own included (it sends them whatever its input)."""
+        if self.poisson is not None:
+            return Count(0, ((UNLIMITED, n * self.poisson),))
         if self.messages is None:
             return Count(int(self.total_messages or 0))
         whole = math.floor(self.messages)
@@ -171,7 +197,7 @@ class MultiMessage(Randomizer):
 
     @property
     def _bytes_per_user(self) -> int:  # type: ignore[override]
-        return math.ceil((2.0 + (self.messages or 1.0)) * 32)
+        return math.ceil((2.0 + (self._mean or 1.0)) * 32)
 
     def _check(self, values: NDArray[Any]) -> NDArray[Any]:
         value = categories(values, self._items)
@@ -183,7 +209,9 @@ class MultiMessage(Randomizer):
         return both
 
     def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
-        if self.messages is None:
+        if self.poisson is not None:
+            size = int(poisson_numbers(src, self.poisson, len(values)).sum())
+        elif self.messages is None:
             size, values = int(values["blankets"].sum()), values["value"]
         else:
             whole = math.floor(self.messages)
@@ -223,6 +251,36 @@ class MultiMessage(Randomizer):
         return np.asarray((blankets * noise * (1.0 - noise) + own) / (n * (keep - stray)) ** 2)
 
 
+def poisson_numbers(src: Source, mean: float, size: int) -> NDArray[np.int64]:
+    """Independent Poisson numbers, each value with its stated probability to within 2^-80.
+
+    A large one is the sum of several: the means add up exactly.
+    """
+    total = np.zeros(size, dtype=np.int64)
+    for part in [_MOST_MEAN] * int(mean // _MOST_MEAN) + [math.fmod(mean, _MOST_MEAN)]:
+        first, weights = _poisson_weights(part)
+        total += first + categorical(src, weights, size)
+    return total
+
+
+@lru_cache(maxsize=16)
+def _poisson_weights(mean: float) -> tuple[int, list[int]]:
+    """The first value with a weight, and the weights: probabilities in units of 2^-128, from 60 decimal digits."""
+    context = Context(prec=60, Emin=-(10**12), Emax=10**12)
+    exact, unit = Decimal(mean), Decimal(2**_BITS)
+    chance, k = context.exp(-exact), 0
+    weights: list[int] = []
+    first = 0
+    while k <= mean or weights[-1] > 2 ** (_BITS - 100):
+        weight = int(context.multiply(chance, unit))
+        if weight or k > mean:
+            first = first if weights else k
+            weights.append(weight)
+        k += 1
+        chance = context.divide(context.multiply(chance, exact), Decimal(k))
+    return first, weights
+
+
 @lru_cache(maxsize=8)  # both lower bounds ask for the same
 def coin_pieces(hits: Count, keep: float, stray: float, miss: float, tol: float) -> tuple[Piece, ...]:
     """A lower bound from the counts of x0 and x1 alone, where the others hit each of them equally often.
@@ -240,9 +298,9 @@ def coin_pieces(hits: Count, keep: float, stray: float, miss: float, tol: float)
     fine = edges(total, tol)
     # rho changes by a relative miss * deviation/mean within a deviation of T
     blocks = math.ceil(min(2.0 * miss * total.deviation / (total.mean * tol) + 1.0, _BLOCKS))
-    starts = grid(total.mean, total.deviation, 1, total.most, blocks)
+    starts = grid(total.mean, total.deviation, 1, total.top, blocks)
     found = []
-    for first, last in zip(starts, np.append(starts[1:] - 1, total.most), strict=True):
+    for first, last in zip(starts, np.append(starts[1:] - 1, total.top), strict=True):
         at = np.unique(np.append(fine[(fine >= first) & (fine <= last)], last))
         before = float(at_least.at(np.array([first - 1]))[0])
         mass = np.diff(np.maximum(at_most.at(at) - before, 0.0), prepend=0.0)
@@ -256,15 +314,16 @@ def coin_pieces(hits: Count, keep: float, stray: float, miss: float, tol: float)
 
 
 def _ratio_below(count: Count, total: int) -> float:
-    """A lower bound of r = Pr[K = total-1]/Pr[K = total] for a sum K of binomials A_j ~ Bin(n_j, p_j).
+    """A lower bound of r = Pr[K = total-1]/Pr[K = total] for a sum K of binomials A_j ~ Bin(n_j, p_j) or Poissons.
 
     r >= E[phi_j(A_j) | K = total] for every j, phi_j(a) = a (1-p_j)/((n_j-a+1) p_j), which is convex and rising, so
     phi_j^{-1}(r) >= E[A_j | K = total], and these expectations sum to the total: sum_j phi_j^{-1}(r) >= total.
+    For A_j ~ Poisson(p_j) the same holds with phi_j(a) = a/p_j.
     """
     low, high = 0.0, 1.0
 
     def inverse(r: float) -> float:
-        return sum(r * (n + 1) * p / (1.0 - p + r * p) for n, p in count.parts)
+        return sum(r * p if n == UNLIMITED else r * (n + 1) * p / (1.0 - p + r * p) for n, p in count.parts)
 
     while inverse(high) < total and high < 1e15:
         low, high = high, 2.0 * high

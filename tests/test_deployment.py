@@ -1,0 +1,586 @@
+"""Dropouts, colluders, chance participation, Poisson blanket messages and batch tables, against brute force."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import combinations, combinations_with_replacement, permutations, product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+import shuffledp as sdp
+from reference.fractions_oracle import Law, _send, hockey_stick, round_divergence
+from shuffledp.core.counts import UNLIMITED, Count, Distribution
+from shuffledp.core.mixture import among
+from shuffledp.core.participation import Split, present, present_among
+from shuffledp.core.round import Round
+from shuffledp.deployment import Crowd
+from shuffledp.guarantee import TRUST
+from shuffledp.mechanisms.multimessage_law import MultiMessage, poisson_numbers
+from shuffledp.randomness import source
+
+Rows = list[list[Fraction]]
+COIN = sdp.FiniteRandomizer([[0.75, 0.25], [0.25, 0.75]])
+LOPSIDED = sdp.FiniteRandomizer([[0.5, 0.375, 0.125], [0.125, 0.375, 0.5], [0.25, 0.5, 0.25]])
+HOLED = sdp.FiniteRandomizer([[0.5, 0.5, 0.0], [0.25, 0.5, 0.25]])
+SINGLE = [COIN, LOPSIDED, HOLED, sdp.GRR(eps0=1.5, d=3), sdp.RandomizedResponse(eps0=1.0), sdp.Unary(eps0=1.0, d=2)]
+
+
+def one_sentence(error: pytest.ExceptionInfo[Exception]) -> str:
+    text = str(error.value)
+    assert text.endswith(".") and "\n" not in text and ". " not in text.rstrip("."), text
+    return text
+
+
+def rows_of(m: sdp.FiniteRandomizer) -> Rows:
+    matrix = m.matrix if isinstance(m, sdp.FiniteRandomizer) else m.probabilities()
+    return [[Fraction(float(x)) for x in row] for row in np.asarray(matrix)]
+
+
+# -- the terms ----------------------------------------------------------------------------------------------------
+
+
+def test_counts_and_fractions_of_users() -> None:
+    for n, share, users in ((30, 0.1, 3), (1000, 0.0011, 2), (10, 1e-12, 1), (7, 0.0, 0), (10**15, 0.3, 3 * 10**14)):
+        crowd = Crowd.of(n, dropouts=share)
+        assert (crowd.dropouts, crowd.honest) == (users, n - users)
+    assert Crowd.of(10, dropouts=np.int64(3), colluding=np.float64(0.25)).honest == 4
+    assert Crowd.of(10, dropouts=9).honest == 1 and Crowd.of(1).complete
+
+
+@pytest.mark.parametrize("m", ["general:eps0=2", "grr:eps0=1,d=5", COIN, "pure-dump:d=4,messages=1.5"], ids=str)
+def test_missing_users_are_users_less(m: object) -> None:
+    less = sdp.amplify(m, n=700, delta=1e-6)  # type: ignore[arg-type]
+    g = sdp.amplify(m, n=1000, delta=1e-6, dropouts=0.2, colluding=100)  # type: ignore[arg-type]
+    assert (g.n, g.dropouts, g.colluding, g.participation) == (1000, 200, 100, 1.0)
+    assert (g.epsilon, g.lower, g.bound) == (less.epsilon, less.lower, less.bound)
+    eps = [0.1, 0.5]
+    for side in ("upper", "lower"):
+        ours = sdp.profile(m, n=1000, epsilon=eps, side=side, dropouts=200, colluding=0.1)  # type: ignore[arg-type]
+        assert np.array_equal(ours, sdp.profile(m, n=700, epsilon=eps, side=side))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("bound", ["blanket", "variation-ratio", "general", "local", "variation-ratio-lower"])
+def test_every_bound_knows_who_takes_part(bound: str) -> None:
+    """A bound that forgot the terms would give the same eps."""
+    m, side = "grr:eps0=2,d=4", "lower" if bound.endswith("lower") else "upper"
+    all_, away, chance = (
+        sdp.amplify(m, n=400, delta=1e-4, bound=bound, **terms)
+        for terms in ({}, {"colluding": 0.5}, {"participation": 0.5})
+    )
+    if bound == "local":
+        assert all_.epsilon == away.epsilon == chance.epsilon == 2.0
+    else:
+        assert 1.2 * all_.epsilon < away.epsilon <= chance.epsilon * 1.001 < 2.0
+    for g, terms in ((away, {"colluding": 200}), (chance, {"participation": 0.5})):
+        delta = float(sdp.profile(m, n=400, epsilon=g.epsilon, bound=bound, side=side, **terms))
+        assert delta == 0.0 if bound == "local" else delta == pytest.approx(1e-4, rel=2e-2)
+
+
+def test_nothing_changes_without_terms() -> None:
+    for m in (*SINGLE, "laplace:eps0=1", "pure-dump:d=4,total_messages=900"):
+        plain = sdp.amplify(m, n=300, delta=1e-5)
+        assert plain == sdp.amplify(m, n=300, delta=1e-5, dropouts=0, colluding=0.0, participation=1)
+        assert plain.trust == TRUST and (plain.dropouts, plain.colluding, plain.participation) == (0, 0, 1.0)
+        assert "drop out" not in str(plain) and "taking part" not in str(plain)
+
+
+def test_the_guarantee_says_its_terms() -> None:
+    g = sdp.amplify("grr:eps0=1,d=4", n=1000, delta=1e-6, dropouts=50, colluding=0.01, participation=0.9)
+    text = str(g)
+    assert text.startswith("With n = 1,000 users (of whom up to 50 may drop out and up to 10 may collude), every other")
+    assert "probability 0.9 (before the batch is seen), each running" in text
+    again = json.loads(json.dumps(g.to_dict(), allow_nan=False))
+    assert (again["dropouts"], again["colluding"], again["participation"], again["n"]) == (50, 10, 0.9, 1000)
+    assert "except for those stated" in g.trust and "before the batch is seen" in g.trust
+    assert "may collude" in g._repr_html_()
+    only = str(sdp.amplify("grr:eps0=1,d=4", n=1000, delta=1e-6, colluding=10))
+    assert "(of whom up to 10 may collude), each" in only
+    # a probability is printed rounded up: the claim for fewer users would be a stronger one
+    assert "probability 0.333334 " in str(sdp.amplify("grr:eps0=1,d=4", n=100, delta=1e-6, participation=1 / 3))
+
+
+def test_certificates_are_for_the_honest_users() -> None:
+    g = sdp.amplify("grr:eps0=1,d=4", n=1000, delta=1e-6, dropouts=100, certify=True)
+    assert g.certified and g.certificate is not None and g.n == 1000 and g.dropouts == 100
+    assert g.certificate.n == 900 and sdp.verify(g.certificate).proved_delta <= g.certificate.delta
+    with pytest.raises(sdp.CertificationError, match="participation") as error:
+        sdp.amplify("grr:eps0=1,d=4", n=1000, delta=1e-6, participation=0.5, certify=True)
+    one_sentence(error)
+
+
+@pytest.mark.parametrize("name", ["dropouts", "colluding"])
+@pytest.mark.parametrize("bad", [-1, -0.1, 1.0, 1.5, 3.0, "5", None, True, math.nan, math.inf, [1], 10**400, 1j])
+def test_bad_numbers_of_users(name: str, bad: object) -> None:
+    for call in (
+        lambda: sdp.amplify("general:eps0=1", n=100, delta=1e-6, **{name: bad}),  # type: ignore[arg-type]
+        lambda: sdp.profile("general:eps0=1", n=100, epsilon=0.1, **{name: bad}),  # type: ignore[arg-type]
+        lambda: sdp.batch_table("general:eps0=1", n=[100], delta=1e-6, **{name: bad}),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(sdp.ParameterError, match=f"^{name} must ") as error:
+            call()
+        one_sentence(error)
+
+
+@pytest.mark.parametrize("bad", [0, 0.0, -0.5, 1.0001, 2, "1", None, True, math.nan])
+def test_bad_participation(bad: object) -> None:
+    with pytest.raises(sdp.ParameterError, match=r"^participation must ") as error:
+        sdp.amplify("general:eps0=1", n=100, delta=1e-6, participation=bad)  # type: ignore[arg-type]
+    one_sentence(error)
+
+
+@pytest.mark.parametrize(("away", "against"), [(100, 0), (0, 100), (60, 40), (0.995, 1), (0.5, 0.5), (10**15, 0)])
+def test_somebody_must_be_left(away: float, against: float) -> None:
+    with pytest.raises(sdp.ParameterError, match="at least one honest user of n = 100") as error:
+        sdp.amplify("general:eps0=1", n=100, delta=1e-6, dropouts=away, colluding=against)
+    one_sentence(error)
+    assert sdp.amplify("general:eps0=1", n=100, delta=1e-9, dropouts=99).epsilon == pytest.approx(1.0, rel=1e-4)
+
+
+# -- chance participation, one message per user ---------------------------------------------------------------------
+
+
+def thinned_truth(rows: Rows, n: int, pi: Fraction, E: Fraction) -> Fraction:
+    """The victim takes part, each of the others with probability pi; the adversary sees the multiset of reports."""
+    worst = Fraction(0)
+    for others in combinations_with_replacement(range(len(rows)), n - 1):
+        law: Law = {(0,) * len(rows[0]): Fraction(1)}
+        for x in others:
+            law = _send(law, [pi * p for p in rows[x]], 1 - pi)
+        ends = [_send(law, row, Fraction(0)) for row in rows]
+        worst = max(worst, *(hockey_stick(ends[a], ends[b], E) for a, b in permutations(range(len(rows)), 2)))
+    return worst
+
+
+@pytest.mark.parametrize("m", SINGLE, ids=lambda m: m.spec)
+@pytest.mark.parametrize("pi", [0.25, 0.75])
+def test_participation_against_brute_force(m: sdp.FiniteRandomizer, pi: float) -> None:
+    for n, eps in product((2, 4), (0.0, 0.2, 0.7)):
+        truth = float(thinned_truth(rows_of(m), n, Fraction(pi), Fraction(math.exp(eps))))
+        upper = float(sdp.profile(m, n=n, epsilon=eps, participation=pi))
+        lower = float(sdp.profile(m, n=n, epsilon=eps, participation=pi, side="lower"))
+        assert lower <= truth * (1 + 1e-9) and truth <= upper * (1 + 1e-9)
+        assert upper <= float(sdp.profile(m, n=n, epsilon=eps, participation=pi, bound="variation-ratio")) * (1 + 1e-4)
+
+
+def test_participation_is_the_mean_over_batches_and_not_the_mean_batch() -> None:
+    m = sdp.GRR(eps0=2.0, d=5)
+    n, pi = 40, 0.5
+    eps = np.array([0.2, 0.6, 1.0])
+    weights = [math.comb(n - 1, k) * pi**k * (1 - pi) ** (n - 1 - k) for k in range(n)]
+    mean = sum(w * sdp.profile(m, n=k + 1, epsilon=eps, tol=1e-6) for k, w in enumerate(weights))
+    ours = sdp.profile(m, n=n, epsilon=eps, participation=pi, tol=1e-6)
+    assert ours == pytest.approx(mean, rel=1e-4)
+    assert np.all(ours > sdp.profile(m, n=21, epsilon=eps) * 1.01)
+
+
+def test_exactly_analysed_randomized_response_keeps_most_of_its_gain() -> None:
+    m, blanket = sdp.RandomizedResponse(eps0=2.0), sdp.GRR(eps0=2.0, d=2)
+    for n, gain in ((1000, 0.99), (100_000, 0.85)):
+        ours, theirs = (sdp.amplify(x, n=n, delta=1e-6, participation=0.8) for x in (m, blanket))
+        assert ours.lower <= ours.epsilon <= gain * theirs.epsilon
+    near = float(sdp.profile(m, n=1000, epsilon=0.3, participation=0.999))
+    assert near == pytest.approx(float(sdp.profile(m, n=1000, epsilon=0.3)), rel=0.5)
+
+
+def test_large_matrices_take_part_by_chance_too() -> None:
+    """The search over pairs (no list of rounds) against one round per pair."""
+    rng = np.random.default_rng(3)
+    rows = rng.random((8, 7)) + 0.2
+    m = sdp.FiniteRandomizer(rows / rows.sum(axis=1, keepdims=True))
+    assert m.blanket().rounds(32) is None
+    omega = np.asarray(m.matrix).min(axis=0)
+    pairs = [Round(P0=a, P1=b, t=0.4 * omega) for a, b in permutations(np.asarray(m.matrix), 2)]
+    want = max(sdp.amplify(r, n=500, delta=1e-6).epsilon for r in pairs[::4])
+    got = sdp.amplify(m, n=500, delta=1e-6, participation=0.4)
+    assert want * (1 - 1e-4) <= got.epsilon and got.lower <= got.epsilon
+    assert got.epsilon <= max(sdp.amplify(r, n=500, delta=1e-6).epsilon for r in pairs) * (1 + 3e-4)
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    st.sampled_from(["general:eps0=1.5", "grr:eps0=2,d=6", "subset:eps0=1,d=6,k=2", "laplace:eps0=2"]),
+    st.integers(3, 5000),
+    st.floats(0.0, 0.9),
+    st.floats(0.0, 0.9),
+    st.floats(0.05, 1.0),
+    st.floats(0.05, 1.0),
+)
+def test_fewer_users_never_lower_eps(m: str, n: int, f: float, g: float, pi: float, rho: float) -> None:
+    few, many = sorted((f, g))
+    low, high = sorted((pi, rho))
+    slack = 1 + 3e-4
+    if math.ceil(many * n) + 1 < n:
+        eps = [sdp.amplify(m, n=n, delta=1e-5, dropouts=x).epsilon for x in (few, many)]
+        assert eps[0] <= eps[1] * slack
+        both = sdp.amplify(m, n=n, delta=1e-5, dropouts=many, colluding=1).epsilon
+        assert eps[1] <= both * slack
+    eps = [sdp.amplify(m, n=n, delta=1e-5, participation=x).epsilon for x in (high, low)]
+    assert sdp.amplify(m, n=n, delta=1e-5).epsilon <= eps[0] * slack and eps[0] <= eps[1] * slack
+
+
+# -- chance participation, several messages per user ----------------------------------------------------------------
+
+
+def laws(m: MultiMessage) -> tuple[Rows, list[Fraction]]:
+    """The law of an own message for every input, and of a blanket message, from the definition."""
+    if isinstance(m, sdp.BalcerCheu):
+        c = Fraction(m.coin)
+        return [[Fraction(1), Fraction(0)], [Fraction(0), Fraction(1)]], [1 - c, c]
+    if isinstance(m, sdp.CheuZhilyaev):
+        f, bits = Fraction(m.flip), list(product((0, 1), repeat=m.d))
+
+        def flipped(origin: list[int]) -> list[Fraction]:
+            return [math.prod(f if a != b else 1 - f for a, b in zip(origin, y, strict=True)) for y in bits]
+
+        return [flipped([int(i == x) for i in range(m.d)]) for x in range(m.d)], flipped([0] * m.d)
+    f = Fraction(getattr(m, "flip", 0))
+    return [[1 - f if y == x else f / (m.d - 1) for y in range(m.d)] for x in range(m.d)], [Fraction(1, m.d)] * m.d
+
+
+def with_blankets(law: Law, m: MultiMessage, blanket: Sequence[Fraction]) -> Law:
+    """The blanket messages of one user."""
+    for _ in range(math.floor(m.messages)):
+        law = _send(law, blanket, Fraction(0))
+    part = Fraction(m.messages) - math.floor(m.messages)
+    return _send(law, [part * x for x in blanket], 1 - part)
+
+
+def joined(parts: list[tuple[Fraction, Law]]) -> Law:
+    out: Law = {}
+    for weight, law in parts:
+        for key, mass in law.items():
+            out[key] = out.get(key, Fraction(0)) + weight * mass
+    return out
+
+
+def protocol_truth(m: MultiMessage, n: int, pi: Fraction, E: Fraction) -> Fraction:
+    """Every other user sends all of its messages, or none with probability 1 - pi; the victim takes part."""
+    rows, blanket = laws(m)
+    start = with_blankets({(0,) * len(blanket): Fraction(1)}, m, blanket)
+    worst = Fraction(0)
+    for others in combinations_with_replacement(range(len(rows)), n - 1):
+        law = start
+        for x in others:
+            law = joined([(1 - pi, law), (pi, with_blankets(_send(law, rows[x], Fraction(0)), m, blanket))])
+        ends = [_send(law, row, Fraction(0)) for row in rows]
+        worst = max(worst, *(hockey_stick(ends[a], ends[b], E) for a, b in permutations(range(len(rows)), 2)))
+    return worst
+
+
+@pytest.mark.parametrize(
+    ("m", "n"),
+    [
+        (sdp.BalcerCheu(coin=0.25, messages=1), 3),
+        (sdp.BalcerCheu(coin=0.5, messages=0.5), 4),
+        (sdp.BalcerCheu(coin=0.5, messages=3), 3),
+        (sdp.PureDump(d=3, messages=1.5), 3),
+        (sdp.PureDump(d=2, messages=2.25), 3),
+        (sdp.MixDump(d=3, flip=0.25, messages=0), 3),
+        (sdp.MixDump(d=3, flip=0.25, messages=1.5), 2),
+        (sdp.CheuZhilyaev(flip=0.25, d=2, messages=1), 3),
+    ],
+    ids=lambda x: getattr(x, "spec", x),
+)
+@pytest.mark.parametrize("pi", [0.25, 0.75])
+def test_all_messages_of_a_user_or_none(m: MultiMessage, n: int, pi: float) -> None:
+    for eps in (0.0, 0.3, 1.0):
+        truth = float(protocol_truth(m, n, Fraction(pi), Fraction(math.exp(eps))))
+        upper = float(sdp.profile(m, n=n, epsilon=eps, participation=pi))
+        assert truth <= upper * (1 + 1e-9)
+        if isinstance(m, sdp.MixDump) or m.messages % 1.0:
+            with pytest.raises(sdp.BoundNotApplicableError, match="participation") as error:
+                sdp.profile(m, n=n, epsilon=eps, participation=pi, side="lower")
+            one_sentence(error)
+            continue
+        lower = float(sdp.profile(m, n=n, epsilon=eps, participation=pi, side="lower"))
+        assert lower <= truth * (1 + 1e-9)
+        if not isinstance(m, sdp.CheuZhilyaev):
+            assert upper == pytest.approx(truth, rel=1e-4) and lower == pytest.approx(truth, rel=1e-4)
+
+
+def test_a_number_of_users_that_is_not_seen_is_not_used_for_a_lower_bound() -> None:
+    """With half a message per user the batch does not show how many took part, and the truth is below E_U[delta(U)]."""
+    m, n, eps = sdp.BalcerCheu(coin=0.5, messages=0.5), 4, 0.3
+    truth = float(protocol_truth(m, n, Fraction(1, 4), Fraction(math.exp(eps))))
+    assert float(sdp.profile(m, n=n, epsilon=eps, participation=0.25)) > 1.01 * truth
+    assert sdp.amplify(m, n=n, delta=0.1, participation=0.25).lower is None
+
+
+def test_messages_thinned_one_by_one_would_be_too_good() -> None:
+    """Same mean, less spread: below the truth.  This is why users are thinned and not messages."""
+    m, n, eps = sdp.BalcerCheu(coin=0.5, messages=3), 3, 0.3
+    truth = float(protocol_truth(m, n, Fraction(1, 2), Fraction(math.exp(eps))))
+    apart = among(m._pairs(), lambda n: Count(3, ((3 * (n - 1), 0.5),)))
+    assert math.exp(apart.log_delta(np.array([eps]), n=n, tol=1e-6, side="upper")[0]) < 0.99 * truth
+
+
+def test_a_fixed_total_loses_the_shares_of_the_missing() -> None:
+    """Every set of missing users by brute force; what each sends is fixed by its number."""
+    total, n, gone = 5, 4, 2
+    shares = [total // n + (i < total % n) for i in range(n)]
+    m = sdp.PureDump(d=3, total_messages=total)
+    rows, blanket = laws(m)
+    for eps in (0.2, 0.9):
+        E, worst = Fraction(math.exp(eps)), Fraction(0)
+        for left in combinations(range(n), n - gone):
+            law: Law = {(0, 0, 0): Fraction(1)}
+            for _ in range(sum(shares[i] for i in left)):
+                law = _send(law, blanket, Fraction(0))
+            for x in range(3):
+                ends = [_send(_send(law, rows[x], Fraction(0)), row, Fraction(0)) for row in rows]
+                worst = max(worst, *(hockey_stick(ends[a], ends[b], E) for a, b in permutations(range(3), 2)))
+        assert float(sdp.profile(m, n=n, epsilon=eps, dropouts=1, colluding=1)) == pytest.approx(float(worst), rel=1e-4)
+    g = sdp.amplify(m, n=n, delta=0.2, dropouts=gone)
+    assert g.mechanism == m.spec and "5 blanket messages in all" in str(g)
+    with pytest.raises(sdp.BoundNotApplicableError, match="total_messages contradict") as error:
+        sdp.amplify(m, n=n, delta=0.2, participation=0.5)
+    one_sentence(error)
+
+
+@pytest.mark.parametrize("n", [100, 3000, 10**6])
+@pytest.mark.parametrize("messages", [1.0, 3.0])
+def test_brackets_stay_narrow(n: int, messages: float) -> None:
+    g = sdp.amplify(sdp.PureDump(d=3, messages=messages), n=n, delta=1e-5, participation=0.6)
+    assert g.lower <= g.epsilon <= 1.006 * g.lower
+    assert g.epsilon > sdp.amplify(sdp.PureDump(d=3, messages=messages), n=n, delta=1e-5).epsilon
+
+
+@pytest.mark.parametrize("crowd", [{"messages": 0.5}, {"messages": 2.5}, {"poisson": 1.5}], ids=str)
+def test_a_random_number_of_messages_costs_little_more_than_its_mean(crowd: dict) -> None:
+    """Nothing is lost in the blend: eps lies between that of all users and a little above that of the mean number."""
+    m, n = sdp.PureDump(d=3, **crowd), 4000
+    eps = sdp.amplify(m, n=n, delta=1e-5, participation=0.6).epsilon
+    assert sdp.amplify(m, n=2401, delta=1e-5).epsilon < eps < 1.01 * sdp.amplify(m, n=2401, delta=1e-5).epsilon
+
+
+def test_present_users_by_hand() -> None:
+    exact = present(5, 0.5, lambda n: Count(0, ((n, 0.25),)), "upper", 1e-4)
+    assert isinstance(exact, Count) and exact.simplified() == Count(0, ((1, 0.25), (4, 0.125)))
+    both = present(5, 0.5, lambda n: Count(2 * n), "upper", 1e-4)
+    assert not isinstance(both, Count) and both.mean == pytest.approx(6.0, rel=1e-4)
+    assert both.deviation == pytest.approx(2.0, rel=1e-4) and (both.least, both.top) == (2, 10)
+
+
+# -- Poisson blanket messages ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mean", [0.125, 1.0, 4.5])
+@pytest.mark.parametrize("fixed", [0, 2])
+def test_a_poisson_number_of_messages_against_fractions(mean: float, fixed: int) -> None:
+    P0, P1, t = [0.75, 0.125, 0.125], [0.125, 0.75, 0.125], [0.25, 0.25, 0.5]
+    E = Fraction(math.exp(0.4))
+    divergence = [float(round_divergence(P0, P1, t, fixed + m + 1, E)) for m in range(22)]
+    weights = stats.poisson.pmf(np.arange(22), mean)
+    low = float(weights @ divergence)
+    high = low + stats.poisson.sf(21, mean) * divergence[-1]
+    family = among([Round(P0=P0, P1=P1, t=t)], lambda _: Count(fixed, ((UNLIMITED, mean),)))
+    upper, lower = (
+        math.exp(family.log_delta(np.array([0.4]), n=1, tol=1e-6, side=side)[0]) for side in ("upper", "lower")
+    )
+    assert lower <= high * (1 + 1e-12) and upper >= low * (1 - 1e-12)
+    assert upper == pytest.approx(low, rel=1e-4) and lower == pytest.approx(low, rel=1e-4)
+
+
+@pytest.mark.parametrize("mean", [0.3, 20.0, 5e3, 1e5, 1e6, 1e10])
+def test_poisson_distributions_are_enclosed(mean: float) -> None:
+    count = Count(7, ((UNLIMITED, mean),))
+    at = np.unique(np.floor(mean + np.linspace(-8, 8, 33) * math.sqrt(mean)).astype(np.int64))
+    truth = stats.poisson.cdf(at, mean)
+    above, below = (Distribution(count, up=up).at(at + 7) for up in (True, False))
+    assert np.all(below <= truth * (1 + 1e-9)) and np.all(truth <= above * (1 + 1e-9))
+    assert np.max(above - below) < 0.05
+    assert count.mean == pytest.approx(7 + mean) and count.deviation == pytest.approx(math.sqrt(mean))
+    assert count.thinned(0.5).simplified().mean == pytest.approx(0.5 * (7 + mean))
+
+
+def test_two_ways_to_a_poisson_number_agree() -> None:
+    """The coins that stand for it, and buckets of its distribution (forced by a second, tiny part)."""
+    r = Round(P0=[1, 0], P1=[0, 1], t=[0.25, 0.25])
+    for mean in (30.0, 5e4):
+        for side in ("upper", "lower"):
+            coins, buckets = (
+                among([r], lambda _, p=parts: Count(0, p)).epsilon(n=1, delta=1e-4, tol=1e-5, side=side).epsilon
+                for parts in (((UNLIMITED, mean),), ((UNLIMITED, mean), (1, 1e-9)))
+            )
+            assert coins == pytest.approx(buckets, rel=2e-3)
+
+
+def test_poisson_mechanisms() -> None:
+    for spec in ("pure-dump:d=4,poisson=1.5", "balcer-coin:poisson=2", "mix-dump:d=5,flip=0.2,poisson=0.7"):
+        m = sdp.mechanism(spec)
+        assert m.spec == spec and sdp.mechanism(m.spec) == m
+        g = sdp.amplify(m, n=2000, delta=1e-6)
+        assert g.lower <= g.epsilon <= 1.003 * g.lower
+        assert "Poisson number of blanket messages per user" in str(g)
+    # more spread than a fixed number of the same mean, and closer to it as n grows
+    for n, gap in ((50, 0.002), (10**5, 1e-6)):
+        fixed, random = (
+            sdp.amplify(sdp.PureDump(d=4, **x), n=n, delta=1e-4) for x in ({"messages": 2}, {"poisson": 2})
+        )
+        assert fixed.epsilon * (1 + gap) <= random.epsilon <= fixed.epsilon * 1.1
+    own = sdp.amplify(sdp.CheuZhilyaev(flip=0.2, d=4, poisson=1), n=500, delta=1e-5)
+    assert (
+        own.lower <= own.epsilon < sdp.amplify(sdp.CheuZhilyaev(flip=0.2, d=4, messages=0), n=500, delta=1e-5).epsilon
+    )
+    half = sdp.amplify(sdp.PureDump(d=4, poisson=2), n=500, delta=1e-5, participation=0.5)
+    assert half.lower is None and half.epsilon > sdp.amplify(sdp.PureDump(d=4, poisson=2), n=251, delta=1e-5).epsilon
+    empty = sdp.amplify(sdp.PureDump(d=4, poisson=0), n=500, delta=1e-5)
+    assert math.isinf(empty.epsilon)
+
+
+@pytest.mark.parametrize("mean", [0.0, 0.05, 3.7, 63.9, 64.0, 150.25])
+def test_poisson_sampler(mean: float) -> None:
+    draws = poisson_numbers(source(np.random.default_rng(4)), mean, 20_000)
+    if mean == 0.0:
+        assert not draws.any()
+        return
+    values = np.arange(draws.max() + 1)
+    expected = stats.poisson.pmf(values, mean) * draws.size
+    keep = expected >= 5
+    seen = np.bincount(draws)
+    both = [np.append(x[keep], draws.size - x[keep].sum()) for x in (seen, expected)]
+    assert stats.chisquare(*both).pvalue > 1e-6
+
+
+def test_poisson_mechanisms_run() -> None:
+    m = sdp.PureDump(d=4, poisson=1.5)
+    values = np.array([0, 1, 1, 3] * 5000)
+    reports = m.privatise(values, rng=np.random.default_rng(0))
+    assert abs(len(reports) - 50_000) < 6 * math.sqrt(30_000)
+    est = m.estimate(reports)
+    assert np.all(np.abs(est.value - [0.25, 0.5, 0, 0.25]) <= 5 * est.stderr)
+    assert est.stderr[0] ** 2 == pytest.approx(m.variance(20_000), rel=0.1)
+    assert m.messages_per_user == 2.5 and len(m.privatise(values[:8])) >= 8
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ("pure-dump:d=4,poisson=-1", "poisson must lie in"),
+        ("pure-dump:d=4,poisson=1e10", "poisson must lie in"),
+        ("pure-dump:d=4,messages=1,poisson=1", "exactly one of messages"),
+        ("pure-dump:d=4,total_messages=1,poisson=1", "exactly one of messages"),
+        ("pure-dump:d=4", "got none of them"),
+    ],
+)
+def test_bad_poisson(spec: str, words: str) -> None:
+    with pytest.raises(sdp.ParameterError, match=words) as error:
+        sdp.mechanism(spec)
+    one_sentence(error)
+
+
+def test_too_many_messages() -> None:
+    with pytest.raises(sdp.ParameterError, match="at most 1e15 messages"):
+        sdp.amplify(sdp.PureDump(d=4, poisson=1e9), n=10**9, delta=1e-6)
+
+
+# -- splitting a random number in two -------------------------------------------------------------------------------
+
+
+def test_split_encloses_the_mixture() -> None:
+    r = Round(P0=[0.75, 0.125, 0.125], P1=[0.125, 0.75, 0.125], t=[0.25, 0.25, 0.5])
+    from shuffledp.core.family import RoundSet
+
+    count = Count(3, ((60, 0.5), (30, 0.25)))
+    mixed, split = among([r], lambda _: count), Split(RoundSet([r]), lambda _: count)
+    eps = np.array([0.0, 0.3, 0.6])
+    for side, sign in (("upper", 1), ("lower", -1)):
+        exact, rough = (f.log_delta(eps, n=1, tol=1e-5, side=side) for f in (mixed, split))
+        assert np.all(sign * (rough - exact) >= -1e-5) and np.all(np.abs(rough - exact) < 1.5)
+        a, b = (f.epsilon(n=1, delta=1e-4, tol=1e-5, side=side).epsilon for f in (mixed, split))
+        assert sign * (b - a) >= -1e-5 and b == pytest.approx(a, rel=0.4)
+    assert split.rounds(5) is None
+
+
+def test_a_blend_of_one_user_is_that_user() -> None:
+    coin = Round(P0=[1, 0], P1=[0, 1], t=[0.5, 0.5])
+    alone = present_among([coin], lambda n: Count(3 * n), 0.5).log_delta(np.array([0.2]), n=1, tol=1e-5, side="upper")
+    assert math.exp(alone[0]) == pytest.approx(
+        float(round_divergence([1, 0], [0, 1], [0.5, 0.5], 4, Fraction(math.exp(0.2))))
+    )
+
+
+# -- batches that were reached --------------------------------------------------------------------------------------
+
+
+def test_batch_table() -> None:
+    table = sdp.batch_table("grr:eps0=2,d=16", delta=1e-6, minimum=30, maximum=3000)
+    assert table.sizes == (30, 50, 100, 200, 500, 1000, 2000, 3000)
+    for n, eps in zip(table.sizes, table.epsilons, strict=True):
+        assert eps == sdp.amplify("grr:eps0=2,d=16", n=n, delta=1e-6).epsilon
+    assert list(table.epsilons) == sorted(table.epsilons, reverse=True)
+    for target in (3.0, 0.5, table.epsilons[4], 0.13):
+        least = table.minimum(target)
+        assert least is not None and table.epsilon(least) <= target
+        below = [e for n, e in zip(table.sizes, table.epsilons, strict=True) if n < least]
+        assert all(e > target for e in below)
+    assert table.minimum(1e-3) is None and table.minimum(2.0) == 30
+    assert table.epsilon(1999) == table.epsilons[5] and table.epsilon(10**9) == table.epsilons[-1]
+    lines = str(table).splitlines()
+    assert len(lines) == 10 and lines[-1].split()[0] == "3,000" and "delta = 1e-06, replace-one" in lines[0]
+    assert all(float(x.split()[1]) >= e for x, e in zip(lines[2:], table.epsilons, strict=True))
+    again = json.loads(json.dumps(table.to_dict(), allow_nan=False))
+    assert again["sizes"] == list(table.sizes) and again["epsilons"] == list(table.epsilons)
+    head, *rows = table.to_csv().splitlines()
+    assert head == "n,epsilon" and [float(r.split(",")[1]) for r in rows] == list(table.epsilons)
+
+
+def test_batch_table_terms_and_infinity() -> None:
+    table = sdp.batch_table("pure-dump:d=4,messages=1", delta=1e-6, n=[1000, 2, 1000.0], dropouts=np.int64(1))
+    assert table.sizes == (2, 1000) and math.isinf(table.epsilons[0])
+    assert table.to_dict()["epsilons"][0] == "inf" and "none" in str(table) and "up to 1 may drop out" in str(table)
+    json.dumps(table.to_dict(), allow_nan=False)
+    assert table.epsilons[1] == sdp.amplify("pure-dump:d=4,messages=1", n=999, delta=1e-6).epsilon
+    shares = sdp.batch_table("general:eps0=1", delta=1e-6, n=[100, 200], dropouts=0.05, colluding=0.1)
+    assert shares.epsilons[0] == sdp.amplify("general:eps0=1", n=85, delta=1e-6).epsilon
+    assert "up to 0.05 of a batch may drop out and up to 0.1 of a batch may collude" in str(shares)
+    assert shares.epsilon(100) == shares.epsilons[0]
+    with pytest.raises(sdp.ParameterError, match="must be a size of the table") as error:
+        shares.epsilon(150)
+    one_sentence(error)
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "words"),
+    [
+        ({}, "either n"),
+        ({"n": [10], "minimum": 5, "maximum": 9}, "either n"),
+        ({"minimum": 5}, "either n"),
+        ({"maximum": 5}, "either n"),
+        ({"n": 10}, "n must be a list"),
+        ({"n": "10"}, "n must be a list"),
+        ({"n": []}, "n must hold 1 to"),
+        ({"n": range(1, 20_000)}, "n must hold 1 to"),
+        ({"n": [10, 0]}, "every size in n must"),
+        ({"n": [10, 2.5]}, "every size in n must"),
+        ({"minimum": 9, "maximum": 5}, "minimum must not exceed"),
+        ({"minimum": 0, "maximum": 5}, "minimum must"),
+        ({"minimum": 1, "maximum": "x"}, "maximum must"),
+        ({"n": [10], "delta": 0}, "delta must"),
+        ({"n": [10], "tol": 1}, "tol must"),
+        ({"n": [10], "bound": "variation-ratio-published"}, "bound must be a proved upper bound"),
+        ({"n": [10], "bound": "nothing"}, "unknown bound"),
+        ({"n": [5, 10], "dropouts": 5}, "at least one honest user of n = 5"),
+    ],
+)
+def test_bad_tables(kwargs: dict, words: str) -> None:
+    with pytest.raises(sdp.ParameterError, match=words) as error:
+        sdp.batch_table("grr:eps0=1,d=4", **{"delta": 1e-6, **kwargs})
+    assert "\n" not in str(error.value)
+
+
+def test_bad_questions_to_a_table() -> None:
+    table = sdp.batch_table("grr:eps0=1,d=4", delta=1e-6, n=[100])
+    for bad in (-1, math.nan, "1", None):
+        with pytest.raises(sdp.ParameterError, match=r"^epsilon must"):
+            table.minimum(bad)  # type: ignore[arg-type]
+    with pytest.raises(sdp.ParameterError, match="at least the smallest batch") as error:
+        table.epsilon(99)
+    one_sentence(error)
