@@ -21,6 +21,12 @@ class BoundNotApplicableError(ShuffleDPError, ValueError):
     """A bound was asked for by name where it is not proved, or where what it needs is not known."""
 
 
+class ImpossibleError(ShuffleDPError, ValueError):
+    """No setting in its range, no number of users or no delta reaches the target that was asked for."""
+
+    exit_code = 1
+
+
 class CertificationError(ShuffleDPError, RuntimeError):
     """Ball arithmetic could not prove the claim (this says nothing about the claim being false)."""
 

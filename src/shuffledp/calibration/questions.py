@@ -1,0 +1,201 @@
+"""The three questions: which setting, how many users, which delta, for a given central target."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import _validation as check
+from ..errors import ImpossibleError, ParameterError
+from ..mechanisms.base import Mechanism
+from ..subject import MechanismLike, as_mechanism
+from .asked import Subject, question
+from .search import best_of_range, largest, smallest_whole
+from .target import Target, in_words, scaled, sound_bound
+from .unknowns import Unknown
+
+_MOST_USERS = 10**15
+
+
+def calibrate(
+    subject: Subject,
+    *,
+    n: int,
+    epsilon: float,
+    delta: float,
+    bound: str = "auto",
+    tol: float = 1e-4,
+    unknown: str | None = None,
+    **fixed: Any,
+) -> Mechanism:
+    """The least noisy setting of a mechanism whose n shuffled reports are (epsilon, delta)-DP.
+
+    With all parameters given but one, that one is found: the *largest* local budget (eps0; eps of exponential-metric;
+    d01 or dmax in metric privacy), the *smallest* flip probability, or the *fewest* blanket messages (a mean per user;
+    with unknown="total_messages" their whole number) such that
+
+        amplify(mechanism, n=n, delta=delta, bound=bound, tol=tol).epsilon <= epsilon.
+
+    This is checked at the returned setting itself.  That eps is also at least epsilon (1 - tol), unless the
+    parameter is a whole number, is at the end of its range, or eps jumps there.  eps0 is never below epsilon, since the
+    local guarantee holds without any shuffling.
+
+    A setting left to the mechanism (k of subset and privset, l of local-hash, w of wheel, cap of privunit, the blocks
+    of hadamard) is chosen, too: for every value on its own eps rises with eps0, and the value whose largest eps0 has
+    the smallest predicted error (variance of the estimate, averaged over the items) is frozen in the result.
+
+    Parameters
+    ----------
+    subject : a name ("grr"), a spec with the unknown left out ("grr:d=64"), a mechanism (its unknown is replaced,
+        everything else kept), or a function that makes a mechanism from one number in [1e-9, 500]; eps must rise with
+        that number, and settings in whole numbers must not change with it
+    n, delta, bound : as in :func:`~shuffledp.amplify`; the bound must be a guarantee
+    epsilon : the target, > 0
+    tol : relative accuracy of eps
+    unknown : the parameter to solve for, where several could be meant
+    fixed : the other parameters of the mechanism
+
+    Raises
+    ------
+    ImpossibleError
+        No setting reaches the target.
+
+    Examples
+    --------
+    >>> import shuffledp as sdp
+    >>> m = calibrate("grr", n=10**6, epsilon=1.0, delta=1e-8, d=64)
+    >>> round(m.eps0, 2), 0.9999 <= sdp.amplify(m, n=10**6, delta=1e-8).epsilon <= 1.0
+    (9.69, True)
+    >>> calibrate("subset:d=64", n=1000, epsilon=0.01, delta=1e-6).k
+    2
+    """
+    target = Target(
+        n=check.users(n),
+        epsilon=_target(epsilon),
+        delta=check.probability_delta(delta),
+        bound=bound,
+        tol=check.tolerance(tol),
+    )
+    row = question(subject, target.n, unknown, fixed)
+    if isinstance(row, Unknown):
+        return target.loosest(row)
+    best = best_of_range(
+        lambda setting, limit: target.error(row, setting, limit),
+        low=row.low,
+        high=row.high,
+        whole=row.whole,
+        start=row.start(target.likely_budget),
+        ratio=row.ratio,
+    )
+    return target.loosest(row.unknown(best))
+
+
+def users_needed(
+    mechanism: MechanismLike, *, epsilon: float, delta: float | str, bound: str = "auto", tol: float = 1e-4
+) -> int:
+    """The smallest number of users whose shuffled reports are (epsilon, delta)-DP, up to 1e15.
+
+    ``amplify(mechanism, n=n, ...).epsilon <= epsilon`` holds at the returned n and not at n - 1.  delta(eps) falls
+    with n, so every larger batch is private enough as well.
+
+    Parameters
+    ----------
+    mechanism, bound, tol : as in :func:`~shuffledp.amplify`; the bound must be a guarantee
+    epsilon : the target, > 0
+    delta : a number in (0, 1), or a rule "0.01/n"; then delta shrinks as n grows, and the answer is *a* number of
+        users that meets the target while one user less does not
+
+    Raises
+    ------
+    ImpossibleError
+        Not even 1e15 users reach the target.
+
+    Examples
+    --------
+    >>> users_needed("grr:eps0=2,d=64", epsilon=0.1, delta=1e-8)
+    2447
+    """
+    subject, epsilon, tol = as_mechanism(mechanism), _target(epsilon), check.tolerance(tol)
+    chosen, rule = sound_bound(bound, subject), _delta_rule(delta)
+
+    def users(u: float) -> int:
+        return min(max(round(math.exp(-u)), 1), _MOST_USERS)
+
+    def excess(u: float) -> float:
+        n = users(u)
+        value = chosen.log_delta(subject, np.array([epsilon]), n=n, tol=1e-3)[0]
+        return scaled(float(value)) - scaled(math.log(rule(n)))
+
+    def reached(n: int) -> float:
+        return chosen.epsilon(subject, n=n, delta=rule(n), tol=tol).epsilon
+
+    if reached(1) <= epsilon:
+        return 1
+    # the leading order, as in Target: n = 2 log(1/delta) (2 sinh(eps0/2)/eps)^2
+    guess = 30.0 * (2.0 * math.sinh(0.5 * min(subject.local_epsilon, 20.0)) / epsilon) ** 2
+    near = largest(
+        excess,
+        low=-math.log(_MOST_USERS),
+        high=0.0,
+        start=-math.log(max(guess, 2.0)),
+        window=0.1 * tol,
+        close=0.1 * tol,
+    )
+    start = _MOST_USERS if near is None else users(near)
+    found = smallest_whole(lambda n: reached(n) <= epsilon, low=1, high=_MOST_USERS, start=start)
+    if found is None:
+        raise ImpossibleError(
+            f"epsilon = {epsilon:g} cannot be reached by {subject.spec}: even 1e15 users leave "
+            f"{in_words(reached(_MOST_USERS))}; raise epsilon or delta, or choose a more private setting."
+        )
+    return found
+
+
+def delta_needed(mechanism: MechanismLike, *, n: int, epsilon: float, bound: str = "auto", tol: float = 1e-4) -> float:
+    """The smallest delta at which n shuffled reports are (epsilon, delta)-DP: the privacy profile, rounded up.
+
+    0 where epsilon is no less than the local guarantee.  tol is the relative accuracy of delta, upward.
+
+    Raises
+    ------
+    ImpossibleError
+        No delta below 1 will do.
+
+    Examples
+    --------
+    >>> 1.04e-8 < delta_needed("general:eps0=1", n=10**6, epsilon=0.005) < 1.05e-8
+    True
+    >>> delta_needed("general:eps0=1", n=10**6, epsilon=1.0)
+    0.0
+    """
+    subject, n, tol = as_mechanism(mechanism), check.users(n), check.tolerance(tol)
+    epsilon = _target(epsilon)
+    value = float(sound_bound(bound, subject).log_delta(subject, np.array([epsilon]), n=n, tol=tol)[0])
+    if not value < 0.0:
+        raise ImpossibleError(
+            f"epsilon = {epsilon:g} is not reached by {subject.spec} with n = {n:,} at any delta below 1; "
+            "raise epsilon, collect from more users or choose a more private setting."
+        )
+    if value == -math.inf:
+        return 0.0
+    return max(math.exp(value) * (1.0 + 2.0**-50), 5e-324)
+
+
+def _target(epsilon: object) -> float:
+    hint = "it is the central eps to be reached"
+    return check.in_range("epsilon", epsilon, low=0.0, high=math.inf, low_open=True, high_open=True, hint=hint)
+
+
+def _delta_rule(delta: float | str) -> Callable[[int], float]:
+    """delta as a function of n."""
+    if isinstance(delta, str):
+        top, slash, bottom = delta.partition("/")
+        if not slash or bottom.strip() != "n":
+            raise ParameterError(f"delta must be a number in (0, 1) or a rule like '0.01/n', got {delta!r}; write one.")
+        share = check.probability_delta(check.parse_number("delta", top))
+        return lambda n: share / n
+    fixed = check.probability_delta(delta)
+    return lambda n: fixed

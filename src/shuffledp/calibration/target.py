@@ -1,0 +1,197 @@
+"""A central target (epsilon, delta) for n users, and the loosest of a row of mechanisms that meets it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .. import _validation as check
+from ..bounds import Bound, find
+from ..errors import BoundNotApplicableError, ImpossibleError, ParameterError, ShuffleDPError
+from ..guarantee import round_down
+from ..mechanisms.base import Mechanism
+from .free_settings import FreeSetting
+from .search import largest, smallest_whole
+from .unknowns import Unknown
+
+#: The coarsest look at delta, relative.
+_COARSE = 0.02
+
+
+@dataclass
+class Target:
+    """What ``amplify`` has to say of a mechanism: eps at most ``epsilon``; ``start`` is where the last search ended."""
+
+    n: int
+    epsilon: float
+    delta: float
+    bound: str
+    tol: float
+    start: float | None = None
+    _found: dict[type[Mechanism], Bound] = field(default_factory=dict)
+
+    def reached(self, mechanism: Mechanism) -> float:
+        """eps as amplify would report it."""
+        chosen = sound_bound(self.bound, mechanism)
+        return chosen.epsilon(mechanism, n=self.n, delta=self.delta, tol=self.tol).epsilon
+
+    def loosest(self, unknown: Unknown) -> Mechanism:
+        """The mechanism with the least privacy that meets the target, checked by :meth:`reached`."""
+
+        def reached(value: float) -> float:
+            return _or_inf(lambda: self.reached(unknown.make(value)))
+
+        def excess(u: float) -> float:
+            eps = reached(unknown.value(u))
+            return math.log(eps / self.epsilon) if eps > 0.0 else -math.inf
+
+        near = self.near(unknown)
+        low, high = unknown.coordinate(unknown.private), unknown.coordinate(unknown.loose)
+        start = low if near is None else near
+        value: float | None
+        if unknown.name == "total_messages":
+            value = smallest_whole(
+                lambda m: reached(m) <= self.epsilon,
+                low=int(unknown.loose),
+                high=int(unknown.private),
+                start=int(unknown.value(start)),
+            )
+        else:
+            window = -math.log1p(-self.tol)
+            u = largest(excess, low=low, high=high, start=start, window=window, reach=2.0 * self.tol)
+            value = None if u is None else unknown.value(u)
+        if unknown.is_budget and (value is None or value < self.epsilon):  # the local guarantee alone may do
+            plain = min(self.epsilon, unknown.loose)
+            value = plain if reached(plain) <= self.epsilon else value
+        if value is None:
+            raise self._impossible(unknown)
+        return unknown.make(value)
+
+    def near(self, unknown: Unknown) -> float | None:
+        """Where the target is met, by single looks at delta(epsilon): one evaluation each, no solve for eps."""
+        log_delta = math.log(self.delta)
+        fine = min(max(0.3 * self.tol * -log_delta, 1e-7), _COARSE)
+        rtol = _COARSE
+
+        def excess(u: float) -> float:
+            nonlocal rtol
+            y = self._look(unknown, u, rtol)
+            rtol = min(max(0.1 * abs(y) * -log_delta, fine), _COARSE)  # far from the root a coarse look will do
+            return y
+
+        ends = [unknown.private]
+        if unknown.is_budget:  # below the target the local guarantee is enough
+            ends.insert(0, min(max(self._inside * (1.0 - 1e-9), unknown.private), unknown.loose))
+        for end in dict.fromkeys(ends):
+            low, high = unknown.coordinate(end), unknown.coordinate(unknown.loose)
+            start = self._guess(unknown) if self.start is None else self.start
+            slope = 0.5 * (1.0 + math.exp(-unknown.value(start))) if unknown.is_budget else 0.5
+            found = largest(
+                excess, low=low, high=high, start=start, window=0.3 * self.tol, close=0.05 * self.tol, slope=slope
+            )
+            if found is not None:
+                self.start = found
+                return found
+        return None
+
+    def error(self, free: FreeSetting, setting: float, limit: float) -> float:
+        """The predicted error of the loosest mechanism with this setting, inf if it is above ``limit``.
+
+        The error falls as eps0 rises.  Where eps0 would be too large at the limit already, one look settles it.
+        """
+        row = free.unknown(setting)
+
+        def short(u: float) -> float:
+            return math.log(free.error(row.at(u), self.n) / limit)
+
+        low, high = row.coordinate(row.private), row.coordinate(row.loose)
+        if math.isfinite(limit):
+            # the smallest u with an error within the limit, as the largest -u
+            needed = largest(
+                lambda v: short(-v), low=-high, high=-low, start=-(self.start or 0.0), window=1e-6, slope=1.0
+            )
+            doubt = -0.5 * _COARSE / math.log(self.delta)  # of a coarse look
+            if needed is None or self._look(row, -needed, _COARSE) > doubt:
+                return math.inf
+        u = self.near(row)
+        return math.inf if u is None else free.error(row.at(u), self.n)
+
+    @property
+    def likely_budget(self) -> float:
+        """The leading order for eps0: eps^2 n = 2 log(1/delta) (2 sinh(eps0/2))^2."""
+        noise = self.epsilon**2 / (2.0 * math.log(1.0 / self.delta) + 1.0)
+        return min(max(2.0 * math.asinh(0.5 * math.sqrt(self.n * noise)), 1e-6), check.MAX_EPS0)
+
+    @property
+    def _inside(self) -> float:
+        """The reported eps is above the truth by some part of tol: aim at the middle of what it may be."""
+        return self.epsilon * (1.0 - 0.5 * self.tol)
+
+    def _look(self, unknown: Unknown, u: float, rtol: float) -> float:
+        """delta(epsilon) at u against the target, positive if not private enough; nearly linear in u."""
+
+        def log_delta() -> float:
+            mechanism = unknown.at(u)
+            kind = type(mechanism)
+            if kind not in self._found:
+                self._found[kind] = sound_bound(self.bound, mechanism)
+            return float(self._found[kind].log_delta(mechanism, np.array([self._inside]), n=self.n, tol=rtol)[0])
+
+        return scaled(_or_inf(log_delta)) - scaled(math.log(self.delta))
+
+    def _guess(self, unknown: Unknown) -> float:
+        """The leading order, with 1/flip or the number of messages for the square in :attr:`likely_budget`."""
+        noise = self.epsilon**2 / (2.0 * math.log(1.0 / self.delta) + 1.0)
+        if unknown.is_budget:
+            value = self.likely_budget
+        elif unknown.name == "flip":
+            value = min(2.0 / (self.n * noise), 0.5 * unknown.private)
+        else:
+            value = 4.0 / noise / (self.n if unknown.name == "messages" else 1)
+        ends = sorted((unknown.private, unknown.loose))
+        return unknown.coordinate(min(max(value, ends[0]), ends[1]))
+
+    def _impossible(self, unknown: Unknown) -> ShuffleDPError:
+        """In words; where the bound or the mechanism refuses the most private value, that is the answer."""
+        try:
+            mechanism = unknown.make(unknown.private)
+            eps = self.reached(mechanism)
+        except (ParameterError, BoundNotApplicableError) as error:
+            return error
+        return ImpossibleError(
+            f"epsilon = {self.epsilon:g} at delta = {self.delta:g} cannot be reached by {mechanism.name} with "
+            f"n = {self.n:,}: even {unknown.name} = {unknown.private:g} leaves {in_words(eps)}; "
+            "raise epsilon or delta, or collect from more users."
+        )
+
+
+def sound_bound(name: str, mechanism: Mechanism) -> Bound:
+    """The bound of that name; what is not a guarantee cannot be a target."""
+    chosen = find(name, mechanism)
+    if chosen.side != "upper" or not chosen.sound:
+        why = "a lower bound" if chosen.side != "upper" else "not proved"
+        raise ParameterError(f"bound must be a guarantee to solve for, got {name!r}, which is {why}; use bound='auto'.")
+    return chosen
+
+
+def scaled(log_delta: float) -> float:
+    """-log(-log delta)/2: nearly linear in log eps0 and in log n, since log delta is like -(eps/sigma)^2/2."""
+    if log_delta == -math.inf:
+        return -math.inf
+    return -0.5 * math.log(-log_delta) if log_delta < -1e-9 else math.inf
+
+
+def in_words(eps: float) -> str:
+    """An eps for the end of a sentence."""
+    return "no finite eps" if math.isinf(eps) else f"eps = {round_down(eps)}"
+
+
+def _or_inf(call: Callable[[], float]) -> float:
+    """Outside the range of a mechanism or of a bound nothing is private enough."""
+    try:
+        return call()
+    except (ParameterError, BoundNotApplicableError):
+        return math.inf

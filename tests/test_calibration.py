@@ -1,0 +1,476 @@
+"""Calibration lands on the private side, next to the target, with the best setting; what cannot be is said in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import shuffledp as sdp
+from shuffledp.bounds import registry as bounds
+from shuffledp.calibration.search import best_of_range, largest, smallest_whole
+from shuffledp.mechanisms import registry
+
+TOL = 1e-4
+#: Every registered mechanism with an eps0, with the parameters that are not solved for.
+FIXED: dict[str, dict[str, Any]] = {
+    "general": {},
+    "randomized-response": {},
+    "grr": {"d": 16},
+    "unary": {"d": 16},
+    "optimised-unary": {"d": 16},
+    "subset": {"d": 16},
+    "local-hash": {"d": 16},
+    "hadamard": {"d": 16},
+    "laplace": {},
+    "duchi": {"dim": 5},
+    "harmony": {"dim": 4},
+    "privunit": {"dim": 10},
+    "sampling-rappor": {"d": 16, "s": 3},
+    "wheel": {"d": 16, "s": 3},
+    "privset": {"d": 16, "s": 3},
+    "pckv-grr": {"d": 16, "l": 3},
+    "hierarchical-grr": {"d": 16},
+}
+QUICK = ("general", "grr", "unary", "hadamard", "harmony", "privset", "pckv-grr")
+
+
+def eps_of(m: Any, n: int, delta: float, bound: str = "auto") -> float:
+    return sdp.amplify(m, n=n, delta=delta, bound=bound).epsilon
+
+
+def lands(m: Any, *, n: int, epsilon: float, delta: float, bound: str = "auto") -> None:
+    got = eps_of(m, n, delta, bound)
+    assert epsilon * (1 - TOL) <= got <= epsilon, (m, got)
+
+
+def test_every_mechanism_with_a_budget_is_here() -> None:
+    with_budget = {name for name in registry.names() if "eps0" in getattr(registry.find(name), "__annotations__", {})}
+    # fields may be inherited
+    assert with_budget | {"unary", "optimised-unary"} == set(FIXED)
+
+
+# -- round trips -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 1.0])
+@pytest.mark.parametrize("n", [10**3, 10**6])
+@pytest.mark.parametrize("name", QUICK)
+def test_round_trip(name: str, n: int, epsilon: float) -> None:
+    m = sdp.calibrate(name, n=n, epsilon=epsilon, delta=0.01 / n, **FIXED[name])
+    lands(m, n=n, epsilon=epsilon, delta=0.01 / n)
+    assert m.eps0 >= epsilon  # type: ignore[attr-defined]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("epsilon", [0.01, 0.3, 1.0, 5.0])
+@pytest.mark.parametrize("n", [10**3, 10**6, 10**9])
+@pytest.mark.parametrize("name", FIXED)
+def test_round_trip_everywhere(name: str, n: int, epsilon: float) -> None:
+    m: Any = sdp.calibrate(name, n=n, epsilon=epsilon, delta=0.01 / n, **FIXED[name])
+    got = eps_of(m, n, 0.01 / n)
+    assert got <= epsilon
+    assert m.eps0 >= epsilon
+    if got < epsilon * (1 - TOL):  # only next to a jump: of the blocks of hadamard, or of eps (symbols sent too rarely)
+        more: Any = type(m)(**{**FIXED[name], "eps0": m.eps0 * (1 + 1e-9)})
+        jump = name == "hadamard" and more.blocks != m.blocks
+        assert jump or (n == 10**9 and eps_of(more, n, 0.01 / n) > epsilon)
+
+
+OF_ONE_PROTOCOL = {"cheu-zhilyaev", "balls-formula", "balls-search"}
+SOUND = [b.name for b in bounds.BOUNDS.values() if b.sound and b.side == "upper" and b.name not in OF_ONE_PROTOCOL]
+
+
+@pytest.mark.parametrize("bound", SOUND)
+@pytest.mark.parametrize("epsilon", [0.05, 1.0, 4.0])
+def test_every_sound_bound(bound: str, epsilon: float) -> None:
+    m: Any = sdp.calibrate("grr:d=8", n=10_000, epsilon=epsilon, delta=1e-6, bound=bound)
+    got = eps_of(m, 10_000, 1e-6, bound)
+    assert got <= epsilon
+    try:
+        looser = eps_of(sdp.GRR(eps0=m.eps0 * (1 + 1e-3), d=8), 10_000, 1e-6, bound)
+    except sdp.BoundNotApplicableError:  # the end of its range
+        return
+    assert looser > epsilon * (1 - TOL)
+
+
+@pytest.mark.parametrize("n", [1, 2, 10])
+@pytest.mark.parametrize("epsilon", [1e-6, 0.1, 3.0])
+def test_few_users_keep_at_least_the_local_guarantee(n: int, epsilon: float) -> None:
+    m: Any = sdp.calibrate("general", n=n, epsilon=epsilon, delta=1e-9)
+    assert m.eps0 >= epsilon
+    assert eps_of(m, n, 1e-9) <= epsilon
+
+
+def test_without_amplification_the_budget_is_the_target() -> None:
+    assert sdp.calibrate("grr:d=8", n=10_000, epsilon=0.7, delta=1e-6, bound="local") == sdp.GRR(eps0=0.7, d=8)
+
+
+def test_a_target_beyond_the_range_gives_the_end_of_it() -> None:
+    assert sdp.calibrate("general", n=10, epsilon=600.0, delta=1e-6) == sdp.General(eps0=500.0)
+
+
+@pytest.mark.parametrize("tol", [1e-2, 1e-3, 1e-5])
+def test_tol(tol: float) -> None:
+    m = sdp.calibrate("grr:d=8", n=10_000, epsilon=0.2, delta=1e-6, tol=tol)
+    assert 0.2 * (1 - tol) <= sdp.amplify(m, n=10_000, delta=1e-6, tol=tol).epsilon <= 0.2
+
+
+@pytest.mark.parametrize("delta", [1e-300, 1e-12, 0.01, 0.5])
+def test_extreme_delta(delta: float) -> None:
+    m = sdp.calibrate("grr:d=8", n=10**6, epsilon=0.5, delta=delta)
+    assert eps_of(m, 10**6, delta) <= 0.5
+
+
+# -- the ways to ask ---------------------------------------------------------------------------------------------
+
+
+def test_name_spec_mechanism_and_function_agree() -> None:
+    ask = {"n": 10_000, "epsilon": 0.2, "delta": 1e-6}
+    by_name = sdp.calibrate("grr", d=8, **ask)  # type: ignore[arg-type]
+    assert by_name == sdp.calibrate("grr:d=8", **ask)  # type: ignore[arg-type]
+    assert by_name == sdp.calibrate(sdp.GRR(eps0=17.0, d=8), **ask)  # type: ignore[arg-type]
+    assert by_name == sdp.calibrate(lambda x: sdp.GRR(eps0=x, d=8), **ask)  # type: ignore[arg-type]
+    by_spec = sdp.calibrate(lambda x: f"grr:eps0={x!r},d=8", **ask)  # type: ignore[arg-type]
+    assert by_name == by_spec
+
+
+def test_a_mechanism_keeps_its_integers() -> None:
+    start = sdp.Subset(eps0=0.5, d=16)
+    m: Any = sdp.calibrate(start, n=10**6, epsilon=1.0, delta=1e-8)
+    assert (m.k, m.d) == (start.k, 16) and m.eps0 > 5
+    lands(m, n=10**6, epsilon=1.0, delta=1e-8)
+
+
+def test_a_common_budget_of_parallel_queries() -> None:
+    m = sdp.calibrate(
+        lambda x: sdp.Parallel([(0.5, sdp.GRR(eps0=x, d=2)), (0.5, sdp.GRR(eps0=x, d=9))]),
+        n=10_000,
+        epsilon=0.2,
+        delta=1e-6,
+    )
+    lands(m, n=10_000, epsilon=0.2, delta=1e-6)
+
+
+@pytest.mark.parametrize("name", ["metric-general", "planar-laplace"])
+def test_metric_privacy(name: str) -> None:
+    ask: dict[str, Any] = {"n": 1000, "epsilon": 0.3, "delta": 1e-6}
+    near: Any = sdp.calibrate(f"{name}:dmax=5", **ask)
+    lands(near, **ask)
+    assert near.d01 < 5
+    far: Any = sdp.calibrate(near, unknown="dmax", **ask)
+    lands(far, **ask)
+    assert abs(far.dmax - 5) < 1e-2
+    all_of_it: Any = sdp.calibrate(f"{name}:dmax=3", n=10**9, epsilon=0.3, delta=1e-6)
+    assert all_of_it.d01 == 3.0
+
+
+def test_distances_from_a_file() -> None:
+    file = Path(__file__).parent / "data" / "distances-3.csv"
+    m: Any = sdp.calibrate(f"exponential-metric:{file}", n=1000, epsilon=0.2, delta=1e-6)
+    lands(m, n=1000, epsilon=0.2, delta=1e-6)
+    assert m.source == str(file)
+
+
+# -- several messages --------------------------------------------------------------------------------------------
+
+ASK: dict[str, Any] = {"n": 500, "epsilon": 0.5, "delta": 1e-6}
+
+
+@pytest.mark.parametrize(
+    "spec", ["pure-dump:d=8", "balcer-coin", "balcer-cheu:coin=0.3", "balls-into-bins:d=9,special=2"]
+)
+def test_fewest_messages(spec: str) -> None:
+    m: Any = sdp.calibrate(spec, **ASK)
+    lands(m, **ASK)
+    assert m.total_messages is None
+    whole: Any = sdp.calibrate(spec, unknown="total_messages", **ASK)
+    assert eps_of(whole, 500, 1e-6) <= 0.5
+    fewer = sdp.mechanism(whole.spec.replace(f"={whole.total_messages}", f"={whole.total_messages - 1}"))
+    assert eps_of(fewer, 500, 1e-6) > 0.5
+    assert abs(whole.total_messages / (500 * m.messages) - 1) < 0.05
+
+
+@pytest.mark.parametrize("spec", ["cheu-zhilyaev:d=4,total_messages=300", "mix-dump:d=6,total_messages=300"])
+def test_smallest_flip(spec: str) -> None:
+    m: Any = sdp.calibrate(spec, **ASK)
+    lands(m, **ASK)
+    less = type(m)(d=m.d, flip=0.99 * m.flip, total_messages=300)
+    assert eps_of(less, 500, 1e-6) > 0.5
+    assert sdp.calibrate(m, unknown="flip", **ASK) == m
+    back: Any = sdp.calibrate(m, unknown="total_messages", **ASK)
+    assert abs(back.total_messages - 300) <= 2 and back.messages is None
+
+
+def test_no_messages_where_none_are_needed() -> None:
+    m: Any = sdp.calibrate("mix-dump:d=6,flip=0.7", n=10**4, epsilon=2.0, delta=1e-6)
+    assert m.messages == 0.0
+
+
+# -- settings that are left open ---------------------------------------------------------------------------------
+
+
+def exhaustive(
+    name: str, setting: str, values: Any, f: float, n: int, epsilon: float, **fixed: Any
+) -> dict[int, float]:
+    errors = {}
+    for value in values:
+        m: Any = sdp.calibrate(name, n=n, epsilon=epsilon, delta=0.01 / n, **{setting: value}, **fixed)
+        assert getattr(m, setting) == value
+        errors[value] = m.variance(n, f)
+    return errors
+
+
+@pytest.mark.parametrize(("n", "epsilon"), [(100, 0.05), (1000, 0.01), (1000, 1.0), (10**6, 0.1)])
+@pytest.mark.parametrize(
+    ("name", "setting", "values", "f", "fixed"),
+    [
+        ("subset", "k", range(1, 12), 1 / 12, {"d": 12}),
+        ("privset", "k", range(1, 9), 2 / 10, {"d": 8, "s": 2}),
+        ("local-hash", "l", (*range(2, 40), *range(40, 120, 4)), 1 / 10, {"d": 10}),
+    ],
+)
+def test_the_best_integer(name: str, setting: str, values: Any, f: float, fixed: Any, n: int, epsilon: float) -> None:
+    errors = exhaustive(name, setting, values, f, n, epsilon, **fixed)
+    m: Any = sdp.calibrate(name, n=n, epsilon=epsilon, delta=0.01 / n, **fixed)
+    assert m.variance(n, f) <= min(errors.values()) * (1 + 1e-3)
+    lands(m, n=n, epsilon=epsilon, delta=0.01 / n)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("d", [2, 3, 5, 40, 100])
+@pytest.mark.parametrize(("n", "epsilon"), [(50, 2.0), (200, 0.01), (1000, 5.0), (10**4, 0.3), (10**9, 1.0)])
+def test_the_best_subset_size(d: int, n: int, epsilon: float) -> None:
+    errors = exhaustive("subset", "k", range(1, d), 1 / d, n, epsilon, d=d)
+    m: Any = sdp.calibrate("subset", n=n, epsilon=epsilon, delta=0.01 / n, d=d)
+    assert m.variance(n, 1 / d) <= min(errors.values()) * (1 + 1e-3)
+
+
+@pytest.mark.parametrize(("n", "epsilon"), [(1000, 0.3), (10**6, 0.05)])
+@pytest.mark.parametrize(("spec", "setting", "held"), [("wheel:d=20,s=2", "w", 0.1), ("privunit:dim=20", "cap", None)])
+def test_the_best_share(spec: str, setting: str, held: float | None, n: int, epsilon: float) -> None:
+    def error(m: Any) -> float:
+        value: float = m.variance(n) if held is None else m.variance(n, held)
+        return value
+
+    m: Any = sdp.calibrate(spec, n=n, epsilon=epsilon, delta=0.01 / n)
+    lands(m, n=n, epsilon=epsilon, delta=0.01 / n)
+    for factor in (0.02, 0.2, 0.5, 0.9, 1.1, 2.0, 4.0):
+        value = getattr(m, setting) * factor
+        if value < 0.5:
+            other = sdp.calibrate(spec, n=n, epsilon=epsilon, delta=0.01 / n, **{setting: value})
+            assert error(m) <= error(other) * (1 + 1e-3)
+
+
+@pytest.mark.parametrize(("n", "epsilon"), [(1000, 0.1), (1000, 1.0), (10**6, 0.02), (10**6, 1.0)])
+def test_hadamard_against_a_scan(n: int, epsilon: float) -> None:
+    m: Any = sdp.calibrate("hadamard:d=20", n=n, epsilon=epsilon, delta=0.01 / n)
+    best = m.variance(n, 1 / 20)
+    grid = [m.eps0 * (0.5 + i / 100) for i in range(151)]
+    for eps0 in grid:
+        other = sdp.Hadamard(eps0=eps0, d=20)
+        if other.variance(n, 1 / 20) < best * (1 - 1e-3):
+            assert eps_of(other, n, 0.01 / n) > epsilon
+
+
+@pytest.mark.parametrize("name", ["subset", "local-hash"])
+def test_large_domains(name: str) -> None:
+    m: Any = sdp.calibrate(name, n=10**6, epsilon=0.1, delta=1e-8, d=10**6)
+    lands(m, n=10**6, epsilon=0.1, delta=1e-8)
+    default: Any = registry.find(name)(eps0=m.eps0, d=10**6)  # type: ignore[call-arg]
+    at_default: Any = sdp.calibrate(default, n=10**6, epsilon=0.1, delta=1e-8)
+    assert m.variance(10**6, 1e-6) <= at_default.variance(10**6, 1e-6) * (1 + 1e-3)
+
+
+# -- users and delta ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("delta", [1e-8, "0.01/n"])
+@pytest.mark.parametrize(
+    ("spec", "epsilon"),
+    [
+        ("grr:eps0=2,d=64", 0.05),
+        ("grr:eps0=2,d=64", 1.0),
+        ("general:eps0=3", 1e-4),
+        ("general:eps0=12", 0.01),
+        ("subset:eps0=3,d=10", 0.3),
+        ("pure-dump:d=8,messages=1", 0.5),
+        ("randomized-response:eps0=1", 0.4),
+    ],
+)
+def test_users(spec: str, epsilon: float, delta: float | str) -> None:
+    def meets(n: int) -> bool:
+        return eps_of(spec, n, 0.01 / n if isinstance(delta, str) else delta) <= epsilon
+
+    n = sdp.users_needed(spec, epsilon=epsilon, delta=delta)
+    assert meets(n) and not meets(n - 1)
+
+
+def test_one_user_is_enough_for_the_local_guarantee() -> None:
+    assert sdp.users_needed("grr:eps0=2,d=64", epsilon=2.0, delta=1e-8) == 1
+
+
+def test_users_and_budget_invert_each_other() -> None:
+    m = sdp.calibrate("grr:d=8", n=12_345, epsilon=0.2, delta=1e-6)
+    n = sdp.users_needed(m, epsilon=0.2, delta=1e-6)
+    assert 12_345 * (1 - 5e-4) <= n <= 12_345
+
+
+@pytest.mark.parametrize("spec", ["grr:eps0=2,d=64", "laplace:eps0=1", "randomized-response:eps0=2"])
+@pytest.mark.parametrize("epsilon", [0.1, 0.3])
+def test_delta(spec: str, epsilon: float) -> None:
+    delta = sdp.delta_needed(spec, n=1000, epsilon=epsilon)
+    assert float(sdp.profile(spec, n=1000, epsilon=epsilon)) <= delta
+    assert delta * 0.99 <= float(sdp.profile(spec, n=1000, epsilon=epsilon, tol=1e-5))
+    assert eps_of(spec, 1000, delta * 1.01) <= epsilon * 1.02
+
+
+def test_delta_is_zero_only_for_the_local_guarantee() -> None:
+    assert sdp.delta_needed("grr:eps0=2,d=64", n=1000, epsilon=2.0) == 0.0
+    assert sdp.delta_needed("grr:eps0=2,d=64", n=10**9, epsilon=1.9) > 0.0
+
+
+# -- impossible, in words ----------------------------------------------------------------------------------------
+
+
+def said(error: type[Exception], words: str, call: Callable[[], object]) -> None:
+    with pytest.raises(error, match=words) as caught:
+        call()
+    text = str(caught.value)
+    assert text.endswith((".", "?")) and "\n" not in text
+
+
+@pytest.mark.parametrize(
+    ("words", "call"),
+    [
+        ("even messages = 1e\\+09", lambda: sdp.calibrate("pure-dump:d=8", n=1, epsilon=1e-7, delta=1e-12)),
+        (
+            "even total_messages = 1e\\+15",
+            lambda: sdp.calibrate("pure-dump:d=8", n=9, epsilon=1e-9, delta=1e-12, unknown="total_messages"),
+        ),
+        ("even eps0 = 1e-09", lambda: sdp.calibrate("grr:d=8", n=1, epsilon=1e-10, delta=1e-12)),
+        ("even dmax = 1", lambda: sdp.calibrate("metric-general:d01=1", n=100, epsilon=0.1, delta=1e-6)),
+        ("even 1e15 users", lambda: sdp.users_needed("general:eps0=400", epsilon=0.1, delta=1e-8)),
+        (
+            "even 1e15 users",
+            lambda: sdp.users_needed("pure-dump:d=8,total_messages=9", epsilon=0.1, delta=1e-8),
+        ),
+        ("at any delta below 1", lambda: sdp.delta_needed("pure-dump:d=8,messages=0", n=9, epsilon=1.0)),
+    ],
+)
+def test_impossible(words: str, call: Callable[[], object]) -> None:
+    said(sdp.ImpossibleError, words, call)
+    assert sdp.ImpossibleError.exit_code == 1
+
+
+# -- bad input ---------------------------------------------------------------------------------------------------
+
+GOOD: dict[str, Any] = {"n": 1000, "epsilon": 1.0, "delta": 1e-6}
+
+
+@pytest.mark.parametrize(
+    ("subject", "changed", "words"),
+    [
+        ("grr:d=4", {"epsilon": 0.0}, "^epsilon must lie in"),
+        ("grr:d=4", {"epsilon": -1.0}, "^epsilon must lie in"),
+        ("grr:d=4", {"epsilon": math.inf}, "^epsilon must lie in"),
+        ("grr:d=4", {"epsilon": math.nan}, "^epsilon must be a number"),
+        ("grr:d=4", {"epsilon": "1"}, "^epsilon must be a number"),
+        ("grr:d=4", {"delta": 0.0}, "^delta must lie in"),
+        ("grr:d=4", {"n": 0}, "^n must be"),
+        ("grr:d=4", {"tol": 1.0}, "^tol must lie in"),
+        ("grr:d=4", {"bound": "blankt"}, "did you mean 'blanket'"),
+        ("grr:d=4", {"bound": "variation-ratio-published"}, "not proved"),
+        ("grr:d=4", {"bound": "variation-ratio-lower"}, "a lower bound"),
+        ("grr:d=4", {"d": 4}, "^d must be given once"),
+        ("grr:d=4", {"k": 4}, "no parameter 'k'"),
+        ("grr:d=4", {"eps0": 1.0}, "^eps0 must be left out"),
+        ("grr:d=4", {"unknown": "d"}, "unknown parameter to solve for 'd'"),
+        ("grr:4", {}, "key=value"),
+        ("grr:d=x", {}, "^d must be a number"),
+        ("grr", {}, "^grr needs d"),
+        ("grr", {"d": 1}, "^d must lie in"),
+        ("subset", {"d": 1}, "^d must lie in"),
+        ("subset", {"d": 4, "k": 9}, "^k must lie in"),
+        ("hadamard", {"d": 1}, "^d must lie in"),
+        ("gr", {"d": 4}, "did you mean 'grr'"),
+        ("finite", {}, "pass a function"),
+        ("parallel:x.yaml", {}, "pass a function"),
+        ("exponential-metric:no-such-file.csv", {}, "no file"),
+        ("variation-ratio", {}, "pass a function"),
+        ("metric-general", {}, "all but one of d01, dmax"),
+        ("metric-general", {"dmax": -1.0}, "^dmax must lie in"),
+        ("cheu-zhilyaev:d=4", {}, "all but one of flip, messages"),
+        ("cheu-zhilyaev:d=4", {"unknown": "flip"}, "needs messages"),
+        ("pure-dump:d=4,messages=1", {}, "must be left out"),
+        ("pure-dump:d=4,messages=1", {"unknown": "total_messages"}, "must be left out"),
+        ("mix-dump:messages=1", {"d": "a"}, "^d must be a number"),
+        (sdp.GRR(eps0=1.0, d=4), {"d": 4}, "^d must be part of"),
+        (sdp.CheuZhilyaev(flip=0.1, d=4, messages=1), {}, "^unknown must name"),
+        (sdp.FiniteRandomizer([[0.5, 0.5]]), {}, "pass a function"),
+        (lambda x: x, {}, "^mechanism must be"),
+        (lambda x: sdp.GRR(eps0=x, d=4), {"unknown": "eps0"}, "^unknown must be left out"),
+        (3, {}, "^subject must be"),
+    ],
+)
+def test_bad_questions(subject: Any, changed: dict[str, Any], words: str) -> None:
+    said(sdp.ParameterError, words, lambda: sdp.calibrate(subject, **{**GOOD, **changed}))
+
+
+def test_a_bound_that_does_not_apply_says_so() -> None:
+    said(sdp.BoundNotApplicableError, "blanket", lambda: sdp.calibrate("general", bound="blanket", **GOOD))
+
+
+@pytest.mark.parametrize("delta", ["0.01", "1/n", "0.01/m", "x/n", 0.0, 2.0])
+def test_bad_delta_of_users(delta: Any) -> None:
+    said(sdp.ParameterError, "^delta must", lambda: sdp.users_needed("general:eps0=1", epsilon=0.1, delta=delta))
+
+
+# -- the searches ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("steep", [0.1, 1.0, 1e3, 1e7])
+@pytest.mark.parametrize("root", [-30.0, -1e-3, 0.0, 2.5, 499.0])
+def test_largest_finds_a_root(steep: float, root: float) -> None:
+    found = largest(
+        lambda u: math.sinh(min(max(steep * (u - root), -700.0), 700.0)), low=-50.0, high=500.0, start=1.0, window=1e-6
+    )
+    assert found is not None and -2e-5 / steep - 1e-10 <= found - root <= 0.0
+
+
+def test_largest_stops_at_a_jump_and_at_the_ends() -> None:
+    jump = largest(lambda u: -math.inf if u < 0.3 else math.inf, low=-5.0, high=5.0, start=2.0, window=1e-6)
+    assert jump is not None and 0.3 - 1e-9 < jump < 0.3
+    assert largest(lambda u: -1.0, low=-5.0, high=5.0, start=2.0, window=1e-6) == 5.0
+    assert largest(lambda u: 1.0, low=-5.0, high=5.0, start=2.0, window=1e-6) is None
+
+
+@pytest.mark.parametrize("start", [1, 7, 10**6, 10**15])
+@pytest.mark.parametrize("least", [1, 2, 6, 7, 8, 123_456, 10**12 + 7, 10**15])
+def test_smallest_whole(start: int, least: int) -> None:
+    looked: list[int] = []
+
+    def meets(k: int) -> bool:
+        looked.append(k)
+        return k >= least
+
+    assert smallest_whole(meets, low=1, high=10**15, start=start) == least
+    assert len(looked) < 140
+    assert smallest_whole(lambda k: False, low=1, high=10**15, start=start) is None
+
+
+@pytest.mark.parametrize("best", [1, 2, 63, 64, 700, 4095, 4096])
+def test_best_of_range(best: int) -> None:
+    looked: list[float] = []
+
+    def error(k: float, limit: float) -> float:
+        looked.append(k)
+        value = 1.0 + math.log(k / best) ** 2
+        return value if value <= limit else math.inf
+
+    found = best_of_range(error, low=1, high=4096, whole=True, start=20)
+    assert math.log(found / best) ** 2 <= 1e-4
+    assert len(looked) == len(set(looked)) < 80
