@@ -22,6 +22,8 @@ def write_whole(path: str | os.PathLike[str], content: str | bytes, *, name: str
             return
         with part.open("xb") as stream:
             stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
         os.replace(part, target)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)

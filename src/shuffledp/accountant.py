@@ -1,0 +1,352 @@
+"""Many rounds over the same users: what they cost together, what still fits, and the ledger of what was run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from . import _validation as check
+from . import ledger
+from .composed import ComposedGuarantee
+from .core import renyi, sequential
+from .core.fixed_pair import PairLosses, most_telling, pair_losses
+from .core.round import FloatArray, Round
+from .core.sequential import Kind
+from .errors import BoundNotApplicableError, ParameterError
+from .ledger import LedgerEntry, make_entry
+from .subject import MechanismLike
+
+#: Families with more members than this are sampled at fewer eps.
+_FEW = 64
+#: remaining() looks no further.
+MOST_REMAINING = 10**6
+
+
+class Accountant:
+    """Adaptive sequential composition of shuffled rounds over the same users.
+
+    Every round is replaced by a pair of laws that dominates it for *all* neighbouring datasets: the pair whose
+    privacy profile is the largest delta(eps) over input pairs and datasets, at every eps separately.  Such a pointwise
+    maximum is itself a profile (a supremum of convex functions is convex), and dominating pairs compose, also if a
+    round is chosen by the results of earlier ones (Zhu, Dong, Wang, AISTATS 2022, Proposition 9 and Theorem 10).
+    The losses of the pairs are spread onto a grid, upwards only, and added by a tilted Fourier transform with its
+    round-off included (core/curve.py, core/composition.py).
+
+    Asking the same users the same question again costs again, however often the value is unchanged: the rounds
+    compose.  A *memoised* answer (drawn once and sent in every round) is no fresh round and is refused, because the
+    shuffler does not hide a report that comes back the same: batches can be linked.
+
+    Examples
+    --------
+    >>> acc = Accountant()
+    >>> acc = acc.compose("grr:eps0=2,d=16", n=10_000, count=100)
+    >>> round(acc.epsilon(delta=1e-6), 3)
+    0.794
+    >>> acc.remaining(epsilon=1.0, delta=1e-6, mechanism="grr:eps0=2,d=16", n=10_000) > 40
+    True
+    """
+
+    def __init__(self) -> None:
+        self._entries: list[LedgerEntry] = []
+        self._events: list[tuple[str, Kind, int]] = []
+        self._kinds: dict[str, Kind] = {}
+
+    # -- what was run ---------------------------------------------------------------------------------------------
+
+    @property
+    def entries(self) -> tuple[LedgerEntry, ...]:
+        """The rounds, in the order in which they were composed."""
+        return tuple(self._entries)
+
+    def compose(
+        self,
+        mechanism: MechanismLike,
+        *,
+        n: int,
+        count: int = 1,
+        bound: str = "auto",
+        name: str | None = None,
+        participation_limit: int | None = None,
+        reports_per_user: int = 1,
+        memoised: bool = False,
+    ) -> Accountant:
+        """Add ``count`` rounds of n users each; returns the accountant.
+
+        Parameters
+        ----------
+        mechanism, n, bound : as in :func:`shuffledp.amplify`; the bound must be one that holds
+        count : number of rounds
+        name : for the ledger
+        participation_limit : if no user takes part in more than k of these rounds, each pays for the worst k of them.
+            Which rounds they are may depend on earlier results, not on the user's value; all others still number n.
+        reports_per_user : reports that each of the n users sends into one batch, on values of its own choice; k reports
+            cost k rounds of n reports
+        memoised : refused if True
+        """
+        if memoised is not False:
+            raise ParameterError(
+                "memoised must be False, got "
+                f"{memoised!r}; a permanent response repeats the same report, so batches can be linked and shuffling "
+                "hides nothing after the first: draw fresh randomness in every round and compose it."
+            )
+        entry = make_entry(
+            mechanism,
+            n=n,
+            count=count,
+            bound=bound,
+            name=name,
+            participation_limit=participation_limit,
+            reports_per_user=reports_per_user,
+        )
+        self._add(entry)
+        return self
+
+    def _add(self, entry: LedgerEntry) -> None:
+        mine, theirs = self.neighbours, entry.mechanism.neighbours
+        if (self._entries or self._events) and mine != theirs:
+            raise ParameterError(
+                f"mechanism must have neighbours {mine!r} like the rounds before it, got {theirs!r}; "
+                "keep one accountant for each kind of neighbours."
+            )
+        key = entry.key
+        if key not in self._kinds:
+            self._kinds[key] = _kind(entry)
+        self._entries.append(entry)
+
+    def compose_event(self, event: Any, *, count: int = 1, neighbours: str = "replace-one") -> Accountant:
+        """Add an event of dp-accounting (Gaussian, Laplace, composed, or a ShuffledRoundEvent); returns the accountant.
+
+        Parameters
+        ----------
+        event : ``dp_accounting.DpEvent``
+        count : number of repetitions
+        neighbours : "replace-one", or "add-or-remove-one" for an event whose noise is calibrated to adding or removing
+            one record and is unknown to dp-accounting for replacements (Laplace): then replacing is counted as a group
+            of two changes
+        """
+        from .pld import ShuffledRoundEvent, leaves, limit, profile, supports
+
+        check.one_of("neighbours", neighbours, ("replace-one", "add-or-remove-one"))
+        times = check.whole("count", count, low=1, high=ledger.MOST_ROUNDS, hint="it is the number of repetitions")
+        found = list(leaves(event, times))
+        for leaf, _ in found:
+            reason = None if isinstance(leaf, ShuffledRoundEvent) else supports(leaf, neighbours=neighbours)
+            if reason is not None:
+                raise ParameterError(
+                    f"event must be known to dp-accounting for neighbours {neighbours!r}, got {type(leaf).__name__} "
+                    f"({' '.join(reason.split()).rstrip('.')}); an event for adding or removing a record is converted "
+                    "with neighbours='add-or-remove-one'."
+                )
+        if found and self.neighbours != "replace-one":
+            raise ParameterError(
+                f"event must come after rounds with neighbours 'replace-one', got {self.neighbours!r}; "
+                "keep one accountant for each kind of neighbours."
+            )
+        for leaf, repeats in found:
+            if isinstance(leaf, ShuffledRoundEvent):
+                self.compose(leaf.mechanism, n=leaf.n, bound=leaf.bound, count=repeats)
+                continue
+            key = f"event {leaf!r} {neighbours}"
+            if key not in self._kinds:
+                most = limit(leaf, neighbours=neighbours)
+                self._kinds[key] = Kind(profile(leaf, neighbours=neighbours), most)
+            self._events.append((key, self._kinds[key], repeats))
+        return self
+
+    @property
+    def neighbours(self) -> str:
+        """Which change of one user's value the guarantee covers."""
+        return self._entries[0].mechanism.neighbours if self._entries else "replace-one"
+
+    def _costs(self) -> tuple[list[Kind], list[int]]:
+        """Distinct profiles and how often each is paid; sorted, so that the order of composition leaves no trace."""
+        totals: dict[str, int] = {}
+        for entry in self._entries:
+            totals[entry.key] = totals.get(entry.key, 0) + entry.cost
+        for key, _, count in self._events:
+            totals[key] = totals.get(key, 0) + count
+        keys = sorted(key for key in totals if self._kinds[key].limit > 0.0)
+        return [self._kinds[key] for key in keys], [totals[key] for key in keys]
+
+    # -- what it costs --------------------------------------------------------------------------------------------
+
+    def epsilon(self, *, delta: float, method: str = "pld") -> float:
+        """The eps of all rounds together at delta: never too small, inf if no finite value reaches delta.
+
+        method "pld" (privacy loss distributions, tight) or "renyi" (looser, and inf without a local guarantee).
+        """
+        delta = check.probability_delta(delta)
+        kinds, counts = self._costs()
+        if check.one_of("method", method, ("pld", "renyi")) == "renyi":
+            values = self.renyi(renyi.ORDERS)
+            return min(renyi.to_epsilon(renyi.ORDERS, values, delta), sequential.pure_epsilon(kinds, counts))
+        if delta < sequential.LEAST_DELTA:
+            raise ParameterError(
+                f"delta must be at least {sequential.LEAST_DELTA:g} for a composition, got {delta!r}; "
+                "below, profiles are not followed: use method='renyi' or a larger delta."
+            )
+        return sequential.epsilon(kinds, counts, delta)
+
+    def delta(self, *, epsilon: float, method: str = "pld") -> float:
+        """The delta of all rounds together at eps: never too small."""
+        eps = check.in_range("epsilon", epsilon, low=0.0, high=math.inf, high_open=True)
+        kinds, counts = self._costs()
+        if check.one_of("method", method, ("pld", "renyi")) == "renyi":
+            if eps >= sequential.pure_epsilon(kinds, counts):
+                return 0.0
+            return renyi.to_delta(renyi.ORDERS, self.renyi(renyi.ORDERS), eps)
+        return sequential.delta(kinds, counts, eps)
+
+    def lower_epsilon(self, *, delta: float) -> float | None:
+        """What no analysis of these rounds can go below: one fixed pair of datasets in every round.
+
+        None if a round has no dataset whose exact law is known, if users send several reports into one batch, or if
+        events of dp-accounting were composed.
+        """
+        delta = check.probability_delta(delta)
+        if self._events or any(entry.reports_per_user > 1 for entry in self._entries):
+            return None
+        pairs: dict[str, PairLosses | None] = {}
+        counts: dict[str, int] = {}
+        for entry in sorted(self._entries, key=lambda e: e.key):
+            if entry.mechanism.local_epsilon == 0.0:
+                continue
+            if entry.key not in pairs:
+                rounds = _fixed_rounds(entry)
+                if not rounds:
+                    return None
+                pairs[entry.key] = pair_losses(most_telling(rounds, entry.n), entry.n)
+            counts[entry.key] = counts.get(entry.key, 0) + entry.cost
+        live = {key: pair for key, pair in pairs.items() if pair is not None}
+        upper = self.epsilon(delta=delta)
+        if math.isinf(upper):  # any finite eps will do as a start
+            upper = max((float(np.abs(p.loss).max()) * counts[k] for k, p in live.items()), default=0.0)
+        return sequential.lower_epsilon(list(live.values()), [counts[key] for key in live], delta, upper)
+
+    def guarantee(self, *, delta: float) -> ComposedGuarantee:
+        """Upper and lower eps at delta with the terms they hold on."""
+        kinds, counts = self._costs()
+        upper, lower = self.epsilon(delta=delta), self.lower_epsilon(delta=delta)
+        return ComposedGuarantee(
+            epsilon=upper,
+            lower=None if lower is None else min(lower, upper),
+            delta=float(delta),
+            rounds=sum(e.count for e in self._entries) + sum(count for _, _, count in self._events),
+            cost=sum(e.cost for e in self._entries) + sum(count for _, _, count in self._events),
+            pure_epsilon=sequential.pure_epsilon(kinds, counts),
+            neighbours=self.neighbours,
+        )
+
+    def renyi(self, orders: ArrayLike = renyi.ORDERS) -> NDArray[np.float64]:
+        """Upper values of the Renyi divergence of all rounds together, one per order > 1.
+
+        The two arrays are what ``dp_accounting.rdp.compute_epsilon(orders, values, delta)`` takes.  Without a finite
+        local guarantee (local_epsilon = inf, or an event with unbounded loss) every value is inf: some output may be
+        impossible for one of two neighbouring inputs, or nothing is known that excludes it.
+        """
+        try:
+            a = np.asarray(orders, dtype=np.float64)
+        except (TypeError, ValueError):
+            a = np.zeros(1)
+        if not np.all((a > 1.0) & (a < math.inf)):
+            raise ParameterError(f"orders must be finite numbers > 1, got {str(orders)[:60]}; remove the others.")
+        kinds, counts = self._costs()
+        if any(math.isinf(kind.limit) for kind in kinds):
+            return np.full(a.shape, np.inf)
+        return sequential.renyi_curve(kinds, counts, a)
+
+    def to_pld(self, *, step: float | None = None) -> Any:
+        """All rounds together as a ``dp_accounting`` PrivacyLossDistribution, pessimistic, for replace-one neighbours.
+
+        It must be composed with distributions of replace-one neighbours only, and of the same interval: ``step`` (by
+        default chosen here; 1e-4 is the default of dp-accounting).  Deltas below some 1e-10 cannot be read from it.
+        """
+        from .pld import export
+
+        if step is not None:
+            step = check.in_range("step", step, low=1e-9, high=1.0, hint="1e-4 is the default of dp-accounting")
+        kinds, counts = self._costs()
+        return export(sequential.build(kinds, counts, math.log(1e-14), step))
+
+    # -- what still fits ------------------------------------------------------------------------------------------
+
+    def would_exceed(self, *, epsilon: float, delta: float, mechanism: MechanismLike, n: int, **round_: Any) -> bool:
+        """Whether these further rounds (parameters as in :meth:`compose`) would cost more than epsilon at delta."""
+        target = check.in_range("epsilon", epsilon, low=0.0)
+        return self._with(mechanism, n=n, **round_).epsilon(delta=delta) > target
+
+    def remaining(self, *, epsilon: float, delta: float, mechanism: MechanismLike, n: int, **round_: Any) -> int:
+        """How many more such rounds fit into (epsilon, delta); at most MOST_REMAINING are looked for.
+
+        The number returned was checked itself, and one more was found not to fit.
+        """
+        target = check.in_range("epsilon", epsilon, low=0.0)
+        if "count" in round_ or "participation_limit" in round_:
+            raise ParameterError("count must be left out, got it; remaining() finds the number of rounds.")
+
+        def fits(count: int) -> bool:
+            more = self._with(mechanism, n=n, count=count, **round_) if count else self
+            return more.epsilon(delta=delta) <= target
+
+        low, high = 0, 1
+        if not fits(0):
+            return 0
+        while high <= MOST_REMAINING and fits(high):
+            low, high = high, 2 * high
+        high = min(high, MOST_REMAINING + 1)
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if fits(middle) else (low, middle)
+        return low
+
+    def _with(self, mechanism: MechanismLike, **round_: Any) -> Accountant:
+        """A copy with further rounds; sampled profiles are shared."""
+        more = Accountant()
+        more._entries, more._events, more._kinds = list(self._entries), list(self._events), self._kinds
+        return more.compose(mechanism, **round_)
+
+    # -- the ledger file ------------------------------------------------------------------------------------------
+
+    def save(self, path: str | Path) -> None:
+        """Write the ledger; an older file is replaced in one step, never half written."""
+        if self._events:
+            raise ParameterError(
+                f"a ledger holds shuffled rounds only, got {len(self._events)} event(s) of dp-accounting as well; "
+                "keep them in its own ledger."
+            )
+        ledger.save(self._entries, path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Accountant:
+        """The accountant of a ledger file; every key is checked."""
+        made = cls()
+        for entry in ledger.load(path):
+            made._add(entry)
+        return made
+
+
+def _kind(entry: LedgerEntry) -> Kind:
+    bound, mechanism, n = entry.chosen_bound, entry.mechanism, entry.n
+    slow = bound.family(mechanism).rounds(_FEW) is None
+
+    def log_delta(eps: FloatArray, tol: float) -> FloatArray:
+        return bound.log_delta(mechanism, eps, n=n, tol=tol)
+
+    return Kind(log_delta, mechanism.local_epsilon, slow)
+
+
+def _fixed_rounds(entry: LedgerEntry) -> Sequence[Round] | None:
+    """Exact laws of datasets of this mechanism, if it has some."""
+    for family in (entry.mechanism.constant_datasets, entry.mechanism.two_counts):
+        try:
+            rounds = family().rounds(_FEW)
+        except BoundNotApplicableError:
+            continue
+        if rounds:
+            return rounds
+    return None

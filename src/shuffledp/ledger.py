@@ -1,0 +1,227 @@
+"""The ledger: which rounds were run, as a JSON file that is always whole and is checked key by key when read."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from . import _validation as check
+from ._files import write_whole
+from .bounds import Bound, find
+from .core.round import Round
+from .errors import ParameterError, ShuffleDPError
+from .mechanisms.base import Mechanism
+from .mechanisms.finite import FiniteRandomizer
+from .subject import MechanismLike, as_mechanism
+
+FORMAT = "shuffledp-ledger/1"
+#: Most rounds of one entry, and most reports of one user in a round.
+MOST_ROUNDS, MOST_REPORTS = 10**9, 10**6
+
+
+@dataclass(frozen=True, kw_only=True)
+class LedgerEntry:
+    """So many shuffled rounds of one mechanism.
+
+    Attributes
+    ----------
+    mechanism : the local randomizer
+    n : users in each round (the victim included), each of whom sends ``reports_per_user`` reports
+    count : number of rounds
+    bound : which bound the accounting uses
+    name : what the rounds are called, or None
+    participation_limit : no user takes part in more than so many of the ``count`` rounds; None if there is no limit
+    reports_per_user : reports of one user in one round
+
+    Examples
+    --------
+    >>> from shuffledp.mechanisms.general import General
+    >>> entry = LedgerEntry(mechanism=General(eps0=1.0), n=1000, count=30, participation_limit=7)
+    >>> entry.cost
+    7
+    """
+
+    mechanism: Mechanism
+    n: int
+    count: int = 1
+    bound: str = "auto"
+    name: str | None = None
+    participation_limit: int | None = None
+    reports_per_user: int = 1
+
+    @property
+    def cost(self) -> int:
+        """How many times one user's value is put at stake.
+
+        A user who takes part in at most k of the rounds pays for k of them, also if it depends on earlier results
+        which ones (but not on the value itself).  r reports in one batch of n users cost r rounds of n reports:
+        shuffling the first reports, the second ones, ... apart from each other tells more than shuffling all together.
+        """
+        most = self.count if self.participation_limit is None else min(self.count, self.participation_limit)
+        return most * self.reports_per_user
+
+    @property
+    def chosen_bound(self) -> Bound:
+        """The bound behind the name."""
+        return find(self.bound, self.mechanism)
+
+    @cached_property
+    def law(self) -> dict[str, Any]:
+        """The mechanism as JSON: a spec, or the numbers themselves where there is no spec."""
+        if isinstance(self.mechanism, FiniteRandomizer):
+            return {"matrix": np.asarray(self.mechanism.matrix).tolist()}
+        if self.mechanism.name == "round":
+            members = self.mechanism.blanket().rounds(2) or ()
+            return {"round": {key: np.asarray(getattr(members[0], key)).tolist() for key in ("P0", "P1", "t")}}
+        return {"spec": self.mechanism.spec}
+
+    @cached_property
+    def key(self) -> str:
+        """Equal for rounds that cost the same: law, n and bound."""
+        identity = "" if _has_spec(self) else f"#{id(self.mechanism)}"
+        return json.dumps([self.law, self.n, self.bound]) + identity
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready; refused if the mechanism cannot be written down."""
+        if not _has_spec(self):
+            raise ParameterError(
+                f"a ledger file needs mechanisms that a spec can name, got {self.mechanism.spec!r}; "
+                "make it from a file, as in 'parallel:queries.yaml'."
+            )
+        local = self.mechanism.local_epsilon
+        return {
+            "name": self.name,
+            "mechanism": self.law,
+            "local_epsilon": "inf" if math.isinf(local) else local,
+            "n": self.n,
+            "count": self.count,
+            "bound": self.bound,
+            "participation_limit": self.participation_limit,
+            "reports_per_user": self.reports_per_user,
+        }
+
+
+_KEYS = {"name", "mechanism", "local_epsilon", "n", "count", "bound", "participation_limit", "reports_per_user"}
+
+
+def make_entry(
+    mechanism: MechanismLike,
+    *,
+    n: object,
+    count: object = 1,
+    bound: str = "auto",
+    name: object = None,
+    participation_limit: object = None,
+    reports_per_user: object = 1,
+) -> LedgerEntry:
+    """A checked entry; the bound must be one that holds.
+
+    Examples
+    --------
+    >>> make_entry("grr:eps0=1,d=4", n=1e4, count=3).n
+    10000
+    """
+    subject = as_mechanism(mechanism)
+    chosen = find(bound, subject)
+    if not (chosen.side == "upper" and chosen.sound):
+        raise ParameterError(
+            f"bound must be one that holds from above, got {bound!r}; composing it would be no guarantee, take 'auto'."
+        )
+    if name is not None and not (isinstance(name, str) and 0 < len(name) <= 200):
+        raise ParameterError(f"name must be a short text or None, got {name!r}; use up to 200 characters.")
+    limit = participation_limit
+    if limit is not None:
+        hint = "it is the most rounds that one user takes part in"
+        limit = check.whole("participation_limit", limit, low=1, high=MOST_ROUNDS, hint=hint)
+    return LedgerEntry(
+        mechanism=subject,
+        n=check.users(n),
+        count=check.whole("count", count, low=1, high=MOST_ROUNDS, hint="it is the number of rounds"),
+        bound=bound,
+        name=name,
+        participation_limit=limit,
+        reports_per_user=check.whole("reports_per_user", reports_per_user, low=1, high=MOST_REPORTS),
+    )
+
+
+def save(entries: Iterable[LedgerEntry], path: str | Path) -> None:
+    """Write a ledger file in one piece: a reader sees the old file or the new one, never half of it."""
+    data = {"format": FORMAT, "neighbours": "replace-one", "rounds": [entry.to_dict() for entry in entries]}
+    text = json.dumps(data, indent=1, allow_nan=False) + "\n"
+    write_whole(path, text)
+
+
+def load(path: str | Path) -> list[LedgerEntry]:
+    """The entries of a ledger file; anything missing, unknown or out of range is refused in one sentence."""
+    try:
+        data = json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=_no_constant)
+    except (OSError, TypeError, UnicodeDecodeError, ValueError, RecursionError):
+        raise ParameterError(f"path must be a readable ledger file, got {str(path)!r}; check the path.") from None
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        found = data.get("format") if isinstance(data, dict) else type(data).__name__
+        raise ParameterError(
+            f"a ledger file must have format {FORMAT!r}, got {str(found)[:60]!r} in {str(path)!r}; "
+            "read it with the version that wrote it."
+        )
+    if set(data) != {"format", "neighbours", "rounds"} or not isinstance(data["rounds"], list):
+        raise ParameterError(
+            f"a ledger file must hold format, neighbours and a list of rounds, got {sorted(data)} in {str(path)!r}; "
+            "restore it from a copy."
+        )
+    if data["neighbours"] != "replace-one":
+        raise ParameterError(
+            f"neighbours of a ledger must be 'replace-one', got {str(data['neighbours'])[:60]!r}; restore the file."
+        )
+    return [_entry(item, number) for number, item in enumerate(data["rounds"])]
+
+
+def _entry(item: object, number: int) -> LedgerEntry:
+    if not isinstance(item, dict) or set(item) != _KEYS:
+        found = sorted(map(str, item)) if isinstance(item, dict) else type(item).__name__
+        raise ParameterError(f"round {number} of a ledger must have the keys {sorted(_KEYS)}, got {found}; restore it.")
+    try:
+        entry = make_entry(
+            _mechanism(item["mechanism"]),
+            **{key: item[key] for key in _KEYS - {"mechanism", "local_epsilon"}},
+        )
+        local = entry.mechanism.local_epsilon
+    except ShuffleDPError as error:
+        raise ParameterError(f"round {number} of the ledger is not valid: {error}") from None
+    if item["local_epsilon"] != ("inf" if math.isinf(local) else local):
+        raise ParameterError(
+            f"round {number} of the ledger was run with local_epsilon {item['local_epsilon']!r}, but its mechanism now "
+            f"has {local!r}; the file that its spec names has changed, restore it."
+        )
+    return entry
+
+
+def _mechanism(law: object) -> MechanismLike:
+    if isinstance(law, dict) and len(law) == 1:
+        if isinstance(law.get("spec"), str):
+            return str(law["spec"])
+        if "matrix" in law:
+            return FiniteRandomizer(law["matrix"])
+        if isinstance(law.get("round"), dict) and set(law["round"]) == {"P0", "P1", "t"}:
+            return Round(**law["round"])
+    raise ParameterError("mechanism must be a spec, a matrix or a round, got something else; restore the file.")
+
+
+def _has_spec(entry: LedgerEntry) -> bool:
+    """Whether ``law`` makes the mechanism again."""
+    if "spec" not in entry.law:
+        return True
+    try:
+        return as_mechanism(entry.mechanism.spec).spec == entry.mechanism.spec
+    except ShuffleDPError:
+        return False
+
+
+def _no_constant(text: str) -> float:
+    raise ValueError(f"{text} is not JSON")

@@ -1,0 +1,141 @@
+"""The ledger file: what goes in comes out, it is never half written, and nothing unchecked is read."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import shuffledp as sdp
+from shuffledp import ledger
+
+
+def filled() -> sdp.Accountant:
+    acc = sdp.Accountant().compose("grr:eps0=1,d=4", n=1000, count=30, name="weekly", participation_limit=7)
+    acc.compose(sdp.FiniteRandomizer([[0.7, 0.3], [0.4, 0.6]]), n=50, bound="variation-ratio", reports_per_user=2)
+    acc.compose(sdp.Round([0.75, 0.25], [0.25, 0.75], [0.25, 0.25]), n=500)
+    return acc.compose("variation-ratio:p=inf,beta=0.2,q=9", n=10**6)
+
+
+def test_round_trip(tmp_path: Path) -> None:
+    acc, path = filled(), tmp_path / "ledger.json"
+    acc.save(path)
+    again = sdp.Accountant.load(path)
+    assert [e.to_dict() for e in again.entries] == [e.to_dict() for e in acc.entries]
+    assert again.epsilon(delta=1e-5) == acc.epsilon(delta=1e-5)
+    assert again.entries[0].name == "weekly" and again.entries[0].cost == 7 and again.entries[1].cost == 2
+    again.save(path)  # replaced in place
+    assert os.listdir(tmp_path) == ["ledger.json"]
+
+
+def test_an_interrupted_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "ledger.json"
+    filled().save(path)
+    before = path.read_bytes()
+
+    def fail(*args: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(sdp.ParameterError, match="No space left"):
+        sdp.Accountant().compose("grr:eps0=1,d=4", n=10).save(path)
+    assert path.read_bytes() == before and os.listdir(tmp_path) == ["ledger.json"]
+
+
+def test_bad_paths(tmp_path: Path) -> None:
+    acc = filled()
+    for path in ("", 3, None, tmp_path / "no" / "ledger.json"):
+        with pytest.raises(sdp.ParameterError, match=r"^path must .*\.$"):
+            acc.save(path)  # type: ignore[arg-type]
+    for path in (tmp_path / "none.json", tmp_path, 3, None):
+        with pytest.raises(sdp.ParameterError, match=r"^path must .*\.$"):
+            sdp.Accountant.load(path)  # type: ignore[arg-type]
+
+
+def test_what_has_no_spec_is_not_saved(tmp_path: Path) -> None:
+    unnamed = sdp.Parallel([(0.5, sdp.GRR(eps0=1.0, d=3)), (0.5, sdp.GRR(eps0=1.0, d=4))])
+    acc = sdp.Accountant().compose(unnamed, n=100)
+    assert 0.0 < acc.epsilon(delta=1e-4) < 1.0
+    with pytest.raises(sdp.ParameterError, match=r"spec.*\.$"):
+        acc.save(tmp_path / "ledger.json")
+    assert os.listdir(tmp_path) == []
+
+
+def spoiled(change: Any) -> str:
+    data: Any = {
+        "format": ledger.FORMAT,
+        "neighbours": "replace-one",
+        "rounds": [entry.to_dict() for entry in filled().entries],
+    }
+    data = change(data) or data
+    return data if isinstance(data, str) else json.dumps(data)
+
+
+def at(number: int, **changes: object) -> Any:
+    return lambda data: data["rounds"][number].update(changes)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda d: " ",
+        lambda d: "{",
+        lambda d: "[]",
+        lambda d: "NaN",
+        lambda d: "[" * 100_000,
+        lambda d: d.update(format="shuffledp-ledger/2"),
+        lambda d: d.update(format=None),
+        lambda d: d.update(more=1),
+        lambda d: d.pop("neighbours") and None,
+        lambda d: d.update(neighbours="add-or-remove-one"),
+        lambda d: d.update(rounds={}),
+        lambda d: d.update(rounds=[3]),
+        lambda d: d["rounds"][0].pop("count") and None,
+        at(0, more=1),
+        at(0, n=0),
+        at(0, n=2.5),
+        at(0, n="10"),
+        at(0, n=None),
+        at(0, n=math.nan),
+        at(0, count=-1),
+        at(0, count=True),
+        at(0, bound="blankt"),
+        at(0, bound="variation-ratio-published"),
+        at(0, bound=None),
+        at(0, name=3),
+        at(0, participation_limit=0),
+        at(0, reports_per_user=0.5),
+        at(0, local_epsilon=0.5),
+        at(0, local_epsilon="inf"),
+        at(3, local_epsilon=1.0),
+        at(0, mechanism="grr:eps0=1,d=4"),
+        at(0, mechanism={"spec": "grr:eps0=1"}),
+        at(0, mechanism={"spec": 3}),
+        at(0, mechanism={"spec": "grr:eps0=1,d=4", "matrix": []}),
+        at(1, mechanism={"matrix": [[0.7, 0.2], [0.4, 0.6]]}),
+        at(1, mechanism={"matrix": "x"}),
+        at(2, mechanism={"round": {"P0": [1.0], "P1": [1.0]}}),
+        at(2, mechanism={"round": {"P0": [0.5], "P1": [1.0], "t": [1.0]}}),
+    ],
+)
+def test_every_key_is_checked(tmp_path: Path, change: Any) -> None:
+    path = tmp_path / "ledger.json"
+    path.write_text(spoiled(change), encoding="utf-8")
+    with pytest.raises(sdp.ParameterError, match=r"^[^\n]*[.?]$"):
+        sdp.Accountant.load(path)
+
+
+def test_a_changed_matrix_file_is_noticed(tmp_path: Path) -> None:
+    """A spec that names a file is read again; the local guarantee must still be the one on record."""
+    table = tmp_path / "distances.csv"
+    table.write_text("0,1\n1,0\n", encoding="utf-8")
+    path = tmp_path / "ledger.json"
+    sdp.Accountant().compose(f"exponential-metric:eps=1,{table}", n=100).save(path)
+    assert len(sdp.Accountant.load(path).entries) == 1
+    table.write_text("0,3\n3,0\n", encoding="utf-8")
+    with pytest.raises(sdp.ParameterError, match="has changed"):
+        sdp.Accountant.load(path)
