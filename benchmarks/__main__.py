@@ -15,7 +15,7 @@ from rich.table import Table
 
 import shuffledp as sdp
 
-from . import collecting, comparing
+from . import calibrating, collecting, comparing, composing
 from .conventional import amplify as conventional
 
 
@@ -152,6 +152,8 @@ def main() -> int:
         part(table)
     comparing.add_rows(table, _ok)
     collecting.add_rows(table, _ok)
+    calibrating.add_rows(table, _ok)
+    composing.add_rows(table, _ok)
     Console(width=150).print(table)
     return 0
 

@@ -11,8 +11,17 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOME = {
+    "Accountant": "accountant",
+    "ComposedGuarantee": "composed",
     "amplify": "amplification",
     "profile": "amplification",
+    "Audit": "auditing.result",
+    "audit": "auditing.run",
+    "calibrate": "calibration.questions",
+    "delta_needed": "calibration.questions",
+    "users_needed": "calibration.questions",
+    "BatchTable": "batches",
+    "batch_table": "batches",
     "Certificate": "certificate",
     "verify": "certificate",
     "Comparison": "comparison",
@@ -20,11 +29,15 @@ _HOME = {
     "Round": "core.round",
     "BoundNotApplicableError": "errors",
     "CertificationError": "errors",
+    "ImpossibleError": "errors",
     "ParameterError": "errors",
     "ShuffleDPError": "errors",
     "VerificationError": "errors",
     "Estimate": "estimate",
     "Guarantee": "guarantee",
+    "LedgerEntry": "ledger",
+    "MixedGuarantee": "heterogeneous",
+    "amplify_mixed": "heterogeneous",
     "RandomizedResponse": "mechanisms.binary",
     "ExponentialMetric": "mechanisms.exponential_metric",
     "FiniteRandomizer": "mechanisms.finite",
@@ -56,6 +69,8 @@ _HOME = {
     "Duchi": "mechanisms.vector",
     "Harmony": "mechanisms.vector",
     "Wheel": "mechanisms.wheel",
+    "Check": "programme.result",
+    "check": "programme.checking",
     "Sweep": "sweeping",
     "sweep": "sweeping",
 }
@@ -63,14 +78,19 @@ _HOME = {
 __all__ = [
     "GRR",
     "PCKVGRR",
+    "Accountant",
+    "Audit",
     "BalcerCheu",
     "BalcerCoin",
     "BallsIntoBins",
+    "BatchTable",
     "BoundNotApplicableError",
     "Certificate",
     "CertificationError",
+    "Check",
     "CheuZhilyaev",
     "Comparison",
+    "ComposedGuarantee",
     "Duchi",
     "Estimate",
     "ExponentialMetric",
@@ -80,11 +100,14 @@ __all__ = [
     "Hadamard",
     "Harmony",
     "HierarchicalGRR",
+    "ImpossibleError",
     "Laplace",
+    "LedgerEntry",
     "LocalHash",
     "MetricGeneral",
     "MetricLaplace",
     "MixDump",
+    "MixedGuarantee",
     "OptimisedUnary",
     "Parallel",
     "ParameterError",
@@ -103,21 +126,43 @@ __all__ = [
     "VerificationError",
     "Wheel",
     "amplify",
+    "amplify_mixed",
+    "audit",
+    "batch_table",
+    "calibrate",
+    "check",
     "compare",
+    "delta_needed",
     "mechanism",
     "profile",
     "sweep",
+    "users_needed",
     "verify",
 ]
 
 if TYPE_CHECKING:
+    from .accountant import Accountant
     from .amplification import amplify, profile
+    from .auditing.result import Audit
+    from .auditing.run import audit
+    from .batches import BatchTable, batch_table
+    from .calibration.questions import calibrate, delta_needed, users_needed
     from .certificate import Certificate, verify
     from .comparison import Comparison, compare
+    from .composed import ComposedGuarantee
     from .core.round import Round
-    from .errors import BoundNotApplicableError, CertificationError, ParameterError, ShuffleDPError, VerificationError
+    from .errors import (
+        BoundNotApplicableError,
+        CertificationError,
+        ImpossibleError,
+        ParameterError,
+        ShuffleDPError,
+        VerificationError,
+    )
     from .estimate import Estimate
     from .guarantee import Guarantee
+    from .heterogeneous import MixedGuarantee, amplify_mixed
+    from .ledger import LedgerEntry
     from .mechanisms.binary import RandomizedResponse
     from .mechanisms.exponential_metric import ExponentialMetric
     from .mechanisms.finite import FiniteRandomizer
@@ -140,6 +185,8 @@ if TYPE_CHECKING:
     from .mechanisms.unary import OptimisedUnary, Unary
     from .mechanisms.vector import Duchi, Harmony
     from .mechanisms.wheel import Wheel
+    from .programme.checking import check
+    from .programme.result import Check
     from .sweeping import Sweep, sweep
 
 

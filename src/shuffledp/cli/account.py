@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .. import _validation as check
 from .base import DELTA, SPEC_HELP, TOL, USERS, common, grid, json_option, main, print_json
 
 if TYPE_CHECKING:
@@ -18,11 +19,36 @@ if TYPE_CHECKING:
 @click.option("--delta", type=DELTA, required=True, help="Failure probability in (0, 1); a common choice is 0.01/n.")
 @click.option("--tol", type=TOL, default="1e-4", show_default=True, help="Relative accuracy of eps (errors go up).")
 @click.option("--certify", "certified", is_flag=True, help="Prove the answer in ball arithmetic.")
-def amplify(spec: str, n: int, delta: float, bound: str, tol: float, certified: bool, as_json: bool) -> None:
+@click.option("--dropouts", default="0", metavar="K", help="Users who may stay away: a number, or a part below 1 of n.")
+@click.option("--colluding", default="0", metavar="K", help="Users who may help the adversary, likewise.")
+@click.option("--participation", default="1", metavar="P", help="Probability with which every other user takes part.")
+def amplify(
+    spec: str,
+    n: int,
+    delta: float,
+    bound: str,
+    tol: float,
+    certified: bool,
+    dropouts: str,
+    colluding: str,
+    participation: str,
+    as_json: bool,
+) -> None:
     """The central (eps, delta) of n shuffled reports of SPEC."""
     from ..amplification import amplify as run
 
-    _show(run(spec, n=n, delta=delta, bound=bound, tol=tol, certify=certified), as_json)
+    crowd = {
+        "dropouts": _away("dropouts", dropouts),
+        "colluding": _away("colluding", colluding),
+        "participation": check.parse_number("participation", participation),
+    }
+    _show(run(spec, n=n, delta=delta, bound=bound, tol=tol, certify=certified, **crowd), as_json)
+
+
+def _away(name: str, text: str) -> float:
+    """Users written as 100 or 1e2, or a part of them written as 0.05: only a decimal point makes it a part."""
+    number = check.parse_number(name, text)
+    return int(number) if "." not in text and number.is_integer() else number
 
 
 def _show(guarantee: Guarantee, as_json: bool) -> None:

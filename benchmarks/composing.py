@@ -1,0 +1,55 @@
+"""Many rounds together, and an audit: time and memory."""
+
+from __future__ import annotations
+
+import resource
+import sys
+import time
+from collections.abc import Callable
+
+import numpy as np
+from rich.table import Table
+
+import shuffledp as sdp
+
+
+def _timed(call: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def _composed(accountant: sdp.Accountant) -> float:
+    return accountant.epsilon(delta=1e-6)
+
+
+def _different(rounds: int) -> sdp.Accountant:
+    accountant = sdp.Accountant()
+    for i in range(rounds):
+        accountant.compose(sdp.GRR(eps0=1.0 + i / rounds, d=16), n=10_000 + 7 * i)
+    return accountant
+
+
+def add_rows(table: Table, ok: Callable[[bool], str]) -> None:
+    same = sdp.Accountant().compose("grr:eps0=2,d=16", n=10_000, count=1000)
+    for name, make in (("1,000 equal rounds", lambda: same), ("1,000 different rounds", lambda: _different(1000))):
+        spent = _timed(lambda make=make: _composed(make()))
+        table.add_row(f"Accountant.epsilon, {name}", f"{spent:.2f} s", "< 5 s", ok(spent < 5))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024.0 if sys.platform == "linux" else 2**20)
+    table.add_row("   peak memory of the benchmark process so far", f"{peak:.0f} MB", "< 1 GB", ok(peak < 1024))
+    random = np.random.default_rng(0)
+
+    def leaky(value: int) -> np.ndarray:
+        bits = random.random(100) < 0.27
+        bits[value] = True  # the true bit is never flipped
+        return bits
+
+    start = time.perf_counter()
+    found = sdp.audit(leaky, inputs=range(6), eps0=2.0)
+    spent = time.perf_counter() - start
+    table.add_row(
+        "audit: a unary encoder that never flips the true bit, d = 100",
+        f"{'found' if found.violated else 'NOT found'} in {spent:.1f} s (eps0 >= {found.lower:.1f}, claimed 2)",
+        "< 10 s",
+        ok(found.violated and spent < 10),
+    )

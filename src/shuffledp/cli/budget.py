@@ -1,0 +1,275 @@
+"""Budget commands: which setting and how many users meet a target, and what many rounds cost together."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .. import _validation as valid
+from ..errors import ParameterError
+from .base import DELTA, SPEC_HELP, TOL, common, json_option, main, print_json
+
+if TYPE_CHECKING:
+    from ..accountant import Accountant
+
+_TOL = click.option("--tol", type=TOL, default="1e-4", show_default=True, help="Relative accuracy of eps.")
+_BOUND = click.option("--bound", default="auto", show_default=True, help="Which bound; it must be a guarantee.")
+_EPSILON = click.option("--epsilon", required=True, metavar="EPS", help="The central eps to be reached, > 0.")
+
+
+@main.command(epilog=SPEC_HELP)
+@click.argument("subject", metavar="NAME_OR_SPEC")
+@common
+@_EPSILON
+@click.option("--delta", type=DELTA, required=True, help="Failure probability in (0, 1).")
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A known parameter; may be repeated.")
+@click.option("--unknown", metavar="KEY", help="The parameter to solve for, where several could be meant.")
+@_TOL
+def calibrate(
+    subject: str,
+    n: int,
+    bound: str,
+    epsilon: str,
+    delta: float,
+    settings: tuple[str, ...],
+    unknown: str | None,
+    tol: float,
+    as_json: bool,
+) -> None:
+    """The least noisy setting whose n shuffled reports meet (eps, delta); exit code 1 if there is none.
+
+    \b
+      shuffledp calibrate grr --set d=64 --n 1e6 --epsilon 1 --delta 1e-8
+      shuffledp calibrate subset:d=64 --n 1e6 --epsilon 1 --delta 1e-8
+      shuffledp calibrate cheu-zhilyaev:d=16,messages=2 --unknown flip --n 1e4 --epsilon 1 --delta 1e-6
+    """
+    from ..amplification import amplify
+    from ..calibration.questions import calibrate as run
+
+    fixed = _settings(settings)
+    with _waiting("calibrating"):
+        eps = valid.parse_number("epsilon", epsilon)
+        found = run(subject, n=n, epsilon=eps, delta=delta, bound=bound, tol=tol, unknown=unknown, **fixed)
+        reached = amplify(found, n=n, delta=delta, bound=bound, tol=tol)
+    if as_json:
+        print_json({"mechanism": found.spec, "target_epsilon": eps, "guarantee": reached.to_dict()})
+        return
+    click.echo(found.spec)
+    click.echo(str(reached))
+
+
+def _settings(texts: tuple[str, ...]) -> dict[str, float]:
+    """--set key=value, each once; the options of the command are not parameters of a mechanism."""
+    found: dict[str, float] = {}
+    for text in texts:
+        key, equals, value = (part.strip() for part in text.partition("="))
+        if not equals or not key or key in found or key in _OPTIONS:
+            raise ParameterError(
+                f"set must be KEY=VALUE with a parameter of the mechanism, each once, got {text!r}; write --set d=64."
+            )
+        found[key] = valid.parse_number(key, value)
+    return found
+
+
+_OPTIONS = {"subject", "n", "epsilon", "delta", "bound", "tol", "unknown"}
+
+
+@main.command(epilog=SPEC_HELP)
+@click.argument("spec")
+@_EPSILON
+@click.option("--delta", required=True, help="Failure probability in (0, 1), or a rule such as 0.01/n.")
+@_BOUND
+@_TOL
+@json_option
+def users(spec: str, epsilon: str, delta: str, bound: str, tol: float, as_json: bool) -> None:
+    """The smallest number of users whose shuffled reports of SPEC meet (eps, delta); exit code 1 if there is none."""
+    from ..amplification import amplify
+    from ..calibration.questions import users_needed
+
+    eps = valid.parse_number("epsilon", epsilon)
+    rule: float | str = delta if "/" in delta else valid.parse_number("delta", delta)
+    with _waiting("counting"):
+        n = users_needed(spec, epsilon=eps, delta=rule, bound=bound, tol=tol)
+        share = valid.parse_number("delta", delta.partition("/")[0])
+        reached = amplify(spec, n=n, delta=share / n if isinstance(rule, str) else rule, bound=bound, tol=tol)
+    if as_json:
+        print_json({"n": n, "target_epsilon": eps, "guarantee": reached.to_dict()})
+        return
+    click.echo(f"{n:,} users")
+    click.echo(str(reached))
+
+
+# -- many rounds -----------------------------------------------------------------------------------------------
+
+#: Settings of a round that may follow its spec.
+_TAIL = re.compile(r",\s*(n|count|name|bound|participation_limit|reports_per_user)\s*=\s*([^,=]*)$", re.ASCII)
+
+
+@main.command(epilog=SPEC_HELP)
+@click.argument("ledger", required=False)
+@click.option(
+    "--round",
+    "rounds",
+    multiple=True,
+    metavar="SPEC,n=N[,count=K]",
+    help="Rounds to add; may be repeated.  Also: name, bound, participation_limit, reports_per_user.",
+)
+@click.option("--delta", type=DELTA, help="Show eps of all rounds together at this delta.")
+@click.option("--epsilon", metavar="EPS", help="Show delta of all rounds together at this eps.")
+@click.option("--target", metavar="EPS", help="With --delta: exit code 1, and nothing is saved, if eps exceeds this.")
+@click.option("--remaining", metavar="SPEC,n=N", help="With --target: how many more such rounds fit.")
+@json_option
+def compose(
+    ledger: str | None,
+    rounds: tuple[str, ...],
+    delta: float | None,
+    epsilon: str | None,
+    target: str | None,
+    remaining: str | None,
+    as_json: bool,
+) -> None:
+    """What many rounds over the same users cost together.
+
+    LEDGER is a JSON file of the rounds that were run; with --round it is made or added to, in one step.  Without
+    LEDGER the rounds are only counted.
+
+    \b
+      shuffledp compose --round grr:eps0=2,d=64,n=1e6,count=30 --delta 1e-8
+      shuffledp compose ledger.json --round grr:eps0=2,d=64,n=1e6 --delta 1e-8 --target 1
+      shuffledp compose ledger.json --delta 1e-8 --target 1 --remaining grr:eps0=2,d=64,n=1e6
+    """
+    if ledger is None and not rounds:
+        raise click.UsageError("compose needs a LEDGER, --round SPEC,n=N, or both.")
+    if target is not None and delta is None:
+        raise click.UsageError("--target needs --delta, at which it is compared.")
+    if remaining is not None and target is None:
+        raise click.UsageError("--remaining needs --target and --delta, the budget that it is about.")
+    if target is not None:
+        hint = "it is the central eps that must not be exceeded"
+        number = valid.parse_number("target", target)
+        most = valid.in_range("target", number, low=0.0, high=float("inf"), low_open=True, high_open=True, hint=hint)
+    more = [_round(text) for text in rounds]
+    further = None if remaining is None else _round(remaining)
+    result: dict[str, Any] = {"ledger": ledger, "saved": False}
+    with _alone(ledger if rounds else None), _waiting("composing"):
+        accountant = _load(ledger, bool(rounds))
+        for round_ in more:
+            accountant.compose(**round_)
+        lines = []
+        if delta is not None:
+            together = accountant.guarantee(delta=delta)
+            result["guarantee"] = together.to_dict()
+            lines.append(str(together))
+        if epsilon is not None:
+            lines.append(_delta_at(accountant, epsilon, result))
+        if target is not None and delta is not None:
+            result |= {"target_epsilon": most, "within": together.epsilon <= most}
+            lines.append(f"This is {'within' if result['within'] else 'OVER'} the budget eps = {most:g}.")
+        if further is not None and delta is not None:
+            result["remaining"] = accountant.remaining(epsilon=most, delta=delta, **further)
+            lines.append(f"{result['remaining']:,} more rounds of {further['mechanism']} fit.")
+        if ledger is not None and rounds and result.get("within", True):
+            accountant.save(ledger)
+            result["saved"] = True
+    result["rounds"] = [_shown(entry) for entry in accountant.entries]
+    if as_json:
+        print_json(result)
+    else:
+        click.echo("\n".join(lines or [_listed(entry) for entry in result["rounds"]]))
+    if ledger is not None and rounds:
+        click.echo(f"wrote {ledger}" if result["saved"] else f"{ledger} was left as it was", err=True)
+    click.get_current_context().exit(0 if result.get("within", True) else 1)
+
+
+def _round(text: str) -> dict[str, Any]:
+    """SPEC,n=N,count=K,... as parameters of Accountant.compose; the spec itself may hold commas."""
+    found: dict[str, Any] = {}
+    spec = text.strip()
+    while match := _TAIL.search(spec):
+        key, value = match[1], match[2].strip()
+        if key in found:
+            raise ParameterError(f"{key} must be given once, got it twice in {text!r}; remove one of them.")
+        found[key] = value if key in ("name", "bound") else valid.parse_number(key, value)
+        spec = spec[: match.start()]
+    if "n" not in found:
+        raise ParameterError(f"a round must be SPEC,n=N with its number of users, got {text!r}; add n=1e6 to it.")
+    return {"mechanism": spec, **found}
+
+
+def _load(ledger: str | None, adding: bool) -> Accountant:
+    from ..accountant import Accountant
+
+    if ledger is None or (adding and not os.path.lexists(ledger)):
+        return Accountant()
+    found = Accountant.load(ledger)
+    if not found.entries and not adding:
+        raise ParameterError(f"ledger must hold at least one round, got none in {ledger!r}; add some with --round.")
+    return found
+
+
+def _delta_at(accountant: Accountant, epsilon: str, result: dict[str, Any]) -> str:
+    from ..guarantee import round_up
+
+    eps = valid.parse_number("epsilon", epsilon)
+    value = accountant.delta(epsilon=eps)
+    result |= {"epsilon": eps, "delta_at_epsilon": value}
+    # what holds at eps holds at an eps that is rounded up
+    said = f"at most {round_up(value)}" if value else "0"
+    return f"At eps = {round_up(eps, 12)} delta is {said}."
+
+
+def _shown(entry: Any) -> dict[str, Any]:
+    keys = ("name", "n", "count", "bound", "participation_limit", "reports_per_user", "cost")
+    return {"mechanism": entry.mechanism.spec, **{key: getattr(entry, key) for key in keys}}
+
+
+def _listed(entry: dict[str, Any]) -> str:
+    name = f"{entry['name']}: " if entry["name"] else ""
+    limit = f", each user in at most {entry['participation_limit']:,}" if entry["participation_limit"] else ""
+    reports = f", {entry['reports_per_user']:,} reports of each user" if entry["reports_per_user"] > 1 else ""
+    return f"{name}{entry['count']:,} x {entry['mechanism']} with n = {entry['n']:,}{limit}{reports}"
+
+
+@contextlib.contextmanager
+def _alone(ledger: str | None) -> Iterator[None]:
+    """One writer at a time, from reading the ledger to replacing it: of two additions none is lost.
+
+    The directory is locked, not the file, which is replaced; where there are no such locks, writers must take turns.
+    """
+    try:
+        import fcntl
+    except ImportError:  # not POSIX
+        yield
+        return
+    if ledger is None:
+        yield
+        return
+    try:
+        folder = os.open(Path(ledger).resolve().parent, os.O_RDONLY)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ParameterError(
+            f"ledger must be a file in a directory that exists, got {ledger!r} ({reason}); choose another path."
+        ) from None
+    try:
+        with contextlib.suppress(OSError):  # file systems without locks
+            fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)
+
+
+@contextlib.contextmanager
+def _waiting(what: str) -> Iterator[None]:
+    """A sign of life on stderr, if that is a terminal."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    with console.status(what) if console.is_terminal else contextlib.nullcontext():
+        yield

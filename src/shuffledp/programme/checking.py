@@ -1,0 +1,181 @@
+"""check: does a programme stay within its budget?"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any
+
+from ..accountant import Accountant
+from ..amplification import amplify
+from ..composed import ComposedGuarantee
+from ..core.sequential import LEAST_DELTA
+from ..errors import ParameterError
+from ..guarantee import TRUST, TRUST_BUT
+from .reading import read
+from .result import Check, CheckedRounds
+from .spec import PlannedRounds, Programme, parse, place
+
+Progress = Callable[[int, int], object]
+
+_BETWEEN_ROUNDS = ComposedGuarantee.trust.removeprefix(TRUST)
+
+
+def check(programme: str | os.PathLike[str] | Mapping[str, Any], *, progress: Progress | None = None) -> Check:
+    """Hold all rounds of a programme against its budget.
+
+    A programme that costs each user one round is answered by :func:`shuffledp.amplify`, any other by
+    :class:`shuffledp.Accountant` with privacy loss distributions (Renyi divergences where delta is below 1e-150; the
+    result says which).  Users who may drop out or collude are not counted on, at worst all of them; where batches below
+    ``minimum_batch`` are not released, that number of users is counted on, less the colluding ones.  The budget is
+    taken as written, in decimals, and compared without rounding it up.
+
+    Parameters
+    ----------
+    programme : the path of a YAML or JSON file, or its content as a dictionary (keys: see docs/programmes.md)
+    progress : called with (steps done, steps in all)
+
+    Returns
+    -------
+    Check
+        ``within`` is True only if every user's (epsilon, delta) over all rounds is at most the target.
+
+    Examples
+    --------
+    >>> found = check({
+    ...     "version": 1,
+    ...     "population": {"users": 10_000, "dropouts": 0.05},
+    ...     "target": {"epsilon": 1, "delta": "1e-6"},
+    ...     "rounds": [{"mechanism": "grr:eps0=2,d=16", "count": 100}],
+    ... })
+    >>> found.within, round(found.epsilon, 3)
+    (True, 0.816)
+    """
+    if isinstance(programme, Mapping):
+        return _checked(parse(_unwrapped(programme)), progress)
+    if not isinstance(programme, str | os.PathLike) or not os.fspath(programme):
+        raise ParameterError(
+            f"programme must be the path of a file or a dictionary, got {type(programme).__name__}; pass one of these."
+        )
+    return _checked(parse(read(programme)), progress)
+
+
+def _checked(programme: Programme, progress: Progress | None) -> Check:
+    tell = progress or (lambda done, total: None)
+    steps = len(programme.rounds) + 2
+    rounds = []
+    for number, planned in enumerate(programme.rounds):
+        with place(f"rounds[{number}]"):
+            rounds.append(_one(planned, programme.delta))
+        tell(number + 1, steps)
+    epsilon, method, together = _together(programme)
+    result = epsilon(programme.delta)
+    within = result <= programme.epsilon
+    tell(steps - 1, steps)
+    lower = None if within else together.lower_epsilon(delta=programme.delta) if method != "renyi" else None
+    left = _left(epsilon, programme) if within else None
+    tell(steps, steps)
+    return Check(
+        within=within,
+        epsilon=result,
+        lower=None if lower is None else min(lower, result),
+        target_epsilon=programme.written[0],
+        delta=programme.written[1],
+        left_epsilon=left,
+        # the float below delta has half an ulp to spare where the nearest one is above what was written
+        left_delta=None if left is None else 0.5 * programme.written[1],
+        pure_epsilon=_local(rounds),
+        method=method,
+        name=programme.name,
+        rounds=tuple(rounds),
+        neighbours=together.neighbours,
+        trust=_trust(programme),
+    )
+
+
+def _one(planned: PlannedRounds, delta: float) -> CheckedRounds:
+    crowd, entry = planned.crowd, planned.entry
+    alone = amplify(
+        planned.whole,
+        n=crowd.n,
+        delta=delta,
+        bound=entry.bound,
+        dropouts=crowd.dropouts,
+        colluding=crowd.colluding,
+    )
+    return CheckedRounds(
+        name=planned.name,
+        mechanism=planned.whole.spec,
+        epsilon=alone.epsilon,
+        bound=alone.bound,
+        users=crowd.n,
+        dropouts=crowd.dropouts,
+        colluding=crowd.colluding,
+        counted=crowd.honest,
+        minimum_batch=planned.minimum_batch,
+        count=entry.count,
+        participation_limit=entry.participation_limit,
+        reports_per_user=entry.reports_per_user,
+        cost=entry.cost,
+        local_epsilon=planned.whole.local_epsilon,
+    )
+
+
+def _together(programme: Programme) -> tuple[Callable[[float], float], str, Accountant]:
+    """eps of all rounds as a function of delta, how it is found, and the accountant that holds them."""
+    accountant = Accountant()
+    for number, planned in enumerate(programme.rounds):
+        entry = planned.entry
+        with place(f"rounds[{number}]"):
+            accountant.compose(
+                entry.mechanism,
+                n=entry.n,
+                count=entry.count,
+                bound=entry.bound,
+                participation_limit=entry.participation_limit,
+                reports_per_user=entry.reports_per_user,
+            )
+    first = programme.rounds[0].entry
+    if sum(planned.entry.cost for planned in programme.rounds) == 1:
+        return lambda d: amplify(first.mechanism, n=first.n, delta=d, bound=first.bound).epsilon, "amplify", accountant
+    method = "pld" if 0.5 * programme.delta >= LEAST_DELTA else "renyi"
+    return lambda d: accountant.epsilon(delta=d, method=method), method, accountant
+
+
+def _left(epsilon: Callable[[float], float], programme: Programme) -> float | None:
+    """What a further (left, delta/2)-DP release may cost: half of delta is kept for it (basic composition)."""
+    if 0.5 * programme.delta == 0.0:
+        return None
+    rest = math.nextafter(programme.epsilon - epsilon(0.5 * programme.delta), -math.inf)
+    return rest if rest > 0.0 else None
+
+
+def _trust(programme: Programme) -> str:
+    """What the statement rests on."""
+    crowds = [planned.crowd for planned in programme.rounds]
+    text = TRUST if all(crowd.complete for crowd in crowds) else TRUST_BUT
+    if sum(planned.entry.count for planned in programme.rounds) > 1:
+        text += _BETWEEN_ROUNDS
+    if any(planned.entry.participation_limit is not None for planned in programme.rounds):
+        text += "; limits on taking part are enforced, and who takes part does not depend on the values"
+    if any(planned.minimum_batch is not None for planned in programme.rounds):
+        text += "; smaller batches are withheld, and when a batch is closed does not depend on the values in it"
+    return text
+
+
+def _local(rounds: list[CheckedRounds]) -> float:
+    """The sum of the local guarantees, rounded up if at all."""
+    if any(math.isinf(entry.local_epsilon) for entry in rounds):
+        return math.inf
+    exact = sum((entry.cost * Fraction(entry.local_epsilon) for entry in rounds), Fraction(0))
+    nearest = float(exact)
+    return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)
+
+
+def _unwrapped(value: Any) -> Any:
+    """Mappings of any kind as dictionaries, tuples as lists."""
+    if isinstance(value, Mapping):
+        return {key: _unwrapped(item) for key, item in value.items()}
+    return [_unwrapped(item) for item in value] if isinstance(value, list | tuple) else value

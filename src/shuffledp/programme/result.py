@@ -1,0 +1,174 @@
+"""What a check found: every entry of a programme, the verdict, and the statement for a privacy review."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import Any
+
+from ..guarantee import absent, round_down, round_up
+
+#: How eps was found, in words.
+_WORDS = {
+    "amplify": "one round, no composition",
+    "pld": "composed by privacy loss distributions",
+    "renyi": "composed by Renyi divergences, since delta is too small for privacy loss distributions",
+}
+
+
+@dataclass(frozen=True)
+class CheckedRounds:
+    """One entry of a programme.
+
+    Attributes
+    ----------
+    name, mechanism : as written; the spec stands for a missing name
+    epsilon : of *one* of these rounds at the target delta, never too small
+    bound : the bound that gave it
+    users, dropouts, colluding, counted : those who are asked, those who may be missing at worst, and the rest
+    minimum_batch : a smaller batch is not released, or None
+    count, participation_limit, reports_per_user : as written
+    cost : how many times one user's value is put at stake
+    local_epsilon : what remains of one round if the shuffler fails; inf if nothing does
+
+    Examples
+    --------
+    >>> import shuffledp as sdp
+    >>> found = sdp.check({"version": 1, "target": {"epsilon": 1, "delta": "1e-8"},
+    ...                    "rounds": [{"mechanism": "grr:eps0=2,d=64", "users": 1000, "colluding": 0.05}]})
+    >>> found.rounds[0].counted, found.rounds[0].local_epsilon
+    (950, 2.0)
+    """
+
+    name: str
+    mechanism: str
+    epsilon: float
+    bound: str
+    users: int
+    dropouts: int
+    colluding: int
+    counted: int
+    minimum_batch: int | None
+    count: int
+    participation_limit: int | None
+    reports_per_user: int
+    cost: int
+    local_epsilon: float
+
+    def __str__(self) -> str:
+        """One line of the statement."""
+        text = (
+            f"{self.name}: {_rounds(self.count)} of {self.mechanism}"
+            if self.name != self.mechanism
+            else (f"{self.mechanism}: {_rounds(self.count)}")
+        )
+        text += f" with {self.users:,} users"
+        if self.minimum_batch is None:
+            text += absent(self.dropouts, self.colluding, 1.0)
+        else:
+            text += f", released only with {self.minimum_batch:,} or more" + absent(0, self.colluding, 1.0)
+        if self.participation_limit is not None:
+            text += f", each user in at most {self.participation_limit:,}"
+        if self.reports_per_user > 1:
+            text += f", {self.reports_per_user:,} reports of each user"
+        single = "one report has" if self.reports_per_user > 1 else "one round has" if self.count > 1 else "it has"
+        eps = "no finite eps" if math.isinf(self.epsilon) else f"eps = {round_up(self.epsilon)}"
+        local = "nothing" if math.isinf(self.local_epsilon) else f"eps0 = {round_up(self.local_epsilon)}"
+        return f"{text}; {single} {eps} (bound: {self.bound}), and {local} without the shuffler."
+
+
+@dataclass(frozen=True)
+class Check:
+    """Whether all rounds of a programme together stay within its budget.
+
+    Attributes
+    ----------
+    within : epsilon is at most the target as it was written; str() is the statement for a review
+    epsilon : of all rounds together at ``delta``, never too small; inf if no finite value reaches it
+    lower : where the budget is exceeded, what no analysis of these rounds can go below; None if unknown or not asked
+    target_epsilon, delta : the budget
+    left_epsilon, left_delta : whatever else is run on the same users stays within the budget if it is
+        (left_epsilon, left_delta)-DP (basic composition: the rounds are charged at delta - left_delta); None if nothing
+        is left
+    pure_epsilon : the sum of the local guarantees, which holds with delta = 0 even if the shuffler fails
+    method : "amplify" (one round), "pld" or "renyi"
+    name, rounds : of the programme
+    neighbours, trust : the terms
+
+    Examples
+    --------
+    >>> import shuffledp as sdp
+    >>> found = sdp.check({"version": 1, "target": {"epsilon": 0.1, "delta": "1e-8"},
+    ...                    "rounds": [{"mechanism": "grr:eps0=2,d=64", "users": 1000}]})
+    >>> found.within, found.method
+    (False, 'amplify')
+    """
+
+    within: bool
+    epsilon: float
+    lower: float | None
+    target_epsilon: float
+    delta: float
+    left_epsilon: float | None
+    left_delta: float | None
+    pure_epsilon: float
+    method: str
+    name: str | None
+    rounds: tuple[CheckedRounds, ...]
+    neighbours: str
+    trust: str
+
+    def __str__(self) -> str:
+        """A statement that can be pasted into a privacy review."""
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        verdict = "WITHIN BUDGET" if self.within else "OVER BUDGET"
+        yield f"{verdict}: {self.name}" if self.name else verdict
+        number, cost = sum(r.count for r in self.rounds), sum(r.cost for r in self.rounds)
+        delta = round_up(self.delta, 6)
+        together = "1 round is" if number == 1 else f"{number:,} rounds over the same users are together"
+        often = f", for users whose value is at stake {cost:,} times at most" if cost != number else ""
+        budget = f"the budget is ({round_down(self.target_epsilon, 6)}, {delta})"
+        if math.isinf(self.epsilon):
+            yield f"{_rounds(number)}: no finite eps reaches delta = {delta}, {self.neighbours}; {budget}."
+        else:
+            yield (
+                f"{together} ({round_up(self.epsilon)}, {delta})-DP, {self.neighbours}{often} "
+                f"({_WORDS[self.method]}); {budget}."
+            )
+        for entry in self.rounds:
+            yield f"- {entry}"
+        yield self._left()
+        if math.isinf(self.pure_epsilon):
+            yield "If the shuffler fails, not every round has a local guarantee that remains."
+        else:
+            yield f"If the shuffler fails, all local guarantees together leave eps = {round_up(self.pure_epsilon)}."
+        yield f"Trusted: {self.trust}."
+
+    def _left(self) -> str:
+        if not self.within:
+            if self.lower is not None and self.lower > self.target_epsilon:
+                return f"No analysis of these rounds can claim less than eps = {round_down(self.lower)}: change them."
+            return "Run fewer rounds, collect from more users, or lower the local budgets."
+        if self.left_epsilon is None or self.left_delta is None:
+            return "Nothing that is worth stating is left of the budget."
+        return (
+            f"Left: anything else on the same users that is ({round_down(self.left_epsilon)}, "
+            f"{round_down(self.left_delta, 6)})-DP; further rounds may cost less if they are listed here."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-ready dictionary; infinity is written as the string "inf"."""
+        found = _plain(self)
+        return {**found, "rounds": [_plain(entry) for entry in self.rounds], "statement": str(self)}
+
+
+def _rounds(count: int) -> str:
+    return "1 round" if count == 1 else f"{count:,} rounds"
+
+
+def _plain(record: Any) -> dict[str, Any]:
+    found = {f.name: getattr(record, f.name) for f in fields(record)}
+    return {k: "inf" if isinstance(v, float) and math.isinf(v) else v for k, v in found.items()}

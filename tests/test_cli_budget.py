@@ -1,0 +1,396 @@
+"""calibrate, users, compose, check and audit on the command line: answers, exit codes, one sentence for bad input."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+import shuffledp as sdp
+from shuffledp.cli import main, progress
+from shuffledp.cli.audit import parse_inputs
+
+ROUND = "grr:eps0=2,d=16,n=1e4"
+PROGRAMME = """version: 1
+name: weekly
+population: {users: 10_000}
+target: {epsilon: EPS, delta: 1e-6}
+rounds: [{mechanism: "grr:eps0=2,d=16", count: 3}]
+"""
+
+
+def run(*args: str) -> Result:
+    return CliRunner().invoke(main, list(args))
+
+
+def refused(result: Result, code: int = 2) -> str:
+    """One sentence on stderr, nothing on stdout, no traceback."""
+    assert result.exit_code == code, (result.exit_code, result.output, result.exception)
+    assert result.exception is None or isinstance(result.exception, SystemExit), repr(result.exception)
+    assert result.stdout == ""
+    said = [line for line in result.stderr.splitlines() if line and not line.startswith(("Usage:", "Try "))]
+    assert len(said) == 1 and said[0][-1] in ".?" and "Traceback" not in result.stderr, result.stderr
+    return said[0]
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+# -- calibrate and users ---------------------------------------------------------------------------------------
+
+
+def test_calibrate() -> None:
+    args = ["calibrate", "grr", "--set", "d=64", "--n", "1e5", "--epsilon", "1", "--delta", "1e-8"]
+    found = sdp.calibrate("grr", n=10**5, epsilon=1.0, delta=1e-8, d=64)
+    plain = run(*args)
+    assert plain.exit_code == 0 and plain.stderr == ""
+    reached = sdp.amplify(found, n=10**5, delta=1e-8)
+    assert plain.stdout.splitlines() == [found.spec, str(reached)]
+    data = json.loads(run(*args, "--json").stdout)
+    assert data["mechanism"] == found.spec and data["guarantee"]["epsilon"] == reached.epsilon <= 1.0
+    again = sdp.amplify(data["mechanism"], n=10**5, delta=1e-8)
+    assert again.epsilon <= 1.0, "the printed spec itself must meet the target"
+
+
+def test_calibrate_the_unknown() -> None:
+    args = ["--unknown", "flip", "--n", "1e4", "--epsilon", "1", "--delta", "1e-6", "--json"]
+    data = json.loads(run("calibrate", "cheu-zhilyaev:d=16,messages=2", *args).stdout)
+    assert data["mechanism"].startswith("cheu-zhilyaev:flip=0.0") and 0.99 < data["guarantee"]["epsilon"] <= 1.0
+
+
+def test_users() -> None:
+    result = run("users", "grr:eps0=2,d=64", "--epsilon", "0.1", "--delta", "1e-8")
+    n = sdp.users_needed("grr:eps0=2,d=64", epsilon=0.1, delta=1e-8)
+    assert result.stdout.splitlines() == [f"{n:,} users", str(sdp.amplify("grr:eps0=2,d=64", n=n, delta=1e-8))]
+    rule = json.loads(run("users", "grr:eps0=2,d=64", "--epsilon", "0.1", "--delta", "0.01/n", "--json").stdout)
+    assert rule["n"] == sdp.users_needed("grr:eps0=2,d=64", epsilon=0.1, delta="0.01/n")
+    assert rule["guarantee"]["epsilon"] <= 0.1 and rule["guarantee"]["delta"] == 0.01 / rule["n"]
+
+
+def test_what_cannot_be_reached_is_exit_code_1() -> None:
+    text = refused(run("calibrate", "pure-dump:d=16", "--n", "10", "--epsilon", "1e-9", "--delta", "1e-12"), 1)
+    assert "cannot be reached by pure-dump" in text
+    assert "even 1e15 users" in refused(run("users", "metric-general:1,500", "--epsilon", "1e-3", "--delta", "1e-9"), 1)
+
+
+# -- compose ---------------------------------------------------------------------------------------------------
+
+
+def test_compose_without_a_ledger(here: Path) -> None:
+    result = run("compose", "--round", f"{ROUND},count=10", "--delta", "1e-6")
+    acc = sdp.Accountant().compose("grr:eps0=2,d=16", n=10_000, count=10)
+    assert result.exit_code == 0 and result.stdout.strip() == str(acc.guarantee(delta=1e-6))
+    assert result.stderr == "" and list(here.iterdir()) == []
+    data = json.loads(run("compose", "--round", f"{ROUND},count=10", "--epsilon", "0.2", "--json").stdout)
+    assert data["delta_at_epsilon"] == acc.delta(epsilon=0.2) and "guarantee" not in data
+
+
+def test_a_ledger_grows_and_is_guarded(here: Path) -> None:
+    budget = ["--delta", "1e-6", "--target", "0.25"]
+    first = run("compose", "ledger.json", "--round", f"{ROUND},count=10,name=kind", *budget)
+    assert first.exit_code == 0 and first.stderr == "wrote ledger.json\n" and "within the budget" in first.stdout
+    before = (here / "ledger.json").read_bytes()
+    over = run("compose", "ledger.json", "--round", f"{ROUND},count=100", *budget, "--json")
+    assert over.exit_code == 1 and over.stderr == "ledger.json was left as it was\n"
+    data = json.loads(over.stdout)
+    assert (data["within"], data["saved"]) == (False, False) and data["guarantee"]["epsilon"] > 0.25
+    assert (here / "ledger.json").read_bytes() == before and [p.name for p in here.iterdir()] == ["ledger.json"]
+    more = "general:eps0=1,n=1e5,count=4,participation_limit=2,reports_per_user=3,bound=variation-ratio"
+    assert run("compose", "ledger.json", "--round", more).exit_code == 0
+    entries = sdp.Accountant.load("ledger.json").entries
+    assert [(e.name, e.n, e.count, e.cost) for e in entries] == [("kind", 10_000, 10, 10), (None, 100_000, 4, 6)]
+    listed = run("compose", "ledger.json")
+    assert listed.exit_code == 0 and listed.stdout.splitlines() == [
+        "kind: 10 x grr:eps0=2,d=16 with n = 10,000",
+        "4 x general:eps0=1 with n = 100,000, each user in at most 2, 3 reports of each user",
+    ]
+
+
+def test_how_many_more_fit(here: Path) -> None:
+    sdp.Accountant().compose("grr:eps0=2,d=16", n=10_000, count=3).save("ledger.json")
+    ask = ["compose", "ledger.json", "--delta", "1e-6", "--target", "0.2", "--remaining", ROUND]
+    data = json.loads(run(*ask, "--json").stdout)
+    assert 0 < data["remaining"] < 10
+    plain = run(*ask)
+    assert f"{data['remaining']} more rounds of grr:eps0=2,d=16 fit." in plain.stdout
+    add = ["compose", "ledger.json", "--delta", "1e-6", "--target", "0.2", "--round"]
+    assert run(*add, f"{ROUND},count={data['remaining'] + 1}").exit_code == 1
+    assert run(*add, f"{ROUND},count={data['remaining']}").exit_code == 0
+
+
+def test_a_ledger_is_never_half_written(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run("compose", "ledger.json", "--round", ROUND)
+    before = (here / "ledger.json").read_bytes()
+
+    def broken(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", broken)
+    assert "No space left" in refused(run("compose", "ledger.json", "--round", ROUND))
+    monkeypatch.undo()
+    assert (here / "ledger.json").read_bytes() == before and [p.name for p in here.iterdir()] == ["ledger.json"]
+
+
+def test_of_additions_at_the_same_time_none_is_lost(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "shuffledp", "compose", "ledger.json", "--round", ROUND]
+    started = [subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL) for _ in range(4)]
+    assert [p.wait(timeout=120) for p in started] == [0] * 4
+    assert len(sdp.Accountant.load(tmp_path / "ledger.json").entries) == 4
+
+
+# -- check -----------------------------------------------------------------------------------------------------
+
+
+def test_check(here: Path) -> None:
+    for eps, code in (("1.0", 0), ("0.01", 1)):
+        Path("p.yaml").write_text(PROGRAMME.replace("EPS", eps))
+        result, found = run("check", "p.yaml"), sdp.check("p.yaml")
+        assert result.exit_code == code and result.stderr == ""
+        assert result.stdout.strip() == str(found)
+        data = run("check", "p.yaml", "--json")
+        assert data.exit_code == code and json.loads(data.stdout) == json.loads(json.dumps(found.to_dict()))
+
+
+def test_check_prints_its_schema() -> None:
+    result = run("check", "--schema")
+    assert result.exit_code == 0 and json.loads(result.stdout)["title"] == "shuffledp programme, version 1"
+
+
+def test_check_in_a_real_process(tmp_path: Path) -> None:
+    (tmp_path / "p.yaml").write_text(PROGRAMME.replace("EPS", "0.01"))
+    command = [sys.executable, "-m", "shuffledp", "check"]
+    over = subprocess.run([*command, "p.yaml"], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert over.returncode == 1 and over.stdout.startswith("OVER BUDGET: weekly\n") and over.stderr == ""
+    (tmp_path / "p.yaml").write_text("version: 3")
+    bad = subprocess.run([*command, "p.yaml"], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert bad.returncode == 2 and bad.stdout == "" and bad.stderr.count("\n") == 1
+
+
+def test_a_bar_is_shown_late_and_on_a_terminal_only(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("p.yaml").write_text(PROGRAMME.replace("EPS", "1"))
+    monkeypatch.setattr(progress, "PATIENCE", -1.0)
+    assert run("check", "p.yaml").stderr == ""
+    monkeypatch.setenv("FORCE_COLOR", "1")  # rich then takes stderr for a terminal
+    shown = run("check", "p.yaml", "--json")
+    assert "checking" in shown.stderr and json.loads(shown.stdout)["within"] is True
+    monkeypatch.setattr(progress, "PATIENCE", 1e9)
+    assert run("check", "p.yaml").stderr == ""
+
+
+# -- audit -----------------------------------------------------------------------------------------------------
+
+CODE = """
+import random, sys
+print("imported")
+def honest(x):
+    return x if random.random() < 0.73 else 1 - x
+def leaky(x):
+    return x
+def vector(x):
+    import numpy as np
+    return np.where(np.random.default_rng().random(len(x)) < 0.73, x, 1 - x)
+def raises(x):
+    raise KeyError("no such user")
+def junk(x):
+    return object()
+def nothing(x):
+    return None
+def leaves(x):
+    sys.exit(0)
+class Box:
+    coin = staticmethod(honest)
+number = 3
+"""
+
+
+@pytest.fixture
+def code(here: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (here / "audited_code.py").write_text(CODE)
+    (here / "broken_code.py").write_text("raise RuntimeError('no\\nluck')")
+    (here / "leaving_code.py").write_text("raise SystemExit(0)")
+    (here / "syntax_code.py").write_text("def (")
+    for name in ("audited_code", "broken_code", "leaving_code", "syntax_code"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    return here
+
+
+def test_audit_of_a_spec() -> None:
+    result = run("audit", "grr:eps0=1,d=3", "--samples", "4000", "--json")
+    data = json.loads(result.stdout)
+    assert result.exit_code == 0 and data["violated"] is False and 0.3 < data["lower"] <= 1.0
+    wrong = run("audit", "grr:eps0=2,d=3", "--claimed", "grr:eps0=1,d=3", "--samples", "4000")
+    assert wrong.exit_code == 1 and "VIOLATION" in wrong.stdout and wrong.stderr == ""
+
+
+def test_audit_of_code(code: Path) -> None:
+    args = ["--inputs", "0,1", "--samples", "4000", "--json"]
+    path = list(sys.path)
+    good = run("audit", "--python", "audited_code:honest", "--eps0", "1", *args)
+    assert good.exit_code == 0 and 0.5 < json.loads(good.stdout)["lower"] <= 1.0
+    assert "imported" in good.stderr, "what the code prints must not mix with the answer"
+    assert sys.path == path
+    leak = run("audit", "--python", "audited_code:leaky", "--eps0", "1", *args)
+    assert leak.exit_code == 1 and json.loads(leak.stdout)["violated"] is True
+    assert run("audit", "--python", "audited_code:vector", "--vectorised", "--eps0", "1", *args).exit_code == 0
+    assert run("audit", "--python", "audited_code:Box.coin", "--eps0", "1", *args).exit_code == 0
+
+
+def test_code_is_not_run_unasked(code: Path) -> None:
+    text = refused(run("audit", "audited_code:honest", "--inputs", "0,1"))
+    assert "--python" in text and "audited_code" not in sys.modules
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("audited_code:raises", "KeyError"),
+        ("audited_code:junk", "randomizer must return"),
+        ("audited_code:nothing", "randomizer must return"),
+        ("audited_code:leaves", "got SystemExit"),
+        ("audited_code:missing", "must name a function"),
+        ("audited_code:number", "must name a function"),
+        ("broken_code:f", "RuntimeError (no luck)"),
+        ("leaving_code:f", "exit with 0"),
+        ("syntax_code:f", "SyntaxError"),
+        ("no_such_module:f", "ModuleNotFoundError"),
+        ("audited_code", "module:function"),
+        ("audited_code:", "module:function"),
+        ("os.system('x'):f", "module:function"),
+        ("", "module:function"),
+    ],
+)
+def test_bad_code_is_one_sentence(code: Path, name: str, expected: str) -> None:
+    result = run("audit", "--python", name, "--inputs", "0,1", "--samples", "400")
+    assert result.exit_code == 2 and result.stdout == "" and "Traceback" not in result.stderr
+    last = [line for line in result.stderr.splitlines() if line != "imported"]
+    assert len(last) == 1 and expected in last[0] and last[0].endswith("."), result.stderr
+
+
+def test_inputs_are_numbers_words_or_json() -> None:
+    assert parse_inputs("0,1,2") == [0, 1, 2] and parse_inputs("red, green") == ["red", "green"]
+    assert parse_inputs("0.5,a") == [0.5, "a"] and parse_inputs("nan,1") == ["nan", 1]
+    assert parse_inputs('"a,b","c"') == ["a,b", "c"] and parse_inputs("[0,1],[1,0]") == [[0, 1], [1, 0]]
+    assert parse_inputs("true,null") == [True, None]
+
+
+# -- amplify with a crowd --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("args", "terms"),
+    [
+        (["--dropouts", "0.05", "--colluding", "100"], {"dropouts": 0.05, "colluding": 100}),
+        (["--dropouts", "1e2", "--participation", "0.5"], {"dropouts": 100, "participation": 0.5}),
+        (["--colluding", "1_000"], {"colluding": 1000}),
+    ],
+)
+def test_amplify_counts_on_the_honest(args: list[str], terms: dict[str, float]) -> None:
+    result = run("amplify", "grr:eps0=2,d=16", "--n", "1e4", "--delta", "1e-6", *args)
+    expected = sdp.amplify("grr:eps0=2,d=16", n=10_000, delta=1e-6, **terms)  # type: ignore[arg-type]
+    assert result.exit_code == 0 and result.stdout.strip() == str(expected)
+
+
+# -- bad input -------------------------------------------------------------------------------------------------
+
+CALIBRATE = ["calibrate", "grr", "--n", "1e4", "--delta", "1e-6"]
+AMPLIFY = ["amplify", "grr:eps0=2,d=16", "--n", "100", "--delta", "1e-6"]
+BAD = [
+    *([*CALIBRATE, "--set", "d=4", "--epsilon", e] for e in ("0", "-1", "nan", "inf", "x", "")),
+    *([*CALIBRATE, "--epsilon", "1", "--set", s] for s in ("d", "d=", "=4", "d=x", "n=5", "epsilon=1", "k=3", "")),
+    [*CALIBRATE, "--epsilon", "1", "--set", "d=4", "--set", "d=4"],
+    [*CALIBRATE, "--epsilon", "1"],
+    [*CALIBRATE, "--epsilon", "1", "--set", "d=4", "--unknown", "flip"],
+    [*CALIBRATE, "--epsilon", "1", "--set", "d=4", "--bound", "analytic-published"],
+    ["calibrate", "grrr", "--n", "1e4", "--delta", "1e-6", "--epsilon", "1"],
+    ["calibrate", "grr:d=4", "--n", "0", "--delta", "1e-6", "--epsilon", "1"],
+    ["calibrate", "grr:d=4", "--n", "1e4", "--delta", "0", "--epsilon", "1"],
+    ["calibrate", "finite:x.csv", "--n", "1e4", "--delta", "1e-6", "--epsilon", "1"],
+    *(["users", "grr:eps0=2,d=4", "--delta", "1e-6", "--epsilon", e] for e in ("0", "-1", "nan", "x")),
+    *(
+        ["users", "grr:eps0=2,d=4", "--epsilon", "1", "--delta", d]
+        for d in ("0", "1", "0.01/m", "x/n", "/n", "0/n", "")
+    ),
+    ["users", "nonsense", "--epsilon", "1", "--delta", "1e-6"],
+    ["compose"],
+    ["compose", "none.json"],
+    ["compose", "none.json", "--delta", "1e-6"],
+    ["compose", ".", "--delta", "1e-6"],
+    ["compose", ".", "--round", ROUND],
+    ["compose", "no/such/dir/l.json", "--round", ROUND],
+    ["compose", "empty.json", "--delta", "1e-6"],
+    ["compose", "binary.json", "--delta", "1e-6"],
+    ["compose", "binary.json", "--round", ROUND],
+    ["compose", "list.json", "--delta", "1e-6"],
+    ["compose", "dangling.json"],
+    ["compose", "--round", ROUND, "--delta", "0"],
+    ["compose", "--round", ROUND, "--delta", "1e-200"],
+    ["compose", "--round", ROUND, "--target", "1"],
+    *(["compose", "--round", ROUND, "--delta", "1e-6", "--target", t] for t in ("0", "-1", "nan", "inf", "x", "")),
+    *(["compose", "--round", ROUND, "--epsilon", e] for e in ("-1", "nan", "inf", "x")),
+    ["compose", "--round", ROUND, "--remaining", ROUND],
+    ["compose", "--round", ROUND, "--delta", "1e-6", "--target", "1", "--remaining", "grr:eps0=1,d=3"],
+    ["compose", "--round", ROUND, "--delta", "1e-6", "--target", "1", "--remaining", f"{ROUND},count=3"],
+    *(
+        ["compose", "--delta", "1e-6", "--round", r]
+        for r in (
+            "",
+            "grr:eps0=2,d=16",
+            "grr:eps0=2,d=16,n=0",
+            "grr:eps0=2,d=16,n=x",
+            "grr:eps0=2,d=16,n=10,n=20",
+            "grr:eps0=2,d=16,n=10,count=0",
+            "grr:eps0=2,d=16,n=10,count=1.5",
+            "grr:eps0=2,d=16,n=10,bound=blankt",
+            "grr:eps0=2,d=16,n=10,bound=variation-ratio-lower",
+            "grr:eps0=2,d=16,n=10,name=",
+            "grr:eps0=2,d=16,n=10,participation_limit=0",
+            "grr:eps0=2,d=16,n=10,memoised=1",
+            ",n=10",
+        )
+    ),
+    ["check"],
+    *(["check", f] for f in ("none.yaml", ".", "binary.json", "list.json", "text.yaml", "unknown.yaml", "")),
+    *(["audit", s] for s in ("", "nonsense", "grr:eps0=1", "general:eps0=1", "finite:none.csv")),
+    *(["audit", "grr:eps0=1,d=3", "--samples", x] for x in ("0", "399", "x", "nan", "1e12", "400.5")),
+    *(["audit", "grr:eps0=1,d=3", "--confidence", x] for x in ("1", "0", "x", "nan")),
+    *(["audit", "grr:eps0=1,d=3", "--inputs", x] for x in ("", "0", "0,0", "0,9", "0,,1", "a,b")),
+    *(["audit", "grr:eps0=1,d=3", "--eps0", x] for x in ("-1", "nan", "x", "inf")),
+    ["audit", "grr:eps0=1,d=3", "--claimed", "nonsense"],
+    ["audit", "grr:eps0=1,d=3", "--vectorised"],
+    *([*AMPLIFY, "--dropouts", x] for x in ("100", "1e9", "-1", "1.5", "1.0", "x", "nan", "inf", "")),
+    *([*AMPLIFY, "--colluding", x] for x in ("100", "-0.1", "x")),
+    *([*AMPLIFY, "--participation", x] for x in ("0", "1.5", "-1", "nan", "x")),
+]
+
+
+@pytest.mark.parametrize("args", BAD, ids=lambda a: " ".join(a)[:90])
+def test_bad_input_is_one_sentence(args: list[str], here: Path) -> None:
+    Path("empty.json").write_text('{"format": "shuffledp-ledger/1", "neighbours": "replace-one", "rounds": []}')
+    Path("binary.json").write_bytes(b"\x00\xff\xfe" * 40)
+    Path("list.json").write_text("[1, 2]")
+    Path("text.yaml").write_text("just words")
+    Path("unknown.yaml").write_text(PROGRAMME + "extra: 1\n")
+    Path("dangling.json").symlink_to("nowhere.json")
+    before = {p.name: p.read_bytes() for p in here.iterdir() if p.is_file()}
+    refused(run(*args))
+    assert {p.name: p.read_bytes() for p in here.iterdir() if p.is_file()} == before
+
+
+@pytest.mark.parametrize("command", ["calibrate", "users", "compose", "check", "audit"])
+def test_help(command: str) -> None:
+    result = run(command, "--help")
+    assert result.exit_code == 0 and "Usage" in result.stdout and "--json" in result.stdout
+
+
+def test_the_commands_start_light() -> None:
+    code = "import sys, shuffledp.cli; print(sorted({'numpy', 'yaml', 'rich', 'jsonschema'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.strip() == "[]"
