@@ -24,6 +24,8 @@ def write_whole(path: str | os.PathLike[str], content: str | bytes, *, name: str
             stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())
+        if target.exists():  # what was private stays private
+            part.chmod(target.stat().st_mode & 0o777)
         os.replace(part, target)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
