@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 
 import dp_accounting as dpa
@@ -19,7 +19,7 @@ import shuffledp as sdp
 from reference.fractions_oracle import Law, _send, fractions_of
 from reference.randomizers import Truth, floats, grr
 from reference.rounds import Laws, rounds
-from shuffledp.core.sequential import LEAST_DELTA
+from shuffledp.core.sequential import LEAST_DELTA, basic_composition
 
 Pair = list[tuple[float, float]]  # outcomes with their masses under P and Q
 
@@ -398,6 +398,40 @@ def test_bad_questions() -> None:
             call()
 
 
+@pytest.mark.parametrize("ask", [sdp.Accountant.remaining, sdp.Accountant.would_exceed])
+def test_bad_questions_about_further_rounds(ask: Callable[..., object]) -> None:
+    acc = sdp.Accountant().compose("grr:eps0=1,d=4", n=10)
+    terms = {"delta": 0.1, "mechanism": "grr:eps0=1,d=4", "n": 10}
+    for bad in (0.0, -1.0, math.inf, math.nan, "1"):
+        with pytest.raises(sdp.ParameterError, match=r"^epsilon must [^\n]*\.$"):
+            ask(acc, epsilon=bad, **terms)
+    with pytest.raises(sdp.ParameterError, match=r"^unknown parameter 'foo'"):
+        ask(acc, epsilon=1e-9, foo=3, **terms)
+
+
+# -- the terms -----------------------------------------------------------------------------------------------------
+
+
+def test_the_sum_of_local_budgets_is_exact() -> None:
+    acc = sdp.Accountant().compose("grr:eps0=2,d=4", n=2, count=2)
+    assert acc.epsilon(delta=1e-9) == acc.guarantee(delta=1e-9).pure_epsilon == 4.0
+    assert acc.delta(epsilon=4.0) == 0.0
+    assert not sdp.Accountant().would_exceed(epsilon=4.0, delta=1e-9, mechanism="grr:eps0=2,d=4", n=2, count=2)
+    for terms in ([(0.1, 3)], [(0.1, 7), (1e-9, 10**9)], [(1.0, 1), (1e-30, 1)]):
+        exact = sum(Fraction(eps) * count for eps, count in terms)
+        found = basic_composition(terms)
+        assert Fraction(math.nextafter(found, 0.0)) < exact <= Fraction(found)
+    assert basic_composition([(1.0, 2), (math.inf, 1)]) == basic_composition([(1e308, 10)]) == math.inf
+    assert basic_composition([]) == 0.0
+
+
+def test_a_limit_on_taking_part_is_stated() -> None:
+    free = sdp.Accountant().compose("grr:eps0=1,d=4", n=100, count=3).guarantee(delta=1e-6)
+    limited = sdp.Accountant().compose("grr:eps0=1,d=4", n=100, count=3, participation_limit=2).guarantee(delta=1e-6)
+    words = "limits on taking part are enforced, and who takes part does not depend on the values"
+    assert words not in free.trust and limited.trust == f"{free.trust}; {words}"
+
+
 def test_different_neighbours_do_not_mix() -> None:
     acc = sdp.Accountant().compose("metric-general:d01=1,dmax=2", n=100)
     with pytest.raises(sdp.ParameterError, match="neighbours"):
@@ -462,6 +496,36 @@ def test_add_or_remove_events_are_converted_only_if_asked() -> None:
         acc.compose_event("gaussian")
     with pytest.raises(sdp.ParameterError, match=r"^event must"):
         acc.compose_event(dpa.UnsupportedDpEvent())
+
+
+def test_an_event_is_composed_as_a_whole_or_not_at_all() -> None:
+    from shuffledp.events import ShuffleAccountant, ShuffledRoundEvent
+
+    good = [ShuffledRoundEvent("grr:eps0=1,d=4", 100), dpa.GaussianDpEvent(20.0)]
+    late = [
+        ShuffledRoundEvent("grr:eps0=1,d=4", 0),
+        ShuffledRoundEvent("nonsense", 10),
+        ShuffledRoundEvent("metric-general:d01=1,dmax=2", 100),
+        dpa.SelfComposedDpEvent(good[0], 10**9),
+        dpa.SelfComposedDpEvent(good[1], -1),
+        dpa.SelfComposedDpEvent(good[1], 1.5),
+        dpa.UnsupportedDpEvent(),
+    ]
+    for bad in late:
+        acc = sdp.Accountant().compose("grr:eps0=1,d=4", n=50)
+        before = acc.epsilon(delta=1e-6)
+        with pytest.raises(sdp.ParameterError, match=r"[.?]$"):
+            acc.compose_event(dpa.ComposedDpEvent([*good, bad]), count=2)
+        assert len(acc.entries) == 1 and acc.epsilon(delta=1e-6) == before
+    alone = sdp.Accountant()
+    with pytest.raises(sdp.ParameterError, match="replace-one"):  # whichever comes first
+        alone.compose_event(dpa.ComposedDpEvent([late[2], good[1]]))
+    assert alone.entries == () and alone.epsilon(delta=1e-6) == 0.0
+    theirs = ShuffleAccountant().compose(good[0])
+    before = theirs.get_epsilon(1e-6)
+    with pytest.raises(dpa.UnsupportedEventError):
+        theirs.compose(dpa.ComposedDpEvent([good[1], late[2]]))
+    assert theirs.get_epsilon(1e-6) == before
 
 
 def test_other_events() -> None:

@@ -139,3 +139,89 @@ def test_a_changed_matrix_file_is_noticed(tmp_path: Path) -> None:
     table.write_text("0,3\n3,0\n", encoding="utf-8")
     with pytest.raises(sdp.ParameterError, match="has changed"):
         sdp.Accountant.load(path)
+
+
+def queries(folder: Path) -> tuple[Path, Path]:
+    """A file of queries, one of which is a matrix in a file of its own; both weights give one local guarantee."""
+    matrix, listed = folder / "matrix.csv", folder / "q.yaml"
+    matrix.write_text("0.7,0.3\n0.3,0.7\n", encoding="utf-8")
+    spec = f"- weight: 0.5\n  spec: grr:eps0=2,d=4\n- weight: 0.5\n  spec: finite:{matrix}\n"
+    listed.write_text(spec, encoding="utf-8")
+    return listed, matrix
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_a_changed_file_is_refused_though_the_local_guarantee_stays(tmp_path: Path, which: int) -> None:
+    files, path = queries(tmp_path), tmp_path / "ledger.json"
+    sdp.Accountant().compose(f"parallel:{files[0]}", n=100).save(path)
+    assert len(sdp.Accountant.load(path).entries) == 1
+    text = files[which].read_text(encoding="utf-8")
+    other = text.replace("0.5\n  spec: grr", "0.9\n  spec: grr").replace("0.5\n  spec: fin", "0.1\n  spec: fin")
+    files[which].write_text(other.replace("0.7", "0.6").replace("0.3", "0.4"), encoding="utf-8")
+    assert files[which].read_text(encoding="utf-8") != text
+    assert sdp.mechanism(f"parallel:{files[0]}").local_epsilon == 2.0
+    with pytest.raises(sdp.ParameterError, match=r"^round 0 [^\n]*a file that has changed; restore it\.$"):
+        sdp.Accountant.load(path)
+    files[which].unlink()
+    with pytest.raises(sdp.ParameterError, match=r"^round 0 [^\n]*no such file; restore it\.$"):
+        sdp.Accountant.load(path)
+    files[which].write_text(text, encoding="utf-8")
+    assert len(sdp.Accountant.load(path).entries) == 1
+
+
+def test_a_file_spec_without_its_hashes_is_refused(tmp_path: Path) -> None:
+    (listed, matrix), path = queries(tmp_path), tmp_path / "ledger.json"
+    sdp.Accountant().compose(f"parallel:{listed}", n=100).save(path)
+    whole = json.loads(path.read_text(encoding="utf-8"))
+    hashes = whole["rounds"][0]["mechanism"]["files"]
+    assert set(hashes) == {str(listed), str(matrix)}
+    partly = {str(listed): hashes[str(listed)]}
+    for law in ({}, {"files": {}}, {"files": partly}, {"files": list(hashes)}, {"files": {**hashes, "none": None}}):
+        whole["rounds"][0]["mechanism"] = {"spec": f"parallel:{listed}", **law}
+        path.write_text(json.dumps(whole), encoding="utf-8")
+        with pytest.raises(sdp.ParameterError, match=r"^round 0 [^\n]*\.$"):
+            sdp.Accountant.load(path)
+
+
+def test_a_file_that_changes_between_rounds_is_two_mechanisms(tmp_path: Path) -> None:
+    listed, _ = queries(tmp_path)
+    acc = sdp.Accountant().compose(f"parallel:{listed}", n=100)
+    once, old = acc.epsilon(delta=1e-4), sdp.mechanism(f"parallel:{listed}")
+    listed.write_text("- weight: 1\n  spec: grr:eps0=2,d=4\n", encoding="utf-8")
+    new = sdp.Accountant().compose(f"parallel:{listed}", n=100)
+    both = acc.compose(f"parallel:{listed}", n=100).epsilon(delta=1e-4)
+    apart = sdp.Accountant().compose(old, n=100).compose("grr:eps0=2,d=4", n=100).epsilon(delta=1e-4)
+    assert new.epsilon(delta=1e-4) != once and both == pytest.approx(apart, rel=1e-6)
+    with pytest.raises(sdp.ParameterError, match="does not change"):  # read before the change, composed after it
+        sdp.Accountant().compose(old, n=100).save(tmp_path / "ledger.json")
+
+
+def test_a_metric_ledger_records_its_neighbours(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.json"
+    acc = sdp.Accountant().compose("metric-general:d01=1,dmax=2", n=100)
+    acc.save(path)
+    whole = json.loads(path.read_text(encoding="utf-8"))
+    assert whole["neighbours"] == acc.neighbours == sdp.Accountant.load(path).neighbours != "replace-one"
+    path.write_text(json.dumps({**whole, "neighbours": "replace-one"}), encoding="utf-8")
+    with pytest.raises(sdp.ParameterError, match=r"^neighbours of a ledger must be those of its rounds[^\n]*\.$"):
+        sdp.Accountant.load(path)
+    mixed = [*acc.entries, *filled().entries]
+    with pytest.raises(sdp.ParameterError, match="one kind of neighbours"):
+        ledger.save(mixed, path)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"), [(b"", "an empty file"), (b"rounds: 3", "something else"), (b"\xff\xfe", "something else")]
+)
+def test_what_is_no_json_is_called_so(tmp_path: Path, content: bytes, words: str) -> None:
+    path = tmp_path / "ledger.json"
+    path.write_bytes(content)
+    with pytest.raises(sdp.ParameterError, match=rf"^a ledger file must be JSON, got {words} in [^\n]*\.$"):
+        sdp.Accountant.load(path)
+
+
+def test_an_edited_local_guarantee_is_no_changed_file(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.json"
+    path.write_text(spoiled(at(0, local_epsilon=0.5)), encoding="utf-8")
+    with pytest.raises(sdp.ParameterError, match="the ledger was edited or comes from another version"):
+        sdp.Accountant.load(path)

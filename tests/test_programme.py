@@ -146,6 +146,20 @@ def test_parts_of_the_users_are_rounded_up_exactly(share: object, away: int) -> 
     assert found.rounds[0].dropouts == away
 
 
+def test_a_target_equal_to_the_local_budgets_is_within() -> None:
+    told = with_(ONE, population__users=2, target={"epsilon": 4, "delta": "1e-12"})
+    told = with_(told, rounds=[{"mechanism": "grr:eps0=2,d=4", "count": 2}])
+    found = sdp.check(told)
+    assert found.within and found.epsilon == found.pure_epsilon == 4.0
+    assert not sdp.check(with_(told, target__epsilon="3.9999999999999")).within
+
+
+def test_the_terms_are_those_of_the_accountant() -> None:
+    told = with_(ONE, rounds__0__count=3, rounds__0__participation_limit=2)
+    acc = sdp.Accountant().compose("grr:eps0=2,d=16", n=10_000, count=3, participation_limit=2)
+    assert sdp.check(told).trust == acc.guarantee(delta=1e-6).trust
+
+
 # -- the verdict -----------------------------------------------------------------------------------------------
 
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import _validation as check
 from . import ledger
-from .composed import ComposedGuarantee
+from .composed import ComposedGuarantee, trust_text
 from .core import renyi, sequential
 from .core.fixed_pair import PairLosses, most_telling, pair_losses
 from .core.round import FloatArray, Round
@@ -25,6 +25,8 @@ from .subject import MechanismLike
 _FEW = 64
 #: remaining() looks no further.
 MOST_REMAINING = 10**6
+#: Parameters of compose() that have a default.
+_TERMS = ("count", "bound", "name", "participation_limit", "reports_per_user", "memoised")
 
 
 class Accountant:
@@ -142,20 +144,22 @@ class Accountant:
                     f"({' '.join(reason.split()).rstrip('.')}); an event for adding or removing a record is converted "
                     "with neighbours='add-or-remove-one'."
                 )
-        if found and self.neighbours != "replace-one":
-            raise ParameterError(
-                f"event must come after rounds with neighbours 'replace-one', got {self.neighbours!r}; "
-                "keep one accountant for each kind of neighbours."
-            )
+        more = self._copy()  # all leaves or none: what fails on the way leaves this accountant as it was
         for leaf, repeats in found:
             if isinstance(leaf, ShuffledRoundEvent):
-                self.compose(leaf.mechanism, n=leaf.n, bound=leaf.bound, count=repeats)
+                more.compose(leaf.mechanism, n=leaf.n, bound=leaf.bound, count=repeats)
                 continue
             key = f"event {leaf!r} {neighbours}"
             if key not in self._kinds:
                 most = limit(leaf, neighbours=neighbours)
                 self._kinds[key] = Kind(profile(leaf, neighbours=neighbours), most)
-            self._events.append((key, self._kinds[key], repeats))
+            more._events.append((key, self._kinds[key], repeats))
+        if found and more.neighbours != "replace-one":
+            raise ParameterError(
+                f"event must have neighbours 'replace-one', like all rounds beside it, got {more.neighbours!r}; "
+                "keep one accountant for each kind of neighbours."
+            )
+        self._entries, self._events = more._entries, more._events
         return self
 
     @property
@@ -240,6 +244,7 @@ class Accountant:
             cost=sum(e.cost for e in self._entries) + sum(count for _, _, count in self._events),
             pure_epsilon=sequential.pure_epsilon(kinds, counts),
             neighbours=self.neighbours,
+            trust=trust_text(limited=any(entry.participation_limit is not None for entry in self._entries)),
         )
 
     def renyi(self, orders: ArrayLike = renyi.ORDERS) -> NDArray[np.float64]:
@@ -277,20 +282,20 @@ class Accountant:
 
     def would_exceed(self, *, epsilon: float, delta: float, mechanism: MechanismLike, n: int, **round_: Any) -> bool:
         """Whether these further rounds (parameters as in :meth:`compose`) would cost more than epsilon at delta."""
-        target = check.in_range("epsilon", epsilon, low=0.0)
-        return self._with(mechanism, n=n, **round_).epsilon(delta=delta) > target
+        target = _budget(epsilon, round_)
+        return self._copy().compose(mechanism, n=n, **round_).epsilon(delta=delta) > target
 
     def remaining(self, *, epsilon: float, delta: float, mechanism: MechanismLike, n: int, **round_: Any) -> int:
         """How many more such rounds fit into (epsilon, delta); at most MOST_REMAINING are looked for.
 
         The number returned was checked itself, and one more was found not to fit.
         """
-        target = check.in_range("epsilon", epsilon, low=0.0)
+        target = _budget(epsilon, round_)
         if "count" in round_ or "participation_limit" in round_:
             raise ParameterError("count must be left out, got it; remaining() finds the number of rounds.")
 
         def fits(count: int) -> bool:
-            more = self._with(mechanism, n=n, count=count, **round_) if count else self
+            more = self._copy().compose(mechanism, n=n, count=count, **round_) if count else self
             return more.epsilon(delta=delta) <= target
 
         low, high = 0, 1
@@ -304,11 +309,11 @@ class Accountant:
             low, high = (middle, high) if fits(middle) else (low, middle)
         return low
 
-    def _with(self, mechanism: MechanismLike, **round_: Any) -> Accountant:
-        """A copy with further rounds; sampled profiles are shared."""
-        more = Accountant()
-        more._entries, more._events, more._kinds = list(self._entries), list(self._events), self._kinds
-        return more.compose(mechanism, **round_)
+    def _copy(self) -> Accountant:
+        """Rounds can be added to it without a trace here; sampled profiles are shared."""
+        copy = Accountant()
+        copy._entries, copy._events, copy._kinds = list(self._entries), list(self._events), self._kinds
+        return copy
 
     # -- the ledger file ------------------------------------------------------------------------------------------
 
@@ -328,6 +333,14 @@ class Accountant:
         for entry in ledger.load(path):
             made._add(entry)
         return made
+
+
+def _budget(epsilon: object, round_: dict[str, Any]) -> float:
+    """The checked eps of a question about further rounds, whose parameters must be some that compose() has."""
+    for name in round_:
+        check.one_of("parameter", name, _TERMS)
+    hint = "it is the eps that all rounds together may cost"
+    return check.in_range("epsilon", epsilon, low=0.0, high=math.inf, low_open=True, high_open=True, hint=hint)
 
 
 def _kind(entry: LedgerEntry) -> Kind:

@@ -9,6 +9,22 @@ from typing import Any
 from .guarantee import TRUST, round_down, round_up
 
 
+def trust_text(*, crowd: str = TRUST, many: bool = True, limited: bool = False) -> str:
+    """What a composition rests on: ``crowd`` for one round, more if there are many or if taking part is limited.
+
+    Examples
+    --------
+    >>> trust_text(many=False) == TRUST
+    True
+    """
+    text = crowd
+    if many:
+        text += "; every round draws fresh randomness, and rounds may depend on the results of earlier ones"
+    if limited:
+        text += "; limits on taking part are enforced, and who takes part does not depend on the values"
+    return text
+
+
 @dataclass(frozen=True)
 class ComposedGuarantee:
     """All rounds together are (epsilon, delta)-DP for one user.
@@ -39,7 +55,7 @@ class ComposedGuarantee:
     cost: int
     pure_epsilon: float
     neighbours: str = "replace-one"
-    trust: str = f"{TRUST}; every round draws fresh randomness, and rounds may depend on the results of earlier ones"
+    trust: str = trust_text()
 
     def __str__(self) -> str:
         """One paragraph that a privacy reviewer can paste."""

@@ -41,12 +41,12 @@ class ShuffleAccountant(PrivacyAccountant):  # type: ignore[misc]
         self._accountant = Accountant()
 
     def _maybe_compose(self, event: Any, count: int, do_compose: bool) -> Any:
-        for leaf, repeats in leaves(event, max(count, 1)):
+        for leaf, _ in leaves(event):
             problem = _problem(leaf)
             if problem is not None:
                 return self.CompositionErrorDetails(invalid_event=leaf, error_message=problem)
-            if do_compose:
-                self._accountant.compose_event(leaf, count=repeats)
+        if do_compose:
+            self._accountant.compose_event(event, count=max(count, 1))
         return None
 
     def get_epsilon(self, target_delta: float) -> float:
@@ -62,7 +62,7 @@ def _problem(leaf: Any) -> str | None:
     if not isinstance(leaf, ShuffledRoundEvent):
         return supports(leaf, neighbours="replace-one")
     try:
-        make_entry(leaf.mechanism, n=leaf.n, bound=leaf.bound)
+        found = make_entry(leaf.mechanism, n=leaf.n, bound=leaf.bound).mechanism.neighbours
     except ShuffleDPError as error:
         return str(error)
-    return None
+    return None if found == "replace-one" else f"neighbours must be 'replace-one', got {found!r}"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,6 +20,7 @@ from .core.round import Round
 from .errors import ParameterError, ShuffleDPError
 from .mechanisms.base import Mechanism
 from .mechanisms.finite import FiniteRandomizer
+from .mechanisms.parallel import Parallel
 from .subject import MechanismLike, as_mechanism
 
 FORMAT = "shuffledp-ledger/1"
@@ -74,26 +76,38 @@ class LedgerEntry:
 
     @cached_property
     def law(self) -> dict[str, Any]:
-        """The mechanism as JSON: a spec, or the numbers themselves where there is no spec."""
+        """The mechanism as JSON: a spec with the hashes of its files, or the numbers where there is no spec."""
         if isinstance(self.mechanism, FiniteRandomizer):
             return {"matrix": np.asarray(self.mechanism.matrix).tolist()}
         if self.mechanism.name == "round":
             members = self.mechanism.blanket().rounds(2) or ()
             return {"round": {key: np.asarray(getattr(members[0], key)).tolist() for key in ("P0", "P1", "t")}}
-        return {"spec": self.mechanism.spec}
+        files = {path: _sha256(path) for path in _sources(self.mechanism)}
+        return {"spec": self.mechanism.spec, "files": files} if files else {"spec": self.mechanism.spec}
+
+    @cached_property
+    def reproducible(self) -> bool:
+        """Whether ``law`` makes the mechanism again; asked when the rounds are composed, for files may change later."""
+        if "spec" not in self.law:
+            return True
+        try:
+            again = as_mechanism(self.mechanism.spec)
+        except ShuffleDPError:
+            return False
+        return again.spec == self.mechanism.spec and ("files" not in self.law or again == self.mechanism)
 
     @cached_property
     def key(self) -> str:
         """Equal for rounds that cost the same: law, n and bound."""
-        identity = "" if _has_spec(self) else f"#{id(self.mechanism)}"
+        identity = "" if self.reproducible else f"#{id(self.mechanism)}"
         return json.dumps([self.law, self.n, self.bound]) + identity
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready; refused if the mechanism cannot be written down."""
-        if not _has_spec(self):
+        if not self.reproducible:
             raise ParameterError(
                 f"a ledger file needs mechanisms that a spec can name, got {self.mechanism.spec!r}; "
-                "make it from a file, as in 'parallel:queries.yaml'."
+                "make it from a file that does not change, as in 'parallel:queries.yaml'."
             )
         local = self.mechanism.local_epsilon
         return {
@@ -153,7 +167,11 @@ def make_entry(
 
 def save(entries: Iterable[LedgerEntry], path: str | Path) -> None:
     """Write a ledger file in one piece: a reader sees the old file or the new one, never half of it."""
-    data = {"format": FORMAT, "neighbours": "replace-one", "rounds": [entry.to_dict() for entry in entries]}
+    rounds = list(entries)
+    neighbours = sorted({entry.mechanism.neighbours for entry in rounds}) or ["replace-one"]
+    if len(neighbours) > 1:
+        raise ParameterError(f"a ledger must have one kind of neighbours, got {neighbours}; keep a ledger for each.")
+    data = {"format": FORMAT, "neighbours": neighbours[0], "rounds": [entry.to_dict() for entry in rounds]}
     text = json.dumps(data, indent=1, allow_nan=False) + "\n"
     write_whole(path, text)
 
@@ -161,9 +179,16 @@ def save(entries: Iterable[LedgerEntry], path: str | Path) -> None:
 def load(path: str | Path) -> list[LedgerEntry]:
     """The entries of a ledger file; anything missing, unknown or out of range is refused in one sentence."""
     try:
-        data = json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=_no_constant)
-    except (OSError, TypeError, UnicodeDecodeError, ValueError, RecursionError):
+        written = Path(path).read_bytes()
+    except (OSError, TypeError, ValueError):
         raise ParameterError(f"path must be a readable ledger file, got {str(path)!r}; check the path.") from None
+    try:
+        data = json.loads(written.decode("utf-8"), parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        got = "something else" if written.strip() else "an empty file"
+        raise ParameterError(
+            f"a ledger file must be JSON, got {got} in {str(path)!r}; restore it from a copy."
+        ) from None
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         found = data.get("format") if isinstance(data, dict) else type(data).__name__
         raise ParameterError(
@@ -175,11 +200,14 @@ def load(path: str | Path) -> list[LedgerEntry]:
             f"a ledger file must hold format, neighbours and a list of rounds, got {sorted(data)} in {str(path)!r}; "
             "restore it from a copy."
         )
-    if data["neighbours"] != "replace-one":
-        raise ParameterError(
-            f"neighbours of a ledger must be 'replace-one', got {str(data['neighbours'])[:60]!r}; restore the file."
-        )
-    return [_entry(item, number) for number, item in enumerate(data["rounds"])]
+    entries = [_entry(item, number) for number, item in enumerate(data["rounds"])]
+    for expected in [entry.mechanism.neighbours for entry in entries] or ["replace-one"]:
+        if data["neighbours"] != expected:
+            raise ParameterError(
+                f"neighbours of a ledger must be those of its rounds, {expected!r}, got "
+                f"{str(data['neighbours'])[:60]!r} in {str(path)!r}; restore it from a copy."
+            )
+    return entries
 
 
 def _entry(item: object, number: int) -> LedgerEntry:
@@ -192,17 +220,31 @@ def _entry(item: object, number: int) -> LedgerEntry:
             **{key: item[key] for key in _KEYS - {"mechanism", "local_epsilon"}},
         )
         local = entry.mechanism.local_epsilon
+        if entry.law.get("files") != item["mechanism"].get("files"):
+            raise ParameterError(
+                f"files must hold the SHA-256 of every file that {entry.mechanism.spec!r} was read from, got others or "
+                "none; what was run cannot be told from the ledger, so restore it or compose the rounds anew."
+            )
     except ShuffleDPError as error:
         raise ParameterError(f"round {number} of the ledger is not valid: {error}") from None
     if item["local_epsilon"] != ("inf" if math.isinf(local) else local):
         raise ParameterError(
             f"round {number} of the ledger was run with local_epsilon {item['local_epsilon']!r}, but its mechanism now "
-            f"has {local!r}; the file that its spec names has changed, restore it."
+            f"has {local!r}; the ledger was edited or comes from another version of shuffledp, restore it from a copy."
         )
     return entry
 
 
 def _mechanism(law: object) -> MechanismLike:
+    if isinstance(law, dict) and set(law) == {"spec", "files"} and isinstance(law["files"], dict):
+        for path, digest in law["files"].items():
+            now = _sha256(path)
+            if now is None or now != digest:
+                found = "no such file" if now is None else "a file that has changed"
+                raise ParameterError(
+                    f"{path!r} must be the file that the rounds were run with, got {found}; restore it."
+                )
+        law = {"spec": law["spec"]}
     if isinstance(law, dict) and len(law) == 1:
         if isinstance(law.get("spec"), str):
             return str(law["spec"])
@@ -213,14 +255,22 @@ def _mechanism(law: object) -> MechanismLike:
     raise ParameterError("mechanism must be a spec, a matrix or a round, got something else; restore the file.")
 
 
-def _has_spec(entry: LedgerEntry) -> bool:
-    """Whether ``law`` makes the mechanism again."""
-    if "spec" not in entry.law:
-        return True
+def _sources(mechanism: Mechanism) -> Iterator[str]:
+    """The files that a mechanism was read from, also those that the queries of a parallel one name."""
+    source = getattr(mechanism, "source", "")
+    if source:
+        yield source
+    if isinstance(mechanism, Parallel):
+        for _, query in mechanism.queries:
+            yield from _sources(as_mechanism(query))
+
+
+def _sha256(path: str) -> str | None:
+    """Of the bytes of a file; None if there is no such file."""
     try:
-        return as_mechanism(entry.mechanism.spec).spec == entry.mechanism.spec
-    except ShuffleDPError:
-        return False
+        return hashlib.sha256(Path(path).read_bytes()).hexdigest() if Path(path).is_file() else None
+    except (OSError, ValueError):
+        return None
 
 
 def _no_constant(text: str) -> float:

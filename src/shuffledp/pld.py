@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from . import _validation as check
 from .core.composition import Sum
 from .core.round import FloatArray
 from .errors import ParameterError
@@ -78,7 +79,7 @@ def leaves(event: object, count: int = 1) -> Iterator[tuple[Any, int]]:
             f"event must be a DpEvent of dp-accounting, got {type(event).__name__}; see dp_accounting.GaussianDpEvent."
         )
     if isinstance(event, dp_event.SelfComposedDpEvent):
-        yield from leaves(event.event, count * int(event.count))
+        yield from leaves(event.event, count * check.whole("count", event.count, low=1, hint="it counts repetitions"))
     elif isinstance(event, dp_event.ComposedDpEvent):
         for part in event.events:
             yield from leaves(part, count)

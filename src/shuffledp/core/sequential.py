@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 import numpy as np
 
@@ -155,7 +156,26 @@ def delta(kinds: Sequence[Kind], counts: Sequence[int], eps: float) -> float:
 
 def pure_epsilon(kinds: Sequence[Kind], counts: Sequence[int]) -> float:
     """The sum of the local guarantees: basic composition, which needs no delta."""
-    return math.fsum(count * kind.limit for kind, count in zip(kinds, counts, strict=True) if kind.limit) * (1 + 1e-15)
+    return basic_composition((kind.limit, count) for kind, count in zip(kinds, counts, strict=True))
+
+
+def basic_composition(guarantees: Iterable[tuple[float, int]]) -> float:
+    """The sum of count * eps over pairs (eps, count): exact where a float can hold it, else rounded up.
+
+    Examples
+    --------
+    >>> basic_composition([(2.0, 2)]), basic_composition([(0.1, 3)])
+    (4.0, 0.30000000000000004)
+    """
+    terms = list(guarantees)
+    if any(math.isinf(eps) for eps, _ in terms):
+        return math.inf
+    exact = sum((count * Fraction(eps) for eps, count in terms), Fraction(0))
+    try:
+        nearest = float(exact)
+    except OverflowError:
+        return math.inf
+    return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)
 
 
 def renyi_curve(kinds: Sequence[Kind], counts: Sequence[int], orders: FloatArray) -> FloatArray:

@@ -21,7 +21,7 @@ from ..core.round import Round
 from ..errors import ParameterError
 from ..estimate import Estimate
 from ..randomness import Source
-from .base import Mechanism
+from .base import Mechanism, plain
 from .discrete_laplace import coins, discrete_laplace
 from .general import VariationRatio
 from .metric_pairs import LinePairs
@@ -52,7 +52,7 @@ class _Pair(Mechanism):
     @property
     def neighbours(self) -> str:
         """Metric privacy: values further apart are protected less."""
-        return f"replace-one at distance at most {self.d01:g}"
+        return f"replace-one at distance at most {plain(self.d01)}"
 
     @property
     def _terms(self) -> str:

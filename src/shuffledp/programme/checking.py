@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Mapping
-from fractions import Fraction
 from typing import Any
 
 from ..accountant import Accountant
 from ..amplification import amplify
-from ..composed import ComposedGuarantee
-from ..core.sequential import LEAST_DELTA
+from ..composed import trust_text
+from ..core.sequential import LEAST_DELTA, basic_composition
 from ..errors import ParameterError
 from ..guarantee import TRUST, TRUST_BUT
 from .reading import read
@@ -19,8 +18,6 @@ from .result import Check, CheckedRounds
 from .spec import PlannedRounds, Programme, parse, place
 
 Progress = Callable[[int, int], object]
-
-_BETWEEN_ROUNDS = ComposedGuarantee.trust.removeprefix(TRUST)
 
 
 def check(programme: str | os.PathLike[str] | Mapping[str, Any], *, progress: Progress | None = None) -> Check:
@@ -86,7 +83,7 @@ def _checked(programme: Programme, progress: Progress | None) -> Check:
         left_epsilon=left,
         # the float below delta has half an ulp to spare where the nearest one is above what was written
         left_delta=None if left is None else 0.5 * programme.written[1],
-        pure_epsilon=_local(rounds),
+        pure_epsilon=basic_composition((entry.local_epsilon, entry.cost) for entry in rounds),
         method=method,
         name=programme.name,
         rounds=tuple(rounds),
@@ -155,23 +152,14 @@ def _left(epsilon: Callable[[float], float], programme: Programme) -> float | No
 def _trust(programme: Programme) -> str:
     """What the statement rests on."""
     crowds = [planned.crowd for planned in programme.rounds]
-    text = TRUST if all(crowd.complete for crowd in crowds) else TRUST_BUT
-    if sum(planned.entry.count for planned in programme.rounds) > 1:
-        text += _BETWEEN_ROUNDS
-    if any(planned.entry.participation_limit is not None for planned in programme.rounds):
-        text += "; limits on taking part are enforced, and who takes part does not depend on the values"
+    text = trust_text(
+        crowd=TRUST if all(crowd.complete for crowd in crowds) else TRUST_BUT,
+        many=sum(planned.entry.count for planned in programme.rounds) > 1,
+        limited=any(planned.entry.participation_limit is not None for planned in programme.rounds),
+    )
     if any(planned.minimum_batch is not None for planned in programme.rounds):
         text += "; smaller batches are withheld, and when a batch is closed does not depend on the values in it"
     return text
-
-
-def _local(rounds: list[CheckedRounds]) -> float:
-    """The sum of the local guarantees, rounded up if at all."""
-    if any(math.isinf(entry.local_epsilon) for entry in rounds):
-        return math.inf
-    exact = sum((entry.cost * Fraction(entry.local_epsilon) for entry in rounds), Fraction(0))
-    nearest = float(exact)
-    return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)
 
 
 def _unwrapped(value: Any) -> Any:
