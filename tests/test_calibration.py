@@ -113,6 +113,30 @@ def test_a_target_beyond_the_range_gives_the_end_of_it() -> None:
     assert sdp.calibrate("general", n=10, epsilon=600.0, delta=1e-6) == sdp.General(eps0=500.0)
 
 
+@pytest.mark.parametrize("name", FIXED)
+def test_every_finite_target_has_an_answer(name: str) -> None:
+    for epsilon in (499.0, 1e160, 1.7e308):
+        m: Any = sdp.calibrate(name, n=1000, epsilon=epsilon, delta=1e-6, **FIXED[name])
+        assert m.eps0 == 500.0 or eps_of(m, 1000, 1e-6) <= epsilon == 499.0 <= m.eps0
+
+
+@pytest.mark.parametrize("epsilon", [1e-300, 5e-324])
+def test_tiny_targets(epsilon: float) -> None:
+    m = sdp.calibrate("grr:d=4", n=1000, epsilon=epsilon, delta=1e-6)
+    assert eps_of(m, 1000, 1e-6) == 0.0, "delta alone allows for a little"
+    for spec in ("pure-dump:d=4", "cheu-zhilyaev:d=4,messages=1"):
+        with pytest.raises(sdp.ImpossibleError, match="cannot be reached"):
+            sdp.calibrate(spec, n=1000, epsilon=epsilon, delta=1e-12)
+    n = sdp.users_needed("general:eps0=1", epsilon=epsilon, delta=1e-3)
+    assert eps_of("general:eps0=1", n, 1e-3) == 0.0 < eps_of("general:eps0=1", n - 1, 1e-3)
+
+
+def test_no_target_is_too_large_for_messages_users_and_delta() -> None:
+    assert sdp.calibrate("mix-dump:d=6,flip=0.5", n=1000, epsilon=1e300, delta=1e-6).messages == 0.0  # type: ignore[attr-defined]
+    assert sdp.users_needed("general:eps0=1", epsilon=1e300, delta=1e-6) == 1
+    assert sdp.delta_needed("general:eps0=1", n=10, epsilon=1e300) == 0.0
+
+
 @pytest.mark.parametrize("tol", [1e-2, 1e-3, 1e-5])
 def test_tol(tol: float) -> None:
     m = sdp.calibrate("grr:d=8", n=10_000, epsilon=0.2, delta=1e-6, tol=tol)
@@ -153,6 +177,26 @@ def test_a_common_budget_of_parallel_queries() -> None:
         delta=1e-6,
     )
     lands(m, n=10_000, epsilon=0.2, delta=1e-6)
+
+
+def test_parallel_queries_share_one_budget(tmp_path: Path) -> None:
+    ask: dict[str, Any] = {"n": 10_000, "epsilon": 0.2, "delta": 1e-6}
+    fixed = sdp.FiniteRandomizer([[0.6, 0.4], [0.4, 0.6]])
+    start = sdp.Parallel([(0.25, sdp.GRR(eps0=1.0, d=4)), (0.25, fixed), (0.5, sdp.Subset(eps0=2.0, d=16))])
+    m: Any = sdp.calibrate(start, **ask)
+    lands(m, **ask)
+    (_, first), (_, second), (_, third) = m.queries
+    assert first == sdp.GRR(eps0=first.eps0, d=4) and second is fixed
+    assert third == sdp.Subset(eps0=first.eps0, d=16, k=start.queries[2][1].k)  # type: ignore[union-attr]
+    assert [w for w, _ in m.queries] == [0.25, 0.25, 0.5]
+    file = tmp_path / "q.yaml"
+    file.write_text("- weight: 1/3\n  spec: grr:eps0=1,d=4\n- weight: 2/3\n  spec: grr:eps0=3,d=9\n")
+    read: Any = sdp.calibrate(f"parallel:{file}", **ask)
+    lands(read, **ask)
+    assert len({q.eps0 for _, q in read.queries}) == 1 and read.source == "", "the file says something else"
+    said(sdp.ParameterError, "parameter to solve for", lambda: sdp.calibrate(start, unknown="flip", **ask))
+    alone = sdp.Parallel([(1.0, fixed)])
+    said(sdp.ParameterError, "pass a function", lambda: sdp.calibrate(alone, **ask))
 
 
 @pytest.mark.parametrize("name", ["metric-general", "planar-laplace"])
@@ -203,6 +247,26 @@ def test_smallest_flip(spec: str) -> None:
     assert sdp.calibrate(m, unknown="flip", **ASK) == m
     back: Any = sdp.calibrate(m, unknown="total_messages", **ASK)
     assert abs(back.total_messages - 300) <= 2 and back.messages is None
+
+
+@pytest.mark.parametrize("spec", ["pure-dump:d=8", "cheu-zhilyaev:d=4,flip=0.01"])
+def test_fewest_poisson_messages(spec: str) -> None:
+    m: Any = sdp.calibrate(spec, unknown="poisson", **ASK)
+    lands(m, **ASK)
+    assert m.messages is None and m.total_messages is None
+    fewer = sdp.mechanism(m.spec.replace(f"poisson={m.poisson!r}", f"poisson={0.99 * m.poisson!r}"))
+    assert fewer != m and eps_of(fewer, 500, 1e-6) > 0.5
+    plain: Any = sdp.calibrate(spec, unknown="messages", **ASK)
+    assert sdp.calibrate(plain, unknown="poisson", **ASK).poisson == pytest.approx(m.poisson, rel=1e-3)  # type: ignore[attr-defined]
+    assert plain.messages < m.poisson, "a number by chance hides less than its mean"
+
+
+def test_smallest_flip_beside_poisson_messages() -> None:
+    ask: dict[str, Any] = {"n": 2000, "epsilon": 1.0, "delta": 1e-6}
+    m: Any = sdp.calibrate("cheu-zhilyaev:d=16,poisson=1", unknown="flip", **ask)
+    lands(m, **ask)
+    assert m.poisson == 1.0 and sdp.calibrate("cheu-zhilyaev:d=16,poisson=1", **ask) == m
+    said(sdp.ParameterError, "must be left out", lambda: sdp.calibrate("pure-dump:d=4,poisson=1", **ask))
 
 
 def test_no_messages_where_none_are_needed() -> None:
@@ -398,7 +462,7 @@ GOOD: dict[str, Any] = {"n": 1000, "epsilon": 1.0, "delta": 1e-6}
         ("hadamard", {"d": 1}, "^d must lie in"),
         ("gr", {"d": 4}, "did you mean 'grr'"),
         ("finite", {}, "pass a function"),
-        ("parallel:x.yaml", {}, "pass a function"),
+        ("parallel:x.yaml", {}, "readable text file"),
         ("exponential-metric:no-such-file.csv", {}, "no file"),
         ("variation-ratio", {}, "pass a function"),
         ("metric-general", {}, "all but one of d01, dmax"),
@@ -427,6 +491,14 @@ def test_a_bound_that_does_not_apply_says_so() -> None:
 @pytest.mark.parametrize("delta", ["0.01", "1/n", "0.01/m", "x/n", 0.0, 2.0])
 def test_bad_delta_of_users(delta: Any) -> None:
     said(sdp.ParameterError, "^delta must", lambda: sdp.users_needed("general:eps0=1", epsilon=0.1, delta=delta))
+
+
+def test_every_class_that_cannot_be_mixed_is_named_once() -> None:
+    classes = [("general:eps0=1", 5), ("general:eps0=2", 5)]
+    words = "got general:eps0=1 and general:eps0=2; give"
+    said(sdp.BoundNotApplicableError, words, lambda: sdp.amplify_mixed(classes, delta=1e-6))
+    said(sdp.BoundNotApplicableError, "got general:eps0=1; give", lambda: sdp.amplify_mixed(classes[:1], delta=1e-6))
+    assert "; 1 user of " in str(sdp.amplify_mixed([("grr:eps0=1,d=4", 9), ("grr:eps0=2,d=4", 1)], delta=1e-6))
 
 
 # -- the searches ------------------------------------------------------------------------------------------------

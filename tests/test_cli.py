@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from click.testing import CliRunner, Result
 
 import shuffledp as sdp
 from shuffledp.cli import main
+from shuffledp.cli.base import print_json
 
 AMPLIFY = ["amplify", "general:eps0=1", "--n", "1e6", "--delta", "1e-8"]
 
@@ -185,6 +187,52 @@ def test_help(command: list[str]) -> None:
 def shell(*args: str) -> subprocess.CompletedProcess[str]:
     run_ = [sys.executable, "-m", "shuffledp", *args]
     return subprocess.run(run_, capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.fixture
+def broken(monkeypatch: pytest.MonkeyPatch) -> Callable[[BaseException], None]:
+    """Lets amplify fail with an error that nobody expected."""
+
+    def arrange(error: BaseException) -> None:
+        def fail(*_: object, **__: object) -> None:
+            raise error
+
+        monkeypatch.setattr("shuffledp.amplification.amplify", fail)
+
+    return arrange
+
+
+def test_a_fault_of_ours_is_no_answer(broken: Callable[[BaseException], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SHUFFLEDP_TRACEBACK", raising=False)
+    for error in (OverflowError("too\nlarge"), RuntimeError(), MemoryError()):
+        broken(error)
+        text = refused(run(*AMPLIFY), 70)
+        assert text.startswith(f"shuffledp: internal error ({type(error).__name__}: ") and "please report" in text
+    monkeypatch.setenv("SHUFFLEDP_TRACEBACK", "1")
+    told = run(*AMPLIFY)
+    assert told.exit_code == 70 and "Traceback" in told.stderr and "internal error" in told.stderr
+
+
+def test_ctrl_c_and_files(broken: Callable[[BaseException], None]) -> None:
+    broken(KeyboardInterrupt())
+    assert refused(run(*AMPLIFY), 130) == "shuffledp: stopped."
+    broken(PermissionError(13, "Permission denied", "x.bin"))
+    assert refused(run(*AMPLIFY)) == "shuffledp: 'x.bin' cannot be used (Permission denied); check it."
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only on Linux")
+@pytest.mark.parametrize("args", [["--help"], ["mechanisms"], AMPLIFY, [*AMPLIFY, "--json"]], ids=str)
+def test_output_that_cannot_be_written(args: list[str]) -> None:
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "shuffledp", *args]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
+    assert done.stderr.startswith("shuffledp: the output cannot be written (No space left on device)")
+
+
+def test_json_has_no_nan() -> None:
+    with pytest.raises(ValueError, match="JSON"):
+        print_json({"epsilon": float("nan")})
 
 
 def test_real_processes() -> None:

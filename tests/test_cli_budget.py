@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import json
 import os
 import subprocess
@@ -81,6 +82,37 @@ def test_what_cannot_be_reached_is_exit_code_1() -> None:
     assert "even 1e15 users" in refused(run("users", "metric-general:1,500", "--epsilon", "1e-3", "--delta", "1e-9"), 1)
 
 
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["calibrate", "pure-dump:d=16", "--n", "10", "--epsilon", "1e-9", "--delta", "1e-12"],
+        ["users", "metric-general:1,500", "--epsilon", "1e-3", "--delta", "1e-9"],
+    ],
+)
+def test_what_cannot_be_reached_is_json_too(args: list[str]) -> None:
+    result = run(*args, "--json")
+    data = json.loads(result.stdout)
+    assert result.exit_code == 1 and data["impossible"] is True
+    assert result.stderr == f"shuffledp: {data['reason']}\n"
+
+
+def test_a_target_beyond_all_is_met_by_the_end_of_the_range() -> None:
+    result = run("calibrate", "grr:d=4", "--n", "1000", "--epsilon", "1e300", "--delta", "1e-6")
+    assert result.exit_code == 0 and result.stdout.startswith("grr:eps0=500,d=4\n")
+
+
+def test_one_user_is_one() -> None:
+    assert run("users", "grr:eps0=2,d=4", "--epsilon", "3", "--delta", "1e-6").stdout.startswith("1 user\n")
+
+
+def test_calibrate_parallel_queries(here: Path) -> None:
+    Path("q.yaml").write_text("- weight: 0.5\n  spec: grr:eps0=1,d=4\n- weight: 0.5\n  spec: grr:eps0=3,d=9\n")
+    ask = ["--n", "1e4", "--epsilon", "0.2", "--delta", "1e-6"]
+    result = run("calibrate", "parallel:q.yaml", *ask)
+    found = sdp.calibrate("parallel:q.yaml", n=10_000, epsilon=0.2, delta=1e-6)
+    assert result.exit_code == 0 and result.stdout.splitlines()[0] == found.spec
+
+
 # -- compose ---------------------------------------------------------------------------------------------------
 
 
@@ -124,6 +156,34 @@ def test_how_many_more_fit(here: Path) -> None:
     add = ["compose", "ledger.json", "--delta", "1e-6", "--target", "0.2", "--round"]
     assert run(*add, f"{ROUND},count={data['remaining'] + 1}").exit_code == 1
     assert run(*add, f"{ROUND},count={data['remaining']}").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("tail", "words"),
+    [
+        (
+            "n=1000,dropouts=10",
+            "no setting 'dropouts', it takes n, count, name, bound, participation_limit, reports_per",
+        ),
+        ("n=1000,count=2,paricipation_limit=2,name=x", "no setting 'paricipation_limit', it takes n,"),
+        ("dropouts=10,n=1000", "no parameter 'dropouts', it takes eps0, d"),
+        ("n=1000,memoised=1", "memoised must be False"),
+        ("count=2", "add n=1e6"),
+    ],
+)
+def test_a_wrong_setting_of_a_round_is_named(tail: str, words: str) -> None:
+    assert words in refused(run("compose", "--delta", "1e-6", "--round", f"grr:eps0=2,d=4,{tail}"))
+
+
+def test_fresh_randomness_may_be_stated() -> None:
+    assert run("compose", "--round", f"{ROUND},memoised=false").exit_code == 0
+
+
+def test_the_budget_is_not_rounded_up() -> None:
+    said = run("compose", "--round", ROUND, "--delta", "1e-6", "--target", "0.99999999").stdout
+    assert "within the budget eps = 0.99999999." in said
+    finer = run("compose", "--round", ROUND, "--delta", "1e-6", "--target", "0.99999999999999").stdout
+    assert "within the budget eps = 0.999999999999." in finer
 
 
 def test_a_ledger_is_never_half_written(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -382,6 +442,12 @@ def test_bad_input_is_one_sentence(args: list[str], here: Path) -> None:
     before = {p.name: p.read_bytes() for p in here.iterdir() if p.is_file()}
     refused(run(*args))
     assert {p.name: p.read_bytes() for p in here.iterdir() if p.is_file()} == before
+
+
+def test_the_documented_python_runs() -> None:
+    page = Path(__file__).parent.parent / "docs" / "programmes.md"
+    found = doctest.testfile(str(page), module_relative=False)
+    assert found.attempted >= 8 and found.failed == 0
 
 
 @pytest.mark.parametrize("command", ["calibrate", "users", "compose", "check", "audit"])

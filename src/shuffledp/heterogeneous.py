@@ -14,12 +14,20 @@ from typing import Any
 
 from . import _validation as check
 from .deployment import Crowd
-from .errors import ParameterError
+from .errors import BoundNotApplicableError, ParameterError
 from .guarantee import absent, round_up
 from .mechanisms.base import Mechanism
+from .mechanisms.binary import RandomizedResponse
+from .mechanisms.finite import FiniteRandomizer
+from .mechanisms.numeric import Laplace
+from .mechanisms.response import GRR
+from .mechanisms.set_randomizer import SetRandomizer
+from .mechanisms.unary import OptimisedUnary, Unary
 from .mixed_blankets import victim_epsilon
 from .subject import MechanismLike, as_mechanism
 
+#: The families of mixed_blankets.py.
+_COMPARABLE = (GRR, RandomizedResponse, SetRandomizer, Unary, OptimisedUnary, Laplace, FiniteRandomizer)
 PUBLIC = "; the budget of every user is public and does not depend on its value"
 
 
@@ -69,7 +77,7 @@ class MixedGuarantee:
     def __str__(self) -> str:
         """One paragraph that a privacy reviewer can paste."""
         parts = "; ".join(
-            f"{c.users:,} users of {c.description}: "
+            f"{c.users:,} {'user' if c.users == 1 else 'users'} of {c.description}: "
             + (f"eps = {round_up(c.epsilon)}" if math.isfinite(c.epsilon) else "no finite eps")
             for c in self.classes
         )
@@ -134,6 +142,13 @@ def amplify_mixed(
     sizes: dict[Mechanism, int] = {}
     for mechanism, size in members:
         sizes[mechanism] = sizes.get(mechanism, 0) + size
+    strange = [m.spec for m in sizes if not isinstance(m, _COMPARABLE)]
+    if strange:
+        raise BoundNotApplicableError(
+            f"every class must be of a family whose laws can be compared, got {' and '.join(strange)}; give GRR "
+            "with the same d, subset with the same d and k, unary with the same d, Laplace or matrices, or amplify "
+            "each on its own."
+        )
     found = {m: victim_epsilon(m, sizes, crowd, delta, tol) for m in sizes}
     rows = tuple(ClassGuarantee(m.spec, m.description, size, found[m], m.local_epsilon) for m, size in members)
     terms = crowd.terms()

@@ -9,11 +9,12 @@ from typing import Any
 from .. import _validation as check
 from ..errors import ParameterError
 from ..mechanisms.base import Mechanism
+from ..mechanisms.parallel import Parallel
 from ..mechanisms.registry import FROM_FILE
 from ..mechanisms.registry import find as find_class
 from ..subject import MechanismLike, as_mechanism
 from .free_settings import FreeSetting, free_setting
-from .unknowns import BLANKETS, TUNABLE, Unknown, budget, named
+from .unknowns import BLANKETS, TUNABLE, Unknown, budget, least_budget, named
 
 #: What calibrate takes: a name or a spec with the unknown left out, a mechanism, or a function of one number.
 Subject = str | Mechanism | Callable[[float], MechanismLike]
@@ -32,6 +33,8 @@ def question(subject: Subject, n: int, unknown: str | None, fixed: dict[str, Any
             f"{min(fixed)} must be part of the mechanism or function that was passed, got it as a keyword, too; "
             "remove it, or pass the name of a mechanism."
         )
+    if isinstance(subject, Parallel):
+        return _of_parallel(subject, unknown)
     if isinstance(subject, Mechanism):
         return _of_mechanism(subject, n, unknown)
     if not callable(subject):
@@ -68,7 +71,7 @@ def _of_mechanism(mechanism: Mechanism, n: int, unknown: str | None) -> Unknown:
             f"choose {' or '.join(tunable)}."
         )
     name = unknown or (tunable[0] if tunable else None)
-    name = _choose(type(mechanism), [t for t in tunable if t != name and {t, name} != set(BLANKETS)], name)
+    name = _choose(type(mechanism), [t for t in tunable if t != name and not {t, name} <= set(BLANKETS)], name)
     others = dict.fromkeys(BLANKETS) if name in BLANKETS else {}
 
     def make(value: float) -> Mechanism:
@@ -84,11 +87,26 @@ def _fields(cls: type[Mechanism]) -> list[str]:
 
 
 def _of_file(cls: type[Mechanism], text: str) -> Mechanism:
-    """Only the distances of exponential-metric come from a file and leave a budget to find."""
-    if cls.name != "exponential-metric":
+    """Distances of exponential-metric, or queries: a matrix leaves nothing to find."""
+    if cls.name == "finite":
         raise _nothing_to_solve(cls)
-    made: Mechanism = cls.from_file(text.strip().removeprefix("file="), eps=check.MIN_EPS0)  # type: ignore[attr-defined]
+    settings = {"eps": check.MIN_EPS0} if cls.name == "exponential-metric" else {}
+    made: Mechanism = cls.from_file(text.strip().removeprefix("file="), **settings)  # type: ignore[attr-defined]
     return made
+
+
+def _of_parallel(parallel: Parallel, unknown: str | None) -> Unknown:
+    """One eps0 for all queries that have one; everything else is kept, but for the file, which says otherwise."""
+    queries = [(weight, m, "eps0" in _fields(type(m))) for weight, m in parallel._queries]
+    lows = [least_budget(m.name) for _, m, has_budget in queries if has_budget]
+    if not lows:
+        raise _nothing_to_solve(type(parallel))
+    check.one_of("parameter to solve for", unknown or "eps0", ["eps0"])
+
+    def make(eps0: float) -> Mechanism:
+        return Parallel([(w, dataclasses.replace(m, eps0=eps0) if has else m) for w, m, has in queries])  # type: ignore[type-var]
+
+    return budget("eps0", make, low=max(lows))
 
 
 def _given(cls: type[Mechanism], spec: str, text: str, fixed: dict[str, Any]) -> dict[str, Any]:
@@ -114,7 +132,7 @@ def _given(cls: type[Mechanism], spec: str, text: str, fixed: dict[str, Any]) ->
 
 
 def _choose(cls: type[Mechanism], given: list[str], unknown: str | None) -> str:
-    """The tunable parameter that is not given; of messages and total_messages one is meant, by default the first."""
+    """The tunable parameter that is not given; of the numbers of messages one is meant, by default the first."""
     tunable = [name for name in TUNABLE if name in _fields(cls)]
     if not tunable:
         raise _nothing_to_solve(cls)
@@ -123,7 +141,7 @@ def _choose(cls: type[Mechanism], given: list[str], unknown: str | None) -> str:
     if set(given) & set(BLANKETS):
         skip = set(BLANKETS)
     else:
-        skip = {"messages" if unknown == "total_messages" else "total_messages"}
+        skip = set(BLANKETS) - {unknown if unknown in BLANKETS else "messages"}
     missing = [t for t in tunable if t not in given and t not in skip]
     wanted = unknown or (missing[0] if len(missing) == 1 else None)
     if wanted is None and missing:
@@ -146,5 +164,5 @@ def _choose(cls: type[Mechanism], given: list[str], unknown: str | None) -> str:
 def _nothing_to_solve(cls: type[Mechanism]) -> ParameterError:
     return ParameterError(
         f"mechanism must have a parameter to solve for ({', '.join(TUNABLE)}), got {cls.name}, which has none; "
-        "pass a function that makes it from one number."
+        "in Python, pass a function that makes it from one number."
     )

@@ -34,8 +34,8 @@ def calibrate(
     """The least noisy setting of a mechanism whose n shuffled reports are (epsilon, delta)-DP.
 
     With all parameters given but one, that one is found: the *largest* local budget (eps0; eps of exponential-metric;
-    d01 or dmax in metric privacy), the *smallest* flip probability, or the *fewest* blanket messages (a mean per user;
-    with unknown="total_messages" their whole number) such that
+    d01 or dmax in metric privacy), the *smallest* flip probability, or the *fewest* blanket messages (messages or
+    poisson, a mean per user; with unknown="total_messages" their whole number) such that
 
         amplify(mechanism, n=n, delta=delta, bound=bound, tol=tol).epsilon <= epsilon.
 
@@ -50,8 +50,9 @@ def calibrate(
     Parameters
     ----------
     subject : a name ("grr"), a spec with the unknown left out ("grr:d=64"), a mechanism (its unknown is replaced,
-        everything else kept), or a function that makes a mechanism from one number in [1e-9, 500]; eps must rise with
-        that number, and settings in whole numbers must not change with it
+        everything else kept; for a Parallel that is one eps0 of all its queries), or a function that makes a
+        mechanism from one number in [1e-9, 500]; eps must rise with that number, and settings in
+        whole numbers must not change with it
     n, delta, bound : as in :func:`~shuffledp.amplify`; the bound must be a guarantee
     epsilon : the target, > 0
     tol : relative accuracy of eps
@@ -135,7 +136,7 @@ def users_needed(
     if reached(1) <= epsilon:
         return 1
     # the leading order, as in Target: n = 2 log(1/delta) (2 sinh(eps0/2)/eps)^2
-    guess = 30.0 * (2.0 * math.sinh(0.5 * min(subject.local_epsilon, 20.0)) / epsilon) ** 2
+    guess = 30.0 * min(2.0 * math.sinh(0.5 * min(subject.local_epsilon, 20.0)) / epsilon, 1e100) ** 2
     near = largest(
         excess,
         low=-math.log(_MOST_USERS),

@@ -46,7 +46,7 @@ class Target:
 
         def excess(u: float) -> float:
             eps = reached(unknown.value(u))
-            return math.log(eps / self.epsilon) if eps > 0.0 else -math.inf
+            return math.log(eps) - math.log(self.epsilon) if eps > 0.0 else -math.inf
 
         near = self.near(unknown)
         low, high = unknown.coordinate(unknown.private), unknown.coordinate(unknown.loose)
@@ -103,9 +103,12 @@ class Target:
         The error falls as eps0 rises.  Where eps0 would be too large at the limit already, one look settles it.
         """
         row = free.unknown(setting)
+        if limit == 0.0:  # huge budgets: nothing is better
+            return math.inf
 
         def short(u: float) -> float:
-            return math.log(free.error(row.at(u), self.n) / limit)
+            error = free.error(row.at(u), self.n)
+            return math.log(error) - math.log(limit) if error > 0.0 else -math.inf
 
         low, high = row.coordinate(row.private), row.coordinate(row.loose)
         if math.isfinite(limit):
@@ -122,8 +125,12 @@ class Target:
     @property
     def likely_budget(self) -> float:
         """The leading order for eps0: eps^2 n = 2 log(1/delta) (2 sinh(eps0/2))^2."""
-        noise = self.epsilon**2 / (2.0 * math.log(1.0 / self.delta) + 1.0)
-        return min(max(2.0 * math.asinh(0.5 * math.sqrt(self.n * noise)), 1e-6), check.MAX_EPS0)
+        return min(max(2.0 * math.asinh(0.5 * math.sqrt(self.n * self._noise)), 1e-6), check.MAX_EPS0)
+
+    @property
+    def _noise(self) -> float:
+        """eps^2 over 2 log(1/delta) + 1; a target beyond 1e-100 or 1e100 is as far away as one there."""
+        return min(max(self.epsilon, 1e-100), 1e100) ** 2 / (2.0 * math.log(1.0 / self.delta) + 1.0)
 
     @property
     def _inside(self) -> float:
@@ -144,13 +151,12 @@ class Target:
 
     def _guess(self, unknown: Unknown) -> float:
         """The leading order, with 1/flip or the number of messages for the square in :attr:`likely_budget`."""
-        noise = self.epsilon**2 / (2.0 * math.log(1.0 / self.delta) + 1.0)
         if unknown.is_budget:
             value = self.likely_budget
         elif unknown.name == "flip":
-            value = min(2.0 / (self.n * noise), 0.5 * unknown.private)
+            value = min(2.0 / (self.n * self._noise), 0.5 * unknown.private)
         else:
-            value = 4.0 / noise / (self.n if unknown.name == "messages" else 1)
+            value = 4.0 / self._noise / (1 if unknown.name == "total_messages" else self.n)
         ends = sorted((unknown.private, unknown.loose))
         return unknown.coordinate(min(max(value, ends[0]), ends[1]))
 

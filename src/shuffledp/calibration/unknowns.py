@@ -14,7 +14,7 @@ Make = Callable[[float], Mechanism]
 
 #: Parameters in which privacy falls, and those in which it rises.
 BUDGETS = ("eps0", "eps", "d01", "dmax")
-BLANKETS = ("messages", "total_messages")
+BLANKETS = ("messages", "total_messages", "poisson")
 TUNABLE = (*BUDGETS, "flip", *BLANKETS)
 #: Budgets below this are refused by the mechanisms themselves.
 _LEAST = dict.fromkeys(("laplace", "metric-general", "metric-laplace", "planar-laplace"), 1e-6)
@@ -75,10 +75,13 @@ def flip(make: Make, *, top: float) -> Unknown:
     )
 
 
-def messages(make: Make, *, n: int) -> Unknown:
-    """Blanket messages per user, u = -log(1 + n messages): their number is stochastically larger, and eps smaller."""
+def messages(make: Make, *, n: int, name: str = "messages") -> Unknown:
+    """Blanket messages per user (a mean, for poisson, too), u = -log(1 + n messages).
+
+    With more of them their number is stochastically larger, and eps smaller.
+    """
     most = min(_MOST_MESSAGES, _MOST_TOTAL / n)
-    return Unknown("messages", make, most, 0.0, lambda m: -math.log1p(n * m), lambda u: math.expm1(-u) / n)
+    return Unknown(name, make, most, 0.0, lambda m: -math.log1p(n * m), lambda u: math.expm1(-u) / n)
 
 
 def total_messages(make: Make) -> Unknown:
@@ -86,6 +89,11 @@ def total_messages(make: Make) -> Unknown:
     return Unknown(
         "total_messages", make, _MOST_TOTAL, 0.0, lambda m: -math.log1p(m), lambda u: math.ceil(math.expm1(-u) - 1e-6)
     )
+
+
+def least_budget(mechanism: str) -> float:
+    """The smallest budget that the mechanism of that name takes."""
+    return _LEAST.get(mechanism, check.MIN_EPS0)
 
 
 def named(name: str, mechanism: str, make: Make, given: dict[str, Any], n: int) -> Unknown:
@@ -96,12 +104,12 @@ def named(name: str, mechanism: str, make: Make, given: dict[str, Any], n: int) 
     if name == "flip":
         d = float(check.whole("d", given["d"], low=2)) if mechanism == "mix-dump" else 2.0
         found = flip(make, top=(d - 1.0) / d)
-    elif name == "messages":
-        found = messages(make, n=n)
     elif name == "total_messages":
         found = total_messages(make)
+    elif name in BLANKETS:
+        found = messages(make, n=n, name=name)
     else:
-        low, high = _LEAST.get(mechanism, check.MIN_EPS0), check.MAX_EPS0
+        low, high = least_budget(mechanism), check.MAX_EPS0
         if name == "dmax":
             low = min(max(low, check.real("d01", given["d01"])), high)
         elif name == "d01":

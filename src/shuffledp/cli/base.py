@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -25,8 +28,21 @@ SPEC names the local randomizer:
 """
 
 
+#: Exit codes: a wrong input or an output that cannot be written, a fault of ours (EX_SOFTWARE), Ctrl-C.
+_UNUSABLE, _INTERNAL, STOPPED = 2, 70, 130
+
+
 class _Commands(click.Group):
-    """Turns every shuffledp error into one sentence on stderr and its exit code."""
+    """Turns every error into one sentence on stderr and an exit code; 1 is left to answers."""
+
+    def main(self, *args: Any, **extra: Any) -> Any:
+        try:
+            return super().main(*args, **extra)
+        except Exception as error:  # click has dealt with its own
+            if not extra.get("standalone_mode", True):
+                raise
+            _tell(error)
+            sys.exit(_UNUSABLE if isinstance(error, OSError) else _INTERNAL)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -37,6 +53,32 @@ class _Commands(click.Group):
         except click.UsageError as error:
             click.echo(f"shuffledp: {error.format_message()}", err=True)
             ctx.exit(2)
+        except KeyboardInterrupt:
+            click.echo("shuffledp: stopped.", err=True)
+            ctx.exit(STOPPED)
+
+
+def _tell(error: Exception) -> None:
+    """What went wrong that no command expected, in one sentence; a traceback only on request."""
+    if os.environ.get("SHUFFLEDP_TRACEBACK") == "1":
+        import traceback
+
+        traceback.print_exception(error)
+    reason = " ".join(str(error).split())[:200].rstrip(".")
+    if not isinstance(error, OSError):
+        said = f"internal error ({type(error).__name__}: {reason}); please report it with the command that was run"
+    elif error.filename is not None:
+        said = f"{error.filename!r} cannot be used ({error.strerror or reason}); check it"
+    else:
+        said = f"the output cannot be written ({error.strerror or reason}); send it elsewhere"
+    with contextlib.suppress(OSError):
+        click.echo(f"shuffledp: {said}.", err=True)
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError:  # what is left would be tried again at exit, with a traceback
+        with contextlib.suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 class _Number(click.ParamType):  # type: ignore[type-arg,unused-ignore]
@@ -78,7 +120,7 @@ def common(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def print_json(result: dict[str, Any]) -> None:
     """One JSON object on stdout."""
-    click.echo(json.dumps(result, indent=2))
+    click.echo(json.dumps(result, indent=2, allow_nan=False))
 
 
 def grid(name: str, text: str, *, logarithmic: bool = False, example: str = "0:1:11") -> list[float]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .. import _validation as valid
-from ..errors import ParameterError
+from ..errors import ImpossibleError, ParameterError
 from .base import DELTA, SPEC_HELP, TOL, common, json_option, main, print_json
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def calibrate(
     from ..calibration.questions import calibrate as run
 
     fixed = _settings(settings)
-    with _waiting("calibrating"):
+    with _impossible_too(as_json), _waiting("calibrating"):
         eps = valid.parse_number("epsilon", epsilon)
         found = run(subject, n=n, epsilon=eps, delta=delta, bound=bound, tol=tol, unknown=unknown, **fixed)
         reached = amplify(found, n=n, delta=delta, bound=bound, tol=tol)
@@ -62,6 +62,17 @@ def calibrate(
         return
     click.echo(found.spec)
     click.echo(str(reached))
+
+
+@contextlib.contextmanager
+def _impossible_too(as_json: bool) -> Iterator[None]:
+    """That a target cannot be reached is an answer: with --json it is on stdout, too."""
+    try:
+        yield
+    except ImpossibleError as error:
+        if as_json:
+            print_json({"impossible": True, "reason": str(error)})
+        raise
 
 
 def _settings(texts: tuple[str, ...]) -> dict[str, float]:
@@ -94,21 +105,22 @@ def users(spec: str, epsilon: str, delta: str, bound: str, tol: float, as_json: 
 
     eps = valid.parse_number("epsilon", epsilon)
     rule: float | str = delta if "/" in delta else valid.parse_number("delta", delta)
-    with _waiting("counting"):
+    with _impossible_too(as_json), _waiting("counting"):
         n = users_needed(spec, epsilon=eps, delta=rule, bound=bound, tol=tol)
         share = valid.parse_number("delta", delta.partition("/")[0])
         reached = amplify(spec, n=n, delta=share / n if isinstance(rule, str) else rule, bound=bound, tol=tol)
     if as_json:
         print_json({"n": n, "target_epsilon": eps, "guarantee": reached.to_dict()})
         return
-    click.echo(f"{n:,} users")
+    click.echo("1 user" if n == 1 else f"{n:,} users")
     click.echo(str(reached))
 
 
 # -- many rounds -----------------------------------------------------------------------------------------------
 
 #: Settings of a round that may follow its spec.
-_TAIL = re.compile(r",\s*(n|count|name|bound|participation_limit|reports_per_user)\s*=\s*([^,=]*)$", re.ASCII)
+_SETTINGS = ("n", "count", "name", "bound", "participation_limit", "reports_per_user")
+_TAIL = re.compile(rf",\s*({'|'.join(_SETTINGS)}|memoised)\s*=\s*([^,=]*)$", re.ASCII)
 
 
 @main.command(epilog=SPEC_HELP)
@@ -169,11 +181,18 @@ def compose(
         if epsilon is not None:
             lines.append(_delta_at(accountant, epsilon, result))
         if target is not None and delta is not None:
+            from ..guarantee import round_down
+
             result |= {"target_epsilon": most, "within": together.epsilon <= most}
-            lines.append(f"This is {'within' if result['within'] else 'OVER'} the budget eps = {most:g}.")
+            lines.append(f"This is {'within' if result['within'] else 'OVER'} the budget eps = {round_down(most, 12)}.")
         if further is not None and delta is not None:
             result["remaining"] = accountant.remaining(epsilon=most, delta=delta, **further)
-            lines.append(f"{result['remaining']:,} more rounds of {further['mechanism']} fit.")
+            fit = (
+                "1 more round of {} fits."
+                if result["remaining"] == 1
+                else f"{result['remaining']:,} more rounds of {{}} fit."
+            )
+            lines.append(fit.format(further["mechanism"]))
         if ledger is not None and rounds and result.get("within", True):
             accountant.save(ledger)
             result["saved"] = True
@@ -195,11 +214,26 @@ def _round(text: str) -> dict[str, Any]:
         key, value = match[1], match[2].strip()
         if key in found:
             raise ParameterError(f"{key} must be given once, got it twice in {text!r}; remove one of them.")
-        found[key] = value if key in ("name", "bound") else valid.parse_number(key, value)
+        if key == "memoised":  # refused by the accountant, unless it is false
+            found[key] = value.lower() not in ("0", "false", "no")
+        else:
+            found[key] = value if key in ("name", "bound") else valid.parse_number(key, value)
         spec = spec[: match.start()]
     if "n" not in found:
+        _refuse_unknown(spec)
         raise ParameterError(f"a round must be SPEC,n=N with its number of users, got {text!r}; add n=1e6 to it.")
     return {"mechanism": spec, **found}
+
+
+def _refuse_unknown(spec: str) -> None:
+    """A key after n that is no setting of a round hides n: it is the one to name."""
+    keys = [part.partition("=")[0].strip() for part in spec.split(",")]
+    unknown = [key for key in keys[keys.index("n") :] if key not in _SETTINGS] if "n" in keys else []
+    if unknown:
+        raise ParameterError(
+            f"a round has no setting {unknown[0]!r}, it takes {', '.join(_SETTINGS)}; correct the name or remove it "
+            "(leave users who may stay away or collude out of n)."
+        )
 
 
 def _load(ledger: str | None, adding: bool) -> Accountant:

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .base import json_option, main, print_json
+from .base import STOPPED, json_option, main, print_json
 
 if TYPE_CHECKING:
     from ..paper.plan import Unit
-
-_STOPPED = 130
 
 
 @main.command()
@@ -36,7 +34,7 @@ def reproduce(only: tuple[str, ...], out: str, as_json: bool) -> None:
         found = run(out, only=only, progress=_bar)
     except KeyboardInterrupt:
         click.echo("shuffledp: stopped; the same command goes on with what is missing.", err=True)
-        raise SystemExit(_STOPPED) from None
+        raise SystemExit(STOPPED) from None
     if as_json:
         print_json({key: found[key] for key in ("version", "claims", "assumptions", "files", "computed", "reused")})
         return
