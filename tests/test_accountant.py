@@ -573,3 +573,9 @@ def test_without_the_extra_only_the_export_is_missing() -> None:
     lines = done.stdout.strip().splitlines()
     assert done.returncode == 0 and len(lines) == 2, done.stderr
     assert all("pip install 'shuffledp[accounting]'" in line and line.endswith(".") for line in lines)
+
+
+@pytest.mark.parametrize("noise", [math.nan, math.inf, -1.0, 0.0, 1e-3])
+def test_events_without_noise_are_refused(noise: float) -> None:
+    with pytest.raises(sdp.ParameterError, match=r"^noise_multiplier must .*\.$"):
+        sdp.Accountant().compose_event(dpa.GaussianDpEvent(noise))

@@ -225,3 +225,13 @@ def test_an_edited_local_guarantee_is_no_changed_file(tmp_path: Path) -> None:
     path.write_text(spoiled(at(0, local_epsilon=0.5)), encoding="utf-8")
     with pytest.raises(sdp.ParameterError, match="the ledger was edited or comes from another version"):
         sdp.Accountant.load(path)
+
+
+@pytest.mark.parametrize(
+    "spec", ["balcer-coin:total_messages=500", "pure-dump:d=4,messages=2", "balcer-coin:poisson=3"]
+)
+def test_several_reports_do_not_bring_their_own_blankets(spec: str) -> None:
+    """Blanket messages are counted per user or in all: r reports among them are not r rounds among as many each."""
+    with pytest.raises(sdp.ParameterError, match=r"^reports_per_user must be 1 for .* got 4: its blanket .*\.$"):
+        sdp.Accountant().compose(spec, n=100, reports_per_user=4)
+    assert sdp.Accountant().compose(spec, n=100, count=4).entries[0].cost == 4

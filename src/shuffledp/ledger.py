@@ -154,6 +154,12 @@ def make_entry(
     if limit is not None:
         hint = "it is the most rounds that one user takes part in"
         limit = check.whole("participation_limit", limit, low=1, high=MOST_ROUNDS, hint=hint)
+    reports = check.whole("reports_per_user", reports_per_user, low=1, high=MOST_REPORTS)
+    if reports > 1 and type(subject).among is not Mechanism.among:
+        raise ParameterError(
+            f"reports_per_user must be 1 for {subject.name}, got {reports}: its blanket messages are counted per user "
+            "or in all, not per report; run the reports as rounds of their own (count)."
+        )
     return LedgerEntry(
         mechanism=subject,
         n=check.users(n),
@@ -161,7 +167,7 @@ def make_entry(
         bound=bound,
         name=name,
         participation_limit=limit,
-        reports_per_user=check.whole("reports_per_user", reports_per_user, low=1, high=MOST_REPORTS),
+        reports_per_user=reports,
     )
 
 

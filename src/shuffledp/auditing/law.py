@@ -157,7 +157,8 @@ def chi_square(seen: IntArray, law: FloatArray, alpha: float) -> Fit:
     """Pearson's test, to be held against alpha; rare cells are pooled with their neighbours.
 
     A count with mean m exceeds it by z standard deviations about exp(z^3/(6 sqrt m)) times as often as a normal
-    variable: from m = z^6/9 on, at the z of alpha, less than twice as often on one side and less on the other.
+    variable: from m = z^6/9 on, at the z of alpha, less than twice as often on one side and less on the other; so
+    the p-value is doubled.
     Two cells are one binomial count, whose tails are exact.
     """
     n = int(seen.sum())
@@ -174,7 +175,7 @@ def chi_square(seen: IntArray, law: FloatArray, alpha: float) -> Fit:
         less = float(betaincc(k + 1, n - k, p)) if k < n else 1.0
         pvalue = min(1.0, 2.0 * min(more, less))
     else:
-        pvalue = float(gammaincc(0.5 * (len(cells) - 1), 0.5 * terms.sum()))
+        pvalue = min(1.0, 2.0 * float(gammaincc(0.5 * (len(cells) - 1), 0.5 * terms.sum())))
     return Fit(pvalue, cells[worst], int(counts[worst]), float(means[worst]))
 
 
