@@ -84,11 +84,26 @@ def proof(console: Console) -> None:
     console.print(f"\nProved and verified in {time.perf_counter() - start:.2f} s:\n{g}")
 
 
+def side_by_side(console: Console) -> None:
+    bounds = ["blanket", "variation-ratio", "general", "clone", "blanket-bennett", "constant-dataset-lower"]
+    console.print(f"\nBounds side by side:\n{sdp.compare('grr:eps0=3,d=16', n=10_000, delta=1e-6, bounds=bounds)}")
+
+
+def programme(console: Console) -> None:
+    target = {"epsilon": 0.5, "delta": "1e-8"}
+    once = sdp.calibrate("grr", n=1_000_000, epsilon=0.05, delta=1e-8, d=64)
+    rounds = [{"name": "weekly question", "mechanism": once.spec, "users": 1_000_000, "count": 30}]
+    checked = sdp.check({"version": 1, "name": "30 weeks", "target": target, "rounds": rounds})
+    console.print(f"\nThe largest local budget for eps = 0.05, and 30 rounds of it:\n{checked}")
+
+
 def main() -> None:
     console = Console(width=110)
     guarantees(console)
     counter_example(console)
     proof(console)
+    side_by_side(console)
+    programme(console)
 
 
 if __name__ == "__main__":
