@@ -115,6 +115,11 @@ def test_the_command_line_starts_light() -> None:
     assert heavy == "[]"
 
 
+def test_a_first_answer_loads_no_scipy() -> None:
+    code = "import sys, shuffledp as s; s.amplify('general:eps0=1', n=10**6, delta=1e-8); print('scipy' in sys.modules)"
+    assert fresh(code) == "False"
+
+
 def test_names_stay_what_they_are_after_all_submodules_were_imported() -> None:
     code = (
         "import importlib, pkgutil, types, shuffledp as s\n"

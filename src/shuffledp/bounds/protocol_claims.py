@@ -1,4 +1,7 @@
-"""What the authors of two multi-message protocols claim of them, in closed form or by their own search."""
+"""What the authors of two multi-message protocols claim of them, in closed form or by their own search.
+
+Their classes and scipy are imported where they are used: every answer loads this page, few need them.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,11 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from scipy import special  # type: ignore[import-untyped]
 
 from ..core.binomial import log_multinomial
 from ..core.round import FloatArray
 from ..errors import BoundNotApplicableError
 from ..mechanisms.base import Mechanism
-from ..mechanisms.multimessage import CheuZhilyaev
-from ..mechanisms.multimessage_bins import BallsIntoBins
 from .base import Question, log_over
 
 #: Counts up to this many are summed one by one; more are grouped, each group at its worst member.
@@ -24,6 +24,8 @@ _BETA_ERROR, _OUTSIDE = 1e-9, 1e-30
 
 def cheu_zhilyaev(ask: Question) -> float:
     """Cheu, Zhilyaev (IEEE S&P 2022), Claim 3.2: f(1-f) = 33/(5 m) coth(eps/2)^2 log(4/delta), m blanket rows."""
+    from ..mechanisms.multimessage import CheuZhilyaev
+
     m = ask.mechanism
     if not isinstance(m, CheuZhilyaev):
         raise ask.refuse(m.name)
@@ -36,6 +38,8 @@ def cheu_zhilyaev(ask: Question) -> float:
 
 def balls_formula(ask: Question) -> float:
     """Luo, Wang, Yi (CCS 2022): eps = sqrt(32 log(2/delta) d/(m s)) with m blanket messages."""
+    from ..mechanisms.multimessage_bins import BallsIntoBins
+
     m = ask.mechanism
     if not isinstance(m, BallsIntoBins):
         raise ask.refuse(m.name)
@@ -54,6 +58,8 @@ def balls_search(
     The authors' code draws X1 and X2 independently, which is right in the limit of many bins; they are multinomial
     (the more messages in one set of bins, the fewer in the other), and only that is a bound for every d and s.
     """
+    from ..mechanisms.multimessage_bins import BallsIntoBins
+
     if not isinstance(mechanism, BallsIntoBins):
         raise refuse(mechanism.name)
     m, share = mechanism.other_messages(n), mechanism.special / mechanism.d
@@ -83,6 +89,8 @@ def _group_chances(first: FloatArray, size: FloatArray, m: int, share: float) ->
 
 def _log_exceeding(first: FloatArray, chance: FloatArray, m: int, share: float, eps: float) -> float:
     """log Pr[X1 >= ceil(E X2 - 1)]; given X2 = x the count X1 is Bin(m - x, share/(1-share)), so it falls with x."""
+    from scipy import special  # type: ignore[import-untyped]
+
     need = np.ceil(math.exp(min(eps, 40.0)) * first * (1.0 - 1e-15) - 1.0)
     left, odds = m - first, min(share / (1.0 - share), 1.0)
     reach = _reach(left * odds)
