@@ -288,3 +288,23 @@ def test_a_formula_with_two_ranges_is_inverted_in_both() -> None:
     m = sdp.General(eps0=1.15)
     eps = eps_of("efmrtt19", m, 10**9, 0.9)
     assert float(sdp.profile(m, n=10**9, epsilon=eps * 1.001, bound="efmrtt19")) <= 0.9
+
+
+def test_analytic_at_the_edge_of_its_range() -> None:
+    """p = inf without a remainder: the denominator vanishes exactly where the clones just suffice."""
+    m, n = sdp.VariationRatio(p=math.inf, beta=1.0, q=4.0), 2000
+
+    def room(log_delta: float) -> float:
+        L = math.log(4) - log_delta
+        return 0.5 * (n - 1) - math.sqrt(0.5 * (n - 1) * L) - 2 * L
+
+    low, high = -2000.0, -1.0
+    for _ in range(200):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if room(middle) < 0 else (low, middle)
+    at = np.exp(np.clip(high + np.linspace(-1e-9, 1e-9, 401), -744.0, -1e-9))
+    for delta in at:
+        eps = eps_of("analytic", m, n, float(delta))
+        assert (
+            eps >= BOUNDS["variation-ratio"].family(m).epsilon(n=n, delta=float(delta), tol=1e-3, side="lower").epsilon
+        )

@@ -120,7 +120,8 @@ class EpsilonFormula(Bound):
     def _value(self, mechanism: Mechanism, n: int, delta: float) -> float:
         if mechanism.local_epsilon <= 0.0:
             return 0.0
-        return self.formula(Question(mechanism, n, delta, self.refuse)) * (1.0 + _ROUNDING)
+        value = self.formula(Question(mechanism, n, delta, self.refuse)) * (1.0 + _ROUNDING)
+        return math.inf if math.isnan(value) else value  # NaN never counts as private enough
 
     def _log_delta(self, mechanism: Mechanism, eps: FloatArray, n: int, tol: float) -> FloatArray:
         self._value(mechanism, n, self.largest_delta)  # not applicable at all: say so

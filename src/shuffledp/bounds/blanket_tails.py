@@ -133,7 +133,7 @@ def _generic_range(budget: float, least: float, most: float) -> Callable[[FloatA
 
 
 def _budget(mechanism: Mechanism, refuse: Refuse) -> float:
-    budget = max(mechanism.local_epsilon, mechanism.crowd_epsilon)
+    budget = mechanism.pairwise_epsilon
     if budget > 300.0:
         raise refuse(f"eps0 = {budget:g}")
     return budget

@@ -72,7 +72,8 @@ def worst_of_likely_counts(terms: Terms, *, published_law: bool) -> float:
     else:
         b = 1.0 / math.sqrt(2.0 * L)
         worst = min(max((math.sqrt(b * b + (mu + 0.5 * beta) / k) - b) ** 2, low), high)
-    return math.log1p(beta * (math.sqrt(2.0 * L * worst) + 1.0) / (k * worst - beta * math.sqrt(0.5 * L * worst) + mu))
+    below = k * worst - beta * math.sqrt(0.5 * L * worst) + mu  # 0 at C = 2L without a remainder and with alpha = 0
+    return math.log1p(beta * (math.sqrt(2.0 * L * worst) + 1.0) / below) if below > 0.0 else math.inf
 
 
 def analytic_published(ask: Question) -> float:

@@ -45,7 +45,7 @@ def _from_budget(mechanism: Mechanism, *, weaker: bool) -> Family:
     own, crowd = mechanism.local_epsilon, mechanism.crowd_epsilon
     if own <= 0.0:
         return RoundSet([])
-    if max(own, crowd) > check.MAX_EPS0:  # nothing is known: the report may give its input away
+    if mechanism.pairwise_epsilon > check.MAX_EPS0:  # nothing is known: the report may give its input away
         return RoundSet([VariationRatio(p=math.inf, beta=1.0, q=math.inf).round()])
     p, beta = math.exp(own), math.tanh(0.5 * own)  # the largest beta that eps0 allows; q >= 1 + beta always holds then
     q = math.exp(crowd) * (2.0 * p / (p + 1.0) if weaker else 1.0)

@@ -38,6 +38,11 @@ class Mechanism:
         return self.local_epsilon
 
     @property
+    def pairwise_epsilon(self) -> float:
+        """log of the largest ratio between any two reports: what bounds from eps0 alone must use."""
+        return max(self.local_epsilon, self.crowd_epsilon)
+
+    @property
     def neighbours(self) -> str:
         """Which change of one user's value the guarantee covers."""
         return "replace-one"
