@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
+pytest.register_assert_rewrite("reference")  # their asserts hold under python -O too
 
 
 def pytest_configure(config: pytest.Config) -> None:

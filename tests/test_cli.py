@@ -11,27 +11,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
 
 import shuffledp as sdp
-from shuffledp.cli import main
+from reference.commands import refused, run
 from shuffledp.cli.base import print_json
 
 AMPLIFY = ["amplify", "general:eps0=1", "--n", "1e6", "--delta", "1e-8"]
-
-
-def run(*args: str) -> Result:
-    return CliRunner().invoke(main, list(args))
-
-
-def refused(result: Result, code: int = 2) -> str:
-    """One sentence on stderr (after click's usage lines, if any), nothing on stdout, no traceback."""
-    assert result.exit_code == code, (result.exit_code, result.output, result.exception)
-    assert result.exception is None or isinstance(result.exception, SystemExit), repr(result.exception)
-    assert result.stdout == ""
-    said = [line for line in result.stderr.splitlines() if line and not line.startswith(("Usage:", "Try "))]
-    assert len(said) == 1 and said[0][-1] in ".?" and "Traceback" not in result.stderr, result.stderr
-    return said[0]
 
 
 def test_amplify() -> None:

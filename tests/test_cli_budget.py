@@ -10,10 +10,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
 import shuffledp as sdp
-from shuffledp.cli import main, progress
+from reference.commands import refused, run
+from shuffledp.cli import progress
 from shuffledp.cli.audit import parse_inputs
 
 ROUND = "grr:eps0=2,d=16,n=1e4"
@@ -23,20 +23,6 @@ population: {users: 10_000}
 target: {epsilon: EPS, delta: 1e-6}
 rounds: [{mechanism: "grr:eps0=2,d=16", count: 3}]
 """
-
-
-def run(*args: str) -> Result:
-    return CliRunner().invoke(main, list(args))
-
-
-def refused(result: Result, code: int = 2) -> str:
-    """One sentence on stderr, nothing on stdout, no traceback."""
-    assert result.exit_code == code, (result.exit_code, result.output, result.exception)
-    assert result.exception is None or isinstance(result.exception, SystemExit), repr(result.exception)
-    assert result.stdout == ""
-    said = [line for line in result.stderr.splitlines() if line and not line.startswith(("Usage:", "Try "))]
-    assert len(said) == 1 and said[0][-1] in ".?" and "Traceback" not in result.stderr, result.stderr
-    return said[0]
 
 
 @pytest.fixture

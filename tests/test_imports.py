@@ -33,6 +33,7 @@ LAYERS = [
     {"mixed_blankets", "batches"},
     {"heterogeneous"},
     {"ledger", "pld", "composed"},
+    {"entry_laws"},
     {"accountant", "calibration", "auditing"},
     {"events", "programme"},
     {"queries"},

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +13,12 @@ from . import _validation as check
 from . import ledger
 from .composed import ComposedGuarantee, trust_text
 from .core import renyi, sequential
-from .core.fixed_pair import PairLosses, most_telling, pair_losses
-from .core.round import FloatArray, Round
 from .core.sequential import Kind
-from .errors import BoundNotApplicableError, ParameterError
+from .entry_laws import fixed_pairs, kind_of
+from .errors import ParameterError
 from .ledger import LedgerEntry, make_entry
 from .subject import MechanismLike
 
-#: Families with more members than this are sampled at fewer eps.
-_FEW = 64
 #: remaining() looks no further.
 MOST_REMAINING = 10**6
 #: Parameters of compose() that have a default.
@@ -117,7 +113,7 @@ class Accountant:
             )
         key = entry.key
         if key not in self._kinds:
-            self._kinds[key] = _kind(entry)
+            self._kinds[key] = kind_of(entry)
         self._entries.append(entry)
 
     def compose_event(self, event: Any, *, count: int = 1, neighbours: str = "replace-one") -> Accountant:
@@ -215,22 +211,13 @@ class Accountant:
         delta = check.probability_delta(delta)
         if self._events or any(entry.reports_per_user > 1 for entry in self._entries):
             return None
-        pairs: dict[str, PairLosses | None] = {}
-        counts: dict[str, int] = {}
-        for entry in sorted(self._entries, key=lambda e: e.key):
-            if entry.mechanism.local_epsilon == 0.0:
-                continue
-            if entry.key not in pairs:
-                rounds = _fixed_rounds(entry)
-                if not rounds:
-                    return None
-                pairs[entry.key] = pair_losses(most_telling(rounds, entry.n), entry.n)
-            counts[entry.key] = counts.get(entry.key, 0) + entry.cost
-        live = {key: pair for key, pair in pairs.items() if pair is not None}
+        found = fixed_pairs(self._entries)
+        if found is None:
+            return None
         upper = self.epsilon(delta=delta)
         if math.isinf(upper):  # any finite eps will do as a start
-            upper = max((float(np.abs(p.loss).max()) * counts[k] for k, p in live.items()), default=0.0)
-        return sequential.lower_epsilon(list(live.values()), [counts[key] for key in live], delta, upper)
+            upper = max((float(np.abs(p.loss).max()) * c for p, c in zip(*found, strict=True)), default=0.0)
+        return sequential.lower_epsilon(*found, delta, upper)
 
     def guarantee(self, *, delta: float) -> ComposedGuarantee:
         """Upper and lower eps at delta with the terms they hold on."""
@@ -291,8 +278,10 @@ class Accountant:
         The number returned was checked itself, and one more was found not to fit.
         """
         target = _budget(epsilon, round_)
-        if "count" in round_ or "participation_limit" in round_:
-            raise ParameterError("count must be left out, got it; remaining() finds the number of rounds.")
+        for name in round_.keys() & {"count", "participation_limit"}:
+            raise ParameterError(
+                f"{name} must be left out, got {round_[name]!r}; remaining() finds how many rounds fit."
+            )
 
         def fits(count: int) -> bool:
             more = self._copy().compose(mechanism, n=n, count=count, **round_) if count else self
@@ -341,25 +330,3 @@ def _budget(epsilon: object, round_: dict[str, Any]) -> float:
         check.one_of("parameter", name, _TERMS)
     hint = "it is the eps that all rounds together may cost"
     return check.in_range("epsilon", epsilon, low=0.0, high=math.inf, low_open=True, high_open=True, hint=hint)
-
-
-def _kind(entry: LedgerEntry) -> Kind:
-    bound, mechanism, n = entry.chosen_bound, entry.mechanism, entry.n
-    slow = bound.family(mechanism).rounds(_FEW) is None
-
-    def log_delta(eps: FloatArray, tol: float) -> FloatArray:
-        return bound.log_delta(mechanism, eps, n=n, tol=tol)
-
-    return Kind(log_delta, mechanism.local_epsilon, slow)
-
-
-def _fixed_rounds(entry: LedgerEntry) -> Sequence[Round] | None:
-    """Exact laws of datasets of this mechanism, if it has some."""
-    for family in (entry.mechanism.constant_datasets, entry.mechanism.two_counts):
-        try:
-            rounds = family().rounds(_FEW)
-        except BoundNotApplicableError:
-            continue
-        if rounds:
-            return rounds
-    return None
