@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shuffledp import ParameterError
+from shuffledp.constraints import Simplex
 from shuffledp.estimate import Estimate, pure
 
 vectors = st.lists(st.floats(-3, 3, allow_nan=False), min_size=1, max_size=12).map(np.array)
@@ -54,6 +55,6 @@ def test_a_step_is_applied_once_and_named_right() -> None:
 
 def test_pure_inverts_the_expectation() -> None:
     f = np.array([0.2, 0.8])
-    est = pure(1000 * (f * 0.7 + (1 - f) * 0.1), 1000, 0.7, 0.1)
+    est = pure(1000 * (f * 0.7 + (1 - f) * 0.1), 1000, 0.7, 0.1, Simplex())
     assert est.value == pytest.approx(f)
     assert est.stderr**2 == pytest.approx((f * 0.21 + (1 - f) * 0.09) / (1000 * 0.36))

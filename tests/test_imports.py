@@ -20,6 +20,8 @@ FILES = sorted(ROOT.rglob("*.py"))
 LAYERS = [
     {"errors"},
     {"_validation", "_files", "_optional", "_tables"},
+    {"tree_projection"},
+    {"constraints"},
     {"guarantee", "randomness", "estimate"},
     {"core"},
     {"mechanisms"},

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _validation as check
+from ..constraints import Simplex
 from ..core.family import Family
 from ..core.round import FloatArray
 from ..errors import ParameterError
-from ..estimate import Estimate
+from ..estimate import Estimate, Variance, share_sampling
 from ..randomness import Source, words
 from .base import plain
 from .finite import FiniteRandomizer
@@ -185,11 +186,25 @@ class ExponentialMetric(Randomizer):
         return np.asarray(np.linalg.inv(rows.T))
 
     def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
-        shares = np.asarray(counts, dtype=np.float64) / users
-        value = self._inverse @ shares
-        covariance = self._covariance(value, shares, users)
+        """Errors are those of the law at the nearest frequencies: what was counted may be too few to tell."""
+        value = self._inverse @ (np.asarray(counts, dtype=np.float64) / users)
+        nearest, rows = Simplex().nearest(value), self.probabilities()
+        covariance = self._covariance(nearest, nearest @ rows, users)
+        # squares[i, x]: mean square of what a report of a user at x adds to the frequency of point i
+        squares = self._inverse**2 @ rows.T
+        own, away = np.diag(squares), 1.0 - nearest
+        even = (squares.sum(axis=1) - own) / (self._points - 1)  # where nobody seems to be elsewhere
+        known = away > 1e-12
+        rest = np.where(known, (squares @ nearest - own * nearest) / np.where(known, away, 1.0), even)
         return Estimate(
-            value=value, stderr=np.sqrt(np.maximum(np.diag(covariance), 0.0)), n=users, covariance=covariance
+            value=value,
+            stderr=np.sqrt(np.maximum(np.diag(covariance), 0.0)),
+            n=users,
+            covariance=covariance,
+            constraint=Simplex(),
+            noise=Variance(rest / users, (own - 1.0 - rest) / users),
+            sampling=share_sampling(users),
+            grain=np.ptp(self._inverse, axis=1) / users,
         )
 
     def _covariance(self, frequencies: FloatArray, shares: FloatArray, n: int) -> FloatArray:

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _validation as check
+from ..constraints import Simplex
 from ..core.family import RoundSet, both_directions
 from ..core.round import Round
 from ..errors import ParameterError
-from ..estimate import Estimate
+from ..estimate import Estimate, Variance, modelled, share_sampling
 from ..randomness import Source, bernoulli, words
 from .general import VariationRatio
 from .randomizer import Randomizer, categories
@@ -125,6 +126,12 @@ class Hadamard(Randomizer):
         """Omega/(s(e-1)), what turns the average sign into a frequency."""
         return -1.0 / (math.expm1(-self.eps0) * self._keep * (self.block // 2))
 
+    @property
+    def _in_block(self) -> tuple[float, float]:
+        """Pr[the report lies in a block] for users who hold an item of the block, and for others."""
+        s = self.block // 2
+        return s * (self._keep + self._stray), 2 * s * self._stray
+
     # -- accounting -------------------------------------------------------------------------------------------
 
     def variation_ratio(self) -> VariationRatio:
@@ -201,12 +208,21 @@ class Hadamard(Randomizer):
         return np.bincount(data, minlength=self.outputs)
 
     def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
-        """Variance of one frequency: (gain^2 Pr[y in its block] - f)/n, the square of a sign being 1."""
+        """Variance of one frequency: (gain^2 Pr[y in its block] - f)/n, the square of a sign being 1.
+
+        Pr[y in its block] is that of the law, with f and the share of the other items of the block, of which there may
+        be none; the share of the reports that were seen there may be 0, and its error is that of the estimate.
+        """
         sums = _walsh_hadamard(counts.reshape(self.blocks, self.block)[: self.populated])
         value = self._gain * sums[:, 1:].reshape(-1)[: self.d] / users
-        share = np.repeat(sums[:, 0] / users, self.block - 1)[: self.d]
-        variance = (self._gain**2 * share - np.clip(value, 0.0, 1.0)) / users
-        return Estimate(value=value, stderr=np.sqrt(np.maximum(variance, 0.0)), n=users)
+        inside, outside = self._in_block
+        block = (sums[:, 0] / users - outside) / (inside - outside)
+        items = np.minimum(self.block - 1, self.d - np.arange(self.populated) * (self.block - 1))
+        rest = np.clip(np.repeat(block, items) - np.clip(value, 0.0, 1.0), 0.0, 1.0)
+        rest[np.repeat(items == 1, items)] = 0.0
+        square = self._gain**2 / users
+        noise = Variance(square * (outside + rest * (inside - outside)), square * (inside - outside) - 1.0 / users)
+        return modelled(value, users, Simplex(), noise, share_sampling(users), grain=self._gain / users)
 
     def variance(self, n: int, frequency: float = 0.0, block: float | None = None) -> float:
         """Variance of one estimated frequency: (gain^2 [F s(e+1) + (1-F) 2s]/Omega - f)/n.
@@ -214,8 +230,7 @@ class Hadamard(Randomizer):
         ``block`` is F, the share of users with an item of the same block (by default that of even data).
         """
         share = max(frequency, 1.0 / self.populated) if block is None else block
-        s = self.block // 2
-        inside, outside = s * (self._keep + self._stray), 2 * s * self._stray
+        inside, outside = self._in_block
         return (self._gain**2 * (share * inside + (1 - share) * outside) - frequency) / n
 
     # -- the law in full --------------------------------------------------------------------------------------

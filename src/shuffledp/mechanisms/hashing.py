@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _validation as check
+from ..constraints import Simplex
 from ..core.family import RoundSet, both_directions
 from ..core.round import Round
 from ..errors import ParameterError
@@ -195,7 +196,7 @@ class LocalHash(Randomizer):
         return hits[: self.d]
 
     def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
-        return pure(counts, users, self._keep, 1.0 / self.l)
+        return pure(counts, users, self._keep, 1.0 / self.l, Simplex())
 
     def variance(self, n: int, frequency: float = 0.0) -> float:
         """Variance of one estimated frequency: [f a(1-a) + (1-f) b(1-b)]/(n (a-b)^2), a = e/(e+l-1), b = 1/l."""

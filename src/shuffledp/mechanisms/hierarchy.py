@@ -11,15 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _validation as check
+from ..constraints import Simplex, Tree
 from ..core.family import RoundSet, both_directions
 from ..core.round import Round
 from ..errors import ParameterError
-from ..estimate import Estimate, pure
+from ..estimate import Estimate
 from ..randomness import Source, below
 from .general import VariationRatio
-from .parallel import sampled, without_reports
 from .randomizer import Randomizer, categories
 from .response import GRR
+from .samples import joined, sampled, without_reports
 
 _CELLS = 10**6
 
@@ -157,11 +158,9 @@ class HierarchicalGRR(Randomizer):
         for h, level in enumerate(self.levels):
             hits = counts[self.level(h)]
             here = int(hits.sum())
-            found = pure(hits, here, level._keep, level._stray) if here else without_reports(level.d)
+            found = level._infer(hits, here) if here else without_reports(level.d, Simplex())
             parts.append(sampled(found, users))
-        return Estimate(
-            value=np.concatenate([p.value for p in parts]), stderr=np.concatenate([p.stderr for p in parts]), n=users
-        )
+        return joined(parts, Tree(tuple(level.d for level in self.levels), self.branching), users)
 
     def variance(self, n: int, frequency: float = 0.0, *, h: int = 0) -> float:
         """Variance of one estimated node frequency on level h, with n/H users on it."""

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _validation as check
+from ..constraints import KeyValues, SumAtMost
 from ..core.family import RoundSet, both_directions
 from ..core.round import Round
 from ..errors import ParameterError
-from ..estimate import Estimate, pure
+from ..estimate import Estimate, Variance, modelled, pure
 from ..randomness import Source, below, bernoulli, words
 from .general import VariationRatio
 from .randomizer import Randomizer
@@ -193,15 +194,21 @@ class PCKVGRR(Randomizer):
 
     def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
         minus, plus = (counts[sign : 2 * self.d : 2].astype(np.float64) for sign in (0, 1))
-        held = pure(minus + plus, users, 2 * self._stray + self._gain, 2 * self._stray)
-        tilt = (plus - minus) / users
-        # a report adds +1, -1 or 0; the square of its mean is at least tilt^2 on average
-        error = np.sqrt(np.maximum((minus + plus) / users - tilt * tilt, 0.0) / users)
-        return Estimate(
-            value=np.stack([held.value, tilt / self._gain]),
-            stderr=np.stack([held.stderr, error / self._gain]),
-            n=users,
+        held = pure(minus + plus, users, 2 * self._stray + self._gain, 2 * self._stray, SumAtMost(self.l))
+        value = np.stack([held.value, (plus - minus) / (users * self._gain)])
+        # A report adds +-1/gain to a sum of values if it names the key, and the mean square of what users hold is at
+        # least the square of the sum.  For a population that is the variance: nothing is added.
+        b, rate = 2 * self._stray, 2 * self._stray + self._gain * np.clip(held.value, 0.0, 1.0)
+        own, other = (x * (1.0 - x) for x in (b + self._gain, b))
+        unit = 1.0 / (users * self._gain**2)
+        noise = Variance(
+            np.stack([np.full(self.d, other), rate]) * unit,
+            np.array([[own - other], [0.0]]) * unit,
+            np.array([[0.0], [-1.0]]) / users,
         )
+        share = np.array([[1.0], [0.0]]) / users
+        sampling = Variance(0.0, share, -share)
+        return modelled(value, users, KeyValues(self.l), noise, sampling, grain=held.grain)
 
     @staticmethod
     def means(estimate: Estimate) -> NDArray[np.float64]:

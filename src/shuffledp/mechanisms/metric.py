@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _validation as check
+from ..constraints import Ball, Box
 from ..core.family import RoundSet, both_directions
 from ..core.round import Round
 from ..errors import ParameterError
-from ..estimate import Estimate
+from ..estimate import Estimate, Variance, modelled, range_sampling
 from ..randomness import Source
 from .base import Mechanism, plain
 from .discrete_laplace import coins, discrete_laplace
@@ -209,7 +210,9 @@ class MetricLaplace(_Pair, Randomizer):
         return np.array([data.sum()])
 
     def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
-        return Estimate(value=counts / users, stderr=np.full(1, math.sqrt(self.variance(users))), n=users)
+        """The spread of the users' numbers is not seen: for a population the largest possible one is added."""
+        noise, sampling = Variance(self.variance(users)), range_sampling(users, 0.0, self.dmax)
+        return modelled(counts / users, users, Box(0.0, self.dmax), noise, sampling)
 
     def variance(self, n: int) -> float:
         """Variance of the mean: 2/n, to within h^2/n."""
@@ -338,7 +341,10 @@ class PlanarLaplace(_Pair, Randomizer):
         return np.asarray(data.sum(axis=0))
 
     def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
-        return Estimate(value=counts / users, stderr=np.full(2, math.sqrt(self.variance(users))), n=users)
+        """The mean of places lies in the disc too; for a population the largest possible spread is added."""
+        half = 0.5 * self.dmax
+        noise, sampling = Variance(self.variance(users)), range_sampling(users, -half, half)
+        return modelled(counts / users, users, Ball(half), noise, sampling)
 
     def variance(self, n: int) -> float:
         """Variance of either coordinate of the mean: 3/n, to within h^2/n."""

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _validation as check
+from ..constraints import Box
 from ..core.counts import Count
 from ..core.family import both_directions
 from ..core.round import Round
@@ -55,6 +56,10 @@ class _BinarySum(MultiMessage):
     @property
     def _rates(self) -> Rates:
         return Rates(1.0, 0.0, self._coin)
+
+    @property
+    def _constraint(self) -> Box:
+        return Box(0.0, 1.0)
 
     def _own(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
         return values

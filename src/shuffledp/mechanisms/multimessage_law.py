@@ -19,12 +19,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _validation as check
+from ..constraints import Constraint, Simplex
 from ..core.counts import UNLIMITED, Count, Distribution, edges, grid
 from ..core.family import Family, two_counts
 from ..core.mixture import Piece, among
 from ..core.round import Round
 from ..errors import ParameterError
-from ..estimate import Estimate
+from ..estimate import Estimate, Variance, modelled, share_sampling
 from ..randomness import Source, bernoulli, categorical, words
 from .base import plain
 from .randomizer import Randomizer, Reports, Tally, categories
@@ -183,6 +184,11 @@ class MultiMessage(Randomizer):
     def _rates(self) -> Rates:
         """What the estimator inverts."""
 
+    @property
+    def _constraint(self) -> Constraint:
+        """One item per user."""
+        return Simplex()
+
     @abstractmethod
     def _own(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
         """The input-dependent message of every user."""
@@ -223,11 +229,13 @@ class MultiMessage(Randomizer):
     def _tally(self, data: NDArray[Any]) -> NDArray[Any]:
         return np.append(self._hits(data), len(data))
 
-    def tally(self, reports: Reports | ArrayLike, *, users: int | None = None) -> Tally:
+    def tally(
+        self, reports: Reports | ArrayLike, *, users: int | None = None, for_release: bool | None = None
+    ) -> Tally:
         """Sum reports; raw arrays need ``users``, since a user sends several messages."""
         if not isinstance(reports, Reports) and users is None:
             raise ParameterError(f"users must be given with raw messages of {self.name}, got None; pass users=n.")
-        return super().tally(reports, users=users)
+        return super().tally(reports, users=users, for_release=for_release)
 
     def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
         """(hits - m noise - n stray)/(n (keep - stray)) with the number m of blanket messages that were sent."""
@@ -238,7 +246,10 @@ class MultiMessage(Randomizer):
             )
         keep, stray, noise = self._rates
         value = (counts[:-1] - blankets * noise - users * stray) / (users * (keep - stray))
-        return Estimate(value=value, stderr=np.sqrt(self._variance(users, blankets, np.clip(value, 0, 1))), n=users)
+        base, held = (float(self._variance(users, blankets, np.asarray(share))) for share in (0.0, 1.0))
+        line = Variance(base, held - base)
+        grain = 1.0 / (users * (keep - stray))
+        return modelled(value, users, self._constraint, line, share_sampling(users), grain=grain)
 
     def variance(self, n: int, frequency: float = 0.0) -> float:
         """Variance of one estimated frequency among n users (the mean over the number of blanket messages)."""

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _validation as check
+from ..constraints import Box
 from ..core.family import RoundSet, both_directions
 from ..core.round import FloatArray, Round
-from ..estimate import Estimate
+from ..estimate import Estimate, Variance, modelled, range_sampling
 from ..randomness import Source
 from .discrete_laplace import coins, discrete_laplace
 from .general import VariationRatio
@@ -173,8 +174,9 @@ class Laplace(Randomizer):
         return np.array([data.sum(dtype=np.int64)])
 
     def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
-        error = np.full(1, math.sqrt(self.variance(users)))
-        return Estimate(value=counts / (users * self._steps), stderr=error, n=users)
+        """The spread of the users' numbers is not seen: for a population the largest possible one is added."""
+        noise = Variance(self.variance(users))
+        return modelled(counts / (users * self._steps), users, Box(0.0, 1.0), noise, range_sampling(users, 0.0, 1.0))
 
     def variance(self, n: int) -> float:
         """Variance of the mean: [1/(2 sinh^2(eps0/(2N))) + 1/4]/(n N^2), where 1/4 bounds that of the rounding."""

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _validation as check
+from ..constraints import Blocks
 from ..core.evaluate import spread
 from ..core.family import RoundSet
 from ..errors import ParameterError
@@ -27,14 +28,11 @@ from .parallel_law import MAX_ROUNDS, both_unlike, dataset_rounds, pair_rounds, 
 from .query_file import read_queries
 from .randomizer import Randomizer, Reports, Tally
 from .registry import mechanism as parse
+from .samples import joined, sampled
 
 #: Combinations of datasets tried for the lower bound.
 _DATASETS = 64
 _CELLS = 10**6
-#: Mechanisms whose estimates are means of numbers in [-1, 1] (the others: of numbers in [0, 1]).
-_SIGNED = {"duchi", "harmony", "privunit", "pckv-grr"}
-#: Mechanisms whose inputs have no such range.
-_UNSCALED = {"metric-laplace", "planar-laplace"}
 
 Query = tuple[float, Mechanism]
 
@@ -65,7 +63,7 @@ class Parallel(Randomizer):
     queries are free of each other; if they are functions of one value the upper bound holds all the more, but
     the lower one need not.  A report is a record of the query's number and its answer, in the field of that query.
     The estimate is that of every query, one after the other (:meth:`estimates` keeps them apart), from the users
-    who answered it: a random sample, whose error is included as that of numbers in [0, 1] or [-1, 1].
+    who answered it: a random sample, whose error is included.
 
     Examples
     --------
@@ -263,29 +261,22 @@ class Parallel(Randomizer):
                 out[1, k] = m._tally(answers)
         return out
 
-    def estimates(self, reports: Reports | Tally) -> list[Estimate]:
+    def estimates(self, reports: Reports | Tally | ArrayLike, *, for_release: bool | None = None) -> list[Estimate]:
         """The estimate of every query, in its own shape."""
-        total = reports if isinstance(reports, Tally) else self.tally(reports)
+        total = self._tally_of(reports, None, for_release)
         return [replace(e, for_release=total.for_release) for e in self._each(total.counts, total.users)]
 
     def _each(self, counts: NDArray[Any], users: int) -> list[Estimate]:
         if not all(counts[0]):
             raise ParameterError("every query needs a report for its estimate, got none for some; collect more.")
-        for m in self._mechanisms:
-            if m.name in _UNSCALED:
-                raise ParameterError(f"estimates need inputs in [-1, 1] to bound their sampling error, got {m.spec}.")
         return [
-            sampled(m._infer(tally, int(here)), users, signed=m.name in _SIGNED)
-            for m, here, tally in zip(self._runnable, *counts, strict=True)
+            sampled(m._infer(tally, int(here)), users) for m, here, tally in zip(self._runnable, *counts, strict=True)
         ]
 
     def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
         parts = self._each(counts, users)
-        return Estimate(
-            value=np.concatenate([np.ravel(p.value) for p in parts]),
-            stderr=np.concatenate([np.ravel(p.stderr) for p in parts]),
-            n=users,
-        )
+        known = [(p.value.shape, p.constraint) for p in parts if p.constraint is not None]
+        return joined(parts, Blocks(tuple(known)) if len(known) == len(parts) else None, users)
 
     def inputs(self) -> list[Any]:
         """Every combination of inputs, one per query."""
@@ -307,26 +298,6 @@ class Parallel(Randomizer):
             out[at] = start + m.columns(answers)
             start += m.probabilities().shape[1]
         return out
-
-
-def sampled(estimate: Estimate, users: int, *, signed: bool = False) -> Estimate:
-    """An estimate from a random sample of ``estimate.n`` out of ``users``, as one of all of them.
-
-    Adds the variance V (users - n)/((users - 1) n) of sampling without replacement, V = f(1-f) for frequencies
-    (an upper bound for other means of numbers in [0, 1]), or at most 1 - v^2 for means of numbers in [-1, 1].
-    """
-    n = estimate.n
-    if n >= users or n == 0:
-        return replace(estimate, n=users)
-    value = np.clip(estimate.value, -1.0 if signed else 0.0, 1.0)
-    population = 1.0 - value * value if signed else value * (1.0 - value)
-    extra = population * (users - n) / ((users - 1.0) * n)
-    return replace(estimate, stderr=np.sqrt(estimate.stderr**2 + extra), n=users, covariance=None)
-
-
-def without_reports(size: int) -> Estimate:
-    """What no report says: 0, with infinite error."""
-    return Estimate(value=np.zeros(size), stderr=np.full(size, np.inf), n=0)
 
 
 def _weight(value: object) -> float:

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from scipy import optimize, special  # type: ignore[import-untyped]
 
 from .. import _validation as check
+from ..constraints import Ball
 from ..core.family import RoundSet, both_directions
 from ..core.round import Round
 from ..errors import ParameterError
-from ..estimate import Estimate
+from ..estimate import Estimate, Variance, modelled
 from ..randomness import Source, bernoulli, words
 from .general import VariationRatio
 from .randomizer import Randomizer, numbers
@@ -178,11 +179,14 @@ class PrivUnit(Randomizer):
         return np.stack([wide.sum(axis=0), (wide * wide).sum(axis=0)])
 
     def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
-        """Sample mean and its standard error (which counts the spread of the inputs as noise, so errs upward)."""
+        """Sample mean and its standard error (which counts the spread of the inputs as noise, so errs upward).
+
+        For users drawn from a population that spread belongs to the error: nothing is added.
+        """
         mean, square = counts / users
         scale = 1.0 / (GRID * self._gain)
-        error = np.sqrt(np.maximum(square - mean * mean, 0.0) / users)
-        return Estimate(value=scale * mean, stderr=scale * error, n=users)
+        noise = Variance(scale**2 * np.maximum(square - mean * mean, 0.0) / users)
+        return modelled(scale * mean, users, Ball(1.0), noise, Variance(0.0))
 
     @property
     def _gain(self) -> float:

@@ -29,13 +29,14 @@ CHUNK_BYTES = 8_000_000
 class Reports:
     """Privatised reports of one mechanism: ``data`` has one row (or entry) per report, in the smallest dtype.
 
-    ``users`` is the number of users behind them; ``for_release`` is False if a seeded generator made them.
+    ``users`` is the number of users behind them; ``for_release`` is False if a seeded generator made them, None if
+    that is not known.
     """
 
     data: NDArray[Any]
     mechanism: str
     users: int
-    for_release: bool
+    for_release: bool | None
 
     def __len__(self) -> int:
         return len(self.data)
@@ -51,14 +52,14 @@ class Tally:
     counts: NDArray[Any]
     mechanism: str
     users: int
-    for_release: bool
+    for_release: bool | None
 
     def __add__(self, other: Tally) -> Tally:
         if self.mechanism != other.mechanism:
             raise ParameterError(f"tallies must be of one mechanism, got {self.mechanism} and {other.mechanism}.")
-        return Tally(
-            self.counts + other.counts, self.mechanism, self.users + other.users, self.for_release and other.for_release
-        )
+        known = {self.for_release, other.for_release}
+        release = next((answer for answer in (False, None) if answer in known), True)
+        return Tally(self.counts + other.counts, self.mechanism, self.users + other.users, release)
 
 
 class Randomizer(Mechanism):
@@ -112,9 +113,15 @@ class Randomizer(Mechanism):
             raise ParameterError("values must hold at least one user, got none; collect some first.")
         return Tally(total, self.spec, len(checked), src.for_release)
 
-    def tally(self, reports: Reports | ArrayLike, *, users: int | None = None) -> Tally:
-        """Sum reports (raw arrays need ``users`` where a user sends several messages)."""
+    def tally(
+        self, reports: Reports | ArrayLike, *, users: int | None = None, for_release: bool | None = None
+    ) -> Tally:
+        """Sum reports (raw arrays need ``users`` where a user sends several messages).
+
+        Raw arrays do not know whether secure randomness made them: say so by ``for_release``, or it stays unknown.
+        """
         if isinstance(reports, Reports):
+            _not_said(for_release, "Reports object")
             if reports.mechanism != self.spec:
                 raise ParameterError(
                     f"reports must come from {self.spec}, got {reports.mechanism}; use the same mechanism."
@@ -122,7 +129,7 @@ class Randomizer(Mechanism):
             data, count, release = reports.data, reports.users, reports.for_release
         else:
             data = as_array("reports", reports)
-            count, release = len(data) if users is None else check.users(users, "users"), True
+            count, release = len(data) if users is None else check.users(users, "users"), _said(for_release)
         if not len(data):
             raise ParameterError("reports must hold at least one report, got none; collect some first.")
         total: NDArray[Any] | None = None
@@ -144,12 +151,27 @@ class Randomizer(Mechanism):
             ) from None
         return Tally(np.asarray(total), self.spec, count, release)
 
-    def estimate(self, reports: Reports | Tally | ArrayLike, *, users: int | None = None) -> Estimate:
-        """The unbiased estimate with standard errors, from reports or from their tally."""
-        total = reports if isinstance(reports, Tally) else self.tally(reports, users=users)
-        if total.mechanism != self.spec:
-            raise ParameterError(f"tally must come from {self.spec}, got {total.mechanism}; use the same mechanism.")
+    def estimate(
+        self, reports: Reports | Tally | ArrayLike, *, users: int | None = None, for_release: bool | None = None
+    ) -> Estimate:
+        """The unbiased estimate with standard errors, from reports, from their bare array, or from their tally.
+
+        A bare array does not know whether secure randomness made it: say so by ``for_release``, or the estimate
+        answers None (unknown).
+        """
+        total = self._tally_of(reports, users, for_release)
         return replace(self._infer(total.counts, total.users), for_release=total.for_release)
+
+    def _tally_of(
+        self, reports: Reports | Tally | ArrayLike, users: int | None = None, for_release: bool | None = None
+    ) -> Tally:
+        """The tally of reports, or one that is given, of this mechanism."""
+        if not isinstance(reports, Tally):
+            return self.tally(reports, users=users, for_release=for_release)
+        _not_said(for_release, "Tally")
+        if reports.mechanism != self.spec:
+            raise ParameterError(f"tally must come from {self.spec}, got {reports.mechanism}; use the same mechanism.")
+        return reports
 
     # -- accounting that follows from the law -------------------------------------------------------------
 
@@ -182,6 +204,22 @@ class Randomizer(Mechanism):
     def _chunks(self, array: NDArray[Any]) -> list[NDArray[Any]]:
         step = max(1, CHUNK_BYTES // self._bytes_per_user)
         return [array[i : i + step] for i in range(0, len(array), step)]
+
+
+def _said(for_release: object) -> bool | None:
+    """True, False or None."""
+    if for_release is None or isinstance(for_release, bool | np.bool_):
+        return None if for_release is None else bool(for_release)
+    raise ParameterError(
+        f"for_release must be True, False or None (unknown), got {for_release!r}; say whether rng= was left out."
+    )
+
+
+def _not_said(for_release: object, kind: str) -> None:
+    if for_release is not None:
+        raise ParameterError(
+            f"for_release must be left out with a {kind}, which knows it, got {for_release!r}; it is for bare arrays."
+        )
 
 
 def _countable(data: NDArray[Any]) -> bool:

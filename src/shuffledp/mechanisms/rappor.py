@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _validation as check
+from ..constraints import FixedSum
 from ..core.family import RoundSet, both_directions
 from ..core.round import Round
 from ..errors import BoundNotApplicableError, ParameterError
@@ -259,7 +260,7 @@ class SamplingRappor(Randomizer):
         return np.asarray(np.unpackbits(data, axis=1, count=self.d).sum(axis=0, dtype=np.int64))
 
     def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
-        return pure(counts, users, self._kept, self._flip)
+        return pure(counts, users, self._kept, self._flip, FixedSum(self.s))
 
     @property
     def _kept(self) -> float:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _validation as check
+from ..constraints import Simplex
 from ..core.family import RoundSet, both_directions
 from ..core.round import Round
 from ..estimate import Estimate, pure
@@ -110,7 +111,7 @@ class GRR(Randomizer):
         return np.bincount(data, minlength=self.d)
 
     def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
-        return pure(counts, users, self._keep, self._stray)
+        return pure(counts, users, self._keep, self._stray, Simplex())
 
     def variance(self, n: int, frequency: float = 0.0) -> float:
         """Variance of one estimated frequency: [f a(1-a) + (1-f) b(1-b)]/(n (a-b)^2)."""

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..constraints import Constraint
 from ..core.family import RoundSet, both_directions
 from ..core.round import Round
 from ..errors import ParameterError
@@ -53,6 +54,11 @@ class SetRandomizer(Randomizer):
     @abstractmethod
     def _held(self) -> int:
         """s: the items that a user holds."""
+
+    @property
+    @abstractmethod
+    def _constraint(self) -> Constraint:
+        """What is known of the frequencies."""
 
     # -- the law ----------------------------------------------------------------------------------------------
 
@@ -169,7 +175,7 @@ class SetRandomizer(Randomizer):
         return np.asarray(blocks.sum(axis=0, dtype=np.int64) + bits[cut:].sum(axis=0, dtype=np.int64))
 
     def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
-        return pure(counts, users, self._keep, self._stray)
+        return pure(counts, users, self._keep, self._stray, self._constraint)
 
     def variance(self, n: int, frequency: float = 0.0) -> float:
         """Variance of one estimated frequency: [f a(1-a) + (1-f) b(1-b)]/(n (a-b)^2)."""

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _validation as check
+from ..constraints import SumAtMost
 from ..errors import ParameterError
 from ..estimate import Estimate
 from ..randomness import Source
@@ -89,6 +90,10 @@ class PrivSet(SetRandomizer):
     @property
     def _held(self) -> int:
         return self.s
+
+    @property
+    def _constraint(self) -> SumAtMost:
+        return SumAtMost(self.s)  # dummies are not estimated
 
     @property
     def description(self) -> str:

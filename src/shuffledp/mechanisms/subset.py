@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from numpy.typing import NDArray
 
 from .. import _validation as check
+from ..constraints import Simplex
 from ..randomness import Source
 from .randomizer import categories
 from .set_randomizer import SetRandomizer, best_k
@@ -69,6 +70,10 @@ class Subset(SetRandomizer):
     @property
     def _held(self) -> int:
         return 1
+
+    @property
+    def _constraint(self) -> Simplex:
+        return Simplex()
 
     @property
     def description(self) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _validation as check
+from ..constraints import Simplex
 from ..core.family import RoundSet, both_directions
 from ..core.round import Round
 from ..errors import ParameterError
@@ -135,7 +136,7 @@ class _Bits(Randomizer):
         return total
 
     def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
-        return pure(counts, users, self._keep.one, self._stray.one)
+        return pure(counts, users, self._keep.one, self._stray.one, Simplex())
 
     def variance(self, n: int, frequency: float = 0.0) -> float:
         """Variance of one estimated frequency: [f a(1-a) + (1-f) b(1-b)]/(n (a-b)^2); the bits are independent."""

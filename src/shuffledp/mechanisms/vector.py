@@ -20,10 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _validation as check
+from ..constraints import Box
 from ..core.family import RoundSet, both_directions
 from ..core.round import Round
 from ..errors import ParameterError
-from ..estimate import Estimate
+from ..estimate import Estimate, Variance, modelled
 from ..randomness import Source, below, bernoulli, words
 from .discrete_laplace import coins
 from .general import VariationRatio
@@ -44,13 +45,14 @@ class _Cube(Randomizer):
     def _check(self, values: NDArray[Any]) -> NDArray[Any]:
         return numbers(values, -1.0, 1.0, columns=self.dim)
 
-    def _mean(self, value: NDArray[np.float64], square: float, users: int) -> Estimate:
+    def _mean(self, value: NDArray[np.float64], square: float, users: int, grain: float) -> Estimate:
         """An estimate whose reports have this mean square each: variance (square - mean x_j^2)/n.
 
         mean x_j^2 is at least the square of the mean, so the standard error is right where users agree, else large.
+        For users drawn from a population (square - mean^2)/n is the variance: nothing is added.
         """
-        inside = np.clip(value, -1.0, 1.0)
-        return Estimate(value=value, stderr=np.sqrt((square - inside * inside) / users), n=users)
+        noise = Variance(square / users, 0.0, -1.0 / users)
+        return modelled(value, users, Box(-1.0, 1.0), noise, Variance(0.0), grain=grain)
 
     def inputs(self) -> list[tuple[int, ...]]:
         """The vertices of the cube: every other law is a mixture of theirs."""
@@ -173,7 +175,7 @@ class Duchi(_Cube):
         return (2.0 * t + (1.0 - self._ties) * gap) / (_central(self.dim - self.dim % 2) * gap)
 
     def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
-        return self._mean(self._scale * (2.0 * counts / users - 1.0), self._scale**2, users)
+        return self._mean(self._scale * (2.0 * counts / users - 1.0), self._scale**2, users, 2.0 * self._scale / users)
 
     def variance(self, n: int, value: float = 0.0) -> float:
         """Variance of one coordinate of the mean, if all hold ``value`` there: (B^2 - value^2)/n."""
@@ -273,7 +275,7 @@ class Harmony(_Cube):
     def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
         gain = math.tanh(0.5 * self.eps0)
         value = (counts[1::2] - counts[::2]) * (self.dim / (gain * users))
-        return self._mean(value, self.dim / gain**2, users)
+        return self._mean(value, self.dim / gain**2, users, self.dim / (gain * users))
 
     def variance(self, n: int, value: float = 0.0) -> float:
         """Variance of one coordinate of the mean, if all hold ``value`` there: (dim/T^2 - value^2)/n."""

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _validation as check
+from ..constraints import FixedSum
 from ..core.family import RoundSet, both_directions
 from ..core.round import Round
 from ..errors import ParameterError
@@ -240,7 +241,7 @@ class Wheel(Randomizer):
 
     def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
         w = self._width / self._points
-        return pure(counts, users, w * self._keep, w)
+        return pure(counts, users, w * self._keep, w, FixedSum(self.s))
 
     def variance(self, n: int, frequency: float = 0.0) -> float:
         """Variance of one estimated frequency: [f a(1-a) + (1-f) b(1-b)]/(n (a-b)^2), a = we/Omega, b = w."""
