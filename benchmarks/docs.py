@@ -34,11 +34,55 @@ research, not rounding. `randomized-response` is solved over the number of other
 
 ## Running them
 
-`privatise` takes numpy (or pyarrow) arrays with one entry per user and returns compact reports; `estimate` is unbiased
-and has standard errors; `estimate.consistent("simplex")` and `"norm-sub"` are named, biased steps. Randomness is an
-AES-CTR keystream unless a seeded `rng=` is passed; then reports and estimates say `for_release = False`.
+`privatise` takes numpy (or pyarrow) arrays with one entry per user and returns compact reports; `m.estimate(reports)`
+is unbiased and has standard errors. Randomness is an AES-CTR keystream unless a seeded `rng=` is passed; then reports
+and estimates say `for_release = False`. A bare array does not know where it came from: its estimate says
+`for_release = None` (unknown), unless you declare it, `m.estimate(array, for_release=True)`.
 Laplace noise, planar too, is drawn on a public grid with exact integers. PrivUnit rounds a float computation to a
 public grid: a mitigation of low-bit attacks, not a proof; its docstring says so.
+
+### Which interval covers what
+
+`estimate.interval(0.95)` is for every item on its own, and covers one of two things:
+
+| call | covers | what errs |
+|---|---|---|
+| `interval(0.95)`, `of="users"` | the frequencies (mean, ...) of the very users who reported | the privacy noise |
+| `interval(0.95, of="population")` | those of the population they were drawn from | the noise and the draw |
+
+At large local budgets the draw is most of the error: an interval of 95 % for the users may cover the population in 86 %
+of cases or fewer. `stderr` is that of the noise. What the draw adds to the variance, by kind of estimate:
+
+| estimate | added for a population |
+|---|---|
+| frequencies, of items in sets and of nodes too; shares of key holders; binary sums | f(1-f)/n, exactly |
+| Duchi, Harmony, PrivUnit, sums of values in PCKV | nothing: the variance of the reports contains it |
+| Laplace (planar, metric too) | (high - mean)(mean - low)/n for numbers in [low, high], an upper bound |
+
+The reports do not show how much the users' numbers differ: hence the upper bound for Laplace noise, and for the second
+row the interval of the users is as wide as that of the population, never too narrow.
+
+The ends solve |value - f| = z sqrt(variance at f) with the variance of the law (a score interval), not with one
+estimated from counts that may be 0: rare items stay covered at every local budget. Half a report is added on either
+side, more at levels beyond 0.95, because counts are whole and skewed; where few reports are expected, coverage is above
+nominal. Ends may lie outside the range of the truth, as values may.
+
+### Making estimates consistent
+
+An estimate knows what is known of the truth, and `estimate.consistent("nearest")` moves it to the nearest point (least
+squares) that satisfies it. This is biased, so ask for intervals before. For frequencies of one item per user there are
+also `"simplex"`, the same, and `"norm-sub"`; elsewhere these names are refused.
+
+| estimate | constraint |
+|---|---|
+| frequencies of one item per user, multi-message histograms | entries >= 0, sum 1 |
+| `hierarchical-grr` | that on every level, and every node the sum of its children |
+| `sampling-rappor`, `wheel` | entries in [0, 1], sum s |
+| `privset` | entries in [0, 1], sum at most s |
+| `pckv-grr` | shares in [0, 1] with sum at most l, and sums of values no larger than the shares |
+| `laplace`, `metric-laplace`, `duchi`, `harmony`, binary sums | every entry in the range of the values |
+| `privunit`, `planar-laplace` | in the ball of the values |
+| `parallel` | that of every query on its own |
 """
 
 

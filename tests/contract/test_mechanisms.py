@@ -165,6 +165,44 @@ def test_the_standard_error_is_that_of_many_runs(case: Case) -> None:
 
 
 @each(RUNNABLE)
+def test_the_estimate_knows_its_constraint_and_its_sampling_variance(case: Case) -> None:
+    m = case.mechanism
+    values, truth = case.data(3000)
+    est = m.estimate(m.privatise(values, rng=seeded(5)))
+    truth = np.asarray(truth, dtype=float)
+    assert est.constraint is not None and est.noise is not None and est.sampling is not None
+    assert est.constraint.nearest(truth) == pytest.approx(truth, abs=1e-9)  # the truth satisfies it
+    made = est.consistent()
+    assert made.step == "nearest"
+    assert np.linalg.norm(made.value - truth) <= np.linalg.norm(est.value - truth) + 1e-9
+    for step in {"simplex", "norm-sub"} - set(est.constraint.steps):
+        with pytest.raises(sdp.ParameterError, match="call consistent"):
+            est.consistent(step)
+    (low, high), (lower, higher) = est.interval(0.9), est.interval(0.9, of="population")
+    assert np.all(lower <= low + 1e-12) and np.all(high <= higher + 1e-12)
+
+
+@each(RUNNABLE)
+def test_a_bare_array_does_not_know_whether_it_may_be_released(case: Case) -> None:
+    m = case.mechanism
+    values, _ = case.data(500)
+    reports = m.privatise(values, rng=seeded(3))
+    bare = m.estimate(reports.data, users=500)
+    assert bare.for_release is None and bare.origin.startswith("unknown: pass the Reports object")
+    assert m.estimate(reports.data, users=500, for_release=True).for_release is True
+    said = m.tally(reports.data, users=500, for_release=False)
+    unknown = m.tally(reports.data, users=500)
+    secure = m.tally(reports.data, users=500, for_release=True)
+    assert (said + unknown).for_release is False and (unknown + secure).for_release is None
+    assert (secure + secure).for_release is True and m.estimate(unknown).for_release is None
+    for known in (reports, said):
+        with pytest.raises(sdp.ParameterError, match="for_release must be left out with a"):
+            m.estimate(known, for_release=True)
+    with pytest.raises(sdp.ParameterError, match="for_release must be True, False or None"):
+        m.estimate(reports.data, users=500, for_release="yes")
+
+
+@each(RUNNABLE)
 def test_randomness(case: Case) -> None:
     m = case.mechanism
     values, _ = case.data(500)
