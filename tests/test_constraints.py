@@ -84,7 +84,7 @@ def each_set() -> pytest.MarkDecorator:
 
 @each_set()
 @given(data=st.data())
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 def test_nearest_is_feasible_and_optimal(name: str, data: st.DataObject) -> None:
     """p is the nearest point of a convex set iff p is in it and (v - p).(c - p) <= 0 for every corner c."""
     constraint, shape, corners = SETS[name]

@@ -23,7 +23,7 @@ COVERED = ("users", "population")
 class Variance:
     """A variance as a function of the true value f: base + slope f + bend f^2, with bend <= 0, entry by entry.
 
-    >>> Variance(0.5, 1.0, -1.0).at(0.5)
+    >>> float(Variance(0.5, 1.0, -1.0).at(0.5))
     0.75
     """
 

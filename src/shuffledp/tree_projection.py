@@ -32,7 +32,7 @@ def nearest_tree(value: FloatArray, sizes: tuple[int, ...], branching: int) -> F
     """The nearest point to ``value`` (levels one after the other, leaves first) with consistent levels of sum 1.
 
     >>> nearest_tree(np.array([0.5, 0.4, 0.2, 0.9, 0.1]), (3, 2), 2).round(3).tolist()
-    [0.5, 0.4, 0.1, 0.9, 0.1]
+    [0.486, 0.386, 0.129, 0.871, 0.129]
     """
     levels = np.split(value, np.cumsum(sizes)[:-1])
     owner, at, gain = np.arange(sizes[0]), -levels[0], np.ones(sizes[0])
