@@ -21,7 +21,7 @@ from ..core.family import RoundSet
 from ..errors import ParameterError
 from ..estimate import Estimate
 from ..randomness import Source, categorical
-from .base import Mechanism
+from .base import Mechanism, plain
 from .general import VariationRatio
 from .parallel_law import MAX_ROUNDS, both_unlike, dataset_rounds, pair_rounds, tells, union
 from .query_file import read_queries
@@ -125,7 +125,7 @@ class Parallel(Randomizer):
 
     @property
     def _words(self) -> str:
-        return "; ".join(f"{weight:g} of {m.spec}" for weight, m in self._queries)
+        return "; ".join(f"{plain(weight)} of {m.spec}" for weight, m in self._queries)
 
     @property
     def description(self) -> str:
@@ -136,6 +136,22 @@ class Parallel(Randomizer):
     def local_epsilon(self) -> float:
         """The largest of the queries."""
         return max(m.local_epsilon for m in self._mechanisms)
+
+    @property
+    def crowd_epsilon(self) -> float:
+        """The largest of the queries: in metric privacy another user may hold a value further away."""
+        return max(m.crowd_epsilon for m in self._mechanisms)
+
+    @property
+    def neighbours(self) -> str:
+        """Replace-one; a query with metric privacy covers only values that are near enough."""
+        kinds = dict.fromkeys(m.neighbours for m in self._mechanisms)
+        if len(kinds) == 1:
+            return next(iter(kinds))
+        any_value = super().neighbours
+        near = [(m.neighbours.removeprefix(any_value).strip(), m.spec) for m in self._mechanisms]
+        said = dict.fromkeys(f"{where} in {spec}" for where, spec in near if where)
+        return f"{any_value}, {' and '.join(said)}"
 
     # -- accounting ---------------------------------------------------------------------------------------------
 
