@@ -169,7 +169,7 @@ class Target:
             return error
         return ImpossibleError(
             f"epsilon = {round_down(self.epsilon, 6)} at delta = {round_down(self.delta, 6)} cannot be reached "
-            f"by {mechanism.name} with n = {self.n:,}: even {unknown.name} = {unknown.private!r} leaves {in_words(eps)}"
+            f"by {mechanism.name} with n = {self.n:,}: even {unknown.name} = {unknown.private:g} leaves {in_words(eps)}"
             "; raise epsilon or delta, or collect from more users."
         )
 

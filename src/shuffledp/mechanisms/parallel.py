@@ -21,7 +21,7 @@ from ..core.family import RoundSet
 from ..errors import ParameterError
 from ..estimate import Estimate
 from ..randomness import Source, categorical
-from .base import Mechanism, plain
+from .base import Mechanism
 from .general import VariationRatio
 from .parallel_law import MAX_ROUNDS, both_unlike, dataset_rounds, pair_rounds, tells, union
 from .query_file import read_queries
@@ -125,7 +125,7 @@ class Parallel(Randomizer):
 
     @property
     def _words(self) -> str:
-        return "; ".join(f"{plain(weight)} of {m.spec}" for weight, m in self._queries)
+        return "; ".join(f"{weight:g} of {m.spec}" for weight, m in self._queries)
 
     @property
     def description(self) -> str:
