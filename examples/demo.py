@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 import shuffledp as sdp
+from shuffledp._numbers import round_down, round_up
 
 EPS0 = 3.0
 CROWDS = [10**k for k in range(4, 13, 2)]
@@ -36,10 +37,10 @@ def guarantees(console: Console) -> None:
             mark = " too small!" if ours.lower is not None and printed.epsilon < ours.lower else ""
             table.add_row(
                 f"1e{len(str(n)) - 1}",
-                f"{0.01 / n:.0e}",
-                f"{ours.epsilon:.6f}",
-                f"{ours.lower:.6f}",
-                f"{printed.epsilon:.6f}{mark}",
+                round_up(0.01 / n),
+                round_up(ours.epsilon),
+                "" if ours.lower is None else round_down(ours.lower),
+                f"{round_up(printed.epsilon)}{mark}",
                 f"{spent * 1e3:.1f} ms",
             )
         console.print(table)
@@ -70,10 +71,10 @@ def counter_example(console: Console) -> None:
     ours = sdp.profile(small, n=3, epsilon=eps)
     console.print(
         "Counter-example to the printed bound: randomized response, 3 options, e^eps0 = 2, 3 users, others hold 0, 2\n"
-        f"  true delta at e^eps = 3/2, in exact fractions   {truth} = {float(truth):.6f}\n"
+        f"  true delta at e^eps = 3/2, in exact fractions   {truth} = {round_down(truth, 6)}\n"
         f"  the bound as printed                            {Fraction(float(published)).limit_denominator(128)}"
-        f" = {float(published):.6f}   below the truth\n"
-        f"  ours                                            {float(ours):.6f}   above it"
+        f" = {round_up(float(published), 6)}   below the truth\n"
+        f"  ours                                            {round_up(float(ours), 6)}   above it"
     )
 
 

@@ -79,13 +79,14 @@ def test_certify_and_verify(tmp_path: Path) -> None:
     made = run("certify", "general:eps0=1", "--n", "1e5", "--delta", "1e-7", "--out", out)
     assert made.exit_code == 0 and "proved in ball arithmetic" in made.stdout
     checked = run("certify", "--verify", out)
-    assert checked.exit_code == 0 and checked.stdout.startswith("Verified: general:eps0=1 with n = 100,000 ")
+    assert checked.exit_code == 0 and checked.stdout.startswith("Verified: 'general:eps0=1' with n = 100,000 ")
     assert json.loads(run("certify", "--verify", out, "--json").stdout)["verified"] is True
     claim = sdp.verify(out)
-    shown = re.search(r"delta <= (\S+) <= (\S+) at eps = (\S+) ", checked.stdout)
+    shown = re.search(r"delta <= (\S+) at eps = (\S+), within the stated delta = (\S+), replace-one ", checked.stdout)
     assert shown is not None
-    assert float(shown[3]) >= claim.epsilon, "the printed eps is below the proved one"
+    assert float(shown[2]) >= claim.epsilon, "the printed eps is below the proved one"
     assert float(shown[1]) >= claim.proved_delta, "the printed delta is below the proved one"
+    assert float(shown[3]) <= claim.delta, "the printed target is above the stated one"
     direct = run("certify", "general:eps0=1", "--n", "1e5", "--delta", "1e-7")
     assert json.loads(direct.stdout)["format"].startswith("shuffledp-certificate") and direct.stderr.startswith(
         "With n"

@@ -19,7 +19,7 @@ FILES = sorted(ROOT.rglob("*.py"))
 #: A module may import only from layers at or below its own.
 LAYERS = [
     {"errors"},
-    {"_validation", "_files", "_optional", "_tables"},
+    {"_validation", "_files", "_optional", "_tables", "_numbers", "_text"},
     {"tree_projection"},
     {"constraints"},
     {"guarantee", "randomness", "estimate"},
@@ -28,6 +28,7 @@ LAYERS = [
     {"bounds"},
     {"deployment"},
     {"subject"},
+    {"certificate_claim"},
     {"certificate"},
     {"amplification"},
     {"comparison"},

@@ -84,7 +84,7 @@ def _certified(subject: Mechanism, crowd: Crowd, *, delta: float, bound: str, to
 
     if crowd.participation < 1.0:
         raise CertificationError(
-            f"a certificate is for a batch that was reached, got participation = {crowd.participation:g}; "
+            f"a certificate is for a batch that was reached, got participation = {crowd.participation!r}; "
             "certify the size of the batch with participation = 1."
         )
     made = prove(left_of(subject, crowd), n=crowd.honest, delta=delta, bound=bound, tol=tol)

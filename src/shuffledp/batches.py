@@ -15,10 +15,12 @@ from numbers import Integral
 from typing import Any
 
 from . import _validation as check
+from ._numbers import round_down, round_up
+from ._text import visible
 from .bounds import find
 from .deployment import Crowd, deployed_epsilon
 from .errors import ParameterError
-from .guarantee import absent, round_down, round_up
+from .guarantee import absent
 from .subject import MechanismLike, as_mechanism
 
 _MOST_ROWS = 10_000
@@ -85,7 +87,7 @@ class BatchTable:
     def __str__(self) -> str:
         """A small table in plain text, with its terms above it; eps is rounded up."""
         terms = f"delta = {round_up(self.delta, 6)}, {self.neighbours} (bound: {self.bound}){self._away}"
-        lines = [f"{self.description}, {terms}", f"{'n':>{self._width}}  eps"]
+        lines = [visible(f"{self.description}, {terms}"), f"{'n':>{self._width}}  eps"]
         for size, eps in zip(self.sizes, self.epsilons, strict=True):
             lines.append(f"{size:>{self._width},}  {round_up(eps) if math.isfinite(eps) else 'none'}")
         return "\n".join(lines)

@@ -1,15 +1,16 @@
 """Certificates: a small JSON file from which anyone can re-check a guarantee in ball arithmetic.
 
-A certificate states rounds (their numbers as exact decimals), n, eps and delta, and how each proof goes.
-Nothing in it has to be trusted: :func:`verify` recomputes every bound from the stated numbers, and where
-the mechanism has a spec it derives the rounds again and compares them.
+A certificate states rounds (their numbers as exact decimals), n, eps and delta, how each proof goes, and the terms:
+which law (its hash), which neighbours, what is trusted.  Nothing in it has to be trusted: :func:`verify` recomputes
+every bound from the stated numbers, and where the mechanism has a spec it derives the rounds again and compares them.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,21 +19,20 @@ import numpy as np
 
 from . import _validation as check
 from ._files import write_whole
-from .bounds import BOUNDS, Bound
-from .bounds.base import Numerical
+from ._numbers import exact as _exact
+from ._numbers import round_down, round_up
+from ._text import visible
+from .bounds import BOUNDS
+from .certificate_claim import FORMAT, MAX_ROUNDS, OLD_FORMAT, STATEMENT, derived, law_hash, provable
 from .core.round import Round
 from .errors import CertificationError, ParameterError, ShuffleDPError, VerificationError
-from .guarantee import Guarantee
+from .guarantee import TRUST, Guarantee
 from .mechanisms.base import Mechanism
 from .mechanisms.finite import FiniteRandomizer
-from .subject import as_mechanism, make_guarantee
+from .subject import make_guarantee
 
 if TYPE_CHECKING:
     from .core.certified import Method
-
-FORMAT = "shuffledp-certificate/1"
-#: A proof covers every distinct round; a matrix with more distinct laws is refused.
-MAX_ROUNDS = 64
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,9 @@ class Step:
 class Certificate:
     """Proof that max over the steps of delta(epsilon) <= delta among n messages.
 
-    ``matrix`` is the probability matrix of a finite randomizer, so that its rounds can be derived again.
+    ``matrix`` is the probability matrix of a finite randomizer, so that its rounds can be derived again.  The terms:
+    ``law_sha256`` (of the matrix, or else of the rounds), ``neighbours`` and ``trust``.  ``notes`` is what
+    :func:`verify` has to say of the label.
 
     Examples
     --------
@@ -66,18 +68,34 @@ class Certificate:
     delta: Fraction
     steps: tuple[Step, ...]
     matrix: tuple[tuple[float, ...], ...] = ()
+    law_sha256: str = ""
+    neighbours: str = ""
+    trust: str = ""
+    format: str = FORMAT
+    notes: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def proved_delta(self) -> Fraction:
         """The largest proved upper bound; at most delta."""
         return max((step.upper for step in self.steps), default=Fraction(0))
 
+    def __str__(self) -> str:
+        """What is proved, in one line; the label is quoted, so that it ends where it ends."""
+        return visible(
+            f"{self.mechanism!r} with n = {self.n:,} has delta <= {round_up(self.proved_delta, 9)} at "
+            f"eps = {round_up(self.epsilon, 9)}, within the stated delta = {round_down(self.delta, 9)}, "
+            f"{self.neighbours} (bound: {self.bound})."
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready; laws, eps and delta are exact decimals, proved ends are rounded outward."""
         return {
-            "format": FORMAT,
-            "claim": "max over the rounds of delta(epsilon) <= delta, replace-one",
+            "format": self.format,
+            "claim": STATEMENT,
             "mechanism": self.mechanism,
+            "law_sha256": self.law_sha256,
+            "neighbours": self.neighbours,
+            "trust": self.trust,
             "bound": self.bound,
             "n": self.n,
             "epsilon": _exact(self.epsilon),
@@ -87,7 +105,7 @@ class Certificate:
                 {
                     **{key: [_exact(Fraction(float(x))) for x in np.asarray(getattr(s.round, key))] for key in _LAW},
                     "method": _method_dict(s.method),
-                    "proved": [_outward(s.lower, up=False), _outward(s.upper, up=True)],
+                    "proved": [round_down(s.lower, 25), round_up(s.upper, 25)],
                 }
                 for s in self.steps
             ],
@@ -103,6 +121,10 @@ class Certificate:
 
 
 _LAW = ("P0", "P1", "t")
+_TERMS = ("law_sha256", "neighbours", "trust")
+_KEYS = ("format", "claim", "mechanism", *_TERMS, "bound", "n", "epsilon", "delta", "rounds")
+#: What a proof of each kind needs beside its precision.
+_METHODS = {"counts": ("cap",), "contour": ("c", "s", "h", "nodes"), "local": ()}
 
 
 def certify(subject: Mechanism, *, n: int, delta: float, bound: str, tol: float) -> Guarantee:
@@ -110,7 +132,7 @@ def certify(subject: Mechanism, *, n: int, delta: float, bound: str, tol: float)
     from .core.certified import choose, prove
 
     chosen = BOUNDS[bound]
-    if not _provable(chosen):
+    if not provable(chosen):
         raise CertificationError(f"bound {bound!r} is not one that a certificate can prove; use bound='auto'.")
     members = chosen.family(subject).rounds(MAX_ROUNDS)
     if members is None:
@@ -120,7 +142,9 @@ def certify(subject: Mechanism, *, n: int, delta: float, bound: str, tol: float)
         )
     epsilon = chosen.epsilon(subject, n=n, delta=delta, tol=0.5 * tol).epsilon
     if not np.isfinite(epsilon):
-        raise CertificationError(f"there is no finite eps at delta = {delta:g} to certify; raise n or delta.")
+        raise CertificationError(
+            f"there is no finite eps at delta = {round_down(delta, 6)} to certify; raise n or delta."
+        )
     for _ in range(4):
         exact, target = Fraction(epsilon), Fraction(delta)
         steps = []
@@ -131,17 +155,13 @@ def certify(subject: Mechanism, *, n: int, delta: float, bound: str, tol: float)
         if all(step.upper <= target for step in steps):
             made = make_guarantee(subject, chosen, n=n, delta=delta, epsilon=epsilon, tol=tol)
             matrix = tuple(map(tuple, np.asarray(subject.matrix))) if isinstance(subject, FiniteRandomizer) else ()
-            proof_file = Certificate(subject.spec, bound, n, exact, target, tuple(steps), matrix)
+            terms = (law_hash(matrix, members), subject.neighbours, TRUST)
+            proof_file = Certificate(subject.spec, bound, n, exact, target, tuple(steps), matrix, *terms)
             return replace(made, certified=True, certificate=proof_file, evaluated=len(members), members=len(members))
         epsilon *= 1.0 + 0.3 * tol
     raise CertificationError(
-        f"ball arithmetic could not confirm eps = {epsilon:g} at delta = {delta:g}; try a larger tol."
+        f"ball arithmetic could not confirm eps = {epsilon!r} at delta = {delta!r}; try a larger tol."
     )
-
-
-def _provable(bound: Bound) -> bool:
-    """Upper bounds that hold and that are a sum over rounds."""
-    return isinstance(bound, Numerical) and bound.side == "upper" and bound.sound and bound.name != "local"
 
 
 def verify(source: Certificate | str | Path) -> Certificate:
@@ -159,45 +179,17 @@ def verify(source: Certificate | str | Path) -> Certificate:
     if not isinstance(source, Certificate | str | Path):
         raise ParameterError(f"source must be a certificate or the path of one, got {type(source).__name__}.")
     claim = source if isinstance(source, Certificate) else _read(Path(source))
-    _compare_with_spec(claim)
+    claim = derived(claim)
     steps = []
     for number, step in enumerate(claim.steps):
         proof = prove(step.round, claim.n, claim.epsilon, step.method)
         if proof.upper > claim.delta:
             raise VerificationError(
-                f"round {number} has delta up to {_outward(proof.upper, up=True)} at eps = {float(claim.epsilon):g}, "
-                f"more than the stated {float(claim.delta):g}; the certificate does not hold."
+                f"round {number} has delta up to {round_up(proof.upper, 9)} at eps = {round_up(claim.epsilon, 9)}, "
+                f"more than the stated {round_down(claim.delta, 9)}; the certificate does not hold."
             )
         steps.append(replace(step, lower=proof.lower, upper=proof.upper))
     return replace(claim, steps=tuple(steps))
-
-
-def _compare_with_spec(claim: Certificate) -> None:
-    """Derive the rounds again from the mechanism's spec or matrix; a bare round is its own law."""
-    bound = BOUNDS.get(claim.bound)
-    if bound is None or not _provable(bound):
-        raise VerificationError(f"the certificate names {claim.bound!r}, which is not a bound that proves anything.")
-    if claim.mechanism == "round":
-        stated = {step.round for step in claim.steps}
-        if not stated or {r.swapped() for r in stated} != stated:
-            raise VerificationError("a certificate of a round must state it in both directions; certify again.")
-        return
-    if claim.mechanism.startswith("finite:") != bool(claim.matrix):
-        raise VerificationError(
-            "a certificate carries a matrix if and only if it is of a finite randomizer, "
-            f"and this one is of {claim.mechanism!r}."
-        )
-    try:
-        subject = FiniteRandomizer(claim.matrix) if claim.matrix else as_mechanism(claim.mechanism)
-        family = bound.family(subject)
-    except ShuffleDPError as error:
-        raise VerificationError(f"the certificate names a mechanism that cannot be made: {error}") from None
-    rounds = family.rounds(MAX_ROUNDS)
-    if rounds is None or set(rounds) != {step.round for step in claim.steps}:
-        raise VerificationError(
-            f"the stated rounds are not those of {claim.mechanism} under {claim.bound!r}; "
-            "the certificate proves another law."
-        )
 
 
 def _accuracy(round_: Round, n: int, epsilon: float, tol: float) -> float:
@@ -216,14 +208,24 @@ def _read(path: Path) -> Certificate:
         data = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, ValueError, RecursionError):
         raise ParameterError(f"certificate must be a readable JSON file, got {str(path)!r}; check the path.") from None
-    if not isinstance(data, dict) or data.get("format") != FORMAT:
+    if not isinstance(data, dict) or data.get("format") not in (FORMAT, OLD_FORMAT):
         raise ParameterError(
             f"certificate must have format {FORMAT!r}, got another file in {str(path)!r}; certify again."
         )
+    new = data["format"] == FORMAT
     try:
+        if new:
+            _only(data, _KEYS, optional=("matrix",))
+            if data["claim"] != STATEMENT:
+                raise VerificationError(
+                    f"claim must be {STATEMENT!r}, got {str(data['claim'])[:200]!r}; certify again."
+                )
         steps = []
         for item in data["rounds"]:
             raw = item["method"]
+            if new:
+                _only(item, (*_LAW, "method", "proved"))
+                _only(raw, ("kind", "bits", *_METHODS.get(str(raw["kind"]), ())))
             method = Method(
                 kind=str(raw["kind"]),
                 bits=int(raw["bits"]),
@@ -250,6 +252,8 @@ def _read(path: Path) -> Certificate:
             delta=_decimal(data["delta"], low=0, high=1),
             steps=tuple(steps),
             matrix=tuple(tuple(_double(x) for x in row) for row in data.get("matrix", ())),
+            **{key: data[key] for key in _TERMS if new},
+            format=data["format"],
         )
     except ShuffleDPError:
         raise
@@ -258,6 +262,14 @@ def _read(path: Path) -> Certificate:
             f"certificate must be a complete {FORMAT} file, got a malformed entry ({error}) in {str(path)!r}; "
             "certify again."
         ) from None
+
+
+def _only(entry: Any, needed: Iterable[str], optional: Iterable[str] = ()) -> None:
+    """Refuse keys that are missing, and those that nobody would check."""
+    keys, wanted = set(entry), set(needed)
+    for wrong, what in ((wanted - keys, "missing"), (keys - wanted - set(optional), "unknown")):
+        if wrong:
+            raise ValueError(f"{what} key {min(wrong)[:40]!r}")
 
 
 def _decimal(text: object, *, low: int, high: int) -> Fraction:
@@ -276,18 +288,5 @@ def _double(text: object) -> float:
     return value
 
 
-def _exact(x: Fraction) -> str:
-    """The exact decimal of a fraction whose denominator is a power of two (or ten)."""
-    digits = max(60, 2 * x.denominator.bit_length() + x.numerator.bit_length())
-    value = Context(prec=digits).divide(Decimal(x.numerator), Decimal(x.denominator))
-    return format(value.normalize(Context(prec=digits)), "f") if Fraction(value) == x else str(x)
-
-
-def _outward(x: Fraction, *, up: bool) -> str:
-    context = Context(prec=25, rounding=ROUND_CEILING if up else ROUND_FLOOR)
-    return str(context.divide(Decimal(x.numerator), Decimal(x.denominator)))
-
-
 def _method_dict(method: Method) -> dict[str, Any]:
-    keys = {"counts": ("cap",), "contour": ("c", "s", "h", "nodes"), "local": ()}[method.kind]
-    return {"kind": method.kind, "bits": method.bits} | {key: getattr(method, key) for key in keys}
+    return {"kind": method.kind, "bits": method.bits} | {key: getattr(method, key) for key in _METHODS[method.kind]}

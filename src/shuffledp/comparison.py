@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from . import _tables
 from . import _validation as check
+from ._numbers import round_down, round_up
 from ._optional import require
+from ._text import visible
 from .bounds import BOUNDS, Bound
 from .errors import BoundNotApplicableError, ParameterError
-from .guarantee import round_down, round_up
+from .guarantee import not_below
 from .subject import MechanismLike, as_mechanism
 
 if TYPE_CHECKING:
@@ -93,7 +95,7 @@ class Comparison:
     @property
     def title(self) -> str:
         """The terms in one line."""
-        return f"{self.mechanism}, n = {self.n:,}, delta = {round_up(self.delta, 6)}, {self.neighbours}"
+        return visible(f"{self.mechanism}, n = {self.n:,}, delta = {round_up(self.delta, 6)}, {self.neighbours}")
 
     def __getitem__(self, bound: str) -> Row:
         """The row of a bound; an absent one is refused with its reason."""
@@ -124,7 +126,7 @@ class Comparison:
         """What follows from the lower bound, in sentences."""
         if self.lower is None:
             return []
-        said = [f"No analysis of {self.lower_scope} can claim less than {self.lower.shown}."]
+        said = [f"No analysis of {self.lower_scope} can claim less than {not_below(self.lower.epsilon, self.delta)}."]
         below = [r.bound for r in self.rows if not r.sound and r.epsilon < self.lower.epsilon]
         return said + [f"{name} claims less: it is refuted here." for name in below]
 
@@ -302,7 +304,7 @@ def delta_of(delta: object, n: int) -> float:
 
 def brief(name: str, why: str) -> str:
     """A reason without its name and its advice, for a list of reasons."""
-    return why.partition(";")[0].removeprefix(f"bound {name!r} ").rstrip(".")
+    return visible(why.partition(";")[0].removeprefix(f"bound {name!r} ").rstrip("."))
 
 
 def absent_html(absent: dict[str, str]) -> str:

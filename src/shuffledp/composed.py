@@ -6,7 +6,8 @@ import math
 from dataclasses import dataclass, fields
 from typing import Any
 
-from .guarantee import TRUST, round_down, round_up
+from ._numbers import round_down, round_up
+from .guarantee import TRUST, not_below
 
 
 def trust_text(*, crowd: str = TRUST, many: bool = True, limited: bool = False) -> str:
@@ -61,12 +62,13 @@ class ComposedGuarantee:
         """One paragraph that a privacy reviewer can paste."""
         delta, runs = round_up(self.delta, 6), "1 round is" if self.rounds == 1 else f"{self.rounds:,} rounds are"
         if math.isinf(self.epsilon):
-            return f"{runs} not private at delta = {delta}, {self.neighbours}: no finite eps reaches it."
+            least = round_down(self.delta, 6)
+            return f"{runs} not private at delta = {least}, {self.neighbours}: no finite eps reaches it."
         text = f"{runs} together ({round_up(self.epsilon)}, {delta})-DP, {self.neighbours}"
         if self.cost < self.rounds:
             text += f", for users who take part at most {self.cost:,} times"
         if self.lower is not None:
-            text += f"; no analysis can claim less than {round_down(self.lower)}"
+            text += f"; no analysis can claim less than {not_below(self.lower, self.delta)}"
         return f"{text}."
 
     def to_dict(self) -> dict[str, Any]:

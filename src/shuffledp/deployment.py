@@ -114,7 +114,7 @@ def left_of(mechanism: Mechanism, crowd: Crowd) -> Mechanism:
     if crowd.participation < 1.0:
         raise BoundNotApplicableError(
             f"participation below 1 and a fixed total_messages contradict each other, got participation = "
-            f"{crowd.participation:g} with {mechanism.spec}; give messages (per user) or poisson instead."
+            f"{crowd.participation!r} with {mechanism.spec}; give messages (per user) or poisson instead."
         )
     gone = crowd.n - crowd.honest
     each, more = divmod(mechanism.total_messages, crowd.n)

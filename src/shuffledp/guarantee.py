@@ -7,6 +7,9 @@ import math
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
+from ._numbers import round_down, round_up
+from ._text import visible
+
 if TYPE_CHECKING:
     from .certificate import Certificate
 
@@ -73,14 +76,17 @@ class Guarantee:
     certificate: Certificate | None = field(default=None, repr=False, compare=False)
 
     def __str__(self) -> str:
-        """One paragraph that a privacy reviewer can paste."""
+        """One paragraph that a privacy reviewer can paste; every number is rounded to the side that stays true."""
+        return visible(self._paragraph())
+
+    def _paragraph(self) -> str:
         delta = round_up(self.delta, 6)
         users = _count(self.n) + absent(self.dropouts, self.colluding, self.participation)
         crowd = f"With n = {users}, {'each ' if self.n > 1 else ''}running {self.description},"
         if self.kind == "lower":
             return (
                 f"{crowd} no analysis of {self.lower_scope} can claim less than eps = {round_down(self.epsilon)} at "
-                f"delta = {delta}, {self.neighbours} (bound: {self.bound}); "
+                f"delta = {round_down(self.delta, 6)}, {self.neighbours} (bound: {self.bound}); "
                 "this is a lower bound, not a guarantee."
             )
         if not self.sound:
@@ -90,7 +96,8 @@ class Guarantee:
             )
         if math.isinf(self.epsilon):
             text = (
-                f"{crowd} no finite eps reaches delta = {delta}, {self.neighbours} (bound: {self.bound}): "
+                f"{crowd} no finite eps reaches delta = {round_down(self.delta, 6)}, {self.neighbours} "
+                f"(bound: {self.bound}): "
                 "too few others are sure to send what the victim may send, so an output can give its sender away."
             )
         else:
@@ -100,7 +107,7 @@ class Guarantee:
                 f"(bound: {self.bound}{proof})"
             )
             if self.lower is not None:
-                text += f"; no analysis of {self.lower_scope} can claim less than {round_down(self.lower)}"
+                text += f"; no analysis of {self.lower_scope} can claim less than {not_below(self.lower, self.delta)}"
             text += "."
         if math.isinf(self.local_epsilon):
             return f"{text} If the shuffler fails, nothing remains."
@@ -114,11 +121,14 @@ class Guarantee:
 
     def _repr_html_(self) -> str:
         """A small table for notebooks."""
-        bracket = "" if self.lower is None else f"{round_down(self.lower)}"
+        known = self.epsilon if self.kind == "lower" else self.lower
+        said = "eps (upper)" if self.sound else "eps (as published, not a bound)"
+        top = "" if self.kind == "lower" else "none" if math.isinf(self.epsilon) else round_up(self.epsilon)
+        side = round_down if self.kind == "lower" else round_up
         rows = [
-            ("eps (upper)", "none" if math.isinf(self.epsilon) else round_up(self.epsilon)),
-            ("eps (lower)", bracket),
-            ("delta", f"{round_up(self.delta, 6)}"),
+            (said, top),
+            ("eps (lower)", "" if known is None else not_below(known, self.delta)),
+            ("delta", side(self.delta, 6)),
             ("n", f"{self.n:,}" + absent(self.dropouts, self.colluding, self.participation)),
             ("mechanism", self.mechanism),
             ("bound", self.bound + ("" if self.sound else " (not sound)") + (" (certified)" if self.certified else "")),
@@ -143,23 +153,10 @@ def _count(n: int) -> str:
     return "1 user" if n == 1 else f"{n:,} users"
 
 
-def round_up(x: float, digits: int = 5) -> str:
-    """A decimal of ``digits`` significant figures that is not below x."""
-    return _rounded(x, digits, up=True)
+def not_below(lower: float, delta: float) -> str:
+    """A lower bound on eps, rounded down; with its delta where that one is shown rounded up beside a guarantee.
 
-
-def round_down(x: float, digits: int = 5) -> str:
-    """A decimal of ``digits`` significant figures that is not above x."""
-    return _rounded(x, digits, up=False)
-
-
-def _rounded(x: float, digits: int, *, up: bool) -> str:
-    from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
-
-    text = f"{x:.{digits}g}"
-    if math.isinf(x) or (float(text) >= x if up else float(text) <= x):
-        return text
-    exact = Decimal(x)
-    step = Decimal(1).scaleb(exact.adjusted() - digits + 1)
-    value = exact.quantize(step, rounding=ROUND_CEILING if up else ROUND_FLOOR)
-    return f"{float(value):.{digits}g}"
+    A lower bound falls as delta grows, so it need not hold at a larger delta than its own.
+    """
+    least, most = round_down(delta, 6), round_up(delta, 6)
+    return round_down(lower) + ("" if least == most else f" at delta = {least}")

@@ -13,9 +13,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import _validation as check
+from ._numbers import round_down, round_up
+from ._text import visible
 from .deployment import Crowd
 from .errors import BoundNotApplicableError, ParameterError
-from .guarantee import absent, round_up
+from .guarantee import absent
 from .mechanisms.base import Mechanism
 from .mechanisms.binary import RandomizedResponse
 from .mechanisms.finite import FiniteRandomizer
@@ -84,9 +86,9 @@ class MixedGuarantee:
         away = absent(self.dropouts, self.colluding, self.participation)
         pair = f"({round_up(self.epsilon)}, {round_up(self.delta, 6)})-DP"
         claim = (
-            f"is {pair}" if math.isfinite(self.epsilon) else f"has no finite eps at delta = {round_up(self.delta, 6)}"
+            f"is {pair}" if math.isfinite(self.epsilon) else f"has no finite eps at delta = {round_down(self.delta, 6)}"
         )
-        return (
+        return visible(
             f"With n = {self.n:,} users in all{away}, a shuffled batch {claim}, {self.neighbours} "
             f"(bound: {self.bound}), by class: {parts}. Budgets are public."
         )

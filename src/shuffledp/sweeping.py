@@ -14,10 +14,11 @@ from numpy.typing import ArrayLike
 
 from . import _tables
 from . import _validation as check
+from ._numbers import round_down, round_up
 from ._optional import require
+from ._text import visible
 from .comparison import Comparison, Row, absent_html, bound_names, compare, delta_of, json_ready
 from .errors import BoundNotApplicableError, ParameterError
-from .guarantee import round_up
 from .mechanisms.base import Mechanism, plain
 from .mechanisms.registry import find as find_mechanism
 from .subject import MechanismLike, as_mechanism
@@ -109,7 +110,7 @@ class Sweep:
         users = [] if self.variable == "n" else [f"n = {first.n:,}"]
         same = all(point.delta == first.delta for point in self.points)
         delta = [f"delta = {self.rule or round_up(first.delta, 6)}"] if same or self.rule else []
-        return ", ".join([self.mechanism, *users, *delta, first.neighbours])
+        return visible(", ".join([self.mechanism, *users, *delta, first.neighbours]))
 
     @property
     def title(self) -> str:
@@ -117,7 +118,10 @@ class Sweep:
         return f"{self.terms}, {self.variable} = {self._named(self.values[0])} to {self._named(self.values[-1])}"
 
     def _named(self, value: float) -> str:
-        return f"{value:,}" if self.variable == "n" else f"{value:.6g}"
+        """In six figures, rounded to the side on which the upper bounds beside it stay true."""
+        if self.variable == "n":
+            return f"{value:,}"
+        return round_up(value, 6) if self.variable == "delta" else round_down(value, 6)
 
     def columns(self) -> dict[str, list[Any]]:
         """One list per column, a value per point: the variable, n, delta, local eps, then eps of every bound."""
@@ -304,7 +308,7 @@ def _common(specs: Sequence[str]) -> str:
 
 
 def _factor(local: float, eps: float) -> str:
-    return "" if eps == 0.0 or math.isinf(local) else f"{local / eps:.4g}"
+    return "" if eps == 0.0 or math.isinf(local) else round_down(local / eps, 4)
 
 
 def _masked(values: Sequence[float | None]) -> np.ma.MaskedArray[Any, np.dtype[np.float64]]:

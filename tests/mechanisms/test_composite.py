@@ -290,3 +290,30 @@ def test_variances() -> None:
         assert m.variance(4000, 0.5) == pytest.approx(float(est.stderr[0]) ** 2, rel=0.1)
     lone = HierarchicalGRR(eps0=2.0, d=1024).estimate(np.array([0]))
     assert np.isinf(lone.stderr[-1]) and np.isfinite(lone.stderr[0])
+
+
+METRIC = Parallel([(0.5, "metric-laplace:d01=0.5,dmax=5"), (0.5, "grr:eps0=0.5,d=4")])
+
+
+def test_a_metric_query_keeps_its_neighbours() -> None:
+    """Its law is bounded for values that are near each other only; "replace-one" alone would claim more."""
+    where = "at distance at most 0.5"
+    g = sdp.amplify(METRIC, n=1000, delta=1e-6)
+    assert g.neighbours == METRIC.neighbours == f"replace-one, {where} in metric-laplace:d01=0.5,dmax=5"
+    assert f"{g.neighbours} (bound: blanket)" in str(g)
+    alike = Parallel([(0.5, "metric-laplace:d01=0.5,dmax=5"), (0.5, "planar-laplace:d01=0.5,dmax=2")])
+    assert alike.neighbours == f"replace-one {where}"
+    assert Parallel([(1.0, "grr:eps0=1,d=4")]).neighbours == "replace-one"
+    with pytest.raises(sdp.ParameterError, match="neighbours"):
+        sdp.Accountant().compose("grr:eps0=1,d=4", n=10).compose(METRIC, n=10)
+
+
+@pytest.mark.parametrize(
+    "bound", ["general", "clone", "blanket-hoeffding-generic", "blanket-bennett-generic", "efmrtt19"]
+)
+def test_bounds_from_budgets_alone_count_how_far_others_may_be(bound: str) -> None:
+    """Other users may hold values dmax away: with d01 in its place these claimed less than a concrete dataset has."""
+    assert METRIC.pairwise_epsilon == pytest.approx(5.0)
+    truth = sdp.amplify(METRIC, n=10_000, delta=1e-6)
+    assert truth.lower is not None
+    assert sdp.amplify(METRIC, n=10_000, delta=1e-6, bound=bound).epsilon >= truth.lower

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..guarantee import round_down, round_up
+from .._numbers import round_down, round_up
+from .._text import visible
 from .reading import short
 
 
@@ -78,11 +79,11 @@ class Audit:
 
     def __str__(self) -> str:
         """A few sentences that a reviewer can paste."""
-        return " ".join([self._found(), *self._eps0(), *self._law(), self._scope()])
+        return visible(" ".join([self._found(), *self._eps0(), *self._law(), self._scope()]))
 
     def _found(self) -> str:
         x0, x1 = (short(x) for x in self.pair)
-        sure = f"with {100 * self.confidence:.10g}% confidence"
+        sure = f"with {round_down(100 * self.confidence, 10)}% confidence"
         if self.lower <= 0.0:
             return f"No event was found that tells inputs of {self.randomizer} apart {sure}."
         k0, k1 = self.hits
@@ -103,18 +104,17 @@ class Audit:
             return ["No eps0 was claimed."]
         if math.isinf(self.claimed):
             return ["The claim has no finite eps0 that could be broken."]
-        said = round_up(self.claimed, 6)
         if self.breaks_eps0:
-            return [f"VIOLATION: the claimed eps0 = {said} is too small."]
-        return [f"This does not contradict the claimed eps0 = {said}."]
+            return [f"VIOLATION: the claimed eps0 = {round_down(self.claimed, 6)} is too small."]
+        return [f"This does not contradict the claimed eps0 = {round_up(self.claimed, 6)}."]
 
     def _law(self) -> list[str]:
         if self.law is None:
             return [f"The law was not tested: {self.law_words}."] if self.law_words else []
         if self.refutes_law:
-            size = f"p = {self.law:.2g}" if self.law else "this settles it"
+            size = f"p = {round_up(self.law, 2)}" if self.law else "this settles it"
             return [f"VIOLATION: the reports do not follow the claimed law ({size}); {self.law_words}."]
-        return [f"As to the claimed law, the p-value is {self.law:.2g}."]
+        return [f"As to the claimed law, the p-value is {round_down(self.law, 2)}."]
 
     def _scope(self) -> str:
         many = f"{len(self.inputs)} of {self.listed:,}" if self.listed > len(self.inputs) else f"{len(self.inputs)}"

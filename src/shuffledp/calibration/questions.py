@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import _validation as check
+from .._numbers import round_down
 from ..errors import ImpossibleError, ParameterError
 from ..mechanisms.base import Mechanism
 from ..subject import MechanismLike, as_mechanism
@@ -149,7 +150,7 @@ def users_needed(
     found = smallest_whole(lambda n: reached(n) <= epsilon, low=1, high=_MOST_USERS, start=start)
     if found is None:
         raise ImpossibleError(
-            f"epsilon = {epsilon:g} cannot be reached by {subject.spec}: even 1e15 users leave "
+            f"epsilon = {round_down(epsilon, 6)} cannot be reached by {subject.spec}: even 1e15 users leave "
             f"{in_words(reached(_MOST_USERS))}; raise epsilon or delta, or choose a more private setting."
         )
     return found
@@ -177,7 +178,7 @@ def delta_needed(mechanism: MechanismLike, *, n: int, epsilon: float, bound: str
     value = float(sound_bound(bound, subject).log_delta(subject, np.array([epsilon]), n=n, tol=tol)[0])
     if not value < 0.0:
         raise ImpossibleError(
-            f"epsilon = {epsilon:g} is not reached by {subject.spec} with n = {n:,} at any delta below 1; "
+            f"epsilon = {round_down(epsilon, 6)} is not reached by {subject.spec} with n = {n:,} at any delta below 1; "
             "raise epsilon, collect from more users or choose a more private setting."
         )
     if value == -math.inf:

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from .. import _validation as check
+from .._numbers import round_down, round_up
 from ..bounds import Bound, find
 from ..errors import BoundNotApplicableError, ImpossibleError, ParameterError, ShuffleDPError
-from ..guarantee import round_down
 from ..mechanisms.base import Mechanism
 from .free_settings import FreeSetting
 from .search import largest, smallest_whole
@@ -168,9 +168,9 @@ class Target:
         except (ParameterError, BoundNotApplicableError) as error:
             return error
         return ImpossibleError(
-            f"epsilon = {self.epsilon:g} at delta = {self.delta:g} cannot be reached by {mechanism.name} with "
-            f"n = {self.n:,}: even {unknown.name} = {unknown.private:g} leaves {in_words(eps)}; "
-            "raise epsilon or delta, or collect from more users."
+            f"epsilon = {round_down(self.epsilon, 6)} at delta = {round_down(self.delta, 6)} cannot be reached "
+            f"by {mechanism.name} with n = {self.n:,}: even {unknown.name} = {unknown.private:g} leaves {in_words(eps)}"
+            "; raise epsilon or delta, or collect from more users."
         )
 
 
@@ -192,7 +192,7 @@ def scaled(log_delta: float) -> float:
 
 def in_words(eps: float) -> str:
     """An eps for the end of a sentence."""
-    return "no finite eps" if math.isinf(eps) else f"eps = {round_down(eps)}"
+    return "no finite eps" if math.isinf(eps) else f"eps = {round_up(eps)}"
 
 
 def _or_inf(call: Callable[[], float]) -> float:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .. import _validation as check
-from .base import DELTA, SPEC_HELP, TOL, USERS, common, grid, json_option, main, print_json
+from .base import DELTA, SPEC_HELP, TOL, USERS, common, grid, json_option, main, print_json, say
 
 if TYPE_CHECKING:
     from ..guarantee import Guarantee
@@ -55,9 +55,9 @@ def _show(guarantee: Guarantee, as_json: bool) -> None:
     if as_json:
         print_json(guarantee.to_dict())
         return
-    click.echo(str(guarantee))
+    say(str(guarantee))
     if guarantee.members > 1:
-        click.echo(f"({guarantee.evaluated:,} of {guarantee.members:,} input pairs evaluated)", err=True)
+        say(f"({guarantee.evaluated:,} of {guarantee.members:,} input pairs evaluated)", err=True)
 
 
 @main.command(epilog=SPEC_HELP)
@@ -79,11 +79,13 @@ def profile(spec: str, n: int, epsilon: str, bound: str, side: Any, tol: float, 
     from rich.markup import escape
     from rich.table import Table
 
-    from ..guarantee import round_down, round_up
+    from .._numbers import round_down, round_up
+    from .._text import visible
 
-    table = Table("eps", f"delta ({'at most' if side == 'upper' else 'at least'})", title=escape(f"{spec}, n = {n:,}"))
-    for e, d in zip(eps, delta, strict=True):
-        table.add_row(f"{e:.6g}", round_up(d, 6) if side == "upper" else round_down(d, 6))
+    head, rounded = ("at most", round_up) if side == "upper" else ("at least", round_down)
+    table = Table("eps", f"delta ({head})", title=escape(visible(f"{spec}, n = {n:,}")))
+    for e, d in zip(eps, delta, strict=True):  # what is true at eps is true at a larger eps, or below at a smaller one
+        table.add_row(rounded(e, 6), rounded(d, 6))
     Console().print(table)
 
 
@@ -141,7 +143,7 @@ def certify(
         raise click.ClickException("no certificate was made")
     if out is None:
         click.echo(guarantee.certificate.to_json(), nl=False)
-        click.echo(str(guarantee), err=True)
+        say(str(guarantee), err=True)
         return
     guarantee.certificate.write(out)
     _show(guarantee, as_json)
@@ -149,13 +151,10 @@ def certify(
 
 def _verify(file: str, as_json: bool) -> None:
     from ..certificate import verify
-    from ..guarantee import round_up
 
     proof = verify(file)
     if as_json:
-        print_json({"verified": True, **proof.to_dict()})
+        print_json({"verified": True, "notes": list(proof.notes), **proof.to_dict()})
         return
-    click.echo(
-        f"Verified: {proof.mechanism} with n = {proof.n:,} has delta <= {round_up(float(proof.proved_delta), 9)} <= "
-        f"{float(proof.delta):g} at eps = {round_up(float(proof.epsilon), 9)} (bound: {proof.bound})."
-    )
+    say(f"Verified: {proof}")
+    say(*proof.notes, f"Trusted: {proof.trust}.")

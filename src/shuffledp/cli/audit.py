@@ -13,7 +13,7 @@ import click
 
 from .. import _validation as valid
 from ..errors import ParameterError
-from .base import SPEC_HELP, json_option, main, print_json
+from .base import SPEC_HELP, json_option, main, print_json, say
 
 
 @main.command(epilog=SPEC_HELP)
@@ -71,7 +71,7 @@ def audit(
     if as_json:
         print_json(found.to_dict())
     else:
-        click.echo(str(found))
+        say(str(found))
     click.get_current_context().exit(1 if found.violated else 0)
 
 

@@ -13,6 +13,7 @@ import click
 
 from .. import __version__
 from .. import _validation as check
+from .._text import visible
 from ..errors import ParameterError, ShuffleDPError
 
 SPEC_HELP = """
@@ -48,13 +49,13 @@ class _Commands(click.Group):
         try:
             return super().invoke(ctx)
         except ShuffleDPError as error:
-            click.echo(f"shuffledp: {error}", err=True)
+            say(f"shuffledp: {error}", err=True)
             ctx.exit(error.exit_code)
         except click.UsageError as error:
-            click.echo(f"shuffledp: {error.format_message()}", err=True)
+            say(f"shuffledp: {error.format_message()}", err=True)
             ctx.exit(2)
         except KeyboardInterrupt:
-            click.echo("shuffledp: stopped.", err=True)
+            say("shuffledp: stopped.", err=True)
             ctx.exit(STOPPED)
 
 
@@ -72,7 +73,7 @@ def _tell(error: Exception) -> None:
     else:
         said = f"the output cannot be written ({error.strerror or reason}); send it elsewhere"
     with contextlib.suppress(OSError):
-        click.echo(f"shuffledp: {said}.", err=True)
+        say(f"shuffledp: {said}.", err=True)
     try:
         if sys.stdout is not None:
             sys.stdout.flush()
@@ -116,6 +117,12 @@ def common(command: Callable[..., Any]) -> Callable[..., Any]:
     ):
         command = option(command)
     return command
+
+
+def say(*lines: str, err: bool = False) -> None:
+    """Lines on stdout or stderr; whatever text of others is in one of them stays in it and is shown, not obeyed."""
+    for line in lines:
+        click.echo(visible(line), err=err)
 
 
 def print_json(result: dict[str, Any]) -> None:

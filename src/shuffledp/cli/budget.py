@@ -13,7 +13,7 @@ import click
 
 from .. import _validation as valid
 from ..errors import ImpossibleError, ParameterError
-from .base import DELTA, SPEC_HELP, TOL, common, json_option, main, print_json
+from .base import DELTA, SPEC_HELP, TOL, common, json_option, main, print_json, say
 
 if TYPE_CHECKING:
     from ..accountant import Accountant
@@ -60,8 +60,7 @@ def calibrate(
     if as_json:
         print_json({"mechanism": found.spec, "target_epsilon": eps, "guarantee": reached.to_dict()})
         return
-    click.echo(found.spec)
-    click.echo(str(reached))
+    say(found.spec, str(reached))
 
 
 @contextlib.contextmanager
@@ -112,8 +111,7 @@ def users(spec: str, epsilon: str, delta: str, bound: str, tol: float, as_json: 
     if as_json:
         print_json({"n": n, "target_epsilon": eps, "guarantee": reached.to_dict()})
         return
-    click.echo("1 user" if n == 1 else f"{n:,} users")
-    click.echo(str(reached))
+    say("1 user" if n == 1 else f"{n:,} users", str(reached))
 
 
 # -- many rounds -----------------------------------------------------------------------------------------------
@@ -181,7 +179,7 @@ def compose(
         if epsilon is not None:
             lines.append(_delta_at(accountant, epsilon, result))
         if target is not None and delta is not None:
-            from ..guarantee import round_down
+            from .._numbers import round_down
 
             result |= {"target_epsilon": most, "within": together.epsilon <= most}
             lines.append(f"This is {'within' if result['within'] else 'OVER'} the budget eps = {round_down(most, 12)}.")
@@ -200,9 +198,9 @@ def compose(
     if as_json:
         print_json(result)
     else:
-        click.echo("\n".join(lines or [_listed(entry) for entry in result["rounds"]]))
+        say(*(lines or [_listed(entry) for entry in result["rounds"]]))
     if ledger is not None and rounds:
-        click.echo(f"wrote {ledger}" if result["saved"] else f"{ledger} was left as it was", err=True)
+        say(f"wrote {ledger}" if result["saved"] else f"{ledger} was left as it was", err=True)
     click.get_current_context().exit(0 if result.get("within", True) else 1)
 
 
@@ -248,7 +246,7 @@ def _load(ledger: str | None, adding: bool) -> Accountant:
 
 
 def _delta_at(accountant: Accountant, epsilon: str, result: dict[str, Any]) -> str:
-    from ..guarantee import round_up
+    from .._numbers import round_up
 
     eps = valid.parse_number("epsilon", epsilon)
     value = accountant.delta(epsilon=eps)

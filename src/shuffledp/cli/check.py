@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from .base import json_option, main, print_json
+from .base import json_option, main, print_json, say
 
 
 @main.command()
@@ -40,5 +40,5 @@ def check(file: str | None, schema: bool, as_json: bool) -> None:
     if as_json:
         print_json(found.to_dict())
     else:
-        click.echo(str(found))
+        say(*str(found).split("\n"))
     click.get_current_context().exit(0 if found.within else 1)

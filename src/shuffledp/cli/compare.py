@@ -11,7 +11,7 @@ import click
 
 from .. import _validation as check
 from ..errors import ParameterError
-from .base import SPEC_HELP, TOL, USERS, grid, json_option, main, print_json
+from .base import SPEC_HELP, TOL, USERS, grid, json_option, main, print_json, say
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -140,7 +140,7 @@ def _write(result: Comparison | Sweep, plot: str | None, html: str | None, csv: 
     if plot is not None and figure is not None:
         plots.save(figure, plot)
     for path in filter(None, (csv, html, plot)):
-        click.echo(f"wrote {path}", err=True)
+        say(f"wrote {path}", err=True)
 
 
 def _show(result: Comparison | Sweep) -> None:

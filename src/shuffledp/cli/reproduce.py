@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .base import STOPPED, json_option, main, print_json
+from .base import STOPPED, json_option, main, print_json, say
 
 if TYPE_CHECKING:
     from ..paper.plan import Unit
@@ -33,7 +33,7 @@ def reproduce(only: tuple[str, ...], out: str, as_json: bool) -> None:
     try:
         found = run(out, only=only, progress=_bar)
     except KeyboardInterrupt:
-        click.echo("shuffledp: stopped; the same command goes on with what is missing.", err=True)
+        say("shuffledp: stopped; the same command goes on with what is missing.", err=True)
         raise SystemExit(STOPPED) from None
     if as_json:
         print_json({key: found[key] for key in ("version", "claims", "assumptions", "files", "computed", "reused")})
@@ -71,5 +71,5 @@ def _show(found: dict[str, Any]) -> None:
         for claim in found["claims"]:
             table.add_row(escape(claim["says"]), escape(claim["verdict"]))
         Console().print(table)
-    click.echo(f"Parts computed: {len(found['computed'])}; taken from an earlier run: {len(found['reused'])}.")
-    click.echo(f"Read {found['files'][-1]}.")
+    say(f"Parts computed: {len(found['computed'])}; taken from an earlier run: {len(found['reused'])}.")
+    say(f"Read {found['files'][-1]}.")

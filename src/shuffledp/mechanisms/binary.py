@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _validation as check
+from .._numbers import round_down
 from ..core.family import Family
 from ..core.round import Round
 from ..core.two_options import ExactCounts
@@ -65,7 +66,7 @@ class RandomizedResponse(Randomizer):
     @property
     def description(self) -> str:
         """In words."""
-        return f"binary randomized response with eps0 = {self.eps0:g}"
+        return f"binary randomized response with eps0 = {round_down(self.eps0, 6)}"
 
     @cached_property
     def _grr(self) -> GRR:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _validation as check
+from .._numbers import round_down
 from ..constraints import Simplex
 from ..core.family import Family
 from ..core.round import FloatArray
@@ -85,7 +86,7 @@ class ExponentialMetric(Randomizer):
         if least < _LEAST:
             raise ParameterError(
                 f"eps times the largest distance must leave every output a probability of 2^-40, got {least:.3g} "
-                f"at eps = {self.eps:g}; lower eps or bring the points nearer."
+                f"at eps = {self.eps!r}; lower eps or bring the points nearer."
             )
 
     def __eq__(self, other: object) -> bool:
@@ -111,7 +112,8 @@ class ExponentialMetric(Randomizer):
     def description(self) -> str:
         """In words."""
         where = f" of {self.source}" if self.source else ""
-        return f"the exponential mechanism on the {self._points} points{where} with eps = {self.eps:g} per distance"
+        rate = round_down(self.eps, 6)
+        return f"the exponential mechanism on the {self._points} points{where} with eps = {rate} per distance"
 
     @property
     def _points(self) -> int:

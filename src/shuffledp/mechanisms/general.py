@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from .. import _validation as check
+from .._numbers import round_down
 from ..core.family import RoundSet
 from ..core.round import Round
 from ..core.solve import log_up
@@ -80,7 +81,8 @@ class VariationRatio(Mechanism):
     def description(self) -> str:
         """In words."""
         return (
-            f"a randomizer with variation-ratio parameters p = {self.p:.6g}, beta = {self.beta:.6g}, q = {self.q:.6g}"
+            f"a randomizer with variation-ratio parameters p = {round_down(self.p, 6)}, "
+            f"beta = {round_down(self.beta, 6)}, q = {round_down(self.q, 6)}"
         )
 
     def variation_ratio(self) -> VariationRatio:

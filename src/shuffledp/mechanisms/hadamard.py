@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _validation as check
+from .._numbers import round_down
 from ..constraints import Simplex
 from ..core.family import RoundSet, both_directions
 from ..core.round import Round
@@ -85,7 +86,7 @@ class Hadamard(Randomizer):
     @property
     def description(self) -> str:
         """In words."""
-        return f"Hadamard response on {self.d:,} options with eps0 = {self.eps0:g}"
+        return f"Hadamard response on {self.d:,} options with eps0 = {round_down(self.eps0, 6)}"
 
     # -- the construction, in powers of two --------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _validation as check
+from .._numbers import round_down
 from ..constraints import Simplex
 from ..core.family import RoundSet, both_directions
 from ..core.round import Round
@@ -86,7 +87,7 @@ class LocalHash(Randomizer):
     @property
     def description(self) -> str:
         """In words."""
-        return f"local hashing of {self.d:,} options to {self.l:,} buckets with eps0 = {self.eps0:g}"
+        return f"local hashing of {self.d:,} options to {self.l:,} buckets with eps0 = {round_down(self.eps0, 6)}"
 
     @property
     def _bits(self) -> int:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _validation as check
+from .._numbers import round_down
 from ..constraints import Simplex, Tree
 from ..core.family import RoundSet, both_directions
 from ..core.round import Round
@@ -80,7 +81,7 @@ class HierarchicalGRR(Randomizer):
     def description(self) -> str:
         """In words."""
         levels = f"{len(self.levels)} level{'s' if len(self.levels) > 1 else ''}"
-        return f"randomized response on one of {levels} over {self.d:,} leaves with eps0 = {self.eps0:g}"
+        return f"randomized response on one of {levels} over {self.d:,} leaves with eps0 = {round_down(self.eps0, 6)}"
 
     @cached_property
     def levels(self) -> tuple[GRR, ...]:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _validation as check
+from .._numbers import round_down
 from ..constraints import KeyValues, SumAtMost
 from ..core.family import RoundSet, both_directions
 from ..core.round import Round
@@ -82,7 +83,7 @@ class PCKVGRR(Randomizer):
     @property
     def description(self) -> str:
         """In words."""
-        return f"PCKV-GRR on {self.d:,} keys with padding length {self.l:,} and eps0 = {self.eps0:g}"
+        return f"PCKV-GRR on {self.d:,} keys with padding length {self.l:,} and eps0 = {round_down(self.eps0, 6)}"
 
     @property
     def _symbols(self) -> int:

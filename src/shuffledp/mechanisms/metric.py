@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _validation as check
+from .._numbers import round_down
 from ..constraints import Ball, Box
 from ..core.family import RoundSet, both_directions
 from ..core.round import Round
@@ -57,7 +58,8 @@ class _Pair(Mechanism):
 
     @property
     def _terms(self) -> str:
-        return f"for inputs at distance at most {self.d01:g} in a domain of diameter {self.dmax:g}"
+        near, far = round_down(self.d01, 6), round_down(self.dmax, 6)
+        return f"for inputs at distance at most {near} in a domain of diameter {far}"
 
 
 @dataclass(frozen=True, kw_only=True)

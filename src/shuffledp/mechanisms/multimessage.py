@@ -22,6 +22,7 @@ from ..core.counts import Count
 from ..core.family import both_directions
 from ..core.round import Round
 from ..randomness import Source, bernoulli
+from .base import plain
 from .general import VariationRatio
 from .multimessage_law import MultiMessage, Rates
 
@@ -116,7 +117,7 @@ class BalcerCheu(_BinarySum):
     @property
     def description(self) -> str:
         """In words."""
-        return f"the Balcer-Cheu binary sum with coins of bias {self.coin:g} and {self._crowd}"
+        return f"the Balcer-Cheu binary sum with coins of bias {plain(self.coin)} and {self._crowd}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,7 +206,9 @@ class CheuZhilyaev(MultiMessage):
     @property
     def description(self) -> str:
         """In words."""
-        return f"Cheu-Zhilyaev histograms of {self.d:,} items with flip probability {self.flip:g} and {self._crowd}"
+        return (
+            f"Cheu-Zhilyaev histograms of {self.d:,} items with flip probability {plain(self.flip)} and {self._crowd}"
+        )
 
     def variation_ratio(self) -> VariationRatio:
         """p = ((1-f)/f)^2, beta = 1-2f, q = (1-f)/f."""

@@ -17,6 +17,7 @@ from ..core.mixture import MixtureSet, Piece
 from ..core.round import Round
 from ..errors import BoundNotApplicableError, ParameterError
 from ..randomness import Source, below, bernoulli
+from .base import plain
 from .general import VariationRatio
 from .multimessage_law import MultiMessage, Rates, coin_pieces
 
@@ -254,7 +255,7 @@ class MixDump(_Dump):
     @property
     def description(self) -> str:
         """In words."""
-        return f"mixDUMP on {self.d:,} options with flip probability {self.flip:g} and {self._crowd}"
+        return f"mixDUMP on {self.d:,} options with flip probability {plain(self.flip)} and {self._crowd}"
 
     def variation_ratio(self) -> VariationRatio:
         """p = (1-f)(d-1)/f, beta = 1-f-f/(d-1), q = (1-f) d."""

@@ -90,10 +90,10 @@ class MultiMessage(Randomizer):
     def _crowd(self) -> str:
         """The blanket messages in words."""
         if self.poisson is not None:
-            return f"a Poisson number of blanket messages per user, {self.poisson:g} on average"
+            return f"a Poisson number of blanket messages per user, {plain(self.poisson)} on average"
         if self.messages is None:
             return f"{self.total_messages:,} blanket messages in all"
-        return f"{self.messages:g} blanket messages per user"
+        return f"{plain(self.messages)} blanket messages per user"
 
     @property
     def _mean(self) -> float | None:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _validation as check
+from .._numbers import round_down
 from ..constraints import Box
 from ..core.family import RoundSet, both_directions
 from ..core.round import FloatArray, Round
@@ -84,7 +85,7 @@ class Laplace(Randomizer):
     @property
     def description(self) -> str:
         """In words."""
-        return f"Laplace noise of scale 1/{self.eps0:g} on numbers in [0, 1]"
+        return f"Laplace noise of scale 1/{round_down(self.eps0, 6)} on numbers in [0, 1]"
 
     @property
     def _steps(self) -> int:

@@ -135,6 +135,22 @@ class Parallel(Randomizer):
         """The largest of the queries."""
         return max(m.local_epsilon for m in self._mechanisms)
 
+    @property
+    def crowd_epsilon(self) -> float:
+        """The largest of the queries: in metric privacy another user may hold a value further away."""
+        return max(m.crowd_epsilon for m in self._mechanisms)
+
+    @property
+    def neighbours(self) -> str:
+        """Replace-one; a query with metric privacy covers only values that are near enough."""
+        kinds = dict.fromkeys(m.neighbours for m in self._mechanisms)
+        if len(kinds) == 1:
+            return next(iter(kinds))
+        any_value = super().neighbours
+        near = [(m.neighbours.removeprefix(any_value).strip(), m.spec) for m in self._mechanisms]
+        said = dict.fromkeys(f"{where} in {spec}" for where, spec in near if where)
+        return f"{any_value}, {' and '.join(said)}"
+
     # -- accounting ---------------------------------------------------------------------------------------------
 
     def variation_ratio(self) -> VariationRatio:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import optimize, special  # type: ignore[import-untyped]
 
 from .. import _validation as check
+from .._numbers import round_down
 from ..constraints import Ball
 from ..core.family import RoundSet, both_directions
 from ..core.round import Round
@@ -89,7 +90,8 @@ class PrivUnit(Randomizer):
     @property
     def description(self) -> str:
         """In words."""
-        return f"PrivUnit on unit vectors in {self.dim:,} dimensions with eps0 = {self.eps0:g} and cap {self._c:.4g}"
+        budget = round_down(self.eps0, 6)
+        return f"PrivUnit on unit vectors in {self.dim:,} dimensions with eps0 = {budget} and cap {self._c:.4g}"
 
     @property
     def _c(self) -> float:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _validation as check
+from .._numbers import round_down
 from ..constraints import FixedSum
 from ..core.family import RoundSet, both_directions
 from ..core.round import Round
@@ -108,7 +109,7 @@ class SamplingRappor(Randomizer):
     @property
     def description(self) -> str:
         """In words."""
-        return f"sampling RAPPOR on sets of {self.s:,} out of {self.d:,} items with eps0 = {self.eps0:g}"
+        return f"sampling RAPPOR on sets of {self.s:,} out of {self.d:,} items with eps0 = {round_down(self.eps0, 6)}"
 
     @property
     def _flip(self) -> float:

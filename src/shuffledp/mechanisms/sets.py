@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _validation as check
+from .._numbers import round_down
 from ..constraints import SumAtMost
 from ..errors import ParameterError
 from ..estimate import Estimate
@@ -100,7 +101,7 @@ class PrivSet(SetRandomizer):
         """In words."""
         return (
             f"PrivSet on sets of {self.s:,} of {self.d:,} items, reporting {self.k:,} of them and the dummies, "
-            f"with eps0 = {self.eps0:g}"
+            f"with eps0 = {round_down(self.eps0, 6)}"
         )
 
     def _check(self, values: NDArray[Any]) -> NDArray[Any]:

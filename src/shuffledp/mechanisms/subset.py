@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from numpy.typing import NDArray
 
 from .. import _validation as check
+from .._numbers import round_down
 from ..constraints import Simplex
 from ..randomness import Source
 from .randomizer import categories
@@ -78,7 +79,9 @@ class Subset(SetRandomizer):
     @property
     def description(self) -> str:
         """In words."""
-        return f"the k-subset mechanism reporting {self.k:,} of {self.d:,} options with eps0 = {self.eps0:g}"
+        return (
+            f"the k-subset mechanism reporting {self.k:,} of {self.d:,} options with eps0 = {round_down(self.eps0, 6)}"
+        )
 
     def _check(self, values: NDArray[Any]) -> NDArray[Any]:
         return categories(values, self.d)

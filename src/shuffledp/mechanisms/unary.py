@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _validation as check
+from .._numbers import round_down
 from ..constraints import Simplex
 from ..core.family import RoundSet, both_directions
 from ..core.round import Round
@@ -204,7 +205,7 @@ class Unary(_Bits):
     @property
     def description(self) -> str:
         """In words."""
-        return f"symmetric unary encoding of {self.d:,} options with eps0 = {self.eps0:g}"
+        return f"symmetric unary encoding of {self.d:,} options with eps0 = {round_down(self.eps0, 6)}"
 
     @property
     def _keep(self) -> Coin:
@@ -257,7 +258,7 @@ class OptimisedUnary(_Bits):
     @property
     def description(self) -> str:
         """In words."""
-        return f"optimised unary encoding of {self.d:,} options with eps0 = {self.eps0:g}"
+        return f"optimised unary encoding of {self.d:,} options with eps0 = {round_down(self.eps0, 6)}"
 
     @property
     def _keep(self) -> Coin:

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _validation as check
+from .._numbers import round_down
 from ..constraints import Box
 from ..core.family import RoundSet, both_directions
 from ..core.round import Round
@@ -104,7 +105,7 @@ class Duchi(_Cube):
     @property
     def description(self) -> str:
         """In words."""
-        return f"Duchi's half-space mechanism on [-1, 1]^{self.dim} with eps0 = {self.eps0:g}"
+        return f"Duchi's half-space mechanism on [-1, 1]^{self.dim} with eps0 = {round_down(self.eps0, 6)}"
 
     @property
     def _ties(self) -> float:
@@ -230,7 +231,7 @@ class Harmony(_Cube):
     @property
     def description(self) -> str:
         """In words."""
-        return f"Harmony on [-1, 1]^{self.dim} with eps0 = {self.eps0:g}"
+        return f"Harmony on [-1, 1]^{self.dim} with eps0 = {round_down(self.eps0, 6)}"
 
     @property
     def _flip(self) -> float:

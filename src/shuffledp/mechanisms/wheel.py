@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _validation as check
+from .._numbers import round_down
 from ..constraints import FixedSum
 from ..core.family import RoundSet, both_directions
 from ..core.round import Round
@@ -105,7 +106,8 @@ class Wheel(Randomizer):
     @property
     def description(self) -> str:
         """In words."""
-        return f"the wheel on sets of {self.s} of {self.d:,} items, arcs of {self.w:.4g}, with eps0 = {self.eps0:g}"
+        budget = round_down(self.eps0, 6)
+        return f"the wheel on sets of {self.s} of {self.d:,} items, arcs of {self.w:.4g}, with eps0 = {budget}"
 
     @property
     def _width(self) -> int:

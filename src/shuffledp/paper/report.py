@@ -6,6 +6,8 @@ import re
 from html import escape
 from typing import Any
 
+from .._numbers import round_down, round_up
+
 PAPER = (
     'S. Wang et al., "Privacy Amplification via Shuffling: Unified, Simplified, and Tightened", PVLDB 17(8), 2024, '
     "doi 10.14778/3659437.3659444"
@@ -159,7 +161,7 @@ def _speed(part: dict[str, Any]) -> str:
     head = ("eps0", "n", "eps here", "time here", "eps, T = 20", "above", "time", "eps, T = 10", "above", "time")
     rows = []
     for row in part["data"]["rows"]:
-        cells = [f"{row['eps0']:g}", f"{row['n']:,}", f"{row['epsilon']:.7g}", f"{1000 * row['seconds']:.1f} ms"]
+        cells = [f"{row['eps0']:g}", f"{row['n']:,}", round_up(row["epsilon"], 7), f"{1000 * row['seconds']:.1f} ms"]
         for printed in (row["T20"], row["T10"]):
             cells += [printed["epsilon"], f"{100 * printed['above']:+.2f} %", f"{printed['seconds']:g} s"]
         rows.append(_row(tuple(cells), 0))
@@ -172,14 +174,23 @@ def _speed(part: dict[str, Any]) -> str:
 
 def _tightness(part: dict[str, Any]) -> str:
     head = ("Row", "two counts", "best dataset", "as printed", "exact blanket", "repaired", "own test", "verdict")
-    keys = ("two-counts", "dataset", "published", "blanket", "repaired")
+    keys = {"two-counts": round_down, "dataset": round_down}
+    keys |= dict.fromkeys(("published", "blanket", "repaired"), round_up)
     rows = (
-        _row((escape(r["claim"]), *(f"{r['epsilon'][k]:.6f}" for k in keys), _met(r), escape(r["verdict"])), 1)
+        _row(
+            (
+                escape(r["claim"]),
+                *(side(r["epsilon"][k], 6) for k, side in keys.items()),
+                _met(r),
+                escape(r["verdict"]),
+            ),
+            1,
+        )
         for r in part["data"]["rows"]
     )
     s = part["settings"]
     caption = (
-        f"eps at n = {s['n']:,}, delta = {s['delta']:g}, eps0 = {s['eps0']:g} where it applies. The first two are "
+        f"eps at n = {s['n']:,}, delta = {s['delta']!r}, eps0 = {s['eps0']!r} where it applies. The first two are "
         'lower bounds. "not a bound": a dataset is worse than the printed value; "not tight": the exact blanket is '
         'smaller; "own test": the printed value equals the two-count lower bound, as the paper asks; '
         '"open": no known dataset reaches the printed value.'

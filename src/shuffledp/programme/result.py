@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Any
 
-from ..guarantee import absent, round_down, round_up
+from .._numbers import round_down, round_up
+from .._text import visible
+from ..guarantee import absent, not_below
 
 #: How eps was found, in words.
 _WORDS = {
@@ -121,18 +123,18 @@ class Check:
 
     def __str__(self) -> str:
         """A statement that can be pasted into a privacy review."""
-        return "\n".join(self._lines())
+        return "\n".join(map(visible, self._lines()))
 
     def _lines(self) -> Iterator[str]:
         verdict = "WITHIN BUDGET" if self.within else "OVER BUDGET"
         yield f"{verdict}: {self.name}" if self.name else verdict
         number, cost = sum(r.count for r in self.rounds), sum(r.cost for r in self.rounds)
-        delta = round_up(self.delta, 6)
+        delta, least = round_up(self.delta, 12), round_down(self.delta, 12)
         together = "1 round is" if number == 1 else f"{number:,} rounds over the same users are together"
         often = f", for users whose value is at stake {cost:,} times at most" if cost != number else ""
-        budget = f"the budget is ({round_down(self.target_epsilon, 6)}, {delta})"
+        budget = f"the budget is ({round_down(self.target_epsilon, 12)}, {least})"
         if math.isinf(self.epsilon):
-            yield f"{_rounds(number)}: no finite eps reaches delta = {delta}, {self.neighbours}; {budget}."
+            yield f"{_rounds(number)}: no finite eps reaches delta = {least}, {self.neighbours}; {budget}."
         else:
             yield (
                 f"{together} ({round_up(self.epsilon)}, {delta})-DP, {self.neighbours}{often} "
@@ -150,7 +152,8 @@ class Check:
     def _left(self) -> str:
         if not self.within:
             if self.lower is not None and self.lower > self.target_epsilon:
-                return f"No analysis of these rounds can claim less than eps = {round_down(self.lower)}: change them."
+                least = not_below(self.lower, self.delta)
+                return f"No analysis of these rounds can claim less than eps = {least}: change them."
             return "Run fewer rounds, collect from more users, or lower the local budgets."
         if self.left_epsilon is None or self.left_delta is None:
             return "Nothing that is worth stating is left of the budget."
