@@ -20,7 +20,7 @@ FILES = sorted(ROOT.rglob("*.py"))
 LAYERS = [
     {"errors"},
     {"_validation", "_files", "_optional", "_tables"},
-    {"guarantee", "randomness", "estimate"},
+    {"guarantee", "randomness", "permutation", "estimate"},
     {"core"},
     {"mechanisms"},
     {"bounds"},
