@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..guarantee import round_down, round_up
-from .reading import short
+from .foreign import short
 
 
 @dataclass(frozen=True)
