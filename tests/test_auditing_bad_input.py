@@ -11,6 +11,7 @@ import pytest
 
 import shuffledp as sdp
 from reference.leaky import WHEEL, response, seeded, step, unary
+from shuffledp.auditing.foreign import short
 
 
 def refused(words: str, *args: Any, **kwargs: Any) -> None:
@@ -22,6 +23,40 @@ def refused(words: str, *args: Any, **kwargs: Any) -> None:
 
 class Thing:
     """Compared by identity."""
+
+
+class MuteError(Exception):
+    """An error that cannot be read."""
+
+    def __str__(self) -> str:
+        raise GeneratorExit
+
+
+class Stop(KeyboardInterrupt):
+    """Not Ctrl-C."""
+
+
+class Touchy:
+    """A report that objects to being compared, copied and shown."""
+
+    def __hash__(self) -> int:
+        return 1
+
+    def __eq__(self, other: object) -> bool:
+        raise MuteError
+
+    def __repr__(self) -> str:
+        raise MuteError
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        raise SystemExit(3)
+
+
+def throws(error: BaseException) -> Callable[[Any], Any]:
+    def function(x: Any) -> Any:
+        raise error
+
+    return function
 
 
 def fails(x: Any) -> Any:
@@ -57,6 +92,18 @@ def in_turn(*reports: Any) -> Callable[[Any], Any]:
         ("got list and number reports in turn", in_turn([1], 1)),
         (r"got RuntimeError on input 0 \(line one line two\); try it", fails),
         ("got TypeError on input 0", lambda: 1),
+        ("got GeneratorExit on input 0; try", throws(GeneratorExit())),
+        (r"got SystemExit on input 0 \(3\)", throws(SystemExit(3))),
+        ("got Stop on input 0", throws(Stop())),
+        ("got StopIteration on input 0", throws(StopIteration())),
+        ("got MuteError on input 0; try", throws(MuteError())),
+        (r"\(\\x1b\[31m\)", throws(ValueError("\x1b[31m"))),
+        (r"got SystemExit when they were \(3\)", lambda x: Touchy()),
+        ("got MuteError when they were; return", lambda x: {Touchy()}),
+        ("got a whole number of more than 307 digits; return it as text", lambda x: 10**5000),
+        ("got a whole number of more than 307 digits", lambda x: -(10**5000)),
+        ("got a whole number of more than 307 digits", lambda x: (1, 10**5000)),
+        ("got a whole number of more than 307 digits", lambda x: [10**400, 0.5]),
     ],
 )
 def test_junk_reports(words: str, function: Any) -> None:
@@ -76,10 +123,26 @@ def test_junk_reports(words: str, function: Any) -> None:
         ("got an array of raw bytes", lambda v: np.zeros(len(v), dtype="V3")),
         ("reports of one shape", lambda v: np.zeros((len(v), 1 + int(v[0])))),
         ("got ZeroDivisionError", lambda v: 1 // 0),
+        ("got GeneratorExit", throws(GeneratorExit())),
+        ("got a whole number of more than 307 digits", lambda v: [10**5000] * len(v)),
+        ("got a whole number of more than 307 digits", lambda v: [10**400, 0.5] * (len(v) // 2)),
+        ("got SystemExit when they were", lambda v: Touchy()),
     ],
 )
 def test_junk_of_vectorised_functions(words: str, function: Any) -> None:
     refused(f"^randomizer must return .*{words}", function, inputs=[0, 1], samples=400, vectorised=True)
+
+
+def test_ctrl_c_is_not_an_error_of_the_function() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        sdp.audit(throws(KeyboardInterrupt()), inputs=[0, 1])
+
+
+def test_long_numbers_and_unreadable_items_are_shown_in_words() -> None:
+    assert short(10**5000) == "a whole number of about 5,000 digits" and short(Touchy()) == "a Touchy"
+    assert short("\x1b[31m\n\u2028") == "'\\x1b[31m\\n\\u2028'" and len(short("a" * 99)) == 40
+    found = sdp.audit(lambda x: {10**5000, x}, inputs=[0, 1], samples=400)
+    assert found.lower > 1.0
 
 
 def test_chunks_of_different_shapes() -> None:

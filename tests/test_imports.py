@@ -22,7 +22,7 @@ LAYERS = [
     {"_validation", "_files", "_optional", "_tables", "_numbers", "_text"},
     {"tree_projection"},
     {"constraints"},
-    {"guarantee", "randomness", "estimate"},
+    {"guarantee", "randomness", "permutation", "estimate"},
     {"core"},
     {"mechanisms"},
     {"bounds"},

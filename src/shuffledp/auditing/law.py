@@ -13,8 +13,9 @@ from ..errors import ParameterError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.finite import FiniteRandomizer
 from ..mechanisms.randomizer import Randomizer
+from .foreign import short
 from .layout import Layout, as_table
-from .reading import Raw, label, short
+from .reading import Raw, label
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

@@ -13,7 +13,8 @@ from ..mechanisms.rappor import SamplingRappor
 from ..mechanisms.set_randomizer import SetRandomizer
 from ..mechanisms.unary import _Bits
 from ..mechanisms.vector import Duchi
-from .reading import Raw, short
+from .foreign import short
+from .reading import Raw
 
 BoolArray = NDArray[np.bool_]
 

@@ -17,6 +17,7 @@ from ..mechanisms.rappor import SamplingRappor
 from ..mechanisms.set_randomizer import SetRandomizer
 from ..mechanisms.unary import _Bits
 from ..mechanisms.vector import Duchi
+from .foreign import kind, short
 
 #: Reports of one input: an array, or a list of what a Python function returned.
 Raw = NDArray[Any] | list[Any]
@@ -51,14 +52,6 @@ class Observed:
     def show(self, which: int, row: int) -> str:
         """One report, in a few characters."""
         return short(self.raw[which][row])
-
-
-def short(value: Any) -> str:
-    """A value in at most 40 characters."""
-    if isinstance(value, np.generic | np.ndarray):
-        value = value.tolist()
-    text = " ".join(repr(value).split())
-    return text if len(text) <= 40 else f"{text[:37]}..."
 
 
 def read(raw: list[Raw], source: Randomizer | None = None) -> Observed:
@@ -147,6 +140,8 @@ def _objects(raw: list[list[Any]]) -> Observed:
             arrays: list[Any] = [np.asarray(part) for part in raw]
         except ValueError:
             arrays = []
+        except OverflowError:  # a whole number among floats
+            raise _too_long() from None
         if arrays and all(part.dtype.kind in _NUMBERS for part in arrays):
             found = _arrays(arrays, None)
             return Observed([*raw], found.keys, found.numbers, found.bits, found.rows)
@@ -169,6 +164,7 @@ def _kind(report: Any) -> str:
     if isinstance(report, bool | int | float | np.number | np.bool_):
         if isinstance(report, float | np.floating) and not math.isfinite(report):
             raise _junk("NaN" if math.isnan(report) else "an infinite number")
+        _no_giant(report)
         return "number"
     if isinstance(report, list | np.ndarray):
         return "list"
@@ -178,7 +174,7 @@ def _kind(report: Any) -> str:
         return "tuple"
     if getattr(type(report), "__hash__", None) in (None, object.__hash__):  # compared by identity, or not at all
         raise _junk(
-            f"a {type(report).__name__}, which cannot be compared by its contents",
+            f"a {kind(report)}, which cannot be compared by its contents",
             "return numbers, text, tuples, sets or arrays",
         )
     return "label"
@@ -196,7 +192,18 @@ def label(report: Any) -> Any:
         raise _junk("NaN")
     if report is None:
         raise _junk("None inside a report", "use a value of your own for nothing")
+    _no_giant(report)
     return report
+
+
+def _no_giant(report: Any) -> None:
+    """Whole numbers beyond every float are refused: what compares and prints numbers stops at some length."""
+    if isinstance(report, int) and int.bit_length(report) > 1023:
+        raise _too_long()
+
+
+def _too_long() -> ParameterError:
+    return _junk("a whole number of more than 307 digits", "return it as text or bytes")
 
 
 def _sets(raw: list[list[Any]]) -> Observed:
@@ -236,8 +243,10 @@ def vector_of(reports: Any, size: int) -> NDArray[Any]:
         array = as_array("reports", reports)
     except ParameterError as error:
         raise _junk("a masked array" if "masked" in str(error) else "ragged ones", "return one row per value") from None
+    except OverflowError:
+        raise _too_long() from None
     if array.ndim == 0 or len(array) != size:
-        got = f"{len(array):,}" if array.ndim else f"one {type(reports).__name__}"
+        got = f"{len(array):,}" if array.ndim else f"one {kind(reports)}"
         raise ParameterError(
             f"randomizer must return one report per value when vectorised, got {got} for {size:,} values; "
             "leave out vectorised=True if it takes one value at a time."

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._numbers import round_down, round_up
 from .._text import visible
-from .reading import short
+from .foreign import short
 
 
 @dataclass(frozen=True)

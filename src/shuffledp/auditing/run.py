@@ -18,8 +18,9 @@ from ..mechanisms.randomizer import Randomizer
 from ..mechanisms.registry import mechanism as parse
 from .confidence import log_ratio
 from .events import PROVE, Event, Search
+from .foreign import called, kind, looked_at, printable, short
 from .law import compare, listed, same, stated
-from .reading import Raw, joined, read, short, single, vector_of
+from .reading import Raw, joined, read, single, vector_of
 from .result import Audit
 
 #: Inputs audited unless they are named, and at most that many if they are.
@@ -50,6 +51,9 @@ def audit(
     randomizer : mechanism, spec or function
         A library mechanism, or any function that makes a report of a value: numbers, text, tuples, sets, lists or
         arrays of one length.  Every call must use fresh randomness: an answer that is remembered looks like a leak.
+        It is called in this process, with your rights and without a time limit: what it raises is told in one
+        sentence, but nothing can be done here about code that ends the process or never returns
+        (``shuffledp audit --python`` runs it in a process of its own).
     inputs : at least two values, at most 32
         Default: those of the mechanism or of the claim (8 of them, evenly spread, if there are more).
     claimed : mechanism, spec or matrix
@@ -109,8 +113,10 @@ def audit(
         raise ParameterError("outputs must go with a claimed matrix, got no claim; pass claimed=.")
     raw = _collect(draw, chosen, samples, progress)
     alpha = (1.0 - confidence) * (1.0 if isinstance(law, str) else 0.5)
-    lower, event, pair, hits = _search(raw, runner if isinstance(runner, Randomizer) else None, alpha)
-    verdict = None if isinstance(law, str) else compare(law, raw, chosen, alpha)
+    source = runner if isinstance(runner, Randomizer) else None
+    look = _plainly if source is not None else looked_at
+    lower, event, pair, hits = look(_search, raw, source, alpha)
+    verdict = None if isinstance(law, str) else look(compare, law, raw, chosen, alpha)
     return Audit(
         lower=lower,
         confidence=confidence,
@@ -126,6 +132,10 @@ def audit(
         law_words=law if isinstance(law, str) else verdict.words if verdict else "",
         randomizer=_name(runner),
     )
+
+
+def _plainly(step: Callable[..., Any], *reports: Any) -> Any:
+    return step(*reports)
 
 
 def _search(
@@ -207,8 +217,8 @@ def _enough(chosen: list[Any]) -> list[Any]:
 def _name(runner: Any) -> str:
     if isinstance(runner, Mechanism):
         return runner.spec
-    name = getattr(runner, "__name__", type(runner).__name__)
-    return "the given function" if name == "<lambda>" else str(name)
+    name = looked_at(getattr, runner, "__name__", kind(runner))
+    return "the given function" if name == "<lambda>" else printable(name)[:80] if type(name) is str else kind(runner)
 
 
 # -- drawing ---------------------------------------------------------------------------------------------------
@@ -243,23 +253,12 @@ def _drawer(runner: Any, vectorised: bool, rng: np.random.Generator | None) -> D
     function = runner
 
     def many(value: Any, size: int) -> Raw:
-        return vector_of(_called(function, _repeated(value, size), value), size)
+        return looked_at(vector_of, called(function, _repeated(value, size), value), size)
 
     def one_by_one(value: Any, size: int) -> Raw:
-        return [single(_called(function, value, value)) for _ in range(size)]
+        return [looked_at(single, called(function, value, value)) for _ in range(size)]
 
     return (many, _BATCH) if vectorised else (one_by_one, _CALLS)
-
-
-def _called(function: Callable[[Any], Any], argument: Any, value: Any) -> Any:
-    try:
-        return function(argument)
-    except (Exception, SystemExit) as error:  # a randomizer that ends the program is broken too
-        text = " ".join(str(error).split())[:120].rstrip(".")
-        raise ParameterError(
-            f"randomizer must return a report for every input, got {type(error).__name__} on input {short(value)}"
-            f"{f' ({text})' if text else ''}; try it on that input."
-        ) from error
 
 
 def _repeated(value: Any, size: int) -> NDArray[Any]:

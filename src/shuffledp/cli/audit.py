@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
-import sys
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import click
@@ -30,6 +27,7 @@ from .base import SPEC_HELP, json_option, main, print_json, say
 @click.option("--samples", default="20000", show_default=True, help="Reports drawn per input.")
 @click.option("--confidence", default="0.99", show_default=True, help="Of everything that is said, in [0.5, 1).")
 @click.option("--vectorised", is_flag=True, help="The function takes an array of values and returns as many reports.")
+@click.option("--time-limit", metavar="SECONDS", help="Of an audit with --python, at most 1e6.  [default: 600]")
 @json_option
 def audit(
     subject: str,
@@ -40,6 +38,7 @@ def audit(
     samples: str,
     confidence: str,
     vectorised: bool,
+    time_limit: str | None,
     as_json: bool,
 ) -> None:
     """A lower bound on the eps0 of a running randomizer (exit code 1 if it breaks a claim).
@@ -49,8 +48,8 @@ def audit(
       shuffledp audit grr:eps0=1.1,d=4 --claimed grr:eps0=1,d=4
       shuffledp audit --python telemetry:encode --inputs 0,1,2 --eps0 1
 
-    With --python the named function is imported and called many times, with your rights; what it prints goes to
-    stderr.
+    With --python the named function is imported and called many times in a process of its own, with your rights;
+    what it prints goes to stderr.
     """
     terms: dict[str, Any] = {
         "inputs": None if inputs is None else parse_inputs(inputs),
@@ -60,14 +59,22 @@ def audit(
         "confidence": valid.parse_number("confidence", confidence),
         "vectorised": vectorised,
     }
-    from ..auditing.run import audit as run  # before the current directory may hide a package
+    if time_limit is not None and not is_code:
+        raise ParameterError(f"time-limit must go with --python, got {time_limit!r} without it; leave it out.")
     from .progress import late_bar
 
-    with _foreign_code() if is_code else contextlib.nullcontext():
-        # what cannot be a mechanism is not guessed to be code
-        randomizer = load(subject) if is_code else _spec(subject)
-        with late_bar("drawing reports") as advance:
-            found = run(randomizer, **terms, progress=advance)
+    with late_bar("drawing reports") as advance:
+        if is_code:
+            from ..auditing.apart import TIME_LIMIT, audit_apart
+
+            limit = TIME_LIMIT if time_limit is None else valid.parse_number("time-limit", time_limit)
+            found = audit_apart(subject, terms=terms, time_limit=limit, progress=advance)
+        else:
+            from ..auditing.run import audit as run
+
+            found = run(
+                _spec(subject), **terms, progress=advance
+            )  # what cannot be a mechanism is not guessed to be code
     if as_json:
         print_json(found.to_dict())
     else:
@@ -113,43 +120,3 @@ def _word(text: str) -> Any:
 
 def _no_constant(text: str) -> float:
     raise ValueError(text)
-
-
-def load(text: str) -> Callable[[Any], Any]:
-    """The function named module:function, imported from the current directory or the installed packages."""
-    import importlib
-
-    module, colon, name = text.partition(":")
-    if not colon or not all(part.isidentifier() for part in (*module.split("."), *name.split("."))):
-        raise ParameterError(f"SPEC must be module:function with --python, got {text!r}; write telemetry:encode.")
-    try:
-        found: Any = importlib.import_module(module)
-    except Exception as error:
-        reason = " ".join(str(error).split())[:120].rstrip(".")
-        raise ParameterError(
-            f"module {module!r} must be one that can be imported, got {type(error).__name__} ({reason}); "
-            "run this where it lies."
-        ) from None
-    for part in name.split("."):
-        found = getattr(found, part, None)
-    if not callable(found):
-        raise ParameterError(f"{text!r} must name a function, got none of that name in the module; check it.")
-    function: Callable[[Any], Any] = found
-    return function
-
-
-@contextlib.contextmanager
-def _foreign_code() -> Iterator[None]:
-    """Imports from the current directory; prints go to stderr; an exit of the code is not the answer of the audit."""
-    here = os.getcwd()
-    sys.path.insert(0, here)
-    try:
-        with contextlib.redirect_stdout(sys.stderr):
-            yield
-    except SystemExit as error:
-        raise ParameterError(
-            f"randomizer must return a report for every input, got an exit with {error.code!r}; remove it."
-        ) from None
-    finally:
-        with contextlib.suppress(ValueError):
-            sys.path.remove(here)

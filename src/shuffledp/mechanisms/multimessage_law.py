@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from decimal import Context, Decimal
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,7 +26,7 @@ from ..core.mixture import Piece, among
 from ..core.round import Round
 from ..errors import ParameterError
 from ..estimate import Estimate, Variance, modelled, share_sampling
-from ..randomness import Source, bernoulli, categorical, words
+from ..randomness import Source, bernoulli, categorical
 from .base import plain
 from .randomizer import Randomizer, Reports, Tally, categories
 
@@ -56,8 +56,11 @@ class MultiMessage(Randomizer):
     probability frac(messages).  ``total_messages`` fixes their total instead; n users send floor(total/n) each and
     the first total mod n users one more.  With ``poisson`` every user sends a Poisson number of that mean, so that the
     total of n users is Poisson(n poisson).  Exactly one of the three is given.  Users who drop out or collude take
-    their blanket messages with them: state them in ``amplify(dropouts=, colluding=)``.
+    their blanket messages with them: state them in ``amplify(dropouts=, colluding=)``.  ``privatise`` returns the
+    messages of all users in one uniformly random order: a place in the array says nothing about who sent what.
     """
+
+    _shuffles: ClassVar[bool] = True
 
     messages: float | None = None
     total_messages: int | None = None
@@ -222,9 +225,7 @@ class MultiMessage(Randomizer):
         else:
             whole = math.floor(self.messages)
             size = whole * len(values) + int(bernoulli(src, self.messages - whole, len(values)).sum())
-        data = np.concatenate([self._own(values, src), self._noise(size, src)])
-        # in random order, so that a place in the array says nothing about who sent what
-        return data[np.argsort(words(src, len(data), 64))]
+        return np.concatenate([self._own(values, src), self._noise(size, src)])
 
     def _tally(self, data: NDArray[Any]) -> NDArray[Any]:
         return np.append(self._hits(data), len(data))

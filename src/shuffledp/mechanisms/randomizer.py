@@ -6,9 +6,11 @@ bookkeeping are done here once, so memory stays flat whatever the number of user
 
 from __future__ import annotations
 
+import itertools
 from abc import abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,6 +20,7 @@ from .. import randomness
 from ..core.family import Family, RoundSet, two_counts
 from ..errors import ParameterError
 from ..estimate import Estimate
+from ..permutation import permute
 from ..randomness import Source
 from .base import Mechanism
 
@@ -31,6 +34,10 @@ class Reports:
 
     ``users`` is the number of users behind them; ``for_release`` is False if a seeded generator made them, None if
     that is not known.
+
+    The order.  Messages of multi-message mechanisms come in a uniformly random order.  All other reports stand in the
+    order of the users: report i is that of user i, as it is before a shuffler.  An amplified guarantee holds only for
+    those who see them shuffled, so pass on :meth:`shuffled` and not the reports themselves.
     """
 
     data: NDArray[Any]
@@ -43,6 +50,24 @@ class Reports:
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> NDArray[Any]:
         return np.asarray(self.data, dtype=dtype)
+
+    def shuffled(self, *, rng: np.random.Generator | None = None) -> Reports:
+        """The same reports in a uniformly random order, which says nothing about who sent what.
+
+        Secure unless a seeded ``rng`` is passed (then not for release).  These reports stay as they are, and memory
+        grows by the copy that is returned and not by more.
+
+        Examples
+        --------
+        >>> import shuffledp as sdp
+        >>> reports = sdp.GRR(eps0=1.0, d=4).privatise([0, 1, 2, 3])
+        >>> sorted(reports.shuffled().data) == sorted(reports.data)
+        True
+        """
+        src = randomness.source(rng)
+        data = self.data.copy()
+        permute(src, data)
+        return replace(self, data=data, for_release=src.for_release and self.for_release)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,15 +115,23 @@ class Randomizer(Mechanism):
 
     #: Bytes of scratch memory per user, which sets the chunk length.
     _bytes_per_user: int = 64
+    #: Reports come in a random order, not in that of the users.
+    _shuffles: ClassVar[bool] = False
 
     # -- what users call ----------------------------------------------------------------------------------
 
     def privatise(self, values: ArrayLike, *, rng: np.random.Generator | None = None) -> Reports:
-        """Randomise one value per user; secure unless a seeded ``rng`` is passed (then not for release)."""
+        """Randomise one value per user; secure unless a seeded ``rng`` is passed (then not for release).
+
+        Reports stand in the order of the users and must be shuffled before anyone sees them
+        (:meth:`Reports.shuffled`), except for the messages of multi-message mechanisms, whose order is random.
+        """
         src = randomness.source(rng)
         checked = self._inputs(values)
-        parts = [self._randomise(chunk, src) for chunk in self._chunks(checked)]
-        data = parts[0] if len(parts) == 1 else np.concatenate(parts)
+        chunks = self._chunks(checked)
+        data = _stacked((self._randomise(chunk, src) for chunk in chunks), len(chunks))
+        if self._shuffles:  # all at once: a chunk of the messages is one of the users
+            permute(src, data)
         return Reports(data, self.spec, len(checked), src.for_release)
 
     def privatise_counts(self, values: ArrayLike, *, rng: np.random.Generator | None = None) -> Tally:
@@ -220,6 +253,21 @@ def _not_said(for_release: object, kind: str) -> None:
         raise ParameterError(
             f"for_release must be left out with a {kind}, which knows it, got {for_release!r}; it is for bare arrays."
         )
+
+
+def _stacked(parts: Iterator[NDArray[Any]], count: int) -> NDArray[Any]:
+    """One array of ``count`` parts, each of which is forgotten once it is in: there is never a second copy of all."""
+    first = next(parts)
+    if count == 1:
+        return first
+    out, used = np.empty((len(first) * count, *first.shape[1:]), dtype=first.dtype), 0
+    for part in itertools.chain([first], parts):
+        if used + len(part) > len(out):
+            out.resize((used + len(part) + len(out) // 16, *out.shape[1:]), refcheck=False)
+        np.copyto(out[used : used + len(part)], part, casting="equiv")
+        used += len(part)
+    out.resize((used, *out.shape[1:]), refcheck=False)
+    return out
 
 
 def _countable(data: NDArray[Any]) -> bool:
