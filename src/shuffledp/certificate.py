@@ -18,6 +18,7 @@ import numpy as np
 
 from . import _validation as check
 from ._files import write_whole
+from ._reading import CERTIFICATE, as_written, contained, mapping, read_json
 from .bounds import BOUNDS, Bound
 from .bounds.base import Numerical
 from .core.round import Round
@@ -103,11 +104,17 @@ class Certificate:
 
 
 _LAW = ("P0", "P1", "t")
+_KEYS = ("format", "claim", "mechanism", "bound", "n", "epsilon", "delta", "rounds")
+#: What a method states beside its kind and bits.
+_METHOD = {"counts": ("cap",), "contour": ("c", "s", "h", "nodes"), "local": ()}
+_WHOLE = ("bits", "cap", "nodes")
+#: Figures before and after the point: the exact decimal of a double has up to 1074.
+_FIGURES = 1200
 
 
 def certify(subject: Mechanism, *, n: int, delta: float, bound: str, tol: float) -> Guarantee:
     """The guarantee of :func:`shuffledp.amplify`, with eps raised (a little) until ball arithmetic proves it."""
-    from .core.certified import choose, prove
+    from .core.certified import choose, prove, refuse_endless
 
     chosen = BOUNDS[bound]
     if not _provable(chosen):
@@ -123,9 +130,10 @@ def certify(subject: Mechanism, *, n: int, delta: float, bound: str, tol: float)
         raise CertificationError(f"there is no finite eps at delta = {delta:g} to certify; raise n or delta.")
     for _ in range(4):
         exact, target = Fraction(epsilon), Fraction(delta)
+        methods = [choose(round_, n, epsilon, _accuracy(round_, n, epsilon, tol)) for round_ in members]
+        refuse_endless(zip(members, methods, strict=True), n, exact)  # what is certified can be verified
         steps = []
-        for round_ in members:
-            method = choose(round_, n, epsilon, _accuracy(round_, n, epsilon, tol))
+        for round_, method in zip(members, methods, strict=True):
             proof = prove(round_, n, exact, method)
             steps.append(Step(round_, method, proof.lower, proof.upper))
         if all(step.upper <= target for step in steps):
@@ -154,15 +162,27 @@ def verify(source: Certificate | str | Path) -> Certificate:
     >>> bool(verify(g.certificate).proved_delta <= g.delta)
     True
     """
-    from .core.certified import prove
-
     if not isinstance(source, Certificate | str | Path):
         raise ParameterError(f"source must be a certificate or the path of one, got {type(source).__name__}.")
-    claim = source if isinstance(source, Certificate) else _read(Path(source))
+    if isinstance(source, Certificate):
+        return _verified(source)
+    with contained(CERTIFICATE, str(source)):
+        return _verified(_read(Path(source)))
+
+
+def _verified(claim: Certificate) -> Certificate:
+    from .core.certified import Proof, prove, refuse_endless
+
+    distinct = dict.fromkeys((step.round, step.method) for step in claim.steps)  # a round stated twice is proved once
+    refuse_endless(distinct, claim.n, claim.epsilon)
     _compare_with_spec(claim)
+    proofs: dict[tuple[Round, Method], Proof] = {}
     steps = []
     for number, step in enumerate(claim.steps):
-        proof = prove(step.round, claim.n, claim.epsilon, step.method)
+        key = (step.round, step.method)
+        if key not in proofs:
+            proofs[key] = prove(step.round, claim.n, claim.epsilon, step.method)
+        proof = proofs[key]
         if proof.upper > claim.delta:
             raise VerificationError(
                 f"round {number} has delta up to {_outward(proof.upper, up=True)} at eps = {float(claim.epsilon):g}, "
@@ -210,70 +230,79 @@ def _accuracy(round_: Round, n: int, epsilon: float, tol: float) -> float:
 
 
 def _read(path: Path) -> Certificate:
-    from .core.certified import MAX_NODES, Method
-
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, ValueError, RecursionError):
-        raise ParameterError(f"certificate must be a readable JSON file, got {str(path)!r}; check the path.") from None
+    data = read_json(path, CERTIFICATE)
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise ParameterError(
             f"certificate must have format {FORMAT!r}, got another file in {str(path)!r}; certify again."
         )
     try:
+        whole = mapping("certificate", data, needed=_KEYS, optional=("matrix",))
         steps = []
-        for item in data["rounds"]:
-            raw = item["method"]
-            method = Method(
-                kind=str(raw["kind"]),
-                bits=int(raw["bits"]),
-                cap=int(raw.get("cap", 0)),
-                c=float(raw.get("c", 0.0)),
-                s=float(raw.get("s", 0.0)),
-                h=float(raw.get("h", 0.0)),
-                nodes=int(raw.get("nodes", 0)),
-            )
-            if method.kind not in ("counts", "contour", "local") or not 64 <= method.bits <= 4096:
-                raise ValueError("method")
-            if not 0 <= method.nodes <= MAX_NODES:
-                raise ValueError("nodes")
-            law = {key: [_double(text) for text in item[key]] for key in _LAW}
-            low, high = (_decimal(text, low=0, high=10**9) for text in item["proved"])
-            steps.append(Step(Round(**law), method, low, high))
-        if not isinstance(data["mechanism"], str) or not isinstance(data["bound"], str):
+        for item in _listed(whole["rounds"], "rounds"):
+            given = mapping("round", item, needed=(*_LAW, "method", "proved"))
+            law = {key: [_double(x) for x in _listed(given[key], key)] for key in _LAW}
+            low, high = (_decimal(text, low=0, high=10**9) for text in _listed(given["proved"], "proved"))
+            steps.append(Step(Round(**law), _method(given["method"]), low, high))
+        if not isinstance(whole["mechanism"], str) or not isinstance(whole["bound"], str):
             raise ValueError("mechanism or bound")
         return Certificate(
-            mechanism=data["mechanism"],
-            bound=data["bound"],
-            n=check.users(data["n"]),
-            epsilon=_decimal(data["epsilon"], low=0, high=1000),
-            delta=_decimal(data["delta"], low=0, high=1),
+            mechanism=whole["mechanism"],
+            bound=whole["bound"],
+            n=check.users(whole["n"]),
+            epsilon=_decimal(whole["epsilon"], low=0, high=1000),
+            delta=_decimal(whole["delta"], low=0, high=1),
             steps=tuple(steps),
-            matrix=tuple(tuple(_double(x) for x in row) for row in data.get("matrix", ())),
+            matrix=tuple(tuple(_double(x) for x in _listed(row, "row")) for row in whole.get("matrix", ())),
         )
-    except ShuffleDPError:
-        raise
-    except (KeyError, TypeError, ValueError, ArithmeticError) as error:
+    except (TypeError, ValueError, ArithmeticError) as error:
+        if isinstance(error, ShuffleDPError) and str(error).startswith("certificate must "):
+            raise
+        reason = str(error).rstrip(".?")
         raise ParameterError(
-            f"certificate must be a complete {FORMAT} file, got a malformed entry ({error}) in {str(path)!r}; "
+            f"certificate must be a complete {FORMAT} file, got a malformed entry ({reason:.200}) in {str(path)!r}; "
             "certify again."
         ) from None
 
 
+def _method(raw: object) -> Method:
+    """The stated method, with exactly the keys of its kind."""
+    from .core.certified import MAX_BITS, MAX_NODES, Method
+
+    kind = raw.get("kind") if isinstance(raw, dict) else None
+    if kind not in _METHOD:
+        raise ValueError("method")
+    given = mapping("method", raw, needed=("kind", "bits", *_METHOD[kind]))
+    numbers: dict[str, Any] = {key: given[key] for key in given if key != "kind"}
+    for key, value in numbers.items():
+        if isinstance(value, bool) or not isinstance(value, int if key in _WHOLE else int | float):
+            raise ValueError(key)
+    numbers = {key: value if key in _WHOLE else float(value) for key, value in numbers.items()}
+    method = Method(kind, **numbers)
+    if not 64 <= method.bits <= MAX_BITS or not 0 <= method.nodes <= MAX_NODES:
+        raise ValueError("bits or nodes")
+    return method
+
+
+def _listed(value: object, name: str) -> list[Any]:
+    if not isinstance(value, list):
+        raise ValueError(f"{name} must be a list")
+    return value
+
+
 def _decimal(text: object, *, low: int, high: int) -> Fraction:
-    """A decimal in [low, high] of reasonable length."""
-    value = Decimal(str(text))
-    if not value.is_finite() or not low <= value <= high or abs(value.adjusted()) > 2000:
+    """A decimal in [low, high], as written."""
+    value = as_written(text, figures=_FIGURES, exponent=4) if isinstance(text, str) and "/" not in text else None
+    if value is None or not low <= value <= high:
         raise ValueError(f"{text!s:.40} is not in [{low}, {high}]")
-    return Fraction(value)
+    return value
 
 
 def _double(text: object) -> float:
     """The double that an exact decimal states; a decimal that is no double is refused."""
-    value = float(str(text))
-    if Fraction(value) != Fraction(Decimal(str(text))):
-        raise ValueError(f"{text} is not an exact double")
-    return value
+    exact = _decimal(text, low=0, high=2)
+    if Fraction(float(exact)) != exact:
+        raise ValueError(f"{text!s:.40} is not an exact double")
+    return float(exact)
 
 
 def _exact(x: Fraction) -> str:
@@ -289,5 +318,4 @@ def _outward(x: Fraction, *, up: bool) -> str:
 
 
 def _method_dict(method: Method) -> dict[str, Any]:
-    keys = {"counts": ("cap",), "contour": ("c", "s", "h", "nodes"), "local": ()}[method.kind]
-    return {"kind": method.kind, "bits": method.bits} | {key: getattr(method, key) for key in keys}
+    return {"kind": method.kind, "bits": method.bits} | {key: getattr(method, key) for key in _METHOD[method.kind]}
