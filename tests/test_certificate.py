@@ -294,6 +294,7 @@ def test_too_many_laws_is_said() -> None:
 def test_a_mechanism_without_rounds_is_not_proved_by_none(spec: str, tmp_path: Path) -> None:
     forged = {
         "format": "shuffledp-certificate/1",
+        "claim": "nothing",
         "mechanism": spec,
         "bound": "blanket",
         "n": 10,

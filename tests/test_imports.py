@@ -19,7 +19,7 @@ FILES = sorted(ROOT.rglob("*.py"))
 #: A module may import only from layers at or below its own.
 LAYERS = [
     {"errors"},
-    {"_validation", "_files", "_optional", "_tables", "_numbers", "_text"},
+    {"_validation", "_files", "_reading", "_arrays", "_optional", "_tables", "_numbers", "_text"},
     {"tree_projection"},
     {"constraints"},
     {"guarantee", "randomness", "permutation", "estimate"},
@@ -36,6 +36,7 @@ LAYERS = [
     {"mixed_blankets", "batches"},
     {"heterogeneous"},
     {"ledger", "pld", "composed"},
+    {"ledger_file"},
     {"entry_laws"},
     {"accountant", "calibration", "auditing"},
     {"events", "programme"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 import shuffledp as sdp
-from shuffledp import ledger
+from shuffledp import ledger_file
 
 
 def filled() -> sdp.Accountant:
@@ -65,14 +66,32 @@ def test_what_has_no_spec_is_not_saved(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == []
 
 
-def spoiled(change: Any) -> str:
+def spoiled(change: Any, *, old: bool = False) -> str:
+    """A ledger with a change in it whose hashes are computed anew (an old one has none)."""
     data: Any = {
-        "format": ledger.FORMAT,
+        "format": ledger_file.OLD_FORMAT if old else ledger_file.FORMAT,
         "neighbours": "replace-one",
         "rounds": [entry.to_dict() for entry in filled().entries],
     }
+    if not old:
+        data |= {"entries": len(data["rounds"]), "last_hash": ""}
     data = change(data) or data
-    return data if isinstance(data, str) else json.dumps(data)
+    if isinstance(data, str):
+        return data
+    if not old and isinstance(data["rounds"], list) and all(isinstance(item, dict) for item in data["rounds"]):
+        seal(data)
+    return json.dumps(data)
+
+
+def seal(data: Any) -> None:
+    """The hashes that belong to the rounds as they are; NaN has none."""
+    for item in data["rounds"]:
+        item.pop("hash", None)
+    with contextlib.suppress(ValueError):
+        first, *hashes = ledger_file.chain(data["rounds"])
+        data["last_hash"] = [first, *hashes][-1]
+        for item, found in zip(data["rounds"], hashes, strict=True):
+            item["hash"] = found
 
 
 def at(number: int, **changes: object) -> Any:
@@ -87,7 +106,7 @@ def at(number: int, **changes: object) -> Any:
         lambda d: "[]",
         lambda d: "NaN",
         lambda d: "[" * 100_000,
-        lambda d: d.update(format="shuffledp-ledger/2"),
+        lambda d: d.update(format="shuffledp-ledger/3"),
         lambda d: d.update(format=None),
         lambda d: d.update(more=1),
         lambda d: d.pop("neighbours") and None,
@@ -122,9 +141,10 @@ def at(number: int, **changes: object) -> Any:
         at(2, mechanism={"round": {"P0": [0.5], "P1": [1.0], "t": [1.0]}}),
     ],
 )
-def test_every_key_is_checked(tmp_path: Path, change: Any) -> None:
+@pytest.mark.parametrize("old", [False, True], ids=["new", "old"])
+def test_every_key_is_checked(tmp_path: Path, change: Any, old: bool) -> None:
     path = tmp_path / "ledger.json"
-    path.write_text(spoiled(change), encoding="utf-8")
+    path.write_text(spoiled(change, old=old), encoding="utf-8")
     with pytest.raises(sdp.ParameterError, match=r"^[^\n]*[.?]$"):
         sdp.Accountant.load(path)
 
@@ -178,6 +198,7 @@ def test_a_file_spec_without_its_hashes_is_refused(tmp_path: Path) -> None:
     partly = {str(listed): hashes[str(listed)]}
     for law in ({}, {"files": {}}, {"files": partly}, {"files": list(hashes)}, {"files": {**hashes, "none": None}}):
         whole["rounds"][0]["mechanism"] = {"spec": f"parallel:{listed}", **law}
+        seal(whole)
         path.write_text(json.dumps(whole), encoding="utf-8")
         with pytest.raises(sdp.ParameterError, match=r"^round 0 [^\n]*\.$"):
             sdp.Accountant.load(path)
@@ -207,11 +228,11 @@ def test_a_metric_ledger_records_its_neighbours(tmp_path: Path) -> None:
         sdp.Accountant.load(path)
     mixed = [*acc.entries, *filled().entries]
     with pytest.raises(sdp.ParameterError, match="one kind of neighbours"):
-        ledger.save(mixed, path)
+        ledger_file.save(mixed, path)
 
 
 @pytest.mark.parametrize(
-    ("content", "words"), [(b"", "an empty file"), (b"rounds: 3", "something else"), (b"\xff\xfe", "something else")]
+    ("content", "words"), [(b"", "an empty file"), (b"rounds: 3", "something else"), (b"[NaN]", "something else")]
 )
 def test_what_is_no_json_is_called_so(tmp_path: Path, content: bytes, words: str) -> None:
     path = tmp_path / "ledger.json"

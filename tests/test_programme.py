@@ -17,6 +17,8 @@ import yaml
 from click.testing import CliRunner
 
 import shuffledp as sdp
+from shuffledp._reading import PROGRAMME
+from shuffledp._reading.yaml_text import parse_yaml
 from shuffledp.cli import main
 from shuffledp.programme import reading, spec
 
@@ -244,7 +246,7 @@ def test_files_and_dictionaries_say_the_same(tmp_path: Path) -> None:
 
 def test_numbers_are_what_they_look_like() -> None:
     text = "{a: 010, b: 1e-8, c: 1_000, d: '0.1', e: 2024-01-01, f: 1:30, g: no, h: ~, i: 0x10}"
-    assert reading.from_yaml(text) == {
+    assert parse_yaml(text, PROGRAMME, "") == {
         **{"a": "010", "b": "1e-8", "c": "1_000", "d": "0.1", "e": "2024-01-01", "f": "1:30", "g": False},
         **{"h": None, "i": "0x10"},
     }

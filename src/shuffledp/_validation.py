@@ -10,13 +10,26 @@ from numbers import Integral, Real
 from .errors import ParameterError
 
 _MAX_USERS = 10**15
+_MOST_CHARACTERS = 400
 MIN_EPS0, MAX_EPS0 = 1e-9, 500.0
+
+
+def shown(value: object) -> str:
+    """A value as a sentence shows it, cut where it is long.
+
+    Examples
+    --------
+    >>> shown("grr"), len(shown("9" * 5000))
+    ("'grr'", 80)
+    """
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def real(name: str, value: object) -> float:
     """A finite or infinite real number; NaN, booleans and text are refused."""
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise ParameterError(f"{name} must be a number, got {value!r}; pass a plain int or float.")
+        raise ParameterError(f"{name} must be a number, got {shown(value)}; pass a plain int or float.")
     try:
         number = float(value)
     except OverflowError:
@@ -52,7 +65,7 @@ def users(value: object, name: str = "n") -> int:
     number = real(name, value)
     if not (1 <= number <= _MAX_USERS) or number != math.floor(number):
         raise ParameterError(
-            f"{name} must be a whole number of users between 1 and 1e15, got {value!r}; "
+            f"{name} must be a whole number of users between 1 and 1e15, got {shown(value)}; "
             f"pass for example {name}=1_000_000."
         )
     return int(value) if isinstance(value, Integral) else int(number)
@@ -62,7 +75,7 @@ def whole(name: str, value: object, *, low: int, high: int = 2**53, hint: str = 
     """A whole number in [low, high] (4.0 is fine, 4.5 is not)."""
     number = in_range(name, value, low=low, high=high, hint=hint)
     if number != math.floor(number):
-        raise ParameterError(f"{name} must be a whole number, got {value!r}; {hint or 'round it'}.")
+        raise ParameterError(f"{name} must be a whole number, got {shown(value)}; {hint or 'round it'}.")
     return int(number)
 
 
@@ -85,24 +98,39 @@ def tolerance(value: object) -> float:
 
 
 def parse_number(name: str, text: str) -> float:
-    """The number written in a spec or on the command line: 1e6, 1_000_000 and inf are fine."""
+    """The number written in a spec or on the command line: 1e6, 1_000_000 and inf are fine.
+
+    Figures of other scripts, which float() reads too, are refused: who sees them need not know what they say.
+
+    Examples
+    --------
+    >>> parse_number("n", "1_000"), parse_number("n", "1e6")
+    (1000.0, 1000000.0)
+    >>> parse_number("n", "\u0663")
+    Traceback (most recent call last):
+        ...
+    shuffledp.errors.ParameterError: n must be a number, got '٣'; write it like 1000000, 1_000_000, 1e6 or 0.5.
+    """
     try:
+        if not text.isascii() or len(text) > _MOST_CHARACTERS:
+            raise ValueError(text)
         number = float(text)
     except ValueError:
         raise ParameterError(
-            f"{name} must be a number, got {text!r}; write it like 1000000, 1_000_000, 1e6 or 0.5."
+            f"{name} must be a number, got {shown(text)}; write it like 1000000, 1_000_000, 1e6 or 0.5."
         ) from None
     return real(name, number)
 
 
 def parse_users(text: str, name: str = "n") -> int:
     """A whole number of users written as 1000000, 1_000_000 or 1e6."""
+    number = parse_number(name, text)
     try:
         return users(int(text), name)
     except ValueError as error:
         if isinstance(error, ParameterError):
             raise
-    return users(parse_number(name, text), name)
+    return users(number, name)
 
 
 def one_of(kind: str, name: str, known: Iterable[str]) -> str:
@@ -110,12 +138,12 @@ def one_of(kind: str, name: str, known: Iterable[str]) -> str:
     names = sorted(known)
     listed = f"choose one of {', '.join(names)}" if len(names) <= 10 else f"'shuffledp {kind}s' lists all {len(names)}"
     if not isinstance(name, str):
-        raise ParameterError(f"{kind} must be a name, got {name!r}; {listed}.")
+        raise ParameterError(f"{kind} must be a name, got {shown(name)}; {listed}.")
     if name in names:
         return name
-    nearest = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
+    nearest = difflib.get_close_matches(name[:60], names, n=1, cutoff=0.4)
     advice = f"did you mean {nearest[0]!r}?" if nearest else f"{listed}."
-    raise ParameterError(f"unknown {kind} {name!r}; {advice}")
+    raise ParameterError(f"unknown {kind} {shown(name)}; {advice}")
 
 
 def local_budget(value: object) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _validation as check
-from . import ledger
+from . import ledger, ledger_file
 from .composed import ComposedGuarantee, trust_text
 from .core import renyi, sequential
 from .core.sequential import Kind
@@ -53,6 +53,7 @@ class Accountant:
         self._entries: list[LedgerEntry] = []
         self._events: list[tuple[str, Kind, int]] = []
         self._kinds: dict[str, Kind] = {}
+        self._notes: tuple[str, ...] = ()
 
     # -- what was run ---------------------------------------------------------------------------------------------
 
@@ -60,6 +61,11 @@ class Accountant:
     def entries(self) -> tuple[LedgerEntry, ...]:
         """The rounds, in the order in which they were composed."""
         return tuple(self._entries)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What there is to say about the ledger file that was loaded; usually nothing."""
+        return self._notes
 
     def compose(
         self,
@@ -313,14 +319,19 @@ class Accountant:
                 f"a ledger holds shuffled rounds only, got {len(self._events)} event(s) of dp-accounting as well; "
                 "keep them in its own ledger."
             )
-        ledger.save(self._entries, path)
+        ledger_file.save(self._entries, path)
 
     @classmethod
     def load(cls, path: str | Path) -> Accountant:
-        """The accountant of a ledger file; every key is checked."""
+        """The accountant of a ledger file; every key and the chain of hashes are checked.
+
+        What there is to say about the file, such as that it is of an old version, is in :attr:`notes`.
+        """
+        found = ledger_file.load(path)
         made = cls()
-        for entry in ledger.load(path):
+        for entry in found.entries:
             made._add(entry)
+        made._notes = found.notes
         return made
 
 

@@ -8,9 +8,7 @@ every bound from the stated numbers, and where the mechanism has a spec it deriv
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +19,7 @@ from . import _validation as check
 from ._files import write_whole
 from ._numbers import exact as _exact
 from ._numbers import round_down, round_up
+from ._reading import CERTIFICATE, as_written, contained, mapping, read_json
 from ._text import visible
 from .bounds import BOUNDS
 from .certificate_claim import FORMAT, MAX_ROUNDS, OLD_FORMAT, STATEMENT, derived, law_hash, provable
@@ -122,14 +121,18 @@ class Certificate:
 
 _LAW = ("P0", "P1", "t")
 _TERMS = ("law_sha256", "neighbours", "trust")
-_KEYS = ("format", "claim", "mechanism", *_TERMS, "bound", "n", "epsilon", "delta", "rounds")
-#: What a proof of each kind needs beside its precision.
-_METHODS = {"counts": ("cap",), "contour": ("c", "s", "h", "nodes"), "local": ()}
+#: What every format states, and what this one states beside it.
+_KEYS = ("format", "claim", "mechanism", "bound", "n", "epsilon", "delta", "rounds")
+#: What a method states beside its kind and bits.
+_METHOD = {"counts": ("cap",), "contour": ("c", "s", "h", "nodes"), "local": ()}
+_WHOLE = ("bits", "cap", "nodes")
+#: Figures before and after the point: the exact decimal of a double has up to 1074.
+_FIGURES = 1200
 
 
 def certify(subject: Mechanism, *, n: int, delta: float, bound: str, tol: float) -> Guarantee:
     """The guarantee of :func:`shuffledp.amplify`, with eps raised (a little) until ball arithmetic proves it."""
-    from .core.certified import choose, prove
+    from .core.certified import choose, prove, refuse_endless
 
     chosen = BOUNDS[bound]
     if not provable(chosen):
@@ -147,9 +150,10 @@ def certify(subject: Mechanism, *, n: int, delta: float, bound: str, tol: float)
         )
     for _ in range(4):
         exact, target = Fraction(epsilon), Fraction(delta)
+        methods = [choose(round_, n, epsilon, _accuracy(round_, n, epsilon, tol)) for round_ in members]
+        refuse_endless(zip(members, methods, strict=True), n, exact)  # what is certified can be verified
         steps = []
-        for round_ in members:
-            method = choose(round_, n, epsilon, _accuracy(round_, n, epsilon, tol))
+        for round_, method in zip(members, methods, strict=True):
             proof = prove(round_, n, exact, method)
             steps.append(Step(round_, method, proof.lower, proof.upper))
         if all(step.upper <= target for step in steps):
@@ -174,15 +178,27 @@ def verify(source: Certificate | str | Path) -> Certificate:
     >>> bool(verify(g.certificate).proved_delta <= g.delta)
     True
     """
-    from .core.certified import prove
-
     if not isinstance(source, Certificate | str | Path):
         raise ParameterError(f"source must be a certificate or the path of one, got {type(source).__name__}.")
-    claim = source if isinstance(source, Certificate) else _read(Path(source))
+    if isinstance(source, Certificate):
+        return _verified(source)
+    with contained(CERTIFICATE, str(source)):
+        return _verified(_read(Path(source)))
+
+
+def _verified(claim: Certificate) -> Certificate:
+    from .core.certified import Proof, prove, refuse_endless
+
+    distinct = dict.fromkeys((step.round, step.method) for step in claim.steps)  # a round stated twice is proved once
+    refuse_endless(distinct, claim.n, claim.epsilon)
     claim = derived(claim)
+    proofs: dict[tuple[Round, Method], Proof] = {}
     steps = []
     for number, step in enumerate(claim.steps):
-        proof = prove(step.round, claim.n, claim.epsilon, step.method)
+        key = (step.round, step.method)
+        if key not in proofs:
+            proofs[key] = prove(step.round, claim.n, claim.epsilon, step.method)
+        proof = proofs[key]
         if proof.upper > claim.delta:
             raise VerificationError(
                 f"round {number} has delta up to {round_up(proof.upper, 9)} at eps = {round_up(claim.epsilon, 9)}, "
@@ -202,91 +218,86 @@ def _accuracy(round_: Round, n: int, epsilon: float, tol: float) -> float:
 
 
 def _read(path: Path) -> Certificate:
-    from .core.certified import MAX_NODES, Method
-
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, ValueError, RecursionError):
-        raise ParameterError(f"certificate must be a readable JSON file, got {str(path)!r}; check the path.") from None
+    data = read_json(path, CERTIFICATE)
     if not isinstance(data, dict) or data.get("format") not in (FORMAT, OLD_FORMAT):
         raise ParameterError(
             f"certificate must have format {FORMAT!r}, got another file in {str(path)!r}; certify again."
         )
     new = data["format"] == FORMAT
     try:
-        if new:
-            _only(data, _KEYS, optional=("matrix",))
-            if data["claim"] != STATEMENT:
-                raise VerificationError(
-                    f"claim must be {STATEMENT!r}, got {str(data['claim'])[:200]!r}; certify again."
-                )
+        terms = _TERMS if new else ()
+        whole = mapping("certificate", data, needed=(*_KEYS, *terms), optional=("matrix",))
+        if new and whole["claim"] != STATEMENT:
+            raise VerificationError(f"claim must be {STATEMENT!r}, got {str(whole['claim'])[:200]!r}; certify again.")
         steps = []
-        for item in data["rounds"]:
-            raw = item["method"]
-            if new:
-                _only(item, (*_LAW, "method", "proved"))
-                _only(raw, ("kind", "bits", *_METHODS.get(str(raw["kind"]), ())))
-            method = Method(
-                kind=str(raw["kind"]),
-                bits=int(raw["bits"]),
-                cap=int(raw.get("cap", 0)),
-                c=float(raw.get("c", 0.0)),
-                s=float(raw.get("s", 0.0)),
-                h=float(raw.get("h", 0.0)),
-                nodes=int(raw.get("nodes", 0)),
-            )
-            if method.kind not in ("counts", "contour", "local") or not 64 <= method.bits <= 4096:
-                raise ValueError("method")
-            if not 0 <= method.nodes <= MAX_NODES:
-                raise ValueError("nodes")
-            law = {key: [_double(text) for text in item[key]] for key in _LAW}
-            low, high = (_decimal(text, low=0, high=10**9) for text in item["proved"])
-            steps.append(Step(Round(**law), method, low, high))
-        if not isinstance(data["mechanism"], str) or not isinstance(data["bound"], str):
+        for item in _listed(whole["rounds"], "rounds"):
+            given = mapping("round", item, needed=(*_LAW, "method", "proved"))
+            law = {key: [_double(x) for x in _listed(given[key], key)] for key in _LAW}
+            low, high = (_decimal(text, low=0, high=10**9) for text in _listed(given["proved"], "proved"))
+            steps.append(Step(Round(**law), _method(given["method"]), low, high))
+        if not isinstance(whole["mechanism"], str) or not isinstance(whole["bound"], str):
             raise ValueError("mechanism or bound")
         return Certificate(
-            mechanism=data["mechanism"],
-            bound=data["bound"],
-            n=check.users(data["n"]),
-            epsilon=_decimal(data["epsilon"], low=0, high=1000),
-            delta=_decimal(data["delta"], low=0, high=1),
+            mechanism=whole["mechanism"],
+            bound=whole["bound"],
+            n=check.users(whole["n"]),
+            epsilon=_decimal(whole["epsilon"], low=0, high=1000),
+            delta=_decimal(whole["delta"], low=0, high=1),
             steps=tuple(steps),
-            matrix=tuple(tuple(_double(x) for x in row) for row in data.get("matrix", ())),
-            **{key: data[key] for key in _TERMS if new},
-            format=data["format"],
+            matrix=tuple(tuple(_double(x) for x in _listed(row, "row")) for row in whole.get("matrix", ())),
+            **{key: whole[key] for key in terms},
+            format=whole["format"],
         )
-    except ShuffleDPError:
-        raise
-    except (KeyError, TypeError, ValueError, ArithmeticError) as error:
+    except (TypeError, ValueError, ArithmeticError) as error:
+        if isinstance(error, ShuffleDPError) and str(error).startswith("certificate must "):
+            raise
+        reason = str(error).rstrip(".?")
         raise ParameterError(
-            f"certificate must be a complete {FORMAT} file, got a malformed entry ({error}) in {str(path)!r}; "
+            f"certificate must be a complete {FORMAT} file, got a malformed entry ({reason:.200}) in {str(path)!r}; "
             "certify again."
         ) from None
 
 
-def _only(entry: Any, needed: Iterable[str], optional: Iterable[str] = ()) -> None:
-    """Refuse keys that are missing, and those that nobody would check."""
-    keys, wanted = set(entry), set(needed)
-    for wrong, what in ((wanted - keys, "missing"), (keys - wanted - set(optional), "unknown")):
-        if wrong:
-            raise ValueError(f"{what} key {min(wrong)[:40]!r}")
+def _method(raw: object) -> Method:
+    """The stated method, with exactly the keys of its kind."""
+    from .core.certified import MAX_BITS, MAX_NODES, Method
+
+    kind = raw.get("kind") if isinstance(raw, dict) else None
+    if kind not in _METHOD:
+        raise ValueError("method")
+    given = mapping("method", raw, needed=("kind", "bits", *_METHOD[kind]))
+    numbers: dict[str, Any] = {key: given[key] for key in given if key != "kind"}
+    for key, value in numbers.items():
+        if isinstance(value, bool) or not isinstance(value, int if key in _WHOLE else int | float):
+            raise ValueError(key)
+    numbers = {key: value if key in _WHOLE else float(value) for key, value in numbers.items()}
+    method = Method(kind, **numbers)
+    if not 64 <= method.bits <= MAX_BITS or not 0 <= method.nodes <= MAX_NODES:
+        raise ValueError("bits or nodes")
+    return method
+
+
+def _listed(value: object, name: str) -> list[Any]:
+    if not isinstance(value, list):
+        raise ValueError(f"{name} must be a list")
+    return value
 
 
 def _decimal(text: object, *, low: int, high: int) -> Fraction:
-    """A decimal in [low, high] of reasonable length."""
-    value = Decimal(str(text))
-    if not value.is_finite() or not low <= value <= high or abs(value.adjusted()) > 2000:
+    """A decimal in [low, high], as written."""
+    value = as_written(text, figures=_FIGURES, exponent=4) if isinstance(text, str) and "/" not in text else None
+    if value is None or not low <= value <= high:
         raise ValueError(f"{text!s:.40} is not in [{low}, {high}]")
-    return Fraction(value)
+    return value
 
 
 def _double(text: object) -> float:
     """The double that an exact decimal states; a decimal that is no double is refused."""
-    value = float(str(text))
-    if Fraction(value) != Fraction(Decimal(str(text))):
-        raise ValueError(f"{text} is not an exact double")
-    return value
+    exact = _decimal(text, low=0, high=2)
+    if Fraction(float(exact)) != exact:
+        raise ValueError(f"{text!s:.40} is not an exact double")
+    return float(exact)
 
 
 def _method_dict(method: Method) -> dict[str, Any]:
-    return {"kind": method.kind, "bits": method.bits} | {key: getattr(method, key) for key in _METHODS[method.kind]}
+    return {"kind": method.kind, "bits": method.bits} | {key: getattr(method, key) for key in _METHOD[method.kind]}

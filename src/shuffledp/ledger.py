@@ -1,29 +1,26 @@
-"""The ledger: which rounds were run, as a JSON file that is always whole and is checked key by key when read."""
+"""The ledger: which rounds were run, entry by entry (ledger_file.py writes and reads them)."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from . import _validation as check
-from ._files import write_whole
+from ._reading import TABLE, read_bytes
 from .bounds import Bound, find
-from .core.round import Round
 from .errors import ParameterError, ShuffleDPError
 from .mechanisms.base import Mechanism
 from .mechanisms.finite import FiniteRandomizer
 from .mechanisms.parallel import Parallel
 from .subject import MechanismLike, as_mechanism
 
-FORMAT = "shuffledp-ledger/1"
 #: Most rounds of one entry, and most reports of one user in a round.
 MOST_ROUNDS, MOST_REPORTS = 10**9, 10**6
 
@@ -82,7 +79,7 @@ class LedgerEntry:
         if self.mechanism.name == "round":
             members = self.mechanism.blanket().rounds(2) or ()
             return {"round": {key: np.asarray(getattr(members[0], key)).tolist() for key in ("P0", "P1", "t")}}
-        files = {path: _sha256(path) for path in _sources(self.mechanism)}
+        files = {path: sha256_of(path) for path in _sources(self.mechanism)}
         return {"spec": self.mechanism.spec, "files": files} if files else {"spec": self.mechanism.spec}
 
     @cached_property
@@ -102,6 +99,11 @@ class LedgerEntry:
         identity = "" if self.reproducible else f"#{id(self.mechanism)}"
         return json.dumps([self.law, self.n, self.bound]) + identity
 
+    def sharing_law(self, other: LedgerEntry) -> LedgerEntry:
+        """``other``, of the same mechanism, with the law of this entry: no file is read a second time."""
+        other.__dict__["law"] = self.law
+        return other
+
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready; refused if the mechanism cannot be written down."""
         if not self.reproducible:
@@ -120,9 +122,6 @@ class LedgerEntry:
             "participation_limit": self.participation_limit,
             "reports_per_user": self.reports_per_user,
         }
-
-
-_KEYS = {"name", "mechanism", "local_epsilon", "n", "count", "bound", "participation_limit", "reports_per_user"}
 
 
 def make_entry(
@@ -171,96 +170,6 @@ def make_entry(
     )
 
 
-def save(entries: Iterable[LedgerEntry], path: str | Path) -> None:
-    """Write a ledger file in one piece: a reader sees the old file or the new one, never half of it."""
-    rounds = list(entries)
-    neighbours = sorted({entry.mechanism.neighbours for entry in rounds}) or ["replace-one"]
-    if len(neighbours) > 1:
-        raise ParameterError(f"a ledger must have one kind of neighbours, got {neighbours}; keep a ledger for each.")
-    data = {"format": FORMAT, "neighbours": neighbours[0], "rounds": [entry.to_dict() for entry in rounds]}
-    text = json.dumps(data, indent=1, allow_nan=False) + "\n"
-    write_whole(path, text)
-
-
-def load(path: str | Path) -> list[LedgerEntry]:
-    """The entries of a ledger file; anything missing, unknown or out of range is refused in one sentence."""
-    try:
-        written = Path(path).read_bytes()
-    except (OSError, TypeError, ValueError):
-        raise ParameterError(f"path must be a readable ledger file, got {str(path)!r}; check the path.") from None
-    try:
-        data = json.loads(written.decode("utf-8"), parse_constant=_no_constant)
-    except (ValueError, RecursionError):
-        got = "something else" if written.strip() else "an empty file"
-        raise ParameterError(
-            f"a ledger file must be JSON, got {got} in {str(path)!r}; restore it from a copy."
-        ) from None
-    if not isinstance(data, dict) or data.get("format") != FORMAT:
-        found = data.get("format") if isinstance(data, dict) else type(data).__name__
-        raise ParameterError(
-            f"a ledger file must have format {FORMAT!r}, got {str(found)[:60]!r} in {str(path)!r}; "
-            "read it with the version that wrote it."
-        )
-    if set(data) != {"format", "neighbours", "rounds"} or not isinstance(data["rounds"], list):
-        raise ParameterError(
-            f"a ledger file must hold format, neighbours and a list of rounds, got {sorted(data)} in {str(path)!r}; "
-            "restore it from a copy."
-        )
-    entries = [_entry(item, number) for number, item in enumerate(data["rounds"])]
-    for expected in [entry.mechanism.neighbours for entry in entries] or ["replace-one"]:
-        if data["neighbours"] != expected:
-            raise ParameterError(
-                f"neighbours of a ledger must be those of its rounds, {expected!r}, got "
-                f"{str(data['neighbours'])[:60]!r} in {str(path)!r}; restore it from a copy."
-            )
-    return entries
-
-
-def _entry(item: object, number: int) -> LedgerEntry:
-    if not isinstance(item, dict) or set(item) != _KEYS:
-        found = sorted(map(str, item)) if isinstance(item, dict) else type(item).__name__
-        raise ParameterError(f"round {number} of a ledger must have the keys {sorted(_KEYS)}, got {found}; restore it.")
-    try:
-        entry = make_entry(
-            _mechanism(item["mechanism"]),
-            **{key: item[key] for key in _KEYS - {"mechanism", "local_epsilon"}},
-        )
-        local = entry.mechanism.local_epsilon
-        if entry.law.get("files") != item["mechanism"].get("files"):
-            raise ParameterError(
-                f"files must hold the SHA-256 of every file that {entry.mechanism.spec!r} was read from, got others or "
-                "none; what was run cannot be told from the ledger, so restore it or compose the rounds anew."
-            )
-    except ShuffleDPError as error:
-        raise ParameterError(f"round {number} of the ledger is not valid: {error}") from None
-    if item["local_epsilon"] != ("inf" if math.isinf(local) else local):
-        raise ParameterError(
-            f"round {number} of the ledger was run with local_epsilon {item['local_epsilon']!r}, but its mechanism now "
-            f"has {local!r}; the ledger was edited or comes from another version of shuffledp, restore it from a copy."
-        )
-    return entry
-
-
-def _mechanism(law: object) -> MechanismLike:
-    if isinstance(law, dict) and set(law) == {"spec", "files"} and isinstance(law["files"], dict):
-        for path, digest in law["files"].items():
-            now = _sha256(path)
-            if now is None or now != digest:
-                found = "no such file" if now is None else "a file that has changed"
-                raise ParameterError(
-                    f"{path!r} must be the file that the rounds were run with, got {found}; restore it."
-                )
-        law = {"spec": law["spec"]}
-    if isinstance(law, dict) and len(law) == 1:
-        if isinstance(law.get("spec"), str):
-            return str(law["spec"])
-        if "matrix" in law:
-            return FiniteRandomizer(law["matrix"])
-        if isinstance(law.get("round"), dict) and set(law["round"]) == {"P0", "P1", "t"}:
-            return Round(**law["round"])
-    raise ParameterError("mechanism must be a spec, a matrix or a round, got something else; restore the file.")
-
-
 def _sources(mechanism: Mechanism) -> Iterator[str]:
     """The files that a mechanism was read from, also those that the queries of a parallel one name."""
     source = getattr(mechanism, "source", "")
@@ -271,13 +180,9 @@ def _sources(mechanism: Mechanism) -> Iterator[str]:
             yield from _sources(as_mechanism(query))
 
 
-def _sha256(path: str) -> str | None:
-    """Of the bytes of a file; None if there is no such file."""
+def sha256_of(path: str) -> str | None:
+    """Of the bytes of a file; None if there is no such file, or none that would be read."""
     try:
-        return hashlib.sha256(Path(path).read_bytes()).hexdigest() if Path(path).is_file() else None
-    except (OSError, ValueError):
+        return hashlib.sha256(read_bytes(path, TABLE)).hexdigest()
+    except ParameterError:
         return None
-
-
-def _no_constant(text: str) -> float:
-    raise ValueError(f"{text} is not JSON")

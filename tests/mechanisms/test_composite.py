@@ -242,7 +242,7 @@ def test_parallel_files(tmp_path: Path) -> None:
     assert "0.333333 of grr:eps0=1,d=4" in first.description
     bad = {
         "weight: 1": "line 1", "- weight: 1\n  spec: grr:1,2\n  spec: grr:1,3": "line 3", "- colour: red": "line 1",
-        "- weight: 1": "keys weight and spec", '{"weight": 1}': "JSON list", "[1]": "keys weight and spec",
+        "- weight: 1": "none named 'spec'", '{"weight": 1}': "JSON list", "[1]": "keys of spec, weight",
         "- weight: one\n  spec: grr:1,2": "such as 0.25", "": "at least one", "[": "JSON list",
         '[{"weight": true, "spec": "grr:1,2"}]': "such as 0.25", f"- weight: 1\n  spec: parallel:{plain}": "parallel",
     }  # fmt: skip

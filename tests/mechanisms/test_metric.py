@@ -213,7 +213,7 @@ def test_exponential_files(tmp_path: Path) -> None:
     for name in ("d.npy", "d.csv"):
         m = sdp.mechanism(f"exponential-metric:eps=2,{tmp_path / name}")
         assert m == ExponentialMetric(LINE, eps=2.0) and m.spec.endswith(name)
-    with pytest.raises(sdp.ParameterError, match="no file"):
+    with pytest.raises(sdp.ParameterError, match="No such file"):
         ExponentialMetric.from_file(tmp_path / "none.csv", eps=1.0)
 
 

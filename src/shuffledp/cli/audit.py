@@ -111,7 +111,7 @@ def _word(text: str) -> Any:
     for kind in (int, float):
         with contextlib.suppress(ValueError):
             number: int | float = kind(text)
-            if abs(number) < float("inf"):
+            if text.isascii() and abs(number) < float("inf"):
                 return number
     if not text:
         raise ParameterError("inputs must be values between commas, got an empty one; write for example 0,1,2.")

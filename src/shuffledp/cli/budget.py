@@ -195,6 +195,8 @@ def compose(
             accountant.save(ledger)
             result["saved"] = True
     result["rounds"] = [_shown(entry) for entry in accountant.entries]
+    for note in accountant.notes:
+        click.echo(f"note: {note}", err=True)
     if as_json:
         print_json(result)
     else:
@@ -262,10 +264,15 @@ def _shown(entry: Any) -> dict[str, Any]:
 
 
 def _listed(entry: dict[str, Any]) -> str:
-    name = f"{entry['name']}: " if entry["name"] else ""
+    name = f"{_one_line(entry['name'])}: " if entry["name"] else ""
     limit = f", each user in at most {entry['participation_limit']:,}" if entry["participation_limit"] else ""
     reports = f", {entry['reports_per_user']:,} reports of each user" if entry["reports_per_user"] > 1 else ""
-    return f"{name}{entry['count']:,} x {entry['mechanism']} with n = {entry['n']:,}{limit}{reports}"
+    return f"{name}{entry['count']:,} x {_one_line(entry['mechanism'])} with n = {entry['n']:,}{limit}{reports}"
+
+
+def _one_line(text: str) -> str:
+    """What a file says is printed on one line, whatever it says."""
+    return text if text.isprintable() else repr(text)
 
 
 @contextlib.contextmanager

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -34,6 +35,12 @@ _PRECISION = threading.Lock()
 MAX_NODES = 300_000
 #: Counts are enumerated up to this many rows.
 MAX_ROWS = 8_000
+#: A proof chooses at most 112 + 2 * 50 bits; symbols of one round.
+MAX_BITS, MAX_SYMBOLS = 512, 2**14
+#: Nodes times symbols, or counts, of all rounds together, at up to 256 bits: 5 microseconds each, less than a minute.
+MAX_WORK = 2**23
+#: No proof is chosen to be more accurate than this (relative, in delta).
+_FINEST = 1e-7
 
 
 @dataclass(frozen=True)
@@ -92,6 +99,51 @@ def choose(round_: Round, n: int, eps: float, rtol: float) -> Method:
             f"the proof would need {nodes:,} nodes, more than {MAX_NODES:,}; certify a larger delta or a looser tol."
         )
     return Method("contour", bits, c=float(line.c[0]), s=float(line.s[0]), h=float(line.h[0]), nodes=nodes)
+
+
+def refuse_endless(steps: Iterable[tuple[Round, Method]], n: int, eps: Fraction) -> None:
+    """Methods that no proof needs, or that would take minutes, are refused before anything is computed."""
+    total = 0.0
+    for round_, method in steps:
+        p0, p1, t = (np.asarray(law) for law in (round_.P0, round_.P1, round_.t))
+        symbols = int(np.count_nonzero(((p0 > 0) | (p1 > 0)) & (t > 0)))  # as in _law
+        if symbols > MAX_SYMBOLS:
+            raise CertificationError(f"a round must have at most {MAX_SYMBOLS:,} symbols, got {symbols:,}; merge some.")
+        if method.kind == "contour" and method.nodes > (most := _most_nodes(round_, n, float(eps))):
+            raise CertificationError(
+                f"the contour must have at most {most:,} nodes, as many as the finest proof needs, got "
+                f"{method.nodes:,}; certify again."
+            )
+        total += _work(method, symbols, n) + t.size
+    if total > MAX_WORK:
+        raise CertificationError(
+            f"the proof of all rounds must take at most {MAX_WORK:,} steps, got {total:.3g}; certify with a looser "
+            "tol, or bound='variation-ratio', which has fewer rounds."
+        )
+
+
+def _work(method: Method, symbols: int, n: int) -> float:
+    """Steps of one proof, in units of about 5 microseconds."""
+    if method.kind == "contour":
+        steps = float(method.nodes) * (symbols + 4)
+    elif method.kind == "counts":  # sum over j <= k of C(cap + j, j) = C(cap + k + 1, k), at most e^700
+        cap = max(min(method.cap, n), 0)
+        log_rows = math.lgamma(cap + symbols + 2.0) - math.lgamma(symbols + 1.0) - math.lgamma(cap + 2.0)
+        steps = math.exp(min(log_rows, 700.0))
+    else:
+        steps = float(symbols)
+    return steps * max(1.0, method.bits / 256)
+
+
+def _most_nodes(round_: Round, n: int, eps: float) -> int:
+    """Nodes of the finest proof that :func:`choose` would make by contour, and a quarter more."""
+    atoms = round_.atoms
+    values = atoms.values(np.array([eps]))
+    if not values.size or values.max() <= 1e-14 * np.abs(values).max():
+        return MAX_NODES  # no contour is chosen here, and a proof by one ends with a sentence
+    with np.errstate(all="ignore"):
+        last = float(place(values, atoms.t, float(n), np.array([_FINEST])).last[0])
+    return min(MAX_NODES, 64 + math.ceil(1.25 * last)) if math.isfinite(last) else MAX_NODES
 
 
 def prove(round_: Round, n: int, eps: Fraction, method: Method) -> Proof:
@@ -221,15 +273,13 @@ def _by_counts(law: _Law, n: int, method: Method) -> tuple[arb, arb]:
     rest = [falling[i] * law.nothing ** (n - i) for i in range(cap + 1)]
     total = arb(0)
 
-    def descend(j: int, left: int, weight: arb, value: arb) -> None:
-        nonlocal total
+    stack = [(0, cap, arb(1), arb(0))]  # no recursion: there may be thousands of symbols
+    while stack:
+        j, left, weight, value = stack.pop()
         if j == k:
             total += weight * rest[cap - left] * value.max(arb(0))
-            return
-        for i in range(left + 1):
-            descend(j + 1, left - i, weight * powers[j][i], value + i * law.values[j])
-
-    descend(0, cap, arb(1), arb(0))
+            continue
+        stack += [(j + 1, left - i, weight * powers[j][i], value + i * law.values[j]) for i in range(left, -1, -1)]
     left_out = arb(0)
     if cap < n:
         mass = 1 - law.nothing

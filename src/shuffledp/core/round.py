@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._arrays import reals
 from ..errors import ParameterError
 
 FloatArray = NDArray[np.float64]
@@ -135,13 +136,13 @@ class Atoms:
 
 def _vector(name: str, values: ArrayLike | Sequence[float]) -> FloatArray:
     try:
-        array = np.array(values, dtype=np.float64)
+        array = reals(values)
     except (TypeError, ValueError):
         array = np.empty((0, 0))
     if array.ndim != 1:
-        raise ParameterError(f"{name} must be a flat list of probabilities, got {values!r}; one number per symbol.")
+        raise ParameterError(f"{name} must be a flat list of probabilities, got {values!r:.80}; one number per symbol.")
     if not np.all(np.isfinite(array)) or np.any(array < 0):
-        raise ParameterError(f"{name} must hold finite probabilities >= 0, got {values!r}; check its entries.")
+        raise ParameterError(f"{name} must hold finite probabilities >= 0, got {values!r:.80}; check its entries.")
     return array
 
 

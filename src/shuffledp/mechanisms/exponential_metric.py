@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _validation as check
+from .._arrays import reals
 from .._numbers import round_down
+from .._reading.tables import read_table
 from ..constraints import Simplex
 from ..core.family import Family
 from ..core.round import FloatArray
@@ -31,13 +33,8 @@ _LEAST = 2.0**-40
 _ROUNDING = 1e-9
 #: A probability matrix with a larger condition number is not inverted.
 _CONDITION = 1e10
-
-
-class _Table(FiniteRandomizer):
-    """Only the file reader of finite: the entries are distances and need not be probabilities."""
-
-    def __post_init__(self) -> None:
-        """Nothing is checked here."""
+#: Most points of a file: the triangle inequality takes the cube of their number.
+MOST_POINTS = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +97,13 @@ class ExponentialMetric(Randomizer):
     @classmethod
     def from_file(cls, path: str | Path, *, eps: float) -> ExponentialMetric:
         """Read the distances from a CSV (comma or blank separated, # comments) or .npy file."""
-        return cls(_Table.from_file(path).matrix, eps=eps, source=str(path))
+        table = read_table(path)
+        if len(table) > MOST_POINTS:
+            raise ParameterError(
+                f"file must hold the distances of at most {MOST_POINTS:,} points, got {len(table):,} in {str(path)!r}; "
+                "every triangle is checked, so pass a larger table as an array if you have the time."
+            )
+        return cls(table, eps=eps, source=str(path))
 
     @property
     def spec(self) -> str:
@@ -229,7 +232,7 @@ class ExponentialMetric(Randomizer):
 
 def _checked(distances: ArrayLike) -> FloatArray:
     try:
-        table = np.array(distances, dtype=np.float64)
+        table = reals(distances)
     except (TypeError, ValueError):
         table = np.empty(0)
     if table.ndim != 2 or table.shape[0] != table.shape[1] or table.shape[0] < 2:
@@ -250,9 +253,8 @@ def _checked(distances: ArrayLike) -> FloatArray:
         )
     for z in range(len(table)):
         detour = table[:, z, None] + table[None, z, :]
-        wrong = np.argwhere(table > detour + room)
-        if wrong.size:
-            x, y = wrong[0]
+        if np.any(table > detour + room):
+            x, y = np.argwhere(table > detour + room)[0]
             raise ParameterError(
                 f"distances must satisfy the triangle inequality, got {table[x, y]:g} from {x} to {y} and "
                 f"{detour[x, y]:g} through {z}; use shortest paths."

@@ -11,6 +11,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._arrays import reals
+from .._reading.tables import read_table
 from ..core.family import RoundSet
 from ..core.pairs import BlanketPairs, constant_datasets, two_count_datasets
 from ..core.round import FloatArray
@@ -71,20 +73,7 @@ class FiniteRandomizer(Mechanism):
     @classmethod
     def from_file(cls, path: str | Path) -> FiniteRandomizer:
         """Read a matrix from a CSV (comma or blank separated, # comments) or .npy file; .npy is read without pickle."""
-        path = Path(path)
-        if not path.is_file():
-            raise ParameterError(
-                f"file must name a CSV or .npy file with a matrix, got {str(path)!r}, which is no file."
-            )
-        if path.suffix == ".npy":
-            try:
-                matrix = np.load(path, allow_pickle=False)
-            except (ValueError, OSError, EOFError):
-                raise ParameterError(
-                    f"file must hold a plain numeric array, got {str(path)!r}; save it with numpy.save."
-                ) from None
-            return cls(matrix, source=str(path))
-        return cls(_read_csv(path), source=str(path))
+        return cls(read_table(path), source=str(path))
 
     @property
     def _rows(self) -> FloatArray:
@@ -166,10 +155,10 @@ def _variation(a: FloatArray, b: FloatArray) -> float:
 
 def _checked(matrix: ArrayLike) -> FloatArray:
     try:
-        rows = np.array(matrix, dtype=np.float64)
+        rows = reals(matrix)
     except (TypeError, ValueError):
         raise ParameterError(
-            "matrix must be a table of numbers with rows of equal length, got something ragged or not numeric; "
+            "matrix must be a table of real numbers with rows of equal length, got something ragged or not real; "
             "give one row per input and one column per output."
         ) from None
     if rows.ndim != 2 or 0 in rows.shape:
@@ -192,26 +181,3 @@ def _checked(matrix: ArrayLike) -> FloatArray:
     rows[uneven] /= sums[uneven, None]
     rows.setflags(write=False)
     return rows
-
-
-def _read_csv(path: Path) -> list[list[float]]:
-    table: list[list[float]] = []
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError):
-        raise ParameterError(f"file must be a readable text file, got {str(path)!r}; save the matrix as CSV.") from None
-    for number, line in enumerate(text.splitlines(), start=1):
-        content = line.split("#", 1)[0].strip()
-        if not content:
-            continue
-        try:
-            cells = content.removesuffix(",").split(",") if "," in content else content.split()
-            table.append([float(cell) for cell in cells])
-        except ValueError:
-            raise ParameterError(
-                f"file must hold numbers only, got {content[:60]!r} in line {number} of {str(path)!r}; "
-                "remove headers and fill gaps."
-            ) from None
-    if len({len(row) for row in table}) > 1:
-        raise ParameterError(f"matrix must have rows of equal length, got ragged rows in {str(path)!r}; fill the gaps.")
-    return table

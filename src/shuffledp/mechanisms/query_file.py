@@ -2,46 +2,56 @@
 
 from __future__ import annotations
 
-import json
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from .._reading import QUERIES, as_written, contained, mapping, parse_json, read_text
+from .._reading.json_text import NotJSONError
 from ..errors import ParameterError
+
+#: Most queries of one file.
+MOST_QUERIES = 1000
 
 
 def read_queries(path: Path) -> list[tuple[Fraction, str]]:
     """(weight, spec) of every entry; the YAML understood is a list of flat mappings, one key per line."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        raise ParameterError(f"file must be a readable text file of queries, got {str(path)!r}; check it.") from None
-    entries = _from_json(text, path) if text.lstrip()[:1] in ("[", "{") else _from_yaml(text, path)
-    for entry in entries:
-        if not isinstance(entry, dict) or set(entry) != {"weight", "spec"}:
-            raise ParameterError(
-                f"every entry of {str(path)!r} must have the keys weight and spec, got {entry!r}; give both."
-            )
-    return [(_fraction(e["weight"]), e["spec"]) for e in entries]
+    shown = repr(str(path))
+    with contained(QUERIES, str(path)):
+        text = read_text(path, QUERIES)
+        listed = _from_json(text, shown) if text.lstrip()[:1] in ("[", "{") else _from_yaml(text, path)
+    if len(listed) > MOST_QUERIES:
+        raise ParameterError(
+            f"file must list at most {MOST_QUERIES:,} queries, got {len(listed):,} in {shown}; merge some of them."
+        )
+    entries = [
+        mapping(f"entry {number} of {shown}", entry, needed=("weight", "spec"), advice="give weight and spec")
+        for number, entry in enumerate(listed)
+    ]
+    return [(_fraction(entry["weight"]), _spec(entry["spec"])) for entry in entries]
 
 
 def _fraction(value: object) -> Fraction:
     """A weight as written: 0.25, or 1/3."""
-    try:
-        if isinstance(value, bool):
-            raise ValueError(value)
-        return Fraction(str(value).strip())
-    except (ValueError, ZeroDivisionError):
-        raise ParameterError(f"weight must be a number such as 0.25 or 1/3, got {value!r}; correct it.") from None
+    number = as_written(value.strip()) if isinstance(value, str) else None
+    if number is None:
+        raise ParameterError(f"weight must be a number such as 0.25 or 1/3, got {value!r:.40}; correct it.")
+    return number
 
 
-def _from_json(text: str, path: Path) -> list[Any]:
+def _spec(value: object) -> str:
+    if not isinstance(value, str):
+        raise ParameterError(f"spec must be a text such as 'grr:eps0=1,d=4', got {value!r:.40}; correct it.")
+    return value
+
+
+def _from_json(text: str, shown: str) -> list[Any]:
     try:
-        entries = json.loads(text)
-    except ValueError:
+        entries = parse_json(text, QUERIES, shown, numbers_as_text=True)
+    except NotJSONError:
         entries = None
     if not isinstance(entries, list):
-        raise ParameterError(f"file must hold a JSON list of queries, got something else in {str(path)!r}; correct it.")
+        raise ParameterError(f"file must hold a JSON list of queries, got something else in {shown}; correct it.")
     return entries
 
 
@@ -58,7 +68,7 @@ def _from_yaml(text: str, path: Path) -> list[dict[str, str]]:
         key, colon, value = (part.strip() for part in content.partition(":"))
         if not entries or not colon or key not in ("weight", "spec") or key in entries[-1]:
             raise ParameterError(
-                f"file must list '- weight: 0.5' with 'spec: grr:eps0=1,d=4' below it, got {line.strip()!r} "
+                f"file must list '- weight: 0.5' with 'spec: grr:eps0=1,d=4' below it, got {line.strip()[:60]!r} "
                 f"in line {number} of {str(path)!r}; correct it."
             )
         quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "'\""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__, _files
+from .._reading import STORED, read_json
 from .plan import Unit
 
 #: Raise it when what a unit computes changes within a version.
@@ -31,7 +32,7 @@ def key_of(unit: Unit) -> dict[str, Any]:
 def load(folder: Path, unit: Unit) -> dict[str, Any] | None:
     """The stored data of a unit; None if there is none, it is damaged, or it was made with other settings."""
     try:
-        stored = json.loads((folder / f"{unit.name}.json").read_text(encoding="utf-8"))
+        stored = read_json(folder / f"{unit.name}.json", STORED)
         if stored["key"] != key_of(unit) or stored["sha256"] != _digest(stored["data"]):
             return None
         data: dict[str, Any] = stored["data"]

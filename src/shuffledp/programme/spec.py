@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from numbers import Integral
 from typing import Any
 
 from .. import _validation as valid
+from .._reading import as_written, mapping
 from ..deployment import Crowd, left_of
 from ..errors import ParameterError, ShuffleDPError
 from ..ledger import LedgerEntry, make_entry
@@ -34,9 +34,6 @@ ROUND = CROWD | {
     "minimum_batch",
     "memoised",
 }
-#: Exponents of three figures and no more: 1e999999999 would be a number that fills the memory.
-_DECIMAL = re.compile(r"[+-]?(?=[0-9.])[0-9_]{0,40}(\.[0-9]{0,40})?([eE][+-]?[0-9]{1,3})?", re.ASCII)
-_RATIO = re.compile(r"[0-9]{1,18}/[0-9]{1,18}", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -71,13 +68,13 @@ class Programme:
 
 def parse(data: object) -> Programme:
     """A checked programme from plain data; what is wrong is named with its place."""
-    whole = _mapping("the programme", data, KEYS)
+    whole = mapping("the programme", data, optional=KEYS)
     version = whole.get("version")
     if isinstance(version, bool) or str(version) != str(VERSION):
         got = "nothing" if version is None else repr(version)[:40]
         raise ParameterError(f"version must be {VERSION}, got {got}; write version: {VERSION} or update shuffledp.")
-    target = _mapping("target", whole.get("target"), TARGET)
-    population = _mapping("population", whole.get("population", {}), CROWD)
+    target = mapping("target", whole.get("target"), optional=TARGET)
+    population = mapping("population", whole.get("population", {}), optional=CROWD)
     (epsilon, shown_epsilon), (delta, shown_delta) = (_below(f"target.{key}", target.get(key)) for key in _BUDGET)
     with place("target"):
         hint = "it is the eps that all rounds together may cost"
@@ -110,7 +107,7 @@ def _round(where: str, item: object, defaults: dict[str, Any]) -> PlannedRounds:
         raise ParameterError(
             f'{where}.mechanism must stand in quotes inside braces, got none; write {{mechanism: "grr:eps0=2,d=64"}}.'
         )
-    given = _mapping(where, item, ROUND)
+    given = mapping(where, item, optional=ROUND)
     _one_rule(where, given)
     own = {f"{where}.{key}": given[key] for key in (*CROWD, "minimum_batch") if key in given}
     # a round's own key replaces the default; dropouts and minimum_batch replace each other
@@ -188,10 +185,9 @@ def exact(where: str, value: object) -> tuple[Fraction, bool]:
             raise ParameterError(f"{where} must be a number below 1e40, got a larger one; check its digits.")
         return Fraction(int(value)), True
     text = str(value) if isinstance(value, float) else value.strip() if isinstance(value, str) else ""
-    if _RATIO.fullmatch(text) and int(text.partition("/")[2]):
-        return Fraction(text), False
-    if _DECIMAL.fullmatch(text) and any(c.isdigit() for c in re.split("[eE]", text)[0]):
-        return Fraction(text.replace("_", "")), "." not in text
+    number = as_written(text)
+    if number is not None:
+        return number, not {".", "/"} & set(text)
     raise ParameterError(f"{where} must be a number such as 1_000_000, 0.05 or 1e-8, got {_shown(value)}; correct it.")
 
 
@@ -223,16 +219,6 @@ def _below(where: str, value: object) -> tuple[float, float]:
     except OverflowError:
         raise ParameterError(f"{where} must be below 1e308, got {_shown(value)}; correct it.") from None
     return math.nextafter(nearest, -math.inf) if Fraction(nearest) > number else nearest, nearest
-
-
-def _mapping(where: str, value: object, known: set[str]) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise ParameterError(
-            f"{where} must be a mapping with keys of {', '.join(sorted(known))}, got {_kind(value)}; write key: value."
-        )
-    for key in value:
-        valid.one_of(f"key in {where}", key, known)
-    return value
 
 
 def _name(where: str, value: object) -> str | None:

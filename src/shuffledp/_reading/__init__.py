@@ -1,0 +1,29 @@
+"""The one way to read a file: what may be read, how much of it, how deep, and which numbers and keys it may hold.
+
+Every file that the library opens for a user goes through here: certificates, ledgers, programmes, query files and
+tables (matrices and distances).  Whatever the bytes are, the answer is plain data or one sentence.
+"""
+
+from __future__ import annotations
+
+from .files import CERTIFICATE, LEDGER, PROGRAMME, QUERIES, STORED, TABLE, Kind, contained, read_bytes, read_text
+from .json_text import parse_json, read_json
+from .keys import mapping
+from .numbers import as_written
+
+__all__ = [
+    "CERTIFICATE",
+    "LEDGER",
+    "PROGRAMME",
+    "QUERIES",
+    "STORED",
+    "TABLE",
+    "Kind",
+    "as_written",
+    "contained",
+    "mapping",
+    "parse_json",
+    "read_bytes",
+    "read_json",
+    "read_text",
+]
