@@ -199,7 +199,7 @@ def test_missing_keys_are_refused(key: str) -> None:
     data = certified().to_dict()
     del data[key]
     Path("short.json").write_text(json.dumps(data))
-    with pytest.raises(sdp.ParameterError, match=f"missing key '{key}'"):
+    with pytest.raises(sdp.ParameterError, match=f"got none named '{key}'"):
         sdp.verify("short.json")
 
 
@@ -211,7 +211,7 @@ def test_unknown_keys_are_refused(place: tuple[Any, ...]) -> None:
         at = at[key]
     at["participation"] = 1
     Path("long.json").write_text(json.dumps(data))
-    with pytest.raises(sdp.ParameterError, match="unknown key 'participation'"):
+    with pytest.raises(sdp.ParameterError, match="unknown key in \\w+ 'participation'"):
         sdp.verify("long.json")
 
 
@@ -250,7 +250,7 @@ def test_the_label_of_the_first_format_is_compared_too() -> None:
 
 
 def test_the_new_format_cannot_be_passed_off_as_the_old_one() -> None:
-    """As format 1 the terms in the file are not read: they are derived, and said not to be stated."""
+    """Format 1 states no terms: a file that does is refused, whatever they say."""
     path = written({"format": "shuffledp-certificate/1", "neighbours": "add-or-remove-one", "trust": "nothing"})
-    found = sdp.verify(path)
-    assert found.neighbours == "replace-one" and found.trust == TRUST and found.notes[-1].startswith("Format 1")
+    with pytest.raises(sdp.ParameterError, match="unknown key in certificate"):
+        sdp.verify(path)
