@@ -211,7 +211,7 @@ def test_unknown_keys_are_refused(place: tuple[Any, ...]) -> None:
         at = at[key]
     at["participation"] = 1
     Path("long.json").write_text(json.dumps(data))
-    with pytest.raises(sdp.ParameterError, match="unknown key in \\w+ 'participation'"):
+    with pytest.raises(sdp.ParameterError, match=r"unknown key in \w+ 'participation'"):
         sdp.verify("long.json")
 
 
