@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shuffledp import ParameterError
@@ -26,6 +26,7 @@ def test_the_interval_has_the_normal_width() -> None:
             an_estimate(np.array([1.0])).interval(bad)
 
 
+@settings(deadline=None)
 @given(value=vectors)
 def test_consistency_steps_land_on_the_simplex(value: np.ndarray) -> None:
     for step in ("simplex", "norm-sub"):
@@ -34,6 +35,7 @@ def test_consistency_steps_land_on_the_simplex(value: np.ndarray) -> None:
         assert np.all(out.value >= 0) and out.value.sum() == pytest.approx(1.0)
 
 
+@settings(deadline=None)
 @given(value=vectors, other=vectors)
 def test_the_simplex_step_is_the_nearest_point(value: np.ndarray, other: np.ndarray) -> None:
     """Obtuse angle criterion: (v - proj) . (w - proj) <= 0 for every w on the simplex."""
