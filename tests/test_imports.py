@@ -19,7 +19,7 @@ FILES = sorted(ROOT.rglob("*.py"))
 #: A module may import only from layers at or below its own.
 LAYERS = [
     {"errors"},
-    {"_validation", "_files", "_optional", "_tables"},
+    {"_validation", "_delta_rules", "_by_name", "_names", "_files", "_optional", "_tables"},
     {"guarantee", "randomness", "estimate"},
     {"core"},
     {"mechanisms"},

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _validation as check
+from ._by_name import by_name
 from ._files import write_whole
 from .bounds import BOUNDS, Bound
 from .bounds.base import Numerical
@@ -144,6 +145,7 @@ def _provable(bound: Bound) -> bool:
     return isinstance(bound, Numerical) and bound.side == "upper" and bound.sound and bound.name != "local"
 
 
+@by_name
 def verify(source: Certificate | str | Path) -> Certificate:
     """Re-check a certificate from scratch; returns it with freshly proved intervals, or raises VerificationError.
 
