@@ -78,7 +78,7 @@ PURPOSES = (
     Purpose(
         "a histogram from several messages a user",
         ("pure-dump", "mix-dump", "balls-into-bins", "cheu-zhilyaev"),
-        "shuffle-dp-histogram shuffled-histogram multi-message multimessage dump dummy dummies balls bins fake-users",
+        "shuffle-dp-histogram shuffled-histogram multi-message dump dummy dummies balls bins fake-users",
     ),
     Purpose(
         "a sum of bits from several messages a user",

@@ -73,13 +73,11 @@ def word_of(name: str) -> str:
     >>> word_of("kRR"), word_of("Local_Hash")
     ('grr', 'local-hash')
     """
-    word = _names.resolve(name, CATALOGUE) if isinstance(name, str) else None
-    if word is not None:
-        return word
-    hint = _names.advice(name, CATALOGUE) if isinstance(name, str) else None
-    if hint is not None:
+    word = _names.resolve(name, CATALOGUE)
+    if word is None:
+        hint = _names.advice(name, CATALOGUE) or f"'shuffledp mechanisms' lists all {len(CATALOGUE)}."
         raise ParameterError(f"unknown mechanism {name!r}; {hint}")
-    return check.one_of("mechanism", name, CATALOGUE)
+    return word
 
 
 def canonical(spec: str) -> str:
