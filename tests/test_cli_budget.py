@@ -13,6 +13,7 @@ import pytest
 
 import shuffledp as sdp
 from reference.commands import refused, run
+from shuffledp._delta_rules import delta_at
 from shuffledp.cli import progress
 from shuffledp.cli.audit import parse_inputs
 
@@ -59,7 +60,7 @@ def test_users() -> None:
     assert result.stdout.splitlines() == [f"{n:,} users", str(sdp.amplify("grr:eps0=2,d=64", n=n, delta=1e-8))]
     rule = json.loads(run("users", "grr:eps0=2,d=64", "--epsilon", "0.1", "--delta", "0.01/n", "--json").stdout)
     assert rule["n"] == sdp.users_needed("grr:eps0=2,d=64", epsilon=0.1, delta="0.01/n")
-    assert rule["guarantee"]["epsilon"] <= 0.1 and rule["guarantee"]["delta"] == 0.01 / rule["n"]
+    assert rule["guarantee"]["epsilon"] <= 0.1 and rule["guarantee"]["delta"] == delta_at("0.01/n", rule["n"])
 
 
 def test_what_cannot_be_reached_is_exit_code_1() -> None:

@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import shuffledp as sdp
+from shuffledp._delta_rules import delta_at
 from shuffledp.bounds import BOUNDS
 from shuffledp.cli import main
 
@@ -71,7 +72,9 @@ def test_grids() -> None:
     )
     assert data["variable"] == "n" and data["rule"] == "0.01/n"
     assert data["values"] == [1000, 3162, 10_000, 31_623, 100_000, 316_228, 10**6, 3_162_278, 10**7]
-    assert data["delta"] == [0.01 / n for n in data["values"]]
+    assert data["delta"] == [delta_at("0.01/n", n) for n in data["values"]]
+    data = json.loads(good(*POINT[:-2], "--sweep", "delta=1e-6,0.01/n", "--bound", "local", "--json"))
+    assert data["values"] == [1e-6, delta_at("0.01/n", 10_000)]
     base = ["compare", "general:eps0=1", "--bound", "general", "--json"]
     data = json.loads(good(*base, "--n", "1e4", "--sweep", "delta=1e-12:1e-4:9"))
     assert data["values"] == [float(f"1e-{k}") for k in range(12, 3, -1)]
@@ -131,7 +134,7 @@ def test_files(tmp_path: Path) -> None:
         (["compare", "general:eps0=1", "--delta", "0.1", "--sweep", "n=10.5,20"], "n must be a whole number"),
         (["compare", "general:eps0=1", "--n", "9", "--sweep", "delta=0.1:1:3"], "delta must lie in"),
         (["compare", "general:eps0=1", "--n", "9", "--delta", "x"], "delta must be a number"),
-        (["compare", "general:eps0=1", "--n", "9", "--delta", "0.01/m"], "delta must be a number or a rule"),
+        (["compare", "general:eps0=1", "--n", "9", "--delta", "0.01/m"], "delta must be a number in (0, 1) or a rule"),
         (["compare", "general:eps0=1", "--n", "9", "--delta", "90/n"], "delta must lie in"),
         (["compare", "general:eps0=1", "--n", "0", "--delta", "0.1"], "n must"),
         (["compare", "genral:eps0=1", "--n", "9", "--delta", "0.1"], "did you mean 'general'"),

@@ -19,6 +19,7 @@ import shuffledp as sdp
 from contract.cases import all_cases
 from contract.test_bounds import MECHANISMS
 from shuffledp import _tables
+from shuffledp._delta_rules import delta_at
 from shuffledp.bounds import BOUNDS
 from shuffledp.comparison import Comparison, Row
 
@@ -121,7 +122,8 @@ def test_shown_digits_are_on_the_safe_side(eps0: float, d: int, n: int) -> None:
 
 
 def test_delta_rule() -> None:
-    assert sdp.compare("general:eps0=1", n=1000, delta=" 0.01 / n ", bounds=["general"]).delta == 0.01 / 1000
+    c = sdp.compare("general:eps0=1", n=1000, delta=" 0.01 / n ", bounds=["general"])
+    assert c.delta == delta_at("0.01/n", 1000)
     for rule in ("0.01/m", "n", "0.01*n", "", "1e-6", "/n", "x/n", "nan/n", "-1/n", "2000/n", "0/n", "1/n/n"):
         refused("^delta must ", sdp.compare, "general:eps0=1", n=1000, delta=rule)
 
@@ -258,7 +260,7 @@ def test_points_are_comparisons() -> None:
     s = sdp.sweep("grr:eps0=1,d=8", n=[100, 1e4], delta="0.01/n", bounds=FEW)
     assert s.variable == "n" and s.values == (100, 10_000) and s.rule == "0.01/n"
     for n, point in zip(s.values, s.points, strict=True):
-        assert point == sdp.compare("grr:eps0=1,d=8", n=int(n), delta=0.01 / n, bounds=FEW)
+        assert point == sdp.compare("grr:eps0=1,d=8", n=int(n), delta=delta_at("0.01/n", int(n)), bounds=FEW)
     for name in s.bounds:
         assert s.epsilon(name).tolist() == [point[name].epsilon for point in s.points]
         assert s.ratio(name).tolist() == [1.0 / point[name].epsilon for point in s.points]

@@ -19,7 +19,19 @@ FILES = sorted(ROOT.rglob("*.py"))
 #: A module may import only from layers at or below its own.
 LAYERS = [
     {"errors"},
-    {"_validation", "_files", "_reading", "_arrays", "_optional", "_tables", "_numbers", "_text"},
+    {
+        "_validation",
+        "_files",
+        "_reading",
+        "_arrays",
+        "_optional",
+        "_tables",
+        "_numbers",
+        "_text",
+        "_delta_rules",
+        "_by_name",
+        "_names",
+    },
     {"tree_projection"},
     {"constraints"},
     {"guarantee", "randomness", "permutation", "estimate"},

@@ -428,6 +428,20 @@ def test_the_schema_reads_the_same_numbers(text: str) -> None:
     assert valid(with_(ONE, target__epsilon=text))
 
 
+@pytest.mark.parametrize("text", ["0.01/n", " 1e-2 / n", ".5/n", "1_0/n"])
+def test_the_schema_takes_a_rule_for_delta_alone(text: str) -> None:
+    assert valid(with_(ONE, target__delta=text)) and sdp.check(with_(ONE, target__delta=text))
+    assert not valid(with_(ONE, target__epsilon=text))
+    with pytest.raises(sdp.ParameterError, match=r"^target\.epsilon must be a number"):
+        sdp.check(with_(ONE, target__epsilon=text))
+
+
+@pytest.mark.parametrize("text", ["0.01/m", "x/n", "-1/n", "/n", "1/n/n"])
+def test_the_schema_refuses_other_rules(text: str) -> None:
+    said(with_(ONE, target__delta=text))
+    assert not valid(with_(ONE, target__delta=text))
+
+
 @pytest.mark.parametrize("text", ["", "x", "1:30", "0x10", "1e9999", "1/", ".", "e5", "nan", "1 2"])
 def test_the_schema_refuses_the_same_texts(text: str) -> None:
     with pytest.raises(sdp.ParameterError):

@@ -195,8 +195,20 @@ def __getattr__(name: str) -> Any:
         value = getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
         globals()[name] = value
         return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    # without an object, the interpreter does not add a guess of its own to the one here
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{_hint(name)}", name=name, obj=None)
+
+
+def _hint(name: str) -> str:
+    """ "; did you mean ...?" by the names of the mechanisms in the literature, and by spelling."""
+    if name.startswith("_"):
+        return ""
+    names = importlib.import_module("._names", __name__)
+    purpose = names.meant(name)
+    words = [name, *(purpose.mechanisms if purpose else ())]
+    found = next(filter(None, (names.resolve(word, __all__) for word in words)), None) or names.near(name, __all__)
+    return f"; did you mean {found!r}?" if found else ""
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

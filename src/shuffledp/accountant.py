@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import _validation as check
 from . import ledger, ledger_file
+from ._by_name import by_name
+from ._delta_rules import read
 from .composed import ComposedGuarantee, trust_text
 from .core import renyi, sequential
 from .core.sequential import Kind
@@ -67,6 +69,7 @@ class Accountant:
         """What there is to say about the ledger file that was loaded; usually nothing."""
         return self._notes
 
+    @by_name
     def compose(
         self,
         mechanism: MechanismLike,
@@ -179,14 +182,20 @@ class Accountant:
         keys = sorted(key for key in totals if self._kinds[key].limit > 0.0)
         return [self._kinds[key] for key in keys], [totals[key] for key in keys]
 
+    def _delta(self, delta: object, *further: int) -> float:
+        """delta as a number; a rule takes the largest n of these rounds and of further ones."""
+        return read(delta).at_largest([*(entry.n for entry in self._entries), *further])
+
     # -- what it costs --------------------------------------------------------------------------------------------
 
-    def epsilon(self, *, delta: float, method: str = "pld") -> float:
+    @by_name
+    def epsilon(self, *, delta: float | str, method: str = "pld") -> float:
         """The eps of all rounds together at delta: never too small, inf if no finite value reaches delta.
 
+        delta may be a rule such as "0.01/n": at most that for the n of every round, so with the largest of them.
         method "pld" (privacy loss distributions, tight) or "renyi" (looser, and inf without a local guarantee).
         """
-        delta = check.probability_delta(delta)
+        delta = self._delta(delta)
         kinds, counts = self._costs()
         if check.one_of("method", method, ("pld", "renyi")) == "renyi":
             values = self.renyi(renyi.ORDERS)
@@ -198,6 +207,7 @@ class Accountant:
             )
         return sequential.epsilon(kinds, counts, delta)
 
+    @by_name
     def delta(self, *, epsilon: float, method: str = "pld") -> float:
         """The delta of all rounds together at eps: never too small."""
         eps = check.in_range("epsilon", epsilon, low=0.0, high=math.inf, high_open=True)
@@ -208,13 +218,14 @@ class Accountant:
             return renyi.to_delta(renyi.ORDERS, self.renyi(renyi.ORDERS), eps)
         return sequential.delta(kinds, counts, eps)
 
-    def lower_epsilon(self, *, delta: float) -> float | None:
+    @by_name
+    def lower_epsilon(self, *, delta: float | str) -> float | None:
         """What no analysis of these rounds can go below: one fixed pair of datasets in every round.
 
         None if a round has no dataset whose exact law is known, if users send several reports into one batch, or if
         events of dp-accounting were composed.
         """
-        delta = check.probability_delta(delta)
+        delta = self._delta(delta)
         if self._events or any(entry.reports_per_user > 1 for entry in self._entries):
             return None
         found = fixed_pairs(self._entries)
@@ -225,14 +236,16 @@ class Accountant:
             upper = max((float(np.abs(p.loss).max()) * c for p, c in zip(*found, strict=True)), default=0.0)
         return sequential.lower_epsilon(*found, delta, upper)
 
-    def guarantee(self, *, delta: float) -> ComposedGuarantee:
+    @by_name
+    def guarantee(self, *, delta: float | str) -> ComposedGuarantee:
         """Upper and lower eps at delta with the terms they hold on."""
+        delta = self._delta(delta)
         kinds, counts = self._costs()
         upper, lower = self.epsilon(delta=delta), self.lower_epsilon(delta=delta)
         return ComposedGuarantee(
             epsilon=upper,
             lower=None if lower is None else min(lower, upper),
-            delta=float(delta),
+            delta=delta,
             rounds=sum(e.count for e in self._entries) + sum(count for _, _, count in self._events),
             cost=sum(e.cost for e in self._entries) + sum(count for _, _, count in self._events),
             pure_epsilon=sequential.pure_epsilon(kinds, counts),
@@ -273,12 +286,16 @@ class Accountant:
 
     # -- what still fits ------------------------------------------------------------------------------------------
 
-    def would_exceed(self, *, epsilon: float, delta: float, mechanism: MechanismLike, n: int, **round_: Any) -> bool:
+    @by_name
+    def would_exceed(
+        self, *, epsilon: float, delta: float | str, mechanism: MechanismLike, n: int, **round_: Any
+    ) -> bool:
         """Whether these further rounds (parameters as in :meth:`compose`) would cost more than epsilon at delta."""
         target = _budget(epsilon, round_)
         return self._copy().compose(mechanism, n=n, **round_).epsilon(delta=delta) > target
 
-    def remaining(self, *, epsilon: float, delta: float, mechanism: MechanismLike, n: int, **round_: Any) -> int:
+    @by_name
+    def remaining(self, *, epsilon: float, delta: float | str, mechanism: MechanismLike, n: int, **round_: Any) -> int:
         """How many more such rounds fit into (epsilon, delta); at most MOST_REMAINING are looked for.
 
         The number returned was checked itself, and one more was found not to fit.
@@ -289,9 +306,11 @@ class Accountant:
                 f"{name} must be left out, got {round_[name]!r}; remaining() finds how many rounds fit."
             )
 
+        at = self._delta(delta, check.users(n))  # one delta, also for the rounds so far alone
+
         def fits(count: int) -> bool:
             more = self._copy().compose(mechanism, n=n, count=count, **round_) if count else self
-            return more.epsilon(delta=delta) <= target
+            return more.epsilon(delta=at) <= target
 
         low, high = 0, 1
         if not fits(0):

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _validation as check
+from ._by_name import by_name
+from ._delta_rules import delta_at
 from .bounds import find
 from .core.evaluate import Side
 from .core.family import thinned
@@ -18,11 +20,12 @@ from .mechanisms.base import Mechanism
 from .subject import MechanismLike, as_mechanism, make_guarantee
 
 
+@by_name
 def amplify(
     mechanism: MechanismLike,
     *,
     n: int,
-    delta: float,
+    delta: float | str,
     bound: str = "auto",
     tol: float = 1e-4,
     certify: bool = False,
@@ -36,7 +39,7 @@ def amplify(
     ----------
     mechanism : a mechanism, its spec string, or a Round
     n : number of users, 1 to 1e15
-    delta : in (0, 1)
+    delta : in (0, 1), or a rule such as "0.01/n", which is rounded down
     bound : "auto" (the exact blanket where the law is known, else variation-ratio), or a name of ``shuffledp.bounds``
     tol : relative accuracy of eps; the error is always upward
     certify : prove the answer in ball arithmetic; the proof is in ``.certificate`` (for the honest users)
@@ -59,7 +62,8 @@ def amplify(
     0.0072
     """
     subject = as_mechanism(mechanism)
-    n, delta, tol = check.users(n), check.probability_delta(delta), check.tolerance(tol)
+    n, tol = check.users(n), check.tolerance(tol)
+    delta = delta_at(delta, n)
     crowd = Crowd.of(n, dropouts=dropouts, colluding=colluding, participation=participation)
     chosen = find(bound, subject)
     if certify:
@@ -91,6 +95,7 @@ def _certified(subject: Mechanism, crowd: Crowd, *, delta: float, bound: str, to
     return replace(made, n=crowd.n, mechanism=subject.spec, description=subject.description, **crowd.terms())
 
 
+@by_name
 def profile(
     mechanism: MechanismLike,
     *,

@@ -15,6 +15,8 @@ from numbers import Integral
 from typing import Any
 
 from . import _validation as check
+from ._by_name import by_name
+from ._delta_rules import read
 from ._numbers import round_down, round_up
 from ._text import visible
 from .bounds import find
@@ -28,12 +30,14 @@ _MOST_ROWS = 10_000
 
 @dataclass(frozen=True)
 class BatchTable:
-    """eps for every size of a batch, at one delta.
+    """eps for every size of a batch, at one delta or at one of its own by a rule.
 
     Attributes
     ----------
     sizes, epsilons : rising numbers of users, and an eps for each that is never too small (inf: none reaches delta).
-    delta, mechanism, description, bound, local_epsilon, neighbours : as in a Guarantee.
+    delta : of all sizes; by a rule, of the smallest size, which is the largest delta.
+    deltas, rule : the delta of every size, and the rule as written ("0.01/n"), if one was given.
+    mechanism, description, bound, local_epsilon, neighbours : as in a Guarantee.
     dropouts, colluding : as given, counts or fractions of the batch, which are not counted on.
 
     Examples
@@ -53,6 +57,8 @@ class BatchTable:
     dropouts: float
     colluding: float
     neighbours: str
+    deltas: tuple[float, ...]
+    rule: str | None = None
 
     def minimum(self, epsilon: float) -> int | None:
         """The smallest batch of the table from which on every batch of it meets the target; None if there is none."""
@@ -67,8 +73,8 @@ class BatchTable:
     def epsilon(self, n: int) -> float:
         """The eps of a batch of n users: that of the largest size of the table that is not above it.
 
-        A larger batch hides no less.  With fractions of dropouts or colluders, which are rounded up to users, n must
-        be a size of the table.
+        A larger batch hides no less.  With fractions of dropouts or colluders, which are rounded up to users, and where
+        delta follows n, n must be a size of the table.
         """
         n = check.users(n)
         at = bisect_right(self.sizes, n) - 1
@@ -77,16 +83,16 @@ class BatchTable:
                 f"n must be at least the smallest batch of the table, {self.sizes[0]:,}, got {n:,}; "
                 "do not release it, or make a table that starts lower."
             )
-        if self.sizes[at] != n and (0.0 < self.dropouts < 1.0 or 0.0 < self.colluding < 1.0):
-            raise ParameterError(
-                f"n must be a size of the table where dropouts or colluding are fractions, got {n:,}; "
-                "add it to the table."
-            )
+        shares = 0.0 < self.dropouts < 1.0 or 0.0 < self.colluding < 1.0
+        if self.sizes[at] != n and (shares or self.rule is not None):
+            why = "dropouts or colluding are fractions" if shares else "delta is a rule"
+            raise ParameterError(f"n must be a size of the table where {why}, got {n:,}; add it to the table.")
         return self.epsilons[at]
 
     def __str__(self) -> str:
         """A small table in plain text, with its terms above it; eps is rounded up."""
-        terms = f"delta = {round_up(self.delta, 6)}, {self.neighbours} (bound: {self.bound}){self._away}"
+        delta = round_up(self.delta, 6) if self.rule is None else self.rule
+        terms = f"delta = {delta}, {self.neighbours} (bound: {self.bound}){self._away}"
         lines = [visible(f"{self.description}, {terms}"), f"{'n':>{self._width}}  eps"]
         for size, eps in zip(self.sizes, self.epsilons, strict=True):
             lines.append(f"{size:>{self._width},}  {round_up(eps) if math.isfinite(eps) else 'none'}")
@@ -109,19 +115,24 @@ class BatchTable:
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready dictionary; infinity is written as the string "inf"."""
-        plain = {**vars(self), "sizes": list(self.sizes), "epsilons": [_plain(eps) for eps in self.epsilons]}
+        rows = {"sizes": list(self.sizes), "epsilons": [_plain(eps) for eps in self.epsilons]}
+        plain = {**vars(self), **rows, "deltas": list(self.deltas)}
         return {k: _plain(v) for k, v in plain.items()}
 
     def to_csv(self) -> str:
-        """Lines "n,epsilon" under a header, eps in the shortest form that reads back to itself."""
+        """Lines "n,epsilon" ("n,epsilon,delta" by a rule) under a header, numbers so that they read back the same."""
+        if self.rule is not None:
+            every = zip(self.sizes, self.epsilons, self.deltas, strict=True)
+            return "\n".join(["n,epsilon,delta", *(f"{n},{eps!r},{delta!r}" for n, eps, delta in every)]) + "\n"
         rows = [f"{n},{eps!r}" for n, eps in zip(self.sizes, self.epsilons, strict=True)]
         return "\n".join(["n,epsilon", *rows]) + "\n"
 
 
+@by_name
 def batch_table(
     mechanism: MechanismLike,
     *,
-    delta: float,
+    delta: float | str,
     n: Iterable[int] | None = None,
     minimum: int | None = None,
     maximum: int | None = None,
@@ -134,7 +145,8 @@ def batch_table(
 
     Parameters
     ----------
-    mechanism, delta, bound, tol : as in :func:`shuffledp.amplify`; the bound must be a proved upper one
+    mechanism, delta, bound, tol : as in :func:`shuffledp.amplify`; the bound must be a proved upper one; a rule such as
+        "0.01/n" is applied to every size
     n : the sizes, or
     minimum, maximum : sizes 1, 2, 5, 10, 20, ... between these two, both included
     dropouts, colluding : users of the batch not to be counted on: a number, or a fraction below 1 of every batch
@@ -152,19 +164,20 @@ def batch_table(
     [(100, 0.516), (200, 0.353), (500, 0.216), (1000, 0.149)]
     """
     subject = as_mechanism(mechanism)
-    delta, tol = check.probability_delta(delta), check.tolerance(tol)
+    rule, tol = read(delta), check.tolerance(tol)
     sizes = _sizes(n, minimum, maximum)
+    deltas = tuple(rule.at(size) for size in sizes)
     chosen = find(bound, subject)
     if chosen.side != "upper" or not chosen.sound:
         raise ParameterError(f"bound must be a proved upper bound, got {bound!r}; take bound='auto'.")
     found = []
-    for size in sizes:
+    for size, at in zip(sizes, deltas, strict=True):
         crowd = Crowd.of(size, dropouts=dropouts, colluding=colluding)
-        found.append(deployed_epsilon(chosen, subject, crowd, delta=delta, tol=tol).epsilon)
+        found.append(deployed_epsilon(chosen, subject, crowd, delta=at, tol=tol).epsilon)
     return BatchTable(
         sizes=sizes,
         epsilons=tuple(found),
-        delta=delta,
+        delta=deltas[0],
         mechanism=subject.spec,
         description=subject.description,
         bound=chosen.name,
@@ -172,6 +185,8 @@ def batch_table(
         dropouts=_number(dropouts),
         colluding=_number(colluding),
         neighbours=subject.neighbours,
+        deltas=deltas,
+        rule=rule.text,
     )
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _validation as check
+from ._by_name import by_name
 from ._files import write_whole
 from ._numbers import exact as _exact
 from ._numbers import round_down, round_up
@@ -168,6 +169,7 @@ def certify(subject: Mechanism, *, n: int, delta: float, bound: str, tol: float)
     )
 
 
+@by_name
 def verify(source: Certificate | str | Path) -> Certificate:
     """Re-check a certificate from scratch; returns it with freshly proved intervals, or raises VerificationError.
 

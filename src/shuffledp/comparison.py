@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from . import _tables
 from . import _validation as check
+from ._by_name import by_name
+from ._delta_rules import delta_at
 from ._numbers import round_down, round_up
 from ._optional import require
 from ._text import visible
@@ -178,6 +180,7 @@ class Comparison:
         return _tables.as_page(self.title, self._repr_html_())
 
 
+@by_name
 def compare(
     mechanism: MechanismLike,
     *,
@@ -210,7 +213,7 @@ def compare(
     """
     subject = as_mechanism(mechanism)
     n, tol = check.users(n), check.tolerance(tol)
-    delta = delta_of(delta, n)
+    delta = delta_at(delta, n)
     found: list[tuple[Bound, float]] = []
     absent: dict[str, str] = {}
     beyond: ParameterError | None = None  # of one bound, such as more messages than its arithmetic is proved for
@@ -290,16 +293,6 @@ def bound_names(bounds: Iterable[str] | None) -> list[str]:
     if not chosen:
         raise ParameterError("bounds must name at least one bound, got none; leave it out to compare all of them.")
     return chosen
-
-
-def delta_of(delta: object, n: int) -> float:
-    """delta as a number, or by a rule "C/n"."""
-    if not isinstance(delta, str):
-        return check.probability_delta(delta)
-    top, slash, below = (part.strip() for part in delta.partition("/"))
-    if not slash or below != "n":
-        raise ParameterError(f"delta must be a number or a rule such as '0.01/n', got {delta!r}; write one of the two.")
-    return check.probability_delta(check.parse_number("delta", top) / n)
 
 
 def brief(name: str, why: str) -> str:

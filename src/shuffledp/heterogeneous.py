@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import _validation as check
+from ._by_name import by_name
+from ._delta_rules import delta_at
 from ._numbers import round_down, round_up
 from ._text import visible
 from .deployment import Crowd
@@ -99,10 +101,11 @@ class MixedGuarantee:
         return _plain(plain)
 
 
+@by_name
 def amplify_mixed(
     classes: Iterable[tuple[MechanismLike, int]],
     *,
-    delta: float,
+    delta: float | str,
     tol: float = 1e-4,
     dropouts: float = 0,
     colluding: float = 0,
@@ -115,7 +118,7 @@ def amplify_mixed(
     classes : pairs (mechanism, number of users)
         Mechanisms with the same reports: GRR with the same d, k-subset or PrivSet with the same d and k, unary
         encodings with the same d, Laplace, or matrices (:class:`FiniteRandomizer`) with the same outputs.
-    delta : in (0, 1)
+    delta : in (0, 1), or a rule such as "0.01/n", where n is the number of all users
     tol : relative accuracy of eps; the error is always upward
     dropouts, colluding, participation : as in :func:`shuffledp.amplify`; at worst those are missing who would hide
         the victim best
@@ -138,8 +141,8 @@ def amplify_mixed(
     0.293
     """
     members = _members(classes)
-    delta, tol = check.probability_delta(delta), check.tolerance(tol)
-    n = check.users(sum(size for _, size in members))
+    n, tol = check.users(sum(size for _, size in members)), check.tolerance(tol)
+    delta = delta_at(delta, n)
     crowd = Crowd.of(n, dropouts=dropouts, colluding=colluding, participation=participation)
     sizes: dict[Mechanism, int] = {}
     for mechanism, size in members:

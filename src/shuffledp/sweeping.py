@@ -14,12 +14,15 @@ from numpy.typing import ArrayLike
 
 from . import _tables
 from . import _validation as check
+from ._by_name import by_name
+from ._delta_rules import delta_at
 from ._numbers import round_down, round_up
 from ._optional import require
 from ._text import visible
-from .comparison import Comparison, Row, absent_html, bound_names, compare, delta_of, json_ready
+from .comparison import Comparison, Row, absent_html, bound_names, compare, json_ready
 from .errors import BoundNotApplicableError, ParameterError
 from .mechanisms.base import Mechanism, plain
+from .mechanisms.registry import canonical
 from .mechanisms.registry import find as find_mechanism
 from .subject import MechanismLike, as_mechanism
 
@@ -194,6 +197,7 @@ class Sweep:
         return _tables.as_page(self.title, self._repr_html_())
 
 
+@by_name
 def sweep(
     mechanism: Sweepable,
     *,
@@ -234,7 +238,7 @@ def sweep(
     for value in _listed(variable, given[variable]):  # everything is checked before the first answer is computed
         term = {**given, variable: value}
         users = check.users(term["n"])
-        target = delta_of(term["delta"], users)
+        target = delta_at(term["delta"], users)
         budget = None if eps0 is None else check.local_budget(term["eps0"])
         terms.append((make(budget), users, target))
         values.append({"eps0": budget or 0.0, "n": users, "delta": target}[variable])
@@ -244,7 +248,9 @@ def sweep(
         if progress is not None:
             progress(len(points), len(terms))
     return Sweep(
-        mechanism=mechanism if isinstance(mechanism, str) else _common([point.mechanism for point in points]),
+        mechanism=canonical(mechanism)
+        if isinstance(mechanism, str)
+        else _common([point.mechanism for point in points]),
         variable=variable,
         values=tuple(values),
         points=tuple(points),
@@ -274,7 +280,8 @@ def _maker(mechanism: Sweepable, eps0: object) -> Callable[[float | None], Mecha
         return lambda _: fixed
     if isinstance(mechanism, str):
         name = mechanism.partition(":")[0].strip()
-        _needs_eps0(name, find_mechanism(name))
+        cls = find_mechanism(name)
+        _needs_eps0(cls.name, cls)
         return lambda value: _from_spec(mechanism, value)
     if isinstance(mechanism, Mechanism):
         _needs_eps0(mechanism.name, type(mechanism))

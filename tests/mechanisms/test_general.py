@@ -123,13 +123,6 @@ def test_spec_pickle_and_equality_round_trip(m: sdp.General | sdp.VariationRatio
         m.eps0 = 3.0  # type: ignore[misc, union-attr]
 
 
-def test_numbers_are_keyword_only() -> None:
-    with pytest.raises(TypeError):
-        sdp.General(1.0)  # type: ignore[misc]
-    with pytest.raises(TypeError):
-        sdp.VariationRatio(3.0, 0.5, 3.0)  # type: ignore[misc]
-
-
 def test_the_words_do_not_claim_more_than_was_asked() -> None:
     """A description rounds its numbers; a larger eps0 than given would be a claim about other randomizers."""
     text = sdp.General(eps0=1.23456789).description

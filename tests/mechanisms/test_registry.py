@@ -20,6 +20,7 @@ from shuffledp.mechanisms.registry import names, signatures
         ("variation-ratio:3,0.5,3", sdp.VariationRatio(p=3, beta=0.5, q=3)),
         ("variation-ratio:p=3,0.5,3", sdp.VariationRatio(p=3, beta=0.5, q=3)),
         ("variation-ratio:3,0.5,q=3", sdp.VariationRatio(p=3, beta=0.5, q=3)),
+        ("Variation_Ratio:3,0.5,3", sdp.VariationRatio(p=3, beta=0.5, q=3)),
         ("variation-ratio:inf,1,1_000", sdp.VariationRatio(p=float("inf"), beta=1, q=1000)),
     ],
 )
@@ -31,7 +32,7 @@ def test_specs(spec: str, made: object) -> None:
     ("spec", "words"),
     [
         ("genral:eps0=1", "did you mean 'general'"),
-        ("variation_ratio:3,0.5,3", "did you mean 'variation-ratio'"),
+        ("variation:3,0.5,3", "did you mean 'variation-ratio'"),
         ("xyz", "lists all 30"),
         ("", "lists all 30"),
         (":", "lists all 30"),

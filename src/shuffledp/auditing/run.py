@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _validation as check
 from .. import randomness
+from .._by_name import by_name
 from ..errors import BoundNotApplicableError, ParameterError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.finite import FiniteRandomizer
@@ -31,6 +32,7 @@ _BATCH, _CALLS = 20_000, 1_000
 Progress = Callable[[int, int], object]
 
 
+@by_name
 def audit(
     randomizer: Mechanism | str | Callable[[Any], Any],
     *,

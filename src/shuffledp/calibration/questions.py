@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .. import _validation as check
+from .._by_name import by_name
+from .._delta_rules import delta_at, read
 from .._numbers import round_down
-from ..errors import ImpossibleError, ParameterError
+from ..errors import ImpossibleError
 from ..mechanisms.base import Mechanism
 from ..subject import MechanismLike, as_mechanism
 from .asked import Subject, question
@@ -21,12 +22,13 @@ from .unknowns import Unknown
 _MOST_USERS = 10**15
 
 
+@by_name
 def calibrate(
     subject: Subject,
     *,
     n: int,
     epsilon: float,
-    delta: float,
+    delta: float | str,
     bound: str = "auto",
     tol: float = 1e-4,
     unknown: str | None = None,
@@ -74,10 +76,11 @@ def calibrate(
     >>> calibrate("subset:d=64", n=1000, epsilon=0.01, delta=1e-6).k
     2
     """
+    n = check.users(n)
     target = Target(
-        n=check.users(n),
+        n=n,
         epsilon=_target(epsilon),
-        delta=check.probability_delta(delta),
+        delta=delta_at(delta, n),
         bound=bound,
         tol=check.tolerance(tol),
     )
@@ -95,6 +98,7 @@ def calibrate(
     return target.loosest(row.unknown(best))
 
 
+@by_name
 def users_needed(
     mechanism: MechanismLike, *, epsilon: float, delta: float | str, bound: str = "auto", tol: float = 1e-4
 ) -> int:
@@ -107,8 +111,8 @@ def users_needed(
     ----------
     mechanism, bound, tol : as in :func:`~shuffledp.amplify`; the bound must be a guarantee
     epsilon : the target, > 0
-    delta : a number in (0, 1), or a rule "0.01/n"; then delta shrinks as n grows, and the answer is *a* number of
-        users that meets the target while one user less does not
+    delta : a number in (0, 1), or a rule "c/n" with c < 1; then delta shrinks as n grows, and the answer is *a* number
+        of users that meets the target while one user less does not
 
     Raises
     ------
@@ -121,7 +125,7 @@ def users_needed(
     2447
     """
     subject, epsilon, tol = as_mechanism(mechanism), _target(epsilon), check.tolerance(tol)
-    chosen, rule = sound_bound(bound, subject), _delta_rule(delta)
+    chosen, rule = sound_bound(bound, subject), read(delta)
 
     def users(u: float) -> int:
         return min(max(round(math.exp(-u)), 1), _MOST_USERS)
@@ -129,10 +133,10 @@ def users_needed(
     def excess(u: float) -> float:
         n = users(u)
         value = chosen.log_delta(subject, np.array([epsilon]), n=n, tol=1e-3)[0]
-        return scaled(float(value)) - scaled(math.log(rule(n)))
+        return scaled(float(value)) - scaled(math.log(rule.at(n)))
 
     def reached(n: int) -> float:
-        return chosen.epsilon(subject, n=n, delta=rule(n), tol=tol).epsilon
+        return chosen.epsilon(subject, n=n, delta=rule.at(n), tol=tol).epsilon
 
     if reached(1) <= epsilon:
         return 1
@@ -156,6 +160,7 @@ def users_needed(
     return found
 
 
+@by_name
 def delta_needed(mechanism: MechanismLike, *, n: int, epsilon: float, bound: str = "auto", tol: float = 1e-4) -> float:
     """The smallest delta at which n shuffled reports are (epsilon, delta)-DP: the privacy profile, rounded up.
 
@@ -189,15 +194,3 @@ def delta_needed(mechanism: MechanismLike, *, n: int, epsilon: float, bound: str
 def _target(epsilon: object) -> float:
     hint = "it is the central eps to be reached"
     return check.in_range("epsilon", epsilon, low=0.0, high=math.inf, low_open=True, high_open=True, hint=hint)
-
-
-def _delta_rule(delta: float | str) -> Callable[[int], float]:
-    """delta as a function of n."""
-    if isinstance(delta, str):
-        top, slash, bottom = delta.partition("/")
-        if not slash or bottom.strip() != "n":
-            raise ParameterError(f"delta must be a number in (0, 1) or a rule like '0.01/n', got {delta!r}; write one.")
-        share = check.probability_delta(check.parse_number("delta", top))
-        return lambda n: share / n
-    fixed = check.probability_delta(delta)
-    return lambda n: fixed

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .. import _validation as check
-from .base import DELTA, SPEC_HELP, TOL, USERS, common, grid, json_option, main, print_json, say
+from .base import DELTA, DELTA_HELP, SPEC_HELP, TOL, USERS, common, grid, json_option, main, print_json, say
 
 if TYPE_CHECKING:
     from ..guarantee import Guarantee
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 @main.command(epilog=SPEC_HELP)
 @click.argument("spec")
 @common
-@click.option("--delta", type=DELTA, required=True, help="Failure probability in (0, 1); a common choice is 0.01/n.")
+@click.option("--delta", type=DELTA, required=True, help=DELTA_HELP)
 @click.option("--tol", type=TOL, default="1e-4", show_default=True, help="Relative accuracy of eps (errors go up).")
 @click.option("--certify", "certified", is_flag=True, help="Prove the answer in ball arithmetic.")
 @click.option("--dropouts", default="0", metavar="K", help="Users who may stay away: a number, or a part below 1 of n.")
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def amplify(
     spec: str,
     n: int,
-    delta: float,
+    delta: float | str,
     bound: str,
     tol: float,
     certified: bool,
@@ -112,7 +112,7 @@ def mechanisms(as_json: bool) -> None:
 @main.command(epilog=SPEC_HELP)
 @click.argument("spec", required=False)
 @click.option("--n", "n", type=USERS, help="Number of users in the batch.")
-@click.option("--delta", type=DELTA, help="Failure probability in (0, 1).")
+@click.option("--delta", type=DELTA, help=DELTA_HELP)
 @click.option("--bound", default="auto", show_default=True, help="Which bound to certify.")
 @click.option("--tol", type=TOL, default="1e-4", show_default=True, help="Relative accuracy of eps.")
 @click.option("--out", type=click.Path(dir_okay=False), help="Write the certificate here instead of stdout.")
@@ -121,7 +121,7 @@ def mechanisms(as_json: bool) -> None:
 def certify(
     spec: str | None,
     n: int | None,
-    delta: float | None,
+    delta: float | str | None,
     bound: str,
     tol: float,
     out: str | None,

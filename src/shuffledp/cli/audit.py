@@ -83,10 +83,11 @@ def audit(
 
 
 def _spec(text: str) -> str:
+    from .._names import resolve
     from ..mechanisms.registry import CATALOGUE
 
     word, colon, rest = text.partition(":")
-    if colon and word.strip() not in CATALOGUE and rest.isidentifier():
+    if colon and resolve(word, CATALOGUE) is None and rest.isidentifier():
         raise ParameterError(
             f"SPEC must name a mechanism, got {text!r}; if it is a function of a module, add --python, which runs it."
         )

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from .. import __version__
+from .. import __version__, _delta_rules
 from .. import _validation as check
 from .._text import visible
 from ..errors import ParameterError, ShuffleDPError
@@ -94,9 +94,11 @@ class _Number(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 
 
 USERS = _Number("n", check.parse_users)
-DELTA = _Number("delta", lambda text: check.probability_delta(check.parse_number("delta", text)))
+DELTA = _Number("delta", _delta_rules.parse)
 TOL = _Number("tol", lambda text: check.tolerance(check.parse_number("tol", text)))
 
+
+DELTA_HELP = "Failure probability in (0, 1), or a rule such as 0.01/n."
 
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 n_option = click.option("--n", "n", type=USERS, required=True, help="Number of users in the batch.")

@@ -13,7 +13,7 @@ import click
 
 from .. import _validation as valid
 from ..errors import ImpossibleError, ParameterError
-from .base import DELTA, SPEC_HELP, TOL, common, json_option, main, print_json, say
+from .base import DELTA, DELTA_HELP, SPEC_HELP, TOL, common, json_option, main, print_json, say
 
 if TYPE_CHECKING:
     from ..accountant import Accountant
@@ -27,7 +27,7 @@ _EPSILON = click.option("--epsilon", required=True, metavar="EPS", help="The cen
 @click.argument("subject", metavar="NAME_OR_SPEC")
 @common
 @_EPSILON
-@click.option("--delta", type=DELTA, required=True, help="Failure probability in (0, 1).")
+@click.option("--delta", type=DELTA, required=True, help=DELTA_HELP)
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A known parameter; may be repeated.")
 @click.option("--unknown", metavar="KEY", help="The parameter to solve for, where several could be meant.")
 @_TOL
@@ -36,7 +36,7 @@ def calibrate(
     n: int,
     bound: str,
     epsilon: str,
-    delta: float,
+    delta: float | str,
     settings: tuple[str, ...],
     unknown: str | None,
     tol: float,
@@ -93,21 +93,19 @@ _OPTIONS = {"subject", "n", "epsilon", "delta", "bound", "tol", "unknown"}
 @main.command(epilog=SPEC_HELP)
 @click.argument("spec")
 @_EPSILON
-@click.option("--delta", required=True, help="Failure probability in (0, 1), or a rule such as 0.01/n.")
+@click.option("--delta", type=DELTA, required=True, help=DELTA_HELP)
 @_BOUND
 @_TOL
 @json_option
-def users(spec: str, epsilon: str, delta: str, bound: str, tol: float, as_json: bool) -> None:
+def users(spec: str, epsilon: str, delta: float | str, bound: str, tol: float, as_json: bool) -> None:
     """The smallest number of users whose shuffled reports of SPEC meet (eps, delta); exit code 1 if there is none."""
     from ..amplification import amplify
     from ..calibration.questions import users_needed
 
     eps = valid.parse_number("epsilon", epsilon)
-    rule: float | str = delta if "/" in delta else valid.parse_number("delta", delta)
     with _impossible_too(as_json), _waiting("counting"):
-        n = users_needed(spec, epsilon=eps, delta=rule, bound=bound, tol=tol)
-        share = valid.parse_number("delta", delta.partition("/")[0])
-        reached = amplify(spec, n=n, delta=share / n if isinstance(rule, str) else rule, bound=bound, tol=tol)
+        n = users_needed(spec, epsilon=eps, delta=delta, bound=bound, tol=tol)
+        reached = amplify(spec, n=n, delta=delta, bound=bound, tol=tol)
     if as_json:
         print_json({"n": n, "target_epsilon": eps, "guarantee": reached.to_dict()})
         return
@@ -130,7 +128,7 @@ _TAIL = re.compile(rf",\s*({'|'.join(_SETTINGS)}|memoised)\s*=\s*([^,=]*)$", re.
     metavar="SPEC,n=N[,count=K]",
     help="Rounds to add; may be repeated.  Also: name, bound, participation_limit, reports_per_user.",
 )
-@click.option("--delta", type=DELTA, help="Show eps of all rounds together at this delta.")
+@click.option("--delta", type=DELTA, help="Show eps of all rounds together at this delta, or rule such as 0.01/n.")
 @click.option("--epsilon", metavar="EPS", help="Show delta of all rounds together at this eps.")
 @click.option("--target", metavar="EPS", help="With --delta: exit code 1, and nothing is saved, if eps exceeds this.")
 @click.option("--remaining", metavar="SPEC,n=N", help="With --target: how many more such rounds fit.")
@@ -138,7 +136,7 @@ _TAIL = re.compile(rf",\s*({'|'.join(_SETTINGS)}|memoised)\s*=\s*([^,=]*)$", re.
 def compose(
     ledger: str | None,
     rounds: tuple[str, ...],
-    delta: float | None,
+    delta: float | str | None,
     epsilon: str | None,
     target: str | None,
     remaining: str | None,

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from .. import _validation as check
+from .. import _delta_rules
 from ..errors import ParameterError
-from .base import SPEC_HELP, TOL, USERS, grid, json_option, main, print_json, say
+from .base import DELTA, DELTA_HELP, SPEC_HELP, TOL, USERS, grid, json_option, main, print_json, say
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -29,7 +29,7 @@ _FEW = 4
 @main.command(epilog=SPEC_HELP)
 @click.argument("spec")
 @click.option("--n", "n", type=USERS, help="Number of users in the batch.")
-@click.option("--delta", help="Failure probability in (0, 1), or a rule such as 0.01/n.")
+@click.option("--delta", type=DELTA, help=DELTA_HELP)
 @click.option("--bound", "bounds", multiple=True, metavar="NAME", help="Only this bound; may be given several times.")
 @click.option(
     "--sweep",
@@ -46,7 +46,7 @@ _FEW = 4
 def compare(
     spec: str,
     n: int | None,
-    delta: str | None,
+    delta: float | str | None,
     bounds: tuple[str, ...],
     swept: str | None,
     tol: float,
@@ -65,8 +65,6 @@ def compare(
     for name in ("n", "delta"):
         if terms[name] is None:
             raise click.UsageError(f"compare needs --{name}, or --sweep {name}={_GRIDS[name]}.")
-    if isinstance(terms["delta"], str) and "/" not in terms["delta"]:
-        terms["delta"] = check.parse_number("delta", terms["delta"])
     terms |= {"bounds": bounds or None, "tol": tol}
     _distinct({"plot": plot, "html": html, "csv": csv})
     if plot is not None:
@@ -81,13 +79,15 @@ def compare(
         _show(result)
 
 
-def _swept(text: str) -> tuple[str, list[float]]:
+def _swept(text: str) -> tuple[str, Sequence[float | str]]:
     """variable=grid, as the variable and its values."""
     variable, equals, numbers = (part.strip() for part in text.partition("="))
     if not equals or variable not in _GRIDS:
         raise ParameterError(
             f"sweep must be eps0=GRID, n=GRID or delta=GRID, got {text!r}; write eps0={_GRIDS['eps0']}."
         )
+    if variable == "delta" and ":" not in numbers:
+        return variable, [_delta_rules.parse(part) for part in numbers.split(",")]
     values = grid(variable, numbers, logarithmic=variable != "eps0", example=_GRIDS[variable])
     if variable == "n" and ":" in numbers:  # the spacing gives fractions of users
         values = list(dict.fromkeys(float(round(value)) for value in values))

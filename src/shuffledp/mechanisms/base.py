@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import math
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Self
 
+from .._by_name import refuse_positional
 from ..errors import BoundNotApplicableError
 
 if TYPE_CHECKING:
@@ -16,6 +18,14 @@ if TYPE_CHECKING:
     from .general import VariationRatio
 
 
+class _InitSignature:
+    """The parameters of __init__, for help(): before Python 3.13 inspect would show those of __new__."""
+
+    def __get__(self, instance: object, owner: type) -> inspect.Signature:
+        whole = inspect.signature(owner.__init__)  # type: ignore[misc]
+        return whole.replace(parameters=list(whole.parameters.values())[1:])
+
+
 class Mechanism:
     """Base of every local randomizer; subclasses are frozen keyword-only dataclasses.
 
@@ -23,6 +33,14 @@ class Mechanism:
     """
 
     name: ClassVar[str]
+
+    def __new__(cls, *args: object, **given: object) -> Self:
+        """Refuse numbers without a name, which a keyword-only dataclass would do with a bare TypeError."""
+        if args:
+            refuse_positional(cls, args, given)
+        return super().__new__(cls)
+
+    __signature__: ClassVar[object] = _InitSignature()
 
     @property
     def local_epsilon(self) -> float:

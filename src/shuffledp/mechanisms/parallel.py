@@ -220,10 +220,12 @@ class Parallel(Randomizer):
         if isinstance(values, np.ndarray):
             columns = list(values.T) if values.ndim == 2 else []
         else:
-            columns = list(values) if isinstance(values, Sequence) else []
+            columns = list(values) if isinstance(values, Sequence) and not isinstance(values, str | bytes) else []
         if len(columns) != K:
+            got = f"{len(columns)} of them" if columns else f"one {type(values).__name__}"
             raise ParameterError(
-                f"values must be a list of {K} arrays or an array with {K} columns, got another shape."
+                f"values must be a list of {K} arrays or an array with {K} columns, got {got}; "
+                "pass one array for each query, with one entry per user."
             )
         parts = [m._inputs(column) for m, column in zip(self._runnable, columns, strict=True)]
         if len({len(part) for part in parts}) > 1:

@@ -10,6 +10,7 @@ import itertools
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from numbers import Number
 from typing import Any, ClassVar
 
 import numpy as np
@@ -162,6 +163,7 @@ class Randomizer(Mechanism):
             data, count, release = reports.data, reports.users, reports.for_release
         else:
             data = as_array("reports", reports)
+            _refuse_single("reports", "report", data, reports)
             count, release = len(data) if users is None else check.users(users, "users"), _said(for_release)
         if not len(data):
             raise ParameterError("reports must hold at least one report, got none; collect some first.")
@@ -230,7 +232,8 @@ class Randomizer(Mechanism):
 
     def _inputs(self, values: ArrayLike) -> NDArray[Any]:
         array = as_array("values", values)
-        if array.ndim == 0 or len(array) == 0:
+        _refuse_single("values", "user", array, values)
+        if len(array) == 0:
             raise ParameterError("values must be an array with one entry per user, got none; collect some first.")
         return self._check(array)
 
@@ -273,6 +276,19 @@ def _stacked(parts: Iterator[NDArray[Any]], count: int) -> NDArray[Any]:
 def _countable(data: NDArray[Any]) -> bool:
     """Integers, bits, records, or finite numbers."""
     return data.dtype.kind in "iubV" or (data.dtype.kind == "f" and bool(np.isfinite(data).all()))
+
+
+def _refuse_single(name: str, of: str, array: NDArray[Any], given: object) -> None:
+    """One bare value is no array of values: the sentence shows how to write it as one."""
+    if array.ndim > 0:
+        return
+    if array.dtype.kind == "O" and not isinstance(given, Number):  # None, a set, a dictionary, a generator
+        raise ParameterError(
+            f"{name} must have one entry per {of}, got {type(given).__name__}; pass a list or an array."
+        )
+    text = repr(array.item())
+    one = text if len(text) <= 40 else f"{text[:37]}..."
+    raise ParameterError(f"{name} must have one entry per {of}, got the single value {one}; pass [{one}] for one {of}.")
 
 
 def as_array(name: str, values: Any) -> NDArray[Any]:

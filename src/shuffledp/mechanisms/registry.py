@@ -6,7 +6,9 @@ import dataclasses
 import importlib
 from collections.abc import Iterator
 
+from .. import _names
 from .. import _validation as check
+from .._by_name import by_name
 from ..errors import ParameterError
 from .base import Mechanism
 
@@ -58,9 +60,36 @@ def names() -> list[str]:
 
 def find(name: str) -> type[Mechanism]:
     """The class behind the word of a spec."""
-    module, cls = CATALOGUE[check.one_of("mechanism", name, CATALOGUE)]
+    module, cls = CATALOGUE[word_of(name)]
     found: type[Mechanism] = getattr(importlib.import_module(f".{module}", __package__), cls)
     return found
+
+
+def word_of(name: str) -> str:
+    """The word of the catalogue for a name in any case, with any hyphens, or for an alias; unknown ones are refused.
+
+    Examples
+    --------
+    >>> word_of("kRR"), word_of("Local_Hash")
+    ('grr', 'local-hash')
+    """
+    word = _names.resolve(name, CATALOGUE)
+    if word is None:
+        hint = _names.advice(name, CATALOGUE) or f"'shuffledp mechanisms' lists all {len(CATALOGUE)}."
+        raise ParameterError(f"unknown mechanism {name!r}; {hint}")
+    return word
+
+
+def canonical(spec: str) -> str:
+    """The spec with the word of the catalogue in front; its parameters are left as they are.
+
+    Examples
+    --------
+    >>> canonical("OLH: eps0=1,d=9")
+    'local-hash: eps0=1,d=9'
+    """
+    name, colon, rest = spec.partition(":")
+    return f"{word_of(name.strip())}{colon}{rest}"
 
 
 def signatures() -> Iterator[tuple[str, str]]:
@@ -73,10 +102,12 @@ def signatures() -> Iterator[tuple[str, str]]:
         yield name, (",".join(needed) + "".join(f"[,{x}]" for x in optional)).replace("[,", "[", not needed)
 
 
+@by_name
 def mechanism(spec: str) -> Mechanism:
     """The mechanism named by a spec string.
 
-    Values may be given by name or, in the order of the parameters, without one.
+    Values may be given by name or, in the order of the parameters, without one.  Case and hyphens of the name do not
+    matter, and names of the literature are known: krr, oue, sue, rappor, olh, hr, ss.
 
     Examples
     --------
@@ -84,11 +115,13 @@ def mechanism(spec: str) -> Mechanism:
     General(eps0=1.0)
     >>> mechanism("variation-ratio:3,0.4,3").spec
     'variation-ratio:p=3,beta=0.4,q=3'
+    >>> mechanism("kRR:eps0=1,d=4")
+    GRR(eps0=1.0, d=4)
     """
     if not isinstance(spec, str):
         raise ParameterError(f"spec must be a string like 'general:eps0=1', got {spec!r}; write name:key=value,...")
     name, _, rest = spec.partition(":")
-    name = name.strip()
+    name = word_of(name.strip())
     cls = find(name)
     if name in FROM_FILE:
         return _from_file(name, cls, rest)

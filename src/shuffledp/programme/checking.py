@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from .._by_name import by_name
 from ..accountant import Accountant
 from ..amplification import amplify
 from ..composed import trust_text
@@ -20,6 +21,7 @@ from .spec import PlannedRounds, Programme, parse, place
 Progress = Callable[[int, int], object]
 
 
+@by_name
 def check(programme: str | os.PathLike[str] | Mapping[str, Any], *, progress: Progress | None = None) -> Check:
     """Hold all rounds of a programme against its budget.
 

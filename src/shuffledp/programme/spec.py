@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,6 +11,7 @@ from numbers import Integral
 from typing import Any
 
 from .. import _validation as valid
+from .._delta_rules import below, is_rule, read
 from .._reading import as_written, mapping
 from ..deployment import Crowd, left_of
 from ..errors import ParameterError, ShuffleDPError
@@ -22,8 +23,7 @@ VERSION = 1
 MOST_ENTRIES = 1000
 KEYS = {"version", "name", "population", "target", "rounds", "minimum_batch"}
 CROWD = {"users", "dropouts", "colluding"}
-_BUDGET = ("epsilon", "delta")
-TARGET = set(_BUDGET)
+TARGET = {"epsilon", "delta"}
 ROUND = CROWD | {
     "name",
     "mechanism",
@@ -75,11 +75,11 @@ def parse(data: object) -> Programme:
         raise ParameterError(f"version must be {VERSION}, got {got}; write version: {VERSION} or update shuffledp.")
     target = mapping("target", whole.get("target"), optional=TARGET)
     population = mapping("population", whole.get("population", {}), optional=CROWD)
-    (epsilon, shown_epsilon), (delta, shown_delta) = (_below(f"target.{key}", target.get(key)) for key in _BUDGET)
+    epsilon, shown_epsilon = _below("target.epsilon", target.get("epsilon"))
     with place("target"):
         hint = "it is the eps that all rounds together may cost"
         valid.in_range("epsilon", epsilon, low=0.0, high=math.inf, low_open=True, high_open=True, hint=hint)
-        valid.probability_delta(delta)
+    delta_among = _delta(target.get("delta"))
     rounds = whole.get("rounds")
     if not isinstance(rounds, list) or not 1 <= len(rounds) <= MOST_ENTRIES:
         got = f"{len(rounds)}" if isinstance(rounds, list) else _kind(rounds)
@@ -89,6 +89,8 @@ def parse(data: object) -> Programme:
         defaults["minimum_batch"] = whole["minimum_batch"]
     _one_rule("population", defaults)
     planned = tuple(_round(f"rounds[{i}]", item, defaults) for i, item in enumerate(rounds))
+    with place("target"):  # at most c/n for the n of every round
+        delta, shown_delta = delta_among(max(round_.crowd.n for round_ in planned))
     return Programme(_name("name", whole.get("name")), epsilon, delta, (shown_epsilon, shown_delta), planned)
 
 
@@ -215,10 +217,26 @@ def _below(where: str, value: object) -> tuple[float, float]:
     """The largest float that is not above the number as written (a budget is never rounded up), and the nearest."""
     number, _ = exact(where, value)
     try:
-        nearest = float(number)
+        return below(number), float(number)
     except OverflowError:
         raise ParameterError(f"{where} must be below 1e308, got {_shown(value)}; correct it.") from None
-    return math.nextafter(nearest, -math.inf) if Fraction(nearest) > number else nearest, nearest
+
+
+def _delta(value: object) -> Callable[[int], tuple[float, float]]:
+    """The same of delta, as a function of n for a rule such as 0.01/n; what is wrong with any n is said at once."""
+    if not is_rule(value):
+        found = _below("target.delta", value)
+        with place("target"):
+            valid.probability_delta(found[0])
+        return lambda n: found
+    with place("target"):
+        rule = read(value)
+
+    def among(n: int) -> tuple[float, float]:
+        number = rule.exact(n)
+        return below(number), float(number)
+
+    return among
 
 
 def _name(where: str, value: object) -> str | None:

@@ -1,0 +1,155 @@
+"""What a mechanism may be called: short names of the literature, other spellings, and words for what it is for.
+
+Only words are known here, so that the front door can use them without loading anything.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+#: Other names of the same mechanism -> the word of its spec.
+ALIASES = {
+    "krr": "grr",
+    "oue": "optimised-unary",
+    "optimized-unary": "optimised-unary",
+    "sue": "unary",
+    "rappor": "unary",
+    "olh": "local-hash",
+    "hr": "hadamard",
+    "ss": "subset",
+    "randomised-response": "randomized-response",
+}
+
+
+class Purpose(NamedTuple):
+    """What some mechanisms are for, and the words under which they are looked for."""
+
+    what: str
+    mechanisms: tuple[str, ...]
+    words: str
+
+
+#: Words that name no mechanism here, by what they mean; the tests hold every purpose against the mechanisms.
+PURPOSES = (
+    Purpose(
+        "noise on a number",
+        ("laplace", "metric-laplace"),
+        "gaussian normal noise additive geometric discrete-laplace staircase piecewise pm hybrid square-wave sw number "
+        "numeric mean average",
+    ),
+    Purpose("one bit of a number or vector", ("harmony", "duchi"), "1bit 1-bit-mean microsoft rounding"),
+    Purpose("vectors", ("privunit", "duchi", "harmony"), "vector l2 unit-vector sphere gradient embedding linf cube"),
+    Purpose("a yes/no question", ("randomized-response",), "rr warner coin binary bit boolean bernoulli yes-no"),
+    Purpose(
+        "one of d options",
+        ("grr", "subset", "hadamard", "local-hash"),
+        "direct-encoding de k-ary frequency frequency-oracle histogram categorical category local-histogram",
+    ),
+    Purpose(
+        "one bit for each option",
+        ("unary", "optimised-unary"),
+        "unary-encoding ue one-hot bit-vector bloom-filter basic-rappor histogram-encoding",
+    ),
+    Purpose(
+        "short reports of many options",
+        ("local-hash", "hadamard"),
+        "count-mean-sketch cms hcms apple sketch count-sketch count-min hash hashing blh binary-local-hash lh rahd",
+    ),
+    Purpose(
+        "sets of items",
+        ("privset", "wheel", "sampling-rappor"),
+        "set sets itemset itemsets set-valued basket padding-and-sampling ldpminer multi-set",
+    ),
+    Purpose("keys with values", ("pckv-grr",), "key-value kv pckv privkv pckv-ue"),
+    Purpose("ranges over a tree", ("hierarchical-grr",), "hierarchy hierarchical tree range ranges hh cdf quantile"),
+    Purpose(
+        "one of several queries, drawn at random", ("parallel",), "subsampling sampling queries several-queries mixture"
+    ),
+    Purpose("places on a map", ("planar-laplace",), "planar geo geo-indistinguishability location place gps map"),
+    Purpose(
+        "privacy that depends on a distance",
+        ("metric-general", "metric-laplace", "planar-laplace", "exponential-metric"),
+        "metric d-privacy dx-privacy distance",
+    ),
+    Purpose("points with distances", ("exponential-metric",), "exponential em softmax permute-and-flip"),
+    Purpose(
+        "a histogram from several messages a user",
+        ("pure-dump", "mix-dump", "balls-into-bins", "cheu-zhilyaev"),
+        "shuffle-dp-histogram shuffled-histogram multi-message dump dummy dummies balls bins fake-users",
+    ),
+    Purpose(
+        "a sum of bits from several messages a user",
+        ("balcer-cheu", "balcer-coin"),
+        "sum binary-sum count bits",
+    ),
+    Purpose("a matrix of your own", ("finite",), "matrix custom table channel csv npy"),
+    Purpose("any randomizer of which only eps0 is known", ("general",), "ldp any-ldp eps0 black-box"),
+)
+#: A word without hyphens -> its purpose.
+_MEANINGS = {word.replace("-", ""): purpose for purpose in PURPOSES for word in purpose.words.split()}
+
+
+def plain(name: str) -> str:
+    """Small letters and digits alone: Local_Hash, local hash, LocalHash and local-hash are one name.
+
+    Examples
+    --------
+    >>> plain("Local_Hash"), plain("kRR")
+    ('localhash', 'krr')
+    """
+    return "".join(c for c in name.lower() if c.isalnum())
+
+
+def resolve(name: str, known: Iterable[str]) -> str | None:
+    """The one of the known names that is meant, by another case, other hyphens or an alias; else None.
+
+    Examples
+    --------
+    >>> resolve("OUE", ["grr", "optimised-unary"]), resolve("Grr", ["grr"]), resolve("gr", ["grr"])
+    ('optimised-unary', 'grr', None)
+    """
+    by_word = {plain(word): word for word in known}
+    found = plain(name)
+    return by_word.get(found) or by_word.get(_ALIASES.get(found, ""))
+
+
+_ALIASES = {plain(alias): plain(word) for alias, word in ALIASES.items()}
+
+
+def near(name: str, known: Iterable[str]) -> str | None:
+    """The known name that is spelt most like this one, aliases included; None if none is."""
+    by_word = {plain(word): word for word in known}
+    spelt = difflib.get_close_matches(plain(name), [*by_word, *_ALIASES], n=1, cutoff=0.6)
+    return by_word.get(_ALIASES.get(spelt[0], spelt[0])) if spelt else None
+
+
+def meant(name: str) -> Purpose | None:
+    """What a word is for, if it says so; of several words the first that does.
+
+    Examples
+    --------
+    >>> meant("Gaussian").mechanisms, meant("grr")
+    (('laplace', 'metric-laplace'), None)
+    """
+    words = re.findall(r"[^\W_]+", name.lower())
+    for word in (plain(name), *words):
+        if word in _MEANINGS:
+            return _MEANINGS[word]
+    close = difflib.get_close_matches(plain(name), _MEANINGS, n=1, cutoff=0.8)
+    return _MEANINGS[close[0]] if close and len(close[0]) > 4 else None
+
+
+def advice(name: str, known: Iterable[str]) -> str | None:
+    """A question or a hint in place of an unknown name: by meaning, then by spelling; None where there is neither."""
+    names = list(known)
+    spelt, purpose = near(name, names), meant(name)
+    if plain(name) not in _MEANINGS and spelt is not None:
+        return f"did you mean {spelt!r}?"
+    if purpose is None:
+        return None
+    listed = [repr(word) for word in purpose.mechanisms]
+    several = f"{', '.join(listed[:-1])} or {listed[-1]}" if len(listed) > 1 else listed[0]
+    return f"see {several} ({purpose.what})."

@@ -1,0 +1,61 @@
+"""What pip installs is what the modules import, and the README says how."""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import shuffledp
+
+ROOT = Path(__file__).parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
+#: Where a package is imported under another name than it is installed under.
+MODULES = {"python-flint": "flint", "pyyaml": "yaml", "dp-accounting": "dp_accounting"}
+
+
+def imported() -> set[str]:
+    """Top-level packages that some module imports or requires."""
+    found = set()
+    for path in Path(shuffledp.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                found |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                found.add(node.module or "")
+            elif isinstance(node, ast.Call) and ast.unparse(node.func) == "require":
+                found.add(ast.literal_eval(node.args[0]))
+    return {name.partition(".")[0] for name in found}
+
+
+def packages(requirements: list[str]) -> set[str]:
+    """The names in requirements; shuffledp[a,b] stands for what these extras need."""
+    found = set()
+    for text in requirements:
+        if own := re.fullmatch(r"shuffledp\[([\w,]+)\]", text):
+            found |= packages([needed for extra in own[1].split(",") for needed in EXTRAS[extra]])
+        else:
+            found.add(re.split(r"[><=~!\[;]", text)[0])
+    return found
+
+
+@pytest.mark.parametrize("package", sorted(packages(EXTRAS["all"]) | packages(PROJECT["dependencies"])))
+def test_every_package_is_imported_by_some_module(package: str) -> None:
+    assert MODULES.get(package, package) in imported()
+
+
+def test_all_has_every_extra_for_users() -> None:
+    ours = [package for extra in set(EXTRAS) - {"all", "bench", "dev"} for package in EXTRAS[extra]]
+    assert packages(EXTRAS["all"]) == packages(ours)
+
+
+def test_the_readme_says_what_every_extra_is_for() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    lines = re.findall(r"^pip install (?:'\.\[(\w+)\]'|\.) +# .{5,}$", text, re.MULTILINE)
+    assert set(lines) == {"", *EXTRAS} - {"bench", "dev"}
+    for package in packages(EXTRAS["all"]):
+        assert package in text
