@@ -15,7 +15,7 @@ from rich.table import Table
 
 import shuffledp as sdp
 
-from . import calibrating, collecting, comparing, composing
+from . import calibrating, collecting, comparing, composing, odd_questions
 from .conventional import amplify as conventional
 
 
@@ -154,6 +154,7 @@ def main() -> int:
     collecting.add_rows(table, _ok)
     calibrating.add_rows(table, _ok)
     composing.add_rows(table, _ok)
+    odd_questions.add_rows(table, _ok)
     Console(width=150).print(table)
     return 0
 
