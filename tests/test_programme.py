@@ -17,9 +17,9 @@ import yaml
 from click.testing import CliRunner
 
 import shuffledp as sdp
-from shuffledp.cli import main
 from shuffledp._reading import PROGRAMME
 from shuffledp._reading.yaml_text import parse_yaml
+from shuffledp.cli import main
 from shuffledp.programme import reading, spec
 
 SCHEMA = json.loads((Path(sdp.__file__).parent / "programme.schema.json").read_text(encoding="utf-8"))
