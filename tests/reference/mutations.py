@@ -10,7 +10,7 @@ NASTY = [
     b"NaN", b"-Infinity", b"Infinity", b"1e-999999999", b"1e999999999", b"-1", b"0", b"1e400", b"5e-324", b"-0.0",
     b"9" * 5000, b"0." + b"3" * 5000, b"1e", b"0x10", b"1_000", b"1__0", b"1/0", b"1/3", b"true", b"null", b'""', b"[]",
     b"{}", b"[" * 3000, b'{"a":' * 3000, b"- " * 3000, b"\x00", b"\xff\xfe", b"\xed\xa0\x80", b'"\\ud800"', b"\\ud800",
-    b'"\\U99999999"', "\u0663".encode(), "\uff11".encode(), "\u2028".encode(), "\ufeff".encode(), b"\r", b"\t", b"\n", b"\n\n",
+    b'"\\U99999999"', "\u0663".encode(), "\uff11".encode(), "\u2028".encode(), "\ufeff".encode(), b"\r", b"\t", b"\n",
     b'"', b"'", b"#", b",", b":", b": ", b"- ", b"&a ", b"*a", b"!!python/object:os.system ", b"!x ", b"%YAML 1." +
     b"1" * 5000, b"---\n", b"? ", b"|\n", b">", b"<<: ", b"inf", b"finite:/dev/zero", b"parallel:/dev/zero", b"10**9",
     b"grr:eps0=1,d=1e15", b"general:eps0=1e-999999999", b'"n": 1, ', b'"count": 1, ', b"version: 1\n", b"weight: 1\n",
