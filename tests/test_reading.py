@@ -180,10 +180,14 @@ def test_numbers_of_astronomical_size(number: str, tmp_path: Path) -> None:
     path.write_text(ledgers()[0].decode().replace('"n": 1000,', f'"n": {number},'))
     said(sdp.Accountant.load, path)
     for key in ('"n": 10000', '"bits": 140', '"epsilon": "0.'):
-        whole = certificates()[0].decode()
-        assert key in whole
-        path.write_text(whole.replace(key, f"{key.split(':')[0]}: {number}" + ', "x": "0.' * key.endswith('"0.')))
+        text = certificates()[0].decode()
+        assert key in text
+        path.write_text(text.replace(key, f"{key.split(':')[0]}: {number}" + ', "x": "0.' * key.endswith('"0.')))
         assert said(sdp.verify, path).startswith("certificate must ")
+    whole = json.loads(certificates()[0])
+    whole["rounds"][0]["t"][0] = number
+    path.write_text(json.dumps(whole))
+    assert said(sdp.verify, path).startswith("certificate must ")
     path.write_text(f"- weight: {number}\n  spec: general:eps0=1\n")
     said(sdp.mechanism, f"parallel:{path}")
     path.write_text(f"version: 1\ntarget: {{epsilon: {number}, delta: 1e-6}}\nrounds: []\n")
