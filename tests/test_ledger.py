@@ -6,12 +6,15 @@ import contextlib
 import json
 import math
 import os
+import shutil
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import shuffledp as sdp
+from reference.commands import run
 from shuffledp import ledger_file
 
 
@@ -256,3 +259,117 @@ def test_several_reports_do_not_bring_their_own_blankets(spec: str) -> None:
     with pytest.raises(sdp.ParameterError, match=r"^reports_per_user must be 1 for .* got 4: its blanket .*\.$"):
         sdp.Accountant().compose(spec, n=100, reports_per_user=4)
     assert sdp.Accountant().compose(spec, n=100, count=4).entries[0].cost == 4
+
+
+# -- the chain of hashes ------------------------------------------------------------------------------------------
+
+OLD = Path(__file__).parent / "data" / "ledger-1.json"
+
+
+def tampered(tmp_path: Path, change: Any) -> str:
+    """What is said of a ledger that was changed and whose hashes were not."""
+    path = tmp_path / "ledger.json"
+    filled().save(path)
+    whole = json.loads(path.read_text(encoding="utf-8"))
+    change(whole)
+    path.write_text(json.dumps(whole, indent=1), encoding="utf-8")
+    with pytest.raises(sdp.ParameterError, match=r"^[^\n]*\.$") as caught:
+        sdp.Accountant.load(path)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_an_edited_entry_is_noticed(number: int, tmp_path: Path) -> None:
+    for key, value in (("n", 999), ("count", 2), ("name", "other"), ("participation_limit", 3)):
+        text = tampered(tmp_path, lambda d, k=key, v=value: d["rounds"][number].update({k: v}))
+        assert text.startswith(f"round {number} of the ledger must be what was recorded") and "edited" in text
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_a_deleted_entry_is_noticed(number: int, tmp_path: Path) -> None:
+    text = tampered(tmp_path, lambda d: d["rounds"].pop(number))
+    assert text.startswith(f"round {number} of the ledger must be") and "removed or added" in text
+
+
+def test_entries_that_changed_places_are_noticed(tmp_path: Path) -> None:
+    assert "round 0 of the ledger" in tampered(tmp_path, lambda d: d["rounds"].reverse())
+    assert "round 2 of the ledger" in tampered(tmp_path, lambda d: d["rounds"].append(d["rounds"].pop(2)))
+
+
+def test_a_repeated_entry_is_noticed(tmp_path: Path) -> None:
+    assert "round 4 of the ledger" in tampered(tmp_path, lambda d: d["rounds"].append(d["rounds"][-1]))
+
+
+@pytest.mark.parametrize("kept", range(4))
+def test_a_tail_that_was_cut_off_is_noticed(kept: int, tmp_path: Path) -> None:
+    text = tampered(tmp_path, lambda d: d.update(rounds=d["rounds"][:kept]))
+    assert f"must hold the 4 entries that were recorded, got {kept}" in text
+    # whoever also corrects the number must still state a hash that does not fit
+    text = tampered(tmp_path, lambda d: d.update(rounds=d["rounds"][:kept], entries=kept))
+    assert text.startswith("last_hash must be")
+
+
+@pytest.mark.parametrize("value", [3, 5, -1, 4.0, "4", None, True, 10**50], ids=repr)
+def test_an_edited_number_of_entries_is_noticed(value: Any, tmp_path: Path) -> None:
+    assert "entries" in tampered(tmp_path, lambda d: d.update(entries=value))
+
+
+@pytest.mark.parametrize("value", ["", None, 3, "0" * 64, []], ids=repr)
+def test_an_edited_hash_is_noticed(value: Any, tmp_path: Path) -> None:
+    assert "last_hash" in tampered(tmp_path, lambda d: d.update(last_hash=value))
+    assert "round 1 of the ledger" in tampered(tmp_path, lambda d: d["rounds"][1].update(hash=value))
+
+
+def test_the_layout_of_the_file_may_change(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.json"
+    filled().save(path)
+    whole = json.loads(path.read_text(encoding="utf-8"))
+    turned = {key: whole[key] for key in reversed(whole)}
+    turned["rounds"] = [{key: item[key] for key in sorted(item)} for item in whole["rounds"]]
+    path.write_text(json.dumps(turned), encoding="utf-8")
+    assert len(sdp.Accountant.load(path).entries) == 4
+
+
+def test_a_ledger_of_the_old_version_is_read_with_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    acc = sdp.Accountant.load(OLD)
+    assert [e.to_dict() for e in acc.entries] == [e.to_dict() for e in filled().entries]
+    assert acc.epsilon(delta=1e-5) == pytest.approx(0.6787492771186202, rel=1e-9)
+    (note,) = acc.notes
+    assert "old version 'shuffledp-ledger/1'" in note and note.endswith(".")
+    path = tmp_path / "ledger.json"
+    acc.save(path)
+    assert sdp.Accountant.load(path).notes == () and json.loads(path.read_text())["format"] == ledger_file.FORMAT
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(OLD, "old.json")
+    shown = run("compose", "old.json")
+    assert shown.exit_code == 0 and shown.stderr == "note: " + note.replace(str(OLD), "old.json") + "\n"
+    assert run("compose", "old.json", "--round", "grr:eps0=1,d=4,n=1000").exit_code == 0
+    assert run("compose", "old.json").stderr == "" and sdp.Accountant.load("old.json").notes == ()
+
+
+def test_a_ledger_with_a_key_twice_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.json"
+    text = OLD.read_text(encoding="utf-8")
+    path.write_text(text.replace('"count": 30', '"count": 30, "count": 1'), encoding="utf-8")
+    with pytest.raises(sdp.ParameterError, match=r"^a key must be given once, got 'count' twice in [^\n]*\.$"):
+        sdp.Accountant.load(path)
+
+
+def test_a_name_cannot_forge_a_line(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.json"
+    sdp.Accountant().compose("grr:eps0=1,d=4", n=10, name="a\nround two: 0 x").save(path)
+    assert run("compose", str(path)).stdout.count("\n") == 1
+    with pytest.raises(sdp.ParameterError, match="must be text"):
+        sdp.Accountant().compose("grr:eps0=1,d=4", n=10, name="\ud800").save(path)
+
+
+def test_a_long_ledger_is_read_in_seconds(tmp_path: Path) -> None:
+    listed, _ = queries(tmp_path)
+    entry = ledger_file.make_entry(f"parallel:{listed}", n=1000)
+    path = tmp_path / "ledger.json"
+    ledger_file.save([entry] * 20_000, path)
+    start = time.process_time()
+    assert len(ledger_file.load(path).entries) == 20_000
+    assert time.process_time() - start < 5.0
+    with pytest.raises(sdp.ParameterError, match="at most 20,000 entries"):
+        ledger_file.save([entry] * 20_001, path)

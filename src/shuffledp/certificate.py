@@ -192,6 +192,11 @@ def _verified(claim: Certificate) -> Certificate:
     from .core.certified import Proof, prove, refuse_endless
 
     distinct = dict.fromkeys((step.round, step.method) for step in claim.steps)  # a round stated twice is proved once
+    if len(distinct) > MAX_ROUNDS:
+        raise VerificationError(
+            f"a certificate covers at most {MAX_ROUNDS} distinct laws, and this one states {len(distinct):,}; "
+            "certify again."
+        )
     refuse_endless(distinct, claim.n, claim.epsilon)
     claim = derived(claim)
     proofs: dict[tuple[Round, Method], Proof] = {}

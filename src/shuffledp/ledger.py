@@ -148,7 +148,7 @@ def make_entry(
             f"bound must be one that holds from above, got {bound!r}; composing it would be no guarantee, take 'auto'."
         )
     if name is not None and not (isinstance(name, str) and 0 < len(name) <= 200):
-        raise ParameterError(f"name must be a short text or None, got {name!r}; use up to 200 characters.")
+        raise ParameterError(f"name must be a short text or None, got {check.shown(name)}; use up to 200 characters.")
     limit = participation_limit
     if limit is not None:
         hint = "it is the most rounds that one user takes part in"

@@ -16,7 +16,7 @@ from .files import Kind
 from .json_text import MOST_DEPTH, too_deep, unrepeated
 
 #: Values in one file, keys included.
-MOST_NODES = 100_000
+MOST_NODES = 25_000
 _STANDARD = "tag:yaml.org,2002:"
 _PLAIN = {_STANDARD + kind for kind in ("str", "int", "float", "timestamp", "merge", "value")}
 _TRUTH = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}

@@ -170,7 +170,8 @@ def _checked(matrix: ArrayLike) -> FloatArray:
         raise ParameterError(
             f"matrix must hold probabilities >= 0, got {float(rows[x, y])!r} in row {x}, column {y}; correct it."
         )
-    sums = rows.sum(axis=1)
+    with np.errstate(over="ignore"):
+        sums = rows.sum(axis=1)
     wrong = np.flatnonzero(np.abs(sums - 1.0) > ROW_TOLERANCE)
     if wrong.size:
         x = int(wrong[0])

@@ -319,8 +319,7 @@ class Parallel(Randomizer):
 
 
 def _weight(value: object) -> float:
-    weight = float(value) if isinstance(value, Fraction) else value
-    return check.in_range("weight", weight, low=0.0, high=1.0, low_open=True, hint="leave out queries nobody answers")
+    return check.in_range("weight", value, low=0.0, high=1.0, low_open=True, hint="leave out queries nobody answers")
 
 
 def _single(subject: object) -> Mechanism:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from .. import _names
 from .. import _validation as check
 from .._by_name import by_name
+from .._validation import shown
 from ..errors import ParameterError
 from .base import Mechanism
 
@@ -119,7 +120,9 @@ def mechanism(spec: str) -> Mechanism:
     GRR(eps0=1.0, d=4)
     """
     if not isinstance(spec, str):
-        raise ParameterError(f"spec must be a string like 'general:eps0=1', got {spec!r}; write name:key=value,...")
+        raise ParameterError(
+            f"spec must be a string like 'general:eps0=1', got {shown(spec)}; write name:key=value,..."
+        )
     name, _, rest = spec.partition(":")
     name = word_of(name.strip())
     cls = find(name)
@@ -136,7 +139,9 @@ def _from_file(name: str, cls: type[Mechanism], text: str) -> Mechanism:
     path = parts[-1].strip().removeprefix("file=") if len(parts) > len(numeric) else ""
     if not path:
         usage = ",".join([*(f"{x}=VALUE" for x in numeric), "matrix.csv"])
-        raise ParameterError(f"{name} needs {', '.join([*numeric, 'a file'])}, got {text!r}; write {name}:{usage}.")
+        raise ParameterError(
+            f"{name} needs {', '.join([*numeric, 'a file'])}, got {shown(text)}; write {name}:{usage}."
+        )
     values = _values(name, ",".join(parts[:-1]), numeric, [])
     made: Mechanism = cls.from_file(path, **values)  # type: ignore[attr-defined]
     return made
@@ -158,17 +163,17 @@ def _values(name: str, text: str, needed: list[str], optional: list[str]) -> dic
         if not equals:
             if list(values) != fields[:position]:
                 raise ParameterError(
-                    f"{name} takes values without a name first, got {key!r} after a named one; {usage}."
+                    f"{name} takes values without a name first, got {shown(key)} after a named one; {usage}."
                 )
             if position >= len(fields):
-                raise ParameterError(f"{name} takes {', '.join(fields)}, got the extra value {key!r}; {usage}.")
+                raise ParameterError(f"{name} takes {', '.join(fields)}, got the extra value {shown(key)}; {usage}.")
             key, value = fields[position], key
         elif key not in fields:
-            raise ParameterError(f"{name} has no parameter {key!r}, it takes {', '.join(fields)}; {usage}.")
+            raise ParameterError(f"{name} has no parameter {shown(key)}, it takes {', '.join(fields)}; {usage}.")
         if key in values:
-            raise ParameterError(f"{key} must be given once, got it twice in {name}:{text}; {usage}.")
+            raise ParameterError(f"{key} must be given once, got it twice in {shown(f'{name}:{text}')}; {usage}.")
         values[key] = check.parse_number(key, value)
     missing = [f for f in needed if f not in values]
     if missing:
-        raise ParameterError(f"{name} needs {', '.join(missing)}, got {repr(text) if text else 'nothing'}; {usage}.")
+        raise ParameterError(f"{name} needs {', '.join(missing)}, got {shown(text) if text else 'nothing'}; {usage}.")
     return values

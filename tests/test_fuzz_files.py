@@ -1,0 +1,159 @@
+"""Whatever a file holds, reading it ends soon, with an answer or with one sentence."""
+
+from __future__ import annotations
+
+import io
+import json
+import random
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import shuffledp as sdp
+from reference.mutations import mutated
+from shuffledp import ledger_file
+
+DATA = Path(__file__).parent / "data"
+MOST_SECONDS = 5.0
+COIN = [[0.75, 0.25], [0.25, 0.75]]
+PROGRAMME = """version: 1
+name: weekly
+population: {users: 10_000, dropouts: 0.05, colluding: 100}
+target: {epsilon: 1.0, delta: 1e-6}
+rounds:
+  - {name: kind, mechanism: "grr:eps0=2,d=16", participation_limit: 1}
+"""
+QUERIES = "# two\n- weight: 1/3\n  spec: grr:eps0=1,d=4\n- weight: 2/3\n  spec: 'general:eps0=2'\n"
+
+
+def _npy(array: Any) -> bytes:
+    stream = io.BytesIO()
+    np.save(stream, np.asarray(array))
+    return stream.getvalue()
+
+
+def _proof(subject: Any, n: int) -> bytes:
+    made = sdp.amplify(subject, n=n, delta=1e-4, certify=True).certificate
+    assert made is not None
+    return made.to_json().encode()
+
+
+@cache
+def certificates() -> list[bytes]:
+    law = sdp.Round(P0=[0.6, 0.3, 0.1], P1=[0.3, 0.5, 0.2], t=[0.3, 0.3, 0.1])
+    return [_proof("general:eps0=1", 10_000), _proof(sdp.FiniteRandomizer(COIN), 50), _proof(law, 20)]
+
+
+@cache
+def ledgers() -> list[bytes]:
+    """Of the old version, and of the new one: with its hashes a damaged file never gets as far as its rounds."""
+    old = (DATA / "ledger-1.json").read_bytes()
+    data = json.loads(old)
+    hashes = ledger_file.chain(data["rounds"])
+    rounds = [{**item, "hash": found} for item, found in zip(data["rounds"], hashes[1:], strict=True)]
+    head = {"format": ledger_file.FORMAT, "entries": len(rounds), "last_hash": hashes[-1]}
+    return [old, old, json.dumps({**data, **head, "rounds": rounds}, indent=1).encode()]
+
+
+def programmes() -> list[bytes]:
+    rounds = [{"mechanism": "grr:eps0=2,d=16", "users": 1000}]
+    listed = {"version": 1, "target": {"epsilon": 1, "delta": 1e-6}, "rounds": rounds}
+    return [PROGRAMME.encode(), PROGRAMME.encode(), json.dumps(listed, indent=1).encode()]
+
+
+def queries() -> list[bytes]:
+    listed = [{"weight": 0.5, "spec": "grr:eps0=1,d=4"}, {"weight": "1/2", "spec": "grr:eps0=2,d=9"}]
+    return [QUERIES.encode(), json.dumps(listed).encode()]
+
+
+def matrices() -> list[bytes]:
+    return [b"0.75,0.25\n0.25,0.75\n", b"# a table\n0.5 0.4 0.1\n0.1 0.4 0.5 # second\n"]
+
+
+def arrays() -> list[bytes]:
+    return [_npy(COIN), _npy(np.eye(3, dtype=np.int8)), _npy(np.asfortranarray(np.full((3, 4), 0.25, np.float32)))]
+
+
+def distances() -> list[bytes]:
+    return [b"0,1,2\n1,0,1\n2,1,0\n", b"0 3\n3 0\n"]
+
+
+def _composed(path: Path) -> None:
+    for entry in sdp.Accountant.load(path).entries:
+        _ = entry.cost, entry.mechanism.spec
+
+
+KINDS: dict[str, tuple[str, Callable[[], list[bytes]], Callable[[Path], object]]] = {
+    "certificate": ("proof.json", certificates, sdp.verify),
+    "ledger": ("ledger.json", ledgers, _composed),
+    "programme": ("plan.yaml", programmes, sdp.check),
+    "queries": ("queries.yaml", queries, lambda path: sdp.mechanism(f"parallel:{path}")),
+    "matrix": ("matrix.csv", matrices, lambda path: sdp.mechanism(f"finite:{path}")),
+    "array": ("matrix.npy", arrays, lambda path: sdp.mechanism(f"finite:{path}")),
+    "distances": ("distances.csv", distances, lambda path: sdp.mechanism(f"exponential-metric:eps=1,{path}")),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "seeds", [range(300), *(pytest.param(range(i, i + 1175), marks=pytest.mark.slow) for i in range(300, 5000, 1175))]
+)
+def test_a_damaged_file_is_read_or_refused_in_one_sentence(kind: str, seeds: range, tmp_path: Path) -> None:
+    name, made, read = KINDS[kind]
+    path = tmp_path / name
+    outcomes = {"read": 0, "refused": 0}
+    for seed in seeds:
+        rng = random.Random(f"{kind} {seed}")
+        path.write_bytes(mutated(rng.choice(made()), rng))
+        start = time.process_time()
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                read(path)
+            outcomes["read"] += 1
+        except sdp.ShuffleDPError as error:
+            said = str(error)
+            assert "\n" not in said and said[-1] in ".?" and len(said) < 1000, (seed, said)
+            said.encode("utf-8")
+            outcomes["refused"] += 1
+        except Exception as error:  # the command line would exit with 70
+            pytest.fail(f"seed {seed}: {error!r}")
+        assert time.process_time() - start < MOST_SECONDS, seed
+    assert outcomes["refused"] > len(seeds) / 4 and outcomes["read"] > 0, outcomes
+
+
+COMMANDS: dict[str, Callable[[Path], list[str]]] = {
+    "certificate": lambda path: ["certify", "--verify", str(path)],
+    "ledger": lambda path: ["compose", str(path)],
+    "programme": lambda path: ["check", str(path)],
+    "queries": lambda path: ["amplify", f"parallel:{path}", "--n", "1000", "--delta", "1e-6"],
+    "matrix": lambda path: ["amplify", f"finite:{path}", "--n", "1000", "--delta", "1e-6"],
+    "array": lambda path: ["amplify", f"finite:{path}", "--n", "1000", "--delta", "1e-6"],
+    "distances": lambda path: ["amplify", f"exponential-metric:eps=1,{path}", "--n", "1000", "--delta", "1e-6"],
+}
+
+
+def command(kind: str, path: Path) -> subprocess.CompletedProcess[str]:
+    """The real command, with little memory and little time."""
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_AS, (2**32, 2**32)); "
+    code = limit + "import sys; from shuffledp.cli import main; main()"
+    run = [sys.executable, "-c", code, *COMMANDS[kind](path)]
+    return subprocess.run(run, capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_damaged_files_on_the_command_line(kind: str, tmp_path: Path) -> None:
+    name, made, _ = KINDS[kind]
+    for seed in range(2):
+        rng = random.Random(f"command {kind} {seed}")
+        (tmp_path / name).write_bytes(mutated(rng.choice(made()), rng))
+        done = command(kind, tmp_path / name)
+        assert done.returncode in (0, 1, 2, 3) and "Traceback" not in done.stderr, (seed, done.stderr)
