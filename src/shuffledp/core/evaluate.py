@@ -238,8 +238,10 @@ def _shrunk(atoms: Atoms, symbols: int) -> Atoms:
 def _expose_rare(atoms: Atoms, n: int, side: Side, least_ratio: float) -> Atoms:
     """Count symbols that others almost never send (n t_j tiny) as exposed, if P/t is at least ``least_ratio``.
 
-    Where P/t is far above n it would swamp the law, and the symbol gives the victim away.  Where it is not, many
-    such symbols may together have more mass than delta and yet give nobody away.  Upper: t_j -> 0 is sound and costs a relative n t_j.  Lower: on the event that somebody sends j the
+    Where P/t is far above n it would swamp the law, and the symbol gives the victim away.  Where it is not, many such
+    symbols may together have more mass than delta and yet give nobody away.
+
+    Upper: t_j -> 0 is sound and costs at most the victim's mass on j.  Lower: on the event that somebody sends j the
     divergence is at least P0_j - E (P1_j + n t_j), on the rest the round without j keeps 1 - n t_j of its mass.
     """
     rare = n * atoms.t < (_RARE_UPPER if side == "upper" else _RARE_LOWER)

@@ -19,6 +19,8 @@ NDArrayInt = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
 WIDE = 3.0
 #: M(c) - 1 is not taken below this: M(c) itself is a normalisation, and any value of it will do.
 LEAST_GROWTH = -1.0 + 2.0**-52
+#: Rows that move together in the search for the abscissa; of more rows, those that have settled stay.
+_TOGETHER = 64
 #: Nodes at most for one row; beyond, the dither is widened (still an upper bound, less tight).
 MAX_NODES = 100_000
 
@@ -49,7 +51,7 @@ def saddle(l: FloatArray, t: FloatArray, n: float | FloatArray) -> FloatArray:
     c = (np.sqrt((n * mean) ** 2 + 8.0 * n * square) - n * mean) / (2.0 * n * square)
     top = 600.0 / np.maximum(l.max(axis=1), 1e-300)
     c = np.minimum(c, top)
-    open_ = np.arange(len(l))  # rows that have not settled yet
+    open_ = np.arange(len(l))  # rows to move: all until all have settled, or (if many) those that have not
     n = np.broadcast_to(np.asarray(n, dtype=np.float64), len(l))
     for _ in range(80):
         x, m, at, most = (l, n, c, top) if open_.size == len(l) else (l[open_], n[open_], c[open_], top[open_])
@@ -64,9 +66,10 @@ def saddle(l: FloatArray, t: FloatArray, n: float | FloatArray) -> FloatArray:
         new = np.minimum(np.clip(at - step, 0.3 * at, 3.0 * at), most)
         moving = ~(np.abs(new - at) <= 2e-3 * at)
         c[open_] = new
-        open_ = open_[moving]
-        if not open_.size:
+        if not moving.any():
             break
+        if len(l) > _TOGETHER:
+            open_ = open_[moving]
     return np.asarray(c)
 
 

@@ -109,7 +109,7 @@ class BlanketPairs:
             if not suspects:
                 suspects, evaluated = True, evaluated + pending.size
                 if pending.size > _MANY_SUSPECTS and screen.few_draws(self.omega, n):
-                    chosen = self._most_promising(pending, bounds, best, n, log_delta)
+                    chosen = self._most_promising(pending, best, n, log_delta)
                     pending = pending[pending != chosen]
                     continue
             found, pending = self._exceeding(pending, bounds, best, n, log_delta)
@@ -118,17 +118,14 @@ class BlanketPairs:
             chosen = found
         return Answer(best, evaluated, self.first.size)
 
-    def _most_promising(self, pairs: NDArrayInt, bounds: FloatArray, eps: float, n: int, log_delta: float) -> int:
+    def _most_promising(self, pairs: NDArrayInt, eps: float, n: int, log_delta: float) -> int:
         """The pair that the screen discards last as eps grows: most likely the worst."""
         low, high = eps, self._limit
         for _ in range(_NARROWINGS):
             middle = 0.5 * (low + high)
-            left, left_bounds = _above(pairs, self._values(pairs, middle, n, None), log_delta)
-            if not left.size:
-                high = middle
-                continue
-            low, pairs, bounds = middle, left, left_bounds
-            if left.size == 1:
+            left, _ = _above(pairs, self._values(pairs, middle, n, None), log_delta)
+            low, high, pairs = (middle, high, left) if left.size else (low, middle, pairs)
+            if pairs.size == 1:
                 break
         return int(pairs[0])
 

@@ -27,10 +27,13 @@ from .round import FloatArray
 _NODES = 40
 #: Expected number of draws up to which the event without a negative one is worth treating apart.
 _FEW_DRAWS = 40.0
+#: What underflows counts as this much.
+_LEAST = 1e-290
 #: The abscissa is doubled this often; each time costs two products.
 _DOUBLINGS = 5
 
 
+@np.errstate(all="ignore")  # what overflows is inf or NaN, and bounds nothing
 def log_upper(l: FloatArray, t: FloatArray, n: int) -> FloatArray:
     """log of an upper bound on E[(S)_+]/n for every row of l; -inf where S <= 0."""
     out = np.full(len(l), -np.inf)
@@ -50,18 +53,19 @@ def few_draws(t: FloatArray, n: int) -> bool:
 def _few_draws(l: FloatArray, t: FloatArray, n: float) -> FloatArray:
     """The bound that treats the draws without a negative value exactly."""
     shrink = 1.0 - t.size * 2.0**-52  # sums of masses are rounded down, which errs upward
-    negative = (l < 0.0) @ t * shrink
+    below_zero = l < 0.0
+    negative = below_zero @ t * shrink
     gain = np.maximum(l, 0.0)
     single = n * np.exp((n - 1.0) * np.log1p(-negative)) * (gain @ t)
     c = 0.5 / l.max(axis=1)
     below, above = np.exp(c[:, None] * np.minimum(l, 0.0)), np.exp(c[:, None] * gain)
     rest = np.full(len(l), np.inf)
     for _ in range(_DOUBLINGS):
-        plus = 1.0 - negative + np.maximum((above - 1.0) @ t, 0.0)
-        minus = np.where(l < 0.0, below, 0.0) @ t
-        rest = np.fmin(rest, np.exp(n * np.log(plus)) * np.expm1(n * np.log1p(minus / plus)) / (np.e * c))
+        plus = np.maximum((above - 1.0) @ t, 0.0) - negative  # M+ - 1
+        minus = np.maximum(np.where(below_zero, below, 0.0) @ t, _LEAST)  # M - M+
+        rest = np.fmin(rest, np.exp(n * np.log1p(plus)) * np.expm1(n * np.log1p(minus / (1.0 + plus))) / (np.e * c))
         below, above, c = below * below, above * above, 2.0 * c
-    return np.asarray(np.log(single + rest) - np.log(n) + 1e-9)
+    return np.asarray(np.log(single + rest) - np.log(n) + 1e-8)
 
 
 def _bound(l: FloatArray, t: FloatArray, n: float) -> FloatArray:
