@@ -40,6 +40,13 @@ def test_the_sentence() -> None:
     assert "\n" not in text and text.count("  ") == 0
 
 
+def test_a_looser_bound_says_why() -> None:
+    g = made(note="looser, because outputs were merged")
+    assert "The bound is looser, because outputs were merged. If the shuffler fails" in str(g)
+    assert "outputs were merged" in g._repr_html_() and g.to_dict()["note"] == g.note
+    assert "looser" not in str(made()) and made().note == ""
+
+
 def test_one_user_is_not_each() -> None:
     text = str(made(n=1))
     assert text.startswith("With n = 1 user, running") and "each" not in text

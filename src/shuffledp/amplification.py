@@ -78,6 +78,7 @@ def amplify(
         tol=tol,
         evaluated=answer.evaluated,
         members=answer.members,
+        note=answer.note,
         crowd=crowd,
     )
 

@@ -45,6 +45,7 @@ class Guarantee:
     participation : probability with which every other honest user takes part (1: all of them do).
     neighbours, trust : the terms.
     evaluated, members : how many of the input pairs had to be evaluated.
+    note : "looser, because ..." where a sound bound was given at once in place of a slow, tighter one; else empty.
 
     Examples
     --------
@@ -73,6 +74,7 @@ class Guarantee:
     dropouts: int = 0
     colluding: int = 0
     participation: float = 1.0
+    note: str = ""
     certificate: Certificate | None = field(default=None, repr=False, compare=False)
 
     def __str__(self) -> str:
@@ -109,6 +111,8 @@ class Guarantee:
             if self.lower is not None:
                 text += f"; no analysis of {self.lower_scope} can claim less than {not_below(self.lower, self.delta)}"
             text += "."
+        if self.note:
+            text += f" The bound is {self.note}."
         if math.isinf(self.local_epsilon):
             return f"{text} If the shuffler fails, nothing remains."
         return f"{text} If the shuffler fails, the local guarantee eps0 = {round_up(self.local_epsilon)} remains."
@@ -134,6 +138,7 @@ class Guarantee:
             ("bound", self.bound + ("" if self.sound else " (not sound)") + (" (certified)" if self.certified else "")),
             ("local eps", "none" if math.isinf(self.local_epsilon) else round_up(self.local_epsilon)),
             ("neighbours", self.neighbours),
+            ("note", self.note),
         ]
         body = "".join(f"<tr><th>{html.escape(k)}</th><td>{html.escape(v)}</td></tr>" for k, v in rows if v)
         return f"<table>{body}</table><p>{html.escape(str(self))}</p>"

@@ -47,6 +47,7 @@ def make_guarantee(
     tol: float,
     evaluated: int = 1,
     members: int = 1,
+    note: str = "",
     crowd: Crowd | None = None,
 ) -> Guarantee:
     """A Guarantee with its lower bound, where one is known; both on the terms of ``crowd`` if it is given."""
@@ -73,6 +74,7 @@ def make_guarantee(
         lower_scope=subject.lower_scope,
         evaluated=evaluated,
         members=members,
+        note=note,
         **crowd.terms(),
     )
 

@@ -27,6 +27,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from . import fourier
 from .line import LEAST_GROWTH, Line, NDArrayInt, comb, count_nodes, log_nothing, place
 from .round import FloatArray
 
@@ -36,6 +37,8 @@ NDArrayComplex = np.ndarray[tuple[int, ...], np.dtype[np.complex128]]
 ULP = 2.0**-48
 #: Nodes x atoms evaluated in one go (bounds the memory).
 BATCH_CELLS = 1_000_000
+#: Fast transforms are used from this many atoms and copies on, and up to this (first order) effect on M^n.
+_MANY_ATOMS, _ENOUGH_COPIES, _MOST_DOUBT = 24, 16, 1e-7
 #: log of a divergence below every positive double.
 UNDERFLOW = -760.0
 
@@ -104,7 +107,7 @@ def _sum(
     scale, grow = np.exp(c[:, None] * l), np.expm1(c[:, None] * l)
     growth = np.maximum(grow @ t, LEAST_GROWTH)
     log_mgf = n * np.log1p(growth)
-    real, imag, kick = _transform(y, row, l, v, t, scale, grow)
+    real, imag, kick, slack = _transform(k, per_row, h, n, l, v, t, scale, grow)
     # In units of the value at y = 0: M(z)^n exp(s^2 z^2/2) has this modulus and phase, c/z is `lean`.
     square = (s * s)[row]
     turn = square * c_node * y
@@ -125,7 +128,8 @@ def _sum(
         size += dust
     # Running error bound: an exponent carries n (|z| sum_j t_j |l_j| max(1, e^{c l_j}) + [small]) / |M| roundings.
     load = (np.abs(l) * np.maximum(scale, 1.0)) @ t
-    rough = size * (16.0 + n_node * (load[row] * np.hypot(c_node, y) + small) / np.maximum(modulus, 1e-300))
+    doubts = load[row] * np.hypot(c_node, y) + small + slack[row]
+    rough = size * (16.0 + n_node * doubts / np.maximum(modulus, 1e-300))
     terms = np.stack([(wave * lean * lean).real, wave.real, (slope_wave * lean).real, shrink * rough, rough])
     edge = 8.0 + 0.5 * n * (load * c + (growth < -0.5)) / (1.0 + growth)
     first = np.stack([0.5 * (1.0 - nothing)] * 2 + [0.5 * ((scale * v) @ t) / (1.0 + growth)] + [edge] * 2)
@@ -146,9 +150,49 @@ def _sum(
 
 
 def _transform(
+    k: NDArrayInt,
+    per_row: NDArrayInt,
+    h: FloatArray,
+    n: FloatArray,
+    l: FloatArray,
+    v: FloatArray,
+    t: FloatArray,
+    scale: FloatArray,
+    grow: FloatArray,
+) -> tuple[FloatArray, FloatArray, NDArrayComplex, FloatArray]:
+    """M(z) - 1 = sum_j t_j expm1(z l_j) at the nodes (real, imaginary), and sum_j t_j v_j exp(z l_j).
+
+    The last array is what fast transforms may have added to the error of M, in units of ULP, for each row.
+    """
+    real, imag, kick = np.zeros(k.size), np.zeros(k.size), np.zeros(k.size, dtype=np.complex128)
+    slack = np.zeros(per_row.size)
+    moving = bool(v.any())
+    row = np.repeat(np.arange(per_row.size), per_row)
+    slow = np.ones(k.size, dtype=bool)
+    if t.size >= _MANY_ATOMS:
+        for i in np.flatnonzero(n >= _ENOUGH_COPIES):
+            mine = slice(int(per_row[:i].sum()), int(per_row[: i + 1].sum()))
+            if not per_row[i] or not fourier.pays(int(per_row[i]), int(k[mine].max()), t.size):
+                continue
+            weight = t * scale[i]
+            found = fourier.sums(k[mine], float(h[i]), l[i], [weight, weight * v[i]] if moving else [weight])
+            if found is None or not n[i] * found[1] <= _MOST_DOUBT:
+                continue
+            values, error = found
+            real[mine] = grow[i] @ t + (values[0].real - weight.sum())
+            imag[mine] = values[0].imag
+            kick[mine] = values[-1] if moving else 0.0
+            slack[i], slow[mine] = error / ULP, False
+    nodes = np.flatnonzero(slow)
+    if nodes.size:
+        real[nodes], imag[nodes], kick[nodes] = _sines(k[nodes] * h[row[nodes]], row[nodes], l, v, t, scale, grow)
+    return real, imag, kick, slack
+
+
+def _sines(
     y: FloatArray, row: NDArrayInt, l: FloatArray, v: FloatArray, t: FloatArray, scale: FloatArray, grow: FloatArray
 ) -> tuple[FloatArray, FloatArray, NDArrayComplex]:
-    """M(z) - 1 = sum_j t_j expm1(z l_j) at the nodes (real, imaginary), and sum_j t_j v_j exp(z l_j)."""
+    """The same sums, node by node and without cancellation."""
     real, imag, kick = np.zeros(y.size), np.zeros(y.size), np.zeros(y.size, dtype=np.complex128)
     moving = bool(v.any())
     step = 1 if t.size <= 6 else t.size  # few atoms: long columns; many atoms: one matrix

@@ -7,6 +7,7 @@ upper values use t (1 - slack) at eps - slack and lower values eps + slack.
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -28,6 +29,10 @@ LARGEST_EPSILON = 200.0
 QUICK_ROWS = 8_000
 #: Expected number of others sending a symbol below which it counts as never sent.
 _RARE_UPPER, _RARE_LOWER = 1e-7, 1e-12
+#: That costs at most the victim's mass on these symbols; it is kept if it is below this share of delta.
+_NEGLIGIBLE = 1e-9
+#: Beyond this ratio P/t to n, one draw of a symbol outweighs everything else, and it stays exposed.
+_SWAMPS = 1e3
 
 
 class Divergence:
@@ -46,10 +51,25 @@ class Divergence:
         self.side = side
         self.max_ratio = round_.max_ratio
         atoms = _shrunk(round_.atoms, np.size(round_.t)) if side == "upper" else round_.atoms
-        self.atoms = _expose_rare(atoms, n, side)
         self._sign = -1.0 if side == "upper" else 1.0
-        self._rows = exact.rows_needed(self.atoms, n) if self.atoms.t.size else 0.0
+        self._take(_expose_rare(atoms, n, side, 0.0))
+        #: the same curve with rare symbols left in the law, for where exposing them would cost too much
+        self._kept: Divergence | None = None
+        whole = _expose_rare(atoms, n, side, _SWAMPS * n)
+        if whole.t.size > self.atoms.t.size:
+            self._kept = copy.copy(self)
+            self._kept._take(whole)
+
+    def _take(self, atoms: Atoms) -> None:
+        self.atoms = atoms
+        self._rows = exact.rows_needed(atoms, self.n) if atoms.t.size else 0.0
         self._table: exact.Table | None = None
+
+    @property
+    def floor(self) -> float:
+        """delta at eps -> inf; see :func:`floor`."""
+        exposed = floor(self.atoms, self.n)
+        return exposed if self._kept is None else min(exposed, self._kept.floor)
 
     def bracket(self, eps: FloatArray, rtol: FloatArray | float) -> LogBracket:
         """log upper, log lower and d(upper)/d(eps); relative width about rtol where it can be had.
@@ -62,13 +82,29 @@ class Divergence:
             return self._beyond(eps, huge, rtol)
         shifted = eps + self._sign * law_shift(eps)
         wanted = np.broadcast_to(np.asarray(rtol, dtype=np.float64), shifted.shape)
-        return self._expose(self._hidden(shifted, wanted), shifted)
+        found = self._expose(self._hidden(shifted, wanted), shifted)
+        return found if self._kept is None else self._with_rare(found, self._kept, eps, shifted, wanted)
+
+    def _with_rare(
+        self, found: LogBracket, kept: Divergence, eps: FloatArray, shifted: FloatArray, rtol: FloatArray
+    ) -> LogBracket:
+        """The better of two sound answers, where the rare symbols that were exposed are not negligible."""
+        rare = self.atoms.exposed(shifted) - kept.atoms.exposed(shifted)
+        with np.errstate(under="ignore"):
+            at = np.flatnonzero(rare > _NEGLIGIBLE * np.exp(np.minimum(found.upper, 0.0)))
+        if not at.size:
+            return found
+        other = kept.bracket(eps[at], rtol[at])
+        better = other.upper < found.upper[at] if self.side == "upper" else other.lower > found.lower[at]
+        for mine, theirs in zip(found, other, strict=True):
+            mine[at[better]] = theirs[better]
+        return found
 
     def _beyond(self, eps: FloatArray, huge: np.ndarray, rtol: FloatArray | float) -> LogBracket:
         """The divergence falls with eps, towards :func:`floor`."""
         found = self.bracket(np.minimum(eps, LARGEST_EPSILON), rtol)
         with np.errstate(divide="ignore"):
-            least = np.log(floor(self.atoms, self.n)) - 1e-12
+            least = np.log(self.floor) - 1e-12
         return found._replace(lower=np.where(huge, np.minimum(least, found.upper), found.lower))
 
     def _hidden(self, eps: FloatArray, rtol: FloatArray) -> LogBracket:
@@ -199,13 +235,17 @@ def _shrunk(atoms: Atoms, symbols: int) -> Atoms:
     return replace(atoms, u=atoms.u / factor, v=atoms.v / factor, gap=atoms.gap / factor, t=atoms.t * factor)
 
 
-def _expose_rare(atoms: Atoms, n: int, side: Side) -> Atoms:
-    """Count symbols that others almost never send (n t_j tiny) as exposed: P/t would swamp the law.
+def _expose_rare(atoms: Atoms, n: int, side: Side, least_ratio: float) -> Atoms:
+    """Count symbols that others almost never send (n t_j tiny) as exposed, if P/t is at least ``least_ratio``.
 
-    Upper: t_j -> 0 is sound and costs a relative n t_j.  Lower: on the event that somebody sends j the
+    Where P/t is far above n it would swamp the law, and the symbol gives the victim away.  Where it is not, many such
+    symbols may together have more mass than delta and yet give nobody away.
+
+    Upper: t_j -> 0 is sound and costs at most the victim's mass on j.  Lower: on the event that somebody sends j the
     divergence is at least P0_j - E (P1_j + n t_j), on the rest the round without j keeps 1 - n t_j of its mass.
     """
     rare = n * atoms.t < (_RARE_UPPER if side == "upper" else _RARE_LOWER)
+    rare &= np.maximum(atoms.u, atoms.v) >= least_ratio
     if not rare.any():
         return atoms
     mass, keep = atoms.t[rare], ~rare

@@ -18,11 +18,15 @@ from .solve import epsilon
 
 
 class Answer(NamedTuple):
-    """An eps, and how many of the members had to be evaluated for it."""
+    """An eps, and how many of the members had to be evaluated for it.
+
+    ``note`` says "looser, because ..." where a quick bound stands in for a slow one; a Guarantee prints it.
+    """
 
     epsilon: float
     evaluated: int
     members: int
+    note: str = ""
 
 
 class Family(Protocol):

@@ -19,6 +19,8 @@ NDArrayInt = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
 WIDE = 3.0
 #: M(c) - 1 is not taken below this: M(c) itself is a normalisation, and any value of it will do.
 LEAST_GROWTH = -1.0 + 2.0**-52
+#: Rows that move together in the search for the abscissa; of more rows, those that have settled stay.
+_TOGETHER = 64
 #: Nodes at most for one row; beyond, the dither is widened (still an upper bound, less tight).
 MAX_NODES = 100_000
 
@@ -49,17 +51,25 @@ def saddle(l: FloatArray, t: FloatArray, n: float | FloatArray) -> FloatArray:
     c = (np.sqrt((n * mean) ** 2 + 8.0 * n * square) - n * mean) / (2.0 * n * square)
     top = 600.0 / np.maximum(l.max(axis=1), 1e-300)
     c = np.minimum(c, top)
+    open_ = np.arange(len(l))  # rows to move: all until all have settled, or (if many) those that have not
+    n = np.broadcast_to(np.asarray(n, dtype=np.float64), len(l))
     for _ in range(80):
-        weight = t * np.exp(c[:, None] * l)
-        total = 1.0 + np.maximum((t * np.expm1(c[:, None] * l)).sum(axis=1), LEAST_GROWTH)
-        k1 = (weight * l).sum(axis=1) / total
-        k2 = np.maximum((weight * l * l).sum(axis=1) / total - k1 * k1, 0.0)
-        step = (n * k1 - 2.0 / c) / (n * k2 + 2.0 / (c * c))
-        new = np.minimum(np.clip(c - step, 0.3 * c, 3.0 * c), top)
-        done = np.abs(new - c) <= 2e-3 * c
-        c = new
-        if done.all():
+        x, m, at, most = (l, n, c, top) if open_.size == len(l) else (l[open_], n[open_], c[open_], top[open_])
+        grown = np.expm1(at[:, None] * x)
+        total = 1.0 + np.maximum(grown @ t, LEAST_GROWTH)
+        grown += 1.0
+        grown *= x
+        k1 = grown @ t / total
+        grown *= x
+        k2 = np.maximum(grown @ t / total - k1 * k1, 0.0)
+        step = (m * k1 - 2.0 / at) / (m * k2 + 2.0 / (at * at))
+        new = np.minimum(np.clip(at - step, 0.3 * at, 3.0 * at), most)
+        moving = ~(np.abs(new - at) <= 2e-3 * at)
+        c[open_] = new
+        if not moving.any():
             break
+        if len(l) > _TOGETHER:
+            open_ = open_[moving]
     return np.asarray(c)
 
 

@@ -24,7 +24,7 @@ import numpy as np
 from ..errors import ParameterError
 from .contour import LogBracket
 from .counts import UNLIMITED, Count, Distribution, bucket_masses, edges
-from .evaluate import Divergence, Side, brackets_over_one_blanket, floor
+from .evaluate import Divergence, Side, brackets_over_one_blanket
 from .family import Answer
 from .round import FloatArray, Round
 from .solve import guess_epsilon, look, round_limit, solve, zero_suffices
@@ -79,7 +79,11 @@ class Mixture(Divergence):
         self._curves = [Divergence(piece.round, piece.draws, side) for piece in ordered]
         self._one_blanket = all(np.array_equal(c.atoms.t, self._curves[0].atoms.t) for c in self._curves[1:])
         self.limit = max(round_limit(piece.round) for piece in ordered)
-        self.floor = sum(w * floor(c.atoms, c.n) for w, c in zip(self._masses, self._curves, strict=True))
+
+    @property
+    def floor(self) -> float:
+        """delta at eps -> inf."""
+        return sum(w * c.floor for w, c in zip(self._masses, self._curves, strict=True))
 
     def bracket(self, eps: FloatArray, rtol: FloatArray | float) -> LogBracket:
         """log upper, log lower and d(upper)/d(eps) of the mixture."""

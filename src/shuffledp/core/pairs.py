@@ -12,24 +12,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 
 from ..errors import BoundNotApplicableError
 from . import contour, screen
-from .evaluate import Side, law_shift, mass_slack
+from .evaluate import LARGEST_EPSILON, Side, law_shift, mass_slack
 from .family import Answer, RoundSet, two_counts
 from .line import NDArrayInt
 from .round import TINY, FloatArray, Round
-from .solve import epsilon
+from .solve import epsilon, log_up
 
 _FEW_LEVELS = 8
 _FEW_LAWS = 512
 _FEW_PAIRS = 12
-_CELLS = 2_000_000
+#: Pairs x symbols looked at in one go: more would not fit into the cache.
+_CELLS = 100_000
 _CANDIDATES = 24
 #: Relative accuracies in delta at which suspects are looked at; 0.01 in delta is below 1e-3 in eps.
 _CASCADE = (0.2, 0.01)
+#: Products of this size are not worth a second thread, whose waiting would cost more than it saves.
+_STRIP = 2**18
+#: With more suspects than this after the first pair it pays to look for the worst one by a sharp screen.
+_MANY_SUSPECTS, _NARROWINGS = 64, 16
 #: Laws are called equal when their masses agree to 2^-40; that moves eps by at most this much.
 _SAME_LAW_SLACK = 4.0 * 2.0**-40
 
@@ -44,6 +50,13 @@ class BlanketPairs:
         d = len(self.rows)
         self.first, self.second = (a.reshape(-1) for a in np.nonzero(~np.eye(d, dtype=bool)))
         self._few = self._distinct()
+
+    @cached_property
+    def _limit(self) -> float:
+        """An eps above which no pair has any divergence left, or the largest that is evaluated."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = np.nanmax(self.rows.max(axis=0) / self.rows.min(axis=0))
+        return min(log_up(float(ratio)), LARGEST_EPSILON)
 
     def rounds(self, most: int) -> Sequence[Round] | None:
         """One round per distinct law, if there are at most ``most``."""
@@ -79,26 +92,59 @@ class BlanketPairs:
         return BlanketPairs(self.rows, self._blanket * chance)
 
     def _search(self, n: int, delta: float, tol: float) -> Answer:
-        """Solve the most promising pair, then discard, evaluate or solve the others at that eps."""
+        """Solve a promising pair, discard others at its eps, look at those left, solve the first found above it."""
         log_delta = math.log(delta)
         pending = np.argsort(-self.spreads())
-        suspects: NDArrayInt | None = None
-        best, evaluated = 0.0, 0
-        while pending.size:
-            worst, pending = self._round(int(pending[0])), pending[1:]
-            best = max(best, epsilon([worst], n=n, delta=delta, tol=0.5 * tol, side="upper"))
-            best *= 1.0 + 0.25 * tol  # settles near ties within tol
-            evaluated += 1
+        chosen, pending = int(pending[0]), pending[1:]
+        solved, evaluated = 0.0, 1
+        suspects = False
+        while True:
+            solved = max(solved, epsilon([self._round(chosen)], n=n, delta=delta, tol=0.5 * tol, side="upper"))
+            best = solved * (1.0 + 0.25 * tol)  # settles near ties within tol
             if math.isinf(best):
                 break
-            if suspects is None:  # a pair discarded at one eps stays discarded at every larger one
-                suspects = pending = pending[self._values(pending, best, n, None) > log_delta]
-                evaluated += suspects.size
-            for rtol in _CASCADE:
-                value = self._values(pending, best, n, rtol)
-                pending = pending[value > log_delta]
-            pending = pending[np.argsort(-value[value > log_delta])]
+            # a pair discarded at one eps stays discarded at every larger one
+            bounds = self._values(pending, best, n, None)
+            pending, bounds = _above(pending, bounds, log_delta)
+            if not suspects:
+                suspects, evaluated = True, evaluated + pending.size
+                if pending.size > _MANY_SUSPECTS and screen.few_draws(self.omega, n):
+                    chosen = self._most_promising(pending, best, n, log_delta)
+                    pending = pending[pending != chosen]
+                    continue
+            found, pending = self._exceeding(pending, bounds, best, n, log_delta)
+            if found is None:
+                break
+            chosen = found
         return Answer(best, evaluated, self.first.size)
+
+    def _most_promising(self, pairs: NDArrayInt, eps: float, n: int, log_delta: float) -> int:
+        """The pair that the screen discards last as eps grows: most likely the worst."""
+        low, high = eps, self._limit
+        for _ in range(_NARROWINGS):
+            middle = 0.5 * (low + high)
+            left, _ = _above(pairs, self._values(pairs, middle, n, None), log_delta)
+            low, high, pairs = (middle, high, left) if left.size else (low, middle, pairs)
+            if pairs.size == 1:
+                break
+        return int(pairs[0])
+
+    def _exceeding(
+        self, pairs: NDArrayInt, bounds: FloatArray, eps: float, n: int, log_delta: float
+    ) -> tuple[int | None, NDArrayInt]:
+        """The first pair found (with its batch, the largest there) to be above delta at eps, and those still open.
+
+        ``pairs`` come with their screens, largest first; the others of a batch that was looked at are settled.
+        """
+        start, size = 0, 16
+        while start < pairs.size:
+            batch, bound = pairs[start : start + size], bounds[start : start + size]
+            for rtol in _CASCADE:
+                batch, bound = _above(batch, np.fmin(self._values(batch, eps, n, rtol), bound), log_delta)
+            start, size = start + size, 4 * size
+            if batch.size:
+                return int(batch[0]), np.concatenate([batch[1:], pairs[start:]])
+        return None, pairs[:0]
 
     def _largest(self, eps: float, n: int, tol: float) -> float:
         """max over pairs of log delta at one eps, evaluating only pairs that the screen cannot discard."""
@@ -107,7 +153,8 @@ class BlanketPairs:
         best = -np.inf
         start, size = 0, 16
         while start < order.size and bounds[order[start]] > best:
-            best = max(best, float(self._values(order[start : start + size], eps, n, tol).max()))
+            batch = order[start : start + size]
+            best = max(best, float(np.fmin(self._values(batch, eps, n, tol), bounds[batch]).max()))
             start, size = start + size, 4 * size
         return best
 
@@ -175,6 +222,13 @@ class BlanketPairs:
         return RoundSet([Round(P0=u * m, P1=v * m, t=m) for m in masses[index]])
 
 
+def _above(pairs: NDArrayInt, values: FloatArray, least: float) -> tuple[NDArrayInt, FloatArray]:
+    """The pairs with values above ``least``, largest first, and their values."""
+    order = np.argsort(-values)
+    order = order[values[order] > least]
+    return pairs[order], values[order]
+
+
 def _only_upper(side: Side) -> None:
     """The search discards pairs by upper bounds; lower bounds come from datasets."""
     if side != "upper":
@@ -209,23 +263,27 @@ def _unlike(rounds: list[Round], cells: int) -> RoundSet:
         key = np.round(table[np.lexsort(np.round(table.T, 9))], 9)
         bare = np.sort(np.round(atoms.zero0 - 1j * atoms.zero1, 9))
         seen.setdefault(key.tobytes() + bare.tobytes(), round_)
-    return RoundSet(list(seen.values())[: _CANDIDATES if cells <= 4096 else 4])
+    return RoundSet(list(seen.values())[: _CANDIDATES if cells <= 4096 else 8])
 
 
 def _most_telling(rows: FloatArray) -> list[tuple[int, int, int]]:
     """(x0, x1, x*) by falling sum (R0 - R1)^2 / R(x*), exposed symbols first; one pair per x* if d is large."""
     d = len(rows)
     found = []
+    strip = d if d <= 64 else max(1, _STRIP // rows.size)
     for x in range(d) if d > 1 else ():
         hidden = rows[x] > TINY
         weight = np.where(hidden, 1.0 / np.where(hidden, rows[x], 1.0), 0.0)
         square = (rows * rows * weight).sum(axis=1)
-        score = square[:, None] + square[None, :] - 2.0 * (rows * weight) @ rows.T
+        score = np.add.outer(square, square)
+        double = 2.0 * rows * weight
+        for i in range(0, d, strip):
+            score[i : i + strip] -= double[i : i + strip] @ rows.T
         bare = rows[:, ~hidden]
         for j in range(bare.shape[1]):
             score += 1e12 * np.maximum(bare[:, None, j] - bare[None, :, j], 0.0)
         np.fill_diagonal(score, -1.0)
-        best = range(d * d) if d <= 8 else _top(score) if d <= 64 else [int(score.argmax())]
+        best = range(d * d) if d <= 8 else _top(score) if d <= 64 else _both(int(score.argmax()), d)
         found += [(float(score.flat[i]), i // d, i % d, x) for i in best if score.flat[i] > 0]
     found.sort(key=lambda item: -item[0])
     return [(a, b, x) for _, a, b, x in found]
@@ -233,6 +291,11 @@ def _most_telling(rows: FloatArray) -> list[tuple[int, int, int]]:
 
 def _top(score: FloatArray) -> list[int]:
     return [int(i) for i in np.argpartition(-score, 8, axis=None)[:8]]
+
+
+def _both(i: int, d: int) -> list[int]:
+    """A place in a d x d matrix and its mirror image: the pair in both directions."""
+    return [i, i % d * d + i // d]
 
 
 def _reduce(rows: FloatArray, omega: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .evaluate import LARGEST_EPSILON, Divergence, Side, floor, law_shift, spread
+from .evaluate import LARGEST_EPSILON, Divergence, Side, law_shift, spread
 from .round import Atoms, Round
 from .screen import log_upper
 
@@ -212,7 +212,7 @@ def epsilon(rounds: Iterable[Round], *, n: int, delta: float, tol: float, side: 
             continue
         if zero_suffices(curve, delta):
             continue
-        if math.isinf(limit) and floor(curve.atoms, n) > delta * (1.0 + 1e-12):
+        if math.isinf(limit) and curve.floor > delta * (1.0 + 1e-12):
             return math.inf
         guess = guess_epsilon(curve.atoms, n, delta, limit)
         guess = guess._replace(epsilon=max(guess.epsilon, best))

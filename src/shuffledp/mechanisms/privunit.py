@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize, special  # type: ignore[import-untyped]
+from scipy import special  # type: ignore[import-untyped]
 
 from .. import _validation as check
 from .._numbers import round_down
@@ -214,9 +214,21 @@ def _log_gain(log_cap: float, eps0: float, dim: int) -> float:
 
 
 def _best_cap(eps0: float, dim: int) -> float:
-    """The c with the largest m; it is below 1/2, where half of m is symmetric and the other half falls with c."""
-    low = max(-eps0 - 3.0, math.log(_LEAST_CAP))
-    found = optimize.minimize_scalar(
-        lambda x: -_log_gain(x, eps0, dim), bounds=(low, math.log(0.5)), method="bounded", options={"xatol": 1e-9}
-    )
-    return math.exp(float(found.x))
+    """The c with the largest m; it is below 1/2, where half of m is symmetric and the other half falls with c.
+
+    Bisection on the sign of d(log m)/dc (importing an optimiser would take longer than everything else).
+    """
+    half, t = 0.5 * (dim - 1), math.exp(-eps0)
+    constant = math.log(half) + float(special.betaln(half, half))
+
+    def rising(log_cap: float) -> bool:
+        c = math.exp(log_cap)
+        tail = float(special.betaincinv(half, half, c))
+        gain = constant + math.log1p(-2.0 * tail) - half * math.log(tail * (1.0 - tail))
+        return gain > math.log(-math.expm1(-eps0) / (c + (1.0 - c) * t)) - 1e-13  # of equals the larger cap
+
+    low, high = max(-eps0 - 3.0, math.log(_LEAST_CAP)), math.log(0.5)
+    while high - low > 1e-15 * (1.0 - low):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if rising(middle) else (low, middle)
+    return math.exp(low)

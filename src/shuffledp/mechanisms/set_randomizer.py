@@ -31,6 +31,8 @@ from .randomizer import Randomizer
 #: Up to this many members a report is drawn one member at a time, comparing with those before.
 _FEW_MEMBERS = 64
 _MOST_CELLS = 10**6
+#: Probabilities are exact fractions up to about this many bits; beyond, products of blocks of factors to _BITS bits.
+_EXACT_BITS, _BITS, _BLOCK = 20_000, 2400, 64
 #: The default k is searched on grids of this many points.
 _GRID = 64
 
@@ -98,8 +100,8 @@ class SetRandomizer(Randomizer):
                 for size in range(len(hit) + 1)
                 for some in combinations(hit, size)
             )
-            if mass:
-                yield met, float(mass)
+            if (share := float(mass)) > 0.0:
+                yield met, share
 
     def _round(self, first: Iterable[int], second: Iterable[int], others: Iterable[int] | None = None) -> Round:
         """The victim holds one of two sets, the others a third; None: they guarantee the blanket t/(C(D,k) Omega)."""
@@ -212,8 +214,19 @@ class SetRandomizer(Randomizer):
 
 @lru_cache(maxsize=4096)
 def _miss(D: int, k: int, items: int) -> Fraction:
-    """C(D-m, k)/C(D, k) = C(D-k, m)/C(D, m): binomials of the few items, not of the domain."""
-    return Fraction(math.comb(D - k, items), math.comb(D, items))
+    """C(D-m, k)/C(D, k) = C(D-k, m)/C(D, m): binomials of the few items, not of the domain.
+
+    Exactly while that is cheap; beyond, to an absolute 2^-2380, so that every sum of a few of them which is a normal
+    double is right to far more digits than it has, and one that should be 0 rounds to 0.
+    """
+    if items * D.bit_length() <= _EXACT_BITS:
+        return Fraction(math.comb(D - k, items), math.comb(D, items))
+    fewer, more = sorted((k, items))
+    value = 1 << _BITS
+    for i in range(0, fewer, _BLOCK):
+        block = range(i, min(i + _BLOCK, fewer))
+        value = value * math.prod(D - more - j for j in block) // math.prod(D - j for j in block)
+    return Fraction(value, 1 << _BITS)
 
 
 def _others(D: int, s: int) -> Iterator[frozenset[int]]:
