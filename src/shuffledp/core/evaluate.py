@@ -10,12 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
 
 from . import contour, exact
 from .contour import LogBracket
+from .few_clones import FewClones
 from .round import Atoms, FloatArray, Round
 
 Side = Literal["upper", "lower"]
@@ -79,13 +81,40 @@ class Divergence:
             if not loose.size:
                 return best
             return _merge(best, self._on_contour(eps[loose], rtol[loose]), loose)
-        best = self._on_contour(eps, rtol)
+        best = self._quick(eps)
+        if best is None:
+            best = self._on_contour(eps, rtol)
+        else:
+            loose = _loose(best, rtol)
+            best = _merge(best, self._on_contour(eps[loose], rtol[loose]), loose) if loose.size else best
         loose = _loose(best, rtol)
         if not loose.size:
             return best
         if self._rows <= exact.MAX_ROWS:
             return _merge(best, self._from_table(eps[loose]), loose)
         return _merge(best, self._on_contour(eps[loose], rtol[loose] / 8.0), loose)  # once more, finer
+
+    @cached_property
+    def _few(self) -> FewClones | None:
+        """The other enumeration, where the symbols that tell most are rare."""
+        return FewClones.of(self.atoms, self.n) if self._rows > QUICK_ROWS else None
+
+    def sharp(self, eps: float) -> LogBracket | None:
+        """The bracket at eps if that is a matter of milliseconds and right to a relative 1e-9; else None."""
+        if self._few is None or not self._few.usable(np.array([eps]))[0]:
+            return None
+        found = self.bracket(np.array([eps]), 1.0)
+        return found if found.upper[0] - found.lower[0] <= 1e-9 else None
+
+    def _quick(self, eps: FloatArray) -> LogBracket | None:
+        """What the enumeration of few clones says of the hidden part (at eps as it is); None if that is not much."""
+        usable = self._few.usable(eps) if self._few is not None else np.zeros(0, dtype=bool)
+        if self._few is None or not usable.any():
+            return None
+        out = LogBracket(np.full(eps.size, np.inf), np.full(eps.size, -np.inf), np.zeros(eps.size))
+        for mine, theirs in zip(out, self._few.log_bracket(eps[usable]), strict=True):
+            mine[usable] = theirs
+        return out
 
     def _on_contour(self, eps: FloatArray, rtol: FloatArray) -> LogBracket:
         """Bracket on the contour, after setting aside the atoms of which one draw already makes S <= 0."""

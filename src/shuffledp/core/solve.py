@@ -18,6 +18,8 @@ from .round import Atoms, Round
 from .screen import log_upper
 
 _STEPS = 150
+#: A polished root is this near, relatively, after at most so many steps.
+_POLISH, _POLISHING = 1e-7, 20
 _POWERS = np.array([[1], [2], [3], [4]])
 
 
@@ -216,8 +218,38 @@ def epsilon(rounds: Iterable[Round], *, n: int, delta: float, tol: float, side: 
             return math.inf
         guess = guess_epsilon(curve.atoms, n, delta, limit)
         guess = guess._replace(epsilon=max(guess.epsilon, best))
-        best = max(best, solve(curve, delta, limit=limit, tol=tol, guess=guess))
+        best = max(best, polished(curve, solve(curve, delta, limit=limit, tol=tol, guess=guess), delta, tol))
     return best
+
+
+def polished(curve: Divergence, found: float, delta: float, tol: float) -> float:
+    """A solution, moved to the root itself where looks are sharp and cost next to nothing (few_clones.py).
+
+    The curve is convex in E, so that Newton's steps from the left of the root stay on its left; the last step goes a
+    little to the safe side of the curve, and is taken only if the check passes there.
+    """
+    upper, log_delta = curve.side == "upper", math.log(delta)
+    nudge = 1.0 + _POLISH if upper else 1.0 - _POLISH
+    ratio = math.exp(found * (1.0 - tol)) if 0.0 < found <= LARGEST_EPSILON else math.inf
+    if math.isinf(ratio):
+        return found
+    for _ in range(_POLISHING):
+        eps = math.log(ratio)
+        bracket = curve.sharp(eps)
+        if bracket is None or not bracket.slope[0] < 0.0:
+            return found
+        rise = math.exp(float(bracket.upper[0])) - delta
+        step = rise / -float(bracket.slope[0])  # in eps, at the tangent
+        ratio *= 1.0 + step
+        if not ratio > 1.0:
+            return found
+        if abs(step) <= 0.1 * _POLISH * eps:
+            break
+    better = math.log(ratio) * nudge
+    if better >= found if upper else better <= found:
+        return found
+    excess = look(curve, better, 1e-9, log_delta).excess if curve.sharp(better) else math.inf
+    return better if (excess <= 0.0 if upper else 0.0 <= excess < math.inf) else found
 
 
 def _screened(curve: Divergence, eps: float, delta: float) -> bool:
