@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from .. import _validation as check
+from ..core.whole import smallest_whole
 from ..errors import ImpossibleError, ParameterError
 from ..mechanisms.base import Mechanism
 from ..subject import MechanismLike, as_mechanism
 from .asked import Subject, question
-from .search import best_of_range, largest, smallest_whole
+from .search import best_of_range, largest
 from .target import Target, in_words, scaled, sound_bound
 from .unknowns import Unknown
 
@@ -146,7 +147,7 @@ def users_needed(
         close=0.1 * tol,
     )
     start = _MOST_USERS if near is None else users(near)
-    found = smallest_whole(lambda n: reached(n) <= epsilon, low=1, high=_MOST_USERS, start=start)
+    found = smallest_whole(lambda n: reached(n) - epsilon, low=1, high=_MOST_USERS, start=start)
     if found is None:
         raise ImpossibleError(
             f"epsilon = {epsilon:g} cannot be reached by {subject.spec}: even 1e15 users leave "

@@ -19,7 +19,8 @@ the size-biasing of round.py they weigh at most sum(P0) Pr[Bin(n-1, t_j) >= cap_
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
@@ -27,7 +28,7 @@ from .binomial import log_multinomial, log_tail_bound
 from .contour import LogBracket
 from .round import Atoms, FloatArray
 
-#: Largest number of count vectors.
+#: Largest number of count vectors, about.
 _MOST_ROWS = 200_000
 #: The counts of one symbol end where the log-probability of more is below this; single vectors below it are dropped.
 _LOG_LEFT_OUT = -75.0
@@ -35,15 +36,16 @@ _LOG_LEFT_OUT = -75.0
 _NOISY = 0.02
 #: Rows x eps evaluated in one go.
 _CELLS = 1_000_000
-#: Atoms are merged if there are at most so many, and if their values are this near, relatively.
-_MERGE_UP_TO, _SAME = 40, 2.0**-50
+#: Laws with more symbols than this have values of all sizes.
+_MOST_SYMBOLS = 40
+#: Values this near to each other, relatively, are one.
+_SAME = 2.0**-50
 #: Relative rounding of the masses (Loader's form), and of one value in units of the sizes of its terms.
 _MASS_ERROR, _VALUE_ERROR = 1e-12, 2.0**-48
 
 
-@dataclass(frozen=True)
 class FewClones:
-    """Count vectors of the rare symbols with their probabilities over n, and the other symbols.
+    """E[(S)_+]/n of a sum of n copies of X, whose rare values are enumerated.
 
     Examples
     --------
@@ -55,88 +57,89 @@ class FewClones:
     True
     """
 
-    atoms: Atoms
-    n: int
-    rare: np.ndarray
-    counts: FloatArray
-    weight: FloatArray
-    left_out: float
+    def __init__(self, atoms: Atoms, n: int, caps: dict[int, int]) -> None:
+        self.atoms, self.n, self._caps = atoms, n, caps
+        self.rare = list(caps)
+        share = atoms.t.copy()
+        share[self.rare] = 0.0
+        #: what a draw that is no rare symbol is: the law of the other symbols, and the chance of none at all
+        self._share = share / (1.0 - float(atoms.t[self.rare].sum()))
+        self._nothing = max(0.0, 1.0 - float(self._share.sum()))
 
     @classmethod
     def of(cls, atoms: Atoms, n: int) -> FewClones | None:
         """The symbols with the largest ratios to what others send, as many as can be enumerated; None if none can."""
+        if atoms.t.size > _MOST_SYMBOLS:
+            return None
         atoms = _merged(atoms)
-        order = np.argsort(-np.maximum(atoms.u, atoms.v), kind="stable")
-        rows, caps = 1, list[int]()
-        for j in order:
-            cap = _cap(n, float(atoms.t[j]), _MOST_ROWS // rows)
-            if cap is None:
+        rows, total = 1.0, 0.0
+        caps: dict[int, int] = {}
+        for j in np.argsort(-np.maximum(atoms.u, atoms.v), kind="stable").tolist():
+            t = float(atoms.t[j])
+            kept = 0.5 if caps else 1.0  # about half of a box is dropped
+            cap = _cap(n, t, math.ceil(_MOST_ROWS / (rows * kept)))
+            if cap is None or total + t >= 0.9:
                 break
-            rows, caps = rows * (cap + 1), [*caps, cap]
-        if not caps:
-            return None
-        rare = order[: len(caps)]
-        t = atoms.t[rare]
-        if float(t.sum()) >= 1.0:
-            return None
-        grid = np.indices([cap + 1 for cap in caps]).reshape(len(caps), -1).T
-        counts = grid[grid.sum(axis=1) <= n].astype(np.float64)
-        with np.errstate(under="ignore"):
-            weight = np.exp(log_multinomial(counts, n, t)) / n
-        whole = float(atoms.u @ atoms.t)
-        most = weight * (counts @ atoms.u[rare]) + weight * (n - counts.sum(axis=1)) * whole / (1.0 - float(t.sum()))
-        keep = most > math.exp(_LOG_LEFT_OUT) * whole  # E[(S)_+ | h] <= E[sum of h_j u_j | h]
-        tails = sum(math.exp(log_tail_bound(n - 1, x, cap)) for x, cap in zip(t.tolist(), caps, strict=True))
-        left_out = (tails * whole + float(most[~keep].sum())) * (1.0 + 1e-9) + 1e-300
-        return cls(atoms, n, rare, counts[keep], weight[keep], left_out)
+            rows, total = rows * (cap + 1) * kept, total + t
+            caps[j] = cap
+        return cls(atoms, n, caps) if caps else None
+
+    @cached_property
+    def _table(self) -> tuple[FloatArray, FloatArray, float]:
+        """Count vectors of the rare symbols, their probabilities over n, and what is left out."""
+        atoms, n, whole = self.atoms, self.n, float(self.atoms.u @ self.atoms.t)
+        counts, weight, left_out = np.zeros((1, 0)), np.full(1, 1.0 / n), 1e-300
+        for taken, (j, cap) in enumerate(self._caps.items(), start=1):
+            left_out += math.exp(log_tail_bound(n - 1, float(atoms.t[j]), cap)) * whole
+            counts = np.column_stack([np.repeat(counts, cap + 1, axis=0), np.tile(np.arange(cap + 1.0), len(counts))])
+            counts = counts[counts.sum(axis=1) <= n]
+            rare = self.rare[:taken]
+            t = atoms.t[rare]
+            with np.errstate(under="ignore"):
+                weight = np.exp(log_multinomial(counts, n, t)) / n
+            # E[(S)_+ | h] <= E[sum_j h_j u_j | h]; what is dropped is dropped with all counts of the symbols to come
+            most = weight * (counts @ atoms.u[rare] + (n - counts.sum(axis=1)) * (whole / (1.0 - float(t.sum()))))
+            keep = most > math.exp(_LOG_LEFT_OUT) * whole
+            left_out += float(most[~keep].sum())
+            counts, weight = counts[keep], weight[keep]
+        return counts, weight, left_out * (1.0 + 1e-9)
 
     def usable(self, eps: FloatArray) -> np.ndarray:
         """For which eps the frequent symbols add little noise."""
         values = self.atoms.values(eps)
-        share, nothing = self._others
-        mean = values @ share
-        spread = np.sqrt(self.n * (((values - mean[:, None]) ** 2) @ share + nothing * mean**2))
+        mean = values @ self._share
+        spread = np.sqrt(self.n * (((values - mean[:, None]) ** 2) @ self._share + self._nothing * mean**2))
         return np.asarray(spread <= _NOISY * values[:, self.rare].max(axis=1))
-
-    @property
-    def _others(self) -> tuple[FloatArray, float]:
-        """What a draw that is no rare symbol is: the law of the other symbols (0 for the rare ones), and of nothing."""
-        share = self.atoms.t.copy()
-        share[self.rare] = 0.0
-        share = share / (1.0 - float(self.atoms.t[self.rare].sum()))
-        return share, max(0.0, 1.0 - float(share.sum()))
 
     def log_bracket(self, eps: FloatArray) -> LogBracket:
         """log upper, log lower and d(upper)/d(eps) of E[(S)_+]/n, for every eps."""
-        size = max(1, _CELLS // self.weight.size)
+        size = max(1, _CELLS // self._table[1].size)
         parts = [self._part(eps[i : i + size]) for i in range(0, eps.size, size)]
         return LogBracket(*(np.concatenate(part) for part in zip(*parts, strict=True)))
 
     def _part(self, eps: FloatArray) -> LogBracket:
-        atoms, (share, nothing) = self.atoms, self._others
+        atoms, share, (counts, weight, left_out) = self.atoms, self._share, self._table
         values, growth = atoms.values(eps), np.expm1(eps)
         sizes = np.abs(atoms.gap) + growth[:, None] * atoms.v
-        left = self.n - self.counts.sum(axis=1)
+        left = self.n - counts.sum(axis=1)
         mean = values @ share
-        variance = ((values - mean[:, None]) ** 2) @ share + nothing * mean**2
+        variance = ((values - mean[:, None]) ** 2) @ share + self._nothing * mean**2
         reach = np.maximum(np.abs(np.where(share > 0.0, values - mean[:, None], 0.0)).max(axis=1), np.abs(mean))
-        x = values[:, self.rare] @ self.counts.T + mean[:, None] * left
-        doubt = _VALUE_ERROR * (sizes[:, self.rare] @ self.counts.T + (sizes @ share)[:, None] * left)
+        x = values[:, self.rare] @ counts.T + mean[:, None] * left
+        doubt = _VALUE_ERROR * (sizes[:, self.rare] @ counts.T + (sizes @ share)[:, None] * left)
         spread = np.sqrt(variance * self.n * (1.0 + 1e-9))[:, None]  # m <= n
         extra = _extra(np.maximum(np.abs(x) - doubt, 0.0), spread, reach[:, None] * (1.0 + 1e-9))
-        sure = 1.0 + _MASS_ERROR + 2.0**-52 * self.weight.size
-        upper = (np.maximum(x + doubt, 0.0) + extra) @ self.weight * sure + self.left_out
-        lower = np.maximum(x - doubt, 0.0) @ self.weight * (2.0 - sure)
-        falls = atoms.v[self.rare] @ self.counts.T + float(atoms.v @ share) * left
-        slope = -np.exp(eps) * ((x > 0.0) @ (self.weight * falls))
+        sure = 1.0 + _MASS_ERROR + 2.0**-52 * weight.size
+        upper = (np.maximum(x + doubt, 0.0) + extra) @ weight * sure + left_out
+        lower = np.maximum(x - doubt, 0.0) @ weight * (2.0 - sure)
+        falls = counts @ atoms.v[self.rare] + float(atoms.v @ share) * left
+        slope = -np.exp(eps) * ((x > 0.0) @ (weight * falls))
         with np.errstate(divide="ignore"):
             return LogBracket(np.log(upper), np.log(lower), slope)
 
 
 def _merged(atoms: Atoms) -> Atoms:
     """Symbols whose values differ by rounding only are one (what that moves is inside _VALUE_ERROR)."""
-    if atoms.t.size > _MERGE_UP_TO:
-        return atoms
     groups: list[list[int]] = []
     for j in range(atoms.t.size):
         for group in groups:
