@@ -28,6 +28,8 @@ LAW_SLACK = 2.0**-49
 LARGEST_EPSILON = 200.0
 #: A table up to this size is built at once; a larger one only where the contour does not get there.
 QUICK_ROWS = 8_000
+#: Relative width of a bracket by the enumeration of few clones that is not compared with the contour.
+_SHARP = 1e-8
 #: Expected number of others sending a symbol below which it counts as never sent.
 _RARE_UPPER, _RARE_LOWER = 1e-7, 1e-12
 
@@ -85,7 +87,7 @@ class Divergence:
         if best is None:
             best = self._on_contour(eps, rtol)
         else:
-            loose = _loose(best, rtol)
+            loose = _loose(best, np.minimum(rtol, _SHARP))  # sharp or not at all: never looser than the contour alone
             best = _merge(best, self._on_contour(eps[loose], rtol[loose]), loose) if loose.size else best
         loose = _loose(best, rtol)
         if not loose.size:
@@ -100,11 +102,11 @@ class Divergence:
         return FewClones.of(self.atoms, self.n) if self._rows > QUICK_ROWS else None
 
     def sharp(self, eps: float) -> LogBracket | None:
-        """The bracket at eps if that is a matter of milliseconds and right to a relative 1e-9; else None."""
+        """The bracket at eps if that is a matter of milliseconds and its relative width is below _SHARP; else None."""
         if self._few is None or not self._few.usable(np.array([eps]))[0]:
             return None
         found = self.bracket(np.array([eps]), 1.0)
-        return found if found.upper[0] - found.lower[0] <= 1e-9 else None
+        return found if found.upper[0] - found.lower[0] <= _SHARP else None
 
     def _quick(self, eps: FloatArray) -> LogBracket | None:
         """What the enumeration of few clones says of the hidden part (at eps as it is); None if that is not much."""

@@ -32,6 +32,8 @@ from .round import Atoms, FloatArray
 _MOST_ROWS = 200_000
 #: The counts of one symbol end where the log-probability of more is below this; single vectors below it are dropped.
 _LOG_LEFT_OUT = -75.0
+#: Symbols with ratios below this part of the largest are not enumerated.
+_SMALL = 1e-3
 #: The noise of the frequent symbols, in units of the largest rare value, from which nothing tight comes out.
 _NOISY = 0.02
 #: Rows x eps evaluated in one go.
@@ -74,7 +76,10 @@ class FewClones:
         atoms = _merged(atoms)
         rows, total = 1.0, 0.0
         caps: dict[int, int] = {}
-        for j in np.argsort(-np.maximum(atoms.u, atoms.v), kind="stable").tolist():
+        size = np.maximum(atoms.u, atoms.v)
+        for j in np.argsort(-size, kind="stable").tolist():
+            if size[j] < _SMALL * size.max():
+                break
             t = float(atoms.t[j])
             kept = 0.5 if caps else 1.0  # about half of a box is dropped
             cap = _cap(n, t, math.ceil(_MOST_ROWS / (rows * kept)))
