@@ -36,6 +36,8 @@ NDArrayComplex = np.ndarray[tuple[int, ...], np.dtype[np.complex128]]
 ULP = 2.0**-48
 #: Nodes x atoms evaluated in one go (bounds the memory).
 BATCH_CELLS = 1_000_000
+#: Up to so many atoms the nodes are transformed one atom at a time, beyond by matrix products.
+_FEW_ATOMS = 6
 #: log of a divergence below every positive double.
 UNDERFLOW = -760.0
 
@@ -101,10 +103,10 @@ def _sum(
     starts = np.cumsum(per_row) - per_row
     c, s, h = line.c, line.s, line.h
     y, c_node, n_node = k * h[row], c[row], n[row]
-    scale, grow = np.exp(c[:, None] * l), np.expm1(c[:, None] * l)
-    growth = np.maximum(grow @ t, LEAST_GROWTH)
+    scale = np.exp(c[:, None] * l)
+    growth = np.maximum(np.expm1(c[:, None] * l) @ t, LEAST_GROWTH)
     log_mgf = n * np.log1p(growth)
-    real, imag, kick = _transform(y, row, l, v, t, scale, grow)
+    real, imag, kick = _transform(k, h, row, l, v, t, c)
     # In units of the value at y = 0: M(z)^n exp(s^2 z^2/2) has this modulus and phase, c/z is `lean`.
     square = (s * s)[row]
     turn = square * c_node * y
@@ -125,7 +127,8 @@ def _sum(
         size += dust
     # Running error bound: an exponent carries n (|z| sum_j t_j |l_j| max(1, e^{c l_j}) + [small]) / |M| roundings.
     load = (np.abs(l) * np.maximum(scale, 1.0)) @ t
-    rough = size * (16.0 + n_node * (load[row] * np.hypot(c_node, y) + small) / np.maximum(modulus, 1e-300))
+    adding = 1.0 + t.size / 16.0 if t.size > _FEW_ATOMS else 1.0  # roundings of the sum over the atoms
+    rough = size * (16.0 + n_node * (adding * load[row] * np.hypot(c_node, y) + small) / np.maximum(modulus, 1e-300))
     terms = np.stack([(wave * lean * lean).real, wave.real, (slope_wave * lean).real, shrink * rough, rough])
     edge = 8.0 + 0.5 * n * (load * c + (growth < -0.5)) / (1.0 + growth)
     first = np.stack([0.5 * (1.0 - nothing)] * 2 + [0.5 * ((scale * v) @ t) / (1.0 + growth)] + [edge] * 2)
@@ -146,24 +149,65 @@ def _sum(
 
 
 def _transform(
-    y: FloatArray, row: NDArrayInt, l: FloatArray, v: FloatArray, t: FloatArray, scale: FloatArray, grow: FloatArray
+    k: NDArrayInt, h: FloatArray, row: NDArrayInt, l: FloatArray, v: FloatArray, t: FloatArray, c: FloatArray
 ) -> tuple[FloatArray, FloatArray, NDArrayComplex]:
     """M(z) - 1 = sum_j t_j expm1(z l_j) at the nodes (real, imaginary), and sum_j t_j v_j exp(z l_j)."""
+    scale, grow = np.exp(c[:, None] * l), np.expm1(c[:, None] * l)
+    if t.size > _FEW_ATOMS:
+        return _many_atoms(k, h, row, l, v, t, scale, grow)
+    y = k * h[row]
     real, imag, kick = np.zeros(y.size), np.zeros(y.size), np.zeros(y.size, dtype=np.complex128)
     moving = bool(v.any())
-    step = 1 if t.size <= 6 else t.size  # few atoms: long columns; many atoms: one matrix
-    for j in range(0, t.size, step):
-        at = slice(j, j + step)
-        angle = y[:, None] * l[row, at]
+    for j in range(t.size):
+        angle = y * l[row, j]
         sine, half = np.sin(angle), np.sin(0.5 * angle)
         lost = 2.0 * half * half  # 1 - cos, without cancellation
-        e = scale[row, at]
+        e = scale[row, j]
         sine *= e
-        real += (grow[row, at] - e * lost) @ t[at]
-        imag += sine @ t[at]
+        real += (grow[row, j] - e * lost) * t[j]
+        imag += sine * t[j]
         if moving:
-            kick += ((e * (1.0 - lost) + 1j * sine) * v[row, at]) @ t[at]
+            kick += (e * (1.0 - lost) + 1j * sine) * (v[row, j] * t[j])
     return real, imag, kick
+
+
+def _many_atoms(
+    k: NDArrayInt,
+    h: FloatArray,
+    row: NDArrayInt,
+    l: FloatArray,
+    v: FloatArray,
+    t: FloatArray,
+    scale: FloatArray,
+    grow: FloatArray,
+) -> tuple[FloatArray, FloatArray, NDArrayComplex]:
+    """The same by matrix products: with k = B a + b and f(y) = e^(iyl) - 1, f(y + y') = f(y) + f(y') + f(y) f(y').
+
+    Neither factor cancels where y l is small, so the error is a few roundings of |y l| for every atom, as for single
+    sines, and that of a sum over the atoms.
+    """
+    found, kick = np.zeros(k.size, dtype=np.complex128), np.zeros(k.size, dtype=np.complex128)
+    for i in range(len(l)):
+        at = slice(*np.searchsorted(row, [i, i + 1]))
+        if at.start == at.stop:
+            continue
+        block = math.isqrt(at.stop - at.start) + 1
+        coarse, a = np.unique(k[at] // block, return_inverse=True)
+        b = k[at] % block
+        weight = t * scale[i]
+        start, step = _turned(coarse * (block * h[i]), l[i]), _turned(np.arange(block) * h[i], l[i])
+        both = (start * weight) @ step.T
+        found[at] = float(grow[i] @ t) + (start @ weight)[a] + (step @ weight)[b] + both[a, b]
+        if v[i].any():
+            kick[at] = (((1.0 + start) * (weight * v[i])) @ (1.0 + step).T)[a, b]
+    return found.real, found.imag, kick
+
+
+def _turned(y: FloatArray, l: FloatArray) -> NDArrayComplex:
+    """e^(iyl) - 1, without cancellation."""
+    angle = y[:, None] * l
+    half = np.sin(0.5 * angle)
+    return np.asarray(-2.0 * half * half + 1j * np.sin(angle))
 
 
 def _add(terms: FloatArray, starts: NDArrayInt, sizes: NDArrayInt) -> FloatArray:
