@@ -11,7 +11,7 @@ import pytest
 
 import shuffledp as sdp
 from shuffledp.bounds import registry as bounds
-from shuffledp.calibration.search import best_of_range, largest, smallest_whole
+from shuffledp.calibration.search import best_of_range, largest
 from shuffledp.mechanisms import registry
 
 TOL = 1e-4
@@ -518,20 +518,6 @@ def test_largest_stops_at_a_jump_and_at_the_ends() -> None:
     assert jump is not None and 0.3 - 1e-9 < jump < 0.3
     assert largest(lambda u: -1.0, low=-5.0, high=5.0, start=2.0, window=1e-6) == 5.0
     assert largest(lambda u: 1.0, low=-5.0, high=5.0, start=2.0, window=1e-6) is None
-
-
-@pytest.mark.parametrize("start", [1, 7, 10**6, 10**15])
-@pytest.mark.parametrize("least", [1, 2, 6, 7, 8, 123_456, 10**12 + 7, 10**15])
-def test_smallest_whole(start: int, least: int) -> None:
-    looked: list[int] = []
-
-    def meets(k: int) -> bool:
-        looked.append(k)
-        return k >= least
-
-    assert smallest_whole(meets, low=1, high=10**15, start=start) == least
-    assert len(looked) < 140
-    assert smallest_whole(lambda k: False, low=1, high=10**15, start=start) is None
 
 
 @pytest.mark.parametrize("best", [1, 2, 63, 64, 700, 4095, 4096])

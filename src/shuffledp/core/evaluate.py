@@ -30,6 +30,8 @@ LARGEST_EPSILON = 200.0
 QUICK_ROWS = 8_000
 #: Relative width of a bracket by the enumeration of few clones that is not compared with the contour.
 _SHARP = 1e-8
+#: A relative accuracy from which an enumeration of many counts is not worth it.
+_COARSE = 1e-3
 #: Expected number of others sending a symbol below which it counts as never sent.
 _RARE_UPPER, _RARE_LOWER = 1e-7, 1e-12
 
@@ -83,7 +85,7 @@ class Divergence:
             if not loose.size:
                 return best
             return _merge(best, self._on_contour(eps[loose], rtol[loose]), loose)
-        best = self._quick(eps)
+        best = self._by_few_clones(eps, rtol)
         if best is None:
             best = self._on_contour(eps, rtol)
         else:
@@ -103,15 +105,18 @@ class Divergence:
 
     def sharp(self, eps: float) -> LogBracket | None:
         """The bracket at eps if that is a matter of milliseconds and its relative width is below _SHARP; else None."""
-        if self._few is None or not self._few.usable(np.array([eps]))[0]:
+        at = np.array([eps]) + self._sign * law_shift(np.array([eps]))
+        if self._few is None or eps > LARGEST_EPSILON or not self._few.usable(at)[0]:
             return None
-        found = self.bracket(np.array([eps]), 1.0)
+        found = self._expose(self._few.log_bracket(at), at)
         return found if found.upper[0] - found.lower[0] <= _SHARP else None
 
-    def _quick(self, eps: FloatArray) -> LogBracket | None:
-        """What the enumeration of few clones says of the hidden part (at eps as it is); None if that is not much."""
-        usable = self._few.usable(eps) if self._few is not None else np.zeros(0, dtype=bool)
-        if self._few is None or not usable.any():
+    def _by_few_clones(self, eps: FloatArray, rtol: FloatArray) -> LogBracket | None:
+        """The hidden part by that enumeration; None if it says little, or takes longer than a coarse look is worth."""
+        if self._few is None or not (self._few.quick or float(rtol.min()) < _COARSE):
+            return None
+        usable = self._few.usable(eps)
+        if not usable.any():
             return None
         out = LogBracket(np.full(eps.size, np.inf), np.full(eps.size, -np.inf), np.zeros(eps.size))
         for mine, theirs in zip(out, self._few.log_bracket(eps[usable]), strict=True):

@@ -24,18 +24,20 @@ from functools import cached_property
 
 import numpy as np
 
-from .binomial import log_multinomial, log_tail_bound
+from .binomial import log_draws, log_tail_bound, log_term
 from .contour import LogBracket
 from .round import Atoms, FloatArray
 
-#: Largest number of count vectors, about.
-_MOST_ROWS = 200_000
+#: Largest number of count vectors, about, and how many are next to nothing.
+_MOST_ROWS, _QUICK_ROWS = 200_000, 20_000
 #: The counts of one symbol end where the log-probability of more is below this; single vectors below it are dropped.
 _LOG_LEFT_OUT = -75.0
-#: Symbols with ratios below this part of the largest are not enumerated.
+#: Symbols with ratios below this part of the largest are enumerated only where they are next to nothing.
 _SMALL = 1e-3
 #: The noise of the frequent symbols, in units of the largest rare value, from which nothing tight comes out.
 _NOISY = 0.02
+#: Distance from 0, in units of the noise, from which rows are not looked at one by one.
+_FAR = 40.0
 #: Rows x eps evaluated in one go.
 _CELLS = 1_000_000
 #: Laws with more symbols than this have values of all sizes.
@@ -59,8 +61,10 @@ class FewClones:
     True
     """
 
-    def __init__(self, atoms: Atoms, n: int, caps: dict[int, int]) -> None:
+    def __init__(self, atoms: Atoms, n: int, caps: dict[int, int], rows: float) -> None:
         self.atoms, self.n, self._caps = atoms, n, caps
+        #: whether a look costs less than one on the contour
+        self.quick = rows <= _QUICK_ROWS
         self.rare = list(caps)
         share = atoms.t.copy()
         share[self.rare] = 0.0
@@ -74,40 +78,40 @@ class FewClones:
         if atoms.t.size > _MOST_SYMBOLS:
             return None
         atoms = _merged(atoms)
-        rows, total = 1.0, 0.0
+        rows, total, size = 1.0, 0.0, np.maximum(atoms.u, atoms.v)
         caps: dict[int, int] = {}
-        size = np.maximum(atoms.u, atoms.v)
         for j in np.argsort(-size, kind="stable").tolist():
-            if size[j] < _SMALL * size.max():
-                break
-            t = float(atoms.t[j])
+            t, most = float(atoms.t[j]), _MOST_ROWS if size[j] >= _SMALL * size.max() else _QUICK_ROWS
             kept = 0.5 if caps else 1.0  # about half of a box is dropped
-            cap = _cap(n, t, math.ceil(_MOST_ROWS / (rows * kept)))
+            cap = _cap(n, t, math.ceil(most / (rows * kept)))
             if cap is None or total + t >= 0.9:
                 break
             rows, total = rows * (cap + 1) * kept, total + t
             caps[j] = cap
-        return cls(atoms, n, caps) if caps else None
+        return cls(atoms, n, caps, rows) if caps else None
 
     @cached_property
     def _table(self) -> tuple[FloatArray, FloatArray, float]:
         """Count vectors of the rare symbols, their probabilities over n, and what is left out."""
         atoms, n, whole = self.atoms, self.n, float(self.atoms.u @ self.atoms.t)
-        counts, weight, left_out = np.zeros((1, 0)), np.full(1, 1.0 / n), 1e-300
+        counts, log_mass, left_out = np.zeros((1, 0), dtype=np.int64), np.full(1, log_draws(n) - math.log(n)), 1e-300
         for taken, (j, cap) in enumerate(self._caps.items(), start=1):
             left_out += math.exp(log_tail_bound(n - 1, float(atoms.t[j]), cap)) * whole
-            counts = np.column_stack([np.repeat(counts, cap + 1, axis=0), np.tile(np.arange(cap + 1.0), len(counts))])
-            counts = counts[counts.sum(axis=1) <= n]
+            own = np.arange(cap + 1)
+            log_mass = np.subtract.outer(log_mass, log_term(own.astype(np.float64), n * float(atoms.t[j]))).reshape(-1)
+            counts = np.column_stack([np.repeat(counts, cap + 1, axis=0), np.tile(own, len(counts))])
+            total = counts.sum(axis=1)
             rare = self.rare[:taken]
-            t = atoms.t[rare]
+            others = 1.0 - float(atoms.t[rare].sum())
+            rest = log_term(n - np.arange(min(int(total.max()), n) + 1.0), n * others)
             with np.errstate(under="ignore"):
-                weight = np.exp(log_multinomial(counts, n, t)) / n
+                weight = np.where(total <= n, np.exp(log_mass - rest[np.minimum(total, n)]), 0.0)
             # E[(S)_+ | h] <= E[sum_j h_j u_j | h]; what is dropped is dropped with all counts of the symbols to come
-            most = weight * (counts @ atoms.u[rare] + (n - counts.sum(axis=1)) * (whole / (1.0 - float(t.sum()))))
+            most = weight * (counts @ atoms.u[rare] + (n - total) * (whole / others))
             keep = most > math.exp(_LOG_LEFT_OUT) * whole
             left_out += float(most[~keep].sum())
-            counts, weight = counts[keep], weight[keep]
-        return counts, weight, left_out * (1.0 + 1e-9)
+            counts, log_mass, weight = counts[keep], log_mass[keep], weight[keep]
+        return counts.astype(np.float64), weight, left_out * (1.0 + 1e-9)
 
     def usable(self, eps: FloatArray) -> np.ndarray:
         """For which eps the frequent symbols add little noise."""
@@ -132,15 +136,27 @@ class FewClones:
         reach = np.maximum(np.abs(np.where(share > 0.0, values - mean[:, None], 0.0)).max(axis=1), np.abs(mean))
         x = values[:, self.rare] @ counts.T + mean[:, None] * left
         doubt = _VALUE_ERROR * (sizes[:, self.rare] @ counts.T + (sizes @ share)[:, None] * left)
-        spread = np.sqrt(variance * self.n * (1.0 + 1e-9))[:, None]  # m <= n
-        extra = _extra(np.maximum(np.abs(x) - doubt, 0.0), spread, reach[:, None] * (1.0 + 1e-9))
+        spread, reach = np.sqrt(variance * self.n * (1.0 + 1e-9))[:, None], reach * (1.0 + 1e-9)  # m <= n
         sure = 1.0 + _MASS_ERROR + 2.0**-52 * weight.size
-        upper = (np.maximum(x + doubt, 0.0) + extra) @ weight * sure + left_out
+        sums = np.maximum(x + doubt, 0.0) @ weight + self._noise(np.abs(x) - doubt, spread, reach[:, None], weight)
+        upper = sums * sure + left_out
         lower = np.maximum(x - doubt, 0.0) @ weight * (2.0 - sure)
         falls = counts @ atoms.v[self.rare] + float(atoms.v @ share) * left
         slope = -np.exp(eps) * ((x > 0.0) @ (weight * falls))
         with np.errstate(divide="ignore"):
             return LogBracket(np.log(upper), np.log(lower), slope)
+
+    @staticmethod
+    def _noise(y: FloatArray, s: FloatArray, b: FloatArray, weight: FloatArray) -> FloatArray:
+        """The sum of weight * extra(y) over all rows, from above: extra falls, so far rows count with its value there."""
+        far = _FAR * s
+        out = _extra(far, s, b)[:, 0] * float(weight.sum())
+        near = np.nonzero(y < far)
+        if near[0].size:
+            at = near[0]
+            value = _extra(np.maximum(y[near], 0.0), s[at, 0], b[at, 0]) * weight[near[1]]
+            out = out + np.bincount(at, weights=value, minlength=out.size)
+        return np.asarray(out)
 
 
 def _merged(atoms: Atoms) -> Atoms:

@@ -229,27 +229,23 @@ def polished(curve: Divergence, found: float, delta: float, tol: float) -> float
     little to the safe side of the curve, and is taken only if the check passes there.
     """
     upper, log_delta = curve.side == "upper", math.log(delta)
-    nudge = 1.0 + _POLISH if upper else 1.0 - _POLISH
     ratio = math.exp(found * (1.0 - tol)) if 0.0 < found <= LARGEST_EPSILON else math.inf
-    if math.isinf(ratio):
-        return found
     for _ in range(_POLISHING):
-        eps = math.log(ratio)
-        bracket = curve.sharp(eps)
+        bracket = curve.sharp(math.log(ratio)) if 1.0 < ratio < math.inf else None
         if bracket is None or not bracket.slope[0] < 0.0:
             return found
-        rise = math.exp(float(bracket.upper[0])) - delta
-        step = rise / -float(bracket.slope[0])  # in eps, at the tangent
-        ratio *= 1.0 + step
-        if not ratio > 1.0:
-            return found
-        if abs(step) <= 0.1 * _POLISH * eps:
+        step = (math.exp(float(bracket.upper[0])) - delta) / -float(bracket.slope[0])
+        ratio *= 1.0 + step  # the tangent in E, whose slope is that in eps over E
+        if abs(step) <= 0.1 * _POLISH * math.log(max(ratio, 1.0)):
             break
-    better = math.log(ratio) * nudge
-    if better >= found if upper else better <= found:
+    if not 1.0 < ratio < math.inf:
         return found
-    excess = look(curve, better, 1e-9, log_delta).excess if curve.sharp(better) else math.inf
-    return better if (excess <= 0.0 if upper else 0.0 <= excess < math.inf) else found
+    better = math.log(ratio) * (1.0 + _POLISH if upper else 1.0 - _POLISH)
+    bracket = curve.sharp(better) if (better < found) == upper else None
+    if bracket is None:
+        return found
+    safe = bracket.upper[0] <= log_delta if upper else bracket.lower[0] >= log_delta
+    return better if safe else found
 
 
 def _screened(curve: Divergence, eps: float, delta: float) -> bool:

@@ -7,7 +7,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 
-class _Look(NamedTuple):
+class Look(NamedTuple):
+    """A number and its excess."""
+
     at: int
     excess: float
 
@@ -24,8 +26,8 @@ def smallest_whole(excess: Callable[[int], float], *, low: int, high: int, start
     32
     """
 
-    def look(at: int) -> _Look:
-        return _Look(at, excess(at))
+    def look(at: int) -> Look:
+        return Look(at, excess(at))
 
     here = look(min(max(start, low), high))
     step = max(1, here.at // 10_000)
@@ -33,19 +35,19 @@ def smallest_whole(excess: Callable[[int], float], *, low: int, high: int, start
         while here.at > low:
             below = look(max(low, here.at - step))
             if not below.excess <= 0.0:
-                return _between(look, below, here)
+                return close_in(excess, below, here).at
             here, step = below, 2 * step
         return here.at
     while here.at < high:
         above = look(min(high, here.at + step))
         if above.excess <= 0.0:
-            return _between(look, here, above)
+            return close_in(excess, here, above).at
         here, step = above, 2 * step
     return None
 
 
-def _between(look: Callable[[int], _Look], below: _Look, enough: _Look) -> int:
-    """The end of a bracket, closed in the number of looks of a bisection and one more, and usually in far fewer.
+def close_in(excess: Callable[[int], float], below: Look, enough: Look) -> Look:
+    """The upper end of a bracket closed to 1, in the looks of a bisection and one more, and usually in far fewer.
 
     Interpolate, truncate towards the middle, project onto what a bisection would have left: the ITP method (Oliveira,
     Takahashi, ACM Transactions on Mathematical Software 47, 2021) on whole numbers.
@@ -62,6 +64,7 @@ def _between(look: Callable[[int], _Look], below: _Look, enough: _Look) -> int:
         if not abs(aim - middle) <= slack:
             aim = middle - inward * slack
         reach *= 0.5
-        new = look(min(max(round(aim), below.at + 1), enough.at - 1))
+        at = min(max(round(aim), below.at + 1), enough.at - 1)
+        new = Look(at, excess(at))
         below, enough = (below, new) if new.excess <= 0.0 else (new, enough)
-    return enough.at
+    return enough
