@@ -86,11 +86,9 @@ class Divergence:
                 return best
             return _merge(best, self._on_contour(eps[loose], rtol[loose]), loose)
         best = self._by_few_clones(eps, rtol)
-        if best is None:
-            best = self._on_contour(eps, rtol)
-        else:
-            loose = _loose(best, np.minimum(rtol, _SHARP))  # sharp or not at all: never looser than the contour alone
-            best = _merge(best, self._on_contour(eps[loose], rtol[loose]), loose) if loose.size else best
+        loose = _loose(best, np.minimum(rtol, _SHARP))  # sharp or not at all: never looser than the contour alone
+        if loose.size:
+            best = _merge(best, self._on_contour(eps[loose], rtol[loose]), loose)
         loose = _loose(best, rtol)
         if not loose.size:
             return best
@@ -103,6 +101,11 @@ class Divergence:
         """The other enumeration, where the symbols that tell most are rare."""
         return FewClones.of(self.atoms, self.n) if self._rows > QUICK_ROWS else None
 
+    @property
+    def enumerable(self) -> bool:
+        """Whether a look is an enumeration of few clones and costs next to nothing."""
+        return self._few is not None and self._few.quick
+
     def sharp(self, eps: float) -> LogBracket | None:
         """The bracket at eps if that is a matter of milliseconds and its relative width is below _SHARP; else None."""
         at = np.array([eps]) + self._sign * law_shift(np.array([eps]))
@@ -111,16 +114,16 @@ class Divergence:
         found = self._expose(self._few.log_bracket(at), at)
         return found if found.upper[0] - found.lower[0] <= _SHARP else None
 
-    def _by_few_clones(self, eps: FloatArray, rtol: FloatArray) -> LogBracket | None:
-        """The hidden part by that enumeration; None if it says little, or takes longer than a coarse look is worth."""
-        if self._few is None or not (self._few.quick or float(rtol.min()) < _COARSE):
-            return None
-        usable = self._few.usable(eps)
-        if not usable.any():
-            return None
+    def _by_few_clones(self, eps: FloatArray, rtol: FloatArray) -> LogBracket:
+        """The hidden part by that enumeration, where it says much and a look of this accuracy is worth the time."""
         out = LogBracket(np.full(eps.size, np.inf), np.full(eps.size, -np.inf), np.zeros(eps.size))
-        for mine, theirs in zip(out, self._few.log_bracket(eps[usable]), strict=True):
-            mine[usable] = theirs
+        few = self._few
+        if few is None or not (few.quick or float(rtol.min(initial=np.inf)) < _COARSE):
+            return out
+        usable = few.usable(eps)
+        if usable.any():
+            for mine, theirs in zip(out, few.log_bracket(eps[usable]), strict=True):
+                mine[usable] = theirs
         return out
 
     def _on_contour(self, eps: FloatArray, rtol: FloatArray) -> LogBracket:

@@ -1,9 +1,9 @@
 """The evaluator for few clones: enumerate the counts of the rare telling symbols, bound what the frequent ones add.
 
-With a large eps0 the others send the two symbols that tell most a handful of times, however many users there are, and
+With a large eps0 the others send the symbols that tell most a handful of times, however many users there are, and
 S = sum_j h_j X_j lives on a coarse lattice, which a Fourier sum resolves only with very many nodes.  The frequent
-symbols (and "nothing") have small values; given the counts h of the rare ones their sum is R = m mu + noise, m = n - |h|
-draws of mean mu, variance m sigma^2 and distance at most b from mu.  With x_h = h.X + m mu and s^2 = m sigma^2,
+symbols (and "nothing") have small values.  Given the counts h of the rare ones, the sum of the other m = n - |h| draws
+is m mu + noise, with a variance m sigma^2 and every term within b of mu.  With x_h = h.X + m mu and s^2 = m sigma^2,
 
     (x_h)_+  <=  E[(S)_+ | h]  <=  (x_h)_+ + extra(|x_h|, s, b):
 
@@ -40,6 +40,8 @@ _NOISY = 0.02
 _FAR = 40.0
 #: Rows x eps evaluated in one go.
 _CELLS = 1_000_000
+#: A count that reaches this is not of few clones.
+_FEW = 1_000
 #: Laws with more symbols than this have values of all sizes.
 _MOST_SYMBOLS = 40
 #: Values this near to each other, relatively, are one.
@@ -83,7 +85,7 @@ class FewClones:
         for j in np.argsort(-size, kind="stable").tolist():
             t, most = float(atoms.t[j]), _MOST_ROWS if size[j] >= _SMALL * size.max() else _QUICK_ROWS
             kept = 0.5 if caps else 1.0  # about half of a box is dropped
-            cap = _cap(n, t, math.ceil(most / (rows * kept)))
+            cap = _cap(n, t, min(math.ceil(most / (rows * kept)), _FEW))
             if cap is None or total + t >= 0.9:
                 break
             rows, total = rows * (cap + 1) * kept, total + t
@@ -108,7 +110,7 @@ class FewClones:
                 weight = np.where(total <= n, np.exp(log_mass - rest[np.minimum(total, n)]), 0.0)
             # E[(S)_+ | h] <= E[sum_j h_j u_j | h]; what is dropped is dropped with all counts of the symbols to come
             most = weight * (counts @ atoms.u[rare] + (n - total) * (whole / others))
-            keep = most > math.exp(_LOG_LEFT_OUT) * whole
+            keep = most >= math.exp(_LOG_LEFT_OUT) * whole
             left_out += float(most[~keep].sum())
             counts, log_mass, weight = counts[keep], log_mass[keep], weight[keep]
         return counts.astype(np.float64), weight, left_out * (1.0 + 1e-9)
@@ -148,7 +150,7 @@ class FewClones:
 
     @staticmethod
     def _noise(y: FloatArray, s: FloatArray, b: FloatArray, weight: FloatArray) -> FloatArray:
-        """The sum of weight * extra(y) over all rows, from above: extra falls, so far rows count with its value there."""
+        """The sum of weight * extra(y) over all rows; extra falls with y, so that one value covers the far ones."""
         far = _FAR * s
         out = _extra(far, s, b)[:, 0] * float(weight.sum())
         near = np.nonzero(y < far)

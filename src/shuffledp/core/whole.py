@@ -17,8 +17,8 @@ class Look(NamedTuple):
 def smallest_whole(excess: Callable[[int], float], *, low: int, high: int, start: int) -> int | None:
     """A whole number in [low, high] with an excess of at most 0, while the one below has a positive one (or is < low).
 
-    For an excess that falls that is the smallest; None if ``high`` will not do.  Steps from ``start`` double until there
-    is a bracket.  Only the sign of the excess decides; its size, which may be infinite, says where to look next.
+    For an excess that falls that is the smallest; None if ``high`` will not do.  Steps from ``start`` double until they
+    make a bracket.  Only the sign of the excess decides; its size, which may be infinite, says where to look next.
 
     Examples
     --------
