@@ -334,6 +334,56 @@ def test_memoised_answers_are_refused() -> None:
 # -- what still fits -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("rounds", "spec", "n", "epsilon"),
+    [
+        ([], "grr:eps0=1,d=4", 1000, 1.0),
+        ([("grr:eps0=2,d=16", 1000, 3)], "laplace:eps0=1", 1000, 0.9),
+        ([("general:eps0=2", 100, 1), ("unary:eps0=1,d=4", 2000, 5)], "unary:eps0=1,d=4", 2000, 3.0),
+        ([("grr:eps0=1,d=4", 10, 1)], "general:eps0=3", 5, 9.0),
+    ],
+)
+def test_remaining_equals_the_slow_search(
+    rounds: list[tuple[str, int, int]], spec: str, n: int, epsilon: float
+) -> None:
+    acc = sdp.Accountant()
+    for mechanism, users, count in rounds:
+        acc.compose(mechanism, n=users, count=count)
+    left = 0
+    while not acc.would_exceed(epsilon=epsilon, delta=1e-5, mechanism=spec, n=n, count=left + 1):
+        left += 1
+    assert left >= 2
+    assert acc.remaining(epsilon=epsilon, delta=1e-5, mechanism=spec, n=n) == left
+
+
+def test_remaining_composes_a_few_times_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[float] = []
+    plain = sdp.Accountant.epsilon
+
+    def counted(self: sdp.Accountant, *, delta: float, method: str = "pld") -> float:
+        asked.append(delta)
+        return plain(self, delta=delta, method=method)
+
+    monkeypatch.setattr(sdp.Accountant, "epsilon", counted)
+    acc = sdp.Accountant().compose("grr:eps0=2,d=16", n=10**6, count=10)
+    left = acc.remaining(epsilon=5.0, delta=1e-6, mechanism="grr:eps0=2,d=16", n=10**6)
+    assert left > 100_000 and len(asked) <= 16  # doubling and halving take 35
+    monkeypatch.undo()
+    assert acc.would_exceed(epsilon=5.0, delta=1e-6, mechanism="grr:eps0=2,d=16", n=10**6, count=left + 1)
+    assert not acc.would_exceed(epsilon=5.0, delta=1e-6, mechanism="grr:eps0=2,d=16", n=10**6, count=left)
+
+
+@pytest.mark.parametrize(
+    ("spec", "n", "before"),
+    [("unary:eps0=20,d=64", 10**9, 83.1272750017748), ("optimised-unary:eps0=20,d=64", 10**9, 11.169352370787177)],
+)
+def test_a_profile_with_kinks_is_followed(spec: str, n: int, before: float) -> None:
+    """Few clones: the profile is nearly a polygon, whose corners a coarse sample cuts off."""
+    acc = sdp.Accountant().compose(spec, n=n, count=10)
+    found = acc.guarantee(delta=1e-6)
+    assert found.lower is not None and found.lower <= found.epsilon < before * (1.0 - 1e-5)
+
+
 def test_remaining_and_would_exceed() -> None:
     acc = sdp.Accountant().compose("grr:eps0=2,d=16", n=10_000, count=20)
     left = acc.remaining(epsilon=0.5, delta=1e-6, mechanism="grr:eps0=1,d=4", n=10_000)

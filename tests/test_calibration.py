@@ -11,7 +11,7 @@ import pytest
 
 import shuffledp as sdp
 from shuffledp.bounds import registry as bounds
-from shuffledp.calibration.search import best_of_range, largest, smallest_whole
+from shuffledp.calibration.search import best_of_range, largest
 from shuffledp.mechanisms import registry
 
 TOL = 1e-4
@@ -377,6 +377,35 @@ def test_one_user_is_enough_for_the_local_guarantee() -> None:
     assert sdp.users_needed("grr:eps0=2,d=64", epsilon=2.0, delta=1e-8) == 1
 
 
+@pytest.mark.parametrize(
+    ("spec", "epsilon", "delta", "before"),
+    [  # before: the answers of a bisection with a contour of many nodes in every step
+        ("grr:eps0=20,d=64", 3.0, 1e-4, 4_468_984_474),
+        ("general:eps0=20", 10.0, "0.01/n", 13_553_092_353),
+        ("unary:eps0=20,d=64", 19.9, 1e-4, 155_975),
+        ("subset:eps0=20,d=64,k=8", 3.0, 1e-4, 4_411_494_636),
+        ("randomized-response:eps0=20", 10.0, 1e-10, 11_171_319_454),
+        ("metric-laplace:d01=20,dmax=20", 1.0, 1e-6, 12_885_672_446),
+    ],
+)
+def test_users_for_large_budgets(spec: str, epsilon: float, delta: float | str, before: int) -> None:
+    n = sdp.users_needed(spec, epsilon=epsilon, delta=delta)
+    assert 0.96 * before <= n <= before
+
+    def reached(n: int) -> float:
+        return sdp.amplify(spec, n=n, delta=delta if isinstance(delta, float) else 0.01 / n).epsilon
+
+    assert reached(n) <= epsilon < reached(n - 1)
+
+
+@pytest.mark.parametrize("spec", ["grr:eps0=2,d=8", "laplace:eps0=1", "unary:eps0=3,d=4", "general:eps0=1"])
+def test_users_equal_the_slow_search(spec: str) -> None:
+    n = 1
+    while sdp.amplify(spec, n=n, delta=1e-3).epsilon > 0.7:
+        n += 1
+    assert sdp.users_needed(spec, epsilon=0.7, delta=1e-3) == n
+
+
 def test_users_and_budget_invert_each_other() -> None:
     m = sdp.calibrate("grr:d=8", n=12_345, epsilon=0.2, delta=1e-6)
     n = sdp.users_needed(m, epsilon=0.2, delta=1e-6)
@@ -518,20 +547,6 @@ def test_largest_stops_at_a_jump_and_at_the_ends() -> None:
     assert jump is not None and 0.3 - 1e-9 < jump < 0.3
     assert largest(lambda u: -1.0, low=-5.0, high=5.0, start=2.0, window=1e-6) == 5.0
     assert largest(lambda u: 1.0, low=-5.0, high=5.0, start=2.0, window=1e-6) is None
-
-
-@pytest.mark.parametrize("start", [1, 7, 10**6, 10**15])
-@pytest.mark.parametrize("least", [1, 2, 6, 7, 8, 123_456, 10**12 + 7, 10**15])
-def test_smallest_whole(start: int, least: int) -> None:
-    looked: list[int] = []
-
-    def meets(k: int) -> bool:
-        looked.append(k)
-        return k >= least
-
-    assert smallest_whole(meets, low=1, high=10**15, start=start) == least
-    assert len(looked) < 140
-    assert smallest_whole(lambda k: False, low=1, high=10**15, start=start) is None
 
 
 @pytest.mark.parametrize("best", [1, 2, 63, 64, 700, 4095, 4096])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from ._delta_rules import read
 from .composed import ComposedGuarantee, trust_text
 from .core import renyi, sequential
 from .core.sequential import Kind
+from .core.whole import smallest_whole
 from .entry_laws import fixed_pairs, kind_of
 from .errors import ParameterError
 from .ledger import LedgerEntry, make_entry
@@ -23,6 +25,8 @@ from .subject import MechanismLike
 
 #: remaining() looks no further.
 MOST_REMAINING = 10**6
+#: Most guesses before its search.
+_GUESSES = 6
 #: Parameters of compose() that have a default.
 _TERMS = ("count", "bound", "name", "participation_limit", "reports_per_user", "memoised")
 
@@ -308,20 +312,26 @@ class Accountant:
 
         at = self._delta(delta, check.users(n))  # one delta, also for the rounds so far alone
 
-        def fits(count: int) -> bool:
+        @cache
+        def spent(count: int) -> float:
             more = self._copy().compose(mechanism, n=n, count=count, **round_) if count else self
-            return more.epsilon(delta=at) <= target
+            return more.epsilon(delta=at)
 
-        low, high = 0, 1
-        if not fits(0):
+        def room(count: int) -> float:
+            left = target - spent(count)
+            return left if left != 0.0 else 5e-324  # what fits exactly, fits
+
+        if spent(0) > target:
             return 0
-        while high <= MOST_REMAINING and fits(high):
-            low, high = high, 2 * high
-        high = min(high, MOST_REMAINING + 1)
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if fits(middle) else (low, middle)
-        return low
+        start = 1
+        for _ in range(_GUESSES):  # the squares of eps add up, about
+            cost = spent(start) ** 2 - spent(0) ** 2
+            more = start * (target**2 - spent(0) ** 2) / cost if 0.0 < cost < math.inf else 2.0 * start
+            start, last = min(max(round(more), 1), MOST_REMAINING), start
+            if abs(start - last) <= 1e-4 * last:
+                break
+        beyond = smallest_whole(room, low=1, high=MOST_REMAINING + 1, start=start)
+        return MOST_REMAINING if beyond is None else beyond - 1
 
     def _copy(self) -> Accountant:
         """Rounds can be added to it without a trace here; sampled profiles are shared."""

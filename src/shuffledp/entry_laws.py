@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from .core.evaluate import Divergence
 from .core.fixed_pair import PairLosses, most_telling, pair_losses
 from .core.round import FloatArray, Round
 from .core.sequential import Kind
@@ -17,12 +18,13 @@ _FEW = 64
 def kind_of(entry: LedgerEntry) -> Kind:
     """The privacy profile of one round of this entry, by its bound."""
     bound, mechanism, n = entry.chosen_bound, entry.mechanism, entry.n
-    slow = bound.family(mechanism).rounds(_FEW) is None
+    rounds = bound.family(mechanism).rounds(_FEW)
+    kinked = rounds is not None and all(Divergence(r, n).enumerable for r in rounds)
 
     def log_delta(eps: FloatArray, tol: float) -> FloatArray:
         return bound.log_delta(mechanism, eps, n=n, tol=tol)
 
-    return Kind(log_delta, mechanism.local_epsilon, slow)
+    return Kind(log_delta, mechanism.local_epsilon, slow=rounds is None, kinked=kinked)
 
 
 def fixed_pairs(entries: Iterable[LedgerEntry]) -> tuple[list[PairLosses], list[int]] | None:

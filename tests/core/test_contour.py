@@ -143,3 +143,24 @@ def test_a_coarse_step_errs_upwards_only(step: float, monkeypatch: pytest.Monkey
     found = contour_bracket(COIN, 500, [0.05, 0.3], 1e-4)
     for i, eps in enumerate((0.05, 0.3)):
         assert found.lower[i] <= truth(COIN, 500, eps) <= found.upper[i]
+
+
+def test_many_atoms_are_transformed_as_single_ones() -> None:
+    """Matrix products against one sine per node and atom: within a few roundings of |y l|, also where it is tiny."""
+    rng = np.random.default_rng(3)
+    for atoms, nodes, gap in ((7, 40, 1), (60, 900, 1), (60, 900, 5), (300, 2500, 1)):
+        l = rng.normal(size=(2, atoms)) * 10.0 ** rng.uniform(-6, 1, size=atoms)
+        v, t = np.abs(rng.normal(size=(2, atoms))), rng.dirichlet(np.ones(atoms))
+        c, h = np.array([0.3, 1e-3]), np.array([1e-5, 0.02])
+        k = np.tile(np.arange(1, nodes + 1) * gap, 2)
+        row = np.repeat([0, 1], nodes)
+        grown = c[:, None] * l
+        real, imag, kick = contour._many_atoms(k, h, row, l, v, t, np.exp(grown), np.expm1(grown))
+        z = (c[row] + 1j * k * h[row])[:, None]
+        terms = z.real * l[row], z.imag * l[row]
+        half = np.sin(0.5 * terms[1])
+        scale = np.exp(terms[0])
+        true = (np.expm1(terms[0]) - 2.0 * scale * half * half) @ t + 1j * ((scale * np.sin(terms[1])) @ t)
+        size = (np.abs(z * l[row]) * np.maximum(scale, 1.0)) @ t
+        assert np.all(np.abs(real + 1j * imag - true) <= 16 * 2.0**-52 * size)
+        assert np.allclose(kick, (np.exp(z * l[row]) * v[row]) @ t, rtol=1e-11)

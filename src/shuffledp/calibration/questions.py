@@ -11,11 +11,12 @@ from .. import _validation as check
 from .._by_name import by_name
 from .._delta_rules import delta_at, read
 from .._numbers import round_down
+from ..core.whole import smallest_whole
 from ..errors import ImpossibleError
 from ..mechanisms.base import Mechanism
 from ..subject import MechanismLike, as_mechanism
 from .asked import Subject, question
-from .search import best_of_range, largest, smallest_whole
+from .search import best_of_range, largest
 from .target import Target, in_words, scaled, sound_bound
 from .unknowns import Unknown
 
@@ -151,7 +152,7 @@ def users_needed(
         close=0.1 * tol,
     )
     start = _MOST_USERS if near is None else users(near)
-    found = smallest_whole(lambda n: reached(n) <= epsilon, low=1, high=_MOST_USERS, start=start)
+    found = smallest_whole(lambda n: reached(n) - epsilon, low=1, high=_MOST_USERS, start=start)
     if found is None:
         raise ImpossibleError(
             f"epsilon = {round_down(epsilon, 6)} cannot be reached by {subject.spec}: even 1e15 users leave "

@@ -77,42 +77,6 @@ def _slope(point: tuple[float, float], previous: tuple[float, float], default: f
     return min(max(rise / run, _FLATTEST), _STEEPEST)
 
 
-def smallest_whole(meets: Callable[[int], bool], *, low: int, high: int, start: int) -> int | None:
-    """A whole number in [low, high] that meets the target while the one below does not (or is below ``low``).
-
-    For a monotone target that is the smallest; None if ``high`` does not meet it.  Steps from ``start`` double.
-
-    Examples
-    --------
-    >>> smallest_whole(lambda k: k * k >= 1000, low=0, high=10**6, start=5)
-    32
-    """
-    at = min(max(start, low), high)
-    step = max(1, at // 10_000)
-    if meets(at):
-        enough = at
-        while enough > low:
-            below = max(low, enough - step)
-            if not meets(below):
-                break
-            enough, step = below, 2 * step
-        else:
-            return enough
-    else:
-        below = at
-        while below < high:
-            enough = min(high, below + step)
-            if meets(enough):
-                break
-            below, step = enough, 2 * step
-        else:
-            return None
-    while enough - below > 1:
-        middle = (below + enough) // 2
-        below, enough = (below, middle) if meets(middle) else (middle, enough)
-    return enough
-
-
 def best_of_range(
     error: Callable[[float, float], float],
     *,

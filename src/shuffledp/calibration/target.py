@@ -11,10 +11,11 @@ import numpy as np
 from .. import _validation as check
 from .._numbers import round_down, round_up
 from ..bounds import Bound, find
+from ..core.whole import smallest_whole
 from ..errors import BoundNotApplicableError, ImpossibleError, ParameterError, ShuffleDPError
 from ..mechanisms.base import Mechanism
 from .free_settings import FreeSetting
-from .search import largest, smallest_whole
+from .search import largest
 from .unknowns import Unknown
 
 #: The coarsest look at delta, relative.
@@ -54,7 +55,7 @@ class Target:
         value: float | None
         if unknown.name == "total_messages":
             value = smallest_whole(
-                lambda m: reached(m) <= self.epsilon,
+                lambda m: reached(m) - self.epsilon,
                 low=int(unknown.loose),
                 high=int(unknown.private),
                 start=int(unknown.value(start)),

@@ -43,17 +43,26 @@ def deviance(k: FloatArray, mean: FloatArray | float) -> FloatArray:
     return np.where(np.abs(ratio) < 0.1, close, plain)
 
 
+def log_term(k: FloatArray, mean: float) -> FloatArray:
+    """-log of what a count k of this mean contributes to a multinomial probability (inf for k > 0 of mean 0)."""
+    if mean <= 0.0:
+        return np.where(k > 0, np.inf, 0.0)
+    half_log = 0.5 * np.log(2 * np.pi * np.maximum(k, 1.0))
+    return np.asarray(np.where(k > 0, half_log + stirling_correction(k), 0.0) + deviance(k, mean))
+
+
+def log_draws(n: int) -> float:
+    """What n draws contribute to the log of a multinomial probability."""
+    return float(stirling_correction(np.array(float(n)))) + 0.5 * math.log(2 * math.pi * n)
+
+
 def log_multinomial(counts: FloatArray, n: int, t: FloatArray) -> FloatArray:
     """log Mult(n; t, 1 - sum t) at each row of counts (the rest of the n draws is "nothing")."""
     rest = n - counts.sum(axis=1)
     nothing = max(0.0, 1.0 - float(t.sum()))
-    out = np.full(len(counts), float(stirling_correction(np.array(float(n)))) + 0.5 * math.log(2 * math.pi * n))
+    out = np.full(len(counts), log_draws(n))
     for k, mean in [(counts[:, j], n * t[j]) for j in range(t.size)] + [(rest, n * nothing)]:
-        if mean <= 0.0:
-            out[k > 0] = -np.inf
-            continue
-        half_log = 0.5 * np.log(2 * np.pi * np.maximum(k, 1.0))
-        out -= np.where(k > 0, half_log + stirling_correction(k), 0.0) + deviance(k, mean)
+        out -= log_term(k, mean)
     return out
 
 

@@ -40,6 +40,7 @@ from scipy.fft import irfft, next_fast_len, rfft  # type: ignore[import-untyped]
 
 from .curve import Masses
 from .round import FloatArray
+from .whole import Look, close_in
 
 _U = 2.0**-53
 #: The window reaches this many standard deviations of the tilted sum to either side.
@@ -211,14 +212,22 @@ class Window:
 
     def _terms(self, eps: float) -> tuple[FloatArray, FloatArray, float, float]:
         """f and W on the losses beyond eps, the log of their common factor, and its relative doubt."""
-        loss = (self.first + np.arange(self.law.size)) * self.sum.step
-        start = int(np.searchsorted(loss, eps, side="right"))
-        loss, law = loss[start:], self.law[start:]
+        start = int(np.searchsorted(self._loss, eps, side="right"))
+        loss, law = self._loss[start:], self.law[start:]
         base = float(loss[0]) if loss.size else eps
         with np.errstate(under="ignore"):
             f = -np.expm1(eps - loss) * np.exp(-self.theta * (loss - base))
         doubt = self.doubt + 4.0 * _U * self.theta * (abs(base) + self.sum.step * self.law.size)
         return f, law, self.log_z - self.theta * base, doubt
+
+    @cached_property
+    def _loss(self) -> FloatArray:
+        return np.asarray((self.first + np.arange(self.law.size)) * self.sum.step)
+
+    @property
+    def middle(self) -> float:
+        """The middle of the window: about the eps that the tilt was made for."""
+        return (self.first + 0.5 * self.law.size) * self.sum.step
 
     def _ends(self) -> tuple[int, int]:
         """The cells just outside the window."""
@@ -264,27 +273,44 @@ def solve_epsilon(window: Window, delta: float, *, upper: bool, most: float) -> 
     inf (upper) or 0 (lower) if it holds nowhere.
     """
 
-    def good(eps: float) -> bool:
+    def excess(eps: float) -> float:
         value = window.delta(eps, upper=upper)
-        return value <= delta if upper else value >= delta
+        off = math.log(value / delta) if value > 0.0 else -math.inf
+        return off if upper or off != 0.0 else 5e-324  # a lower value that is met exactly will do
 
     low, high = 0.0, most
     if upper:
-        if good(0.0):
+        at_low, at_high = excess(0.0), excess(high)
+        if at_low <= 0.0:
             return 0.0
-        if not good(high):
+        if at_high > 0.0:
             return math.inf
     else:  # far below the bulk of the tilted law round-off hides everything: start near the top
         starts = [most * (1.0 - x) for x in (1e-4, 1e-3, 0.01, 0.03, 0.1, 0.2, 0.4, 0.7, 1.0)]
-        low = next((eps for eps in starts if good(eps)), -1.0)
-        if low < 0.0:
-            return 0.0
-    for _ in range(60):
-        if high - low <= 1e-7 * high:
-            break
-        middle = 0.5 * (low + high)
-        if good(middle) == upper:
-            high = middle
+        at_low, at_high = math.nan, -math.inf
+        for low in starts:
+            at_low = excess(low)
+            if at_low > 0.0:
+                break
+            high, at_high = low, at_low
         else:
-            low = middle
-    return high if upper else low
+            return 0.0
+    tries = [window.middle * x for x in (1.0, 0.8, 1.25)]
+    for _ in range(60):
+        if high <= 1.5 * low:
+            break
+        inside = [x for x in tries if low < x < high]
+        eps = inside[0] if inside else 0.5 * (low + high)
+        tries = inside[1:]
+        y = excess(eps)
+        low, at_low, high, at_high = (low, at_low, eps, y) if y <= 0.0 else (eps, y, high, at_high)
+    unit = (high - low) / math.ceil((high - low) / (2e-8 * high))
+    last = round((high - low) / unit)
+    if not last > 1:
+        return high if upper else low
+
+    def place(k: int) -> float:
+        return low if k == 0 else high if k == last else low + k * unit
+
+    end = close_in(lambda k: excess(place(k)), Look(0, at_low), Look(last, at_high)).at
+    return place(end) if upper else place(end - 1)

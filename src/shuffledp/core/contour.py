@@ -39,6 +39,8 @@ ULP = 2.0**-48
 BATCH_CELLS = 1_000_000
 #: Fast transforms are used from this many atoms and copies on, and up to this (first order) effect on M^n.
 _MANY_ATOMS, _ENOUGH_COPIES, _MOST_DOUBT = 24, 16, 1e-7
+#: Up to so many atoms the nodes are transformed one atom at a time, beyond by matrix products.
+_FEW_ATOMS = 6
 #: log of a divergence below every positive double.
 UNDERFLOW = -760.0
 
@@ -128,7 +130,8 @@ def _sum(
         size += dust
     # Running error bound: an exponent carries n (|z| sum_j t_j |l_j| max(1, e^{c l_j}) + [small]) / |M| roundings.
     load = (np.abs(l) * np.maximum(scale, 1.0)) @ t
-    doubts = load[row] * np.hypot(c_node, y) + small + slack[row]
+    adding = 1.0 + t.size / 16.0 if t.size > _FEW_ATOMS else 1.0  # roundings of the sum over the atoms
+    doubts = adding * load[row] * np.hypot(c_node, y) + small + slack[row]
     rough = size * (16.0 + n_node * doubts / np.maximum(modulus, 1e-300))
     terms = np.stack([(wave * lean * lean).real, wave.real, (slope_wave * lean).real, shrink * rough, rough])
     edge = 8.0 + 0.5 * n * (load * c + (growth < -0.5)) / (1.0 + growth)
@@ -164,11 +167,13 @@ def _transform(
 
     The last array is what fast transforms may have added to the error of M, in units of ULP, for each row.
     """
-    real, imag, kick = np.zeros(k.size), np.zeros(k.size), np.zeros(k.size, dtype=np.complex128)
-    slack = np.zeros(per_row.size)
-    moving = bool(v.any())
     row = np.repeat(np.arange(per_row.size), per_row)
+    slack = np.zeros(per_row.size)
+    if t.size <= _FEW_ATOMS:
+        return *_few_atoms(k * h[row], row, l, v, t, scale, grow), slack
+    real, imag, kick = np.zeros(k.size), np.zeros(k.size), np.zeros(k.size, dtype=np.complex128)
     slow = np.ones(k.size, dtype=bool)
+    moving = bool(v.any())
     if t.size >= _MANY_ATOMS:
         for i in np.flatnonzero(n >= _ENOUGH_COPIES):
             mine = slice(int(per_row[:i].sum()), int(per_row[: i + 1].sum()))
@@ -183,31 +188,67 @@ def _transform(
             imag[mine] = values[0].imag
             kick[mine] = values[-1] if moving else 0.0
             slack[i], slow[mine] = error / ULP, False
-    nodes = np.flatnonzero(slow)
-    if nodes.size:
-        real[nodes], imag[nodes], kick[nodes] = _sines(k[nodes] * h[row[nodes]], row[nodes], l, v, t, scale, grow)
+    if slow.any():
+        real[slow], imag[slow], kick[slow] = _many_atoms(k[slow], h, row[slow], l, v, t, scale, grow)
     return real, imag, kick, slack
 
 
-def _sines(
+def _few_atoms(
     y: FloatArray, row: NDArrayInt, l: FloatArray, v: FloatArray, t: FloatArray, scale: FloatArray, grow: FloatArray
 ) -> tuple[FloatArray, FloatArray, NDArrayComplex]:
-    """The same sums, node by node and without cancellation."""
+    """The same sums atom by atom, without cancellation."""
     real, imag, kick = np.zeros(y.size), np.zeros(y.size), np.zeros(y.size, dtype=np.complex128)
     moving = bool(v.any())
-    step = 1 if t.size <= 6 else t.size  # few atoms: long columns; many atoms: one matrix
-    for j in range(0, t.size, step):
-        at = slice(j, j + step)
-        angle = y[:, None] * l[row, at]
+    for j in range(t.size):
+        angle = y * l[row, j]
         sine, half = np.sin(angle), np.sin(0.5 * angle)
         lost = 2.0 * half * half  # 1 - cos, without cancellation
-        e = scale[row, at]
+        e = scale[row, j]
         sine *= e
-        real += (grow[row, at] - e * lost) @ t[at]
-        imag += sine @ t[at]
+        real += (grow[row, j] - e * lost) * t[j]
+        imag += sine * t[j]
         if moving:
-            kick += ((e * (1.0 - lost) + 1j * sine) * v[row, at]) @ t[at]
+            kick += (e * (1.0 - lost) + 1j * sine) * (v[row, j] * t[j])
     return real, imag, kick
+
+
+def _many_atoms(
+    k: NDArrayInt,
+    h: FloatArray,
+    row: NDArrayInt,
+    l: FloatArray,
+    v: FloatArray,
+    t: FloatArray,
+    scale: FloatArray,
+    grow: FloatArray,
+) -> tuple[FloatArray, FloatArray, NDArrayComplex]:
+    """The same by matrix products: with k = B a + b and f(y) = e^(iyl) - 1, f(y + y') = f(y) + f(y') + f(y) f(y').
+
+    Neither factor cancels where y l is small, so the error is a few roundings of |y l| for every atom, as for single
+    sines, and that of a sum over the atoms.
+    """
+    found, kick = np.zeros(k.size, dtype=np.complex128), np.zeros(k.size, dtype=np.complex128)
+    for i in range(len(l)):
+        at = slice(*np.searchsorted(row, [i, i + 1]))
+        if at.start == at.stop:
+            continue
+        block = math.isqrt(at.stop - at.start) + 1
+        coarse, a = np.unique(k[at] // block, return_inverse=True)
+        b = k[at] % block
+        weight = t * scale[i]
+        start, step = _turned(coarse * (block * h[i]), l[i]), _turned(np.arange(block) * h[i], l[i])
+        both = (start * weight) @ step.T
+        found[at] = float(grow[i] @ t) + (start @ weight)[a] + (step @ weight)[b] + both[a, b]
+        if v[i].any():
+            kick[at] = (((1.0 + start) * (weight * v[i])) @ (1.0 + step).T)[a, b]
+    return found.real, found.imag, kick
+
+
+def _turned(y: FloatArray, l: FloatArray) -> NDArrayComplex:
+    """e^(iyl) - 1, without cancellation."""
+    angle = y[:, None] * l
+    half = np.sin(0.5 * angle)
+    return np.asarray(-2.0 * half * half + 1j * np.sin(angle))
 
 
 def _add(terms: FloatArray, starts: NDArrayInt, sizes: NDArrayInt) -> FloatArray:

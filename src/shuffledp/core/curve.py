@@ -52,6 +52,7 @@ class Ladder(NamedTuple):
     tol: float
 
 
+FINEST = Ladder((0.01, 0.025, 0.05), 1.05, 1e-4)
 FINE = Ladder((0.02, 0.05, 0.1), 1.1, 1e-4)
 MEDIUM = Ladder((0.05, 0.125, 0.25), 1.15, 1e-3)
 COARSE = Ladder((0.16, 0.4, 0.75), 1.3, 5e-3)

@@ -11,12 +11,14 @@ import copy
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
 
 from . import contour, exact
 from .contour import LogBracket
+from .few_clones import FewClones
 from .round import Atoms, FloatArray, Round
 
 Side = Literal["upper", "lower"]
@@ -27,6 +29,10 @@ LAW_SLACK = 2.0**-49
 LARGEST_EPSILON = 200.0
 #: A table up to this size is built at once; a larger one only where the contour does not get there.
 QUICK_ROWS = 8_000
+#: Relative width of a bracket by the enumeration of few clones that is not compared with the contour.
+_SHARP = 1e-8
+#: A relative accuracy from which an enumeration of many counts is not worth it.
+_COARSE = 1e-3
 #: Expected number of others sending a symbol below which it counts as never sent.
 _RARE_UPPER, _RARE_LOWER = 1e-7, 1e-12
 #: That costs at most the victim's mass on these symbols; it is kept if it is below this share of delta.
@@ -115,13 +121,46 @@ class Divergence:
             if not loose.size:
                 return best
             return _merge(best, self._on_contour(eps[loose], rtol[loose]), loose)
-        best = self._on_contour(eps, rtol)
+        best = self._by_few_clones(eps, rtol)
+        loose = _loose(best, np.minimum(rtol, _SHARP))  # sharp or not at all: never looser than the contour alone
+        if loose.size:
+            best = _merge(best, self._on_contour(eps[loose], rtol[loose]), loose)
         loose = _loose(best, rtol)
         if not loose.size:
             return best
         if self._rows <= exact.MAX_ROWS:
             return _merge(best, self._from_table(eps[loose]), loose)
         return _merge(best, self._on_contour(eps[loose], rtol[loose] / 8.0), loose)  # once more, finer
+
+    @cached_property
+    def _few(self) -> FewClones | None:
+        """The other enumeration, where the symbols that tell most are rare."""
+        return FewClones.of(self.atoms, self.n) if self._rows > QUICK_ROWS else None
+
+    @property
+    def enumerable(self) -> bool:
+        """Whether a look is an enumeration of few clones and costs next to nothing."""
+        return self._few is not None and self._few.quick
+
+    def sharp(self, eps: float) -> LogBracket | None:
+        """The bracket at eps if that is a matter of milliseconds and its relative width is below _SHARP; else None."""
+        at = np.array([eps]) + self._sign * law_shift(np.array([eps]))
+        if self._few is None or eps > LARGEST_EPSILON or not self._few.usable(at)[0]:
+            return None
+        found = self._expose(self._few.log_bracket(at), at)
+        return found if found.upper[0] - found.lower[0] <= _SHARP else None
+
+    def _by_few_clones(self, eps: FloatArray, rtol: FloatArray) -> LogBracket:
+        """The hidden part by that enumeration, where it says much and a look of this accuracy is worth the time."""
+        out = LogBracket(np.full(eps.size, np.inf), np.full(eps.size, -np.inf), np.zeros(eps.size))
+        few = self._few
+        if few is None or not (few.quick or float(rtol.min(initial=np.inf)) < _COARSE):
+            return out
+        usable = few.usable(eps)
+        if usable.any():
+            for mine, theirs in zip(out, few.log_bracket(eps[usable]), strict=True):
+                mine[usable] = theirs
+        return out
 
     def _on_contour(self, eps: FloatArray, rtol: FloatArray) -> LogBracket:
         """Bracket on the contour, after setting aside the atoms of which one draw already makes S <= 0."""

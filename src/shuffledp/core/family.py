@@ -16,6 +16,9 @@ from .evaluate import Divergence, Side
 from .round import FloatArray, Round
 from .solve import epsilon
 
+#: Relative accuracies in delta at which the members are looked at, to find out which one is the largest.
+_CASCADE = (0.1, 0.01)
+
 
 class Answer(NamedTuple):
     """An eps, and how many of the members had to be evaluated for it.
@@ -62,9 +65,12 @@ class RoundSet:
 
     def log_delta(self, eps: FloatArray, *, n: int, tol: float, side: Side) -> FloatArray:
         """The largest log delta over the members, for every eps."""
+        curves = [Divergence(round_, n, side) for round_ in self._rounds]
+        if side == "upper" and len(curves) > 2:
+            return _largest_upper(curves, eps, tol)
         best = np.full(eps.shape, -np.inf)
-        for round_ in self._rounds:
-            bracket = Divergence(round_, n, side).bracket(eps, tol)
+        for curve in curves:
+            bracket = curve.bracket(eps, tol)
             best = np.maximum(best, bracket.upper if side == "upper" else bracket.lower)
         return best
 
@@ -77,6 +83,26 @@ class RoundSet:
         other = copy.copy(self)  # subclasses keep what else they know
         other._rounds = tuple(round_.thinned(chance) for round_ in self._rounds)
         return other
+
+
+def _largest_upper(curves: Sequence[Divergence], eps: FloatArray, tol: float) -> FloatArray:
+    """The largest upper value at every eps: at each, only the curve that leads is looked at more finely.
+
+    A curve that never leads is below the leader by a coarser look, which is an upper value as well.
+    """
+    levels = [*(rtol for rtol in _CASCADE if rtol > 3.0 * tol), tol]
+    upper = np.full((len(curves), eps.size), np.inf)
+    seen = np.zeros(upper.shape, dtype=np.int64)  # how many levels
+    while True:
+        leader = upper.argmax(axis=0)
+        level = seen[leader, np.arange(eps.size)]
+        if np.all(level == len(levels)):
+            return np.asarray(upper.max(axis=0))
+        for i, depth in sorted(set(zip(leader.tolist(), level.tolist(), strict=True))):
+            at = np.flatnonzero((leader == i) & (level == depth))
+            if depth < len(levels):
+                upper[i, at] = curves[i].bracket(eps[at], levels[depth]).upper
+                seen[i, at] += 1
 
 
 def thinned(family: Family, chance: float) -> Family:

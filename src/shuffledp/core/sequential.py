@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import ParameterError
 from . import renyi
 from .composition import Sum, Window, solve_epsilon
-from .curve import COARSE, FINE, MEDIUM, Curve, Ladder, Losses, losses, on_grid, sample, second_moment
+from .curve import COARSE, FINE, FINEST, MEDIUM, Curve, Ladder, Losses, losses, on_grid, sample, second_moment
 from .fixed_pair import PairLosses, rounded_down
 from .round import FloatArray
 
@@ -29,6 +29,8 @@ _MOST_CELLS = 2**21
 _TAIL = 1e-4
 #: Profiles are sampled down to a log delta that is a multiple of this, so that samples can be used again.
 _DEPTH_STEP, _DEEPEST = 20.0, -459.0
+#: Where a profile with kinks is sampled.
+_FINER = {COARSE: MEDIUM, MEDIUM: FINE, FINE: FINEST}
 #: Smaller deltas are refused: profiles are not followed below 1e-200.
 LEAST_DELTA = 1e-150
 
@@ -37,17 +39,19 @@ LEAST_DELTA = 1e-150
 class Kind:
     """A privacy profile that may be used many times: ``log_delta(eps, tol)`` is an upper bound on it.
 
-    ``limit`` is an eps at which delta is 0 (inf if there is none); ``slow`` profiles are sampled at fewer nodes.
+    ``limit`` is an eps at which delta is 0 (inf if there is none); ``slow`` profiles are sampled at fewer nodes,
+    ``kinked`` ones (few clones, whose profile is nearly a polygon) at more.
     """
 
     log_delta: Callable[[FloatArray, float], FloatArray]
     limit: float
     slow: bool = False
+    kinked: bool = False
     _curves: dict[tuple[Ladder, float], Curve] = field(default_factory=dict, repr=False)
 
     def curve(self, ladder: Ladder, lowest: float) -> Curve:
         """The sampled profile; kept, because sampling is what costs."""
-        ladder = COARSE if self.slow else ladder
+        ladder = COARSE if self.slow else _FINER[ladder] if self.kinked else ladder
         found = self._curves.get((ladder, lowest))
         if found is None:
             found = sample(self.log_delta, limit=self.limit, ladder=ladder, lowest=lowest)

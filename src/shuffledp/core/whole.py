@@ -1,0 +1,70 @@
+"""The smallest whole number that will do, where every look is expensive: users, messages, rounds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+
+class Look(NamedTuple):
+    """A number and its excess."""
+
+    at: int
+    excess: float
+
+
+def smallest_whole(excess: Callable[[int], float], *, low: int, high: int, start: int) -> int | None:
+    """A whole number in [low, high] with an excess of at most 0, while the one below has a positive one (or is < low).
+
+    For an excess that falls that is the smallest; None if ``high`` will not do.  Steps from ``start`` double until they
+    make a bracket.  Only the sign of the excess decides; its size, which may be infinite, says where to look next.
+
+    Examples
+    --------
+    >>> smallest_whole(lambda k: 1000.0 - k * k, low=0, high=10**6, start=5)
+    32
+    """
+
+    def look(at: int) -> Look:
+        return Look(at, excess(at))
+
+    here = look(min(max(start, low), high))
+    step = max(1, here.at // 10_000)
+    if here.excess <= 0.0:
+        while here.at > low:
+            below = look(max(low, here.at - step))
+            if not below.excess <= 0.0:
+                return close_in(excess, below, here).at
+            here, step = below, 2 * step
+        return here.at
+    while here.at < high:
+        above = look(min(high, here.at + step))
+        if above.excess <= 0.0:
+            return close_in(excess, here, above).at
+        here, step = above, 2 * step
+    return None
+
+
+def close_in(excess: Callable[[int], float], below: Look, enough: Look) -> Look:
+    """The upper end of a bracket closed to 1, in the looks of a bisection and one more, and usually in far fewer.
+
+    Interpolate, truncate towards the middle, project onto what a bisection would have left: the ITP method (Oliveira,
+    Takahashi, ACM Transactions on Mathematical Software 47, 2021) on whole numbers.
+    """
+    width = enough.at - below.at
+    reach = 2.0 ** math.ceil(math.log2(width))  # half of what may be left, after each look
+    while (gap := enough.at - below.at) > 1:
+        middle = 0.5 * (below.at + enough.at)
+        fall = below.excess - enough.excess
+        aim = below.at + gap * (below.excess / fall if math.isfinite(fall) and fall > 0.0 else 0.5)
+        inward = math.copysign(1.0, middle - aim)
+        aim += inward * min(max(0.2 * gap * gap / width, 1.0), abs(middle - aim))
+        slack = max(reach - 0.5 * gap, 0.0)
+        if not abs(aim - middle) <= slack:
+            aim = middle - inward * slack
+        reach *= 0.5
+        at = min(max(round(aim), below.at + 1), enough.at - 1)
+        new = Look(at, excess(at))
+        below, enough = (below, new) if new.excess <= 0.0 else (new, enough)
+    return enough
