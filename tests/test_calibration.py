@@ -462,7 +462,7 @@ GOOD: dict[str, Any] = {"n": 1000, "epsilon": 1.0, "delta": 1e-6}
         ("hadamard", {"d": 1}, "^d must lie in"),
         ("gr", {"d": 4}, "did you mean 'grr'"),
         ("finite", {}, "pass a function"),
-        ("parallel:x.yaml", {}, "readable text file"),
+        ("parallel:x.yaml", {}, "No such file"),
         ("exponential-metric:no-such-file.csv", {}, "No such file"),
         ("variation-ratio", {}, "pass a function"),
         ("metric-general", {}, "all but one of d01, dmax"),
