@@ -51,7 +51,7 @@ def test_specs(spec: str, made: object) -> None:
         ("general:eps0==1", "eps0 must be a number"),
         ("finite", "file"),
         ("finite:", "file"),
-        ("finite:/no/such/file.csv", "no file"),
+        ("finite:/no/such/file.csv", "No such file"),
     ],
 )
 def test_bad_specs_are_one_sentence(spec: str, words: str) -> None:
