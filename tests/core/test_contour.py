@@ -146,7 +146,7 @@ def test_a_coarse_step_errs_upwards_only(step: float, monkeypatch: pytest.Monkey
 
 
 def test_many_atoms_are_transformed_as_single_ones() -> None:
-    """The matrix products against one sine per node and atom: within a few roundings of |y l|, also where it is tiny."""
+    """The matrix products against one sine per node and atom: a few roundings of |y l|, also where that is tiny."""
     rng = np.random.default_rng(3)
     for atoms, nodes, gap in ((7, 40, 1), (60, 900, 1), (60, 900, 5), (300, 2500, 1)):
         l = rng.normal(size=(2, atoms)) * 10.0 ** rng.uniform(-6, 1, size=atoms)
