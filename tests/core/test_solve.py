@@ -7,8 +7,9 @@ import math
 import pytest
 
 from reference import ball_oracle
+from shuffledp.core.evaluate import floor
 from shuffledp.core.round import Round
-from shuffledp.core.solve import epsilon, floor, guess_epsilon, round_limit
+from shuffledp.core.solve import epsilon, guess_epsilon, round_limit
 
 TOL = 1e-4
 COIN = ([0.75, 0.25], [0.25, 0.75], [0.25, 0.25])
