@@ -64,7 +64,7 @@ def profiles(table: Table) -> None:
     laws: dict[str, object] = {
         "general eps0 = 1 (2 atoms)": sdp.General(eps0=1.0),
         "GRR d = 16 (3 atoms)": sdp.VariationRatio(p=p, beta=grr, q=p),
-        "a round of 4 atoms": sdp.Round([0.4, 0.3, 0.2, 0.1], [0.1, 0.2, 0.3, 0.4], [0.1, 0.2, 0.2, 0.1]),
+        "a round of 4 atoms": sdp.ShuffledPair([0.4, 0.3, 0.2, 0.1], [0.1, 0.2, 0.3, 0.4], [0.1, 0.2, 0.2, 0.1]),
     }
     for name, law in laws.items():
         for top in (0.02, 0.3):

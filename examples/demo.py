@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 import shuffledp as sdp
-from shuffledp._numbers import round_down, round_up
+from shuffledp._support.numbers import round_down, round_up
 
 EPS0 = 3.0
 CROWDS = [10**k for k in range(4, 13, 2)]

@@ -19,7 +19,7 @@ import shuffledp as sdp
 from reference.fractions_oracle import Law, _send, fractions_of
 from reference.randomizers import Truth, floats, grr
 from reference.rounds import Laws, rounds
-from shuffledp.core.sequential import LEAST_DELTA, basic_composition
+from shuffledp.numerics.composition.sequential import LEAST_DELTA, basic_composition
 
 Pair = list[tuple[float, float]]  # outcomes with their masses under P and Q
 
@@ -175,7 +175,7 @@ def test_two_rounds_of_every_dataset(n: int) -> None:
 @given(rounds(most=3), rounds(most=3), st.integers(1, 3), st.floats(0.0, 3.0))
 def test_two_random_rounds(one: Laws, two: Laws, n: int, eps: float) -> None:
     """Upper at least, lower at most the exact joint divergence of two fixed rounds; zeros and exposed symbols too."""
-    acc = sdp.Accountant().compose(sdp.Round(*one), n=n).compose(sdp.Round(*two), n=n + 1)
+    acc = sdp.Accountant().compose(sdp.ShuffledPair(*one), n=n).compose(sdp.ShuffledPair(*two), n=n + 1)
     pairs = [pair_of_round(one, n), pair_of_round(two, n + 1)]
     sides = [[pair, flip(pair)] for pair in pairs]
     truth = adaptive(sides[0], sides[1], math.exp(eps))
@@ -189,7 +189,7 @@ def test_two_random_rounds(one: Laws, two: Laws, n: int, eps: float) -> None:
 
 @pytest.mark.parametrize("n", [1, 4, 9])
 def test_two_symmetric_rounds_are_tight(n: int) -> None:
-    round_ = sdp.VariationRatio(p=5.0, beta=0.2, q=9.0).round()
+    round_ = sdp.VariationRatio(p=5.0, beta=0.2, q=9.0).pair()
     laws = Laws(*(np.asarray(x).tolist() for x in (round_.P0, round_.P1, round_.t)))
     acc = sdp.Accountant().compose(round_, n=n, count=2)
     pair = pair_of_round(laws, n)
@@ -549,7 +549,7 @@ def test_add_or_remove_events_are_converted_only_if_asked() -> None:
 
 
 def test_an_event_is_composed_as_a_whole_or_not_at_all() -> None:
-    from shuffledp.events import ShuffleAccountant, ShuffledRoundEvent
+    from shuffledp.composing.dp_accounting.events import ShuffleAccountant, ShuffledRoundEvent
 
     good = [ShuffledRoundEvent("grr:eps0=1,d=4", 100), dpa.GaussianDpEvent(20.0)]
     late = [
@@ -586,7 +586,7 @@ def test_other_events() -> None:
 
 
 def test_an_accountant_for_their_tools() -> None:
-    from shuffledp.events import ShuffleAccountant, ShuffledRoundEvent
+    from shuffledp.composing.dp_accounting.events import ShuffleAccountant, ShuffledRoundEvent
 
     round_ = ShuffledRoundEvent("general:eps0=1", 1000)
     acc = ShuffleAccountant().compose(dpa.SelfComposedDpEvent(round_, 50)).compose(round_, 50)

@@ -104,7 +104,7 @@ def test_not_applicable_is_said_for_every_kind() -> None:
         (sdp.General(eps0=1), "blanket"),
         (sdp.General(eps0=1), "variation-ratio-lower"),
         (sdp.VariationRatio(p=3, beta=0.5, q=3), "blanket"),
-        (sdp.Round([0.5, 0.5], [0.4, 0.6], [0.4, 0.5]), "variation-ratio"),
+        (sdp.ShuffledPair([0.5, 0.5], [0.4, 0.6], [0.4, 0.5]), "variation-ratio"),
     ):
         with pytest.raises(sdp.BoundNotApplicableError, match=r"^[^\n]*\.$"):
             sdp.amplify(m, **GOOD, bound=bound)
@@ -127,4 +127,4 @@ def test_not_applicable_is_said_for_every_kind() -> None:
     ids=short,
 )
 def test_round(laws: tuple[object, object, object], words: str) -> None:
-    refused(words, sdp.Round, *laws)
+    refused(words, sdp.ShuffledPair, *laws)

@@ -18,10 +18,10 @@ import numpy as np
 import pytest
 
 import shuffledp as sdp
+from shuffledp.accounting.certificate import Step
 from shuffledp.bounds import BOUNDS
 from shuffledp.bounds.base import Numerical
-from shuffledp.certificate import Step
-from shuffledp.core.certified import choose, prove
+from shuffledp.numerics.evaluators.certified import choose, prove
 
 TOL = 1e-4
 COIN = sdp.FiniteRandomizer([[0.75, 0.25], [0.25, 0.75]])
@@ -31,7 +31,7 @@ SUBJECTS = {
     "weak": "general:eps0=4",
     "ratio": "variation-ratio:p=5,beta=0.3,q=7",
     "coin": COIN,
-    "round": sdp.Round(P0=[0.6, 0.3, 0.1], P1=[0.3, 0.5, 0.2], t=[0.3, 0.3, 0.1]),
+    "round": sdp.ShuffledPair(P0=[0.6, 0.3, 0.1], P1=[0.3, 0.5, 0.2], t=[0.3, 0.3, 0.1]),
 }
 
 
@@ -184,7 +184,7 @@ def test_a_certificate_forged_with_a_bound_that_is_none(bound: str) -> None:
     assert honest is not None and truth.lower is not None
     eps = sdp.amplify(m, n=50, delta=1e-5, bound=bound).epsilon * 1.0005
     steps = []
-    for r in BOUNDS[bound].family(m).rounds(64) or ():
+    for r in BOUNDS[bound].family(m).pairs(64) or ():
         method = choose(r, 50, eps, 1e-4)
         proof = prove(r, 50, Fraction(eps), method)
         steps.append(Step(r, method, proof.lower, proof.upper))
@@ -307,7 +307,7 @@ def test_a_mechanism_without_rounds_is_not_proved_by_none(spec: str, tmp_path: P
 
 
 def test_a_round_is_proved_in_both_directions() -> None:
-    r = sdp.Round([0.9, 0.1, 0.0], [0.5, 0.1, 0.4], [0.3, 0.1, 0.05])
+    r = sdp.ShuffledPair([0.9, 0.1, 0.0], [0.5, 0.1, 0.4], [0.3, 0.1, 0.05])
     c = sdp.amplify(r, n=200, delta=1e-3, certify=True).certificate
     assert c is not None and len(c.steps) == 2
     sdp.verify(c)

@@ -14,8 +14,8 @@ import pytest
 
 import shuffledp as sdp
 from reference.commands import refused, run
-from shuffledp.certificate_claim import law_hash
-from shuffledp.guarantee import TRUST
+from shuffledp.accounting.certificate_claim import law_hash
+from shuffledp.accounting.guarantee import TRUST
 
 DATA = Path(__file__).parent / "data"
 WEAK, LEAKY = "0.55,0.45\n0.45,0.55\n", "0.999,0.001\n0.001,0.999\n"
@@ -58,7 +58,7 @@ def test_the_hash_of_rounds_can_be_made_from_the_file_too() -> None:
 
 
 def test_the_hash_tells_laws_apart_and_forgets_the_order_of_rounds() -> None:
-    a, b = sdp.Round([0.6, 0.4], [0.3, 0.7], [0.3, 0.3]), sdp.Round([0.3, 0.7], [0.6, 0.4], [0.3, 0.3])
+    a, b = sdp.ShuffledPair([0.6, 0.4], [0.3, 0.7], [0.3, 0.3]), sdp.ShuffledPair([0.3, 0.7], [0.6, 0.4], [0.3, 0.3])
     assert law_hash((), [a, b]) == law_hash((), [b, a, b]) != law_hash((), [a])
     rows = ((0.75, 0.25), (0.25, 0.75))
     assert law_hash(rows, [a]) == law_hash(rows, [b])  # the matrix is the law
@@ -179,7 +179,7 @@ def test_the_hash_in_upper_case_is_not_the_hash() -> None:
 
 
 def test_a_matrix_beside_a_bare_round_is_no_law_of_it() -> None:
-    bare = certified(sdp.Round([0.55, 0.45], [0.45, 0.55], [0.4, 0.4]))
+    bare = certified(sdp.ShuffledPair([0.55, 0.45], [0.45, 0.55], [0.4, 0.4]))
     forged = replace(bare, matrix=((0.999, 0.001), (0.001, 0.999)))
     forged = replace(forged, law_sha256=law_hash(forged.matrix, ()))
     with pytest.raises(sdp.VerificationError, match="carries a matrix if and only if"):

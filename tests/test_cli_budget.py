@@ -13,7 +13,7 @@ import pytest
 
 import shuffledp as sdp
 from reference.commands import refused, run
-from shuffledp._delta_rules import delta_at
+from shuffledp._support.delta_rules import delta_at
 from shuffledp.cli import progress
 from shuffledp.cli.audit import parse_inputs
 

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import shuffledp as sdp
-from shuffledp._delta_rules import delta_at
+from shuffledp._support.delta_rules import delta_at
 from shuffledp.bounds import BOUNDS
 from shuffledp.cli import main
 

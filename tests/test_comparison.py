@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 import shuffledp as sdp
 from contract.cases import all_cases
 from contract.test_bounds import MECHANISMS
-from shuffledp import _tables
-from shuffledp._delta_rules import delta_at
+from shuffledp._support import tables as _tables
+from shuffledp._support.delta_rules import delta_at
+from shuffledp.accounting.comparison import Comparison, Row
 from shuffledp.bounds import BOUNDS
-from shuffledp.comparison import Comparison, Row
 
 FEW = ["variation-ratio-lower", "constant-dataset-lower", "blanket", "variation-ratio", "general", "local"]
 SMALL = {"n": 1000, "delta": 1e-6, "bounds": FEW}
@@ -183,7 +183,9 @@ def test_nothing_applies() -> None:
 
 
 def test_a_round_and_a_repeated_name() -> None:
-    c = sdp.compare(sdp.Round([0.75, 0.25], [0.25, 0.75], [0.25, 0.25]), n=100, delta=1e-6, bounds=["blanket"] * 3)
+    c = sdp.compare(
+        sdp.ShuffledPair([0.75, 0.25], [0.25, 0.75], [0.25, 0.25]), n=100, delta=1e-6, bounds=["blanket"] * 3
+    )
     assert c.mechanism == "round" and len(c.rows) == 1
 
 

@@ -11,8 +11,18 @@ from hypothesis import strategies as st
 from scipy import optimize
 
 import shuffledp as sdp
-from shuffledp.constraints import Ball, Blocks, Box, Constraint, FixedSum, KeyValues, Simplex, SumAtMost, Tree
-from shuffledp.estimate import Estimate
+from shuffledp.estimation.constraints import (
+    Ball,
+    Blocks,
+    Box,
+    Constraint,
+    FixedSum,
+    KeyValues,
+    Simplex,
+    SumAtMost,
+    Tree,
+)
+from shuffledp.estimation.estimate import Estimate
 
 #: A set, the shape of its points, and corners whose convex hull it is (the ball: points of its surface).
 Corners = tuple[Constraint, tuple[int, ...], np.ndarray]

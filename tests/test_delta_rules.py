@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 import shuffledp as sdp
 from reference.commands import refused, run
-from shuffledp import _delta_rules as rules
-from shuffledp._delta_rules import delta_at
+from shuffledp._support import delta_rules as rules
+from shuffledp._support.delta_rules import delta_at
 
 GRR = "grr:eps0=2,d=16"
 N = 10_000

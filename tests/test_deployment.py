@@ -16,14 +16,14 @@ from scipy import stats
 
 import shuffledp as sdp
 from reference.fractions_oracle import Law, _send, hockey_stick, round_divergence
-from shuffledp.core.counts import UNLIMITED, Count, Distribution
-from shuffledp.core.mixture import among
-from shuffledp.core.participation import Split, present, present_among
-from shuffledp.core.round import Round
-from shuffledp.deployment import Crowd
-from shuffledp.guarantee import TRUST
-from shuffledp.mechanisms.multimessage_law import MultiMessage, poisson_numbers
-from shuffledp.randomness import source
+from shuffledp.accounting.crowd import Crowd
+from shuffledp.accounting.guarantee import TRUST
+from shuffledp.mechanisms.multimessage.base import MultiMessage, poisson_numbers
+from shuffledp.numerics.families.message_counts import UNLIMITED, Count, Distribution
+from shuffledp.numerics.families.mixture import among
+from shuffledp.numerics.families.participation import Split, present, present_among
+from shuffledp.numerics.pair import ShuffledPair
+from shuffledp.randomness.sampling import source
 
 Rows = list[list[Fraction]]
 COIN = sdp.FiniteRandomizer([[0.75, 0.25], [0.25, 0.75]])
@@ -194,9 +194,9 @@ def test_large_matrices_take_part_by_chance_too() -> None:
     rng = np.random.default_rng(3)
     rows = rng.random((8, 7)) + 0.2
     m = sdp.FiniteRandomizer(rows / rows.sum(axis=1, keepdims=True))
-    assert m.blanket().rounds(32) is None
+    assert m.blanket().pairs(32) is None
     omega = np.asarray(m.matrix).min(axis=0)
-    pairs = [Round(P0=a, P1=b, t=0.4 * omega) for a, b in permutations(np.asarray(m.matrix), 2)]
+    pairs = [ShuffledPair(P0=a, P1=b, t=0.4 * omega) for a, b in permutations(np.asarray(m.matrix), 2)]
     want = max(sdp.amplify(r, n=500, delta=1e-6).epsilon for r in pairs[::4])
     got = sdp.amplify(m, n=500, delta=1e-6, participation=0.4)
     assert want * (1 - 1e-4) <= got.epsilon and got.lower <= got.epsilon
@@ -380,7 +380,7 @@ def test_a_poisson_number_of_messages_against_fractions(mean: float, fixed: int)
     weights = stats.poisson.pmf(np.arange(22), mean)
     low = float(weights @ divergence)
     high = low + stats.poisson.sf(21, mean) * divergence[-1]
-    family = among([Round(P0=P0, P1=P1, t=t)], lambda _: Count(fixed, ((UNLIMITED, mean),)))
+    family = among([ShuffledPair(P0=P0, P1=P1, t=t)], lambda _: Count(fixed, ((UNLIMITED, mean),)))
     upper, lower = (
         math.exp(family.log_delta(np.array([0.4]), n=1, tol=1e-6, side=side)[0]) for side in ("upper", "lower")
     )
@@ -402,7 +402,7 @@ def test_poisson_distributions_are_enclosed(mean: float) -> None:
 
 def test_two_ways_to_a_poisson_number_agree() -> None:
     """The coins that stand for it, and buckets of its distribution (forced by a second, tiny part)."""
-    r = Round(P0=[1, 0], P1=[0, 1], t=[0.25, 0.25])
+    r = ShuffledPair(P0=[1, 0], P1=[0, 1], t=[0.25, 0.25])
     for mean in (30.0, 5e4):
         for side in ("upper", "lower"):
             coins, buckets = (
@@ -485,22 +485,22 @@ def test_too_many_messages() -> None:
 
 
 def test_split_encloses_the_mixture() -> None:
-    r = Round(P0=[0.75, 0.125, 0.125], P1=[0.125, 0.75, 0.125], t=[0.25, 0.25, 0.5])
-    from shuffledp.core.family import RoundSet
+    r = ShuffledPair(P0=[0.75, 0.125, 0.125], P1=[0.125, 0.75, 0.125], t=[0.25, 0.25, 0.5])
+    from shuffledp.numerics.families.base import PairSet
 
     count = Count(3, ((60, 0.5), (30, 0.25)))
-    mixed, split = among([r], lambda _: count), Split(RoundSet([r]), lambda _: count)
+    mixed, split = among([r], lambda _: count), Split(PairSet([r]), lambda _: count)
     eps = np.array([0.0, 0.3, 0.6])
     for side, sign in (("upper", 1), ("lower", -1)):
         exact, rough = (f.log_delta(eps, n=1, tol=1e-5, side=side) for f in (mixed, split))
         assert np.all(sign * (rough - exact) >= -1e-5) and np.all(np.abs(rough - exact) < 1.5)
         a, b = (f.epsilon(n=1, delta=1e-4, tol=1e-5, side=side).epsilon for f in (mixed, split))
         assert sign * (b - a) >= -1e-5 and b == pytest.approx(a, rel=0.4)
-    assert split.rounds(5) is None
+    assert split.pairs(5) is None
 
 
 def test_a_blend_of_one_user_is_that_user() -> None:
-    coin = Round(P0=[1, 0], P1=[0, 1], t=[0.5, 0.5])
+    coin = ShuffledPair(P0=[1, 0], P1=[0, 1], t=[0.5, 0.5])
     alone = present_among([coin], lambda n: Count(3 * n), 0.5).log_delta(np.array([0.2]), n=1, tol=1e-5, side="upper")
     assert math.exp(alone[0]) == pytest.approx(
         float(round_divergence([1, 0], [0, 1], [0.5, 0.5], 4, Fraction(math.exp(0.2))))

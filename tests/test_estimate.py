@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shuffledp import ParameterError
-from shuffledp.constraints import Simplex
-from shuffledp.estimate import Estimate, pure
+from shuffledp.estimation.constraints import Simplex
+from shuffledp.estimation.estimate import Estimate, pure
 
 vectors = st.lists(st.floats(-3, 3, allow_nan=False), min_size=1, max_size=12).map(np.array)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from shuffledp._files import write_whole
+from shuffledp._support.files import write_whole
 from shuffledp.errors import ParameterError
 
 

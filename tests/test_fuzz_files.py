@@ -19,7 +19,7 @@ import pytest
 
 import shuffledp as sdp
 from reference.mutations import mutated
-from shuffledp import ledger_file
+from shuffledp.composing import ledger_file
 
 DATA = Path(__file__).parent / "data"
 MOST_SECONDS = 5.0
@@ -48,7 +48,7 @@ def _proof(subject: Any, n: int) -> bytes:
 
 @cache
 def certificates() -> list[bytes]:
-    law = sdp.Round(P0=[0.6, 0.3, 0.1], P1=[0.3, 0.5, 0.2], t=[0.3, 0.3, 0.1])
+    law = sdp.ShuffledPair(P0=[0.6, 0.3, 0.1], P1=[0.3, 0.5, 0.2], t=[0.3, 0.3, 0.1])
     return [_proof("general:eps0=1", 10_000), _proof(sdp.FiniteRandomizer(COIN), 50), _proof(law, 20)]
 
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shuffledp as sdp
-from shuffledp.guarantee import TRUST, round_down, round_up
+from shuffledp.accounting.guarantee import TRUST, round_down, round_up
 
 PAIR = re.compile(r"\(([^,()]+), ([^,()]+)\)-DP")
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import shuffledp as sdp
 from reference.fractions_oracle import Law, _send, hockey_stick
 from reference.randomizers import floats, random_matrix
-from shuffledp.mixed_blankets import blanket_ratio
+from shuffledp.accounting.mixed_blankets import blanket_ratio
 
 Rows = list[list[Fraction]]
 DELTAS = (0.3, 0.05, 1e-3)
@@ -362,7 +362,7 @@ def test_bad_classes(classes: Any, words: str) -> None:
         ("pure-dump:d=4,messages=1", "pure-dump:d=4,messages=2"),
         (sdp.FiniteRandomizer([[0.5, 0.5], [0.4, 0.6]]), "laplace:eps0=1"),
         (sdp.FiniteRandomizer([[0.5, 0.5], [0.4, 0.6]]), "grr:eps0=1,d=3"),
-        (sdp.Round([0.5, 0.5], [0.4, 0.6], [0.4, 0.5]),),
+        (sdp.ShuffledPair([0.5, 0.5], [0.4, 0.6], [0.4, 0.5]),),
     ],
     ids=str,
 )

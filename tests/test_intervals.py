@@ -11,9 +11,9 @@ import pytest
 from scipy import stats
 
 import shuffledp as sdp
-from shuffledp.constraints import Box, Simplex
-from shuffledp.estimate import Estimate, Variance, pure
-from shuffledp.mechanisms.exponential_metric import ExponentialMetric
+from shuffledp.estimation.constraints import Box, Simplex
+from shuffledp.estimation.estimate import Estimate, Variance, pure
+from shuffledp.mechanisms.metric.exponential import ExponentialMetric
 
 BUDGETS = (0.5, 2.0, 4.0, 7.0, 9.0)
 #: Users per item: common, rare, one, none.

@@ -15,13 +15,13 @@ import pytest
 
 import shuffledp as sdp
 from reference.commands import run
-from shuffledp import ledger_file
+from shuffledp.composing import ledger_file
 
 
 def filled() -> sdp.Accountant:
     acc = sdp.Accountant().compose("grr:eps0=1,d=4", n=1000, count=30, name="weekly", participation_limit=7)
     acc.compose(sdp.FiniteRandomizer([[0.7, 0.3], [0.4, 0.6]]), n=50, bound="variation-ratio", reports_per_user=2)
-    acc.compose(sdp.Round([0.75, 0.25], [0.25, 0.75], [0.25, 0.25]), n=500)
+    acc.compose(sdp.ShuffledPair([0.75, 0.25], [0.25, 0.75], [0.25, 0.25]), n=500)
     return acc.compose("variation-ratio:p=inf,beta=0.2,q=9", n=10**6)
 
 

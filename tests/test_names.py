@@ -14,10 +14,10 @@ import pytest
 import shuffledp as sdp
 from contract.cases import all_cases
 from reference.commands import refused, run
-from shuffledp import _names
-from shuffledp.mechanisms.multimessage_law import MultiMessage
+from shuffledp._support import names as _names
+from shuffledp.mechanisms.categorical.unary import OptimisedUnary, Unary
+from shuffledp.mechanisms.multimessage.base import MultiMessage
 from shuffledp.mechanisms.registry import CATALOGUE, find, names, word_of
-from shuffledp.mechanisms.unary import OptimisedUnary, Unary
 
 ALIASES = {
     "krr": "grr",

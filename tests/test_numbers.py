@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import shuffledp as sdp
 from reference.commands import run
-from shuffledp._numbers import exact, round_down, round_up
+from shuffledp._support.numbers import exact, round_down, round_up
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 figures = st.integers(min_value=1, max_value=17)

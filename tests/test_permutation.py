@@ -12,12 +12,12 @@ import pytest
 from scipy import stats
 
 import shuffledp as sdp
-from shuffledp import permutation
 from shuffledp.mechanisms import randomizer
-from shuffledp.mechanisms.multimessage_law import MultiMessage
+from shuffledp.mechanisms.multimessage.base import MultiMessage
 from shuffledp.mechanisms.registry import CATALOGUE, find
-from shuffledp.permutation import _order, permute
-from shuffledp.randomness import Seeded, source
+from shuffledp.randomness import permutation
+from shuffledp.randomness.permutation import _order, permute
+from shuffledp.randomness.sampling import Seeded, source
 
 #: Every multi-message mechanism, and every way to say how many messages there are.
 MULTI = [

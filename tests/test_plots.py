@@ -14,9 +14,9 @@ from matplotlib.figure import Figure
 
 import shuffledp as sdp
 from shuffledp import plots
+from shuffledp.accounting.comparison import Comparison
+from shuffledp.accounting.sweeping import Sweep
 from shuffledp.bounds import BOUNDS
-from shuffledp.comparison import Comparison
-from shuffledp.sweeping import Sweep
 
 FEW = ["constant-dataset-lower", "blanket", "variation-ratio", "variation-ratio-published", "clone", "local"]
 HEAD = {"pdf": b"%PDF", "svg": b"<?xml", "png": b"\x89PNG"}

@@ -17,8 +17,8 @@ import yaml
 from click.testing import CliRunner
 
 import shuffledp as sdp
-from shuffledp._reading import PROGRAMME
-from shuffledp._reading.yaml_text import parse_yaml
+from shuffledp._support.reading import PROGRAMME
+from shuffledp._support.reading.yaml_text import parse_yaml
 from shuffledp.cli import main
 from shuffledp.programme import reading, spec
 

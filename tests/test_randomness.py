@@ -13,7 +13,7 @@ from scipy import stats
 
 import shuffledp as sdp
 from shuffledp import ParameterError
-from shuffledp.randomness import Keystream, Seeded, below, bernoulli, categorical, source, words
+from shuffledp.randomness.sampling import Keystream, Seeded, below, bernoulli, categorical, source, words
 
 
 def seeded(seed: int = 0) -> Seeded:

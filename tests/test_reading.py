@@ -20,9 +20,9 @@ import pytest
 
 import shuffledp as sdp
 from reference.commands import refused, run
-from shuffledp import _validation as check
-from shuffledp._arrays import reals
-from shuffledp._reading import (
+from shuffledp._support import validation as check
+from shuffledp._support.arrays import reals
+from shuffledp._support.reading import (
     CERTIFICATE,
     LEDGER,
     PROGRAMME,
@@ -35,10 +35,10 @@ from shuffledp._reading import (
     tables,
     yaml_text,
 )
-from shuffledp._reading.json_text import NotJSONError
-from shuffledp._reading.yaml_text import parse_yaml
+from shuffledp._support.reading.json_text import NotJSONError
+from shuffledp._support.reading.yaml_text import parse_yaml
 from shuffledp.cli.audit import parse_inputs
-from shuffledp.core import certified
+from shuffledp.numerics.evaluators import certified
 from test_fuzz_files import KINDS, certificates, command, ledgers
 
 
@@ -365,7 +365,7 @@ def test_complex_numbers_are_refused_not_cut(tmp_path: Path) -> None:
     assert "complex" in said(sdp.mechanism, f"finite:{tmp_path / 'a.npy'}")
     assert "real numbers" in said(sdp.FiniteRandomizer, table)
     assert "real numbers" in said(sdp.FiniteRandomizer, [list(row) for row in table])
-    assert "P0 must" in said(sdp.Round, table[0], table[0], [0.1, 0.1])
+    assert "P0 must" in said(sdp.ShuffledPair, table[0], table[0], [0.1, 0.1])
     said(sdp.ExponentialMetric, table, eps=1.0)
 
 
@@ -436,6 +436,6 @@ def test_many_different_rounds_are_refused(tmp_path: Path, monkeypatch: pytest.M
 def test_thousands_of_symbols_are_no_recursion() -> None:
     law = np.full(3000, 1 / 3000)
     other = np.concatenate([law[:1500] * 1.5, law[:1500] * 0.5])
-    round_ = sdp.Round(P0=law, P1=other, t=0.5 * law)
+    round_ = sdp.ShuffledPair(P0=law, P1=other, t=0.5 * law)
     proof = certified.prove(round_, 10, Fraction(1, 10), certified.Method("counts", 128, cap=0))
     assert 0 < proof.upper < 2

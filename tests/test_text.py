@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import shuffledp as sdp
 from reference.commands import run
-from shuffledp._text import visible
+from shuffledp._support.text import visible
 
 HOSTILE = "week\nWITHIN BUDGET: all is well\x1b[2K\x1b]0;title\x07\x9b31m\u202e\u2028\r\x08end"
 

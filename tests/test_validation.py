@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shuffledp import _validation as check
+from shuffledp._support import validation as check
 from shuffledp.errors import (
     BoundNotApplicableError,
     CertificationError,

@@ -11,68 +11,68 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOME = {
-    "Accountant": "accountant",
-    "ComposedGuarantee": "composed",
-    "amplify": "amplification",
-    "profile": "amplification",
+    "Accountant": "composing.accountant",
+    "ComposedGuarantee": "composing.composed_guarantee",
+    "amplify": "accounting.amplification",
+    "profile": "accounting.amplification",
     "Audit": "auditing.result",
     "audit": "auditing.run",
     "calibrate": "calibration.questions",
     "delta_needed": "calibration.questions",
     "users_needed": "calibration.questions",
-    "BatchTable": "batches",
-    "batch_table": "batches",
-    "Certificate": "certificate",
-    "verify": "certificate",
-    "Comparison": "comparison",
-    "compare": "comparison",
-    "Round": "core.round",
+    "BatchTable": "accounting.batches",
+    "batch_table": "accounting.batches",
+    "Certificate": "accounting.certificate",
+    "verify": "accounting.certificate",
+    "Comparison": "accounting.comparison",
+    "compare": "accounting.comparison",
+    "ShuffledPair": "numerics.pair",
     "BoundNotApplicableError": "errors",
     "CertificationError": "errors",
     "ImpossibleError": "errors",
     "ParameterError": "errors",
     "ShuffleDPError": "errors",
     "VerificationError": "errors",
-    "Estimate": "estimate",
-    "Guarantee": "guarantee",
-    "LedgerEntry": "ledger",
-    "MixedGuarantee": "heterogeneous",
-    "amplify_mixed": "heterogeneous",
-    "RandomizedResponse": "mechanisms.binary",
-    "ExponentialMetric": "mechanisms.exponential_metric",
-    "FiniteRandomizer": "mechanisms.finite",
-    "General": "mechanisms.general",
-    "VariationRatio": "mechanisms.general",
-    "Hadamard": "mechanisms.hadamard",
-    "LocalHash": "mechanisms.hashing",
-    "HierarchicalGRR": "mechanisms.hierarchy",
-    "PCKVGRR": "mechanisms.keyvalue",
-    "MetricGeneral": "mechanisms.metric",
-    "MetricLaplace": "mechanisms.metric",
-    "PlanarLaplace": "mechanisms.metric",
-    "BalcerCheu": "mechanisms.multimessage",
-    "BalcerCoin": "mechanisms.multimessage",
-    "CheuZhilyaev": "mechanisms.multimessage",
-    "BallsIntoBins": "mechanisms.multimessage_bins",
-    "MixDump": "mechanisms.multimessage_bins",
-    "PureDump": "mechanisms.multimessage_bins",
-    "Laplace": "mechanisms.numeric",
-    "Parallel": "mechanisms.parallel",
-    "PrivUnit": "mechanisms.privunit",
-    "SamplingRappor": "mechanisms.rappor",
+    "Estimate": "estimation.estimate",
+    "Guarantee": "accounting.guarantee",
+    "LedgerEntry": "composing.ledger",
+    "MixedGuarantee": "accounting.mixed",
+    "amplify_mixed": "accounting.mixed",
+    "RandomizedResponse": "mechanisms.categorical.randomized_response",
+    "ExponentialMetric": "mechanisms.metric.exponential",
+    "FiniteRandomizer": "mechanisms.known.finite",
+    "General": "mechanisms.known.general",
+    "VariationRatio": "mechanisms.known.general",
+    "Hadamard": "mechanisms.categorical.hadamard",
+    "LocalHash": "mechanisms.categorical.local_hash",
+    "HierarchicalGRR": "mechanisms.composite.hierarchical_grr",
+    "PCKVGRR": "mechanisms.sets.pckv_grr",
+    "MetricGeneral": "mechanisms.metric.laplace",
+    "MetricLaplace": "mechanisms.metric.laplace",
+    "PlanarLaplace": "mechanisms.metric.laplace",
+    "BalcerCheu": "mechanisms.multimessage.bits",
+    "BalcerCoin": "mechanisms.multimessage.bits",
+    "CheuZhilyaev": "mechanisms.multimessage.bits",
+    "BallsIntoBins": "mechanisms.multimessage.bins",
+    "MixDump": "mechanisms.multimessage.bins",
+    "PureDump": "mechanisms.multimessage.bins",
+    "Laplace": "mechanisms.numeric.laplace",
+    "Parallel": "mechanisms.composite.parallel",
+    "PrivUnit": "mechanisms.numeric.privunit",
+    "SamplingRappor": "mechanisms.sets.sampling_rappor",
     "mechanism": "mechanisms.registry",
-    "GRR": "mechanisms.response",
-    "PrivSet": "mechanisms.sets",
-    "Subset": "mechanisms.subset",
-    "OptimisedUnary": "mechanisms.unary",
-    "Unary": "mechanisms.unary",
-    "Duchi": "mechanisms.vector",
-    "Harmony": "mechanisms.vector",
-    "Wheel": "mechanisms.wheel",
+    "GRR": "mechanisms.categorical.grr",
+    "PrivSet": "mechanisms.sets.privset",
+    "Subset": "mechanisms.categorical.subset",
+    "OptimisedUnary": "mechanisms.categorical.unary",
+    "Unary": "mechanisms.categorical.unary",
+    "Duchi": "mechanisms.numeric.cube",
+    "Harmony": "mechanisms.numeric.cube",
+    "Wheel": "mechanisms.sets.wheel",
     "Check": "programme.result",
     "check": "programme.checking",
-    "Sweep": "sweeping",
-    "sweep": "sweeping",
+    "Sweep": "accounting.sweeping",
+    "sweep": "accounting.sweeping",
 }
 
 __all__ = [
@@ -116,9 +116,9 @@ __all__ = [
     "PrivUnit",
     "PureDump",
     "RandomizedResponse",
-    "Round",
     "SamplingRappor",
     "ShuffleDPError",
+    "ShuffledPair",
     "Subset",
     "Sweep",
     "Unary",
@@ -141,16 +141,19 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from .accountant import Accountant
-    from .amplification import amplify, profile
+    from .accounting.amplification import amplify, profile
+    from .accounting.batches import BatchTable, batch_table
+    from .accounting.certificate import Certificate, verify
+    from .accounting.comparison import Comparison, compare
+    from .accounting.guarantee import Guarantee
+    from .accounting.mixed import MixedGuarantee, amplify_mixed
+    from .accounting.sweeping import Sweep, sweep
     from .auditing.result import Audit
     from .auditing.run import audit
-    from .batches import BatchTable, batch_table
     from .calibration.questions import calibrate, delta_needed, users_needed
-    from .certificate import Certificate, verify
-    from .comparison import Comparison, compare
-    from .composed import ComposedGuarantee
-    from .core.round import Round
+    from .composing.accountant import Accountant
+    from .composing.composed_guarantee import ComposedGuarantee
+    from .composing.ledger import LedgerEntry
     from .errors import (
         BoundNotApplicableError,
         CertificationError,
@@ -159,35 +162,32 @@ if TYPE_CHECKING:
         ShuffleDPError,
         VerificationError,
     )
-    from .estimate import Estimate
-    from .guarantee import Guarantee
-    from .heterogeneous import MixedGuarantee, amplify_mixed
-    from .ledger import LedgerEntry
-    from .mechanisms.binary import RandomizedResponse
-    from .mechanisms.exponential_metric import ExponentialMetric
-    from .mechanisms.finite import FiniteRandomizer
-    from .mechanisms.general import General, VariationRatio
-    from .mechanisms.hadamard import Hadamard
-    from .mechanisms.hashing import LocalHash
-    from .mechanisms.hierarchy import HierarchicalGRR
-    from .mechanisms.keyvalue import PCKVGRR
-    from .mechanisms.metric import MetricGeneral, MetricLaplace, PlanarLaplace
-    from .mechanisms.multimessage import BalcerCheu, BalcerCoin, CheuZhilyaev
-    from .mechanisms.multimessage_bins import BallsIntoBins, MixDump, PureDump
-    from .mechanisms.numeric import Laplace
-    from .mechanisms.parallel import Parallel
-    from .mechanisms.privunit import PrivUnit
-    from .mechanisms.rappor import SamplingRappor
+    from .estimation.estimate import Estimate
+    from .mechanisms.categorical.grr import GRR
+    from .mechanisms.categorical.hadamard import Hadamard
+    from .mechanisms.categorical.local_hash import LocalHash
+    from .mechanisms.categorical.randomized_response import RandomizedResponse
+    from .mechanisms.categorical.subset import Subset
+    from .mechanisms.categorical.unary import OptimisedUnary, Unary
+    from .mechanisms.composite.hierarchical_grr import HierarchicalGRR
+    from .mechanisms.composite.parallel import Parallel
+    from .mechanisms.known.finite import FiniteRandomizer
+    from .mechanisms.known.general import General, VariationRatio
+    from .mechanisms.metric.exponential import ExponentialMetric
+    from .mechanisms.metric.laplace import MetricGeneral, MetricLaplace, PlanarLaplace
+    from .mechanisms.multimessage.bins import BallsIntoBins, MixDump, PureDump
+    from .mechanisms.multimessage.bits import BalcerCheu, BalcerCoin, CheuZhilyaev
+    from .mechanisms.numeric.cube import Duchi, Harmony
+    from .mechanisms.numeric.laplace import Laplace
+    from .mechanisms.numeric.privunit import PrivUnit
     from .mechanisms.registry import mechanism
-    from .mechanisms.response import GRR
-    from .mechanisms.sets import PrivSet
-    from .mechanisms.subset import Subset
-    from .mechanisms.unary import OptimisedUnary, Unary
-    from .mechanisms.vector import Duchi, Harmony
-    from .mechanisms.wheel import Wheel
+    from .mechanisms.sets.pckv_grr import PCKVGRR
+    from .mechanisms.sets.privset import PrivSet
+    from .mechanisms.sets.sampling_rappor import SamplingRappor
+    from .mechanisms.sets.wheel import Wheel
+    from .numerics.pair import ShuffledPair
     from .programme.checking import check
     from .programme.result import Check
-    from .sweeping import Sweep, sweep
 
 
 def __getattr__(name: str) -> Any:
@@ -203,7 +203,7 @@ def _hint(name: str) -> str:
     """ "; did you mean ...?" by the names of the mechanisms in the literature, and by spelling."""
     if name.startswith("_"):
         return ""
-    names = importlib.import_module("._names", __name__)
+    names = importlib.import_module("._support.names", __name__)
     purpose = names.meant(name)
     words = [name, *(purpose.mechanisms if purpose else ())]
     found = next(filter(None, (names.resolve(word, __all__) for word in words)), None) or names.near(name, __all__)

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _files
-from . import _validation as check
-from ._optional import require
+from ._support import files as _files
+from ._support import validation as check
+from ._support.optional import require
+from .accounting.comparison import Comparison, Row
+from .accounting.sweeping import Sweep
 from .bounds import BOUNDS
-from .comparison import Comparison, Row
 from .errors import ParameterError
-from .sweeping import Sweep
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

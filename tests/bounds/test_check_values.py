@@ -63,7 +63,9 @@ def test_extra_amplification_of_cheu_zhilyaev(n: int, claim: float) -> None:
     m = sdp.CheuZhilyaev(flip=flip, d=16, messages=1)
     assert eps_of("cheu-zhilyaev", m, n, delta) == pytest.approx(claim, rel=1e-9)
     f, g = flip, 1 - flip
-    rows = sdp.Round(P0=[g * g, f * f, f * g, f * g], P1=[f * f, g * g, f * g, f * g], t=[f * g, f * g, f * f, g * g])
+    rows = sdp.ShuffledPair(
+        P0=[g * g, f * f, f * g, f * g], P1=[f * f, g * g, f * g, f * g], t=[f * g, f * g, f * f, g * g]
+    )
     eps = sdp.amplify(rows, n=n + 1, delta=delta, tol=1e-5).epsilon
     assert claim / eps == pytest.approx(CHEU[n, claim], abs=0.0151)
     assert sdp.amplify(m, n=n, delta=delta).epsilon <= eps * 1.0001  # the others' own rows hide the victim too

@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 
 from reference import ball_oracle
-from shuffledp.core import contour, exact
-from shuffledp.core.evaluate import Divergence
-from shuffledp.core.round import Round
-from shuffledp.core.solve import epsilon
+from shuffledp.numerics.evaluators import contour, exact
+from shuffledp.numerics.evaluators.choose import Divergence
+from shuffledp.numerics.pair import ShuffledPair
+from shuffledp.numerics.solve import epsilon
 
 SIX = ([0.5, 0.0625, 0.125, 0.125, 0.125, 0.0625], [0.125, 0.25, 0.125, 0.25, 0.125, 0.125])
 
 
 def both(laws: tuple[list[float], ...], n: int, delta: float) -> tuple[float, float]:
-    high, low = (epsilon([Round(*laws)], n=n, delta=delta, tol=1e-4, side=s) for s in ("upper", "lower"))
+    high, low = (epsilon([ShuffledPair(*laws)], n=n, delta=delta, tol=1e-4, side=s) for s in ("upper", "lower"))
     return low, high
 
 
@@ -46,7 +46,7 @@ def both(laws: tuple[list[float], ...], n: int, delta: float) -> tuple[float, fl
 def test_the_largest_ratio_is_rounded_up(
     P0: list[float], P1: list[float], t: list[float], n: int, delta: float
 ) -> None:
-    answer = epsilon([Round(P0, P1, t)], n=n, delta=delta, tol=1e-4, side="upper")
+    answer = epsilon([ShuffledPair(P0, P1, t)], n=n, delta=delta, tol=1e-4, side="upper")
     assert ball_oracle.round_divergence(P0, P1, t, n, answer) <= delta
     assert answer <= math.log(max(a / b for a, b in zip(P0, P1, strict=True))) * (1 + 1e-14)
 
@@ -68,7 +68,7 @@ def test_the_point_mass_is_charged_where_the_comb_skips(rtol: float) -> None:
     ]
     grid = np.linspace(-0.6, 2.0, 40)
     for law in laws:
-        atoms = Round(*law).atoms
+        atoms = ShuffledPair(*law).atoms
         truth = exact.log_bracket(exact.build(atoms, 1000), grid)
         found = contour.log_bracket(atoms.values(grid), atoms.v, atoms.t, 1000, np.full(grid.size, rtol))
         deep = truth.lower < -80  # the table is cut there
@@ -84,8 +84,8 @@ def test_a_tiny_generating_function_loses_no_digits(n: int, off: float) -> None:
     eps = math.log(4.0) - off
     truth = float(ball_oracle.log_divergence(*laws, n, eps).mid())
     for rtol in (1e-3, 1e-8):
-        assert Divergence(Round(*laws), n, "upper").bracket(np.array([eps]), rtol).upper[0] >= truth
-        assert Divergence(Round(*laws), n, "lower").bracket(np.array([eps]), rtol).lower[0] <= truth
+        assert Divergence(ShuffledPair(*laws), n, "upper").bracket(np.array([eps]), rtol).upper[0] >= truth
+        assert Divergence(ShuffledPair(*laws), n, "lower").bracket(np.array([eps]), rtol).lower[0] <= truth
 
 
 def test_delta_over_sigma_may_underflow() -> None:
@@ -103,7 +103,7 @@ def test_no_warning_where_an_atom_is_almost_zero() -> None:
         warnings.simplefilter("error")
         for eps in (0.0, 1e-15, 1e-9):
             for side in ("upper", "lower"):
-                Divergence(Round(*laws), 1000, side).bracket(np.array([eps]), 1e-3)
+                Divergence(ShuffledPair(*laws), 1000, side).bracket(np.array([eps]), 1e-3)
 
 
 @pytest.mark.parametrize(
@@ -142,8 +142,8 @@ def test_a_symbol_that_the_others_almost_never_send_is_as_good_as_exposed() -> N
     P0, P1 = SIX
     t = [2.0**-36, 0.125, 0.125, 0.125, 0.0625, 0.0625]
     for n in (300, 5000):
-        high = epsilon([Round(P0, P1, t)], n=n, delta=1e-3, tol=1e-4, side="upper")
-        bare = epsilon([Round(P0, P1, [0.0, *t[1:]])], n=n, delta=1e-3, tol=1e-4, side="upper")
+        high = epsilon([ShuffledPair(P0, P1, t)], n=n, delta=1e-3, tol=1e-4, side="upper")
+        bare = epsilon([ShuffledPair(P0, P1, [0.0, *t[1:]])], n=n, delta=1e-3, tol=1e-4, side="upper")
         assert high <= bare * (1 + 2e-4)
 
 
@@ -154,5 +154,5 @@ def test_a_tiny_t_neither_overflows_nor_crashes(tiny: float, n: int) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         low, high = both((P0, P1, t), n, 1e-3)
-    bare = epsilon([Round(P0, P1, [0.0, *t[1:]])], n=n, delta=1e-3, tol=1e-4, side="upper")
+    bare = epsilon([ShuffledPair(P0, P1, [0.0, *t[1:]])], n=n, delta=1e-3, tol=1e-4, side="upper")
     assert low <= high and high == pytest.approx(bare, rel=3e-4)

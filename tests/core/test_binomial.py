@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shuffledp.core.binomial import deviance, log_multinomial, log_tail_bound, stirling_correction
+from shuffledp.numerics.binomial import deviance, log_multinomial, log_tail_bound, stirling_correction
 
 mp.mp.dps = 60
 SIZES = [1, 2, 3, 7, 15, 16, 17, 100, 10**4, 10**8, 10**12]

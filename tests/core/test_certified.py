@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from reference.fractions_oracle import round_enclosure
 from reference.rounds import Laws, rounds
-from shuffledp.core.certified import Method, choose, prove
-from shuffledp.core.evaluate import Divergence
-from shuffledp.core.round import Round
 from shuffledp.errors import CertificationError
+from shuffledp.numerics.evaluators.certified import Method, choose, prove
+from shuffledp.numerics.evaluators.choose import Divergence
+from shuffledp.numerics.pair import ShuffledPair
 
 EPS = st.sampled_from([0.0, 0.01, 0.25, 1.0, 3.0])
 
@@ -22,7 +22,7 @@ EPS = st.sampled_from([0.0, 0.01, 0.25, 1.0, 3.0])
 def proved(laws: Laws, n: int, eps: float, method: Method) -> None:
     truth, _ = round_enclosure(*laws, n, eps)
     try:
-        proof = prove(Round(*laws), n, Fraction(eps), method)
+        proof = prove(ShuffledPair(*laws), n, Fraction(eps), method)
     except CertificationError:
         return
     assert proof.upper >= truth, (laws, n, eps, method)
@@ -31,7 +31,7 @@ def proved(laws: Laws, n: int, eps: float, method: Method) -> None:
 
 def width_of(laws: Laws, eps: float) -> float:
     """The range of X, in whose units a contour is foolish or not."""
-    values = Round(*laws).atoms.values(np.array([eps]))
+    values = ShuffledPair(*laws).atoms.values(np.array([eps]))
     return float(np.abs(values).max()) if values.size else 1.0
 
 
@@ -68,7 +68,7 @@ def test_one_user_alone_is_an_upper_bound(laws: Laws, n: int, eps: float) -> Non
 @settings(max_examples=100, deadline=None)
 @given(rounds(most=3), st.integers(1, 7), EPS)
 def test_the_chosen_method_is_tight(laws: Laws, n: int, eps: float) -> None:
-    r = Round(*laws)
+    r = ShuffledPair(*laws)
     low, high = round_enclosure(*laws, n, eps)
     proof = prove(r, n, Fraction(eps), choose(r, n, eps, 1e-4))
     assert low <= proof.upper
@@ -78,7 +78,7 @@ def test_the_chosen_method_is_tight(laws: Laws, n: int, eps: float) -> None:
 @pytest.mark.parametrize("n", [10**3, 10**6, 10**9, 10**12])
 @pytest.mark.parametrize("scale", [0.5, 2.0, 4.0, 6.0])
 def test_the_contour_agrees_with_the_floating_point_bracket(n: int, scale: float) -> None:
-    r = Round(P0=[0.5, 0.2, 0.3], P1=[0.2, 0.5, 0.3], t=[0.2, 0.2, 0.3])
+    r = ShuffledPair(P0=[0.5, 0.2, 0.3], P1=[0.2, 0.5, 0.3], t=[0.2, 0.2, 0.3])
     eps = scale * 0.95 / n**0.5
     method = choose(r, n, eps, 1e-3)
     proof = prove(r, n, Fraction(eps), method)
@@ -90,7 +90,7 @@ def test_the_contour_agrees_with_the_floating_point_bracket(n: int, scale: float
 
 @pytest.mark.parametrize("kind", ["contour", "counts"])
 def test_unusable_methods_are_refused_in_words(kind: str) -> None:
-    r = Round(P0=[0.5, 0.5], P1=[0.4, 0.6], t=[0.4, 0.5])
+    r = ShuffledPair(P0=[0.5, 0.5], P1=[0.4, 0.6], t=[0.4, 0.5])
     bad = [
         Method("contour", 128),
         Method("contour", 128, c=1.0, s=1.0, h=1.0, nodes=0),

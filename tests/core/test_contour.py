@@ -14,16 +14,16 @@ from hypothesis import strategies as st
 from reference import ball_oracle
 from reference.fractions_oracle import round_enclosure
 from reference.rounds import Laws, rounds
-from shuffledp.core import contour, exact
-from shuffledp.core.contour import LogBracket
-from shuffledp.core.round import Round
+from shuffledp.numerics.evaluators import contour, exact
+from shuffledp.numerics.evaluators.contour import LogBracket
+from shuffledp.numerics.pair import ShuffledPair
 
 GRR = ([0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.25, 0.25, 0.25])
 COIN = ([0.75, 0.25], [0.25, 0.75], [0.25, 0.25])
 
 
 def contour_bracket(laws: tuple[list[float], ...] | Laws, n: int, eps: list[float], rtol: float) -> LogBracket:
-    atoms = Round(*laws).atoms
+    atoms = ShuffledPair(*laws).atoms
     values = atoms.values(np.array(eps))
     return contour.log_bracket(values, atoms.v, atoms.t, n, np.full(len(eps), rtol))
 
@@ -38,7 +38,7 @@ def _truth(laws: tuple[tuple[float, ...], ...], n: int, eps: float) -> float:
 
 
 def check(laws: Laws, n: int, eps: float, rtol: float) -> None:
-    atoms = Round(*laws).atoms
+    atoms = ShuffledPair(*laws).atoms
     found = contour_bracket(laws, n, [eps], rtol)
     low, high = round_enclosure(*laws, n, eps)
     bare = float(atoms.exposed(np.array([eps]))[0])
@@ -101,7 +101,7 @@ def test_width_as_asked_at_large_n(laws: tuple[list[float], ...], n: int, rtol: 
 @pytest.mark.parametrize("n", [50, 130, 320])
 def test_against_a_large_table(n: int) -> None:
     laws = ([0.4, 0.35, 0.25], [0.2, 0.45, 0.35], [0.1, 0.15, 0.2])
-    atoms = Round(*laws).atoms
+    atoms = ShuffledPair(*laws).atoms
     grid = np.array([0.0, 0.02, 0.1, 0.3, 0.5])
     table = exact.log_bracket(exact.build(atoms, n), grid)
     found = contour_bracket(laws, n, list(grid), 1e-6)

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from reference import ball_oracle
 from reference.fractions_oracle import round_enclosure, worst_divergence
 from reference.rounds import Laws, rounds
-from shuffledp.core.evaluate import Divergence, spread
-from shuffledp.core.round import Round
+from shuffledp.numerics.evaluators.choose import Divergence, spread
+from shuffledp.numerics.pair import ShuffledPair
 
-COIN = Round([0.75, 0.25], [0.25, 0.75], [0.25, 0.25])
+COIN = ShuffledPair([0.75, 0.25], [0.25, 0.75], [0.25, 0.25])
 
 
-def ends(round_: Round, n: int, eps: float, rtol: float = 1e-6) -> tuple[float, float]:
+def ends(round_: ShuffledPair, n: int, eps: float, rtol: float = 1e-6) -> tuple[float, float]:
     """The proved lower and upper value of the divergence."""
     at = np.array([eps])
     low = Divergence(round_, n, "lower").bracket(at, rtol).lower[0]
@@ -28,7 +28,7 @@ def ends(round_: Round, n: int, eps: float, rtol: float = 1e-6) -> tuple[float, 
 
 
 def check(laws: Laws, n: int, eps: float, rtol: float) -> None:
-    low, high = ends(Round(*laws), n, eps, rtol)
+    low, high = ends(ShuffledPair(*laws), n, eps, rtol)
     true_low, true_high = round_enclosure(*laws, n, eps)
     assert low <= true_low * (1 + 1e-15)
     assert high >= true_high * (1 - 1e-15)
@@ -62,7 +62,7 @@ def test_brackets_the_fraction_slow(laws: Laws, n: int, eps: float, rtol: float)
 
 @pytest.mark.parametrize("n", [1, 3, 40, 900, 10**4])
 def test_zero_from_the_largest_ratio_on(n: int) -> None:
-    for round_ in (COIN, Round([0.5, 0.25, 0.25], [0.125, 0.5, 0.375], [0.0, 0.25, 0.125])):
+    for round_ in (COIN, ShuffledPair([0.5, 0.25, 0.25], [0.125, 0.5, 0.375], [0.0, 0.25, 0.125])):
         at = np.array([math.log(round_.max_ratio) + 1e-12, math.log(round_.max_ratio) + 1.0])
         for side in ("upper", "lower"):
             assert np.all(Divergence(round_, n, side).bracket(at, 1e-4).lower == -math.inf)
@@ -72,8 +72,8 @@ def test_zero_from_the_largest_ratio_on(n: int) -> None:
 @settings(max_examples=40, deadline=None)
 @given(laws=rounds(4), n=st.integers(1, 60), eps=st.sampled_from([0.0, 0.1, 0.7]))
 def test_falls_with_n(laws: Laws, n: int, eps: float) -> None:
-    low, _ = ends(Round(*laws), 2 * n, eps, 1e-4)
-    _, high = ends(Round(*laws), n, eps, 1e-4)
+    low, _ = ends(ShuffledPair(*laws), 2 * n, eps, 1e-4)
+    _, high = ends(ShuffledPair(*laws), n, eps, 1e-4)
     assert low <= high
 
 
@@ -82,17 +82,17 @@ def test_falls_with_n(laws: Laws, n: int, eps: float) -> None:
 def test_falls_with_t(laws: Laws, n: int, eps: float, j: int) -> None:
     fewer = list(laws.t)
     fewer[j % len(fewer)] *= 0.5
-    low, _ = ends(Round(*laws), n, eps, 1e-4)
-    _, high = ends(Round(laws.P0, laws.P1, fewer), n, eps, 1e-4)
+    low, _ = ends(ShuffledPair(*laws), n, eps, 1e-4)
+    _, high = ends(ShuffledPair(laws.P0, laws.P1, fewer), n, eps, 1e-4)
     assert low <= high
 
 
 @settings(max_examples=40, deadline=None)
 @given(laws=rounds(4).filter(lambda x: len(x.t) > 1), n=st.integers(1, 60), eps=st.sampled_from([0.0, 0.1, 0.7]))
 def test_merging_symbols_lowers(laws: Laws, n: int, eps: float) -> None:
-    merged = Round(*([x[0] + x[1], *x[2:]] for x in laws))
+    merged = ShuffledPair(*([x[0] + x[1], *x[2:]] for x in laws))
     low, _ = ends(merged, n, eps, 1e-4)
-    _, high = ends(Round(*laws), n, eps, 1e-4)
+    _, high = ends(ShuffledPair(*laws), n, eps, 1e-4)
     assert low <= high
 
 
@@ -112,7 +112,7 @@ def test_swapping_directions_of_a_symmetric_round() -> None:
 
 
 def test_the_directions_differ_in_general() -> None:
-    round_ = Round([0.75, 0.25], [0.5, 0.5], [0.125, 0.25])
+    round_ = ShuffledPair([0.75, 0.25], [0.5, 0.5], [0.125, 0.25])
     for n in (3, 50):
         for r in (round_, round_.swapped()):
             laws = [list(map(float, x)) for x in (r.P0, r.P1, r.t)]
@@ -124,7 +124,7 @@ def test_the_directions_differ_in_general() -> None:
 def test_blanket_dominates_every_dataset() -> None:
     """The counter-example of the spec: GRR, d = 3, e^eps0 = 2; the blanket bound holds for all datasets."""
     R = [[0.5 if i == j else 0.25 for j in range(3)] for i in range(3)]
-    blanket = Round(R[0], R[1], [0.25, 0.25, 0.25])
+    blanket = ShuffledPair(R[0], R[1], [0.25, 0.25, 0.25])
     for n in (1, 2, 3, 4):
         for eps in (0.0, 0.3, math.log(1.5)):
             worst = float(worst_divergence(R, n, Fraction(math.exp(eps))))
@@ -142,4 +142,4 @@ def test_many_eps_at_once_agree_with_one_by_one() -> None:
 
 def test_spread_is_the_second_moment() -> None:
     assert spread(COIN) == pytest.approx(2.0)
-    assert spread(Round([0.75, 0.25], [0.25, 0.75], [0.0, 0.25])) == math.inf
+    assert spread(ShuffledPair([0.75, 0.25], [0.25, 0.75], [0.0, 0.25])) == math.inf

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from reference import ball_oracle
 from reference.fractions_oracle import round_enclosure
 from reference.rounds import Laws, rounds
-from shuffledp.core import exact
-from shuffledp.core.round import Round
+from shuffledp.numerics.evaluators import exact
+from shuffledp.numerics.pair import ShuffledPair
 
 EPS = st.sampled_from([0.0, 1e-9, 1e-3, 0.1, 0.5, 1.0, 2.0, 5.0])
 
 
 def check(laws: Laws, n: int, eps: float) -> None:
-    atoms = Round(*laws).atoms
+    atoms = ShuffledPair(*laws).atoms
     if not atoms.t.size:
         return
     bracket = exact.log_bracket(exact.build(atoms, n), np.array([eps]))
@@ -62,7 +62,7 @@ CASES = [
 
 @pytest.mark.parametrize(("P0", "P1", "t", "n", "grid"), CASES)
 def test_against_balls(P0: list[float], P1: list[float], t: list[float], n: int, grid: tuple[float, ...]) -> None:
-    table = exact.build(Round(P0, P1, t).atoms, n)
+    table = exact.build(ShuffledPair(P0, P1, t).atoms, n)
     for eps in grid:
         truth = float(ball_oracle.log_divergence(P0, P1, t, n, eps).mid())
         bracket = exact.log_bracket(table, np.array([eps]))
@@ -71,7 +71,7 @@ def test_against_balls(P0: list[float], P1: list[float], t: list[float], n: int,
 
 
 def test_left_out_mass_is_added() -> None:
-    atoms = Round([0.75, 0.25], [0.25, 0.75], [2.0**-8, 2.0**-8]).atoms
+    atoms = ShuffledPair([0.75, 0.25], [0.25, 0.75], [2.0**-8, 2.0**-8]).atoms
     table = exact.build(atoms, 10_000)
     assert 0.0 < table.left_out <= math.exp(exact.LOG_LEFT_OUT)
     beyond = exact.log_bracket(table, np.array([1.2]))  # above log 3: nothing but what was left out
@@ -79,7 +79,7 @@ def test_left_out_mass_is_added() -> None:
 
 
 def test_nothing_is_left_out_at_small_n() -> None:
-    atoms = Round([0.75, 0.25], [0.25, 0.75], [0.5, 0.5]).atoms
+    atoms = ShuffledPair([0.75, 0.25], [0.25, 0.75], [0.5, 0.5]).atoms
     table = exact.build(atoms, 6)
     assert table.left_out == 0.0
     at = exact.log_bracket(table, np.array([math.log(3.0) + 1e-12, 2.0, 700.0]))
@@ -87,14 +87,14 @@ def test_nothing_is_left_out_at_small_n() -> None:
 
 
 def test_rows_needed_counts_the_rows() -> None:
-    atoms = Round([0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.25, 0.25, 0.25]).atoms
+    atoms = ShuffledPair([0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.25, 0.25, 0.25]).atoms
     for n in (1, 2, 7, 30):
         assert exact.rows_needed(atoms, n) == math.comb(exact.clone_cap(atoms, n) + 3, 3)
         assert len(exact.build(atoms, n).kinks) == exact.rows_needed(atoms, n)
 
 
 def test_slope_is_the_derivative() -> None:
-    atoms = Round([0.75, 0.25], [0.25, 0.75], [0.25, 0.25]).atoms
+    atoms = ShuffledPair([0.75, 0.25], [0.25, 0.75], [0.25, 0.25]).atoms
     table = exact.build(atoms, 40)
     eps, step = 0.3, 1e-6
     around = np.exp(exact.log_bracket(table, np.array([eps - step, eps + step])).upper)

@@ -7,8 +7,8 @@ import pytest
 
 import shuffledp as sdp
 from shuffledp.bounds import find
-from shuffledp.core.evaluate import Divergence
-from shuffledp.core.family import RoundSet
+from shuffledp.numerics.evaluators.choose import Divergence
+from shuffledp.numerics.families.base import PairSet
 
 TOL = 1e-4
 
@@ -20,8 +20,8 @@ TOL = 1e-4
 def test_the_profile_is_the_largest_of_all_members(spec: str, n: int) -> None:
     mechanism = sdp.mechanism(spec)
     family = find("auto", mechanism).family(mechanism)
-    members = family.rounds(100)
-    assert isinstance(family, RoundSet) and members
+    members = family.pairs(100)
+    assert isinstance(family, PairSet) and members
     eps = np.geomspace(1e-3, 0.9 * mechanism.local_epsilon, 12)
     every = [Divergence(round_, n).bracket(eps, TOL) for round_ in members]
     found = family.log_delta(eps, n=n, tol=TOL, side="upper")
@@ -42,4 +42,4 @@ def test_only_the_leaders_are_looked_at_finely(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(Divergence, "bracket", counted)
     eps = np.geomspace(1e-3, 0.3, 12)
     family.log_delta(eps, n=20_000, tol=TOL, side="upper")
-    assert eps.size <= len(fine) <= 0.5 * eps.size * len(family.rounds(100) or ())
+    assert eps.size <= len(fine) <= 0.5 * eps.size * len(family.pairs(100) or ())

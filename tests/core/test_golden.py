@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shuffledp.core.evaluate import Divergence
-from shuffledp.core.round import Round
-from shuffledp.core.solve import epsilon
+from shuffledp.numerics.evaluators.choose import Divergence
+from shuffledp.numerics.pair import ShuffledPair
+from shuffledp.numerics.solve import epsilon
 
 ENTRIES = json.loads((Path(__file__).parent.parent / "data" / "divergence.json").read_text())["entries"]
 KNOWN = [e for e in ENTRIES if e["pair"] in ("paper", "sound") or e["pair"].startswith("biased_")]
 TOL = 1e-4
 
 
-def rounds_of(entry: dict[str, Any]) -> list[Round]:
+def rounds_of(entry: dict[str, Any]) -> list[ShuffledPair]:
     def number(name: str) -> float:
         return float(Fraction(entry[name]))
 
@@ -29,10 +29,10 @@ def rounds_of(entry: dict[str, Any]) -> list[Round]:
         alpha, beta, r = number("alpha"), number("beta"), number("r")
         rest = max(0.0, 1.0 - 2.0 * alpha - beta)
         last = max(0.0, 1.0 - 2.0 * r) if pair == "paper" else number("ell")
-        return [Round([alpha + beta, alpha, rest], [alpha, alpha + beta, rest], [r, r, last])]
+        return [ShuffledPair([alpha + beta, alpha, rest], [alpha, alpha + beta, rest], [r, r, last])]
     w0, v0, w1, v1, r0, r1 = (number(k) for k in ("w0", "v0", "w1", "v1", "r0", "r1"))
     rest = max(0.0, 1.0 - w0 - v0)
-    first = Round([w0, v0, rest], [w1, v1, rest], [r0, r1, max(0.0, 1.0 - r0 - r1)])
+    first = ShuffledPair([w0, v0, rest], [w1, v1, rest], [r0, r1, max(0.0, 1.0 - r0 - r1)])
     return {"biased_PQ": [first], "biased_QP": [first.swapped()], "biased_max": [first, first.swapped()]}[pair]
 
 

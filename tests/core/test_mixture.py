@@ -10,14 +10,15 @@ import numpy as np
 import pytest
 
 from reference.fractions_oracle import round_divergence
-from shuffledp.core import counts, mixture
-from shuffledp.core.counts import CDF_SLACK, Count, Distribution, edges
-from shuffledp.core.mixture import Mixture, Piece, among, pieces
-from shuffledp.core.round import Round
 from shuffledp.errors import ParameterError
+from shuffledp.numerics.families import message_counts as counts
+from shuffledp.numerics.families import mixture
+from shuffledp.numerics.families.message_counts import CDF_SLACK, Count, Distribution, edges
+from shuffledp.numerics.families.mixture import Mixture, Piece, among, pieces
+from shuffledp.numerics.pair import ShuffledPair
 
-COIN = Round(P0=[1, 0], P1=[0, 1], t=[0.5, 0.5])
-THREE = Round(P0=[0.75, 0.125, 0.125], P1=[0.125, 0.75, 0.125], t=[0.25, 0.25, 0.5])
+COIN = ShuffledPair(P0=[1, 0], P1=[0, 1], t=[0.5, 0.5])
+THREE = ShuffledPair(P0=[0.75, 0.125, 0.125], P1=[0.125, 0.75, 0.125], t=[0.25, 0.25, 0.5])
 COUNTS = [
     Count(4),
     Count(0, ((5, 0.375),)),
@@ -42,7 +43,7 @@ def law(count: Count) -> dict[int, Fraction]:
     return out
 
 
-def expected(round_: Round, count: Count, E: Fraction) -> Fraction:
+def expected(round_: ShuffledPair, count: Count, E: Fraction) -> Fraction:
     """E_M[delta(M)] in exact fractions."""
     P0, P1, t = (np.asarray(x).tolist() for x in (round_.P0, round_.P1, round_.t))
     return sum(mass * round_divergence(P0, P1, t, m + 1, E) for m, mass in law(count).items())
@@ -105,7 +106,9 @@ def test_binomial_distribution_against_ball_arithmetic(size: int, chance: float)
 @pytest.mark.parametrize("round_", [COIN, THREE], ids=["coin", "three"])
 @pytest.mark.parametrize("count", COUNTS, ids=str)
 @pytest.mark.parametrize("few", [False, True])
-def test_mixture_against_fractions(round_: Round, count: Count, few: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mixture_against_fractions(
+    round_: ShuffledPair, count: Count, few: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if few:  # force rounding to three edges
         monkeypatch.setattr(mixture, "edges", lambda c, tol: np.unique([c.least, int(c.mean), c.most]))
     for eps in (0.0, 0.3, 1.0):
@@ -128,7 +131,7 @@ def test_a_binomial_number_is_a_thinned_round() -> None:
 
 def test_the_mean_is_not_enough() -> None:
     """The number 7.48e-5 against 6.66e-5 of the theory: four options, 200 users at 0.5 dummies each, eps = 1."""
-    four = Round(P0=[1, 0], P1=[0, 1], t=[0.25, 0.25])
+    four = ShuffledPair(P0=[1, 0], P1=[0, 1], t=[0.25, 0.25])
     mixed, fixed = (
         among([four], count).log_delta(np.array([1.0]), n=200, tol=1e-6, side="upper")[0]
         for count in (lambda n: Count(0, ((n, 0.5),)), lambda n: Count(n // 2))
@@ -154,6 +157,6 @@ def test_no_finite_eps_and_too_many_messages() -> None:
     family = among([COIN], lambda n: Count(1, ((n, 0.5),)))
     for side in ("upper", "lower"):
         assert family.epsilon(n=3, delta=1e-3, tol=1e-4, side=side).epsilon == math.inf
-    assert family.rounds(10) is None
+    assert family.pairs(10) is None
     with pytest.raises(ParameterError, match="at most 1e15 messages"):
         among([COIN], lambda n: Count(2 * n)).epsilon(n=10**15, delta=1e-6, tol=1e-4, side="upper")

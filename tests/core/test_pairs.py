@@ -12,16 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reference.fractions_oracle import round_divergence
-from shuffledp.core.evaluate import Divergence
-from shuffledp.core.pairs import BlanketPairs, constant_datasets
-from shuffledp.core.round import Round
-from shuffledp.core.solve import epsilon
+from shuffledp.numerics.evaluators.choose import Divergence
+from shuffledp.numerics.families.matrix_pairs import BlanketPairs, constant_datasets
+from shuffledp.numerics.pair import ShuffledPair
+from shuffledp.numerics.solve import epsilon
 
 
 def largest_log_delta(matrix: np.ndarray, n: int, eps: float) -> float:
     """A lower end of the max over all ordered pairs, one by one."""
     omega = matrix.min(axis=0)
-    curves = [Divergence(Round(a, b, omega), n) for a, b in permutations(matrix, 2)]
+    curves = [Divergence(ShuffledPair(a, b, omega), n) for a, b in permutations(matrix, 2)]
     return max(float(c.bracket(np.array([eps]), 1e-3).lower[0]) for c in curves)
 
 
@@ -37,7 +37,9 @@ def test_no_pair_is_lost_in_a_random_matrix(seed: int, d: int, shape: float, n: 
         assert ours <= truth + 0.01 or math.exp(ours) < 1e-100
     answer = pairs.epsilon(n=n, delta=1e-4, tol=1e-4, side="upper")
     omega = matrix.min(axis=0)
-    every = epsilon([Round(a, b, omega) for a, b in permutations(matrix, 2)], n=n, delta=1e-4, tol=1e-4, side="upper")
+    every = epsilon(
+        [ShuffledPair(a, b, omega) for a, b in permutations(matrix, 2)], n=n, delta=1e-4, tol=1e-4, side="upper"
+    )
     assert every * (1 - 1.1e-4) <= answer.epsilon <= every * (1 + 1.1e-4)
     assert answer.evaluated <= answer.members == d * (d - 1)
 
@@ -72,18 +74,18 @@ def test_coinciding_rows(d: int) -> None:
     pairs = BlanketPairs(np.full((d, 3), 1 / 3))
     assert pairs.epsilon(n=5, delta=1e-3, tol=1e-4, side="upper").epsilon == 0.0
     assert np.all(pairs.log_delta(np.array([0.0, 1.0]), n=5, tol=1e-4, side="upper") == -np.inf)
-    assert list(pairs.rounds(9) or ()) == []
+    assert list(pairs.pairs(9) or ()) == []
 
 
 def test_few_laws_in_a_large_symmetric_matrix() -> None:
     d = 60
     pairs = BlanketPairs((np.ones((d, d)) + 4 * np.eye(d)) / (d + 4))
-    rounds = pairs.rounds(4)
+    rounds = pairs.pairs(4)
     assert rounds is not None and len(rounds) == 1
 
 
 def test_constant_datasets_are_datasets() -> None:
     matrix = np.random.default_rng(1).dirichlet(np.ones(4), size=5)
     rows = {tuple(row) for row in matrix}
-    for r in constant_datasets(matrix).rounds(1000) or ():
+    for r in constant_datasets(matrix).pairs(1000) or ():
         assert {tuple(np.asarray(x)) for x in (r.P0, r.P1, r.t)} <= rows

@@ -12,23 +12,23 @@ from hypothesis import given, settings
 import shuffledp as sdp
 from reference.fractions_oracle import _send, fractions_of
 from reference.rounds import Laws, rounds
-from shuffledp.core import renyi
-from shuffledp.core.curve import FINE, Curve, sample
-from shuffledp.core.evaluate import Divergence
-from shuffledp.core.solve import round_limit
+from shuffledp.numerics.composition import renyi
+from shuffledp.numerics.composition.profile_curve import FINE, Curve, sample
+from shuffledp.numerics.evaluators.choose import Divergence
+from shuffledp.numerics.solve import pair_limit
 
 ORDERS = [1.5, 2.0, 2.5, 3.0, 4.0, 6.0, 8.0, 11.3, 16.0]
 SYMMETRIC = {
-    "general eps0=1": sdp.General(eps0=1.0).variation_ratio().round(),
-    "general eps0=3": sdp.General(eps0=3.0).variation_ratio().round(),
-    "ratio with a remainder": sdp.VariationRatio(p=5.0, beta=0.2, q=9.0).round(),
-    "grr d=5": sdp.GRR(eps0=2.0, d=5).blanket().rounds(1)[0],  # type: ignore[index]
+    "general eps0=1": sdp.General(eps0=1.0).variation_ratio().pair(),
+    "general eps0=3": sdp.General(eps0=3.0).variation_ratio().pair(),
+    "ratio with a remainder": sdp.VariationRatio(p=5.0, beta=0.2, q=9.0).pair(),
+    "grr d=5": sdp.GRR(eps0=2.0, d=5).blanket().pairs(1)[0],  # type: ignore[index]
 }
 
 
-def dense(round_: sdp.Round, n: int, cells: int = 60_000) -> Curve:
+def dense(round_: sdp.ShuffledPair, n: int, cells: int = 60_000) -> Curve:
     """The profile of one round at many nodes, closely spaced near 0."""
-    eps = round_limit(round_) * np.linspace(0.0, 1.0, cells) ** 1.5
+    eps = pair_limit(round_) * np.linspace(0.0, 1.0, cells) ** 1.5
     value = Divergence(round_, n).bracket(eps, 1e-9).upper
     return Curve(eps, np.append(value[:-1], -np.inf))
 
@@ -46,7 +46,7 @@ def test_the_chord_integral_agrees_with_the_counts(name: str, n: int) -> None:
 def test_a_coarse_curve_errs_upwards_only(name: str) -> None:
     exact = np.array([renyi.by_counts(SYMMETRIC[name], n=20, order=a) for a in ORDERS])
     curve = Divergence(SYMMETRIC[name], 20)
-    limit = round_limit(SYMMETRIC[name])
+    limit = pair_limit(SYMMETRIC[name])
     fine = sample(lambda eps, tol: curve.bracket(eps, tol).upper, limit=limit, ladder=FINE, lowest=-math.inf)
     assert np.all(renyi.from_curve(fine, ORDERS) >= exact * (1 - 1e-12))
     assert np.all(renyi.from_curve(fine, ORDERS) <= exact * 1.01)
@@ -72,7 +72,7 @@ def moment(laws: Laws, n: int, order: int) -> Fraction | None:
 def test_counts_agree_with_the_definition(laws: Laws) -> None:
     for n, order in ((1, 2), (2, 3), (3, 5)):
         truth = moment(laws, n, order)
-        found = renyi.by_counts(sdp.Round(*laws), n=n, order=float(order))
+        found = renyi.by_counts(sdp.ShuffledPair(*laws), n=n, order=float(order))
         if truth is None:
             assert found == math.inf
         else:

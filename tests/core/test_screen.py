@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 
 from reference.fractions_oracle import round_enclosure
 from reference.rounds import Laws, rounds
-from shuffledp.core import screen
-from shuffledp.core.evaluate import Divergence
-from shuffledp.core.round import Round
+from shuffledp.numerics.evaluators import screen
+from shuffledp.numerics.evaluators.choose import Divergence
+from shuffledp.numerics.pair import ShuffledPair
 
 
 @settings(max_examples=200, deadline=None)
 @given(rounds(most=4), st.integers(1, 6), st.sampled_from([0.0, 0.1, 1.0, 3.0]))
 def test_above_the_exact_divergence(laws: Laws, n: int, eps: float) -> None:
-    r = Round(*laws)
+    r = ShuffledPair(*laws)
     atoms = r.atoms
     if not atoms.t.size:
         return
@@ -36,7 +36,7 @@ def test_above_the_bracket_and_close_to_it(seed: int, n: int) -> None:
     rng = np.random.default_rng(seed)
     P0, P1 = rng.dirichlet(np.ones(5), size=2)
     t = np.minimum(P0, P1) * 0.7
-    r = Round(P0, P1, t)
+    r = ShuffledPair(P0, P1, t)
     grid = np.array([0.5, 2.0, 5.0]) * math.sqrt(float(((P0 - P1) ** 2 / t).sum()) / n)
     value = screen.log_upper(r.atoms.values(grid), r.atoms.t, n)
     bracket = Divergence(r, n).bracket(grid, 1e-4)

@@ -7,9 +7,9 @@ import math
 import pytest
 
 from reference import ball_oracle
-from shuffledp.core.evaluate import floor
-from shuffledp.core.round import Round
-from shuffledp.core.solve import epsilon, guess_epsilon, round_limit
+from shuffledp.numerics.evaluators.choose import floor
+from shuffledp.numerics.pair import ShuffledPair
+from shuffledp.numerics.solve import epsilon, guess_epsilon, pair_limit
 
 TOL = 1e-4
 COIN = ([0.75, 0.25], [0.25, 0.75], [0.25, 0.25])
@@ -24,7 +24,7 @@ def true_delta(laws: tuple[list[float], ...], n: int, eps: float) -> float:
 
 
 def both(laws: tuple[list[float], ...], n: int, delta: float) -> tuple[float, float]:
-    high, low = (epsilon([Round(*laws)], n=n, delta=delta, tol=TOL, side=s) for s in ("upper", "lower"))
+    high, low = (epsilon([ShuffledPair(*laws)], n=n, delta=delta, tol=TOL, side=s) for s in ("upper", "lower"))
     return low, high
 
 
@@ -45,7 +45,7 @@ def both(laws: tuple[list[float], ...], n: int, delta: float) -> tuple[float, fl
 )
 def test_safe_side_and_close(laws: tuple[list[float], ...], n: int, delta: float) -> None:
     low, high = both(laws, n, delta)
-    limit = round_limit(Round(*laws))
+    limit = pair_limit(ShuffledPair(*laws))
     assert 0.0 <= low <= high <= limit * (1 + 1e-15)
     assert true_delta(laws, n, high) <= delta
     if high > 0.0:
@@ -66,7 +66,7 @@ def test_both_sides_meet_at_large_n(laws: tuple[list[float], ...], n: int, delta
 
 def test_a_finer_tolerance_is_met() -> None:
     for tol in (1e-3, 1e-5, 1e-6):
-        high = epsilon([Round(*COIN)], n=2000, delta=1e-6, tol=tol, side="upper")
+        high = epsilon([ShuffledPair(*COIN)], n=2000, delta=1e-6, tol=tol, side="upper")
         assert true_delta(COIN, 2000, high) <= 1e-6 < true_delta(COIN, 2000, high * (1 - tol))
 
 
@@ -90,15 +90,15 @@ def test_never_above_the_largest_ratio() -> None:
 def test_floor_is_the_limit_of_delta() -> None:
     laws = ([0.5, 0.25, 0.25], [0.0, 0.5, 0.5], [0.125, 0.25, 0.0])
     for n in (1, 2, 9):
-        assert floor(Round(*laws).atoms, n) == pytest.approx(true_delta(laws, n, 60.0), rel=1e-12)
+        assert floor(ShuffledPair(*laws).atoms, n) == pytest.approx(true_delta(laws, n, 60.0), rel=1e-12)
     exposed = ([0.25, 0.75], [0.0, 1.0], [0.0, 0.5])
-    assert floor(Round(*exposed).atoms, 10**6) == 0.25
-    assert floor(Round(*COIN).atoms, 3) == 0.0
+    assert floor(ShuffledPair(*exposed).atoms, 10**6) == 0.25
+    assert floor(ShuffledPair(*COIN).atoms, 3) == 0.0
 
 
 @pytest.mark.parametrize(("laws", "n"), [(NO_RATIO, 1), (NO_RATIO, 3), (([0.25, 0.75], [0.0, 1.0], [0.0, 0.5]), 10**6)])
 def test_an_unreachable_floor_is_infinite(laws: tuple[list[float], ...], n: int) -> None:
-    delta = floor(Round(*laws).atoms, n)
+    delta = floor(ShuffledPair(*laws).atoms, n)
     assert both(laws, n, delta * 0.99) == (math.inf, math.inf)
     low, high = both(laws, n, delta * 1.01)
     assert low < math.inf
@@ -107,7 +107,7 @@ def test_an_unreachable_floor_is_infinite(laws: tuple[list[float], ...], n: int)
 
 
 def test_the_largest_of_several_rounds() -> None:
-    rounds = [Round(*COIN), Round(*GRR), Round(*BIASED)]
+    rounds = [ShuffledPair(*COIN), ShuffledPair(*GRR), ShuffledPair(*BIASED)]
     alone = [epsilon([r], n=500, delta=1e-6, tol=TOL, side="upper") for r in rounds]
     for order in (rounds, rounds[::-1]):
         assert epsilon(order, n=500, delta=1e-6, tol=TOL, side="upper") == pytest.approx(max(alone), rel=2 * TOL)
@@ -116,13 +116,13 @@ def test_the_largest_of_several_rounds() -> None:
 def test_falls_with_n_and_with_delta() -> None:
     for n in (10, 1000, 10**6):
         for delta in (1e-3, 1e-9):
-            here = epsilon([Round(*COIN)], n=n, delta=delta, tol=TOL, side="upper")
-            more = epsilon([Round(*COIN)], n=2 * n, delta=delta, tol=TOL, side="upper")
-            looser = epsilon([Round(*COIN)], n=n, delta=10 * delta, tol=TOL, side="upper")
+            here = epsilon([ShuffledPair(*COIN)], n=n, delta=delta, tol=TOL, side="upper")
+            more = epsilon([ShuffledPair(*COIN)], n=2 * n, delta=delta, tol=TOL, side="upper")
+            looser = epsilon([ShuffledPair(*COIN)], n=n, delta=10 * delta, tol=TOL, side="upper")
             assert more <= here * (1 + TOL) and looser <= here * (1 + TOL)
 
 
 def test_the_guess_is_close() -> None:
     for n in (10**3, 10**6, 10**10):
-        guess = guess_epsilon(Round(*COIN).atoms, n, 1e-8, round_limit(Round(*COIN)))
+        guess = guess_epsilon(ShuffledPair(*COIN).atoms, n, 1e-8, pair_limit(ShuffledPair(*COIN)))
         assert guess.epsilon == pytest.approx(both(COIN, n, 1e-8)[1], rel=0.02)

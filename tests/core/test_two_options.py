@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from reference.fractions_oracle import shuffled_divergence, worst_divergence
-from shuffledp.core import two_options
-from shuffledp.core.two_options import ExactCounts, _divergence
-from shuffledp.mechanisms.response import GRR
+from shuffledp.mechanisms.categorical.grr import GRR
+from shuffledp.numerics.families import binary_response as two_options
+from shuffledp.numerics.families.binary_response import ExactCounts, _divergence
 
 EPS0 = math.log(3.0)
 
@@ -171,4 +171,4 @@ def test_far_out_in_the_tail_the_bound_still_holds() -> None:
 
 
 def test_members_are_not_rounds() -> None:
-    assert ExactCounts(1.0).rounds(10**9) is None
+    assert ExactCounts(1.0).pairs(10**9) is None

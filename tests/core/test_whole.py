@@ -3,7 +3,7 @@ from collections.abc import Callable
 
 import pytest
 
-from shuffledp.core.whole import smallest_whole
+from shuffledp.numerics.bisect import smallest_whole
 
 
 def bisected(excess: Callable[[int], float], low: int, high: int) -> int:

@@ -13,13 +13,13 @@ import pytest
 
 import shuffledp as sdp
 from contract.cases.composite import CASES, nodes, pairs, queries, sets
-from shuffledp.core.family import RoundSet
-from shuffledp.core.round import Round
-from shuffledp.mechanisms.hierarchy import HierarchicalGRR
-from shuffledp.mechanisms.keyvalue import PCKVGRR
-from shuffledp.mechanisms.parallel import Parallel
-from shuffledp.mechanisms.rappor import SamplingRappor
-from shuffledp.mechanisms.response import GRR
+from shuffledp.mechanisms.categorical.grr import GRR
+from shuffledp.mechanisms.composite.hierarchical_grr import HierarchicalGRR
+from shuffledp.mechanisms.composite.parallel import Parallel
+from shuffledp.mechanisms.sets.pckv_grr import PCKVGRR
+from shuffledp.mechanisms.sets.sampling_rappor import SamplingRappor
+from shuffledp.numerics.families.base import PairSet
+from shuffledp.numerics.pair import ShuffledPair
 
 GOLDEN = json.loads((Path(__file__).parent.parent / "data" / "mechanisms.json").read_text())["entries"]
 MADE = {
@@ -30,8 +30,8 @@ MADE = {
 UNLIKE = [c.mechanism for c in CASES if not c.same_law]
 
 
-def upper(rounds: list[Round], n: int, eps: float) -> float:
-    return float(RoundSet(rounds).log_delta(np.array([eps]), n=n, tol=1e-4, side="upper")[0])
+def upper(rounds: list[ShuffledPair], n: int, eps: float) -> float:
+    return float(PairSet(rounds).log_delta(np.array([eps]), n=n, tol=1e-4, side="upper")[0])
 
 
 @pytest.mark.parametrize("entry", [e for e in GOLDEN if e["mechanism"] in MADE], ids=lambda e: str(e["params"]))
@@ -103,8 +103,8 @@ def test_upper_bounds_are_those_of_the_matrix_and_lower_ones_no_smaller(m: Any) 
 @pytest.mark.parametrize("m", [PCKVGRR(eps0=0.5, d=2, l=2), HierarchicalGRR(eps0=2.0, d=8)], ids=str)
 def test_lower_bounds_are_the_best_of_all_datasets(m: Any) -> None:
     rows = np.unique(m.probabilities(), axis=0)
-    every = [Round(P0=a, P1=b, t=x) for a, b in itertools.permutations(rows, 2) for x in rows]
-    best = RoundSet(every).epsilon(n=2, delta=1e-2, tol=1e-4, side="lower").epsilon
+    every = [ShuffledPair(P0=a, P1=b, t=x) for a, b in itertools.permutations(rows, 2) for x in rows]
+    best = PairSet(every).epsilon(n=2, delta=1e-2, tol=1e-4, side="lower").epsilon
     assert m.constant_datasets().epsilon(n=2, delta=1e-2, tol=1e-4, side="lower").epsilon == pytest.approx(
         best, rel=2e-4
     )
@@ -114,7 +114,7 @@ def test_lower_bounds_are_the_best_of_all_datasets(m: Any) -> None:
 def test_sets_that_overlap_less_are_worse(n: int) -> None:
     m = SamplingRappor(eps0=1.5, d=6, s=3)
     rows, inputs = m.probabilities(), m.inputs()
-    first = [Round(rows[0], rows[inputs.index(x)], rows.min(axis=0)) for x in ((0, 1, 3), (0, 3, 4), (3, 4, 5))]
+    first = [ShuffledPair(rows[0], rows[inputs.index(x)], rows.min(axis=0)) for x in ((0, 1, 3), (0, 3, 4), (3, 4, 5))]
     for eps in (0.0, 0.02, 0.3):
         found = [upper([r], n, eps) for r in first]
         assert found[0] < found[1] < found[2] == pytest.approx(upper([first[2].swapped()], n, eps), abs=3e-4)
@@ -123,7 +123,7 @@ def test_sets_that_overlap_less_are_worse(n: int) -> None:
 def test_leaves_that_meet_higher_are_worse() -> None:
     rows = HierarchicalGRR(eps0=1.5, d=8).probabilities()
     for n, eps in itertools.product((2, 40), (0.0, 0.05, 0.8)):
-        found = [upper([Round(rows[0], rows[x], rows.min(axis=0))], n, eps) for x in (1, 2, 4, 7)]
+        found = [upper([ShuffledPair(rows[0], rows[x], rows.min(axis=0))], n, eps) for x in (1, 2, 4, 7)]
         assert found[0] < found[1] < found[2] == pytest.approx(found[3], abs=3e-4)
 
 
@@ -132,12 +132,12 @@ def test_the_same_answer_is_never_worse_than_a_pair() -> None:
     rng = np.random.default_rng(2)
     matrices = [rng.dirichlet(np.ones(3), size=3) for _ in range(2)]
     both = Parallel([(0.3, sdp.FiniteRandomizer(matrices[0])), (0.7, sdp.FiniteRandomizer(matrices[1]))])
-    assert len(both.blanket().rounds(10**6) or ()) == 36
+    assert len(both.blanket().pairs(10**6) or ()) == 36
     omega = np.concatenate([0.3 * matrices[0].min(axis=0), 0.7 * matrices[1].min(axis=0)])
     rows = [np.concatenate([0.3 * a, 0.7 * b]) for a, b in itertools.product(*matrices)]
-    every = [Round(P0=a, P1=b, t=omega) for a, b in itertools.permutations(rows, 2)]
+    every = [ShuffledPair(P0=a, P1=b, t=omega) for a, b in itertools.permutations(rows, 2)]
     for n, eps in ((1, 0.0), (1, 1.0), (3, 0.1), (3, 1.0), (200, 0.1)):
-        listed = upper(list(both.blanket().rounds(99) or ()), n, eps)
+        listed = upper(list(both.blanket().pairs(99) or ()), n, eps)
         assert upper(every, n, eps) == pytest.approx(listed, abs=3e-4)
 
 
@@ -212,11 +212,11 @@ def test_figure_5() -> None:
 
 def test_parallel_listing() -> None:
     grr = GRR(eps0=1.0, d=5)
-    assert len(Parallel([(0.1, grr)] * 10).blanket().rounds(2000) or ()) == 1  # its own swap, all alike
+    assert len(Parallel([(0.1, grr)] * 10).blanket().pairs(2000) or ()) == 1  # its own swap, all alike
     lopsided = sdp.FiniteRandomizer([[0.7, 0.2, 0.1], [0.3, 0.3, 0.4]])
-    assert len(Parallel([(0.25, lopsided)] * 4).blanket().rounds(2000) or ()) == 5
+    assert len(Parallel([(0.25, lopsided)] * 4).blanket().pairs(2000) or ()) == 5
     mixed = Parallel([((k + 1) / 91, sdp.FiniteRandomizer(lopsided.matrix)) for k in range(13)])
-    found = mixed.blanket().rounds(2000)  # 2^13 combinations: some fall back to (p, beta, q)
+    found = mixed.blanket().pairs(2000)  # 2^13 combinations: some fall back to (p, beta, q)
     assert found is not None and len(found) <= 1024
     alone = Parallel([(1.0, grr)])
     assert sdp.amplify(alone, n=100, delta=1e-6).epsilon == sdp.amplify(grr, n=100, delta=1e-6).epsilon

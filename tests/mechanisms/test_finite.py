@@ -131,7 +131,7 @@ def test_random_40_by_40_is_the_maximum_over_all_pairs() -> None:
     worst = 0.0
     for i in np.argsort(-spread.ravel())[:12]:
         a, b = divmod(int(i), 40)
-        worst = max(worst, sdp.amplify(sdp.Round(matrix[a], matrix[b], omega), n=10_000, delta=1e-6).epsilon)
+        worst = max(worst, sdp.amplify(sdp.ShuffledPair(matrix[a], matrix[b], omega), n=10_000, delta=1e-6).epsilon)
     assert worst * (1 - 1e-4) <= g.epsilon <= worst * (1 + 2e-4)
     assert g.lower is not None and 0 < g.lower <= g.epsilon
 

@@ -29,7 +29,7 @@ def test_the_round_is_that_of_the_parameters(p: float, part: float, q: float) ->
     assert t.sum() <= 1.0 + 1e-12
     if math.isfinite(p) and m.beta > 1e-6:
         assert p0[0] / p0[1] == pytest.approx(p, rel=1e-6)
-    published = np.asarray(m.published_round().t)
+    published = np.asarray(m.published_pair().t)
     assert published.sum() == pytest.approx(1.0, abs=1e-12)
     assert np.all(published[:2] == t[:2]) and published[2] >= t[2] - 1e-12
 
@@ -45,7 +45,7 @@ def test_general_has_an_answer_over_its_whole_range(eps0: float) -> None:
 
 def test_general_has_no_remainder() -> None:
     v = sdp.General(eps0=1.0).variation_ratio()
-    assert v.round() == v.published_round() or np.allclose(np.asarray(v.round().P0)[2], 0.0)
+    assert v.round() == v.published_pair() or np.allclose(np.asarray(v.round().P0)[2], 0.0)
 
 
 @settings(max_examples=300, deadline=None)

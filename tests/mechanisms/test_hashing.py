@@ -13,11 +13,11 @@ import pytest
 from scipy import stats
 
 import shuffledp as sdp
-from shuffledp.core.family import RoundSet
-from shuffledp.core.round import Round
-from shuffledp.mechanisms.hadamard import Hadamard
-from shuffledp.mechanisms.hashing import LocalHash
-from shuffledp.mechanisms.wheel import Wheel
+from shuffledp.mechanisms.categorical.hadamard import Hadamard
+from shuffledp.mechanisms.categorical.local_hash import LocalHash
+from shuffledp.mechanisms.sets.wheel import Wheel
+from shuffledp.numerics.families.base import PairSet
+from shuffledp.numerics.pair import ShuffledPair
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "data" / "mechanisms.json").read_text())["entries"]
 
@@ -48,7 +48,7 @@ def lower(family: Any, n: int, delta: float = 1e-4) -> float:
     return float(family.epsilon(n=n, delta=delta, tol=1e-4, side="lower").epsilon)
 
 
-def every_pair_and_other(matrix: np.ndarray) -> tuple[RoundSet, RoundSet]:
+def every_pair_and_other(matrix: np.ndarray) -> tuple[PairSet, PairSet]:
     """All ordered pairs over the blanket, and all of them with all others holding one input."""
     pairs, triples = {}, {}
     for i, j in itertools.permutations(range(len(matrix)), 2):
@@ -56,8 +56,8 @@ def every_pair_and_other(matrix: np.ndarray) -> tuple[RoundSet, RoundSet]:
             for t in others:
                 laws = np.stack([matrix[i], matrix[j], t])
                 columns, sizes = np.unique(laws.round(13), axis=1, return_counts=True)
-                table.setdefault((columns.tobytes(), sizes.tobytes()), Round(*(columns * sizes)))
-    return RoundSet(list(pairs.values())), RoundSet(list(triples.values()))
+                table.setdefault((columns.tobytes(), sizes.tobytes()), ShuffledPair(*(columns * sizes)))
+    return PairSet(list(pairs.values())), PairSet(list(triples.values()))
 
 
 @pytest.mark.parametrize("name", ["local_hash", "hadamard", "wheel"])
@@ -126,7 +126,7 @@ def test_accounting_does_not_depend_on_the_domain_size() -> None:
         assert got.lower == pytest.approx(known.lower, rel=3e-4)
         assert got.lower <= got.epsilon <= 1.25 * got.lower
         for family in (large.blanket(), large.constant_datasets()):
-            members = family.rounds(10)
+            members = family.pairs(10)
             assert members is not None and all(np.size(r.t) <= 16 for r in members)
 
 
@@ -134,7 +134,7 @@ def test_extreme_budgets_have_rounds() -> None:
     for eps0 in (1e-6, 30.0, 500.0):
         for m in (LocalHash(eps0=eps0, d=50), Hadamard(eps0=eps0, d=50), Wheel(eps0=eps0, d=50, s=4)):
             for family in (m.blanket(), m.constant_datasets()):
-                for r in family.rounds(10) or ():
+                for r in family.pairs(10) or ():
                     assert math.log(r.max_ratio) <= eps0 * (1 + 1e-9)
 
 
@@ -184,18 +184,18 @@ def test_the_listed_orbits_are_all(eps0: float, d: int) -> None:
     m = Hadamard(eps0=eps0, d=d)
     exact, held = every_pair_and_other(m.probabilities())
     for ours, all_ in ((m.blanket(), exact), (m.constant_datasets(), held)):
-        assert len(ours.rounds(20) or ()) == len(all_.rounds(20) or ())
+        assert len(ours.pairs(20) or ()) == len(all_.pairs(20) or ())
     for n in (2, 40):
         assert upper(m.blanket(), n) == pytest.approx(upper(exact, n), rel=3e-4)
         assert lower(m.constant_datasets(), n) == pytest.approx(lower(held, n), rel=3e-4)
 
 
 def test_both_kinds_of_pairs_are_listed_and_the_one_across_is_the_worse() -> None:
-    within, across = Hadamard(eps0=1.2, d=10).blanket().rounds(5) or ()
+    within, across = Hadamard(eps0=1.2, d=10).blanket().pairs(5) or ()
     for n in (1, 7, 100, 10_000):
-        assert upper(RoundSet([within]), n) <= upper(RoundSet([across]), n) * (1 + 3e-4)
-    assert len(Hadamard(eps0=0.5, d=10).blanket().rounds(5) or ()) == 1
-    assert len(Hadamard(eps0=9.0, d=10).blanket().rounds(5) or ()) == 1
+        assert upper(PairSet([within]), n) <= upper(PairSet([across]), n) * (1 + 3e-4)
+    assert len(Hadamard(eps0=0.5, d=10).blanket().pairs(5) or ()) == 1
+    assert len(Hadamard(eps0=9.0, d=10).blanket().pairs(5) or ()) == 1
 
 
 def test_hadamard_variance_is_exact() -> None:

@@ -13,12 +13,12 @@ import pytest
 from scipy import stats
 
 import shuffledp as sdp
-from shuffledp.core.family import RoundSet
-from shuffledp.mechanisms.exponential_metric import BITS, ExponentialMetric
-from shuffledp.mechanisms.metric import MetricGeneral, MetricLaplace, PlanarLaplace
-from shuffledp.mechanisms.numeric import Laplace
-from shuffledp.mechanisms.planar import planar_noise, planar_variation
-from shuffledp.randomness import source
+from shuffledp.mechanisms.metric.exponential import BITS, ExponentialMetric
+from shuffledp.mechanisms.metric.laplace import MetricGeneral, MetricLaplace, PlanarLaplace
+from shuffledp.mechanisms.metric.planar_noise import planar_noise, planar_variation
+from shuffledp.mechanisms.numeric.laplace import Laplace
+from shuffledp.numerics.families.base import PairSet
+from shuffledp.randomness.sampling import source
 
 GOLDEN = json.loads((Path(__file__).parent.parent / "data" / "mechanisms.json").read_text())["entries"]
 PLANAR = [e for e in GOLDEN if e["mechanism"] == "planar_laplace"]
@@ -121,7 +121,7 @@ def test_the_bracket_holds_every_near_pair(cls: Any, d01: float, dmax: float, n:
     inputs = range(len(rows))
     # the reflection of a pair has the same divergence
     near = [(i, j) for i in inputs for j in inputs if 0 < abs(i - j) <= m._apart and i + j <= m._length]
-    brute = RoundSet([sdp.Round(P0=rows[i], P1=rows[j], t=rows.min(axis=0)) for i, j in near])
+    brute = PairSet([sdp.ShuffledPair(P0=rows[i], P1=rows[j], t=rows.min(axis=0)) for i, j in near])
     eps = np.array([0.0, 0.05, 0.3, 0.7]) * d01
     truth = brute.log_delta(eps, n=n, tol=1e-3, side="lower")
     upper = m.blanket().log_delta(eps, n=n, tol=1e-3, side="upper")

@@ -15,11 +15,11 @@ from scipy import stats
 import contract.cases.multimessage  # noqa: F401  (registers the words)
 import shuffledp as sdp
 from reference.fractions_oracle import _send, hockey_stick
-from shuffledp.core.family import RoundSet
-from shuffledp.mechanisms.multimessage import BalcerCheu, BalcerCoin, CheuZhilyaev
-from shuffledp.mechanisms.multimessage_bins import BallsIntoBins, MixDump, PureDump
-from shuffledp.mechanisms.multimessage_law import MultiMessage, _ratio_below
-from shuffledp.randomness import source
+from shuffledp.mechanisms.multimessage.base import MultiMessage, _ratio_below
+from shuffledp.mechanisms.multimessage.bins import BallsIntoBins, MixDump, PureDump
+from shuffledp.mechanisms.multimessage.bits import BalcerCheu, BalcerCoin, CheuZhilyaev
+from shuffledp.numerics.families.base import PairSet
+from shuffledp.randomness.sampling import source
 
 GOLDEN = json.loads((Path(__file__).parent.parent / "data" / "mechanisms.json").read_text())["entries"]
 MAKE = {
@@ -133,7 +133,7 @@ def test_the_truth_is_inside_the_bracket(m: MultiMessage, n: int) -> None:
 
 
 def test_ratio_of_neighbouring_probabilities() -> None:
-    from shuffledp.core.counts import Count
+    from shuffledp.numerics.families.message_counts import Count
 
     for scale, slack in ((1, 1.0), (40, 0.02), (400, 0.002)):  # Jensen's loss falls like 1/total
         parts = ((7 * scale, 0.25), (5 * scale, 0.6))
@@ -165,7 +165,7 @@ def test_cheu_zhilyaev_ratios(n: int, ratios: dict[float, float]) -> None:
     for claim, ratio in ratios.items():
         both = 33 / (5 * n) / math.tanh(claim / 2) ** 2 * math.log(400 * n)
         m = CheuZhilyaev(flip=0.5 - math.sqrt(0.25 - both), d=16, messages=1)
-        eps = RoundSet(m._pairs()).epsilon(n=n + 1, delta=0.01 / n, tol=1e-5, side="upper").epsilon
+        eps = PairSet(m._pairs()).epsilon(n=n + 1, delta=0.01 / n, tol=1e-5, side="upper").epsilon
         assert claim / eps == pytest.approx(ratio, abs=0.006)
     g = sdp.amplify(m, n=n, delta=0.01 / n)
     assert g.lower < g.epsilon < eps

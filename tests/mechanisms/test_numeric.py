@@ -13,13 +13,13 @@ from scipy import special, stats
 
 import shuffledp as sdp
 from contract.cases import numeric as cases  # registers the words
-from shuffledp import randomness
-from shuffledp.core.family import RoundSet, both_directions
-from shuffledp.core.round import Round
-from shuffledp.mechanisms.discrete_laplace import coins, discrete_laplace
-from shuffledp.mechanisms.numeric import Laplace
-from shuffledp.mechanisms.privunit import PrivUnit
-from shuffledp.mechanisms.vector import Duchi, Harmony, _central
+from shuffledp.mechanisms.numeric.cube import Duchi, Harmony, _central
+from shuffledp.mechanisms.numeric.discrete_laplace import coins, discrete_laplace
+from shuffledp.mechanisms.numeric.laplace import Laplace
+from shuffledp.mechanisms.numeric.privunit import PrivUnit
+from shuffledp.numerics.families.base import PairSet, both_directions
+from shuffledp.numerics.pair import ShuffledPair
+from shuffledp.randomness import sampling as randomness
 
 ENTRIES = json.loads((Path(__file__).parents[1] / "data" / "mechanisms.json").read_text())["entries"]
 MAKE = {
@@ -141,7 +141,7 @@ def test_convex_order_of_grid_pairs(eps0: float) -> None:
 @pytest.mark.parametrize("eps0", [1e-6, 0.5, 4.0, 60.0, 500.0])
 def test_reduced_round_keeps_mass_and_means(eps0: float) -> None:
     m = Laplace(eps0=eps0)
-    (round_,) = m.blanket().rounds(1)
+    (round_,) = m.blanket().pairs(1)
     omega = np.minimum(m._law(0), m._law(1024))
     assert np.sum(round_.P0) == pytest.approx(1.0, abs=1e-14) == np.sum(round_.P1)
     assert np.sum(round_.t) == pytest.approx(omega.sum(), rel=1e-13)
@@ -181,7 +181,7 @@ def test_duchi_against_every_pair(eps0: float, dim: int) -> None:
         ours, theirs = sdp.amplify(m, n=n, delta=delta), sdp.amplify(matrix, n=n, delta=delta)
         assert ours.epsilon == pytest.approx(theirs.epsilon, rel=3e-4)
         held = [(2**h - 1, 2**k - 1) for h in range(1, dim + 1) for k in range(dim + 1)]
-        brute = RoundSet([r for h, x in held for r in both_directions(Round(P0=rows[0], P1=rows[h], t=rows[x]))])
+        brute = PairSet([r for h, x in held for r in both_directions(ShuffledPair(P0=rows[0], P1=rows[h], t=rows[x]))])
         best = brute.epsilon(n=n, delta=delta, tol=1e-4, side="lower").epsilon
         assert ours.lower >= max(best, theirs.lower) * (1 - 3e-4)
 
@@ -218,7 +218,7 @@ def test_duchi_scale_and_variance(dim: int) -> None:
 def test_large_budgets_keep_the_rare_side() -> None:
     """At eps0 = 20 one in 4e8 lies; at 500 the laws are still laws."""
     for m in (Duchi(eps0=500.0, dim=6), Harmony(eps0=500.0, dim=6), PrivUnit(eps0=500.0, dim=6), Laplace(eps0=500.0)):
-        assert np.sum(m.blanket().rounds(1)[0].P0) == pytest.approx(1.0, abs=1e-12)
+        assert np.sum(m.blanket().pairs(1)[0].P0) == pytest.approx(1.0, abs=1e-12)
         assert m.variation_ratio().beta <= 1.0
     assert Duchi(eps0=50.0, dim=5)._low == pytest.approx(2 * math.exp(-50.0), rel=1e-12)
     x = np.tile([1, -1, 1, 1, 1, -1], (500, 1))

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 import shuffledp as sdp
-from shuffledp.core.evaluate import Divergence
-from shuffledp.core.family import RoundSet
-from shuffledp.core.round import Round
-from shuffledp.mechanisms.response import GRR
-from shuffledp.mechanisms.set_randomizer import SetRandomizer, _mean_variance
-from shuffledp.mechanisms.sets import PrivSet
-from shuffledp.mechanisms.subset import Subset
+from shuffledp.mechanisms.categorical.grr import GRR
+from shuffledp.mechanisms.categorical.subset import Subset
+from shuffledp.mechanisms.sets.privset import PrivSet
+from shuffledp.mechanisms.sets.reported_sets import SetRandomizer, _mean_variance
+from shuffledp.numerics.evaluators.choose import Divergence
+from shuffledp.numerics.families.base import PairSet
+from shuffledp.numerics.pair import ShuffledPair
 
 DATA = Path(__file__).parents[1] / "data" / "mechanisms.json"
 GOLDEN = [
@@ -56,7 +56,7 @@ def test_golden_masses_of_the_lower_bound() -> None:
         masses = entry["masses"]
         found = [
             tuple(float(law[side].sum()) for law in (r.P0, r.P1, r.t) for side in (r.P0 > r.P1, r.P0 < r.P1))
-            for r in of(entry).constant_datasets().rounds(10)
+            for r in of(entry).constant_datasets().pairs(10)
         ]
         wanted = tuple(masses[name] for name in ("a0", "b1", "b0", "a1", "c0", "c1"))
         assert any(f == pytest.approx(wanted, rel=1e-9) for f in found)
@@ -143,10 +143,10 @@ def test_masses_keep_their_digits_in_a_huge_domain() -> None:
     D, k, t = 10**9, 7, math.exp(-2.0)
     m = Subset(eps0=2.0, d=D, k=k)
     total = Fraction(k, D) + Fraction(t) * Fraction(D - k, D)
-    (round_,) = m.blanket().rounds(1)
+    (round_,) = m.blanket().pairs(1)
     only = Fraction(k * (D - k), D * (D - 1)) / total
     assert sorted(round_.P0)[2] == pytest.approx(float(only), rel=1e-15)
-    third = m.constant_datasets().rounds(9)[0]
+    third = m.constant_datasets().pairs(9)[0]
     only = only * (D - k - 1) / (D - 2)
     at = np.flatnonzero((third.P0 > third.P1) & (third.t < third.P0 * 0.99))
     assert third.P0[at] == pytest.approx([float(only)], rel=1e-15)
@@ -173,13 +173,13 @@ def test_bounds_of_all_pairs_and_all_datasets(m: SetRandomizer) -> None:
     for x1, star in product(rows[1:], rows):
         for P0, P1 in permutations((fixed, x1)):
             key = np.round(np.sort(P0 / star + 1e3 * P1 / star + 1e6 * star), 6).tobytes()
-            law.setdefault(key, Round(P0=P0, P1=P1, t=star))
+            law.setdefault(key, ShuffledPair(P0=P0, P1=P1, t=star))
     matrix = sdp.FiniteRandomizer(rows)
     for n, delta in ((2, 1e-3), (20, 1e-4), (25, 1e-6), (3000, 1e-6)):
         ours, theirs = sdp.amplify(m, n=n, delta=delta), sdp.amplify(matrix, n=n, delta=delta)
         assert ours.epsilon == pytest.approx(theirs.epsilon, rel=4e-4)
         assert ours.lower >= theirs.lower * (1 - 4e-4)
-        every = RoundSet(list(law.values())).epsilon(n=n, delta=delta, tol=1e-4, side="lower").epsilon
+        every = PairSet(list(law.values())).epsilon(n=n, delta=delta, tol=1e-4, side="lower").epsilon
         assert ours.lower == pytest.approx(every, rel=4e-4)
 
 

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 import shuffledp as sdp
-from shuffledp.core.round import Round
-from shuffledp.mechanisms.binary import RandomizedResponse
-from shuffledp.mechanisms.response import GRR
-from shuffledp.mechanisms.unary import OptimisedUnary, Unary, packed_coins
+from shuffledp.mechanisms.categorical.grr import GRR
+from shuffledp.mechanisms.categorical.randomized_response import RandomizedResponse
+from shuffledp.mechanisms.categorical.unary import OptimisedUnary, Unary, packed_coins
+from shuffledp.numerics.pair import ShuffledPair
 
 ENTRIES = json.loads((Path(__file__).parent.parent / "data" / "mechanisms.json").read_text())["entries"]
 BOTH = [Unary, OptimisedUnary]
@@ -54,7 +54,7 @@ def same(first: list[tuple[float, ...]], second: list[tuple[float, ...]]) -> boo
     return len(first) == len(second) and np.allclose(first, second, rtol=1e-9, atol=1e-15)
 
 
-def laws(rounds: Sequence[Round] | None) -> list[list[tuple[float, ...]]]:
+def laws(rounds: Sequence[ShuffledPair] | None) -> list[list[tuple[float, ...]]]:
     return [atoms(r.P0, r.P1, r.t) for r in rounds or ()]
 
 
@@ -65,8 +65,8 @@ def test_rounds_by_brute_force(cls: type[Unary], d: int, eps0: float) -> None:
     """Every ordered pair over min_x R(x), and every pair among others who all hold x*."""
     m = cls(eps0=eps0, d=d)
     rows = m.probabilities()
-    (blanket,) = laws(m.blanket().rounds(9))
-    found = laws(m.constant_datasets().rounds(9))
+    (blanket,) = laws(m.blanket().pairs(9))
+    found = laws(m.constant_datasets().pairs(9))
     used = set()
     for x0, x1 in permutations(range(d), 2):
         assert same(blanket, atoms(rows[x0], rows[x1], rows.min(axis=0)))

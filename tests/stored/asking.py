@@ -47,8 +47,7 @@ def _mechanism(given: Any) -> Any:
         return sdp.ExponentialMetric(given["distances"], eps=given["eps"])
     if "parallel" in given:
         return sdp.Parallel([tuple(query) for query in given["parallel"]])
-    pair = sdp.ShuffledPair if "ShuffledPair" in sdp.__all__ else sdp.Round
-    return pair(**given["pair"])
+    return sdp.ShuffledPair(**given["pair"])
 
 
 def _object(given: Any) -> Any:

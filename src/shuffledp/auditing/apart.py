@@ -21,7 +21,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
-from .. import _validation as check
+from .._support import validation as check
 from ..errors import ParameterError
 from .foreign import printable
 from .result import Audit

@@ -11,7 +11,7 @@ from scipy.special import betainc, betaincc, gammaincc, ndtri  # type: ignore[im
 
 from ..errors import ParameterError
 from ..mechanisms.base import Mechanism
-from ..mechanisms.finite import FiniteRandomizer
+from ..mechanisms.known.finite import FiniteRandomizer
 from ..mechanisms.randomizer import Randomizer
 from .foreign import short
 from .layout import Layout, as_table

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ParameterError
+from ..mechanisms.categorical.unary import _Bits
+from ..mechanisms.numeric.cube import Duchi
 from ..mechanisms.randomizer import Randomizer
-from ..mechanisms.rappor import SamplingRappor
-from ..mechanisms.set_randomizer import SetRandomizer
-from ..mechanisms.unary import _Bits
-from ..mechanisms.vector import Duchi
+from ..mechanisms.sets.reported_sets import SetRandomizer
+from ..mechanisms.sets.sampling_rappor import SamplingRappor
 from .foreign import short
 from .reading import Raw
 

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ParameterError
+from ..mechanisms.categorical.unary import _Bits
+from ..mechanisms.numeric.cube import Duchi
 from ..mechanisms.randomizer import Randomizer, Reports, as_array
-from ..mechanisms.rappor import SamplingRappor
-from ..mechanisms.set_randomizer import SetRandomizer
-from ..mechanisms.unary import _Bits
-from ..mechanisms.vector import Duchi
+from ..mechanisms.sets.reported_sets import SetRandomizer
+from ..mechanisms.sets.sampling_rappor import SamplingRappor
 from .foreign import kind, short
 
 #: Reports of one input: an array, or a list of what a Python function returned.

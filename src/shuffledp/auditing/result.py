@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .._numbers import round_down, round_up
-from .._text import visible
+from .._support.numbers import round_down, round_up
+from .._support.text import visible
 from .foreign import short
 
 

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import _validation as check
-from .. import randomness
-from .._by_name import by_name
+from .._support import validation as check
+from .._support.by_name import by_name
 from ..errors import BoundNotApplicableError, ParameterError
 from ..mechanisms.base import Mechanism
-from ..mechanisms.finite import FiniteRandomizer
-from ..mechanisms.multimessage_law import MultiMessage
+from ..mechanisms.known.finite import FiniteRandomizer
+from ..mechanisms.multimessage.base import MultiMessage
 from ..mechanisms.randomizer import Randomizer
 from ..mechanisms.registry import mechanism as parse
+from ..randomness import sampling as randomness
 from .confidence import log_ratio
 from .events import PROVE, Event, Search
 from .foreign import called, kind, looked_at, printable, short

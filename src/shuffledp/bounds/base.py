@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.evaluate import Side
-from ..core.family import Answer, Family
-from ..core.round import FloatArray
 from ..errors import BoundNotApplicableError
 from ..mechanisms.base import Mechanism
+from ..numerics.evaluators.choose import Side
+from ..numerics.families.base import Answer, Family
+from ..numerics.pair import FloatArray
 
 #: Relative room for the rounding of a closed form, always upward.
 _ROUNDING = 1e-12
@@ -80,17 +80,17 @@ class Bound(ABC):
 class Numerical(Bound):
     """The one formula of core on a family of rounds."""
 
-    rounds: Callable[[Mechanism], Family]
+    pairs: Callable[[Mechanism], Family]
 
     def family(self, mechanism: Mechanism) -> Family:
         """The family of this bound."""
-        return self.rounds(mechanism)
+        return self.pairs(mechanism)
 
     def _epsilon(self, mechanism: Mechanism, n: int, delta: float, tol: float) -> Answer:
-        return self.rounds(mechanism).epsilon(n=n, delta=delta, tol=tol, side=self.side)
+        return self.pairs(mechanism).epsilon(n=n, delta=delta, tol=tol, side=self.side)
 
     def _log_delta(self, mechanism: Mechanism, eps: FloatArray, n: int, tol: float) -> FloatArray:
-        return self.rounds(mechanism).log_delta(eps, n=n, tol=tol, side=self.side)
+        return self.pairs(mechanism).log_delta(eps, n=n, tol=tol, side=self.side)
 
 
 def log_over(numerator: float, delta: float) -> float:

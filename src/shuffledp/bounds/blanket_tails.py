@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.round import FloatArray, Round
 from ..errors import BoundNotApplicableError
 from ..mechanisms.base import Mechanism
+from ..numerics.pair import FloatArray, ShuffledPair
 
 Refuse = Callable[[str], BoundNotApplicableError]
 Curve = Callable[[FloatArray], FloatArray]
@@ -44,14 +44,14 @@ Knows = Callable[[Mechanism, Refuse], Knowledge]
 def exactly(mechanism: Mechanism, refuse: Refuse) -> Knowledge:
     """gamma, b, b+ and c of the mechanism itself, for all its input pairs."""
     try:
-        rounds = mechanism.blanket_rounds(_MAX_PAIRS)
+        pairs = mechanism.blanket_pairs(_MAX_PAIRS)
     except BoundNotApplicableError:
         raise refuse(f"{mechanism.name}, which states no law") from None
-    if rounds is None:
+    if pairs is None:
         raise refuse(f"more than {_MAX_PAIRS} input pairs or several messages per user in {mechanism.name}")
-    if any(np.any((r.atoms.zero0 > 0) | (r.atoms.zero1 > 0)) for r in rounds):
+    if any(np.any((r.atoms.zero0 > 0) | (r.atoms.zero1 > 0)) for r in pairs):
         raise refuse(f"an output of {mechanism.name} that the blanket does not cover")
-    return Knowledge(min((_mass(r) for r in rounds), default=1.0), [_range_of(r) for r in rounds])
+    return Knowledge(min((_mass(r) for r in pairs), default=1.0), [_range_of(r) for r in pairs])
 
 
 def by_mass(mechanism: Mechanism, refuse: Refuse) -> Knowledge:
@@ -101,12 +101,12 @@ def _bennett(a: FloatArray, known: Range, gamma: float, n: int) -> FloatArray:
     return np.asarray(np.where(known.top > 0.0, gap + np.log(known.top / np.log1p(u) / (gamma * n)), -np.inf))
 
 
-def _mass(round_: Round) -> float:
-    return min(float(np.sum(np.asarray(round_.t))), 1.0) * (1.0 - 1e-14)
+def _mass(pair: ShuffledPair) -> float:
+    return min(float(np.sum(np.asarray(pair.t))), 1.0) * (1.0 - 1e-14)
 
 
-def _range_of(round_: Round) -> Callable[[FloatArray], Range]:
-    atoms, gamma = round_.atoms, _mass(round_)
+def _range_of(pair: ShuffledPair) -> Callable[[FloatArray], Range]:
+    atoms, gamma = pair.atoms, _mass(pair)
 
     def at(eps: FloatArray) -> Range:
         values = gamma * atoms.values(eps)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from ..mechanisms.general import VariationRatio
+from ..mechanisms.known.general import VariationRatio
 from .base import Question, log_over
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .. import _validation as check
-from ..core.family import Answer
-from ..core.round import FloatArray
+from .._support import validation as check
 from ..errors import BoundNotApplicableError
 from ..mechanisms.base import Mechanism
-from . import blanket_tails, budget_forms, closed_forms, protocol_claims, rounds
+from ..numerics.families.base import Answer
+from ..numerics.pair import FloatArray
+from . import blanket_tails, budget_forms, closed_forms, protocol_claims
+from . import dominating_pairs as pairs
 from .base import Bound, DeltaFormula, EpsilonFormula, Numerical
 
 _PAPER = "Wang et al., PVLDB 2024"
@@ -54,14 +55,14 @@ BOUNDS: dict[str, Bound] = {
             title="exact privacy blanket, maximum over input pairs",
             citation=f"{_BLANKET}, evaluated without tail bounds",
             needs=_LAW,
-            rounds=lambda m: m.blanket(),
+            pairs=lambda m: m.blanket(),
         ),
         Numerical(
             name="variation-ratio",
             title="variation-ratio reduction, repaired",
             citation=f"{_PAPER}, Theorem 4.7 with t = (p alpha, p alpha, s)/q",
             needs=_RATIO,
-            rounds=rounds.variation_ratio,
+            pairs=pairs.variation_ratio,
         ),
         Numerical(
             name="variation-ratio-published",
@@ -69,7 +70,7 @@ BOUNDS: dict[str, Bound] = {
             citation=f"{_PAPER}, Theorems 4.1, 4.7, 4.8",
             sound=False,
             needs=_RATIO,
-            rounds=rounds.published,
+            pairs=pairs.published,
         ),
         Numerical(
             name="variation-ratio-lower",
@@ -77,7 +78,7 @@ BOUNDS: dict[str, Bound] = {
             citation=f"{_PAPER}, Theorem 5.1 with the six masses",
             side="lower",
             needs=_LAW,
-            rounds=lambda m: m.two_counts(),
+            pairs=lambda m: m.two_counts(),
         ),
         Numerical(
             name="constant-dataset-lower",
@@ -85,7 +86,7 @@ BOUNDS: dict[str, Bound] = {
             citation="the exact divergence of a dataset, t = R(x*)",
             side="lower",
             needs=_LAW,
-            rounds=lambda m: m.constant_datasets(),
+            pairs=lambda m: m.constant_datasets(),
         ),
         EpsilonFormula(
             name="analytic",
@@ -125,14 +126,14 @@ BOUNDS: dict[str, Bound] = {
             title="stronger clone: uses eps0 only",
             citation="Feldman, McMillan, Talwar, SODA 2023",
             needs=_BUDGET,
-            rounds=rounds.stronger_clone,
+            pairs=pairs.stronger_clone,
         ),
         Numerical(
             name="clone",
             title="clone, evaluated numerically",
             citation="Feldman, McMillan, Talwar, FOCS 2021",
             needs=_BUDGET,
-            rounds=rounds.clone,
+            pairs=pairs.clone,
         ),
         EpsilonFormula(
             name="clone-closed",
@@ -184,7 +185,7 @@ BOUNDS: dict[str, Bound] = {
             title="the local guarantee, no shuffling",
             citation="definition",
             needs=_BUDGET,
-            rounds=rounds.alone,
+            pairs=pairs.alone,
         ),
     )
 }

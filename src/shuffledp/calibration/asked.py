@@ -6,13 +6,13 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-from .. import _validation as check
+from .._support import validation as check
+from ..accounting.resolve import MechanismLike, as_mechanism
 from ..errors import ParameterError
 from ..mechanisms.base import Mechanism
-from ..mechanisms.parallel import Parallel
+from ..mechanisms.composite.parallel import Parallel
 from ..mechanisms.registry import FROM_FILE
 from ..mechanisms.registry import find as find_class
-from ..subject import MechanismLike, as_mechanism
 from .free_settings import FreeSetting, free_setting
 from .unknowns import BLANKETS, TUNABLE, Unknown, budget, least_budget, named
 

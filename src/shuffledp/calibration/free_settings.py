@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from .. import _validation as check
+from .._support import validation as check
 from ..mechanisms.base import Mechanism
 from .unknowns import Unknown, budget
 

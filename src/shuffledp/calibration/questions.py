@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from .. import _validation as check
-from .._by_name import by_name
-from .._delta_rules import delta_at, read
-from .._numbers import round_down
-from ..core.whole import smallest_whole
+from .._support import validation as check
+from .._support.by_name import by_name
+from .._support.delta_rules import delta_at, read
+from .._support.numbers import round_down
+from ..accounting.resolve import MechanismLike, as_mechanism
 from ..errors import ImpossibleError
 from ..mechanisms.base import Mechanism
-from ..subject import MechanismLike, as_mechanism
+from ..numerics.bisect import smallest_whole
 from .asked import Subject, question
 from .search import best_of_range, largest
 from .target import Target, in_words, scaled, sound_bound

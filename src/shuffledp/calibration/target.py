@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .. import _validation as check
-from .._numbers import round_down, round_up
+from .._support import validation as check
+from .._support.numbers import round_down, round_up
 from ..bounds import Bound, find
-from ..core.whole import smallest_whole
 from ..errors import BoundNotApplicableError, ImpossibleError, ParameterError, ShuffleDPError
 from ..mechanisms.base import Mechanism
+from ..numerics.bisect import smallest_whole
 from .free_settings import FreeSetting
 from .search import largest
 from .unknowns import Unknown

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .. import _validation as check
+from .._support import validation as check
 from .base import DELTA, DELTA_HELP, SPEC_HELP, TOL, USERS, common, grid, json_option, main, print_json, say
 
 if TYPE_CHECKING:
-    from ..guarantee import Guarantee
+    from ..accounting.guarantee import Guarantee
 
 
 @main.command(epilog=SPEC_HELP)
@@ -35,7 +35,7 @@ def amplify(
     as_json: bool,
 ) -> None:
     """The central (eps, delta) of n shuffled reports of SPEC."""
-    from ..amplification import amplify as run
+    from ..accounting.amplification import amplify as run
 
     crowd = {
         "dropouts": _away("dropouts", dropouts),
@@ -68,7 +68,7 @@ def _show(guarantee: Guarantee, as_json: bool) -> None:
 @click.option("--tol", type=TOL, default="1e-4", show_default=True, help="Relative accuracy of delta.")
 def profile(spec: str, n: int, epsilon: str, bound: str, side: Any, tol: float, as_json: bool) -> None:
     """delta as a function of eps: the privacy profile of n shuffled reports of SPEC."""
-    from ..amplification import profile as run
+    from ..accounting.amplification import profile as run
 
     eps = grid("epsilon", epsilon)
     delta = run(spec, n=n, epsilon=eps, bound=bound, tol=tol, side=side).tolist()
@@ -79,8 +79,8 @@ def profile(spec: str, n: int, epsilon: str, bound: str, side: Any, tol: float, 
     from rich.markup import escape
     from rich.table import Table
 
-    from .._numbers import round_down, round_up
-    from .._text import visible
+    from .._support.numbers import round_down, round_up
+    from .._support.text import visible
 
     head, rounded = ("at most", round_up) if side == "upper" else ("at least", round_down)
     table = Table("eps", f"delta ({head})", title=escape(visible(f"{spec}, n = {n:,}")))
@@ -136,7 +136,7 @@ def certify(
         return
     if spec is None or n is None or delta is None:
         raise click.UsageError("certify needs SPEC, --n and --delta, or --verify FILE.")
-    from ..amplification import amplify as run
+    from ..accounting.amplification import amplify as run
 
     guarantee = run(spec, n=n, delta=delta, bound=bound, tol=tol, certify=True)
     if guarantee.certificate is None:
@@ -150,7 +150,7 @@ def certify(
 
 
 def _verify(file: str, as_json: bool) -> None:
-    from ..certificate import verify
+    from ..accounting.certificate import verify
 
     proof = verify(file)
     if as_json:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from .. import _validation as valid
+from .._support import validation as valid
 from ..errors import ParameterError
 from .base import SPEC_HELP, json_option, main, print_json, say
 
@@ -83,7 +83,7 @@ def audit(
 
 
 def _spec(text: str) -> str:
-    from .._names import resolve
+    from .._support.names import resolve
     from ..mechanisms.registry import CATALOGUE
 
     word, colon, rest = text.partition(":")

@@ -11,9 +11,10 @@ from typing import Any
 
 import click
 
-from .. import __version__, _delta_rules
-from .. import _validation as check
-from .._text import visible
+from .. import __version__
+from .._support import delta_rules as _delta_rules
+from .._support import validation as check
+from .._support.text import visible
 from ..errors import ParameterError, ShuffleDPError
 
 SPEC_HELP = """

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .. import _validation as valid
+from .._support import validation as valid
 from ..errors import ImpossibleError, ParameterError
 from .base import DELTA, DELTA_HELP, SPEC_HELP, TOL, common, json_option, main, print_json, say
 
 if TYPE_CHECKING:
-    from ..accountant import Accountant
+    from ..composing.accountant import Accountant
 
 _TOL = click.option("--tol", type=TOL, default="1e-4", show_default=True, help="Relative accuracy of eps.")
 _BOUND = click.option("--bound", default="auto", show_default=True, help="Which bound; it must be a guarantee.")
@@ -49,7 +49,7 @@ def calibrate(
       shuffledp calibrate subset:d=64 --n 1e6 --epsilon 1 --delta 1e-8
       shuffledp calibrate cheu-zhilyaev:d=16,messages=2 --unknown flip --n 1e4 --epsilon 1 --delta 1e-6
     """
-    from ..amplification import amplify
+    from ..accounting.amplification import amplify
     from ..calibration.questions import calibrate as run
 
     fixed = _settings(settings)
@@ -99,7 +99,7 @@ _OPTIONS = {"subject", "n", "epsilon", "delta", "bound", "tol", "unknown"}
 @json_option
 def users(spec: str, epsilon: str, delta: float | str, bound: str, tol: float, as_json: bool) -> None:
     """The smallest number of users whose shuffled reports of SPEC meet (eps, delta); exit code 1 if there is none."""
-    from ..amplification import amplify
+    from ..accounting.amplification import amplify
     from ..calibration.questions import users_needed
 
     eps = valid.parse_number("epsilon", epsilon)
@@ -177,7 +177,7 @@ def compose(
         if epsilon is not None:
             lines.append(_delta_at(accountant, epsilon, result))
         if target is not None and delta is not None:
-            from .._numbers import round_down
+            from .._support.numbers import round_down
 
             result |= {"target_epsilon": most, "within": together.epsilon <= most}
             lines.append(f"This is {'within' if result['within'] else 'OVER'} the budget eps = {round_down(most, 12)}.")
@@ -235,7 +235,7 @@ def _refuse_unknown(spec: str) -> None:
 
 
 def _load(ledger: str | None, adding: bool) -> Accountant:
-    from ..accountant import Accountant
+    from ..composing.accountant import Accountant
 
     if ledger is None or (adding and not os.path.lexists(ledger)):
         return Accountant()
@@ -246,7 +246,7 @@ def _load(ledger: str | None, adding: bool) -> Accountant:
 
 
 def _delta_at(accountant: Accountant, epsilon: str, result: dict[str, Any]) -> str:
-    from .._numbers import round_up
+    from .._support.numbers import round_up
 
     eps = valid.parse_number("epsilon", epsilon)
     value = accountant.delta(epsilon=eps)

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .. import _delta_rules
+from .._support import delta_rules as _delta_rules
 from ..errors import ParameterError
 from .base import DELTA, DELTA_HELP, SPEC_HELP, TOL, USERS, grid, json_option, main, print_json, say
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ..comparison import Comparison
-    from ..sweeping import Sweep
+    from ..accounting.comparison import Comparison
+    from ..accounting.sweeping import Sweep
 
 #: An example of a grid for every variable; those of n and delta are spaced evenly in the logarithm.
 _GRIDS = {"eps0": "0.1:5:25", "n": "1e3:1e7:9", "delta": "1e-12:1e-4:9"}
@@ -96,10 +96,10 @@ def _swept(text: str) -> tuple[str, Sequence[float | str]]:
 
 def _run(spec: str, several: bool, terms: dict[str, Any]) -> Comparison | Sweep:
     if not several:
-        from ..comparison import compare as run_one
+        from ..accounting.comparison import compare as run_one
 
         return run_one(spec, **terms)
-    from ..sweeping import sweep as run_many
+    from ..accounting.sweeping import sweep as run_many
 
     with _progress() as advance:
         return run_many(spec, **terms, progress=advance)
@@ -129,7 +129,7 @@ def _distinct(files: dict[str, str | None]) -> None:
 
 def _write(result: Comparison | Sweep, plot: str | None, html: str | None, csv: str | None) -> None:
     from .. import plots
-    from .._files import write_whole
+    from .._support.files import write_whole
 
     # drawn first: where there is nothing to draw, nothing is written either
     figure = None if plot is None else plots.draw(result, width=plots.TEXT_WIDTH)
@@ -148,7 +148,7 @@ def _show(result: Comparison | Sweep) -> None:
     from rich.markup import escape
     from rich.padding import Padding
 
-    from ..comparison import Comparison, brief
+    from ..accounting.comparison import Comparison, brief
 
     console = Console()
     console.print(escape(result.title), highlight=False)

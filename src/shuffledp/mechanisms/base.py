@@ -7,15 +7,15 @@ import inspect
 import math
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from .._by_name import refuse_positional
+from .._support.by_name import refuse_positional
 from ..errors import BoundNotApplicableError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..core.family import Family
-    from ..core.round import Round
-    from .general import VariationRatio
+    from ..numerics.families.base import Family
+    from ..numerics.pair import ShuffledPair
+    from .known.general import VariationRatio
 
 
 class _InitSignature:
@@ -83,11 +83,11 @@ class Mechanism:
         """The parameters (p, beta, q) of the paper's Definition (properties I and II)."""
         raise BoundNotApplicableError(f"{self.name} has no (p, beta, q) parameters; choose another bound.")
 
-    def among(self, rounds: Sequence[Round]) -> Family:
+    def among(self, pairs: Sequence[ShuffledPair]) -> Family:
         """These rounds among the messages that n users of this mechanism send: one each, unless it says otherwise."""
-        from ..core.family import RoundSet
+        from ..numerics.families.base import PairSet
 
-        return RoundSet(rounds)
+        return PairSet(pairs)
 
     def other_messages(self, n: int) -> int:
         """Messages that are sure to hide the victim's: one of each other user, unless a mechanism says otherwise."""
@@ -96,9 +96,9 @@ class Mechanism:
     #: The pair of the paper's Theorem 4.7 as printed is the exact law of this mechanism (mixDUMP), hence a bound.
     published_law_exact: ClassVar[bool] = False
 
-    def blanket_rounds(self, most: int) -> Sequence[Round] | None:
+    def blanket_pairs(self, most: int) -> Sequence[ShuffledPair] | None:
         """The input pairs over the blanket as rounds among n messages; None if that is not how it is analysed."""
-        return self.blanket().rounds(most)
+        return self.blanket().pairs(most)
 
     def blanket(self) -> Family:
         """All input pairs over the privacy blanket: an upper bound that needs the whole law."""

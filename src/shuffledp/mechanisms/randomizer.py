@@ -16,13 +16,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import _validation as check
-from .. import randomness
-from ..core.family import Family, RoundSet, two_counts
+from .._support import validation as check
 from ..errors import ParameterError
-from ..estimate import Estimate
-from ..permutation import permute
-from ..randomness import Source
+from ..estimation.estimate import Estimate
+from ..numerics.families.base import Family, PairSet, two_counts
+from ..randomness import sampling as randomness
+from ..randomness.permutation import permute
+from ..randomness.sampling import Source
 from .base import Mechanism
 
 #: Bytes of work space that one chunk of users may take.
@@ -212,7 +212,7 @@ class Randomizer(Mechanism):
 
     def two_counts(self) -> Family:
         """Theorem 5.1 on the constant datasets of the mechanism."""
-        return RoundSet([two_counts(r) for r in self.constant_datasets().rounds(1000) or ()])
+        return PairSet([two_counts(r) for r in self.constant_datasets().pairs(1000) or ()])
 
     # -- for tests: the stated law, in full, where it is small --------------------------------------------
 

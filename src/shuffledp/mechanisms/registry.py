@@ -6,49 +6,49 @@ import dataclasses
 import importlib
 from collections.abc import Iterator
 
-from .. import _names
-from .. import _validation as check
-from .._by_name import by_name
-from .._validation import shown
+from .._support import names as _names
+from .._support import validation as check
+from .._support.by_name import by_name
+from .._support.validation import shown
 from ..errors import ParameterError
 from .base import Mechanism
 
 #: The word of the spec -> module and class; a module is imported when its word is used.
 CATALOGUE: dict[str, tuple[str, str]] = {
     # what is known, not how it is made
-    "general": ("general", "General"),
-    "variation-ratio": ("general", "VariationRatio"),
-    "finite": ("finite", "FiniteRandomizer"),
+    "general": ("known.general", "General"),
+    "variation-ratio": ("known.general", "VariationRatio"),
+    "finite": ("known.finite", "FiniteRandomizer"),
     # Table 2: eps0-LDP randomizers
-    "laplace": ("numeric", "Laplace"),
-    "privunit": ("privunit", "PrivUnit"),
-    "grr": ("response", "GRR"),
-    "randomized-response": ("binary", "RandomizedResponse"),
-    "unary": ("unary", "Unary"),
-    "optimised-unary": ("unary", "OptimisedUnary"),
-    "subset": ("subset", "Subset"),
-    "local-hash": ("hashing", "LocalHash"),
-    "hadamard": ("hadamard", "Hadamard"),
-    "sampling-rappor": ("rappor", "SamplingRappor"),
-    "wheel": ("wheel", "Wheel"),
-    "duchi": ("vector", "Duchi"),
-    "harmony": ("vector", "Harmony"),
-    "privset": ("sets", "PrivSet"),
-    "pckv-grr": ("keyvalue", "PCKVGRR"),
-    "hierarchical-grr": ("hierarchy", "HierarchicalGRR"),
-    "parallel": ("parallel", "Parallel"),
+    "laplace": ("numeric.laplace", "Laplace"),
+    "privunit": ("numeric.privunit", "PrivUnit"),
+    "grr": ("categorical.grr", "GRR"),
+    "randomized-response": ("categorical.randomized_response", "RandomizedResponse"),
+    "unary": ("categorical.unary", "Unary"),
+    "optimised-unary": ("categorical.unary", "OptimisedUnary"),
+    "subset": ("categorical.subset", "Subset"),
+    "local-hash": ("categorical.local_hash", "LocalHash"),
+    "hadamard": ("categorical.hadamard", "Hadamard"),
+    "sampling-rappor": ("sets.sampling_rappor", "SamplingRappor"),
+    "wheel": ("sets.wheel", "Wheel"),
+    "duchi": ("numeric.cube", "Duchi"),
+    "harmony": ("numeric.cube", "Harmony"),
+    "privset": ("sets.privset", "PrivSet"),
+    "pckv-grr": ("sets.pckv_grr", "PCKVGRR"),
+    "hierarchical-grr": ("composite.hierarchical_grr", "HierarchicalGRR"),
+    "parallel": ("composite.parallel", "Parallel"),
     # Table 3: metric privacy
-    "metric-general": ("metric", "MetricGeneral"),
-    "metric-laplace": ("metric", "MetricLaplace"),
-    "planar-laplace": ("metric", "PlanarLaplace"),
-    "exponential-metric": ("exponential_metric", "ExponentialMetric"),
+    "metric-general": ("metric.laplace", "MetricGeneral"),
+    "metric-laplace": ("metric.laplace", "MetricLaplace"),
+    "planar-laplace": ("metric.laplace", "PlanarLaplace"),
+    "exponential-metric": ("metric.exponential", "ExponentialMetric"),
     # Table 4: multi-message protocols
-    "balcer-cheu": ("multimessage", "BalcerCheu"),
-    "balcer-coin": ("multimessage", "BalcerCoin"),
-    "cheu-zhilyaev": ("multimessage", "CheuZhilyaev"),
-    "balls-into-bins": ("multimessage_bins", "BallsIntoBins"),
-    "pure-dump": ("multimessage_bins", "PureDump"),
-    "mix-dump": ("multimessage_bins", "MixDump"),
+    "balcer-cheu": ("multimessage.bits", "BalcerCheu"),
+    "balcer-coin": ("multimessage.bits", "BalcerCoin"),
+    "cheu-zhilyaev": ("multimessage.bits", "CheuZhilyaev"),
+    "balls-into-bins": ("multimessage.bins", "BallsIntoBins"),
+    "pure-dump": ("multimessage.bins", "PureDump"),
+    "mix-dump": ("multimessage.bins", "MixDump"),
 }
 #: Words whose parameter is a file (class method ``from_file``), after these numeric parameters.
 FROM_FILE: dict[str, tuple[str, ...]] = {"finite": (), "parallel": (), "exponential-metric": ("eps",)}

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..constraints import Constraint, Limit
 from ..errors import ParameterError
-from ..estimate import Estimate, Variance
+from ..estimation.constraints import Constraint, Limit
+from ..estimation.estimate import Estimate, Variance
 
 
 def sampled(estimate: Estimate, users: int) -> Estimate:

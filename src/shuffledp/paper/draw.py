@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from .._optional import require
+from .._support.optional import require
 from ..plots import LINES, TEXT_WIDTH, style
 from .claims import ratio
 

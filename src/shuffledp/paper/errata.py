@@ -7,9 +7,9 @@ from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
-from .._numbers import round_down, round_up
+from .._support.numbers import round_down, round_up
 from ..bounds import BOUNDS
-from ..mechanisms.general import VariationRatio
+from ..mechanisms.known.general import VariationRatio
 from .exact import among, flipped_bits, largest_ratio, reduction, response, sampling_rappor, total_variation, worst
 
 

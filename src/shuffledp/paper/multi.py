@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..core.round import Round
-from ..mechanisms.multimessage import CheuZhilyaev
-from ..mechanisms.multimessage_bins import BallsIntoBins
+from ..mechanisms.multimessage.bins import BallsIntoBins
+from ..mechanisms.multimessage.bits import CheuZhilyaev
+from ..numerics.pair import ShuffledPair
 from .curves import CORE, TOL, Series, best_epsilon
 
 CLOSED = (
@@ -47,7 +47,9 @@ def rows_only(mechanism: CheuZhilyaev, *, n: int, delta: float) -> float:
     4.42
     """
     f, g = mechanism.flip, 1.0 - mechanism.flip  # bits of (x0, x1): 10, 01, 11, 00
-    pair = Round(P0=[g * g, f * f, f * g, f * g], P1=[f * f, g * g, f * g, f * g], t=[f * g, f * g, f * f, g * g])
+    pair = ShuffledPair(
+        P0=[g * g, f * f, f * g, f * g], P1=[f * f, g * g, f * g, f * g], t=[f * g, f * g, f * f, g * g]
+    )
     return mechanism.among([pair]).epsilon(n=n, delta=delta, tol=TOL, side="upper").epsilon
 
 

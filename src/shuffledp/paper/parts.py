@@ -7,8 +7,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from .. import __version__, _files
-from .._reading import STORED, read_json
+from .. import __version__
+from .._support import files as _files
+from .._support.reading import STORED, read_json
 from .plan import Unit
 
 #: Raise it when what a unit computes changes within a version.

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from .. import _validation as check
+from .._support import validation as check
 from . import errata, multi, ranges, single, speed, tightness
 from .curves import spaced
 

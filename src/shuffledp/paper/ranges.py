@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..mechanisms.general import VariationRatio
-from ..mechanisms.hierarchy import HierarchicalGRR
+from ..mechanisms.composite.hierarchical_grr import HierarchicalGRR
+from ..mechanisms.known.general import VariationRatio
 from .curves import CORE, Series, best_epsilon, curve
 
 BASIC = Series("basic", "basic parallel composition", ("general",))

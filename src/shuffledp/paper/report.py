@@ -6,7 +6,7 @@ import re
 from html import escape
 from typing import Any
 
-from .._numbers import round_down, round_up
+from .._support.numbers import round_down, round_up
 
 PAPER = (
     'S. Wang et al., "Privacy Amplification via Shuffling: Unified, Simplified, and Tightened", PVLDB 17(8), 2024, '

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from .. import __version__, _files
-from .._optional import require
+from .. import __version__
+from .._support import files as _files
+from .._support.optional import require
 from ..errors import ParameterError
 from . import claims, parts, report
 from .plan import PARTS, POINTS, Unit, units

@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 from ..mechanisms.base import Mechanism
-from ..mechanisms.hashing import LocalHash
-from ..mechanisms.subset import Subset
+from ..mechanisms.categorical.local_hash import LocalHash
+from ..mechanisms.categorical.subset import Subset
 from .curves import CORE, Series, curve
 
 #: The paper's baselines; where a bound does not apply, or gives more, the local guarantee stands (ratio 1).

@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from ..bounds import BOUNDS
-from ..mechanisms.general import General
+from ..mechanisms.known.general import General
 
 #: (eps0, n) -> printed eps and seconds for T = 20, then for T = 10 (i7-10700KF, 3.8 GHz, Python 3.8).
 PRINTED: dict[tuple[float, int], tuple[str, float, str, float]] = {

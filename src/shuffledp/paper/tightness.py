@@ -11,15 +11,15 @@ from typing import Any, NamedTuple
 
 from ..errors import BoundNotApplicableError
 from ..mechanisms.base import Mechanism
-from ..mechanisms.hadamard import Hadamard
-from ..mechanisms.hashing import LocalHash
-from ..mechanisms.keyvalue import PCKVGRR
-from ..mechanisms.multimessage import CheuZhilyaev
-from ..mechanisms.multimessage_bins import BallsIntoBins, MixDump, PureDump
-from ..mechanisms.privunit import PrivUnit
-from ..mechanisms.response import GRR
-from ..mechanisms.subset import Subset
-from ..mechanisms.wheel import Wheel
+from ..mechanisms.categorical.grr import GRR
+from ..mechanisms.categorical.hadamard import Hadamard
+from ..mechanisms.categorical.local_hash import LocalHash
+from ..mechanisms.categorical.subset import Subset
+from ..mechanisms.multimessage.bins import BallsIntoBins, MixDump, PureDump
+from ..mechanisms.multimessage.bits import CheuZhilyaev
+from ..mechanisms.numeric.privunit import PrivUnit
+from ..mechanisms.sets.pckv_grr import PCKVGRR
+from ..mechanisms.sets.wheel import Wheel
 from .curves import CORE, best_epsilon
 
 

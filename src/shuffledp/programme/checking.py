@@ -7,13 +7,13 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .._by_name import by_name
-from ..accountant import Accountant
-from ..amplification import amplify
-from ..composed import trust_text
-from ..core.sequential import LEAST_DELTA, basic_composition
+from .._support.by_name import by_name
+from ..accounting.amplification import amplify
+from ..accounting.guarantee import TRUST, TRUST_BUT
+from ..composing.accountant import Accountant
+from ..composing.composed_guarantee import trust_text
 from ..errors import ParameterError
-from ..guarantee import TRUST, TRUST_BUT
+from ..numerics.composition.sequential import LEAST_DELTA, basic_composition
 from .reading import read
 from .result import Check, CheckedRounds
 from .spec import PlannedRounds, Programme, parse, place

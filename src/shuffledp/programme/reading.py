@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from .._reading import PROGRAMME, contained, parse_json, read_text
-from .._reading.json_text import NotJSONError
-from .._reading.yaml_text import parse_yaml
+from .._support.reading import PROGRAMME, contained, parse_json, read_text
+from .._support.reading.json_text import NotJSONError
+from .._support.reading.yaml_text import parse_yaml
 
 #: Larger files are not read.
 MOST_BYTES = PROGRAMME.most_bytes

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Any
 
-from .._numbers import round_down, round_up
-from .._text import visible
-from ..guarantee import absent, not_below
+from .._support.numbers import round_down, round_up
+from .._support.text import visible
+from ..accounting.guarantee import absent, not_below
 
 #: How eps was found, in words.
 _WORDS = {

@@ -10,14 +10,14 @@ from fractions import Fraction
 from numbers import Integral
 from typing import Any
 
-from .. import _validation as valid
-from .._delta_rules import below, is_rule, read
-from .._reading import as_written, mapping
-from ..deployment import Crowd, left_of
+from .._support import validation as valid
+from .._support.delta_rules import below, is_rule, read
+from .._support.reading import as_written, mapping
+from ..accounting.crowd import Crowd, left_of
+from ..accounting.resolve import as_mechanism
+from ..composing.ledger import LedgerEntry, make_entry
 from ..errors import ParameterError, ShuffleDPError
-from ..ledger import LedgerEntry, make_entry
 from ..mechanisms.base import Mechanism
-from ..subject import as_mechanism
 
 VERSION = 1
 MOST_ENTRIES = 1000

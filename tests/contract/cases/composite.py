@@ -11,10 +11,10 @@ import numpy as np
 
 from contract.cases import Case, frequencies
 from shuffledp.mechanisms import registry
-from shuffledp.mechanisms.hierarchy import HierarchicalGRR
-from shuffledp.mechanisms.keyvalue import PCKVGRR
-from shuffledp.mechanisms.parallel import Parallel
-from shuffledp.mechanisms.rappor import SamplingRappor
+from shuffledp.mechanisms.composite.hierarchical_grr import HierarchicalGRR
+from shuffledp.mechanisms.composite.parallel import Parallel
+from shuffledp.mechanisms.sets.pckv_grr import PCKVGRR
+from shuffledp.mechanisms.sets.sampling_rappor import SamplingRappor
 
 registry.FROM_FILE.setdefault("parallel", ())
 

@@ -4,9 +4,9 @@ from typing import Any
 import numpy as np
 
 from contract.cases import Case, frequencies
-from shuffledp.mechanisms.hadamard import Hadamard
-from shuffledp.mechanisms.hashing import LocalHash
-from shuffledp.mechanisms.wheel import Wheel
+from shuffledp.mechanisms.categorical.hadamard import Hadamard
+from shuffledp.mechanisms.categorical.local_hash import LocalHash
+from shuffledp.mechanisms.sets.wheel import Wheel
 
 
 def sets(d: int, s: int) -> Callable[[int], tuple[Any, Any]]:

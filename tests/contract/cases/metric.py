@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from contract.cases import Case, frequencies
-from shuffledp.mechanisms.exponential_metric import ExponentialMetric
-from shuffledp.mechanisms.metric import MetricGeneral, MetricLaplace, PlanarLaplace
+from shuffledp.mechanisms.metric.exponential import ExponentialMetric
+from shuffledp.mechanisms.metric.laplace import MetricGeneral, MetricLaplace, PlanarLaplace
 
 DATA = Path(__file__).parents[2] / "data"
 

@@ -1,8 +1,8 @@
 import numpy as np
 
 from contract.cases import Case, frequencies
-from shuffledp.mechanisms.multimessage import BalcerCheu, BalcerCoin, CheuZhilyaev
-from shuffledp.mechanisms.multimessage_bins import BallsIntoBins, MixDump, PureDump
+from shuffledp.mechanisms.multimessage.bins import BallsIntoBins, MixDump, PureDump
+from shuffledp.mechanisms.multimessage.bits import BalcerCheu, BalcerCoin, CheuZhilyaev
 
 
 def bits(n):

@@ -4,9 +4,9 @@ from typing import Any
 import numpy as np
 
 from contract.cases import Case
-from shuffledp.mechanisms.numeric import Laplace
-from shuffledp.mechanisms.privunit import PrivUnit
-from shuffledp.mechanisms.vector import Duchi, Harmony
+from shuffledp.mechanisms.numeric.cube import Duchi, Harmony
+from shuffledp.mechanisms.numeric.laplace import Laplace
+from shuffledp.mechanisms.numeric.privunit import PrivUnit
 
 
 def scalars(n: int) -> tuple[Any, Any]:

@@ -4,8 +4,8 @@ from typing import Any
 import numpy as np
 
 from contract.cases import Case, frequencies
-from shuffledp.mechanisms.sets import PrivSet
-from shuffledp.mechanisms.subset import Subset
+from shuffledp.mechanisms.categorical.subset import Subset
+from shuffledp.mechanisms.sets.privset import PrivSet
 
 
 def sets(d: int, s: int) -> Callable[[int], tuple[Any, Any]]:

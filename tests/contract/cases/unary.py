@@ -1,6 +1,6 @@
 from contract.cases import Case, frequencies
-from shuffledp.mechanisms.binary import RandomizedResponse
-from shuffledp.mechanisms.unary import OptimisedUnary, Unary
+from shuffledp.mechanisms.categorical.randomized_response import RandomizedResponse
+from shuffledp.mechanisms.categorical.unary import OptimisedUnary, Unary
 
 SIZES = ((1.0, 2), (1.0, 3), (2.5, 4))
 

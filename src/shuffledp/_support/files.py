@@ -1,0 +1,36 @@
+"""Writing a file in one piece: a reader, or a crash, never sees half of it."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+
+from ..errors import ParameterError
+
+
+def write_whole(path: str | os.PathLike[str], content: str | bytes, *, name: str = "path") -> None:
+    """Write ``content`` under a private name beside ``path``, then rename; text is UTF-8, links stay links."""
+    if not isinstance(path, str | os.PathLike) or not os.fspath(path):
+        raise ParameterError(f"{name} must be the path of a file, got {path!r}; name a file.")
+    data = content.encode("utf-8") if isinstance(content, str) else content
+    target = Path(path).resolve()
+    part = target.with_name(f".{secrets.token_hex(8)}.part")
+    try:
+        if target.exists() and not target.is_file():  # a device or a pipe is written to, not replaced
+            target.write_bytes(data)
+            return
+        with part.open("xb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        if target.exists():  # what was private stays private
+            part.chmod(target.stat().st_mode & 0o777)
+        os.replace(part, target)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ParameterError(
+            f"{name} must be a file that can be written, got {os.fspath(path)!r} ({reason}); choose another path."
+        ) from None
+    finally:
+        part.unlink(missing_ok=True)

@@ -1,0 +1,144 @@
+"""Bytes and text of a file: regular files only, no more bytes than its kind may have, strict UTF-8."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from ...errors import ParameterError
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What sort of file is read.
+
+    Attributes
+    ----------
+    subject : how sentences about its content begin
+    most_bytes : larger files are not read
+    advice : what to do about a file that is refused
+    parameter : how sentences about its path begin; the subject, if empty
+    """
+
+    subject: str
+    most_bytes: int
+    advice: str
+    parameter: str = ""
+
+    @property
+    def named(self) -> str:
+        """The parameter that names the file."""
+        return self.parameter or self.subject
+
+
+CERTIFICATE = Kind("certificate", 2**26, "certify again")
+LEDGER = Kind("a ledger file", 2**24, "restore it from a copy", "path")
+PROGRAMME = Kind("programme", 2**20, "correct it")
+QUERIES = Kind("file", 2**20, "correct it")
+TABLE = Kind("file", 2**27, "save the table again")
+#: What the library wrote for itself.
+STORED = Kind("a stored part", 2**28, "compute it again")
+
+#: O_NONBLOCK: a pipe that takes the file's place after it was looked at does not hold us up.
+_FLAGS = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY"))
+_CHUNK = 2**20
+_NAMES = {
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+
+
+def read_bytes(path: str | os.PathLike[str], kind: Kind) -> bytes:
+    """The bytes of a regular file (a link to one will do); anything else is refused at once, without opening it.
+
+    Examples
+    --------
+    >>> read_bytes(os.devnull, LEDGER)
+    Traceback (most recent call last):
+        ...
+    shuffledp.errors.ParameterError: path must be a readable file, got '/dev/null' (a device, not a regular file); \
+check the path.
+    """
+    try:
+        shown = repr(os.fspath(path))
+        if not os.fspath(path):
+            raise ValueError("no path")
+        _refuse_irregular(os.stat(path))  # before it is opened: opening a device may do something
+        descriptor = os.open(path, _FLAGS)
+        with open(descriptor, "rb", buffering=0) as stream:
+            found = os.fstat(descriptor)
+            _refuse_irregular(found)
+            data = b"" if found.st_size > kind.most_bytes else _up_to(stream.read, kind.most_bytes + 1)
+    except (OSError, ValueError, TypeError) as error:
+        shown = repr(path) if isinstance(error, TypeError) else shown
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ParameterError(
+            f"{kind.named} must be a readable file, got {shown[:300]} ({reason}); check the path."
+        ) from None
+    if max(found.st_size, len(data)) > kind.most_bytes:
+        raise ParameterError(
+            f"{kind.subject} must be a file of at most {kind.most_bytes:,} bytes, got a larger one in {shown}; "
+            f"{kind.advice}."
+        )
+    return data
+
+
+def _refuse_irregular(found: os.stat_result) -> None:
+    if stat.S_ISDIR(found.st_mode):
+        raise OSError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if not stat.S_ISREG(found.st_mode):
+        name = _NAMES.get(stat.S_IFMT(found.st_mode), "something special")
+        raise OSError(errno.EINVAL, f"{name}, not a regular file")
+
+
+def _up_to(read: Callable[[int], bytes | None], most: int) -> bytes:
+    """At most so many bytes; the size that a file system states need not be the truth (it is 0 in /proc)."""
+    parts: list[bytes] = []
+    left = most
+    while left > 0:
+        part = read(min(left, _CHUNK))
+        if not part:
+            break
+        parts.append(part)
+        left -= len(part)
+    return b"".join(parts)
+
+
+def read_text(path: str | os.PathLike[str], kind: Kind) -> str:
+    """The text of a file in UTF-8, with or without a byte order mark."""
+    data = read_bytes(path, kind)
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise ParameterError(
+            f"{kind.subject} must be a text file in UTF-8, got other bytes in {os.fspath(path)!r}; {kind.advice}."
+        ) from None
+
+
+@contextmanager
+def contained(kind: Kind, path: object) -> Iterator[None]:
+    """What a file asks of the interpreter that it cannot give becomes one sentence.
+
+    Examples
+    --------
+    >>> with contained(PROGRAMME, "p.yaml"):
+    ...     raise RecursionError
+    Traceback (most recent call last):
+        ...
+    shuffledp.errors.ParameterError: programme must be of moderate size, got too much to read or compute with (nested \
+too deeply) in 'p.yaml'; correct it.
+    """
+    try:
+        yield
+    except (RecursionError, MemoryError, OverflowError) as error:
+        what = {RecursionError: "nested too deeply", MemoryError: "not enough memory"}.get(type(error), "overflow")
+        raise ParameterError(
+            f"{kind.subject} must be of moderate size, got too much to read or compute with ({what}) in {path!r:.300}; "
+            f"{kind.advice}."
+        ) from None

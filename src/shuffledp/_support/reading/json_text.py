@@ -1,0 +1,117 @@
+"""JSON as plain data: bounded depth, bounded numbers, no key twice, nothing that is not JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable
+from typing import Any
+
+from ...errors import ParameterError
+from .files import Kind, read_text
+
+#: Levels of lists and mappings.
+MOST_DEPTH = 32
+#: Characters of one number.
+MOST_FIGURES = 100
+#: A text (also one that never ends, to the end of the file: no place is looked at twice) or a bracket.
+_TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
+_EXPONENT = re.compile(r"[eE][+-]?[0-9]{4}", re.ASCII)
+
+
+class NotJSONError(ValueError):
+    """The text is no JSON: at most a mistake in its notation."""
+
+
+def read_json(path: str | os.PathLike[str], kind: Kind) -> Any:
+    """The content of a JSON file; what cannot be read is refused in one sentence."""
+    text = read_text(path, kind)
+    shown = repr(os.fspath(path))
+    try:
+        return parse_json(text, kind, shown)
+    except NotJSONError as error:
+        got = "something else" if text.strip() else "an empty file"
+        raise ParameterError(f"{kind.subject} must be JSON, got {got} in {shown} ({error}); {kind.advice}.") from None
+
+
+def parse_json(text: str, kind: Kind, shown: str, *, numbers_as_text: bool = False) -> Any:
+    """The data of a JSON text, numbers as they are written if asked for; NotJSONError if the notation is wrong.
+
+    Examples
+    --------
+    >>> from .files import PROGRAMME
+    >>> parse_json('{"delta": 1e-8}', PROGRAMME, "'p.json'", numbers_as_text=True)
+    {'delta': '1e-8'}
+    >>> parse_json('{"count": 10, "count": 1}', PROGRAMME, "'p.json'")
+    Traceback (most recent call last):
+        ...
+    shuffledp.errors.ParameterError: a key must be given once, got 'count' twice in 'p.json'; remove one of them.
+    """
+    _refuse_depth(text, kind, shown)
+
+    def number(convert: Callable[[str], int | float]) -> Callable[[str], int | float]:
+        def bounded(written: str) -> int | float:
+            value = convert(written) if len(written) <= MOST_FIGURES and not _EXPONENT.search(written) else None
+            if value is None or abs(value) == float("inf"):
+                raise ParameterError(
+                    f"{kind.subject} must hold numbers of moderate length and size, got {written[:30]}"
+                    f"{'...' if len(written) > 30 else ''} in {shown}; {kind.advice}."
+                )
+            return value
+
+        return bounded
+
+    def constant(written: str) -> float:
+        raise NotJSONError(f"{written} is not JSON")
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        return unrepeated(pairs, shown)
+
+    hooks: dict[str, Any] = (
+        {"parse_int": str, "parse_float": str, "parse_constant": str}
+        if numbers_as_text
+        else {"parse_int": number(int), "parse_float": number(float), "parse_constant": constant}
+    )
+    try:
+        data = json.loads(text, object_pairs_hook=once, **hooks)
+        if "\\u" in text:  # half of a surrogate pair is no text: it could not be printed
+            json.dumps(data, ensure_ascii=False).encode("utf-8")
+        return data
+    except json.JSONDecodeError as error:
+        raise NotJSONError(f"a mistake in line {error.lineno}") from None
+    except UnicodeEncodeError:
+        raise NotJSONError("half of a surrogate pair") from None
+
+
+def unrepeated(pairs: list[tuple[str, Any]], shown: str) -> dict[str, Any]:
+    """A mapping in which no key comes twice."""
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            where = f" in {shown}" if shown else ""
+            raise ParameterError(f"a key must be given once, got {key[:40]!r} twice{where}; remove one of them.")
+        found[key] = value
+    return found
+
+
+def _refuse_depth(text: str, kind: Kind, shown: str) -> None:
+    """Count open brackets outside of texts, before the parser descends into them."""
+    if text.count("[") + text.count("{") <= MOST_DEPTH:
+        return
+    depth = 0
+    for token in _TOKEN.finditer(text):
+        first = token[0][0]
+        if first in "[{":
+            depth += 1
+            if depth > MOST_DEPTH:
+                raise too_deep(kind, shown)
+        elif first in "]}":
+            depth -= 1
+
+
+def too_deep(kind: Kind, shown: str) -> ParameterError:
+    """The sentence about nesting."""
+    return ParameterError(
+        f"{kind.subject} must not be nested so deeply, got more than {MOST_DEPTH} levels in {shown}; {kind.advice}."
+    )

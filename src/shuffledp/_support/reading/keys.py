@@ -1,0 +1,50 @@
+"""The keys of a mapping that was read: none unknown, none missing."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection
+from typing import Any
+
+from ...errors import ParameterError
+
+
+def mapping(
+    where: str, value: object, *, needed: Collection[str] = (), optional: Collection[str] = (), advice: str = ""
+) -> dict[str, Any]:
+    """``value``, if it is a mapping that has all needed keys and no other than these and the optional ones.
+
+    Examples
+    --------
+    >>> mapping("round 0", {"n": 10, "cuont": 1}, needed=["n", "count"])
+    Traceback (most recent call last):
+        ...
+    shuffledp.errors.ParameterError: unknown key in round 0 'cuont'; did you mean 'count'?
+    """
+    known = sorted({*needed, *optional})
+    if not isinstance(value, dict):
+        raise ParameterError(
+            f"{where} must be a mapping with keys of {', '.join(known)}, got {_kind(value)}; "
+            f"{advice or 'write key: value'}."
+        )
+    for key in value:
+        if not isinstance(key, str):
+            raise ParameterError(f"key in {where} must be a name, got {key!r:.40}; it takes {', '.join(known)}.")
+        if key not in known:
+            nearest = difflib.get_close_matches(key[:40], known, n=1, cutoff=0.4)
+            hint = f"did you mean {nearest[0]!r}?" if nearest else f"it takes {', '.join(known)}."
+            raise ParameterError(f"unknown key in {where} {key[:40]!r}; {hint}")
+    missing = [key for key in needed if key not in value]
+    if missing:
+        raise ParameterError(
+            f"{where} must have the keys {', '.join(sorted(needed))}, got none named {missing[0]!r}; "
+            f"{advice or 'add it'}."
+        )
+    return value
+
+
+def _kind(value: object) -> str:
+    if value is None:
+        return "nothing"
+    text = repr(value) if not isinstance(value, list) else "a list"
+    return text if len(text) <= 40 else f"{text[:37]}..."

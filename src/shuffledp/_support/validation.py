@@ -1,0 +1,151 @@
+"""One sentence for every bad parameter: which, what was expected, what was given, what to do."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Iterable
+from numbers import Integral, Real
+
+from ..errors import ParameterError
+
+_MAX_USERS = 10**15
+_MOST_CHARACTERS = 400
+MIN_EPS0, MAX_EPS0 = 1e-9, 500.0
+
+
+def shown(value: object) -> str:
+    """A value as a sentence shows it, cut where it is long.
+
+    Examples
+    --------
+    >>> shown("grr"), len(shown("9" * 5000))
+    ("'grr'", 80)
+    """
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def real(name: str, value: object) -> float:
+    """A finite or infinite real number; NaN, booleans and text are refused."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise ParameterError(f"{name} must be a number, got {shown(value)}; pass a plain int or float.")
+    try:
+        number = float(value)
+    except OverflowError:
+        raise ParameterError(f"{name} must be a number below 1e308, got a larger one; check its digits.") from None
+    if math.isnan(number):
+        raise ParameterError(f"{name} must be a number, got NaN; check the computation that produced it.")
+    return number
+
+
+def in_range(
+    name: str,
+    value: object,
+    *,
+    low: float = -math.inf,
+    high: float = math.inf,
+    low_open: bool = False,
+    high_open: bool = False,
+    hint: str = "",
+) -> float:
+    """A real number in an interval whose ends may be open."""
+    number = real(name, value)
+    too_low = number <= low if low_open else number < low
+    too_high = number >= high if high_open else number > high
+    if too_low or too_high:
+        interval = f"{'(' if low_open else '['}{low:g}, {high:g}{')' if high_open else ']'}"
+        advice = hint or "choose a value inside it"
+        raise ParameterError(f"{name} must lie in {interval}, got {number!r}; {advice}.")
+    return number
+
+
+def users(value: object, name: str = "n") -> int:
+    """A whole number of users between 1 and 1e15 (1e6 as a float is fine, 10.5 is not)."""
+    number = real(name, value)
+    if not (1 <= number <= _MAX_USERS) or number != math.floor(number):
+        raise ParameterError(
+            f"{name} must be a whole number of users between 1 and 1e15, got {shown(value)}; "
+            f"pass for example {name}=1_000_000."
+        )
+    return int(value) if isinstance(value, Integral) else int(number)
+
+
+def whole(name: str, value: object, *, low: int, high: int = 2**53, hint: str = "") -> int:
+    """A whole number in [low, high] (4.0 is fine, 4.5 is not)."""
+    number = in_range(name, value, low=low, high=high, hint=hint)
+    if number != math.floor(number):
+        raise ParameterError(f"{name} must be a whole number, got {shown(value)}; {hint or 'round it'}.")
+    return int(number)
+
+
+def probability_delta(value: object) -> float:
+    """delta in the open interval (0, 1)."""
+    return in_range(
+        "delta",
+        value,
+        low=0.0,
+        high=1.0,
+        low_open=True,
+        high_open=True,
+        hint="a common choice is delta = 0.01/n",
+    )
+
+
+def tolerance(value: object) -> float:
+    """A relative accuracy between 1e-7 and 0.1."""
+    return in_range("tol", value, low=1e-7, high=0.1, hint="1e-4 is the default of amplify")
+
+
+def parse_number(name: str, text: str) -> float:
+    """The number written in a spec or on the command line: 1e6, 1_000_000 and inf are fine.
+
+    Figures of other scripts, which float() reads too, are refused: who sees them need not know what they say.
+
+    Examples
+    --------
+    >>> parse_number("n", "1_000"), parse_number("n", "1e6")
+    (1000.0, 1000000.0)
+    >>> parse_number("n", "\u0663")
+    Traceback (most recent call last):
+        ...
+    shuffledp.errors.ParameterError: n must be a number, got '٣'; write it like 1000000, 1_000_000, 1e6 or 0.5.
+    """
+    try:
+        if not text.isascii() or len(text) > _MOST_CHARACTERS:
+            raise ValueError(text)
+        number = float(text)
+    except ValueError:
+        raise ParameterError(
+            f"{name} must be a number, got {shown(text)}; write it like 1000000, 1_000_000, 1e6 or 0.5."
+        ) from None
+    return real(name, number)
+
+
+def parse_users(text: str, name: str = "n") -> int:
+    """A whole number of users written as 1000000, 1_000_000 or 1e6."""
+    number = parse_number(name, text)
+    try:
+        return users(int(text), name)
+    except ValueError as error:
+        if isinstance(error, ParameterError):
+            raise
+    return users(number, name)
+
+
+def one_of(kind: str, name: str, known: Iterable[str]) -> str:
+    """A known name; an unknown one is refused with the nearest known name."""
+    names = sorted(known)
+    listed = f"choose one of {', '.join(names)}" if len(names) <= 10 else f"'shuffledp {kind}s' lists all {len(names)}"
+    if not isinstance(name, str):
+        raise ParameterError(f"{kind} must be a name, got {shown(name)}; {listed}.")
+    if name in names:
+        return name
+    nearest = difflib.get_close_matches(name[:60], names, n=1, cutoff=0.4)
+    advice = f"did you mean {nearest[0]!r}?" if nearest else f"{listed}."
+    raise ParameterError(f"unknown {kind} {shown(name)}; {advice}")
+
+
+def local_budget(value: object) -> float:
+    """eps0 in [1e-9, 500]: below, its law rounds to that of no input; beyond, a local guarantee means nothing."""
+    return in_range("eps0", value, low=MIN_EPS0, high=MAX_EPS0, hint="eps0 is the local budget")

@@ -1,0 +1,1 @@
+"""From a mechanism to a guarantee: resolve, amplify, compare, certify."""

@@ -1,0 +1,165 @@
+"""The two questions of accounting: which eps for this delta, and which delta for these eps."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .._support import validation as check
+from .._support.by_name import by_name
+from .._support.delta_rules import delta_at
+from ..bounds import find
+from ..errors import CertificationError, ParameterError
+from ..mechanisms.base import Mechanism
+from ..numerics.evaluators.choose import Side
+from ..numerics.families.base import thinned
+from .crowd import Crowd, deployed_epsilon, deployed_log_delta, left_of
+from .guarantee import Guarantee
+from .resolve import MechanismLike, as_mechanism, make_guarantee
+
+
+@by_name
+def amplify(
+    mechanism: MechanismLike,
+    *,
+    n: int,
+    delta: float | str,
+    bound: str = "auto",
+    tol: float = 1e-4,
+    certify: bool = False,
+    dropouts: float = 0,
+    colluding: float = 0,
+    participation: float = 1.0,
+) -> Guarantee:
+    """The central guarantee of n users who each send one report of ``mechanism`` through a shuffler.
+
+    Parameters
+    ----------
+    mechanism : a mechanism, its spec string, or a Round
+    n : number of users, 1 to 1e15
+    delta : in (0, 1), or a rule such as "0.01/n", which is rounded down
+    bound : "auto" (the exact blanket where the law is known, else variation-ratio), or a name of ``shuffledp.bounds``
+    tol : relative accuracy of eps; the error is always upward
+    certify : prove the answer in ball arithmetic; the proof is in ``.certificate`` (for the honest users)
+    dropouts, colluding : users of n who may stay away, or work with the adversary, at worst: a whole number, or a
+        fraction below 1, rounded up to users; they take their blanket messages with them
+    participation : probability in (0, 1] with which every other user takes part, independently of all values; the
+        guarantee is then one *before the batch is seen*: once its size is known, use that n with participation = 1
+
+    Returns
+    -------
+    Guarantee
+        ``epsilon`` satisfies max(D_E(P||Q), D_E(Q||P)) <= delta for all neighbouring inputs, E = e^epsilon.
+
+    Examples
+    --------
+    >>> g = amplify("general:eps0=1", n=1_000_000, delta=1e-8)
+    >>> round(g.epsilon, 4), round(g.lower, 4)
+    (0.005, 0.0044)
+    >>> round(amplify("general:eps0=1", n=1_000_000, delta=1e-8, dropouts=0.5, colluding=1000).epsilon, 4)
+    0.0072
+    """
+    subject = as_mechanism(mechanism)
+    n, tol = check.users(n), check.tolerance(tol)
+    delta = delta_at(delta, n)
+    crowd = Crowd.of(n, dropouts=dropouts, colluding=colluding, participation=participation)
+    chosen = find(bound, subject)
+    if certify:
+        return _certified(subject, crowd, delta=delta, bound=chosen.name, tol=tol)
+    answer = deployed_epsilon(chosen, subject, crowd, delta=delta, tol=tol)
+    return make_guarantee(
+        subject,
+        chosen,
+        n=n,
+        delta=delta,
+        epsilon=answer.epsilon,
+        tol=tol,
+        evaluated=answer.evaluated,
+        members=answer.members,
+        note=answer.note,
+        crowd=crowd,
+    )
+
+
+def _certified(subject: Mechanism, crowd: Crowd, *, delta: float, bound: str, tol: float) -> Guarantee:
+    """A proof is one for the honest users; chance participation is no part of the certificate format."""
+    from .certificate import certify as prove
+
+    if crowd.participation < 1.0:
+        raise CertificationError(
+            f"a certificate is for a batch that was reached, got participation = {crowd.participation!r}; "
+            "certify the size of the batch with participation = 1."
+        )
+    made = prove(left_of(subject, crowd), n=crowd.honest, delta=delta, bound=bound, tol=tol)
+    return replace(made, n=crowd.n, mechanism=subject.spec, description=subject.description, **crowd.terms())
+
+
+@by_name
+def profile(
+    mechanism: MechanismLike,
+    *,
+    n: int,
+    epsilon: ArrayLike,
+    bound: str = "auto",
+    tol: float = 1e-4,
+    side: Side = "upper",
+    dropouts: float = 0,
+    colluding: float = 0,
+    participation: float = 1.0,
+) -> NDArray[np.float64]:
+    """delta(eps) for every eps: an upper bound (or, with side="lower", a lower bound) on the privacy profile.
+
+    Parameters
+    ----------
+    mechanism, n, bound : as in :func:`amplify`
+    epsilon : one number or an array of numbers >= 0
+    tol : relative accuracy of delta; the error is always on the safe side
+    side : "upper", or "lower" for what no analysis can go below (``bound`` must be "auto" or a lower bound)
+    dropouts, colluding, participation : as in :func:`amplify`
+
+    Returns
+    -------
+    Array of the shape of ``epsilon``; 0 only where delta is exactly 0 (smaller values round up, not down).
+
+    Examples
+    --------
+    >>> profile("general:eps0=1", n=1000, epsilon=[0.0, 0.1, 1.0]).round(6).tolist()
+    [0.015899, 8.2e-05, 0.0]
+    """
+    subject = as_mechanism(mechanism)
+    n, tol = check.users(n), check.tolerance(tol)
+    if side not in ("upper", "lower"):
+        raise ParameterError(f"side must be 'upper' or 'lower', got {side!r}; choose one of them.")
+    crowd = Crowd.of(n, dropouts=dropouts, colluding=colluding, participation=participation)
+    eps = _epsilons(epsilon)
+    flat = eps.reshape(-1)
+    chosen = find(bound, subject)
+    if side != chosen.side and bound != "auto":
+        raise ParameterError(
+            f"side must be {chosen.side!r} for bound {bound!r}, got {side!r}; "
+            f"say side={chosen.side!r} or take bound='auto'."
+        )
+    if side == "lower" and bound == "auto":
+        datasets = thinned(left_of(subject, crowd).constant_datasets(), crowd.participation)
+        value = datasets.log_delta(flat, n=crowd.honest, tol=tol, side="lower")
+    else:
+        value = deployed_log_delta(chosen, subject, crowd, flat, tol=tol)
+    with np.errstate(under="ignore"):
+        out = np.exp(np.minimum(value, 0.0))
+    if side == "upper":  # an upper bound may underflow, but not to 0
+        out = np.where((value > -np.inf) & (out == 0.0), 5e-324, out)
+    return out.reshape(eps.shape)
+
+
+def _epsilons(values: ArrayLike) -> NDArray[np.float64]:
+    """Finite numbers >= 0, as an array of the same shape."""
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        array = np.empty(0, dtype=object)
+    if array.dtype.kind not in "iuf" or not np.all(np.isfinite(array)) or np.any(array < 0):
+        shown = repr(values) if len(repr(values)) < 60 else repr(values)[:57] + "..."
+        raise ParameterError(f"epsilon must hold finite numbers >= 0, got {shown}; remove the others.")
+    return array.astype(np.float64)

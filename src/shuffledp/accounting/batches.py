@@ -1,0 +1,220 @@
+"""What a batch is worth when it has the size it has: eps as a function of the number of users actually reached.
+
+Collections that wait for reports often do not know n in advance.  A table made before the collection says which eps
+goes with which size, and from which size on a target is met; a batch that stays below it is not released.  When a
+batch is closed must not depend on the values in it (the time, or the number of reports, are fine).
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+from .._support import validation as check
+from .._support.by_name import by_name
+from .._support.delta_rules import read
+from .._support.numbers import round_down, round_up
+from .._support.text import visible
+from ..bounds import find
+from ..errors import ParameterError
+from .crowd import Crowd, deployed_epsilon
+from .guarantee import absent
+from .resolve import MechanismLike, as_mechanism
+
+_MOST_ROWS = 10_000
+
+
+@dataclass(frozen=True)
+class BatchTable:
+    """eps for every size of a batch, at one delta or at one of its own by a rule.
+
+    Attributes
+    ----------
+    sizes, epsilons : rising numbers of users, and an eps for each that is never too small (inf: none reaches delta).
+    delta : of all sizes; by a rule, of the smallest size, which is the largest delta.
+    deltas, rule : the delta of every size, and the rule as written ("0.01/n"), if one was given.
+    mechanism, description, bound, local_epsilon, neighbours : as in a Guarantee.
+    dropouts, colluding : as given, counts or fractions of the batch, which are not counted on.
+
+    Examples
+    --------
+    >>> table = batch_table("grr:eps0=2,d=16", delta=1e-6, n=[100, 1000, 10_000])
+    >>> [round(eps, 2) for eps in table.epsilons], table.minimum(0.5)
+    ([0.74, 0.23, 0.07], 1000)
+    """
+
+    sizes: tuple[int, ...]
+    epsilons: tuple[float, ...]
+    delta: float
+    mechanism: str
+    description: str
+    bound: str
+    local_epsilon: float
+    dropouts: float
+    colluding: float
+    neighbours: str
+    deltas: tuple[float, ...]
+    rule: str | None = None
+
+    def minimum(self, epsilon: float) -> int | None:
+        """The smallest batch of the table from which on every batch of it meets the target; None if there is none."""
+        target = check.in_range("epsilon", epsilon, low=0.0, hint="it is the central target")
+        found = None
+        for size, eps in zip(reversed(self.sizes), reversed(self.epsilons), strict=True):
+            if not eps <= target:
+                break
+            found = size
+        return found
+
+    def epsilon(self, n: int) -> float:
+        """The eps of a batch of n users: that of the largest size of the table that is not above it.
+
+        A larger batch hides no less.  With fractions of dropouts or colluders, which are rounded up to users, and where
+        delta follows n, n must be a size of the table.
+        """
+        n = check.users(n)
+        at = bisect_right(self.sizes, n) - 1
+        if at < 0:
+            raise ParameterError(
+                f"n must be at least the smallest batch of the table, {self.sizes[0]:,}, got {n:,}; "
+                "do not release it, or make a table that starts lower."
+            )
+        shares = 0.0 < self.dropouts < 1.0 or 0.0 < self.colluding < 1.0
+        if self.sizes[at] != n and (shares or self.rule is not None):
+            why = "dropouts or colluding are fractions" if shares else "delta is a rule"
+            raise ParameterError(f"n must be a size of the table where {why}, got {n:,}; add it to the table.")
+        return self.epsilons[at]
+
+    def __str__(self) -> str:
+        """A small table in plain text, with its terms above it; eps is rounded up."""
+        delta = round_up(self.delta, 6) if self.rule is None else self.rule
+        terms = f"delta = {delta}, {self.neighbours} (bound: {self.bound}){self._away}"
+        lines = [visible(f"{self.description}, {terms}"), f"{'n':>{self._width}}  eps"]
+        for size, eps in zip(self.sizes, self.epsilons, strict=True):
+            lines.append(f"{size:>{self._width},}  {round_up(eps) if math.isfinite(eps) else 'none'}")
+        return "\n".join(lines)
+
+    @property
+    def _width(self) -> int:
+        return len(f"{self.sizes[-1]:,}")
+
+    @property
+    def _away(self) -> str:
+        """Counts in the words of a Guarantee, fractions as they are."""
+        away, against = (int(x) if x >= 1.0 else 0 for x in (self.dropouts, self.colluding))
+        shares = [
+            f"up to {round_down(x, 6)} of a batch may {what}"  # never more of them than were allowed for
+            for x, what in ((self.dropouts, "drop out"), (self.colluding, "collude"))
+            if 0.0 < x < 1.0
+        ]
+        return absent(away, against, 1.0) + (f" ({' and '.join(shares)})" if shares else "")
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-ready dictionary; infinity is written as the string "inf"."""
+        rows = {"sizes": list(self.sizes), "epsilons": [_plain(eps) for eps in self.epsilons]}
+        plain = {**vars(self), **rows, "deltas": list(self.deltas)}
+        return {k: _plain(v) for k, v in plain.items()}
+
+    def to_csv(self) -> str:
+        """Lines "n,epsilon" ("n,epsilon,delta" by a rule) under a header, numbers so that they read back the same."""
+        if self.rule is not None:
+            every = zip(self.sizes, self.epsilons, self.deltas, strict=True)
+            return "\n".join(["n,epsilon,delta", *(f"{n},{eps!r},{delta!r}" for n, eps, delta in every)]) + "\n"
+        rows = [f"{n},{eps!r}" for n, eps in zip(self.sizes, self.epsilons, strict=True)]
+        return "\n".join(["n,epsilon", *rows]) + "\n"
+
+
+@by_name
+def batch_table(
+    mechanism: MechanismLike,
+    *,
+    delta: float | str,
+    n: Iterable[int] | None = None,
+    minimum: int | None = None,
+    maximum: int | None = None,
+    bound: str = "auto",
+    tol: float = 1e-4,
+    dropouts: float = 0,
+    colluding: float = 0,
+) -> BatchTable:
+    """eps as a function of the size of the batch, to decide from which size on a batch may be released.
+
+    Parameters
+    ----------
+    mechanism, delta, bound, tol : as in :func:`shuffledp.amplify`; the bound must be a proved upper one; a rule such as
+        "0.01/n" is applied to every size
+    n : the sizes, or
+    minimum, maximum : sizes 1, 2, 5, 10, 20, ... between these two, both included
+    dropouts, colluding : users of the batch not to be counted on: a number, or a fraction below 1 of every batch
+
+    Returns
+    -------
+    BatchTable
+        For every size, max(D_E(P||Q), D_E(Q||P)) <= delta at E = e^eps over all neighbouring inputs.  There is no
+        ``participation`` here: the size that was reached is known.
+
+    Examples
+    --------
+    >>> table = batch_table("general:eps0=1", delta=1e-6, minimum=100, maximum=1000)
+    >>> [(n, round(eps, 3)) for n, eps in zip(table.sizes, table.epsilons)]
+    [(100, 0.516), (200, 0.353), (500, 0.216), (1000, 0.149)]
+    """
+    subject = as_mechanism(mechanism)
+    rule, tol = read(delta), check.tolerance(tol)
+    sizes = _sizes(n, minimum, maximum)
+    deltas = tuple(rule.at(size) for size in sizes)
+    chosen = find(bound, subject)
+    if chosen.side != "upper" or not chosen.sound:
+        raise ParameterError(f"bound must be a proved upper bound, got {bound!r}; take bound='auto'.")
+    found = []
+    for size, at in zip(sizes, deltas, strict=True):
+        crowd = Crowd.of(size, dropouts=dropouts, colluding=colluding)
+        found.append(deployed_epsilon(chosen, subject, crowd, delta=at, tol=tol).epsilon)
+    return BatchTable(
+        sizes=sizes,
+        epsilons=tuple(found),
+        delta=deltas[0],
+        mechanism=subject.spec,
+        description=subject.description,
+        bound=chosen.name,
+        local_epsilon=subject.local_epsilon,
+        dropouts=_number(dropouts),
+        colluding=_number(colluding),
+        neighbours=subject.neighbours,
+        deltas=deltas,
+        rule=rule.text,
+    )
+
+
+def _sizes(n: object, minimum: object, maximum: object) -> tuple[int, ...]:
+    """Rising, without repetition."""
+    if (n is None) == (minimum is None and maximum is None) or (minimum is None) != (maximum is None):
+        raise ParameterError(
+            "batch_table needs either n (a list of sizes) or both minimum and maximum, got another combination; "
+            "write n=[100, 1000] or minimum=100, maximum=10_000."
+        )
+    if n is not None:
+        if not isinstance(n, Iterable) or isinstance(n, str | bytes):
+            raise ParameterError(f"n must be a list of batch sizes, got {n!r}; write for example n=[100, 1000].")
+        sizes = {check.users(size, "every size in n") for size in n}
+        if not 1 <= len(sizes) <= _MOST_ROWS:
+            raise ParameterError(f"n must hold 1 to {_MOST_ROWS:,} batch sizes, got {len(sizes):,}; choose some.")
+        return tuple(sorted(sizes))
+    low, high = check.users(minimum, "minimum"), check.users(maximum, "maximum")
+    if low > high:
+        raise ParameterError(f"minimum must not exceed maximum, got {low:,} and {high:,}; exchange them.")
+    steps = (digit * 10**power for power in range(16) for digit in (1, 2, 5))
+    return tuple(sorted({low, high, *(x for x in steps if low < x < high)}))
+
+
+def _number(value: float) -> float:
+    """A plain int or float."""
+    return int(value) if isinstance(value, Integral) else float(value)
+
+
+def _plain(value: Any) -> Any:
+    return "inf" if isinstance(value, float) and math.isinf(value) else value

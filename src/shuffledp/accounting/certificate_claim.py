@@ -1,0 +1,168 @@
+"""What a certificate claims beside its numbers, in words that are checked: which law was proved, and on which terms.
+
+A label such as ``finite:matrix.csv`` is text that anyone can write.  What is proved is the law that the certificate
+carries, so the claim names that law by its hash, and a label that names a file is held against the file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .._support.numbers import exact
+from ..bounds import BOUNDS, Bound
+from ..bounds.base import Numerical
+from ..errors import ShuffleDPError, VerificationError
+from ..mechanisms.known.finite import FiniteRandomizer
+from ..numerics.pair import ShuffledPair
+from .guarantee import TRUST, Guarantee
+from .resolve import as_mechanism
+
+if TYPE_CHECKING:
+    from .certificate import Certificate
+
+FORMAT = "shuffledp-certificate/2"
+#: Still read: it states neither the hash of the law nor the terms.
+OLD_FORMAT = "shuffledp-certificate/1"
+#: A proof covers every distinct round; a matrix with more distinct laws is refused.
+MAX_PAIRS = 64
+#: The sentence that every certificate proves.
+STATEMENT = "max over the rounds of delta(epsilon) <= delta"
+#: Said of a certificate of the first format, which stated less.
+FORMAT_1 = (
+    "Format 1: this certificate does not state the hash of its law, the neighbours or what is trusted; "
+    "they were derived again from the mechanism that it names."
+)
+#: The label of a matrix that was given in memory.
+_IN_MEMORY = re.compile(r"finite:<[^<>]* matrix>")
+
+
+def law_hash(matrix: tuple[tuple[float, ...], ...], pairs: Iterable[ShuffledPair]) -> str:
+    """SHA-256 of the law: of the matrix where there is one, else of the rounds.
+
+    It is taken over the JSON text ``[[row], ...]``, or ``[[P0, P1, t], ...]`` sorted and without repetition, in which
+    every number is a string with its exact decimal and there is no white space.
+
+    Examples
+    --------
+    >>> law_hash(((0.75, 0.25), (0.25, 0.75)), ())[:16]
+    '2b9b2c6cf36645bb'
+    """
+    written = [_written(row) for row in matrix] or sorted({_written_pair(r) for r in pairs})
+    text = f"[{','.join(written)}]"
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def _written(numbers: Iterable[float]) -> str:
+    return json.dumps([exact(Fraction(float(x))) for x in numbers], separators=(",", ":"))
+
+
+def _written_pair(pair: ShuffledPair) -> str:
+    return f"[{','.join(_written(np.asarray(law).tolist()) for law in (pair.P0, pair.P1, pair.t))}]"
+
+
+def provable(bound: Bound) -> bool:
+    """Upper bounds that hold and that are a sum over rounds."""
+    return isinstance(bound, Numerical) and bound.side == "upper" and bound.sound and bound.name != "local"
+
+
+def derived(claim: Certificate) -> Certificate:
+    """Derive rounds and terms again from the mechanism's spec or matrix; a bare round is its own law.
+
+    Returns the claim with its notes, in the present format.
+    """
+    bound = BOUNDS.get(claim.bound)
+    if bound is None or not provable(bound):
+        raise VerificationError(f"the certificate names {claim.bound!r}, which is not a bound that proves anything.")
+    if claim.mechanism.startswith("finite:") != bool(claim.matrix):
+        raise VerificationError(
+            "a certificate carries a matrix if and only if it is of a finite randomizer, "
+            f"and this one is of {claim.mechanism!r}."
+        )
+    if claim.mechanism == "round":
+        stated = {step.pair for step in claim.steps}
+        if not stated or {r.swapped() for r in stated} != stated:
+            raise VerificationError("a certificate of a round must state it in both directions; certify again.")
+        return _on_terms(claim, Guarantee.neighbours, "the rounds stand for themselves")
+    try:
+        subject = FiniteRandomizer(claim.matrix) if claim.matrix else as_mechanism(claim.mechanism)
+        family = bound.family(subject)
+    except ShuffleDPError as error:
+        raise VerificationError(f"the certificate names a mechanism that cannot be made: {error}") from None
+    pairs = family.pairs(MAX_PAIRS)
+    if pairs is None or set(pairs) != {step.pair for step in claim.steps}:
+        raise VerificationError(
+            f"the stated rounds are not those of {claim.mechanism!r} under {claim.bound!r}; "
+            "the certificate proves another law."
+        )
+    if isinstance(subject, FiniteRandomizer):
+        if not np.array_equal(np.asarray(subject.matrix), np.asarray(claim.matrix)):
+            raise VerificationError("the matrix of a certificate must have rows that sum to 1; certify again.")
+        return _on_terms(claim, subject.neighbours, _compare_label(claim.mechanism, subject))
+    return _on_terms(claim, subject.neighbours, "the label gives the same rounds again")
+
+
+def _on_terms(claim: Certificate, neighbours: str, label: str) -> Certificate:
+    """The claim in the present format, its terms checked (or, in the first format, filled in), with notes."""
+    notes: tuple[str, ...] = ()
+    if claim.format == OLD_FORMAT:
+        found = law_hash(claim.matrix, (step.pair for step in claim.steps))
+        claim = replace(claim, format=FORMAT, law_sha256=found, neighbours=neighbours, trust=TRUST)
+        notes = (FORMAT_1,)
+    found = _check_terms(claim, neighbours=neighbours)
+    law = "matrix" if claim.matrix else "rounds"
+    return replace(claim, notes=(f"Proved for the {law} with SHA-256 {found}; {label}.", *notes))
+
+
+def _check_terms(claim: Certificate, *, neighbours: str) -> str:
+    """Hold the stated hash, neighbours and trust against those of the mechanism; returns the hash."""
+    found = law_hash(claim.matrix, (step.pair for step in claim.steps))
+    stated = {
+        "law_sha256": (claim.law_sha256, found, "the certificate proves another law"),
+        "neighbours": (claim.neighbours, neighbours, "the mechanism has no guarantee for others"),
+        "trust": (claim.trust, TRUST, "every certificate rests on that"),
+    }
+    for name, (given, wanted, why) in stated.items():
+        if given != wanted:
+            raise VerificationError(f"{name} must be {wanted!r}, got {str(given)[:200]!r}; {why}, so certify again.")
+    return found
+
+
+def _compare_label(label: str, law: FiniteRandomizer) -> str:
+    """What is known of the label of a matrix, in words; refused if the file that it names holds another matrix."""
+    if _IN_MEMORY.fullmatch(label):
+        if label != FiniteRandomizer(law.matrix).spec:
+            raise VerificationError(
+                f"the label must be {FiniteRandomizer(law.matrix).spec!r} for this matrix, got {label[:200]!r}; "
+                "the certificate proves another law, so certify again."
+            )
+        return "the label names no file to compare it with"
+    name = label.removeprefix("finite:")
+    path = Path(name)
+    try:
+        there = path.exists()
+    except (OSError, ValueError):  # too long, or not a path at all
+        there = False
+    if not there:
+        return f"{name!r}: file not found, so the label was not compared"
+    try:  # what the file holds is not repeated: a label may name any file
+        same = FiniteRandomizer.from_file(path) == law
+    except (ShuffleDPError, OSError, ValueError):
+        raise VerificationError(
+            f"the label names {name!r}, which is not a readable file with a probability matrix; "
+            "verify where the certified file is, or where there is none of that name."
+        ) from None
+    if not same:
+        raise VerificationError(
+            f"the label names {name!r}, which holds another matrix than the one that is proved; "
+            "the certificate says nothing about that file, so certify it."
+        )
+    return f"{name!r} holds this matrix"

@@ -1,0 +1,326 @@
+"""Every bound side by side: which is tightest, how much it saves, and how far it is from what cannot be beaten."""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from .._support import tables as _tables
+from .._support import validation as check
+from .._support.by_name import by_name
+from .._support.delta_rules import delta_at
+from .._support.numbers import round_down, round_up
+from .._support.optional import require
+from .._support.text import visible
+from ..bounds import BOUNDS, Bound
+from ..errors import BoundNotApplicableError, ParameterError
+from .guarantee import not_below
+from .resolve import MechanismLike, as_mechanism
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Row:
+    """One bound of a comparison.
+
+    ``saved`` is the share of this eps that the tightest sound upper bound saves, 1 - best/eps (None for lower
+    bounds; negative where an unsound formula claims less than is proved).  ``looseness`` is eps/lower - 1 against
+    the best lower bound; an upper row below 0 is refuted by a concrete dataset.
+    """
+
+    bound: str
+    title: str
+    epsilon: float
+    side: str
+    sound: bool
+    saved: float | None
+    looseness: float | None
+    citation: str
+
+    @property
+    def kind(self) -> str:
+        """What the number is worth, in words."""
+        return "not a bound" if not self.sound else self.side
+
+    @property
+    def shown(self) -> str:
+        """eps in five figures, rounded to the side on which the row stays true."""
+        return round_down(self.epsilon) if self.side == "lower" else round_up(self.epsilon)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The eps of every applicable bound for one mechanism, n and delta, smallest first.
+
+    Attributes
+    ----------
+    rows : tuple of Row, sorted by eps; lower bounds (``side``) and unsound formulas (``sound``) among them.
+    absent : name of a bound -> why it gives no answer here.
+    best, lower : the tightest sound upper row and the largest lower row; None where there is none.
+    mechanism, n, delta, tol, local_epsilon, neighbours, lower_scope : the terms.
+
+    Examples
+    --------
+    >>> import shuffledp as sdp
+    >>> c = sdp.compare("grr:eps0=2,d=16", n=10_000, delta=1e-6, bounds=["blanket", "general", "local"])
+    >>> print(c.to_markdown().splitlines()[2])
+    | blanket | 0.067493 | upper | 0% |  |
+    """
+
+    mechanism: str
+    description: str
+    n: int
+    delta: float
+    tol: float
+    local_epsilon: float | None
+    neighbours: str
+    lower_scope: str
+    rows: tuple[Row, ...]
+    absent: dict[str, str] = field(default_factory=dict, hash=False)
+
+    @property
+    def best(self) -> Row | None:
+        """The tightest sound upper bound."""
+        return next((row for row in self.rows if row.side == "upper" and row.sound), None)
+
+    @property
+    def lower(self) -> Row | None:
+        """The largest lower bound: no analysis on the same terms can claim less."""
+        return next((row for row in reversed(self.rows) if row.side == "lower"), None)
+
+    @property
+    def title(self) -> str:
+        """The terms in one line."""
+        return visible(f"{self.mechanism}, n = {self.n:,}, delta = {round_up(self.delta, 6)}, {self.neighbours}")
+
+    def __getitem__(self, bound: str) -> Row:
+        """The row of a bound; an absent one is refused with its reason."""
+        if isinstance(bound, str) and bound in self.absent:
+            raise BoundNotApplicableError(self.absent[bound])
+        rows = {row.bound: row for row in self.rows}
+        return rows[check.one_of("bound", bound, rows)]
+
+    def __contains__(self, bound: object) -> bool:
+        """Whether a bound of this name has a row."""
+        return any(row.bound == bound for row in self.rows)
+
+    def __iter__(self) -> Iterator[Row]:
+        """The rows, smallest eps first."""
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        """The number of rows."""
+        return len(self.rows)
+
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """Header and rows as texts, as shown everywhere."""
+        cells = [[r.bound, r.shown, r.kind, _share(r.saved), _share(r.looseness)] for r in self.rows]
+        return ["bound", "eps", "kind", "best saves", "above lower"], cells
+
+    @property
+    def notes(self) -> list[str]:
+        """What follows from the lower bound, in sentences."""
+        if self.lower is None:
+            return []
+        said = [f"No analysis of {self.lower_scope} can claim less than {not_below(self.lower.epsilon, self.delta)}."]
+        below = [r.bound for r in self.rows if not r.sound and r.epsilon < self.lower.epsilon]
+        return said + [f"{name} claims less: it is refuted here." for name in below]
+
+    def __str__(self) -> str:
+        text = self.title
+        if self.rows:
+            text += f"\n\n{_tables.as_text(*self.table(), right=(1, 3, 4))}"
+        if self.notes:
+            text += "\n\n" + "\n".join(self.notes)
+        if self.absent:
+            text += "\n\nNo answer here:\n" + "\n".join(
+                f"  {name}: {brief(name, why)}" for name, why in self.absent.items()
+            )
+        return text
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-ready dictionary; infinity is written as the string "inf"."""
+        plain: dict[str, Any] = json_ready(asdict(self))
+        best, lower = self.best, self.lower
+        return {**plain, "best": best.bound if best else None, "lower": lower.bound if lower else None}
+
+    def to_json(self) -> str:
+        """The same as one JSON object."""
+        return json.dumps(self.to_dict(), indent=2)
+
+    def to_frame(self) -> pd.DataFrame:
+        """A pandas DataFrame, one row per bound; unknown shares are missing values (needs the extra ``frame``)."""
+        frame = require("pandas", extra="frame", purpose="to_frame")
+        out = frame.DataFrame([asdict(row) for row in self.rows], columns=list(Row.__dataclass_fields__))
+        return out.astype({"saved": "Float64", "looseness": "Float64"})
+
+    def to_csv(self) -> str:
+        """Comma-separated values, one line per bound, in full precision."""
+        names = list(Row.__dataclass_fields__)
+        return _tables.as_csv(names, [[getattr(row, name) for name in names] for row in self.rows])
+
+    def to_markdown(self) -> str:
+        """A Markdown table."""
+        return _tables.as_markdown(*self.table())
+
+    def _repr_html_(self) -> str:
+        """The table, for notebooks."""
+        header, rows = self.table()
+        wide = [[*cells, row.title, row.citation] for cells, row in zip(rows, self.rows, strict=True)]
+        return _tables.as_html([*header, "what it is", "source"], wide, caption=self.title) + absent_html(self.absent)
+
+    def to_html(self) -> str:
+        """A page that stands alone."""
+        return _tables.as_page(self.title, self._repr_html_())
+
+
+@by_name
+def compare(
+    mechanism: MechanismLike,
+    *,
+    n: int,
+    delta: float | str,
+    tol: float = 1e-4,
+    bounds: Iterable[str] | None = None,
+) -> Comparison:
+    """The eps of every bound that applies to ``mechanism`` among n users, sorted.
+
+    Parameters
+    ----------
+    mechanism, n, tol : as in :func:`shuffledp.amplify`
+    delta : in (0, 1), or a rule such as "0.01/n"
+    bounds : names of ``shuffledp.bounds``; all of them if None
+
+    Returns
+    -------
+    Comparison
+        A sound upper row holds for every neighbouring pair; a lower row cannot be beaten on the same terms.  A bound
+        that cannot answer is ``absent`` with its reason.
+
+    Examples
+    --------
+    >>> c = compare("grr:eps0=2,d=16", n=10_000, delta=1e-6, bounds=["local", "blanket", "variation-ratio-lower"])
+    >>> [row.bound for row in c.rows]
+    ['variation-ratio-lower', 'blanket', 'local']
+    >>> c.best.bound, round(c["local"].saved, 2)
+    ('blanket', 0.97)
+    """
+    subject = as_mechanism(mechanism)
+    n, tol = check.users(n), check.tolerance(tol)
+    delta = delta_at(delta, n)
+    found: list[tuple[Bound, float]] = []
+    absent: dict[str, str] = {}
+    beyond: ParameterError | None = None  # of one bound, such as more messages than its arithmetic is proved for
+    for name in bound_names(bounds):
+        bound = BOUNDS[name]
+        try:
+            found.append((bound, bound.epsilon(subject, n=n, delta=delta, tol=tol).epsilon))
+        except BoundNotApplicableError as error:
+            absent[name] = str(error)
+        except ParameterError as error:
+            absent[name] = str(error)
+            beyond = beyond or error
+    if beyond is not None and not found:
+        raise beyond
+    try:
+        local = subject.local_epsilon
+    except BoundNotApplicableError:
+        local = None
+    return Comparison(
+        mechanism=subject.spec,
+        description=subject.description,
+        n=n,
+        delta=delta,
+        tol=tol,
+        local_epsilon=local,
+        neighbours=subject.neighbours,
+        lower_scope=subject.lower_scope,
+        rows=_ranked(found),
+        absent=absent,
+    )
+
+
+def _ranked(found: list[tuple[Bound, float]]) -> tuple[Row, ...]:
+    """Sorted by eps; of equal ones the lower bound comes first, then the sound ones."""
+    best = min((eps for bound, eps in found if bound.side == "upper" and bound.sound), default=None)
+    lower = max((eps for bound, eps in found if bound.side == "lower"), default=None)
+    found = sorted(found, key=lambda item: (item[1], item[0].side != "lower", not item[0].sound))
+    return tuple(
+        Row(
+            bound=bound.name,
+            title=bound.title,
+            epsilon=eps,
+            side=bound.side,
+            sound=bound.sound,
+            saved=None if best is None or bound.side == "lower" else _saved(best, eps),
+            looseness=None if lower is None else _looseness(eps, lower),
+            citation=bound.citation,
+        )
+        for bound, eps in found
+    )
+
+
+def _saved(best: float, eps: float) -> float | None:
+    if best == eps:
+        return 0.0
+    return None if eps == 0.0 or math.isinf(best) else 1.0 - best / eps
+
+
+def _looseness(eps: float, lower: float) -> float:
+    if eps == lower:
+        return 0.0
+    return math.inf if lower == 0.0 else eps / lower - 1.0
+
+
+def bound_names(bounds: Iterable[str] | None) -> list[str]:
+    """The bounds asked for, each once; unknown names are refused."""
+    if bounds is None:
+        return list(BOUNDS)
+    if isinstance(bounds, str) or not isinstance(bounds, Iterable):
+        raise ParameterError(f"bounds must be a list of names, got {bounds!r}; write for example bounds=['blanket'].")
+    bounds = list(bounds)
+    if any(isinstance(name, str) and name == "auto" for name in bounds):
+        raise ParameterError(
+            "bound 'auto' is the best of the table, not a row of it; leave it out for all bounds, or name some of them."
+        )
+    chosen = list(dict.fromkeys(check.one_of("bound", name, BOUNDS) for name in bounds))
+    if not chosen:
+        raise ParameterError("bounds must name at least one bound, got none; leave it out to compare all of them.")
+    return chosen
+
+
+def brief(name: str, why: str) -> str:
+    """A reason without its name and its advice, for a list of reasons."""
+    return visible(why.partition(";")[0].removeprefix(f"bound {name!r} ").rstrip("."))
+
+
+def absent_html(absent: dict[str, str]) -> str:
+    """The bounds without an answer, as a list."""
+    if not absent:
+        return ""
+    items = "".join(f"<li>{html.escape(name)}: {html.escape(why)}</li>" for name, why in absent.items())
+    return f"<p>No answer here:</p><ul>{items}</ul>"
+
+
+def _share(value: float | None) -> str:
+    """Percent in three figures, or a factor where the percentage would be long."""
+    if value is None:
+        return ""
+    if value >= 10.0:
+        return "inf" if math.isinf(value) else f"{value + 1:.4g} x"
+    return "0%" if abs(value) < 5e-6 else f"{100 * value:.3g}%"
+
+
+def json_ready(value: Any) -> Any:
+    """JSON knows no infinity: it becomes the string "inf"."""
+    if isinstance(value, float):
+        return "inf" if math.isinf(value) else value
+    if isinstance(value, dict):
+        return {key: json_ready(item) for key, item in value.items()}
+    return [json_ready(item) for item in value] if isinstance(value, list | tuple) else value

@@ -1,0 +1,167 @@
+"""Frozen results: what is claimed, on which terms, and how it reads in a review."""
+
+from __future__ import annotations
+
+import html
+import math
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any
+
+from .._support.numbers import round_down, round_up
+from .._support.text import visible
+
+if TYPE_CHECKING:
+    from .certificate import Certificate
+
+#: What every guarantee of this library rests on.
+TRUST = (
+    "the shuffler is honest and uniform; users are non-adaptive within the round; their randomness is fresh and "
+    "independent; the crowd counted in n consists of honest users only"
+)
+
+#: What it rests on where dropouts or colluders are stated, and where users take part at random.
+TRUST_BUT = TRUST.replace("honest users only", "honest users, except for those stated to drop out or collude")
+TRUST_COINS = "; who takes part is drawn independently of all values, and the guarantee is for before the batch is seen"
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """A shuffled batch is (epsilon, delta)-DP.
+
+    Attributes
+    ----------
+    epsilon : float
+        Never too small: every error of the computation is included.  ``inf`` if no finite value reaches delta.
+    lower : float or None
+        No analysis on the same terms (see ``lower_scope``) can claim less; None where nothing is known.
+    delta, n : what was asked.
+    mechanism : the spec of the local randomizer.
+    bound : name of the bound that gave epsilon.
+    sound : False only for bounds kept to reproduce a paper; their epsilon is not a guarantee.
+    kind : "upper" for a guarantee, "lower" if a lower bound was asked for by name.
+    certified : True if ball arithmetic proved it; then ``certificate`` holds the proof.
+    local_epsilon : what remains if the shuffler fails.
+    dropouts, colluding : users of n who may stay away or work with the adversary, at worst.
+    participation : probability with which every other honest user takes part (1: all of them do).
+    neighbours, trust : the terms.
+    evaluated, members : how many of the input pairs had to be evaluated.
+    note : "looser, because ..." where a sound bound was given at once in place of a slow, tighter one; else empty.
+
+    Examples
+    --------
+    >>> import shuffledp as sdp
+    >>> g = sdp.amplify("general:eps0=2", n=1, delta=1e-9)
+    >>> g.bound, g.neighbours, g.local_epsilon
+    ('variation-ratio', 'replace-one', 2.0)
+    """
+
+    epsilon: float
+    lower: float | None
+    delta: float
+    n: int
+    mechanism: str
+    description: str
+    bound: str
+    local_epsilon: float
+    sound: bool = True
+    kind: str = "upper"
+    lower_scope: str = "this mechanism"
+    certified: bool = False
+    neighbours: str = "replace-one"
+    trust: str = TRUST
+    evaluated: int = 1
+    members: int = 1
+    dropouts: int = 0
+    colluding: int = 0
+    participation: float = 1.0
+    note: str = ""
+    certificate: Certificate | None = field(default=None, repr=False, compare=False)
+
+    def __str__(self) -> str:
+        """One paragraph that a privacy reviewer can paste; every number is rounded to the side that stays true."""
+        return visible(self._paragraph())
+
+    def _paragraph(self) -> str:
+        delta = round_up(self.delta, 6)
+        users = _count(self.n) + absent(self.dropouts, self.colluding, self.participation)
+        crowd = f"With n = {users}, {'each ' if self.n > 1 else ''}running {self.description},"
+        if self.kind == "lower":
+            return (
+                f"{crowd} no analysis of {self.lower_scope} can claim less than eps = {round_down(self.epsilon)} at "
+                f"delta = {round_down(self.delta, 6)}, {self.neighbours} (bound: {self.bound}); "
+                "this is a lower bound, not a guarantee."
+            )
+        if not self.sound:
+            return (
+                f"{crowd} the published formula {self.bound!r} gives eps = {round_up(self.epsilon)} at delta = "
+                f"{delta}; it is not a proved bound and may be too small, so do not use it as a guarantee."
+            )
+        if math.isinf(self.epsilon):
+            text = (
+                f"{crowd} no finite eps reaches delta = {round_down(self.delta, 6)}, {self.neighbours} "
+                f"(bound: {self.bound}): "
+                "too few others are sure to send what the victim may send, so an output can give its sender away."
+            )
+        else:
+            proof = ", proved in ball arithmetic" if self.certified else ""
+            text = (
+                f"{crowd} a shuffled batch is ({round_up(self.epsilon)}, {delta})-DP, {self.neighbours} "
+                f"(bound: {self.bound}{proof})"
+            )
+            if self.lower is not None:
+                text += f"; no analysis of {self.lower_scope} can claim less than {not_below(self.lower, self.delta)}"
+            text += "."
+        if self.note:
+            text += f" The bound is {self.note}."
+        if math.isinf(self.local_epsilon):
+            return f"{text} If the shuffler fails, nothing remains."
+        return f"{text} If the shuffler fails, the local guarantee eps0 = {round_up(self.local_epsilon)} remains."
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-ready dictionary; infinity is written as the string "inf"."""
+        plain = {f.name: getattr(self, f.name) for f in fields(self)}
+        plain["certificate"] = self.certificate.to_dict() if self.certificate else None
+        return {k: "inf" if isinstance(v, float) and math.isinf(v) else v for k, v in plain.items()}
+
+    def _repr_html_(self) -> str:
+        """A small table for notebooks."""
+        known = self.epsilon if self.kind == "lower" else self.lower
+        said = "eps (upper)" if self.sound else "eps (as published, not a bound)"
+        top = "" if self.kind == "lower" else "none" if math.isinf(self.epsilon) else round_up(self.epsilon)
+        side = round_down if self.kind == "lower" else round_up
+        rows = [
+            (said, top),
+            ("eps (lower)", "" if known is None else not_below(known, self.delta)),
+            ("delta", side(self.delta, 6)),
+            ("n", f"{self.n:,}" + absent(self.dropouts, self.colluding, self.participation)),
+            ("mechanism", self.mechanism),
+            ("bound", self.bound + ("" if self.sound else " (not sound)") + (" (certified)" if self.certified else "")),
+            ("local eps", "none" if math.isinf(self.local_epsilon) else round_up(self.local_epsilon)),
+            ("neighbours", self.neighbours),
+            ("note", self.note),
+        ]
+        body = "".join(f"<tr><th>{html.escape(k)}</th><td>{html.escape(v)}</td></tr>" for k, v in rows if v)
+        return f"<table>{body}</table><p>{html.escape(str(self))}</p>"
+
+
+def absent(dropouts: int, colluding: int, participation: float) -> str:
+    """The users who cannot be counted on, in words to stand after their number; nothing if all can be."""
+    said = [f"up to {k:,} may {what}" for k, what in ((dropouts, "drop out"), (colluding, "collude")) if k]
+    text = f" (of whom {' and '.join(said)})" if said else ""
+    if participation < 1.0:
+        chance = round_up(participation, 6)  # a claim for more of them is the weaker one
+        text += f", every other one taking part with probability {chance} (before the batch is seen)"
+    return text
+
+
+def _count(n: int) -> str:
+    return "1 user" if n == 1 else f"{n:,} users"
+
+
+def not_below(lower: float, delta: float) -> str:
+    """A lower bound on eps, rounded down; with its delta where that one is shown rounded up beside a guarantee.
+
+    A lower bound falls as delta grows, so it need not hold at a larger delta than its own.
+    """
+    least, most = round_down(delta, 6), round_up(delta, 6)
+    return round_down(lower) + ("" if least == most else f" at delta = {least}")

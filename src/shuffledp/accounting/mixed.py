@@ -1,0 +1,179 @@
+"""Users with different budgets in one batch: every class of victims hides among the blankets of all classes.
+
+The formula, and why it is sound, is in mixed_blankets.py.
+
+*What is not covered.*  Budgets are public.  A budget that depends on the value it protects leaks by itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from .._support import validation as check
+from .._support.by_name import by_name
+from .._support.delta_rules import delta_at
+from .._support.numbers import round_down, round_up
+from .._support.text import visible
+from ..errors import BoundNotApplicableError, ParameterError
+from ..mechanisms.base import Mechanism
+from ..mechanisms.categorical.grr import GRR
+from ..mechanisms.categorical.randomized_response import RandomizedResponse
+from ..mechanisms.categorical.unary import OptimisedUnary, Unary
+from ..mechanisms.known.finite import FiniteRandomizer
+from ..mechanisms.numeric.laplace import Laplace
+from ..mechanisms.sets.reported_sets import SetRandomizer
+from .crowd import Crowd
+from .guarantee import absent
+from .mixed_blankets import victim_epsilon
+from .resolve import MechanismLike, as_mechanism
+
+#: The families of mixed_blankets.py.
+_COMPARABLE = (GRR, RandomizedResponse, SetRandomizer, Unary, OptimisedUnary, Laplace, FiniteRandomizer)
+PUBLIC = "; the budget of every user is public and does not depend on its value"
+
+
+@dataclass(frozen=True)
+class ClassGuarantee:
+    """What holds for the users of one class.
+
+    ``epsilon`` is never above ``local_epsilon``, which remains if the shuffler fails.
+    """
+
+    mechanism: str
+    description: str
+    users: int
+    epsilon: float
+    local_epsilon: float
+
+
+@dataclass(frozen=True)
+class MixedGuarantee:
+    """A shuffled batch of several classes of users is (epsilon, delta)-DP, and better for some classes.
+
+    Attributes
+    ----------
+    epsilon : the largest over the classes; never too small.
+    classes : one :class:`ClassGuarantee` for each class, in the order given.
+    delta, n : what was asked; n is the number of all users.
+    dropouts, colluding, participation, neighbours, trust : the terms.
+
+    Examples
+    --------
+    >>> g = amplify_mixed([("grr:eps0=1,d=8", 5000), ("grr:eps0=3,d=8", 5000)], delta=1e-6)
+    >>> [round(c.epsilon, 3) for c in g.classes], g.epsilon == g.classes[1].epsilon
+    ([0.032, 0.14], True)
+    """
+
+    epsilon: float
+    delta: float
+    n: int
+    classes: tuple[ClassGuarantee, ...]
+    dropouts: int
+    colluding: int
+    participation: float
+    trust: str
+    neighbours: str = "replace-one"
+    bound: str = "blanket"
+
+    def __str__(self) -> str:
+        """One paragraph that a privacy reviewer can paste."""
+        parts = "; ".join(
+            f"{c.users:,} {'user' if c.users == 1 else 'users'} of {c.description}: "
+            + (f"eps = {round_up(c.epsilon)}" if math.isfinite(c.epsilon) else "no finite eps")
+            for c in self.classes
+        )
+        away = absent(self.dropouts, self.colluding, self.participation)
+        pair = f"({round_up(self.epsilon)}, {round_up(self.delta, 6)})-DP"
+        claim = (
+            f"is {pair}" if math.isfinite(self.epsilon) else f"has no finite eps at delta = {round_down(self.delta, 6)}"
+        )
+        return visible(
+            f"With n = {self.n:,} users in all{away}, a shuffled batch {claim}, {self.neighbours} "
+            f"(bound: {self.bound}), by class: {parts}. Budgets are public."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-ready dictionary; infinity is written as the string "inf"."""
+        plain = {**vars(self), "classes": [_plain(vars(c)) for c in self.classes]}
+        return _plain(plain)
+
+
+@by_name
+def amplify_mixed(
+    classes: Iterable[tuple[MechanismLike, int]],
+    *,
+    delta: float | str,
+    tol: float = 1e-4,
+    dropouts: float = 0,
+    colluding: float = 0,
+    participation: float = 1.0,
+) -> MixedGuarantee:
+    """The central guarantee of a batch in which classes of users have different, public budgets.
+
+    Parameters
+    ----------
+    classes : pairs (mechanism, number of users)
+        Mechanisms with the same reports: GRR with the same d, k-subset or PrivSet with the same d and k, unary
+        encodings with the same d, Laplace, or matrices (:class:`FiniteRandomizer`) with the same outputs.
+    delta : in (0, 1), or a rule such as "0.01/n", where n is the number of all users
+    tol : relative accuracy of eps; the error is always upward
+    dropouts, colluding, participation : as in :func:`shuffledp.amplify`; at worst those are missing who would hide
+        the victim best
+
+    Returns
+    -------
+    MixedGuarantee
+        For every class v, max(D_E(P||Q), D_E(Q||P)) <= delta at E = e^(its epsilon), over all inputs of all users.
+
+    Notes
+    -----
+    eps0-LDP alone does not bound the ratio of two users' laws, so ``general`` classes cannot be mixed.  Laplace:
+    users with a larger budget than the victim's have thinner tails and are not counted for it.  Unary encodings of
+    many options hide each other little: the number of ones tells the classes apart.
+
+    Examples
+    --------
+    >>> one = amplify_mixed([("grr:eps0=2,d=8", 400), ("grr:eps0=2,d=8", 600)], delta=1e-6)
+    >>> round(one.epsilon, 3)
+    0.293
+    """
+    members = _members(classes)
+    n, tol = check.users(sum(size for _, size in members)), check.tolerance(tol)
+    delta = delta_at(delta, n)
+    crowd = Crowd.of(n, dropouts=dropouts, colluding=colluding, participation=participation)
+    sizes: dict[Mechanism, int] = {}
+    for mechanism, size in members:
+        sizes[mechanism] = sizes.get(mechanism, 0) + size
+    strange = [m.spec for m in sizes if not isinstance(m, _COMPARABLE)]
+    if strange:
+        raise BoundNotApplicableError(
+            f"every class must be of a family whose laws can be compared, got {' and '.join(strange)}; give GRR "
+            "with the same d, subset with the same d and k, unary with the same d, Laplace or matrices, or amplify "
+            "each on its own."
+        )
+    found = {m: victim_epsilon(m, sizes, crowd, delta, tol) for m in sizes}
+    rows = tuple(ClassGuarantee(m.spec, m.description, size, found[m], m.local_epsilon) for m, size in members)
+    terms = crowd.terms()
+    terms["trust"] += PUBLIC
+    return MixedGuarantee(max(found.values()), delta, n, rows, **terms)
+
+
+def _members(classes: object) -> list[tuple[Mechanism, int]]:
+    wanted = "classes must be a list of pairs (mechanism, number of users)"
+    if not isinstance(classes, Iterable) or isinstance(classes, str | bytes | dict):
+        raise ParameterError(f"{wanted}, got {type(classes).__name__}; write [('grr:eps0=1,d=8', 1000), ...].")
+    members = []
+    for item in classes:
+        if not isinstance(item, tuple | list) or len(item) != 2:
+            raise ParameterError(f"{wanted}, got an entry of type {type(item).__name__}; pair each with its number.")
+        members.append((as_mechanism(item[0]), check.users(item[1], "the number of users of a class")))
+    if not members:
+        raise ParameterError(f"{wanted}, got none; name at least one class.")
+    return members
+
+
+def _plain(values: dict[str, Any]) -> dict[str, Any]:
+    return {k: "inf" if isinstance(v, float) and math.isinf(v) else v for k, v in values.items()}

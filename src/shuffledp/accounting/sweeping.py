@@ -1,0 +1,325 @@
+"""Comparisons along one variable: eps0, n or delta."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._support import tables as _tables
+from .._support import validation as check
+from .._support.by_name import by_name
+from .._support.delta_rules import delta_at
+from .._support.numbers import round_down, round_up
+from .._support.optional import require
+from .._support.text import visible
+from ..errors import BoundNotApplicableError, ParameterError
+from ..mechanisms.base import Mechanism, plain
+from ..mechanisms.registry import canonical
+from ..mechanisms.registry import find as find_mechanism
+from .comparison import Comparison, Row, absent_html, bound_names, compare, json_ready
+from .resolve import MechanismLike, as_mechanism
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: What may be swept over eps0: a spec without eps0, a mechanism with a field eps0, or a function of eps0.
+Sweepable = MechanismLike | Callable[[float], MechanismLike]
+_MOST_POINTS = 10_000
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A :class:`Comparison` at every value of one variable.
+
+    Attributes
+    ----------
+    mechanism : the spec, or what varies of it in words
+    variable : "eps0", "n" or "delta"
+    values : the values of the variable, in the order given
+    points : the Comparison at each value
+    rule : delta as a function of n, if one was given ("0.01/n")
+
+    Examples
+    --------
+    >>> import shuffledp as sdp
+    >>> s = sdp.sweep("subset:d=16", eps0=[0.5, 1.0], n=10_000, delta="0.01/n", bounds=["blanket", "general"])
+    >>> s.variable, s.values, s.bounds
+    ('eps0', (0.5, 1.0), ('blanket', 'general'))
+    >>> (s.ratio("blanket") > s.ratio("general")).all()
+    np.True_
+    """
+
+    mechanism: str
+    variable: str
+    values: tuple[float, ...]
+    points: tuple[Comparison, ...]
+    rule: str | None = None
+
+    @property
+    def bounds(self) -> tuple[str, ...]:
+        """The bounds with an answer at one value at least, tightest at the last value first."""
+        return tuple(dict.fromkeys(row.bound for point in reversed(self.points) for row in point.rows))
+
+    @property
+    def absent(self) -> dict[str, str]:
+        """The bounds without any answer -> the reason at the first value."""
+        answered = set(self.bounds)
+        return {name: why for name, why in self.points[0].absent.items() if name not in answered}
+
+    def row(self, bound: str) -> Row:
+        """The first row of a bound, for its title, side and soundness."""
+        return next(row for row in self._column(bound) if row is not None)
+
+    def reasons(self, bound: str) -> dict[float, str]:
+        """value -> why the bound gives no answer there."""
+        self._column(bound)
+        return {v: p.absent[bound] for v, p in zip(self.values, self.points, strict=True) if bound in p.absent}
+
+    def epsilon(self, bound: str) -> np.ma.MaskedArray[Any, np.dtype[np.float64]]:
+        """eps of a bound at every value; masked where it gives none (see :meth:`reasons`)."""
+        return _masked([None if row is None else row.epsilon for row in self._column(bound)])
+
+    @property
+    def local_epsilon(self) -> np.ma.MaskedArray[Any, np.dtype[np.float64]]:
+        """What remains without the shuffler, at every value."""
+        return _masked([point.local_epsilon for point in self.points])
+
+    def ratio(self, bound: str) -> np.ma.MaskedArray[Any, np.dtype[np.float64]]:
+        """How many times shuffling divides the local budget: local eps / eps; masked where either is unknown.
+
+        It is also masked where eps is 0 or both are infinite, where a ratio says nothing.
+        """
+        local, eps = self.local_epsilon, self.epsilon(bound)
+        hide = local.mask | eps.mask | (eps.data == 0.0) | np.isinf(local.data)
+        return np.ma.MaskedArray(local.data / np.where(hide, 1.0, eps.data), mask=hide)
+
+    def _column(self, bound: str) -> list[Row | None]:
+        if isinstance(bound, str) and bound in self.absent:
+            raise BoundNotApplicableError(self.absent[bound])
+        check.one_of("bound", bound, self.bounds)
+        return [next((row for row in point.rows if row.bound == bound), None) for point in self.points]
+
+    @property
+    def terms(self) -> str:
+        """What stays the same, in one line."""
+        first = self.points[0]
+        users = [] if self.variable == "n" else [f"n = {first.n:,}"]
+        same = all(point.delta == first.delta for point in self.points)
+        delta = [f"delta = {self.rule or round_up(first.delta, 6)}"] if same or self.rule else []
+        return visible(", ".join([self.mechanism, *users, *delta, first.neighbours]))
+
+    @property
+    def title(self) -> str:
+        """The terms and the range of the variable, in one line."""
+        return f"{self.terms}, {self.variable} = {self._named(self.values[0])} to {self._named(self.values[-1])}"
+
+    def _named(self, value: float) -> str:
+        """In six figures, rounded to the side on which the upper bounds beside it stay true."""
+        if self.variable == "n":
+            return f"{value:,}"
+        return round_up(value, 6) if self.variable == "delta" else round_down(value, 6)
+
+    def columns(self) -> dict[str, list[Any]]:
+        """One list per column, a value per point: the variable, n, delta, local eps, then eps of every bound."""
+        named: dict[str, list[Any]] = {self.variable: list(self.values)}
+        named.setdefault("n", [point.n for point in self.points])
+        named.setdefault("delta", [point.delta for point in self.points])
+        named["local_epsilon"] = [point.local_epsilon for point in self.points]
+        return named | {name: [None if r is None else r.epsilon for r in self._column(name)] for name in self.bounds}
+
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """Header and rows as texts: the variable, then eps of every bound rounded to its safe side."""
+        columns = [[self._named(v) for v in self.values]]
+        columns += [["" if row is None else row.shown for row in self._column(name)] for name in self.bounds]
+        heads = [name if self.row(name).kind == "upper" else f"{name} ({self.row(name).kind})" for name in self.bounds]
+        return [self.variable, *heads], [list(line) for line in zip(*columns, strict=True)]
+
+    def summary(self) -> tuple[list[str], list[list[str]]]:
+        """Header and rows as texts: the tightest sound upper bound and the best lower bound at every value."""
+        lines = []
+        for value, point in zip(self.values, self.points, strict=True):
+            best, lower, local = point.best, point.lower, point.local_epsilon
+            named = ("", "") if best is None else (best.shown, best.bound)
+            factor = "" if best is None or local is None else _factor(local, best.epsilon)
+            lines.append([self._named(value), *named, "" if lower is None else lower.shown, factor])
+        return [self.variable, "eps", "bound", "lower", "local/eps"], lines
+
+    def __str__(self) -> str:
+        header, rows = self.table()
+        return f"{self.title}\n\n{_tables.as_text(header, rows, right=range(len(header)))}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-ready dictionary: null where a bound gives no answer, "inf" for infinity."""
+        columns = self.columns()
+        curves = {
+            name: {
+                "title": self.row(name).title,
+                "side": self.row(name).side,
+                "sound": self.row(name).sound,
+                "epsilon": columns.pop(name),
+                "reasons": {plain(value): why for value, why in self.reasons(name).items()},
+            }
+            for name in self.bounds
+        }
+        terms = {"mechanism": self.mechanism, "variable": self.variable, "values": self.values, "rule": self.rule}
+        ready: dict[str, Any] = json_ready({**terms, **columns, "bounds": curves, "absent": self.absent})
+        return ready
+
+    def to_json(self) -> str:
+        """The same as one JSON object."""
+        return json.dumps(self.to_dict(), indent=2)
+
+    def to_frame(self) -> pd.DataFrame:
+        """A pandas DataFrame, one row per value; a bound without an answer is a missing value (extra ``frame``)."""
+        pandas = require("pandas", extra="frame", purpose="to_frame")
+        columns = self.columns()
+        kinds = {name: "Int64" if name == "n" else "Float64" for name in columns}
+        return pandas.DataFrame({name: pandas.array(column, dtype=kinds[name]) for name, column in columns.items()})
+
+    def to_csv(self) -> str:
+        """Comma-separated values, one line per value, in full precision; an absent answer is an empty cell."""
+        columns = self.columns()
+        return _tables.as_csv(list(columns), list(zip(*columns.values(), strict=True)))
+
+    def _repr_html_(self) -> str:
+        """The table, for notebooks."""
+        return _tables.as_html(*self.table(), caption=self.title) + absent_html(self.absent)
+
+    def to_html(self) -> str:
+        """A page that stands alone."""
+        return _tables.as_page(self.title, self._repr_html_())
+
+
+@by_name
+def sweep(
+    mechanism: Sweepable,
+    *,
+    n: ArrayLike,
+    delta: ArrayLike | str,
+    eps0: ArrayLike | None = None,
+    bounds: Iterable[str] | None = None,
+    tol: float = 1e-4,
+    progress: Callable[[int, int], None] | None = None,
+) -> Sweep:
+    """:func:`compare` along one variable: exactly one of eps0, n and delta holds several values.
+
+    Parameters
+    ----------
+    mechanism : as in :func:`shuffledp.amplify`; where eps0 is given, a spec without eps0 such as "subset:d=16" (its
+        internal integers follow eps0), a mechanism with a field eps0 (its integers stay), or a function of eps0
+    n, delta, eps0 : numbers, one of them a sequence; delta may be a rule such as "0.01/n"
+    bounds, tol : as in :func:`compare`
+    progress : called with (points done, points in all) after every point
+
+    Examples
+    --------
+    >>> s = sweep("grr:eps0=1,d=4", n=[1_000, 10_000], delta="0.01/n", bounds=["blanket", "local"])
+    >>> [f"{r:.1f}" for r in s.ratio("blanket")]
+    ['10.1', '29.2']
+    """
+    given = {"eps0": eps0, "n": n, "delta": delta}
+    several = [name for name, value in given.items() if _is_sequence(value)]
+    if len(several) != 1:
+        raise ParameterError(
+            f"exactly one of eps0, n and delta must be a sequence, got {' and '.join(several) or 'none of them'}; "
+            "give a list of values for the variable to sweep and a number for the others."
+        )
+    variable = several[0]
+    names, tol, make = bound_names(bounds), check.tolerance(tol), _maker(mechanism, eps0)
+    values: list[float] = []
+    terms: list[tuple[Mechanism, int, float]] = []
+    for value in _listed(variable, given[variable]):  # everything is checked before the first answer is computed
+        term = {**given, variable: value}
+        users = check.users(term["n"])
+        target = delta_at(term["delta"], users)
+        budget = None if eps0 is None else check.local_budget(term["eps0"])
+        terms.append((make(budget), users, target))
+        values.append({"eps0": budget or 0.0, "n": users, "delta": target}[variable])
+    points: list[Comparison] = []
+    for subject, users, target in terms:
+        points.append(compare(subject, n=users, delta=target, tol=tol, bounds=names))
+        if progress is not None:
+            progress(len(points), len(terms))
+    return Sweep(
+        mechanism=canonical(mechanism)
+        if isinstance(mechanism, str)
+        else _common([point.mechanism for point in points]),
+        variable=variable,
+        values=tuple(values),
+        points=tuple(points),
+        rule=delta.strip() if isinstance(delta, str) else None,
+    )
+
+
+def _is_sequence(value: object) -> bool:
+    try:
+        return np.ndim(value) > 0  # type: ignore[arg-type]
+    except ValueError:  # lists of different lengths
+        return True
+
+
+def _listed(name: str, values: Any) -> list[Any]:
+    if not 1 <= len(values) <= _MOST_POINTS:
+        raise ParameterError(
+            f"{name} must hold 1 to {_MOST_POINTS:,} values, got {len(values):,}; change their number."
+        )
+    return list(values)
+
+
+def _maker(mechanism: Sweepable, eps0: object) -> Callable[[float | None], Mechanism]:
+    """The mechanism as a function of eps0 (a constant one if eps0 is not given)."""
+    if eps0 is None:
+        fixed = as_mechanism(mechanism)  # type: ignore[arg-type]
+        return lambda _: fixed
+    if isinstance(mechanism, str):
+        name = mechanism.partition(":")[0].strip()
+        cls = find_mechanism(name)
+        _needs_eps0(cls.name, cls)
+        return lambda value: _from_spec(mechanism, value)
+    if isinstance(mechanism, Mechanism):
+        _needs_eps0(mechanism.name, type(mechanism))
+        return lambda value: dataclasses.replace(mechanism, eps0=value)  # type: ignore[type-var]
+    if callable(mechanism) and not isinstance(mechanism, type):
+        return lambda value: as_mechanism(mechanism(value))  # type: ignore[arg-type]
+    raise ParameterError(
+        "mechanism must be a spec without eps0, a mechanism with a field eps0 or a function of eps0, "
+        f"got {mechanism!r}; write for example 'subset:d=16' or lambda e: GRR(eps0=e, d=4)."
+    )
+
+
+def _needs_eps0(name: str, cls: type[Mechanism]) -> None:
+    if "eps0" not in (field.name for field in dataclasses.fields(cls)):  # type: ignore[arg-type]
+        raise ParameterError(f"eps0 must stay out where {name} is swept, it has no such parameter; sweep n or delta.")
+
+
+def _from_spec(spec: str, eps0: float | None) -> Mechanism:
+    if any(part.partition("=")[0].strip() == "eps0" for part in spec.partition(":")[2].split(",")):
+        raise ParameterError(f"mechanism must be a spec without eps0 where eps0 is given, got {spec!r}; leave it out.")
+    return as_mechanism(f"{spec}{',' if ':' in spec else ':'}eps0={eps0!r}")
+
+
+def _common(specs: Sequence[str]) -> str:
+    """What all the specs share: the name, and the parameters that do not change."""
+    if len(set(specs)) == 1:
+        return specs[0]
+    name, _, parts = specs[0].partition(":")
+    kept = [part for part in parts.split(",") if all(part in spec.partition(":")[2].split(",") for spec in specs)]
+    return f"{name}:{','.join(kept)}" if kept else name
+
+
+def _factor(local: float, eps: float) -> str:
+    return "" if eps == 0.0 or math.isinf(local) else round_down(local / eps, 4)
+
+
+def _masked(values: Sequence[float | None]) -> np.ma.MaskedArray[Any, np.dtype[np.float64]]:
+    """Values with the unknown ones masked (0 underneath, never NaN)."""
+    return np.ma.MaskedArray(
+        np.array([0.0 if v is None else v for v in values]), mask=np.array([v is None for v in values])
+    )

@@ -1,0 +1,52 @@
+"""The numerical bounds: each is the one formula of core on a different family of rounds."""
+
+from __future__ import annotations
+
+import math
+
+from .._support import validation as check
+from ..mechanisms.base import Mechanism
+from ..mechanisms.known.general import VariationRatio
+from ..numerics.families.base import Family, PairSet
+
+
+def variation_ratio(mechanism: Mechanism) -> Family:
+    """The repaired reduction: t = (p alpha, p alpha, s)/q."""
+    if mechanism.local_epsilon <= 0.0:
+        return PairSet([])
+    return mechanism.among([mechanism.variation_ratio().pair()])
+
+
+def published(mechanism: Mechanism) -> Family:
+    """The reduction as printed: t = (r, r, 1 - 2r)."""
+    if mechanism.local_epsilon <= 0.0:
+        return PairSet([])
+    return mechanism.among([mechanism.variation_ratio().published_pair()])
+
+
+def alone(mechanism: Mechanism) -> Family:
+    """The victim's report on its own (evaluated at n = 1)."""
+    if mechanism.local_epsilon <= 0.0:
+        return PairSet([])
+    return PairSet([mechanism.variation_ratio().pair()])
+
+
+def stronger_clone(mechanism: Mechanism) -> Family:
+    """Only eps0 is used: of one report for the victim, and between the reports of two users for the crowd."""
+    return _from_budget(mechanism, weaker=False)
+
+
+def clone(mechanism: Mechanism) -> Family:
+    """As :func:`stronger_clone`, but only a share 1/(2 e^eps0) of a message counts as a clone of either input's."""
+    return _from_budget(mechanism, weaker=True)
+
+
+def _from_budget(mechanism: Mechanism, *, weaker: bool) -> Family:
+    own, crowd = mechanism.local_epsilon, mechanism.crowd_epsilon
+    if own <= 0.0:
+        return PairSet([])
+    if mechanism.pairwise_epsilon > check.MAX_EPS0:  # nothing is known: the report may give its input away
+        return PairSet([VariationRatio(p=math.inf, beta=1.0, q=math.inf).pair()])
+    p, beta = math.exp(own), math.tanh(0.5 * own)  # the largest beta that eps0 allows; q >= 1 + beta always holds then
+    q = math.exp(crowd) * (2.0 * p / (p + 1.0) if weaker else 1.0)
+    return PairSet([VariationRatio(p=p, beta=beta, q=max(q, 1.0 + beta)).pair()])

@@ -1,0 +1,372 @@
+"""Many rounds over the same users: what they cost together, what still fits, and the ledger of what was run."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .._support import validation as check
+from .._support.by_name import by_name
+from .._support.delta_rules import read
+from ..accounting.resolve import MechanismLike
+from ..errors import ParameterError
+from ..numerics.bisect import smallest_whole
+from ..numerics.composition import renyi, sequential
+from ..numerics.composition.sequential import Kind
+from . import ledger, ledger_file
+from .composed_guarantee import ComposedGuarantee, trust_text
+from .ledger import LedgerEntry, make_entry
+from .profiles import fixed_pairs, kind_of
+
+#: remaining() looks no further.
+MOST_REMAINING = 10**6
+#: Most guesses before its search.
+_GUESSES = 6
+#: Parameters of compose() that have a default.
+_TERMS = ("count", "bound", "name", "participation_limit", "reports_per_user", "memoised")
+
+
+class Accountant:
+    """Adaptive sequential composition of shuffled rounds over the same users.
+
+    Every round is replaced by a pair of laws that dominates it for *all* neighbouring datasets: the pair whose
+    privacy profile is the largest delta(eps) over input pairs and datasets, at every eps separately.  Such a pointwise
+    maximum is itself a profile (a supremum of convex functions is convex), and dominating pairs compose, also if a
+    round is chosen by the results of earlier ones (Zhu, Dong, Wang, AISTATS 2022, Proposition 9 and Theorem 10).
+    The losses of the pairs are spread onto a grid, upwards only, and added by a tilted Fourier transform with its
+    round-off included (numerics/composition/profile_curve.py, numerics/composition/loss_grid.py).
+
+    Asking the same users the same question again costs again, however often the value is unchanged: the rounds
+    compose.  A *memoised* answer (drawn once and sent in every round) is no fresh round and is refused, because the
+    shuffler does not hide a report that comes back the same: batches can be linked.
+
+    Examples
+    --------
+    >>> acc = Accountant()
+    >>> acc = acc.compose("grr:eps0=2,d=16", n=10_000, count=100)
+    >>> round(acc.epsilon(delta=1e-6), 3)
+    0.794
+    >>> acc.remaining(epsilon=1.0, delta=1e-6, mechanism="grr:eps0=2,d=16", n=10_000) > 40
+    True
+    """
+
+    def __init__(self) -> None:
+        self._entries: list[LedgerEntry] = []
+        self._events: list[tuple[str, Kind, int]] = []
+        self._kinds: dict[str, Kind] = {}
+        self._notes: tuple[str, ...] = ()
+
+    # -- what was run ---------------------------------------------------------------------------------------------
+
+    @property
+    def entries(self) -> tuple[LedgerEntry, ...]:
+        """The rounds, in the order in which they were composed."""
+        return tuple(self._entries)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What there is to say about the ledger file that was loaded; usually nothing."""
+        return self._notes
+
+    @by_name
+    def compose(
+        self,
+        mechanism: MechanismLike,
+        *,
+        n: int,
+        count: int = 1,
+        bound: str = "auto",
+        name: str | None = None,
+        participation_limit: int | None = None,
+        reports_per_user: int = 1,
+        memoised: bool = False,
+    ) -> Accountant:
+        """Add ``count`` rounds of n users each; returns the accountant.
+
+        Parameters
+        ----------
+        mechanism, n, bound : as in :func:`shuffledp.amplify`; the bound must be one that holds
+        count : number of rounds
+        name : for the ledger
+        participation_limit : if no user takes part in more than k of these rounds, each pays for the worst k of them.
+            Which rounds they are may depend on earlier results, not on the user's value; all others still number n.
+        reports_per_user : reports that each of the n users sends into one batch, on values of its own choice; k reports
+            cost k rounds of n reports
+        memoised : refused if True
+        """
+        if memoised is not False:
+            raise ParameterError(
+                "memoised must be False, got "
+                f"{memoised!r}; a permanent response repeats the same report, so batches can be linked and shuffling "
+                "hides nothing after the first: draw fresh randomness in every round and compose it."
+            )
+        entry = make_entry(
+            mechanism,
+            n=n,
+            count=count,
+            bound=bound,
+            name=name,
+            participation_limit=participation_limit,
+            reports_per_user=reports_per_user,
+        )
+        self._add(entry)
+        return self
+
+    def _add(self, entry: LedgerEntry) -> None:
+        mine, theirs = self.neighbours, entry.mechanism.neighbours
+        if (self._entries or self._events) and mine != theirs:
+            raise ParameterError(
+                f"mechanism must have neighbours {mine!r} like the rounds before it, got {theirs!r}; "
+                "keep one accountant for each kind of neighbours."
+            )
+        key = entry.key
+        if key not in self._kinds:
+            self._kinds[key] = kind_of(entry)
+        self._entries.append(entry)
+
+    def compose_event(self, event: Any, *, count: int = 1, neighbours: str = "replace-one") -> Accountant:
+        """Add an event of dp-accounting (Gaussian, Laplace, composed, or a ShuffledRoundEvent); returns the accountant.
+
+        Parameters
+        ----------
+        event : ``dp_accounting.DpEvent``
+        count : number of repetitions
+        neighbours : "replace-one", or "add-or-remove-one" for an event whose noise is calibrated to adding or removing
+            one record and is unknown to dp-accounting for replacements (Laplace): then replacing is counted as a group
+            of two changes
+        """
+        from .dp_accounting.export import ShuffledRoundEvent, leaves, limit, profile, supports
+
+        check.one_of("neighbours", neighbours, ("replace-one", "add-or-remove-one"))
+        times = check.whole("count", count, low=1, high=ledger.MOST_ROUNDS, hint="it is the number of repetitions")
+        found = list(leaves(event, times))
+        for leaf, _ in found:
+            reason = None if isinstance(leaf, ShuffledRoundEvent) else supports(leaf, neighbours=neighbours)
+            if reason is not None:
+                raise ParameterError(
+                    f"event must be known to dp-accounting for neighbours {neighbours!r}, got {type(leaf).__name__} "
+                    f"({' '.join(reason.split()).rstrip('.')}); an event for adding or removing a record is converted "
+                    "with neighbours='add-or-remove-one'."
+                )
+        more = self._copy()  # all leaves or none: what fails on the way leaves this accountant as it was
+        for leaf, repeats in found:
+            if isinstance(leaf, ShuffledRoundEvent):
+                more.compose(leaf.mechanism, n=leaf.n, bound=leaf.bound, count=repeats)
+                continue
+            key = f"event {leaf!r} {neighbours}"
+            if key not in self._kinds:
+                most = limit(leaf, neighbours=neighbours)
+                self._kinds[key] = Kind(profile(leaf, neighbours=neighbours), most)
+            more._events.append((key, self._kinds[key], repeats))
+        if found and more.neighbours != "replace-one":
+            raise ParameterError(
+                f"event must have neighbours 'replace-one', like all rounds beside it, got {more.neighbours!r}; "
+                "keep one accountant for each kind of neighbours."
+            )
+        self._entries, self._events = more._entries, more._events
+        return self
+
+    @property
+    def neighbours(self) -> str:
+        """Which change of one user's value the guarantee covers."""
+        return self._entries[0].mechanism.neighbours if self._entries else "replace-one"
+
+    def _costs(self) -> tuple[list[Kind], list[int]]:
+        """Distinct profiles and how often each is paid; sorted, so that the order of composition leaves no trace."""
+        totals: dict[str, int] = {}
+        for entry in self._entries:
+            totals[entry.key] = totals.get(entry.key, 0) + entry.cost
+        for key, _, count in self._events:
+            totals[key] = totals.get(key, 0) + count
+        keys = sorted(key for key in totals if self._kinds[key].limit > 0.0)
+        return [self._kinds[key] for key in keys], [totals[key] for key in keys]
+
+    def _delta(self, delta: object, *further: int) -> float:
+        """delta as a number; a rule takes the largest n of these rounds and of further ones."""
+        return read(delta).at_largest([*(entry.n for entry in self._entries), *further])
+
+    # -- what it costs --------------------------------------------------------------------------------------------
+
+    @by_name
+    def epsilon(self, *, delta: float | str, method: str = "pld") -> float:
+        """The eps of all rounds together at delta: never too small, inf if no finite value reaches delta.
+
+        delta may be a rule such as "0.01/n": at most that for the n of every round, so with the largest of them.
+        method "pld" (privacy loss distributions, tight) or "renyi" (looser, and inf without a local guarantee).
+        """
+        delta = self._delta(delta)
+        kinds, counts = self._costs()
+        if check.one_of("method", method, ("pld", "renyi")) == "renyi":
+            values = self.renyi(renyi.ORDERS)
+            return min(renyi.to_epsilon(renyi.ORDERS, values, delta), sequential.pure_epsilon(kinds, counts))
+        if delta < sequential.LEAST_DELTA:
+            raise ParameterError(
+                f"delta must be at least {sequential.LEAST_DELTA:g} for a composition, got {delta!r}; "
+                "below, profiles are not followed: use method='renyi' or a larger delta."
+            )
+        return sequential.epsilon(kinds, counts, delta)
+
+    @by_name
+    def delta(self, *, epsilon: float, method: str = "pld") -> float:
+        """The delta of all rounds together at eps: never too small."""
+        eps = check.in_range("epsilon", epsilon, low=0.0, high=math.inf, high_open=True)
+        kinds, counts = self._costs()
+        if check.one_of("method", method, ("pld", "renyi")) == "renyi":
+            if eps >= sequential.pure_epsilon(kinds, counts):
+                return 0.0
+            return renyi.to_delta(renyi.ORDERS, self.renyi(renyi.ORDERS), eps)
+        return sequential.delta(kinds, counts, eps)
+
+    @by_name
+    def lower_epsilon(self, *, delta: float | str) -> float | None:
+        """What no analysis of these rounds can go below: one fixed pair of datasets in every round.
+
+        None if a round has no dataset whose exact law is known, if users send several reports into one batch, or if
+        events of dp-accounting were composed.
+        """
+        delta = self._delta(delta)
+        if self._events or any(entry.reports_per_user > 1 for entry in self._entries):
+            return None
+        found = fixed_pairs(self._entries)
+        if found is None:
+            return None
+        upper = self.epsilon(delta=delta)
+        if math.isinf(upper):  # any finite eps will do as a start
+            upper = max((float(np.abs(p.loss).max()) * c for p, c in zip(*found, strict=True)), default=0.0)
+        return sequential.lower_epsilon(*found, delta, upper)
+
+    @by_name
+    def guarantee(self, *, delta: float | str) -> ComposedGuarantee:
+        """Upper and lower eps at delta with the terms they hold on."""
+        delta = self._delta(delta)
+        kinds, counts = self._costs()
+        upper, lower = self.epsilon(delta=delta), self.lower_epsilon(delta=delta)
+        return ComposedGuarantee(
+            epsilon=upper,
+            lower=None if lower is None else min(lower, upper),
+            delta=delta,
+            rounds=sum(e.count for e in self._entries) + sum(count for _, _, count in self._events),
+            cost=sum(e.cost for e in self._entries) + sum(count for _, _, count in self._events),
+            pure_epsilon=sequential.pure_epsilon(kinds, counts),
+            neighbours=self.neighbours,
+            trust=trust_text(limited=any(entry.participation_limit is not None for entry in self._entries)),
+        )
+
+    def renyi(self, orders: ArrayLike = renyi.ORDERS) -> NDArray[np.float64]:
+        """Upper values of the Renyi divergence of all rounds together, one per order > 1.
+
+        The two arrays are what ``dp_accounting.rdp.compute_epsilon(orders, values, delta)`` takes.  Without a finite
+        local guarantee (local_epsilon = inf, or an event with unbounded loss) every value is inf: some output may be
+        impossible for one of two neighbouring inputs, or nothing is known that excludes it.
+        """
+        try:
+            a = np.asarray(orders, dtype=np.float64)
+        except (TypeError, ValueError):
+            a = np.zeros(1)
+        if not np.all((a > 1.0) & (a < math.inf)):
+            raise ParameterError(f"orders must be finite numbers > 1, got {str(orders)[:60]}; remove the others.")
+        kinds, counts = self._costs()
+        if any(math.isinf(kind.limit) for kind in kinds):
+            return np.full(a.shape, np.inf)
+        return sequential.renyi_curve(kinds, counts, a)
+
+    def to_pld(self, *, step: float | None = None) -> Any:
+        """All rounds together as a ``dp_accounting`` PrivacyLossDistribution, pessimistic, for replace-one neighbours.
+
+        It must be composed with distributions of replace-one neighbours only, and of the same interval: ``step`` (by
+        default chosen here; 1e-4 is the default of dp-accounting).  Deltas below some 1e-10 cannot be read from it.
+        """
+        from .dp_accounting.export import export
+
+        if step is not None:
+            step = check.in_range("step", step, low=1e-9, high=1.0, hint="1e-4 is the default of dp-accounting")
+        kinds, counts = self._costs()
+        return export(sequential.build(kinds, counts, math.log(1e-14), step))
+
+    # -- what still fits ------------------------------------------------------------------------------------------
+
+    @by_name
+    def would_exceed(
+        self, *, epsilon: float, delta: float | str, mechanism: MechanismLike, n: int, **round_: Any
+    ) -> bool:
+        """Whether these further rounds (parameters as in :meth:`compose`) would cost more than epsilon at delta."""
+        target = _budget(epsilon, round_)
+        return self._copy().compose(mechanism, n=n, **round_).epsilon(delta=delta) > target
+
+    @by_name
+    def remaining(self, *, epsilon: float, delta: float | str, mechanism: MechanismLike, n: int, **round_: Any) -> int:
+        """How many more such rounds fit into (epsilon, delta); at most MOST_REMAINING are looked for.
+
+        The number returned was checked itself, and one more was found not to fit.
+        """
+        target = _budget(epsilon, round_)
+        for name in round_.keys() & {"count", "participation_limit"}:
+            raise ParameterError(
+                f"{name} must be left out, got {round_[name]!r}; remaining() finds how many rounds fit."
+            )
+
+        at = self._delta(delta, check.users(n))  # one delta, also for the rounds so far alone
+
+        @cache
+        def spent(count: int) -> float:
+            more = self._copy().compose(mechanism, n=n, count=count, **round_) if count else self
+            return more.epsilon(delta=at)
+
+        def room(count: int) -> float:
+            left = target - spent(count)
+            return left if left != 0.0 else 5e-324  # what fits exactly, fits
+
+        if spent(0) > target:
+            return 0
+        start = 1
+        for _ in range(_GUESSES):  # the squares of eps add up, about
+            cost = spent(start) ** 2 - spent(0) ** 2
+            more = start * (target**2 - spent(0) ** 2) / cost if 0.0 < cost < math.inf else 2.0 * start
+            start, last = min(max(round(more), 1), MOST_REMAINING), start
+            if abs(start - last) <= 1e-4 * last:
+                break
+        beyond = smallest_whole(room, low=1, high=MOST_REMAINING + 1, start=start)
+        return MOST_REMAINING if beyond is None else beyond - 1
+
+    def _copy(self) -> Accountant:
+        """Rounds can be added to it without a trace here; sampled profiles are shared."""
+        copy = Accountant()
+        copy._entries, copy._events, copy._kinds = list(self._entries), list(self._events), self._kinds
+        return copy
+
+    # -- the ledger file ------------------------------------------------------------------------------------------
+
+    def save(self, path: str | Path) -> None:
+        """Write the ledger; an older file is replaced in one step, never half written."""
+        if self._events:
+            raise ParameterError(
+                f"a ledger holds shuffled rounds only, got {len(self._events)} event(s) of dp-accounting as well; "
+                "keep them in its own ledger."
+            )
+        ledger_file.save(self._entries, path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Accountant:
+        """The accountant of a ledger file; every key and the chain of hashes are checked.
+
+        What there is to say about the file, such as that it is of an old version, is in :attr:`notes`.
+        """
+        found = ledger_file.load(path)
+        made = cls()
+        for entry in found.entries:
+            made._add(entry)
+        made._notes = found.notes
+        return made
+
+
+def _budget(epsilon: object, round_: dict[str, Any]) -> float:
+    """The checked eps of a question about further rounds, whose parameters must be some that compose() has."""
+    for name in round_:
+        check.one_of("parameter", name, _TERMS)
+    hint = "it is the eps that all rounds together may cost"
+    return check.in_range("epsilon", epsilon, low=0.0, high=math.inf, low_open=True, high_open=True, hint=hint)

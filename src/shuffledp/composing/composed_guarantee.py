@@ -1,0 +1,77 @@
+"""The result of a composition: what all rounds together guarantee."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from typing import Any
+
+from .._support.numbers import round_down, round_up
+from ..accounting.guarantee import TRUST, not_below
+
+
+def trust_text(*, crowd: str = TRUST, many: bool = True, limited: bool = False) -> str:
+    """What a composition rests on: ``crowd`` for one round, more if there are many or if taking part is limited.
+
+    Examples
+    --------
+    >>> trust_text(many=False) == TRUST
+    True
+    """
+    text = crowd
+    if many:
+        text += "; every round draws fresh randomness, and rounds may depend on the results of earlier ones"
+    if limited:
+        text += "; limits on taking part are enforced, and who takes part does not depend on the values"
+    return text
+
+
+@dataclass(frozen=True)
+class ComposedGuarantee:
+    """All rounds together are (epsilon, delta)-DP for one user.
+
+    Attributes
+    ----------
+    epsilon : never too small; inf if no finite value reaches delta
+    lower : no analysis of the same rounds can claim less; None where nothing is known
+    delta : what was asked
+    rounds : how many rounds were run
+    cost : in how many of them, at most, one user's value was at stake
+    pure_epsilon : the sum of the local guarantees, which holds with delta = 0 even if the shuffler fails
+    neighbours, trust : the terms
+
+    Examples
+    --------
+    >>> import shuffledp as sdp
+    >>> acc = sdp.Accountant().compose("grr:eps0=2,d=16", n=10_000, count=10)
+    >>> g = acc.guarantee(delta=1e-6)
+    >>> round(g.epsilon, 3), g.rounds, g.neighbours
+    (0.231, 10, 'replace-one')
+    """
+
+    epsilon: float
+    lower: float | None
+    delta: float
+    rounds: int
+    cost: int
+    pure_epsilon: float
+    neighbours: str = "replace-one"
+    trust: str = trust_text()
+
+    def __str__(self) -> str:
+        """One paragraph that a privacy reviewer can paste."""
+        delta, runs = round_up(self.delta, 6), "1 round is" if self.rounds == 1 else f"{self.rounds:,} rounds are"
+        if math.isinf(self.epsilon):
+            least = round_down(self.delta, 6)
+            return f"{runs} not private at delta = {least}, {self.neighbours}: no finite eps reaches it."
+        text = f"{runs} together ({round_up(self.epsilon)}, {delta})-DP, {self.neighbours}"
+        if self.cost < self.rounds:
+            text += f", for users who take part at most {self.cost:,} times"
+        if self.lower is not None:
+            text += f"; no analysis can claim less than {not_below(self.lower, self.delta)}"
+        return f"{text}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-ready dictionary; infinity is written as the string "inf"."""
+        plain = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {k: "inf" if isinstance(v, float) and math.isinf(v) else v for k, v in plain.items()}

@@ -1,0 +1,1 @@
+"""The bridge to the package dp-accounting: export of losses, and its events."""

@@ -1,0 +1,56 @@
+"""From the entries of a ledger to the laws that are composed: a profile from above, one fixed pair from below."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ..errors import BoundNotApplicableError
+from ..numerics.composition.fixed_pair import PairLosses, most_telling, pair_losses
+from ..numerics.composition.sequential import Kind
+from ..numerics.evaluators.choose import Divergence
+from ..numerics.pair import FloatArray, ShuffledPair
+from .ledger import LedgerEntry
+
+#: Families with more members than this are sampled at fewer eps.
+_FEW = 64
+
+
+def kind_of(entry: LedgerEntry) -> Kind:
+    """The privacy profile of one round of this entry, by its bound."""
+    bound, mechanism, n = entry.chosen_bound, entry.mechanism, entry.n
+    rounds = bound.family(mechanism).pairs(_FEW)
+    kinked = rounds is not None and all(Divergence(r, n).enumerable for r in rounds)
+
+    def log_delta(eps: FloatArray, tol: float) -> FloatArray:
+        return bound.log_delta(mechanism, eps, n=n, tol=tol)
+
+    return Kind(log_delta, mechanism.local_epsilon, slow=rounds is None, kinked=kinked)
+
+
+def fixed_pairs(entries: Iterable[LedgerEntry]) -> tuple[list[PairLosses], list[int]] | None:
+    """One pair of datasets for every distinct entry, and how often it is paid; None if one has no known law."""
+    pairs: dict[str, PairLosses | None] = {}
+    counts: dict[str, int] = {}
+    for entry in sorted(entries, key=lambda e: e.key):
+        if entry.mechanism.local_epsilon == 0.0:
+            continue
+        if entry.key not in pairs:
+            rounds = _fixed_pairs_of(entry)
+            if not rounds:
+                return None
+            pairs[entry.key] = pair_losses(most_telling(rounds, entry.n), entry.n)
+        counts[entry.key] = counts.get(entry.key, 0) + entry.cost
+    live = {key: pair for key, pair in pairs.items() if pair is not None}
+    return list(live.values()), [counts[key] for key in live]
+
+
+def _fixed_pairs_of(entry: LedgerEntry) -> Sequence[ShuffledPair] | None:
+    """Exact laws of datasets of this mechanism, if it has some."""
+    for family in (entry.mechanism.constant_datasets, entry.mechanism.two_counts):
+        try:
+            rounds = family().pairs(_FEW)
+        except BoundNotApplicableError:
+            continue
+        if rounds:
+            return rounds
+    return None

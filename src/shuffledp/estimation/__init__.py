@@ -1,0 +1,1 @@
+"""Unbiased estimates with error bars, and what is known of the truth."""

@@ -1,0 +1,225 @@
+"""Unbiased estimates with error bars, and the named steps that trade bias for consistency."""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._support import validation as check
+from ..errors import ParameterError
+from .constraints import Constraint, Limit, Simplex, norm_sub
+
+FloatArray = NDArray[np.float64]
+
+STEPS = ("nearest", "simplex", "norm-sub")
+#: What an interval may cover: the truth of these users, or of the population that they were drawn from.
+COVERED = ("users", "population")
+
+
+@dataclass(frozen=True, eq=False)
+class Variance:
+    """A variance as a function of the true value f: base + slope f + bend f^2, with bend <= 0, entry by entry.
+
+    >>> float(Variance(0.5, 1.0, -1.0).at(0.5))
+    0.75
+    """
+
+    base: Limit
+    slope: Limit = 0.0
+    bend: Limit = 0.0
+
+    def at(self, truth: Limit) -> Limit:
+        """Its value, never below 0."""
+        return np.maximum(self.base + truth * (self.slope + truth * self.bend), 0.0)
+
+    def plus(self, other: Variance, weight: float = 1.0) -> Variance:
+        """The sum with ``weight`` times another one."""
+        return Variance(
+            self.base + weight * other.base, self.slope + weight * other.slope, self.bend + weight * other.bend
+        )
+
+    def mirrored(self) -> Variance:
+        """The same function of -f."""
+        return Variance(self.base, -self.slope, self.bend)
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """What the reports say of the data.
+
+    Attributes
+    ----------
+    value : array of estimates (unbiased unless ``step`` names a consistency step)
+    stderr : array of standard errors of the privacy noise, one per item, estimated from the same reports
+    n : number of users
+    covariance : full covariance matrix where items are correlated and it is small enough to keep, else None
+    step : "" or the consistency step that was applied (the standard errors are those before it)
+    for_release : False if the reports came from a seeded generator, None if that is not known (bare arrays)
+    constraint : what is known of the truth, and :meth:`consistent` enforces; None: nothing was declared
+    noise : variance of the privacy noise as a function of the truth (None: ``stderr`` squared, whatever the truth is)
+    sampling : what drawing the users from a population adds to it (None: not known)
+    grain : how far one report more or less moves the value; 0 where reports are not counted
+
+    Examples
+    --------
+    >>> e = Estimate(value=np.array([0.7, -0.1, 0.4]), stderr=np.array([0.1, 0.1, 0.1]), n=100, constraint=Simplex())
+    >>> e.consistent("nearest").value.round(3).tolist()
+    [0.65, 0.0, 0.35]
+    >>> low, high = e.interval(0.95)
+    >>> low.round(2).tolist()
+    [0.5, -0.3, 0.2]
+    >>> e.origin
+    'unknown: pass the Reports object, or say for_release=True or False'
+    """
+
+    value: FloatArray
+    stderr: FloatArray
+    n: int
+    covariance: FloatArray | None = None
+    step: str = ""
+    for_release: bool | None = None
+    constraint: Constraint | None = None
+    noise: Variance | None = None
+    sampling: Variance | None = None
+    grain: Limit = 0.0
+
+    @property
+    def origin(self) -> str:
+        """Whether the reports may be released, in words."""
+        if self.for_release is None:
+            return "unknown: pass the Reports object, or say for_release=True or False"
+        return "secure randomness" if self.for_release else "a seeded generator: not for release"
+
+    def interval(self, level: float = 0.95, *, of: str = "users") -> tuple[FloatArray, FloatArray]:
+        """A two-sided confidence interval for every item on its own.
+
+        ``of="users"`` covers the truth of the very users who reported: the privacy noise is all that errs.
+        ``of="population"`` covers that of the population from which they were drawn independently, and is wider.
+
+        The ends are those f which the estimate does not contradict: |value - f| <= z sqrt(variance at f) + c grain
+        (a score interval, Wilson 1927, with the variance of the law instead of one estimated).  Counts are whole
+        numbers, and skewed where few reports are expected: c = max(1/2, (z^2 - 1)/6) makes up for both (half a
+        count; the Cornish-Fisher term of a sum of indicators, whose third cumulant is at most their variance).  So
+        coverage is at least nominal, about, and above it by what a count or two weighs.  Ends may lie outside the
+        range of the truth.
+        """
+        level = check.in_range("level", level, low=0.0, high=1.0, low_open=True, high_open=True)
+        check.one_of("kind of coverage", of, COVERED)
+        if self.step:
+            raise ParameterError(
+                f"interval must be asked of the unbiased estimate, got one after the step {self.step!r}, whose error "
+                "is not known; call interval before consistent."
+            )
+        variance = Variance(self.stderr**2) if self.noise is None else self.noise
+        if of == "population":
+            if self.sampling is None:
+                raise ParameterError(
+                    "of must be 'users' for an estimate that does not declare its sampling variance, got "
+                    "'population'; pass sampling= when you make the estimate."
+                )
+            variance = variance.plus(self.sampling)
+        z = statistics.NormalDist().inv_cdf(0.5 + 0.5 * level)
+        room = max(0.5, (z * z - 1.0) / 6.0) * self.grain
+        low, high = (self.value, self.value) if self.constraint is None else self.constraint.limits
+        flipped = variance.mirrored()
+        return -_upper(-self.value + room, z, flipped, -high, -low), _upper(self.value + room, z, variance, low, high)
+
+    def consistent(self, step: str = "nearest") -> Estimate:
+        """The estimate after a named consistency step (biased), which uses what is known of the truth.
+
+        "nearest": the nearest point that satisfies the estimate's own :attr:`constraint` (least squares).
+        For frequencies that sum to 1 there are also "simplex", the same, and "norm-sub": negative entries to 0,
+        then a common shift of the positive ones, until the sum is 1 (Wang et al., NDSS 2020).
+        """
+        check.one_of("consistency step", step, STEPS)
+        if self.step:
+            raise ParameterError(
+                f"step must be applied once, got an estimate that has {self.step!r}; start from the raw one."
+            )
+        if not np.all(np.isfinite(self.stderr)):
+            raise ParameterError(
+                "every item needs a report to be made consistent with others, got items without any; collect more."
+            )
+        constraint = self.constraint
+        if constraint is None:
+            if step == "nearest":
+                raise ParameterError(
+                    "step must be 'simplex' or 'norm-sub' for an estimate that declares no constraint, got 'nearest'; "
+                    "name one of them if the values sum to 1, else pass constraint= when you make the estimate."
+                )
+            constraint = Simplex()
+        if step not in constraint.steps:
+            raise ParameterError(
+                f"step must be 'nearest' for an estimate of {constraint.words}, got {step!r}, which is for frequencies "
+                "of one item per user; call consistent('nearest')."
+            )
+        project = norm_sub if step == "norm-sub" else constraint.nearest
+        return replace(self, value=project(self.value), step=step)
+
+
+def _upper(start: FloatArray, z: float, variance: Variance, low: Limit, high: Limit) -> FloatArray:
+    """The largest f with f - start <= z sqrt(variance at f clipped to [low, high]).
+
+    sqrt(variance) is concave, so that f - start - z sqrt(variance) is convex on [low, high] and rises beyond.
+    """
+    scale = z * z
+    # (f - start)^2 = z^2 variance(f) is a quadratic equation; its discriminant is written without cancellation
+    with np.errstate(invalid="ignore"):
+        half = start + 0.5 * scale * variance.slope
+        plain = variance.base + start * (variance.slope + start * variance.bend)
+        square = scale * plain + scale * scale * (0.25 * variance.slope**2 - variance.bend * variance.base)
+        root = (half + np.sqrt(square)) / (1.0 - scale * variance.bend)
+        inside = (root >= low) & (root <= high) & (root >= start)
+        top, bottom = (start + z * np.sqrt(variance.at(limit)) for limit in (high, low))
+        return np.asarray(np.where(inside, root, np.where(top >= high, top, bottom)))
+
+
+def modelled(
+    value: FloatArray, n: int, constraint: Constraint, noise: Variance, sampling: Variance, *, grain: Limit = 0.0
+) -> Estimate:
+    """The estimate whose standard error is that of its noise at the value, clipped to the range of the truth."""
+    stderr = np.sqrt(noise.at(np.clip(value, *constraint.limits)))
+    return Estimate(
+        value=value,
+        stderr=np.broadcast_to(stderr, value.shape).copy(),
+        n=n,
+        constraint=constraint,
+        noise=noise,
+        sampling=sampling,
+        grain=grain,
+    )
+
+
+def share_sampling(n: int) -> Variance:
+    """f(1-f)/n: what drawing n users adds to the variance of the share of those who hold an item."""
+    return Variance(0.0, 1.0 / n, -1.0 / n)
+
+
+def range_sampling(n: int, low: float, high: float) -> Variance:
+    """(high - f)(f - low)/n: the most that drawing n users adds for a mean of numbers in [low, high].
+
+    (Bhatia, Davis, American Mathematical Monthly 2000; attained by values at the two ends.)
+    """
+    return Variance(-high * low / n, (high + low) / n, -1.0 / n)
+
+
+def pure(hits: FloatArray, n: int, keep: float, stray: float, constraint: Constraint) -> Estimate:
+    """Estimate of frequencies from support counts of a pure protocol (Wang et al., USENIX Security 2017).
+
+    A report supports an item held with probability ``keep`` and any other with probability ``stray``:
+    f = (hits/n - stray)/(keep - stray), variance [f keep(1-keep) + (1-f) stray(1-stray)]/(n (keep-stray)^2).
+    The standard error plugs the estimate into it (clipped to [0, 1]).
+    """
+    gain = keep - stray
+    held, other = (rate * (1.0 - rate) / (n * gain * gain) for rate in (keep, stray))
+    return modelled(
+        (np.asarray(hits, dtype=np.float64) / n - stray) / gain,
+        n,
+        constraint,
+        Variance(other, held - other),
+        share_sampling(n),
+        grain=1.0 / (n * gain),
+    )

@@ -1,0 +1,1 @@
+"""Mechanisms for one of d options."""

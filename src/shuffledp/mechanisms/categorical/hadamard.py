@@ -1,0 +1,264 @@
+"""Hadamard response: report a point of the half of your block on which your Hadamard row is +1."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._support import validation as check
+from ..._support.numbers import round_down
+from ...errors import ParameterError
+from ...estimation.constraints import Simplex
+from ...estimation.estimate import Estimate, Variance, modelled, share_sampling
+from ...numerics.families.base import PairSet, both_directions
+from ...numerics.pair import ShuffledPair
+from ...randomness.sampling import Source, bernoulli, words
+from ..known.general import VariationRatio
+from ..randomizer import Randomizer, categories
+
+_MOST_CELLS = 10**6
+
+#: How many outputs, and whether (0 or 1) they lie in the sets of x0, of x1 and of what the others send.
+_Class = tuple[int, int, int, int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hadamard(Randomizer):
+    """Hadamard response (Acharya, Sun, Zhang, AISTATS 2019), with the blocks of the authors' code.
+
+    With e = e^eps0: B = 2^(ceil(log2 min(e, 2d)) - 1) blocks of b = 2^ceil(log2(d/B + 1)) outputs, K = B b, s = b/2.
+    Item x owns row r = 1 + x mod (b-1) of the Hadamard matrix of block x div (b-1), and the set C_x of the s outputs
+    of that block at which the row is +1 (z with <r, z> even).  With Omega = s e + K - s the report is
+
+        y with probability e/Omega if y in C_x, else 1/Omega.
+
+    Parameters
+    ----------
+    eps0 : float > 0
+        Local budget.
+    d : int >= 2
+        Number of options; values are 0, ..., d-1.
+
+    Notes
+    -----
+    U = ceil(d/(b-1)) blocks are populated.  Two items of one block share s/2 outputs, items of different blocks none:
+    p = q = e, beta = (s/2)(e-1)/Omega if U = 1, else s(e-1)/Omega (paper, Table 2, with U for B).
+
+    *Blanket*: 1/Omega, except at output 0 of the only populated block (U = 1), which lies in every C_x: the rows 1, 2,
+    4, ..., b/2 are all used, so no other output does.  What a pair knows of an output is whether it lies in C_x0 and
+    C_x1.  Two different nonzero rows are independent over GF(2), so each of the four answers has b/4 outputs of a
+    common block: all pairs within a block are alike, and so are all pairs across blocks.  One round of each kind is
+    listed, its own swap.  (With U > 1 a pair across is never the better hidden: it moves the mass s/2 from the ratios
+    (e, e) and (1, 1) to (e, 1) and (1, e), which keeps the mean of X and spreads it.)
+
+    *Lower bound*: x* may be x0, or share the block with both (its row the sum of theirs, or independent of them),
+    with one of them, or with none; where these exist.
+
+    *Estimator*: f_v = Omega/(s(e-1)) avg(+-1 of row v at y, 0 outside the block), one fast Walsh-Hadamard transform
+    of the counts per block.
+
+    Examples
+    --------
+    >>> Hadamard(eps0=1.0, d=4).variation_ratio().beta.__round__(4)
+    0.3005
+    >>> import numpy as np
+    >>> m = Hadamard(eps0=3.0, d=4)
+    >>> est = m.estimate(m.privatise(np.array([0, 1, 1, 3] * 1000), rng=np.random.default_rng(0)))
+    >>> bool(abs(est.value[1] - 0.5) < 5 * est.stderr[1])
+    True
+    """
+
+    name: ClassVar[str] = "hadamard"
+    _bytes_per_user: ClassVar[int] = 64  # type: ignore[misc]
+
+    eps0: float
+    d: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "eps0", check.local_budget(self.eps0))
+        object.__setattr__(self, "d", check.whole("d", self.d, low=2, high=2**28, hint="d counts the options"))
+
+    @property
+    def description(self) -> str:
+        """In words."""
+        return f"Hadamard response on {self.d:,} options with eps0 = {round_down(self.eps0, 6)}"
+
+    # -- the construction, in powers of two --------------------------------------------------------------------
+
+    @property
+    def blocks(self) -> int:
+        """B, populated or not."""
+        levels = min(math.ceil(self.eps0 / math.log(2.0)), (2 * self.d - 1).bit_length())
+        return 1 << (max(levels, 1) - 1)
+
+    @property
+    def block(self) -> int:
+        """b, the outputs of one block: the least power of two above ceil(d/B)."""
+        return 1 << (-(-self.d // self.blocks)).bit_length()
+
+    @property
+    def outputs(self) -> int:
+        """K = B b."""
+        return self.blocks * self.block
+
+    @property
+    def populated(self) -> int:
+        """U, the blocks that hold an item."""
+        return -(-self.d // (self.block - 1))
+
+    @property
+    def _keep(self) -> float:
+        """e/Omega."""
+        s = self.block // 2
+        return 1.0 / (s + (self.outputs - s) * math.exp(-self.eps0))
+
+    @property
+    def _stray(self) -> float:
+        """1/Omega."""
+        return math.exp(-self.eps0) * self._keep
+
+    @property
+    def _gain(self) -> float:
+        """Omega/(s(e-1)), what turns the average sign into a frequency."""
+        return -1.0 / (math.expm1(-self.eps0) * self._keep * (self.block // 2))
+
+    @property
+    def _in_block(self) -> tuple[float, float]:
+        """Pr[the report lies in a block] for users who hold an item of the block, and for others."""
+        s = self.block // 2
+        return s * (self._keep + self._stray), 2 * s * self._stray
+
+    # -- accounting -------------------------------------------------------------------------------------------
+
+    def variation_ratio(self) -> VariationRatio:
+        """p = q = e^eps0, beta = s(e-1)/Omega, halved if all items share a block."""
+        p = math.exp(self.eps0)
+        beta = 1.0 / self._gain if self.populated > 1 else 0.5 / self._gain
+        return VariationRatio(p=p, beta=beta, q=p)
+
+    def _pair(self, *classes: _Class) -> ShuffledPair:
+        """The classes, and all other outputs as the last one."""
+        rest = self.outputs - sum(size for size, *_ in classes)
+        full = [*classes, (rest, 0, 0, 0)]
+        laws = ([size * (self._keep if member[i] else self._stray) for size, *member in full] for i in range(3))
+        return ShuffledPair(*laws)
+
+    def blanket(self) -> PairSet:
+        """A pair within a block and a pair across blocks (see Notes)."""
+        s, quarter = self.block // 2, self.block // 4
+        pairs = []
+        if self.block > 2:
+            common = int(self.populated == 1)
+            pairs.append(
+                self._pair((common, 1, 1, 1), (quarter - common, 1, 1, 0), (quarter, 1, 0, 0), (quarter, 0, 1, 0))
+            )
+        if self.populated > 1:
+            pairs.append(self._pair((s, 1, 0, 0), (s, 0, 1, 0)))
+        return PairSet(pairs)
+
+    def constant_datasets(self) -> PairSet:
+        """Others hold x0, or share its block or none: every kind of (x0, x1, x*) that exists."""
+        s, quarter = self.block // 2, self.block // 4
+        items = min(self.d, self.block - 1)  # of the fullest block
+        both, one, other = (quarter, 1, 1), (quarter, 1, 0), (quarter, 0, 1)
+        pairs = []
+        if items >= 2:
+            pairs += both_directions(self._pair((*both, 1), (*one, 1), (*other, 0)))
+        if items >= 3:
+            pairs.append(self._pair((*both, 1), (*one, 0), (*other, 0), (quarter, 0, 0, 1)))
+        if items >= 4:
+            pairs.append(self._pair(*((quarter // 2, i, j, k) for i, j, k in itertools.product((0, 1), repeat=3))))
+        if items >= 2 and self.populated >= 2:
+            pairs.append(self._pair((*both, 0), (*one, 0), (*other, 0), (s, 0, 0, 1)))
+            pairs += both_directions(self._pair((*one, 1), (*one, 0), (quarter, 0, 0, 1), (s, 0, 1, 0)))
+        if self.populated >= 2:
+            pairs += both_directions(self._pair((s, 1, 0, 1), (s, 0, 1, 0)))
+        if self.populated >= 3:
+            pairs.append(self._pair((s, 1, 0, 0), (s, 0, 1, 0), (s, 0, 0, 1)))
+        return PairSet(pairs)
+
+    # -- running it -------------------------------------------------------------------------------------------
+
+    @property
+    def _dtype(self) -> np.dtype[Any]:
+        return np.min_scalar_type(self.outputs - 1)
+
+    def _check(self, values: NDArray[Any]) -> NDArray[Any]:
+        return categories(values, self.d)
+
+    def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+        """A uniform output with probability K/Omega, else a uniform element of C_x, from the same random word."""
+        kind = self._dtype.type
+        x = values.astype(self._dtype, copy=False)
+        any_ = words(src, len(x), 8 * self._dtype.itemsize) & kind(self.outputs - 1)
+        block = x // kind(self.block - 1)
+        start = block * kind(self.block)
+        row = x - start + block + kind(1)
+        inside = any_ & kind(self.block - 1)
+        odd = (np.bitwise_count(inside & row) & 1).astype(self._dtype, copy=False)
+        own = start + (inside ^ (odd * (row & -row)))  # flipping a bit of the row makes an odd product even
+        lie = bernoulli(src, min(1.0, self.outputs * self._stray), len(x))
+        return np.asarray(np.where(lie, any_, own))
+
+    def _tally(self, data: NDArray[Any]) -> NDArray[Any]:
+        return np.bincount(data, minlength=self.outputs)
+
+    def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
+        """Variance of one frequency: (gain^2 Pr[y in its block] - f)/n, the square of a sign being 1.
+
+        Pr[y in its block] is that of the law, with f and the share of the other items of the block, of which there may
+        be none; the share of the reports that were seen there may be 0, and its error is that of the estimate.
+        """
+        sums = _walsh_hadamard(counts.reshape(self.blocks, self.block)[: self.populated])
+        value = self._gain * sums[:, 1:].reshape(-1)[: self.d] / users
+        inside, outside = self._in_block
+        block = (sums[:, 0] / users - outside) / (inside - outside)
+        items = np.minimum(self.block - 1, self.d - np.arange(self.populated) * (self.block - 1))
+        rest = np.clip(np.repeat(block, items) - np.clip(value, 0.0, 1.0), 0.0, 1.0)
+        rest[np.repeat(items == 1, items)] = 0.0
+        square = self._gain**2 / users
+        noise = Variance(square * (outside + rest * (inside - outside)), square * (inside - outside) - 1.0 / users)
+        return modelled(value, users, Simplex(), noise, share_sampling(users), grain=self._gain / users)
+
+    def variance(self, n: int, frequency: float = 0.0, block: float | None = None) -> float:
+        """Variance of one estimated frequency: (gain^2 [F s(e+1) + (1-F) 2s]/Omega - f)/n.
+
+        ``block`` is F, the share of users with an item of the same block (by default that of even data).
+        """
+        share = max(frequency, 1.0 / self.populated) if block is None else block
+        inside, outside = self._in_block
+        return (self._gain**2 * (share * inside + (1 - share) * outside) - frequency) / n
+
+    # -- the law in full --------------------------------------------------------------------------------------
+
+    def inputs(self) -> list[int]:
+        """0, ..., d-1."""
+        return list(range(self.d))
+
+    def probabilities(self) -> NDArray[np.float64]:
+        """e/Omega on C_x, 1/Omega elsewhere."""
+        if self.d * self.outputs > _MOST_CELLS:
+            raise ParameterError(
+                f"d must be small for the matrix of hadamard (at most 10^6 cells), got d = {self.d}; "
+                "use the bounds, which do not need it."
+            )
+        x, y = np.arange(self.d)[:, None], np.arange(self.outputs)
+        row = 1 + x % (self.block - 1)
+        member = (y // self.block == x // (self.block - 1)) & (np.bitwise_count(row & y % self.block) % 2 == 0)
+        return np.where(member, self._keep, self._stray)
+
+
+def _walsh_hadamard(rows: NDArray[Any]) -> NDArray[np.float64]:
+    """The transform of every row: out[r] = sum over z of (-1)^<r, z> row[z]."""
+    out = rows.astype(np.float64)
+    width = 1
+    while width < rows.shape[1]:
+        pairs = out.reshape(len(rows), -1, 2, width)
+        out = np.stack([pairs[:, :, 0] + pairs[:, :, 1], pairs[:, :, 0] - pairs[:, :, 1]], axis=2).reshape(rows.shape)
+        width *= 2
+    return out

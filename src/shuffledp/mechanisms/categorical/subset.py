@@ -1,0 +1,94 @@
+"""The k-subset mechanism: report k of the options, more likely a set that contains yours."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from numpy.typing import NDArray
+
+from ..._support import validation as check
+from ..._support.numbers import round_down
+from ...estimation.constraints import Simplex
+from ...randomness.sampling import Source
+from ..randomizer import categories
+from ..sets.reported_sets import SetRandomizer, best_k
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subset(SetRandomizer):
+    """The k-subset mechanism: report k of the d options (Wang et al., 2016; Ye and Barg, ISIT 2017).
+
+    With e = e^eps0 the report y is a k-subset of [d], e times likelier if it contains the true value: the value is
+    included with probability a = ke/(ke+d-k), the other members are uniform without replacement, so another option
+    is included with probability b = k(e(k-1)+d-k)/((d-1)(ke+d-k)).
+
+    Parameters
+    ----------
+    eps0 : float > 0
+        Local budget.
+    d : int >= 2
+        Number of options; values are 0, ..., d-1.
+    k : int in [1, d-1], optional
+        Size of a report; by default the one with the smallest mean variance, next to d/(e+1).  k = 1 is GRR.
+
+    Notes
+    -----
+    Parameters (paper, Table 2): p = q = e, beta = (e-1)k(d-k)/((d-1)(ke+d-k)).  The blanket is the weight of "not
+    contained" on every y, since every y misses some option.  All ordered pairs are alike under permutations of the
+    options, so one round gives the maximum over pairs: symbols {y contains x0?} x {y contains x1?}.  The lower bound
+    lets the others hold a third value (d >= 3), x0 or x1.  Reports: see :class:`SetRandomizer`.
+
+    Examples
+    --------
+    >>> Subset(eps0=1.0, d=8).k, Subset(eps0=1.0, d=8).variation_ratio().beta.__round__(4)
+    (2, 0.2576)
+    >>> import numpy as np
+    >>> m = Subset(eps0=3.0, d=4, k=2)
+    >>> est = m.estimate(m.privatise(np.array([0, 1, 1, 3] * 1000), rng=np.random.default_rng(0)))
+    >>> bool(abs(est.value[1] - 0.5) < 5 * est.stderr[1])
+    True
+    """
+
+    name: ClassVar[str] = "subset"
+
+    eps0: float
+    d: int
+    k: int = None  # type: ignore[assignment]  # None: the best one, found below
+
+    def __post_init__(self) -> None:
+        eps0 = check.local_budget(self.eps0)
+        d = check.whole("d", self.d, low=2, high=2**32, hint="d counts the options")
+        k = best_k(eps0, d, 1) if self.k is None else self.k
+        object.__setattr__(self, "eps0", eps0)
+        object.__setattr__(self, "d", d)
+        object.__setattr__(self, "k", check.whole("k", k, low=1, high=d - 1, hint="k of the d options are reported"))
+
+    @property
+    def _domain(self) -> int:
+        return self.d
+
+    @property
+    def _held(self) -> int:
+        return 1
+
+    @property
+    def _constraint(self) -> Simplex:
+        return Simplex()
+
+    @property
+    def description(self) -> str:
+        """In words."""
+        return (
+            f"the k-subset mechanism reporting {self.k:,} of {self.d:,} options with eps0 = {round_down(self.eps0, 6)}"
+        )
+
+    def _check(self, values: NDArray[Any]) -> NDArray[Any]:
+        return categories(values, self.d)
+
+    def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+        return self._report(values[None, :], src)
+
+    def inputs(self) -> list[int]:
+        """0, ..., d-1."""
+        return list(range(self.d))

@@ -1,0 +1,182 @@
+"""Hierarchical randomized response: every user reports its node on one random level of a tree (range queries)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._support import validation as check
+from ..._support.numbers import round_down
+from ...errors import ParameterError
+from ...estimation.constraints import Simplex, Tree
+from ...estimation.estimate import Estimate
+from ...numerics.families.base import PairSet, both_directions
+from ...numerics.pair import ShuffledPair
+from ...randomness.sampling import Source, below
+from ..categorical.grr import GRR
+from ..known.general import VariationRatio
+from ..randomizer import Randomizer, categories
+from ..samples import joined, sampled, without_reports
+
+_CELLS = 10**6
+
+
+@dataclass(frozen=True, kw_only=True)
+class HierarchicalGRR(Randomizer):
+    """One of H levels of a tree, uniformly, and GRR on the node of that level (paper, section 7.3 and figure 5).
+
+    Level h = 0, ..., H-1 has k_h = ceil(d / branching^h) nodes; h = 0 are the leaves, and node x // branching^h holds
+    leaf x.  Levels with a single node say nothing and are left out.  With probability 1/H each the report is
+    GRR(eps0, k_h) of the node on level h (Cormode, Kulkarni, Srivastava, PVLDB 2019, with GRR as in the paper).
+
+    Parameters
+    ----------
+    eps0 : float > 0
+        Local budget.
+    d : int >= 2
+        Number of leaves; values are 0, ..., d-1.
+    branching : int >= 2
+        Children per node; 2 by default.
+
+    Notes
+    -----
+    p = q = e, beta = mean over h of (e-1)/(e+k_h-1) (Theorem 6.1).  A report is one number: the nodes of all levels
+    counted through, leaves first; the estimate has one frequency per node in that order (:meth:`level`).
+
+    Blanket: that of GRR on every level, over H.  Two leaves are in different nodes below the level where they
+    meet.  *Meeting at no level is the worst*: on one level X takes, each with the blanket's mass b, the values
+    (e - E, 1 - E e) at the two nodes if they differ and ((1-E) e, 1-E) if they agree, at equal mean, and 1-E
+    elsewhere; for E >= 1 the first pair is the wider, so X of the level, and with it X of the tree, is larger in
+    convex order.  The first and the last leaf meet at no level; that round is its own swap.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> m = HierarchicalGRR(eps0=3.0, d=8)
+    >>> est = m.estimate(m.privatise(np.array([0, 1, 1, 7] * 5000), rng=np.random.default_rng(0)))
+    >>> top = est.value[m.level(2)]
+    >>> bool(abs(top[0] - 0.75) < 5 * est.stderr[m.level(2)][0])
+    True
+    """
+
+    name: ClassVar[str] = "hierarchical-grr"
+
+    eps0: float
+    d: int
+    branching: int = 2
+
+    def __post_init__(self) -> None:
+        eps0 = check.local_budget(self.eps0)
+        d = check.whole("d", self.d, low=2, high=2**31, hint="d counts the leaves")
+        branching = check.whole("branching", self.branching, low=2, high=2**31, hint="a node has two children or more")
+        for name, value in (("eps0", eps0), ("d", d), ("branching", branching)):
+            object.__setattr__(self, name, value)
+
+    @property
+    def description(self) -> str:
+        """In words."""
+        levels = f"{len(self.levels)} level{'s' if len(self.levels) > 1 else ''}"
+        return f"randomized response on one of {levels} over {self.d:,} leaves with eps0 = {round_down(self.eps0, 6)}"
+
+    @cached_property
+    def levels(self) -> tuple[GRR, ...]:
+        """The randomizer of every level, leaves first."""
+        found, nodes = [], self.d
+        while nodes > 1:
+            found.append(GRR(eps0=self.eps0, d=nodes))
+            nodes = -(-nodes // self.branching)
+        return tuple(found)
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        """Number of the first node of every level, and of all nodes."""
+        return [0, *np.cumsum([level.d for level in self.levels]).tolist()]
+
+    def level(self, h: int) -> slice:
+        """Where the nodes of level h are in an estimate."""
+        h = check.whole("h", h, low=0, high=len(self.levels) - 1, hint="level 0 holds the leaves")
+        return slice(self._starts[h], self._starts[h + 1])
+
+    def variation_ratio(self) -> VariationRatio:
+        """p = q = e^eps0, beta = the mean over the levels."""
+        p = math.exp(self.eps0)
+        beta = math.fsum(level.variation_ratio().beta for level in self.levels) / len(self.levels)
+        return VariationRatio(p=p, beta=beta, q=p)
+
+    def _pair(self, where: list[str]) -> ShuffledPair:
+        """First and last leaf; others hold x* whose node is that of "x0" or a "third", or the "blanket", by level."""
+        laws: list[list[float]] = [[], [], []]
+        for level, node in zip(self.levels, where, strict=True):
+            a, b, rest = level._keep, level._stray, level.d - 2
+            if node == "third":
+                rows = [[a, b, b, (rest - 1) * b], [b, a, b, (rest - 1) * b], [b, b, a, (rest - 1) * b]]
+            else:
+                rows = [[a, b, rest * b], [b, a, rest * b], [a if node == "x0" else b, b, rest * b]]
+            for law, row in zip(laws, rows, strict=True):
+                law += [x / len(self.levels) for x in row]
+        return ShuffledPair(*laws)
+
+    def blanket(self) -> PairSet:
+        """First against last leaf."""
+        return PairSet([self._pair(["blanket"] * len(self.levels))])
+
+    def constant_datasets(self) -> PairSet:
+        """Others hold a leaf off the path of x0 below level g: x0 itself (g = 0), ..., a third top node (g = H)."""
+        H = len(self.levels)
+        pairs = []
+        for g in range(H + (self.levels[-1].d > 2)):
+            # below g a third node; it exists, since the subtree of the first leaf is full and x1 is outside it
+            pairs += both_directions(self._pair(["third"] * g + ["x0"] * (H - g)))
+        return PairSet(pairs)
+
+    # -- running it ---------------------------------------------------------------------------------------------
+
+    _bytes_per_user = 96
+
+    def _check(self, values: NDArray[Any]) -> NDArray[Any]:
+        return categories(values, self.d)
+
+    def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+        out = np.empty(len(values), dtype=np.min_scalar_type(self._starts[-1] - 1))
+        which = below(src, len(self.levels), len(values))
+        for h, level in enumerate(self.levels):
+            at = np.flatnonzero(which == h)
+            nodes = values[at].astype(out.dtype) // out.dtype.type(min(self.branching**h, self.d))
+            out[at] = level._randomise(nodes, src) + out.dtype.type(self._starts[h])
+        return out
+
+    def _tally(self, data: NDArray[Any]) -> NDArray[Any]:
+        return np.bincount(data, minlength=self._starts[-1])
+
+    def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
+        """Each level from its own reports; those are a random sample of the users, which adds to the error."""
+        parts = []
+        for h, level in enumerate(self.levels):
+            hits = counts[self.level(h)]
+            here = int(hits.sum())
+            found = level._infer(hits, here) if here else without_reports(level.d, Simplex())
+            parts.append(sampled(found, users))
+        return joined(parts, Tree(tuple(level.d for level in self.levels), self.branching), users)
+
+    def variance(self, n: int, frequency: float = 0.0, *, h: int = 0) -> float:
+        """Variance of one estimated node frequency on level h, with n/H users on it."""
+        share = n / len(self.levels)
+        level = self.levels[h]
+        return level.variance(1, frequency) / share + frequency * (1 - frequency) * (1 / share - 1 / n)
+
+    def inputs(self) -> list[int]:
+        """0, ..., d-1."""
+        if self.d * self._starts[-1] > _CELLS:
+            raise ParameterError(f"{self.spec} has more than {_CELLS:,} cells; use a smaller d to enumerate it.")
+        return list(range(self.d))
+
+    def probabilities(self) -> NDArray[np.float64]:
+        """The matrices of all levels side by side, over H."""
+        leaves = np.array(self.inputs())
+        rows = [level.probabilities()[leaves // self.branching**h] for h, level in enumerate(self.levels)]
+        return np.concatenate(rows, axis=1) / len(self.levels)

@@ -1,0 +1,335 @@
+"""Parallel composition: every user answers one of several queries, drawn at random, by the mechanism of that query."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..._support import validation as check
+from ...errors import ParameterError
+from ...estimation.constraints import Blocks
+from ...estimation.estimate import Estimate
+from ...numerics.evaluators.choose import spread
+from ...numerics.families.base import PairSet
+from ...randomness.sampling import Source, categorical
+from ..base import Mechanism
+from ..known.general import VariationRatio
+from ..randomizer import Randomizer, Reports, Tally
+from ..registry import mechanism as parse
+from ..samples import joined, sampled
+from .parallel_law import MAX_PAIRS, both_unlike, dataset_pairs, dominating_pairs, tells, union
+from .query_file import read_queries
+
+#: Combinations of datasets tried for the lower bound.
+_DATASETS = 64
+_CELLS = 10**6
+
+Query = tuple[float, Mechanism]
+
+
+@dataclass(frozen=True)
+class Parallel(Randomizer):
+    """Parallel local randomizer: query k with probability w_k, answered by M_k (paper, Algorithm 2 and Theorem 6.1).
+
+    Parameters
+    ----------
+    queries : sequence of (weight, mechanism or spec)
+        Weights sum to 1; every mechanism sends one report per user.
+    source : str
+        The file it was read from, for the spec; optional.
+
+    Notes
+    -----
+    (p, beta, q) = (max p_k, sum w_k beta_k, max q_k).  The law is the disjoint union of the laws of M_k scaled by
+    w_k, and so is the blanket: X is the w-mixture of the X_k.  The blanket bound takes the maximum over all
+    combinations of ordered input pairs, one per query.  Combinations in which the victim gives the *same answer* x
+    to query k under both hypotheses need not be listed: with W = P0 - E P1 the divergence is convex in W, and the W
+    of (x, x) lies on the segment between those of (x', x) and (x, x'), because W(x', x) - W(x, x) = v and
+    W(x, x') - W(x, x) = -E v for v = R(x') - R(x).  So it is at most the larger of the two, at every E and n.  A round
+    that dominates a pair of M_k in convex order dominates it in the mixture too; where M_k states no law, or there
+    are more than 1024 combinations, the round of its (p, beta, q) stands for all its pairs.
+
+    Values: a list with one array per query, or (scalar queries) one array of shape (users, queries).  Inputs of the
+    queries are free of each other; if they are functions of one value the upper bound holds all the more, but
+    the lower one need not.  A report is a record of the query's number and its answer, in the field of that query.
+    The estimate is that of every query, one after the other (:meth:`estimates` keeps them apart), from the users
+    who answered it: a random sample, whose error is included.
+
+    Examples
+    --------
+    >>> from shuffledp.mechanisms.categorical.grr import GRR
+    >>> both = Parallel([(0.5, GRR(eps0=1.0, d=2)), (0.5, GRR(eps0=1.0, d=64))])
+    >>> round(both.variation_ratio().beta, 4)
+    0.2441
+    >>> values = [np.array([0, 1] * 4000), np.array([5, 6] * 4000)]
+    >>> first, second = both.estimates(both.privatise(values, rng=np.random.default_rng(0)))
+    >>> bool(abs(first.value[0] - 0.5) < 5 * first.stderr[0])
+    True
+    """
+
+    name: ClassVar[str] = "parallel"
+
+    queries: Sequence[tuple[float | Fraction, Mechanism | str]]
+    source: str = field(default="", kw_only=True, compare=False)
+
+    def __post_init__(self) -> None:
+        try:
+            pairs = [(weight, m) for weight, m in self.queries]
+        except (TypeError, ValueError):
+            raise ParameterError(
+                f"queries must be pairs (weight, mechanism), got {self.queries!r}; pass a list of them."
+            ) from None
+        if not pairs:
+            raise ParameterError("queries must hold at least one (weight, mechanism), got none; add one.")
+        found = tuple((_weight(weight), _single(m)) for weight, m in pairs)
+        total = math.fsum(weight for weight, _ in found)
+        if abs(total - 1.0) > 1e-9:
+            raise ParameterError(f"weights must sum to 1, got {total!r}; divide each by the sum.")
+        object.__setattr__(self, "queries", found)
+
+    @classmethod
+    def from_file(cls, path: str | Path) -> Parallel:
+        """Read a list of entries with keys weight and spec from a JSON file or from plain YAML (one key per line)."""
+        return cls(read_queries(Path(path)), source=str(path))
+
+    @property
+    def _queries(self) -> tuple[Query, ...]:
+        return self.queries  # type: ignore[return-value]  # checked in __post_init__
+
+    @property
+    def _mechanisms(self) -> list[Mechanism]:
+        return [m for _, m in self._queries]
+
+    @cached_property
+    def _shares(self) -> list[Fraction]:
+        """The weights as written in decimals, summing to 1 exactly."""
+        written = [Fraction(repr(weight)) for weight, _ in self._queries]
+        return [w / sum(written) for w in written]
+
+    @property
+    def spec(self) -> str:
+        """parallel:FILE, or the queries if they were given in memory."""
+        return f"parallel:{self.source}" if self.source else f"parallel:<{self._words}>"
+
+    @property
+    def _words(self) -> str:
+        return "; ".join(f"{weight:g} of {m.spec}" for weight, m in self._queries)
+
+    @property
+    def description(self) -> str:
+        """In words."""
+        return f"one of {len(self._queries)} queries drawn at random ({self._words})"
+
+    @property
+    def local_epsilon(self) -> float:
+        """The largest of the queries."""
+        return max(m.local_epsilon for m in self._mechanisms)
+
+    @property
+    def crowd_epsilon(self) -> float:
+        """The largest of the queries: in metric privacy another user may hold a value further away."""
+        return max(m.crowd_epsilon for m in self._mechanisms)
+
+    @property
+    def neighbours(self) -> str:
+        """Replace-one; a query with metric privacy covers only values that are near enough."""
+        kinds = dict.fromkeys(m.neighbours for m in self._mechanisms)
+        if len(kinds) == 1:
+            return next(iter(kinds))
+        any_value = super().neighbours
+        near = [(m.neighbours.removeprefix(any_value).strip(), m.spec) for m in self._mechanisms]
+        said = dict.fromkeys(f"{where} in {spec}" for where, spec in near if where)
+        return f"{any_value}, {' and '.join(said)}"
+
+    # -- accounting ---------------------------------------------------------------------------------------------
+
+    def variation_ratio(self) -> VariationRatio:
+        """(max p_k, sum w_k beta_k, max q_k): Theorem 6.1, with p and q of each query its own."""
+        telling = [(w, m.variation_ratio()) for w, m in zip(self._shares, self._mechanisms, strict=True) if tells(m)]
+        if not telling:
+            raise ParameterError("a query must depend on its input for (p, beta, q) to exist, got none; eps is 0.")
+        beta = math.fsum(float(w) * v.beta for w, v in telling)
+        return VariationRatio(p=max(v.p for _, v in telling), beta=beta, q=max(v.q for _, v in telling))
+
+    def blanket(self) -> PairSet:
+        """All combinations of one ordered pair per query."""
+        return self._blanket
+
+    @cached_property
+    def _blanket(self) -> PairSet:
+        # equal queries are interchangeable: of c of them only the multiset of their pairs matters
+        alike = Counter(zip(self._shares, self._mechanisms, strict=True))
+        listed = {query: dominating_pairs(query[1]) for query in alike}
+        while math.prod(math.comb(len(listed[q]) + c - 1, c) for q, c in alike.items()) > MAX_PAIRS:
+            largest = max(alike, key=lambda q: math.comb(len(listed[q]) + alike[q] - 1, alike[q]))
+            listed[largest] = [largest[1].variation_ratio().pair()]
+        choices = [
+            [[(query[0], r) for r in pairs] for pairs in itertools.combinations_with_replacement(listed[query], c)]
+            for query, c in alike.items()
+        ]
+        return PairSet([union(list(itertools.chain(*choice))) for choice in itertools.product(*choices)])
+
+    def constant_datasets(self) -> PairSet:
+        """The most telling dataset of each query (and some more, where there is room), in every combination."""
+        keep = max(1, int(_DATASETS ** (1.0 / len(self._queries)) + 1e-9))
+        listed = []
+        for m in self._mechanisms:
+            known = dataset_pairs(m)
+            listed.append(sorted(known, key=spread, reverse=True)[:keep])
+        pairs = [union(list(zip(self._shares, choice, strict=True))) for choice in itertools.product(*listed)]
+        return PairSet(both_unlike(pairs))
+
+    def groups(self, *, n: int) -> list[tuple[int, Mechanism]]:
+        """(users, mechanism) of every query if fixed groups of floor(n w_k) users answered it instead.
+
+        Amplified one by one, the smallest and the largest eps are the paper's "separate, best" and "separate,
+        worst" (figure 5): ``[amplify(m, n=k, delta=delta) for k, m in parallel.groups(n=n)]``.
+        """
+        n = check.users(n)
+        sizes = [math.floor(n * share) for share in self._shares]
+        if not all(sizes):
+            raise ParameterError(f"n must leave every query a user, got {n} for weights down to {min(self._shares)}.")
+        return list(zip(sizes, self._mechanisms, strict=True))
+
+    # -- running it ---------------------------------------------------------------------------------------------
+
+    @property
+    def _runnable(self) -> list[Randomizer]:
+        for m in self._mechanisms:
+            if not isinstance(m, Randomizer):
+                raise ParameterError(f"every query must be one that can be run, got {m.spec}; name its mechanism.")
+        return self._mechanisms  # type: ignore[return-value]
+
+    @property
+    def _bytes_per_user(self) -> int:  # type: ignore[override]
+        return 64 + max(m._bytes_per_user for m in self._runnable)
+
+    def _inputs(self, values: ArrayLike) -> NDArray[Any]:
+        """One record per user with the checked input of every query."""
+        K = len(self._queries)
+        if isinstance(values, np.ndarray):
+            columns = list(values.T) if values.ndim == 2 else []
+        else:
+            columns = list(values) if isinstance(values, Sequence) and not isinstance(values, str | bytes) else []
+        if len(columns) != K:
+            got = f"{len(columns)} of them" if columns else f"one {type(values).__name__}"
+            raise ParameterError(
+                f"values must be a list of {K} arrays or an array with {K} columns, got {got}; "
+                "pass one array for each query, with one entry per user."
+            )
+        parts = [m._inputs(column) for m, column in zip(self._runnable, columns, strict=True)]
+        if len({len(part) for part in parts}) > 1:
+            raise ParameterError(
+                f"values must have one entry per user and query, got {[len(p) for p in parts]} of them."
+            )
+        out = np.empty(len(parts[0]), dtype=[(f"q{k}", part.dtype, part.shape[1:]) for k, part in enumerate(parts)])
+        for k, part in enumerate(parts):
+            out[f"q{k}"] = part
+        return out
+
+    def _check(self, values: NDArray[Any]) -> NDArray[Any]:
+        return values  # done by _inputs, where the queries are still apart
+
+    def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+        unit = math.lcm(*(share.denominator for share in self._shares))
+        query = categorical(src, [int(share * unit) for share in self._shares], len(values))
+        rows = [np.flatnonzero(query == k) for k in range(len(self._queries))]
+        # a query that nobody drew is run once, for the layout of its answers, and that answer is dropped
+        answers = [
+            m._randomise(values[f"q{k}"][at if at.size else [0]], src)[: at.size]
+            for k, (m, at) in enumerate(zip(self._runnable, rows, strict=True))
+        ]
+        layouts: dict[tuple[Any, ...], list[int]] = {}
+        for k, answer in enumerate(answers):
+            layouts.setdefault((answer.dtype, answer.shape[1:]), []).append(k)
+        fields = [("+".join(f"q{k}" for k in ks), *layout) for layout, ks in layouts.items()]
+        out = np.zeros(len(values), dtype=[("query", np.min_scalar_type(len(rows) - 1)), *fields])
+        out["query"] = query
+        for (name, *_), ks in zip(fields, layouts.values(), strict=True):
+            for k in ks:
+                out[name][rows[k]] = answers[k]
+        return out
+
+    def _answers(self, data: NDArray[Any]) -> Iterator[tuple[int, Randomizer, NDArray[Any], NDArray[np.bool_]]]:
+        """Per query: its number, mechanism, answers, and which reports those are."""
+        names = data.dtype.names
+        if names is None or names[0] != "query":
+            raise ParameterError(f"reports must be records made by {self.name}, got an array of {data.dtype}.")
+        home = {part: name for name in names[1:] for part in name.split("+")}
+        for k, m in enumerate(self._runnable):
+            at = data["query"] == k
+            yield k, m, data[home[f"q{k}"]][at], at
+
+    def _tally(self, data: NDArray[Any]) -> NDArray[Any]:
+        """Row 0: reports of each query; row 1: their tallies (arrays, or 0 where there is no report)."""
+        out = np.zeros((2, len(self._queries)), dtype=object)
+        for k, m, answers, _ in self._answers(data):
+            out[0, k] = len(answers)
+            if len(answers):
+                out[1, k] = m._tally(answers)
+        return out
+
+    def estimates(self, reports: Reports | Tally | ArrayLike, *, for_release: bool | None = None) -> list[Estimate]:
+        """The estimate of every query, in its own shape."""
+        total = self._tally_of(reports, None, for_release)
+        return [replace(e, for_release=total.for_release) for e in self._each(total.counts, total.users)]
+
+    def _each(self, counts: NDArray[Any], users: int) -> list[Estimate]:
+        if not all(counts[0]):
+            raise ParameterError("every query needs a report for its estimate, got none for some; collect more.")
+        return [
+            sampled(m._infer(tally, int(here)), users) for m, here, tally in zip(self._runnable, *counts, strict=True)
+        ]
+
+    def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
+        parts = self._each(counts, users)
+        known = [(p.value.shape, p.constraint) for p in parts if p.constraint is not None]
+        return joined(parts, Blocks(tuple(known)) if len(known) == len(parts) else None, users)
+
+    def inputs(self) -> list[Any]:
+        """Every combination of inputs, one per query."""
+        parts = [m.inputs() for m in self._runnable]
+        if math.prod(map(len, parts)) * sum(m.probabilities().shape[1] for m in self._runnable) > _CELLS:
+            raise ParameterError(f"{self.spec} has more than {_CELLS:,} cells; use smaller queries to enumerate it.")
+        return list(itertools.product(*parts))
+
+    def probabilities(self) -> NDArray[np.float64]:
+        """The scaled rows of the queries side by side, for every combination of inputs."""
+        self.inputs()
+        scaled = [float(w) * m.probabilities() for w, m in zip(self._shares, self._runnable, strict=True)]
+        return np.array([np.concatenate(rows) for rows in itertools.product(*scaled)])
+
+    def columns(self, data: NDArray[Any]) -> NDArray[np.int64]:
+        """Columns of the queries, one after the other."""
+        out, start = np.zeros(len(data), dtype=np.int64), 0
+        for _, m, answers, at in self._answers(data):
+            out[at] = start + m.columns(answers)
+            start += m.probabilities().shape[1]
+        return out
+
+
+def _weight(value: object) -> float:
+    return check.in_range("weight", value, low=0.0, high=1.0, low_open=True, hint="leave out queries nobody answers")
+
+
+def _single(subject: object) -> Mechanism:
+    """A mechanism, possibly by its spec, that sends one report per user and is not parallel itself."""
+    if isinstance(subject, str) and subject.partition(":")[0].strip() != Parallel.name:
+        subject = parse(subject)
+    if isinstance(subject, Parallel | str):
+        raise ParameterError("queries must not be parallel themselves; list theirs, with weights multiplied.")
+    if not isinstance(subject, Mechanism):
+        raise ParameterError(f"queries must pair a weight with a mechanism or spec, got {subject!r}; name one.")
+    if type(subject).among is not Mechanism.among:
+        raise ParameterError(f"queries must send one report per user, got {subject.spec}; account for it on its own.")
+    return subject

@@ -1,0 +1,79 @@
+"""The law of a parallel composition: the disjoint union of the rounds of its queries, scaled by their weights."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import BoundNotApplicableError
+from ...numerics.pair import ShuffledPair
+from ..base import Mechanism
+from ..known.finite import FiniteRandomizer
+
+#: Combinations of per-query input pairs that are listed; beyond, queries fall back to their (p, beta, q).
+MAX_PAIRS = 1024
+
+#: A query whose answer does not depend on its input.
+NOTHING = ShuffledPair(P0=[1.0], P1=[1.0], t=[1.0])
+
+
+def tells(mechanism: Mechanism) -> bool:
+    """Whether the answer depends on the input at all."""
+    return mechanism.local_epsilon > 0.0
+
+
+def dominating_pairs(mechanism: Mechanism) -> list[ShuffledPair]:
+    """Rounds that dominate every ordered input pair of a query in convex order."""
+    if not tells(mechanism):
+        return [NOTHING]
+    found: Sequence[ShuffledPair] | None
+    if isinstance(mechanism, FiniteRandomizer):
+        found = _matrix_pairs(np.unique(np.asarray(mechanism.matrix), axis=0))
+    else:
+        try:
+            found = mechanism.blanket().pairs(MAX_PAIRS)
+        except BoundNotApplicableError:
+            found = None
+    return both_unlike(found) if found else [mechanism.variation_ratio().pair()]
+
+
+def dataset_pairs(mechanism: Mechanism) -> list[ShuffledPair]:
+    """The constant datasets of a query, in both directions."""
+    if not tells(mechanism):
+        return [NOTHING]
+    found = mechanism.constant_datasets().pairs(1000) if mechanism.lower_scope == Mechanism.lower_scope else None
+    if not found:
+        raise BoundNotApplicableError(
+            f"no dataset of {mechanism.spec} is known as a round, so there is no lower bound."
+        )
+    return both_unlike(found)
+
+
+def _matrix_pairs(rows: NDArray[np.float64]) -> list[ShuffledPair] | None:
+    """Every ordered pair of rows over the blanket (pairs that only nearly agree are kept apart), if not too many."""
+    if len(rows) * (len(rows) - 1) > MAX_PAIRS:
+        return None
+    omega = rows.min(axis=0)
+    return [ShuffledPair(P0=a, P1=b, t=omega) for a, b in itertools.permutations(rows, 2)]
+
+
+def both_unlike(pairs: Sequence[ShuffledPair]) -> list[ShuffledPair]:
+    """Both directions, without those that only reorder the symbols of another."""
+    seen: dict[bytes, ShuffledPair] = {}
+    for pair in (r for one in pairs for r in (one, one.swapped())):
+        table = np.column_stack([np.asarray(x) for x in (pair.P0, pair.P1, pair.t)])
+        seen.setdefault(table[np.lexsort(table.T)].tobytes(), pair)
+    return list(seen.values())
+
+
+def union(parts: Sequence[tuple[Fraction, ShuffledPair]]) -> ShuffledPair:
+    """The disjoint union of rounds, each scaled by the weight of its query."""
+    laws = [[float(w) * np.asarray(law) for w, law in ((w, getattr(r, key)) for w, r in parts)] for key in _LAW]
+    return ShuffledPair(*(np.concatenate(law) for law in laws))
+
+
+_LAW = ("P0", "P1", "t")

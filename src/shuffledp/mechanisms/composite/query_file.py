@@ -1,0 +1,76 @@
+"""The file of a parallel composition: a list of entries with keys weight and spec, as JSON or plain YAML."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from ..._support.reading import QUERIES, as_written, contained, mapping, parse_json, read_text
+from ..._support.reading.json_text import NotJSONError
+from ...errors import ParameterError
+
+#: Most queries of one file.
+MOST_QUERIES = 1000
+
+
+def read_queries(path: Path) -> list[tuple[Fraction, str]]:
+    """(weight, spec) of every entry; the YAML understood is a list of flat mappings, one key per line."""
+    shown = repr(str(path))
+    with contained(QUERIES, str(path)):
+        text = read_text(path, QUERIES)
+        listed = _from_json(text, shown) if text.lstrip()[:1] in ("[", "{") else _from_yaml(text, path)
+    if len(listed) > MOST_QUERIES:
+        raise ParameterError(
+            f"file must list at most {MOST_QUERIES:,} queries, got {len(listed):,} in {shown}; merge some of them."
+        )
+    entries = [
+        mapping(f"entry {number} of {shown}", entry, needed=("weight", "spec"), advice="give weight and spec")
+        for number, entry in enumerate(listed)
+    ]
+    return [(_fraction(entry["weight"]), _spec(entry["spec"])) for entry in entries]
+
+
+def _fraction(value: object) -> Fraction:
+    """A weight as written: 0.25, or 1/3."""
+    number = as_written(value.strip()) if isinstance(value, str) else None
+    if number is None:
+        raise ParameterError(f"weight must be a number such as 0.25 or 1/3, got {value!r:.40}; correct it.")
+    return number
+
+
+def _spec(value: object) -> str:
+    if not isinstance(value, str):
+        raise ParameterError(f"spec must be a text such as 'grr:eps0=1,d=4', got {value!r:.40}; correct it.")
+    return value
+
+
+def _from_json(text: str, shown: str) -> list[Any]:
+    try:
+        entries = parse_json(text, QUERIES, shown, numbers_as_text=True)
+    except NotJSONError:
+        entries = None
+    if not isinstance(entries, list):
+        raise ParameterError(f"file must hold a JSON list of queries, got something else in {shown}; correct it.")
+    return entries
+
+
+def _from_yaml(text: str, path: Path) -> list[dict[str, str]]:
+    """The part of YAML that a list of flat entries needs: "- key: value", further keys indented, # comments."""
+    entries: list[dict[str, str]] = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        content = line.split(" #", 1)[0].strip()
+        if not content or content.startswith("#") or content == "---":
+            continue
+        if content.startswith("- "):
+            entries.append({})
+            content = content[2:].strip()
+        key, colon, value = (part.strip() for part in content.partition(":"))
+        if not entries or not colon or key not in ("weight", "spec") or key in entries[-1]:
+            raise ParameterError(
+                f"file must list '- weight: 0.5' with 'spec: grr:eps0=1,d=4' below it, got {line.strip()[:60]!r} "
+                f"in line {number} of {str(path)!r}; correct it."
+            )
+        quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "'\""
+        entries[-1][key] = value[1:-1] if quoted else value
+    return entries

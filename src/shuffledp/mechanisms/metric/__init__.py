@@ -1,0 +1,1 @@
+"""Mechanisms of metric privacy."""

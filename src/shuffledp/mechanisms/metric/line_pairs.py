@@ -1,0 +1,179 @@
+"""Laplace noise of scale 1 on a line: all pairs of inputs that are near, over the blanket of a bounded domain.
+
+Inputs are the grid points 0, ..., M of step h, R(x)_y = tanh(h/2) e^(-h|y-x|) on all whole y, and neighbours are at
+most m steps apart (m even).  The blanket is omega_y = tanh(h/2) e^(-h max(y, M-y)), with centre c = M/2.
+
+Convex order of X = (R0 - E R1)/t rises when mass of R0 goes to where X is largest, or mass of R1 to where it is
+smallest.  Which pairs x0 < x1 are needed:
+
+1. If x0 <= c, X is largest (in the other direction smallest) and constant on {y <= x0}, and moving x0 left takes
+   mass of R0 there from everywhere else: the bound rises.  So it does by moving x1 right, if x1 >= c.  With the
+   reflection y -> M - y, both directions of these pairs are left: (s, s+m) with 0 <= s <= (M-m)/2, which are m apart,
+   and (0, k) with k < m and k < c, which have nowhere left to go.
+2. Positions s in [s0, s1], with z = y - s: omega >= tanh(h/2) e^(-h max(z + s1, M - s0 - z)).  Smaller t is sound.
+3. Pairs (0, k) with a <= k <= b: either move x0 left by b - k, beyond the domain: a pair b apart at the position
+   k - b in [a-b, 0], as in 2; or lower t right of a to tanh(h/2) e^(-h(M - 2a + y)), which puts its centre
+   at a <= k, and move x1 right to b, as in 1.
+
+The intervals of 2 and 3 are as wide as costs about 0.5% of eps; any choice is sound.
+
+All laws are exponential between 0, m and the centre of t, and (u, v) = (R0/t, R1/t) runs on a straight segment there.
+Outputs i..j of such a piece can be moved to its two ends, which keeps mass and both means (upper bound), or be
+merged (lower bound: all others hold one value).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...numerics.evaluators.choose import Divergence, Side
+from ...numerics.families.base import Answer, PairSet, both_directions
+from ...numerics.pair import FloatArray, ShuffledPair
+
+#: Spread that the intervals of positions and distances may add.
+ROOM = 0.01
+#: Width of a piece near the pair.
+PIECE = 1 / 16
+
+
+@dataclass(frozen=True)
+class LinePairs:
+    """``step`` is h, a power of two; ``apart`` is m, even; ``length`` is M >= m."""
+
+    step: float
+    apart: int
+    length: int
+
+    def blanket(self) -> PairSet:
+        """All pairs at most m apart, anywhere in the domain."""
+        far, apart = self.length, self.apart
+        last = (far - apart + 1) // 2
+        most = np.max([_moments(self._at(s, 0)) for s in (0, last)], axis=0) * (1.0 + ROOM) ** np.array([1, 3])
+        pairs, s = [], 0
+        while s <= last:  # 2
+            width, found = _widest(partial(self._at, s), last - s, last // 64, most)
+            pairs.append(found)
+            s += width + 1
+        top = min(apart, far // 2)
+        while top > 0:  # 3
+            options = [_widest(partial(f, top), top, top // 256, most) for f in (self._shifted, self._bent)]
+            width, found = max(options, key=lambda option: (option[0], -_moments(option[1])[0]))
+            pairs.append(found)
+            top -= max(width, 1)
+        return _Crowd([direction for r in pairs for direction in both_directions(r)], apart * self.step)
+
+    def constant_datasets(self) -> PairSet:
+        """x0 = 0, x1 = m, and the others hold M, the middle of the domain, m or the middle of the pair."""
+        held = {self.length, self.length // 2, self.apart, self.apart // 2}
+        pairs = [self._merged(x) for x in sorted(held) if 2 * x >= self.apart]
+        return _Held([direction for r in pairs for direction in both_directions(r)])
+
+    def _at(self, s: int, width: int) -> ShuffledPair:
+        """Positions s to s + width."""
+        return ShuffledPair(*self._laws(self.apart, self.length - s, s + width))
+
+    def _shifted(self, top: int, width: int) -> ShuffledPair:
+        """Distances top - width to top, by moving x0."""
+        return ShuffledPair(*self._laws(top, self.length + width, 0))
+
+    def _bent(self, top: int, width: int) -> ShuffledPair:
+        """Distances top - width to top, by moving x1."""
+        return ShuffledPair(*self._laws(top, self.length, self.length - 2 * (top - width)))
+
+    def _merged(self, held: int) -> ShuffledPair:
+        """The others hold this; pieces are merged."""
+        laws = self._laws(self.apart, held, -held)
+        return ShuffledPair(*(np.concatenate([law[:2], law[2::2] + law[3::2]]) for law in laws))
+
+    def _laws(self, apart: int, low: int, high: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """P0 around 0, P1 around ``apart``, t = tanh(h/2) e^(-h max(low - z, high + z)): the ends of every piece.
+
+        On i..j, L = j-i+1, each law is a multiple of e^(hz) or e^(-hz), so its mass is F (law_i + law_j) with
+        F = (1 - e^(-hL))/((1 - e^-h)(1 + e^(-h(L-1)))).  On the tails (u, v) is constant: one symbol each, put first.
+        """
+        h, a = self.step, math.exp(-self.step)
+        centre = (low - high) // 2  # t rises up to here
+        tail = max(apart, centre + 1)
+        cuts = sorted({0, *(min(cut, tail - 1) for cut in (apart // 2, apart, centre, tail))})
+        cells = [self._pieces(i, j, j <= centre) for i, j in pairwise(cuts)]
+        first, last = np.concatenate([np.zeros((2, 0), dtype=np.int64), *cells], axis=1)
+        size = (last - first + 1).astype(np.float64)
+        share = -np.expm1(-h * size) / ((1.0 + a) * (1.0 + np.exp(-h * (size - 1.0))))
+        z = np.concatenate([[0, tail], np.stack([first, last], axis=1).reshape(-1)])
+        scale = np.concatenate([np.full(2, 1.0 / (1.0 + a)), np.repeat(share, 2)])
+        powers = (np.abs(z), np.abs(z - apart), np.maximum(low - z, high + z))  # times h exact in floats
+        p0, p1, t = (scale * np.exp(-h * k.astype(np.float64)) for k in powers)
+        return p0, p1, t
+
+    def _pieces(self, start: int, stop: int, rising: bool) -> NDArray[np.int64]:
+        """First and last of the pieces of start+1..stop, finest away from the centre, where X is largest."""
+        length, unit = stop - start, 4.0 / self.step
+        count = math.ceil(4.0 / PIECE * math.log1p(length / unit))
+        inner = np.floor(unit * np.expm1(np.arange(1, count) * (PIECE / 4.0))).astype(np.int64)
+        ends = np.unique(np.concatenate([inner[(inner > 0) & (inner < length)], [length]]))
+        first = np.concatenate([[0], ends[:-1]]) + 1
+        return start + np.stack([first, ends]) if rising else stop + 1 - np.stack([ends, first])
+
+
+def _widest(make: Callable[[int], ShuffledPair], width: int, least: int, most: FloatArray) -> tuple[int, ShuffledPair]:
+    """The widest interval, by halving, whose round is no worse than ``most``; ``least`` is accepted anyway."""
+    while np.any(_moments(found := make(width)) > most) and width > least:
+        width //= 2
+    return width, found
+
+
+class _Crowd(PairSet):
+    """Rounds with ratios up to e^limit, worst first: where the crowd hides nothing, a look says so."""
+
+    def __init__(self, pairs: list[ShuffledPair], limit: float) -> None:
+        super().__init__(pairs)
+        self._limit = limit
+
+    def epsilon(self, *, n: int, delta: float, tol: float, side: Side) -> Answer:
+        """The largest eps over the members; the limit itself if one of the first two comes within 3% of it."""
+        eps = 0.97 * self._limit
+        for pair in self._members[:2] if side == "upper" else ():
+            p0, p1, t = (np.asarray(law) for law in (pair.P0, pair.P1, pair.t))
+            # a report in A = {P0 > E (P1 + n t)} has P(A) >= P0(A) and Q(A) <= P1(A) + n t(A)
+            alone = float(np.maximum(p0 - math.exp(eps) * (p1 + n * t), 0.0).sum())
+            look = Divergence(pair, n, "lower").bracket(np.array([eps]), 0.01)
+            if alone > 2.0 * delta or look.lower[0] > math.log(delta):
+                return Answer(self._limit, 1, len(self._members))
+        return super().epsilon(n=n, delta=delta, tol=tol, side=side)
+
+
+class _Held(PairSet):
+    """Constant datasets; where the others hardly ever send the first symbol, that one against the rest tells most."""
+
+    def _among(self, n: int) -> PairSet:
+        def seen(pair: ShuffledPair) -> ShuffledPair:
+            laws = [np.asarray(law) for law in (pair.P0, pair.P1, pair.t)]
+            if n * laws[2][0] > 0.01:
+                return pair
+            return ShuffledPair(*([law[0], law[1:].sum()] for law in laws))  # merging is post-processing
+
+        return PairSet([seen(r) for r in self._members])
+
+    def epsilon(self, *, n: int, delta: float, tol: float, side: Side) -> Answer:
+        """The largest eps over the members."""
+        return self._among(n).epsilon(n=n, delta=delta, tol=tol, side=side)
+
+    def log_delta(self, eps: FloatArray, *, n: int, tol: float, side: Side) -> FloatArray:
+        """The largest log delta over the members, for every eps."""
+        return self._among(n).log_delta(eps, n=n, tol=tol, side=side)
+
+
+def _moments(pair: ShuffledPair) -> FloatArray:
+    """sum (P0-P1)^k/t^(k-1) for k = 2, 4: what eps grows with, for many users and for few."""
+    atoms = pair.atoms
+    if atoms.zero0.size:
+        return np.full(2, np.inf)
+    with np.errstate(over="ignore"):
+        return np.array([atoms.t @ atoms.gap**k for k in (2, 4)])

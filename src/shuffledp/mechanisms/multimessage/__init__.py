@@ -1,0 +1,1 @@
+"""Mechanisms whose users send blanket messages beside their own."""

@@ -1,0 +1,1 @@
+"""Mechanisms for sets of items and for keys with values."""

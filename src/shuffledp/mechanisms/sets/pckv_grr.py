@@ -1,0 +1,241 @@
+"""Key-value collection: how many users hold each key, and the sum of the values they hold."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..._support import validation as check
+from ..._support.numbers import round_down
+from ...errors import ParameterError
+from ...estimation.constraints import KeyValues, SumAtMost
+from ...estimation.estimate import Estimate, Variance, modelled, pure
+from ...numerics.families.base import PairSet, both_directions
+from ...numerics.pair import ShuffledPair
+from ...randomness.sampling import Source, below, bernoulli, words
+from ..known.general import VariationRatio
+from ..randomizer import Randomizer
+
+_CELLS = 10**6
+
+
+@dataclass(frozen=True, kw_only=True)
+class PCKVGRR(Randomizer):
+    """PCKV-GRR: padding-and-sampling, then randomized response on (key, sign) (Gu et al., USENIX Security 2020).
+
+    A user holds some of d keys, each with a value in [-1, 1].  It samples one of its c pairs, or with probability
+    (1 - c/l)_+ one of l dummy keys (of value 0), and rounds the value to a sign, + with probability (1+v)/2.
+    With e = e^eps0 and Omega = l(e-1) + 2(d+l) the sampled (key, sign) is sent with probability l(e-1)/Omega, else
+    a uniform one of all 2(d+l).  This is the authors' protocol at its optimal split of the budget: the key is
+    kept with a = (l(e-1)+2)/Omega, the sign of a kept key with P = (l(e-1)+1)/(l(e-1)+2), any other report is 1/Omega.
+
+    Parameters
+    ----------
+    eps0 : float > 0
+        Local budget.
+    d : int >= 1
+        Number of keys, numbered from 0.
+    l : int in [1, d]
+        Padding length; estimates are unbiased if nobody holds more than l keys.
+
+    Notes
+    -----
+    Values are an array of shape (users, m, 2) of (key, value) rows, key -1 for "none", or a tuple (keys, values) of
+    two arrays of shape (users, m).  A report is 2 key + (1 if the sign is +); keys d, ..., d+l-1 are dummies.
+
+    The estimate has shape (2, d): row 0 the share of users who hold each key, row 1 the sum of its values over
+    the number of users.  Both are unbiased; their ratio (:meth:`means`) is not.
+
+    p = q = e, beta = l(e-1)/Omega.  R(x)_y = (1 + l(e-1) pi_x(y))/Omega, where pi_x is the law of the sampled symbol,
+    and the blanket is 1/Omega on every symbol.  *One pair suffices*: the divergence is convex in each pi and does not
+    change under permutations of the symbols; every pi_x is a mixture of uniform laws on l symbols (permuted); and
+    with the argument of :class:`SamplingRappor` the worst two such sets are disjoint.  l keys with signs + against
+    the same keys with signs - are such a pair, and its own swap.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> m = PCKVGRR(eps0=4.0, d=3, l=2)
+    >>> values = np.array([[[0, 1.0], [2, -0.5]], [[0, 0.5], [-1, 0.0]]] * 5000)
+    >>> est = m.estimate(m.privatise(values, rng=np.random.default_rng(0)))
+    >>> bool(np.all(abs(est.value - [[1.0, 0.0, 0.5], [0.75, 0.0, -0.25]]) < 5 * est.stderr))
+    True
+    """
+
+    name: ClassVar[str] = "pckv-grr"
+
+    eps0: float
+    d: int
+    l: int
+
+    def __post_init__(self) -> None:
+        eps0 = check.local_budget(self.eps0)
+        d = check.whole("d", self.d, low=1, high=2**30, hint="d counts the keys")
+        l = check.whole("l", self.l, low=1, high=d, hint="l is how many keys a user may hold, at most d")
+        for name, value in (("eps0", eps0), ("d", d), ("l", l)):
+            object.__setattr__(self, name, value)
+
+    @property
+    def description(self) -> str:
+        """In words."""
+        return f"PCKV-GRR on {self.d:,} keys with padding length {self.l:,} and eps0 = {round_down(self.eps0, 6)}"
+
+    @property
+    def _symbols(self) -> int:
+        return 2 * (self.d + self.l)
+
+    @property
+    def _stray(self) -> float:
+        """Probability 1/Omega of a symbol that could not have been sampled."""
+        t = math.exp(-self.eps0)
+        return t / (self.l * -math.expm1(-self.eps0) + self._symbols * t)
+
+    @property
+    def _gain(self) -> float:
+        """(e-1)/Omega: what holding a key adds to the probability of reporting it."""
+        t = math.exp(-self.eps0)
+        return -math.expm1(-self.eps0) / (self.l * -math.expm1(-self.eps0) + self._symbols * t)
+
+    def variation_ratio(self) -> VariationRatio:
+        """p = q = e^eps0, beta = l(e-1)/Omega."""
+        p = math.exp(self.eps0)
+        return VariationRatio(p=p, beta=self.l * self._gain, q=p)
+
+    def _pair(self, *blocks: tuple[float, float, float, float]) -> ShuffledPair:
+        """Blocks (symbols, and the excess of P0, P1 and t over 1/Omega per symbol, in units of (e-1)/Omega)."""
+        b, g = self._stray, self._gain
+        return ShuffledPair(*([block[0] * (b + block[i] * g) for block in blocks] for i in (1, 2, 3)))
+
+    def blanket(self) -> PairSet:
+        """l symbols against l others, the remaining 2d alike."""
+        l = self.l
+        return PairSet([self._pair((l, 1, 0, 0), (l, 0, 1, 0), (2 * self.d, 0, 0, 0))])
+
+    def constant_datasets(self) -> PairSet:
+        """Others hold up to l further keys (dummies for the rest), nothing, or what the victim may hold."""
+        l, spare = self.l, 2 * self.d
+        pairs = both_directions(self._pair((l, 1, 0, 1), (l, 0, 1, 0), (spare, 0, 0, 0)))
+        for more in sorted({min(l, 2 * (self.d - l)), 0}):  # symbols of x* that are not of x0 or x1
+            dummy = (l - more) / (2.0 * l)
+            others = [(more, 0, 0, 1), (2 * l, 0, 0, dummy), (spare - more - 2 * l, 0, 0, 0)]
+            pairs.append(self._pair((l, 1, 0, 0), (l, 0, 1, 0), *others))
+        return PairSet(pairs)
+
+    # -- running it ---------------------------------------------------------------------------------------------
+
+    @property
+    def _bytes_per_user(self) -> int:  # type: ignore[override]
+        return 128 + 48 * self.l
+
+    def _inputs(self, values: ArrayLike) -> NDArray[Any]:
+        if isinstance(values, tuple) and len(values) == 2:
+            keys, held = np.asarray(values[0]), np.asarray(values[1])
+            if keys.shape != held.shape or keys.ndim != 2:
+                raise ParameterError(
+                    f"keys and values must have one shape (users, m), got {keys.shape} and {held.shape}; "
+                    "pad with key -1."
+                )
+            values = np.stack([keys, held], axis=2)
+        return super()._inputs(values)
+
+    def _check(self, values: NDArray[Any]) -> NDArray[Any]:
+        if values.dtype.kind not in "iuf" or values.ndim != 3 or values.shape[1] < 1 or values.shape[2] != 2:
+            raise ParameterError(
+                f"values must be numbers of shape (users, m, 2), got {values.dtype} of shape {values.shape}; "
+                "give (key, value) rows, with key -1 for none."
+            )
+        out = values.astype(np.float64, copy=False)
+        keys = out[:, :, 0]
+        if not np.all((keys >= -1) & (keys < self.d) & (keys == np.floor(keys))):
+            raise ParameterError(
+                f"keys must be whole numbers in [0, {self.d}) or -1 for none, got others; number them."
+            )
+        ordered = np.sort(keys, axis=1)
+        if np.any((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)):
+            raise ParameterError("keys must differ within a user, got one twice; merge its values first.")
+        held = out[:, :, 1]
+        if not np.all(((held >= -1) & (held <= 1)) | (keys < 0)):
+            raise ParameterError("values must lie in [-1, 1], got others; rescale them (clipping is yours to decide).")
+        return out
+
+    def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+        size = len(values)
+        report = np.where(
+            bernoulli(src, self._symbols * self._stray, size),
+            below(src, self._symbols, size),
+            self._sample(values, src),
+        )
+        return report.astype(np.min_scalar_type(self._symbols - 1))
+
+    def _sample(self, values: NDArray[Any], src: Source) -> NDArray[np.int64]:
+        """Padding-and-sampling: a pair of the user or a dummy, with its value rounded to a sign."""
+        size = len(values)
+        held = values[:, :, 0] >= 0
+        count = held.sum(axis=1)
+        slots = np.maximum(count, self.l)
+        slot = np.empty(size, dtype=np.int64)
+        for bound in np.unique(slots):
+            at = np.flatnonzero(slots == bound)
+            slot[at] = below(src, int(bound), at.size)
+        place = np.argmax(np.cumsum(held, axis=1) > slot[:, None], axis=1)  # 0 if there is none: a dummy, below
+        chosen = values[np.arange(size), place]
+        real = slot < count
+        key = np.where(real, chosen[:, 0], self.d + below(src, self.l, size)).astype(np.int64)
+        value = np.where(real, chosen[:, 1], 0.0)
+        plus = (words(src, size, 64) >> np.uint64(1)) < ((value + 1.0) * 2.0**62).astype(np.uint64)
+        return 2 * key + plus
+
+    def _tally(self, data: NDArray[Any]) -> NDArray[Any]:
+        return np.bincount(data, minlength=self._symbols)
+
+    def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
+        minus, plus = (counts[sign : 2 * self.d : 2].astype(np.float64) for sign in (0, 1))
+        held = pure(minus + plus, users, 2 * self._stray + self._gain, 2 * self._stray, SumAtMost(self.l))
+        value = np.stack([held.value, (plus - minus) / (users * self._gain)])
+        # A report adds +-1/gain to a sum of values if it names the key, and the mean square of what users hold is at
+        # least the square of the sum.  For a population that is the variance: nothing is added.
+        b, rate = 2 * self._stray, 2 * self._stray + self._gain * np.clip(held.value, 0.0, 1.0)
+        own, other = (x * (1.0 - x) for x in (b + self._gain, b))
+        unit = 1.0 / (users * self._gain**2)
+        noise = Variance(
+            np.stack([np.full(self.d, other), rate]) * unit,
+            np.array([[own - other], [0.0]]) * unit,
+            np.array([[0.0], [-1.0]]) / users,
+        )
+        share = np.array([[1.0], [0.0]]) / users
+        sampling = Variance(0.0, share, -share)
+        return modelled(value, users, KeyValues(self.l), noise, sampling, grain=held.grain)
+
+    @staticmethod
+    def means(estimate: Estimate) -> NDArray[np.float64]:
+        """Mean value of each key among its holders: a ratio of estimates, hence *biased*; NaN where none hold it."""
+        share, total = estimate.value
+        return np.asarray(np.divide(total, share, out=np.full(share.shape, np.nan), where=share > 0))
+
+    def variance(self, n: int, frequency: float = 0.0) -> float:
+        """Variance of one estimated share of holders: rate(1-rate)/gain^2, averaged over holders and others."""
+        b, a = 2 * self._stray, 2 * self._stray + self._gain
+        return (frequency * a * (1 - a) + (1 - frequency) * b * (1 - b)) / (n * self._gain**2)
+
+    def inputs(self) -> list[list[tuple[int, float]]]:
+        """Every set of keys with values -1 or 1 (all others are mixtures), padded to d rows."""
+        if self.d > 12 or 3**self.d * self._symbols > _CELLS:
+            raise ParameterError(f"{self.spec} has more than {_CELLS:,} cells; use a smaller d to enumerate it.")
+        signs = itertools.product((0, 1, -1), repeat=self.d)
+        return [[(key, float(v)) if v else (-1, 0.0) for key, v in enumerate(sign)] for sign in signs]
+
+    def probabilities(self) -> NDArray[np.float64]:
+        """(1 + l(e-1) pi_x)/Omega."""
+        inputs = self.inputs()
+        out = np.full((len(inputs), self._symbols), self._stray)
+        for row, pairs in zip(out, inputs, strict=True):
+            held = [(key, v) for key, v in pairs if key >= 0]
+            for key, v in held:
+                row[2 * key + (v > 0)] += self._gain * self.l / max(len(held), self.l)
+            row[2 * self.d :] += self._gain * max(self.l - len(held), 0) / (2 * self.l)
+        return out

@@ -1,0 +1,147 @@
+"""PrivSet: every user holds a set of items and reports a subset that meets it more often than not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._support import validation as check
+from ..._support.numbers import round_down
+from ...errors import ParameterError
+from ...estimation.constraints import SumAtMost
+from ...estimation.estimate import Estimate
+from ...randomness.sampling import Source
+from .reported_sets import SetRandomizer, best_k, shuffle
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrivSet(SetRandomizer):
+    """PrivSet: set-valued data, s of d items each (Wang, Huang, Nie, Wang, Xu, Yang, INFOCOM 2018).
+
+    Sets are padded to s items with dummies d, ..., d+s-1, so the domain has D = d + s items.  With e = e^eps0 the
+    report y is a k-subset of [D], e times likelier if it meets the padded set S:
+
+        R(S)_y = (e if y meets S else 1)/Omega,   Omega = e (C(D,k) - C(D-s,k)) + C(D-s,k).
+
+    It contains an item that is held with probability a = e C(D-1,k-1)/Omega, another one with probability
+    b = (e (C(D-1,k-1) - C(D-s-1,k-1)) + C(D-s-1,k-1))/Omega.
+
+    Parameters
+    ----------
+    eps0 : float > 0
+        Local budget.
+    d : int >= 1
+        Number of real items 0, ..., d-1.
+    s : int in [1, min(d, 10^4)]
+        Items per user after padding.
+    k : int in [1, d], optional
+        Size of a report; by default the one with the smallest mean variance.
+
+    Notes
+    -----
+    *Values* are whole numbers of shape (users, width), -1 for "no item", no item twice in a row.  A -1 in column j
+    becomes the dummy d+j, so every s-subset of [D] is some user's input.  Of more than s items a user samples s
+    uniformly.  The estimate is the share of users who hold each real item, and of the *sampled* sets where some were
+    larger than s.
+
+    Parameters (paper, Table 2): p = q = e, beta = (e-1)(C(D-s,k) - C(D-2s,k))/Omega.  The blanket is 1/Omega on every
+    y, since k <= D - s.  Ordered pairs (S0, S1) are alike under permutations of the items if they share as many.
+    Disjoint ones are worst, at every eps and n: over the blanket X is 1-E, e(1-E), e-E or 1-eE as y meets neither set,
+    both, S0 or S1 only.  Sharing fewer items lowers Pr[neither] by some amount, hence Pr[both] by the same (Pr[y meets
+    S0] is fixed) and raises the other two by it: mass goes from {e(1-E), 1-E} to {1-eE, e-E}, which have the same sum
+    and lie outside, a mean-preserving spread (theory.md, section 1).
+    The lower bound takes disjoint S0 and S1 too; the best S* is not always disjoint from both.
+
+    Examples
+    --------
+    >>> PrivSet(eps0=2.0, d=4, s=2, k=1).variation_ratio().beta.__round__(4)
+    0.6805
+    >>> m = PrivSet(eps0=3.0, d=5, s=2)
+    >>> est = m.estimate(m.privatise([[0, 1], [1, 4], [1, -1], [-1, -1]] * 1000, rng=np.random.default_rng(0)))
+    >>> bool(abs(est.value[1] - 0.75) < 5 * est.stderr[1])
+    True
+    """
+
+    name: ClassVar[str] = "privset"
+
+    eps0: float
+    d: int
+    s: int
+    k: int = None  # type: ignore[assignment]  # None: the best one, found below
+
+    def __post_init__(self) -> None:
+        eps0 = check.local_budget(self.eps0)
+        d = check.whole("d", self.d, low=1, high=2**31, hint="d counts the real items")
+        s = check.whole(
+            "s", self.s, low=1, high=min(d, 10**4), hint="users hold s of the d items; smaller sets are padded"
+        )
+        k = best_k(eps0, d + s, s) if self.k is None else self.k
+        object.__setattr__(self, "eps0", eps0)
+        object.__setattr__(self, "d", d)
+        object.__setattr__(self, "s", s)
+        object.__setattr__(self, "k", check.whole("k", k, low=1, high=d, hint="larger reports meet every set"))
+
+    @property
+    def _domain(self) -> int:
+        return self.d + self.s
+
+    @property
+    def _held(self) -> int:
+        return self.s
+
+    @property
+    def _constraint(self) -> SumAtMost:
+        return SumAtMost(self.s)  # dummies are not estimated
+
+    @property
+    def description(self) -> str:
+        """In words."""
+        return (
+            f"PrivSet on sets of {self.s:,} of {self.d:,} items, reporting {self.k:,} of them and the dummies, "
+            f"with eps0 = {round_down(self.eps0, 6)}"
+        )
+
+    def _check(self, values: NDArray[Any]) -> NDArray[Any]:
+        if values.dtype.kind not in "iu" or values.ndim != 2 or values.shape[1] == 0:
+            raise ParameterError(
+                "values must be whole numbers of shape (users, items), -1 for no item, "
+                f"got {values.dtype} of shape {values.shape}; give one row per user."
+            )
+        low, high = int(values.min()), int(values.max())
+        if low < -1 or high >= self.d:
+            raise ParameterError(
+                f"values must be items in [0, {self.d}) or -1 for none, got {low if low < -1 else high}; "
+                "number the items from 0."
+            )
+        values = values.astype(np.min_scalar_type(-self.d), copy=False)
+        for part in self._chunks(values):
+            ordered = np.sort(part, axis=1)
+            twice = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)
+            if twice.any():
+                item = int(ordered[:, 1:][twice][0])
+                raise ParameterError(f"values must not repeat an item in a row, got {item} twice; list sets, not bags.")
+        return values
+
+    def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+        held = values.T.copy()
+        if len(held) > self.s:  # a uniform choice of the items, those that are -1 last
+            shuffle(src, held, first=len(held))
+            held = np.take_along_axis(held, np.argsort(held < 0, axis=0, kind="stable")[: self.s], axis=0)
+        elif len(held) < self.s:
+            held = np.pad(held, ((0, self.s - len(held)), (0, 0)), constant_values=-1)
+        dummies = self.d + np.arange(self.s)[:, None]
+        return self._report(np.where(held < 0, dummies, held).astype(self._dtype), src)
+
+    def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
+        return super()._infer(counts[: self.d], users)
+
+    def inputs(self) -> list[tuple[int, ...]]:
+        """Every s-subset of [D], in lexicographic order, as a row of values: dummy d+j is a -1 in column j."""
+        rows = []
+        for held in self._sets():
+            real = iter(v for v in held if v < self.d)
+            rows.append(tuple(-1 if self.d + j in held else next(real) for j in range(self.s)))
+        return rows

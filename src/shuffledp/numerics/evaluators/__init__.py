@@ -1,0 +1,1 @@
+"""Evaluators of the divergence of one shuffled pair: exact counts, contour, few clones, ball arithmetic."""

@@ -1,0 +1,322 @@
+"""The certified evaluator: the same formula in ball arithmetic (Arb), so that the answer is a proof.
+
+The contour sum of contour.py is already an upper bound whatever c, s, h > 0 are: the untruncated
+trapezoid sum exceeds the dithered value by positive aliases (Poisson summation), the dithered value
+exceeds E[(S)_+] (Jensen), and the nodes left out are bounded.  So a proof needs no adaptive
+quadrature: evaluate every node as a ball, add the bound on the rest, and look at the upper end.
+Where the counts are few they are enumerated in balls instead.
+
+The law is exact (fractions of the stated decimals) and carries the slack of evaluate.py, so that the
+proof also covers the rounding of the law itself.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from flint import acb, arb, ctx, fmpq
+
+from ...errors import CertificationError
+from ..pair import ShuffledPair
+from . import exact
+from .choose import mass_slack
+from .contour_nodes import place
+
+#: Proved at eps - slack: covers the rounding of a law (2^-49) and laws called equal in pairs.py (2^-38).
+PROOF_SLACK = Fraction(1, 2**38)
+#: The precision of python-flint is global: one proof at a time.
+_PRECISION = threading.Lock()
+#: The contour is refused beyond this many nodes (some seconds).
+MAX_NODES = 300_000
+#: Counts are enumerated up to this many rows.
+MAX_ROWS = 8_000
+#: A proof chooses at most 112 + 2 * 50 bits; symbols of one round.
+MAX_BITS, MAX_SYMBOLS = 512, 2**14
+#: Nodes times symbols, or counts, of all rounds together, at up to 256 bits: 5 microseconds each, less than a minute.
+MAX_WORK = 2**23
+#: No proof is chosen to be more accurate than this (relative, in delta).
+_FINEST = 1e-7
+
+
+@dataclass(frozen=True)
+class Method:
+    """How a proof goes.
+
+    "counts": enumerate at most ``cap`` clones; "contour": abscissa c, dither s, step h and a number of nodes;
+    "local": sum_j (P0_j - E P1_j)_+, the divergence of one user alone, which shuffling never exceeds.
+    """
+
+    kind: str
+    bits: int
+    cap: int = 0
+    c: float = 0.0
+    s: float = 0.0
+    h: float = 0.0
+    nodes: int = 0
+
+
+@dataclass(frozen=True)
+class Proof:
+    """delta(eps) <= upper; [lower, upper] provably contains the (dithered) value that was computed."""
+
+    lower: Fraction
+    upper: Fraction
+
+
+@dataclass(frozen=True)
+class _Law:
+    """X at one E in balls, with the exposed part split off."""
+
+    values: list[arb]
+    t: list[arb]
+    p0: arb  # sum of P0 over the hidden symbols
+    exposed: arb
+    nothing: arb  # 1 - sum t
+
+    def mgf(self, c: arb) -> arb:
+        return self.nothing + sum((t * (c * x).exp() for t, x in zip(self.t, self.values, strict=True)), arb(0))
+
+
+def choose(pair: ShuffledPair, n: int, eps: float, rtol: float) -> Method:
+    """A method whose upper end is about rtol above the truth; the choice itself needs no trust."""
+    atoms = pair.atoms
+    bits = 112 + 2 * n.bit_length()
+    cap = exact.clone_cap(atoms, n) if exact.Categories.of(atoms).rest_is_nothing else n
+    if math.comb(min(cap, 10**6) + atoms.t.size, atoms.t.size) <= MAX_ROWS:
+        return Method("counts", bits, cap=cap)
+    values = atoms.values(np.array([eps]))
+    if values.max() <= 1e-14 * np.abs(values).max():
+        return Method("local", bits)
+    line = place(values, atoms.t, float(n), np.array([rtol]))
+    nodes = int(line.last[0])
+    if nodes > MAX_NODES:
+        raise CertificationError(
+            f"the proof would need {nodes:,} nodes, more than {MAX_NODES:,}; certify a larger delta or a looser tol."
+        )
+    return Method("contour", bits, c=float(line.c[0]), s=float(line.s[0]), h=float(line.h[0]), nodes=nodes)
+
+
+def refuse_endless(steps: Iterable[tuple[ShuffledPair, Method]], n: int, eps: Fraction) -> None:
+    """Methods that no proof needs, or that would take minutes, are refused before anything is computed."""
+    total = 0.0
+    for pair, method in steps:
+        p0, p1, t = (np.asarray(law) for law in (pair.P0, pair.P1, pair.t))
+        symbols = int(np.count_nonzero(((p0 > 0) | (p1 > 0)) & (t > 0)))  # as in _law
+        if symbols > MAX_SYMBOLS:
+            raise CertificationError(f"a round must have at most {MAX_SYMBOLS:,} symbols, got {symbols:,}; merge some.")
+        if method.kind == "contour" and method.nodes > (most := _most_nodes(pair, n, float(eps))):
+            raise CertificationError(
+                f"the contour must have at most {most:,} nodes, as many as the finest proof needs, got "
+                f"{method.nodes:,}; certify again."
+            )
+        total += _work(method, symbols, n) + t.size
+    if total > MAX_WORK:
+        raise CertificationError(
+            f"the proof of all rounds must take at most {MAX_WORK:,} steps, got {total:.3g}; certify with a looser "
+            "tol, or bound='variation-ratio', which has fewer rounds."
+        )
+
+
+def _work(method: Method, symbols: int, n: int) -> float:
+    """Steps of one proof, in units of about 5 microseconds."""
+    if method.kind == "contour":
+        steps = float(method.nodes) * (symbols + 4)
+    elif method.kind == "counts":  # sum over j <= k of C(cap + j, j) = C(cap + k + 1, k), at most e^700
+        cap = max(min(method.cap, n), 0)
+        log_rows = math.lgamma(cap + symbols + 2.0) - math.lgamma(symbols + 1.0) - math.lgamma(cap + 2.0)
+        steps = math.exp(min(log_rows, 700.0))
+    else:
+        steps = float(symbols)
+    return steps * max(1.0, method.bits / 256)
+
+
+def _most_nodes(pair: ShuffledPair, n: int, eps: float) -> int:
+    """Nodes of the finest proof that :func:`choose` would make by contour, and a quarter more."""
+    atoms = pair.atoms
+    values = atoms.values(np.array([eps]))
+    if not values.size or values.max() <= 1e-14 * np.abs(values).max():
+        return MAX_NODES  # no contour is chosen here, and a proof by one ends with a sentence
+    with np.errstate(all="ignore"):
+        last = float(place(values, atoms.t, float(n), np.array([_FINEST])).last[0])
+    return min(MAX_NODES, 64 + math.ceil(1.25 * last)) if math.isfinite(last) else MAX_NODES
+
+
+def prove(pair: ShuffledPair, n: int, eps: Fraction, method: Method) -> Proof:
+    """An interval with delta(eps) <= upper, in exact arithmetic from the round's stated numbers."""
+    with _PRECISION:
+        return _prove(pair, n, eps, method)
+
+
+def _prove(pair: ShuffledPair, n: int, eps: Fraction, method: Method) -> Proof:
+    before = ctx.prec
+    ctx.prec = method.bits
+    try:
+        law = _law(pair, eps)
+        low, high = _METHODS[method.kind](law, n, method)
+        # 1 + 2^-48: a relative rounding of P0 scales delta as well
+        upper = ((high + law.exposed) * (1 + _ball(Fraction(1, 2**48)))).upper()
+        lower = (low + law.exposed).lower()
+        if not upper.is_finite():
+            raise CertificationError("the balls grew beyond use; ask for more bits or a smaller n.")
+        least = max(_fraction(lower, up=False), Fraction(0)) if lower.is_finite() else Fraction(0)
+        return Proof(least, _fraction(upper, up=True))
+    finally:
+        ctx.prec = before
+
+
+def _law(pair: ShuffledPair, eps: Fraction) -> _Law:
+    p0, p1, t = ([Fraction(float(x)) for x in np.asarray(a)] for a in (pair.P0, pair.P1, pair.t))
+    ratio = _ball(eps - PROOF_SLACK).exp()
+    shrink = 1 - Fraction(mass_slack(len(t)))
+    values, masses, exposed, hidden_p0, total = [], [], arb(0), arb(0), Fraction(0)
+    for a, b, mass in zip(p0, p1, t, strict=True):
+        if a == 0 and b == 0:
+            continue
+        gain = _ball(a) - ratio * _ball(b)
+        if mass == 0:
+            exposed += gain.max(arb(0))
+            continue
+        values.append(gain / _ball(mass * shrink))
+        masses.append(_ball(mass * shrink))
+        hidden_p0 += _ball(a)
+        total += mass * shrink
+    return _Law(values, masses, hidden_p0, exposed, _ball(1 - total))
+
+
+def _by_contour(law: _Law, n: int, method: Method) -> tuple[arb, arb]:
+    usable = all(math.isfinite(x) and x > 0.0 for x in (method.c, method.s, method.h))
+    if not usable or not 1 <= method.nodes <= MAX_NODES:
+        raise CertificationError(f"the contour needs finite c, s, h > 0 and 1 to {MAX_NODES:,} nodes; certify again.")
+    c, s, h = (_ball(Fraction(x)) for x in (method.c, method.s, method.h))
+    alone = law.nothing**n if law.nothing > 0 else arb(0)
+    weights = [t * (c * x).exp() for t, x in zip(law.t, law.values, strict=True)]
+    half = s * s / 2
+    total = arb(0)
+    for k in range(method.nodes + 1):
+        z = acb(c, h * k)
+        angle = acb(0, h * k)
+        m = acb(law.nothing)
+        for w, x in zip(weights, law.values, strict=True):
+            m += w * (angle * x).exp()
+        term = ((m**n - alone) * (half * z * z).exp() / (z * z)).real
+        total += term / 2 if k == 0 else term
+    pi = arb.pi()
+    sum_ = total * h / pi
+    mgf = law.mgf(c)
+    missed = _missed(law, n, mgf, alone, weights, c, s, h, method.nodes)
+    upper = sum_ + missed
+    lower = sum_ - missed - _aliases(law, n, c, s, h, upper)
+    return lower / n, upper / n
+
+
+def _missed(law: _Law, n: int, mgf: arb, alone: arb, weights: list[arb], c: arb, s: arb, h: arb, nodes: int) -> arb:
+    """Bound on the nodes past the last one (fact 3 of contour.py)."""
+    pi = arb.pi()
+    end = h * nodes
+    width = _max([*law.values, arb(0)]) - _min([*law.values, arb(0)])
+    mean = sum((w * x for w, x in zip(weights, law.values, strict=True)), arb(0)) / mgf
+    square = sum((w * x * x for w, x in zip(weights, law.values, strict=True)), arb(0)) / mgf
+    variance = ((square - mean * mean) * n).lower().max(arb(0))
+    cliff = (pi / width).lower()
+    far = s * s / 2
+    near = 2 / (pi * pi) * variance + far
+    peak = mgf**n * (s * s * c * c / 2).exp()
+
+    def tail(a: arb, y: arb) -> arb:
+        return (-a * y * y).exp() / (y * y) * (h + 1 / (2 * a * y))
+
+    bound = peak * tail(far, end.max(cliff)) + alone * (s * s * c * c / 2).exp() * tail(far, end)
+    if end < cliff:
+        bound += peak * tail(near, end)
+    return bound / pi
+
+
+def _aliases(law: _Law, n: int, c: arb, s: arb, h: arb, upper: arb) -> arb:
+    """Bound on sum over k != 0 of g(2 pi k / h) (fact 2 of contour.py); only the lower end needs it."""
+    period = 2 * arb.pi() / h
+    q = (-c * period).exp()
+    left = upper * q / (1 - q) + period * q / (1 - q) ** 2
+    b = 2 * c
+    log_ratio = -(b - c) * period
+    right = law.mgf(b) ** n * (s * s * b * b / 2).exp() * log_ratio.exp() / (arb(1).exp() * b * (1 - log_ratio.exp()))
+    return left + right
+
+
+def _alone(law: _Law, n: int, method: Method) -> tuple[arb, arb]:
+    """E[(X)_+]: the case n = 1, which every larger n stays below."""
+    top = sum((t * x.max(arb(0)) for t, x in zip(law.t, law.values, strict=True)), arb(0))
+    return arb(0), top
+
+
+def _by_counts(law: _Law, n: int, method: Method) -> tuple[arb, arb]:
+    """sum_h Mult(h) (h.l)_+ / n over at most ``cap`` clones, the rest added above."""
+    k, cap = len(law.values), min(method.cap, n)
+    if k == 0:
+        return arb(0), arb(0)
+    if cap < 0:
+        raise CertificationError(f"cap must be a number of clones >= 0, got {cap}; certify again.")
+    if math.comb(cap + k, k) > 100 * MAX_ROWS:
+        raise CertificationError(f"cap must keep the table below {100 * MAX_ROWS:,} rows, got {cap}; certify again.")
+    powers = [[arb(1)] for _ in range(k)]  # t_j^h / h!
+    for j in range(k):
+        for i in range(1, cap + 1):
+            powers[j].append(powers[j][-1] * law.t[j] / i)
+    # n! / (n - C)! * nothing^(n - C), in balls
+    falling = [arb(1)]
+    for i in range(cap):
+        falling.append(falling[-1] * (n - i))
+    rest = [falling[i] * law.nothing ** (n - i) for i in range(cap + 1)]
+    total = arb(0)
+
+    stack = [(0, cap, arb(1), arb(0))]  # no recursion: there may be thousands of symbols
+    while stack:
+        j, left, weight, value = stack.pop()
+        if j == k:
+            total += weight * rest[cap - left] * value.max(arb(0))
+            continue
+        stack += [(j + 1, left - i, weight * powers[j][i], value + i * law.values[j]) for i in range(left, -1, -1)]
+    left_out = arb(0)
+    if cap < n:
+        mass = 1 - law.nothing
+        x = _ball(Fraction(cap, n - 1)) if n > 1 else arb(1)
+        if x > mass:
+            rate = x * (x / mass).log() + ((1 - x) * ((1 - x) / law.nothing).log() if x < 1 else arb(0))
+            left_out = (-(n - 1) * rate).exp() * law.p0
+        else:
+            left_out = law.p0
+    return total / n, total / n + left_out
+
+
+def _ball(x: Fraction) -> arb:
+    return arb(fmpq(x.numerator, x.denominator))
+
+
+def _max(values: list[arb]) -> arb:
+    out = values[0]
+    for x in values[1:]:
+        out = out.max(x)
+    return out
+
+
+def _min(values: list[arb]) -> arb:
+    return -_max([-x for x in values])
+
+
+def _fraction(x: arb, *, up: bool) -> Fraction:
+    """The exact value of an exact ball; beyond 2^+-4000 rounded to the named side, or refused."""
+    mantissa, exponent = x.man_exp()
+    m, size = int(mantissa), int(mantissa).bit_length() + int(exponent)
+    if m and size < -4000:
+        return Fraction(1, 2**4000) if up and m > 0 else Fraction(0)
+    if m and size > 4000:
+        raise CertificationError("the bound that this method gives is astronomically large; certify again.")
+    e = int(exponent)
+    return Fraction(m * 2**e) if e >= 0 else Fraction(m, 2**-e)
+
+
+_METHODS = {"counts": _by_counts, "contour": _by_contour, "local": _alone}

@@ -1,0 +1,315 @@
+"""One function in front of the evaluators: bracket D_E of a round, exactly or on the contour.
+
+Rounding of the *law* is charged here, once for all mechanisms: entries of P0 and P1 that are right to
+a relative 2^-50 move eps by at most 2^-49, and shrinking t is always sound (delta falls with t), so
+upper values use t (1 - slack) at eps - slack and lower values eps + slack.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from ..pair import Atoms, FloatArray, ShuffledPair
+from . import contour, exact
+from .contour import LogBracket
+from .few_clones import FewClones
+
+Side = Literal["upper", "lower"]
+
+#: Absolute slack in eps and relative slack in t that cover the rounding of a law.
+LAW_SLACK = 2.0**-49
+#: e^eps beyond this is not formed: upper values stop falling here, lower ones are those of eps -> inf.
+LARGEST_EPSILON = 200.0
+#: A table up to this size is built at once; a larger one only where the contour does not get there.
+QUICK_ROWS = 8_000
+#: Relative width of a bracket by the enumeration of few clones that is not compared with the contour.
+_SHARP = 1e-8
+#: A relative accuracy from which an enumeration of many counts is not worth it.
+_COARSE = 1e-3
+#: Expected number of others sending a symbol below which it counts as never sent.
+_RARE_UPPER, _RARE_LOWER = 1e-7, 1e-12
+#: That costs at most the victim's mass on these symbols; it is kept if it is below this share of delta.
+_NEGLIGIBLE = 1e-9
+#: Beyond this ratio P/t to n, one draw of a symbol outweighs everything else, and it stays exposed.
+_SWAMPS = 1e3
+
+
+class Divergence:
+    """D_E(P || Q) of one round among n messages, as a bracket in logarithms, for any eps.
+
+    Examples
+    --------
+    >>> curve = Divergence(Round(P0=[0.75, 0.25], P1=[0.25, 0.75], t=[0.25, 0.25]), n=1)
+    >>> upper = curve.bracket(np.array([0.0]), rtol=1e-6).upper
+    >>> bool(abs(np.exp(upper[0]) - 0.5) < 1e-9)
+    True
+    """
+
+    def __init__(self, pair: ShuffledPair, n: int, side: Side = "upper") -> None:
+        self.n = n
+        self.side = side
+        self.max_ratio = pair.max_ratio
+        atoms = _shrunk(pair.atoms, np.size(pair.t)) if side == "upper" else pair.atoms
+        self._sign = -1.0 if side == "upper" else 1.0
+        self._take(_expose_rare(atoms, n, side, 0.0))
+        #: the same curve with rare symbols left in the law, for where exposing them would cost too much
+        self._kept: Divergence | None = None
+        whole = _expose_rare(atoms, n, side, _SWAMPS * n)
+        if whole.t.size > self.atoms.t.size:
+            self._kept = copy.copy(self)
+            self._kept._take(whole)
+
+    def _take(self, atoms: Atoms) -> None:
+        self.atoms = atoms
+        self._rows = exact.rows_needed(atoms, self.n) if atoms.t.size else 0.0
+        self._table: exact.Table | None = None
+
+    @property
+    def floor(self) -> float:
+        """delta at eps -> inf; see :func:`floor`."""
+        exposed = floor(self.atoms, self.n)
+        return exposed if self._kept is None else min(exposed, self._kept.floor)
+
+    def bracket(self, eps: FloatArray, rtol: FloatArray | float) -> LogBracket:
+        """log upper, log lower and d(upper)/d(eps); relative width about rtol where it can be had.
+
+        The safe end is ``upper`` for side="upper" and ``lower`` for side="lower".
+        """
+        eps = np.atleast_1d(np.asarray(eps, dtype=np.float64))
+        huge = eps > LARGEST_EPSILON
+        if huge.any():
+            return self._beyond(eps, huge, rtol)
+        shifted = eps + self._sign * law_shift(eps)
+        wanted = np.broadcast_to(np.asarray(rtol, dtype=np.float64), shifted.shape)
+        found = self._expose(self._hidden(shifted, wanted), shifted)
+        return found if self._kept is None else self._with_rare(found, self._kept, eps, shifted, wanted)
+
+    def _with_rare(
+        self, found: LogBracket, kept: Divergence, eps: FloatArray, shifted: FloatArray, rtol: FloatArray
+    ) -> LogBracket:
+        """The better of two sound answers, where the rare symbols that were exposed are not negligible."""
+        rare = self.atoms.exposed(shifted) - kept.atoms.exposed(shifted)
+        with np.errstate(under="ignore"):
+            at = np.flatnonzero(rare > _NEGLIGIBLE * np.exp(np.minimum(found.upper, 0.0)))
+        if not at.size:
+            return found
+        other = kept.bracket(eps[at], rtol[at])
+        better = other.upper < found.upper[at] if self.side == "upper" else other.lower > found.lower[at]
+        for mine, theirs in zip(found, other, strict=True):
+            mine[at[better]] = theirs[better]
+        return found
+
+    def _beyond(self, eps: FloatArray, huge: np.ndarray, rtol: FloatArray | float) -> LogBracket:
+        """The divergence falls with eps, towards :func:`floor`."""
+        found = self.bracket(np.minimum(eps, LARGEST_EPSILON), rtol)
+        with np.errstate(divide="ignore"):
+            least = np.log(self.floor) - 1e-12
+        return found._replace(lower=np.where(huge, np.minimum(least, found.upper), found.lower))
+
+    def _hidden(self, eps: FloatArray, rtol: FloatArray) -> LogBracket:
+        """The part E[(mean X)_+] over symbols that others send too."""
+        if self._rows <= QUICK_ROWS:
+            best = self._from_table(eps)
+            loose = _loose(best, rtol)
+            if not loose.size:
+                return best
+            return _merge(best, self._on_contour(eps[loose], rtol[loose]), loose)
+        best = self._by_few_clones(eps, rtol)
+        loose = _loose(best, np.minimum(rtol, _SHARP))  # sharp or not at all: never looser than the contour alone
+        if loose.size:
+            best = _merge(best, self._on_contour(eps[loose], rtol[loose]), loose)
+        loose = _loose(best, rtol)
+        if not loose.size:
+            return best
+        if self._rows <= exact.MAX_ROWS:
+            return _merge(best, self._from_table(eps[loose]), loose)
+        return _merge(best, self._on_contour(eps[loose], rtol[loose] / 8.0), loose)  # once more, finer
+
+    @cached_property
+    def _few(self) -> FewClones | None:
+        """The other enumeration, where the symbols that tell most are rare."""
+        return FewClones.of(self.atoms, self.n) if self._rows > QUICK_ROWS else None
+
+    @property
+    def enumerable(self) -> bool:
+        """Whether a look is an enumeration of few clones and costs next to nothing."""
+        return self._few is not None and self._few.quick
+
+    def sharp(self, eps: float) -> LogBracket | None:
+        """The bracket at eps if that is a matter of milliseconds and its relative width is below _SHARP; else None."""
+        at = np.array([eps]) + self._sign * law_shift(np.array([eps]))
+        if self._few is None or eps > LARGEST_EPSILON or not self._few.usable(at)[0]:
+            return None
+        found = self._expose(self._few.log_bracket(at), at)
+        return found if found.upper[0] - found.lower[0] <= _SHARP else None
+
+    def _by_few_clones(self, eps: FloatArray, rtol: FloatArray) -> LogBracket:
+        """The hidden part by that enumeration, where it says much and a look of this accuracy is worth the time."""
+        out = LogBracket(np.full(eps.size, np.inf), np.full(eps.size, -np.inf), np.zeros(eps.size))
+        few = self._few
+        if few is None or not (few.quick or float(rtol.min(initial=np.inf)) < _COARSE):
+            return out
+        usable = few.usable(eps)
+        if usable.any():
+            for mine, theirs in zip(out, few.log_bracket(eps[usable]), strict=True):
+                mine[usable] = theirs
+        return out
+
+    def _on_contour(self, eps: FloatArray, rtol: FloatArray) -> LogBracket:
+        """Bracket on the contour, after setting aside the atoms of which one draw already makes S <= 0."""
+        values = self.atoms.values(eps)
+        deadly = values <= -(self.n - 1) * np.maximum(values.max(axis=1, keepdims=True), 0.0)
+        if not deadly.any():
+            return self._sum(values, eps, rtol, slice(None), 1.0)
+        out = LogBracket(*(np.full(eps.size, fill) for fill in (-np.inf, -np.inf, 0.0)))
+        for pattern in np.unique(deadly, axis=0):
+            rows = np.flatnonzero((deadly == pattern).all(axis=1))
+            spared = max(0.0, 1.0 - float(self.atoms.t[pattern].sum()))
+            part = self._sum(values[rows], eps[rows], rtol[rows], ~pattern, spared)
+            for mine, theirs in zip(out, part, strict=True):
+                mine[rows] = theirs
+        return out
+
+    def _sum(
+        self, values: FloatArray, eps: FloatArray, rtol: FloatArray, keep: np.ndarray | slice, spared: float
+    ) -> LogBracket:
+        """The atoms kept, given that none of the others is drawn: that has probability spared^n."""
+        v, t = self.atoms.v[keep], self.atoms.t[keep]
+        if not t.size or spared <= 0.0:
+            return LogBracket(*(np.full(eps.size, fill) for fill in (-np.inf, -np.inf, 0.0)))
+        found = contour.log_bracket(values[:, keep], v, t / spared, self.n, rtol)
+        chance = self.n * math.log(spared) if spared < 1.0 else 0.0
+        doubt = 4e-16 * self.n * (1.0 / spared - 1.0) + 2e-16 * abs(chance)  # rounding of spared, n times
+        with np.errstate(under="ignore"):
+            slope = found.slope * np.exp(eps) * math.exp(chance)
+        return LogBracket(found.upper + (chance + doubt), found.lower + (chance - doubt), slope)
+
+    def _from_table(self, eps: FloatArray) -> LogBracket:
+        if self._table is None:
+            self._table = exact.build(self.atoms, self.n)
+        return exact.log_bracket(self._table, eps)
+
+    def _expose(self, hidden: LogBracket, eps: FloatArray) -> LogBracket:
+        """Add the symbols that nobody else sends, and Jensen's E[(mean X)_+] >= (E X)_+."""
+        atoms = self.atoms
+        if not atoms.zero0.size:
+            return hidden
+        with np.errstate(divide="ignore"):
+            drift = np.log(np.maximum(atoms.values(eps) @ atoms.t, 0.0)) - 1e-12
+            extra = np.log(atoms.exposed(eps))
+        return LogBracket(
+            np.logaddexp(hidden.upper, extra + 1e-14),
+            np.logaddexp(np.maximum(hidden.lower, drift) - 3.0 * _RARE_LOWER, extra - 1e-14),
+            hidden.slope + atoms.exposed_slope(eps),
+        )
+
+
+def brackets_over_one_blanket(
+    curves: Sequence[Divergence], eps: FloatArray, rtol: FloatArray | float
+) -> list[LogBracket] | None:
+    """What ``curve.bracket`` gives for curves with the same t, on the contour at once.
+
+    None where one of them would not go straight to the contour.
+    """
+    t, fewest = curves[0].atoms.t, min(curve.n for curve in curves)
+    shifted = eps + curves[0]._sign * law_shift(eps)
+    if (
+        any(curve.atoms.zero0.size or curve._rows <= QUICK_ROWS for curve in curves)
+        or fewest * t.min(initial=1.0) < _RARE_UPPER
+        or bool(np.any(eps > LARGEST_EPSILON))
+    ):
+        return None
+    values = np.concatenate([curve.atoms.values(shifted) for curve in curves])
+    if np.any(values <= -(fewest - 1) * np.maximum(values.max(axis=1, keepdims=True), 0.0)):  # deadly
+        return None
+    wanted = np.broadcast_to(np.asarray(rtol, dtype=np.float64), shifted.shape)
+    v, n = (np.repeat(x, eps.size, axis=0) for x in ([c.atoms.v for c in curves], [float(c.n) for c in curves]))
+    found = contour.log_bracket(values, v, t, n, np.tile(wanted, len(curves)))
+    upper, lower, slope = (x.reshape(len(curves), -1) for x in found)
+    with np.errstate(under="ignore"):
+        slope = slope * np.exp(shifted)
+    out = [LogBracket(*parts) for parts in zip(upper, lower, slope, strict=True)]
+    return [curve.bracket(eps, rtol) if _loose(b, wanted).size else b for curve, b in zip(curves, out, strict=True)]
+
+
+def spread(pair: ShuffledPair) -> float:
+    """sum (P0 - P1)^2 / t: the leading order of eps is proportional to its root (inf if exposed)."""
+    atoms = pair.atoms
+    if np.any(atoms.zero0 > atoms.zero1):
+        return math.inf
+    with np.errstate(over="ignore"):
+        return float(atoms.t @ (atoms.gap * atoms.gap))
+
+
+def floor(atoms: Atoms, n: int) -> float:
+    """delta at eps -> inf: the victim sends a symbol with P1 = 0 and nobody sends one with P1 > 0.
+
+    sum_{P1_j = 0} P0_j (1 - sum_{P1_j > 0} t_j)^(n-1), plus the exposed symbols with P1_j = 0.
+    """
+    telling = atoms.v == 0.0
+    hiding = min(float(atoms.t[~telling].sum()) * (1.0 + 1e-13), 1.0)  # rounded up, the floor down
+    alone = math.exp((n - 1) * math.log1p(-hiding)) if hiding < 1.0 else float(n == 1)
+    return float(atoms.u[telling] @ atoms.t[telling]) * alone + float(atoms.zero0[atoms.zero1 == 0.0].sum())
+
+
+def law_shift(eps: FloatArray) -> FloatArray:
+    """How far the rounding of P0, P1 and of e^eps can move eps."""
+    return np.asarray(LAW_SLACK + 2.0**-51 * eps)
+
+
+def mass_slack(symbols: int) -> float:
+    """Relative slack in t that covers the rounding of its entries and of their sums."""
+    return (symbols + 8) * LAW_SLACK
+
+
+def _shrunk(atoms: Atoms, symbols: int) -> Atoms:
+    factor = 1.0 - mass_slack(symbols)
+    return replace(atoms, u=atoms.u / factor, v=atoms.v / factor, gap=atoms.gap / factor, t=atoms.t * factor)
+
+
+def _expose_rare(atoms: Atoms, n: int, side: Side, least_ratio: float) -> Atoms:
+    """Count symbols that others almost never send (n t_j tiny) as exposed, if P/t is at least ``least_ratio``.
+
+    Where P/t is far above n it would swamp the law, and the symbol gives the victim away.  Where it is not, many such
+    symbols may together have more mass than delta and yet give nobody away.
+
+    Upper: t_j -> 0 is sound and costs at most the victim's mass on j.  Lower: on the event that somebody sends j the
+    divergence is at least P0_j - E (P1_j + n t_j), on the rest the round without j keeps 1 - n t_j of its mass.
+    """
+    rare = n * atoms.t < (_RARE_UPPER if side == "upper" else _RARE_LOWER)
+    rare &= np.maximum(atoms.u, atoms.v) >= least_ratio
+    if not rare.any():
+        return atoms
+    mass, keep = atoms.t[rare], ~rare
+    return Atoms(
+        u=atoms.u[keep],
+        v=atoms.v[keep],
+        gap=atoms.gap[keep],
+        t=atoms.t[keep],
+        zero0=np.concatenate([atoms.zero0, atoms.u[rare] * mass]),
+        zero1=np.concatenate([atoms.zero1, atoms.v[rare] * mass + (n * mass if side == "lower" else 0.0)]),
+    )
+
+
+def _loose(bracket: LogBracket, rtol: FloatArray) -> np.ndarray:
+    """Where the bracket is wider than asked for (one that underflows is not)."""
+    with np.errstate(invalid="ignore"):
+        gap = bracket.upper - bracket.lower
+    return np.flatnonzero(~(gap <= 2.0 * rtol) & (bracket.upper > contour.UNDERFLOW))
+
+
+def _merge(first: LogBracket, second: LogBracket, at: np.ndarray) -> LogBracket:
+    """Both brackets hold, so their intersection does."""
+    upper, lower, slope = (a.copy() for a in first)
+    better = ~(second.upper >= upper[at])
+    upper[at] = np.fmin(upper[at], second.upper)
+    lower[at] = np.fmax(lower[at], second.lower)
+    slope[at] = np.where(better, second.slope, slope[at])
+    return LogBracket(upper, lower, slope)

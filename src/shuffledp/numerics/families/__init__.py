@@ -1,0 +1,1 @@
+"""Families of shuffled pairs over which a maximum is taken."""

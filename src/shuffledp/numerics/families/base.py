@@ -1,0 +1,129 @@
+"""A family of rounds: delta is the largest over its members, at every eps separately.
+
+The worst member may change with eps, n and direction, so nothing here fixes a pair in advance.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol, Self
+
+import numpy as np
+
+from ...errors import BoundNotApplicableError
+from ..evaluators.choose import Divergence, Side
+from ..pair import FloatArray, ShuffledPair
+from ..solve import epsilon
+
+#: Relative accuracies in delta at which the members are looked at, to find out which one is the largest.
+_CASCADE = (0.1, 0.01)
+
+
+class Answer(NamedTuple):
+    """An eps, and how many of the members had to be evaluated for it.
+
+    ``note`` says "looser, because ..." where a quick bound stands in for a slow one; a Guarantee prints it.
+    """
+
+    epsilon: float
+    evaluated: int
+    members: int
+    note: str = ""
+
+
+class Family(Protocol):
+    """What a bound needs to know of a mechanism."""
+
+    def epsilon(self, *, n: int, delta: float, tol: float, side: Side) -> Answer:
+        """The smallest eps with delta(eps) <= delta, on the named side."""
+
+    def log_delta(self, eps: FloatArray, *, n: int, tol: float, side: Side) -> FloatArray:
+        """log delta(eps) on the named side, one value per eps."""
+
+    def pairs(self, most: int) -> Sequence[ShuffledPair] | None:
+        """The members as rounds, or None if there are more than ``most``."""
+
+
+class PairSet:
+    """Finitely many rounds, each taken as it is (add ``round.swapped()`` for the other direction).
+
+    Examples
+    --------
+    >>> coin = RoundSet([Round(P0=[0.75, 0.25], P1=[0.25, 0.75], t=[0.25, 0.25])])
+    >>> round(coin.epsilon(n=1000, delta=1e-6, tol=1e-4, side="upper").epsilon, 2)
+    0.17
+    """
+
+    def __init__(self, pairs: Sequence[ShuffledPair]) -> None:
+        self._members = tuple(dict.fromkeys(pairs)) if len(pairs) > 1 else tuple(pairs)
+
+    def epsilon(self, *, n: int, delta: float, tol: float, side: Side) -> Answer:
+        """The largest eps over the members."""
+        value = epsilon(self._members, n=n, delta=delta, tol=tol, side=side)
+        return Answer(value, len(self._members), len(self._members))
+
+    def log_delta(self, eps: FloatArray, *, n: int, tol: float, side: Side) -> FloatArray:
+        """The largest log delta over the members, for every eps."""
+        curves = [Divergence(pair, n, side) for pair in self._members]
+        if side == "upper" and len(curves) > 2:
+            return _largest_upper(curves, eps, tol)
+        best = np.full(eps.shape, -np.inf)
+        for curve in curves:
+            bracket = curve.bracket(eps, tol)
+            best = np.maximum(best, bracket.upper if side == "upper" else bracket.lower)
+        return best
+
+    def pairs(self, most: int) -> Sequence[ShuffledPair] | None:
+        """The members, if there are at most ``most``."""
+        return self._members if len(self._members) <= most else None
+
+    def thinned(self, chance: float) -> Self:
+        """Every other user takes part with this probability, independently: exactly t times that."""
+        other = copy.copy(self)  # subclasses keep what else they know
+        other._members = tuple(pair.thinned(chance) for pair in self._members)
+        return other
+
+
+def _largest_upper(curves: Sequence[Divergence], eps: FloatArray, tol: float) -> FloatArray:
+    """The largest upper value at every eps: at each, only the curve that leads is looked at more finely.
+
+    A curve that never leads is below the leader by a coarser look, which is an upper value as well.
+    """
+    levels = [*(rtol for rtol in _CASCADE if rtol > 3.0 * tol), tol]
+    upper = np.full((len(curves), eps.size), np.inf)
+    seen = np.zeros(upper.shape, dtype=np.int64)  # how many levels
+    while True:
+        leader = upper.argmax(axis=0)
+        level = seen[leader, np.arange(eps.size)]
+        if np.all(level == len(levels)):
+            return np.asarray(upper.max(axis=0))
+        for i, depth in sorted(set(zip(leader.tolist(), level.tolist(), strict=True))):
+            at = np.flatnonzero((leader == i) & (level == depth))
+            if depth < len(levels):
+                upper[i, at] = curves[i].bracket(eps[at], levels[depth]).upper
+                seen[i, at] += 1
+
+
+def thinned(family: Family, chance: float) -> Family:
+    """The family when every other user takes part with this probability; refused where that is not known."""
+    if chance == 1.0:
+        return family
+    make: Callable[[float], Family] | None = getattr(family, "thinned", None)
+    if make is None:
+        raise BoundNotApplicableError(
+            "participation below 1 is not known for this bound of this mechanism; state dropouts instead."
+        )
+    return make(chance)
+
+
+def two_counts(pair: ShuffledPair) -> ShuffledPair:
+    """The round seen through two counts: {P0 > P1}, {P0 < P1} and the rest merged (paper, Theorem 5.1)."""
+    laws = [np.asarray(a) for a in (pair.P0, pair.P1, pair.t)]
+    side = np.sign(laws[0] - laws[1])
+    return ShuffledPair(*([float(law[side == k].sum()) for k in (1, -1, 0)] for law in laws))
+
+
+def both_directions(pair: ShuffledPair) -> list[ShuffledPair]:
+    """The round and its swap: a guarantee needs D(P||Q) and D(Q||P)."""
+    return [pair, pair.swapped()]

@@ -1,0 +1,159 @@
+"""A round: what the victim sends under two hypotheses, and what hides it.
+
+The victim's message has law ``P0`` or ``P1`` over symbols j.  Each of the other n - 1 messages is,
+independently, symbol j with probability ``t_j`` or nothing with probability ``1 - sum(t)``.  Then
+
+    D_E(P || Q) = E[(mean of n copies of X)_+],   X = (P0_j - E P1_j) / t_j  with probability t_j, else 0,
+
+because Mult_{n-1}(h - e_j) = Mult_n(h) h_j / (n t_j).  Every bound of this library is this formula
+on a different ``t``; every evaluator computes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .._support.arrays import reals
+from ..errors import ParameterError
+
+FloatArray = NDArray[np.float64]
+
+#: Sums of probabilities may miss 1 by this much before a round is refused.
+SUM_TOLERANCE = 1e-9
+#: Below this a symbol counts as never sent by the others: the ratio P/t would overflow.
+TINY = 1e-280
+
+
+@dataclass(frozen=True, eq=False)
+class ShuffledPair:
+    """One shuffled round, as the victim's two laws and the others' guaranteed part.
+
+    Parameters
+    ----------
+    P0, P1 : sequences of probabilities summing to 1
+        The victim's message under the two hypotheses.
+    t : sequence of probabilities summing to at most 1
+        What each other message is known to contain.
+
+    Examples
+    --------
+    >>> Round(P0=[0.75, 0.25], P1=[0.25, 0.75], t=[0.25, 0.25]).max_ratio
+    3.0
+    """
+
+    P0: ArrayLike
+    P1: ArrayLike
+    t: ArrayLike
+
+    def __post_init__(self) -> None:
+        arrays = {name: _vector(name, getattr(self, name)) for name in ("P0", "P1", "t")}
+        sizes = {a.size for a in arrays.values()}
+        if len(sizes) != 1 or sizes == {0}:
+            raise ParameterError(
+                "P0, P1 and t must have the same number of symbols, at least one, got "
+                f"{', '.join(str(a.size) for a in arrays.values())}; give one entry per symbol."
+            )
+        for name in ("P0", "P1"):
+            total = float(arrays[name].sum())
+            if abs(total - 1.0) > SUM_TOLERANCE:
+                raise ParameterError(f"{name} must sum to 1, got {total!r}; include every symbol the victim may send.")
+        if arrays["t"].sum() > 1.0 + SUM_TOLERANCE:
+            raise ParameterError(f"t must sum to at most 1, got {float(arrays['t'].sum())!r}; it is part of a law.")
+        for name, array in arrays.items():
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ShuffledPair):
+            return NotImplemented
+        return all(np.array_equal(getattr(self, k), getattr(other, k)) for k in ("P0", "P1", "t"))
+
+    def __hash__(self) -> int:
+        return hash(tuple(np.asarray(getattr(self, k)).tobytes() for k in ("P0", "P1", "t")))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ShuffledPair, (np.array(self.P0), np.array(self.P1), np.array(self.t))
+
+    def swapped(self) -> ShuffledPair:
+        """The other direction, D(Q || P)."""
+        return ShuffledPair(P0=self.P1, P1=self.P0, t=self.t)
+
+    def thinned(self, chance: float) -> ShuffledPair:
+        """The same victim where every other message is sent with this probability only: t is multiplied by it."""
+        return ShuffledPair(P0=self.P0, P1=self.P1, t=np.asarray(self.t) * chance)
+
+    @cached_property
+    def max_ratio(self) -> float:
+        """sup P0_j / P1_j: the divergence is exactly 0 from E = max_ratio on."""
+        p0, p1 = np.asarray(self.P0), np.asarray(self.P1)
+        live = p0 > 0
+        if np.any(p1[live] == 0):
+            return float("inf")
+        return float(np.max(p0[live] / p1[live]))
+
+    @cached_property
+    def atoms(self) -> Atoms:
+        """The law of X, ready for every E: equal symbols merged, symbols with t_j = 0 split off."""
+        return _merge(np.asarray(self.P0), np.asarray(self.P1), np.asarray(self.t))
+
+
+@dataclass(frozen=True)
+class Atoms:
+    """X at E takes the value u - E v with probability t, else 0; ``gap`` = u - v without cancellation.
+
+    ``zero0``, ``zero1`` are the masses P0, P1 of the symbols that nobody else sends (t_j = 0); they
+    give the victim away and add sum (P0_j - E P1_j)_+ to the divergence.
+    """
+
+    u: FloatArray
+    v: FloatArray
+    gap: FloatArray
+    t: FloatArray
+    zero0: FloatArray
+    zero1: FloatArray
+
+    def values(self, eps: FloatArray) -> FloatArray:
+        """X at each eps, one row per eps."""
+        return self.gap[None, :] - np.expm1(eps)[:, None] * self.v[None, :]
+
+    def exposed(self, eps: FloatArray) -> FloatArray:
+        """sum over symbols with t_j = 0 of (P0_j - E P1_j)_+, one value per eps."""
+        gap = self.zero0 - self.zero1
+        return np.asarray(np.maximum(gap[None, :] - np.expm1(eps)[:, None] * self.zero1[None, :], 0.0).sum(axis=1))
+
+    def exposed_slope(self, eps: FloatArray) -> FloatArray:
+        """Derivative of :meth:`exposed` in eps."""
+        gap = self.zero0 - self.zero1
+        alive = gap[None, :] - np.expm1(eps)[:, None] * self.zero1[None, :] > 0
+        return np.asarray(-np.exp(eps) * (alive * self.zero1[None, :]).sum(axis=1))
+
+
+def _vector(name: str, values: ArrayLike | Sequence[float]) -> FloatArray:
+    try:
+        array = reals(values)
+    except (TypeError, ValueError):
+        array = np.empty((0, 0))
+    if array.ndim != 1:
+        raise ParameterError(f"{name} must be a flat list of probabilities, got {values!r:.80}; one number per symbol.")
+    if not np.all(np.isfinite(array)) or np.any(array < 0):
+        raise ParameterError(f"{name} must hold finite probabilities >= 0, got {values!r:.80}; check its entries.")
+    return array
+
+
+def _merge(p0: FloatArray, p1: FloatArray, t: FloatArray) -> Atoms:
+    live = (p0 > 0) | (p1 > 0)  # a symbol that the victim never sends has X = 0, like no symbol at all
+    hidden = live & (t > TINY)
+    alone = live & ~hidden
+    u, v, mass = p0[hidden] / t[hidden], p1[hidden] / t[hidden], t[hidden]
+    gap = (p0[hidden] - p1[hidden]) / mass
+    if len(set(zip(u.tolist(), v.tolist(), strict=True))) < u.size:
+        _, first, label = np.unique(np.stack([u, v]), axis=1, return_index=True, return_inverse=True)
+        mass = np.bincount(label.reshape(-1), weights=mass, minlength=first.size).astype(np.float64)
+        u, v, gap = u[first], v[first], gap[first]
+    return Atoms(u=u, v=v, gap=gap, t=mass, zero0=p0[alone], zero1=p1[alone])

@@ -1,0 +1,1 @@
+"""Random bits for privacy: exact sampling on integers, and uniform permutations."""

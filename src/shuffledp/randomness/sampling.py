@@ -1,0 +1,156 @@
+"""Random bits for privacy: secure by default, seeded only when asked.
+
+``source(None)`` is an AES-256 counter keystream under a fresh key from the operating system; it never
+repeats and leaves nothing behind that could be replayed.  ``source(generator)`` wraps a numpy Generator
+for tests and simulations; reports made with it say that they are not for release.
+
+Every sampler works on integers: probabilities are compared digit by digit with random words, so that
+events have their stated probability to within 2^-80, whatever floats could represent.
+"""
+
+from __future__ import annotations
+
+import os
+from fractions import Fraction
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._support import validation as check
+from ..errors import ParameterError
+
+_BLOCK = 1 << 20
+_DIGIT_BITS = (8, 8, 64)  # a Bernoulli decision reads a byte; a tie (1 in 256) reads more
+
+
+class Source(Protocol):
+    """Uniform random words; ``for_release`` is True only for the secure one."""
+
+    for_release: bool
+
+    def raw(self, size: int) -> NDArray[np.uint8]:
+        """``size`` uniform random bytes."""
+
+
+class Keystream:
+    """AES-256 in counter mode under a key from the operating system, used once and never stored."""
+
+    for_release = True
+
+    def __init__(self) -> None:
+        from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+        self._stream = Cipher(algorithms.AES(os.urandom(32)), modes.CTR(os.urandom(16))).encryptor()
+        self._zeros = bytes(_BLOCK)
+
+    def raw(self, size: int) -> NDArray[np.uint8]:
+        """The next ``size`` bytes of the keystream."""
+        out = np.empty(size + 15, dtype=np.uint8)
+        view = memoryview(out)  # type: ignore[arg-type]  # update_into asks for up to a block of slack
+        done = 0
+        while done < size:
+            step = min(_BLOCK, size - done)
+            done += self._stream.update_into(self._zeros[:step] if step < _BLOCK else self._zeros, view[done:])
+        return out[:size]
+
+
+class Seeded:
+    """A numpy Generator, for tests and simulations."""
+
+    for_release = False
+
+    def __init__(self, generator: np.random.Generator) -> None:
+        self._generator = generator
+
+    def raw(self, size: int) -> NDArray[np.uint8]:
+        """The next ``size`` bytes of the generator."""
+        words = self._generator.integers(0, 2**64, size=(size + 7) // 8, dtype=np.uint64)
+        return words.view(np.uint8)[:size]
+
+
+def source(rng: np.random.Generator | None) -> Source:
+    """The secure keystream, or a wrapper of the numpy Generator that was passed."""
+    if rng is None:
+        return Keystream()
+    if isinstance(rng, np.random.Generator):
+        return Seeded(rng)
+    raise ParameterError(
+        f"rng must be None (secure) or a numpy Generator, got {type(rng).__name__}; "
+        "pass numpy.random.default_rng(seed)."
+    )
+
+
+def words(src: Source, size: int, bits: int) -> NDArray[np.unsignedinteger]:
+    """Uniform unsigned integers of 8, 16, 32 or 64 bits."""
+    dtype = np.dtype(f"u{bits // 8}")
+    return src.raw(size * dtype.itemsize).view(dtype)
+
+
+def bernoulli(src: Source, probability: float | Fraction, size: int) -> NDArray[np.bool_]:
+    """``size`` independent events of exactly this probability (to within 2^-80).
+
+    The first random byte decides unless it ties with the first base-256 digit of the probability; ties read on.
+    """
+    p = Fraction(probability)
+    check.in_range("probability", float(p), low=0.0, high=1.0)
+    if p in (0, 1):
+        return np.full(size, p == 1)
+    digit, rest = _digit(p, _DIGIT_BITS[0])
+    first = words(src, size, _DIGIT_BITS[0])
+    out = first < digit
+    tied = np.flatnonzero(first == digit)
+    for bits in _DIGIT_BITS[1:]:
+        if not tied.size or rest == 0:
+            break
+        digit, rest = _digit(rest, bits)
+        word = words(src, tied.size, bits)
+        out[tied] = word < digit
+        tied = tied[word == digit]
+    return out
+
+
+def _digit(p: Fraction, bits: int) -> tuple[int, Fraction]:
+    """The first ``bits`` binary digits of p in [0, 1), and what is left, scaled back to [0, 1)."""
+    scaled = p * (1 << bits)
+    digit = scaled.numerator // scaled.denominator
+    return digit, scaled - digit
+
+
+def below(src: Source, bound: int, size: int) -> NDArray[np.unsignedinteger]:
+    """``size`` uniform integers in [0, bound), exactly, in the smallest unsigned dtype.
+
+    Powers of two are masked words; else Lemire's multiply-and-shift with rejection (ACM TOMACS 2019).
+    """
+    if bound < 1 or bound > 2**32:
+        raise ParameterError(f"bound must lie in [1, 2^32], got {bound!r}; it is a number of choices.")
+    bits = next(b for b in (8, 16, 32) if bound <= 1 << b)
+    small = np.dtype(f"u{bits // 8}")
+    if bound & (bound - 1) == 0:
+        return np.asarray(words(src, size, bits) & small.type(bound - 1))
+    wide = np.dtype(f"u{bits // 4}")
+    product = words(src, size, bits).astype(wide) * wide.type(bound)
+    reject = (1 << bits) % bound  # low halves below this would be drawn once too often
+    bad = np.flatnonzero(product.astype(small) < small.type(reject))  # astype keeps the low half
+    while bad.size:
+        again = words(src, bad.size, bits).astype(wide) * wide.type(bound)
+        product[bad] = again
+        bad = bad[again.astype(small) < small.type(reject)]
+    return np.asarray((product >> wide.type(bits)).astype(small))
+
+
+def categorical(src: Source, weights: list[int], size: int) -> NDArray[np.int64]:
+    """Category j with probability weights[j] / sum(weights), exactly (integer weights of any size)."""
+    total = sum(weights)
+    if total <= 0 or min(weights) < 0:
+        raise ParameterError(f"weights must be whole numbers >= 0 with a positive sum, got {weights!r}; check them.")
+    # one decision per category, on those still undecided: exact for any integers
+    out = np.full(size, len(weights) - 1, dtype=np.int64)
+    open_, left = np.arange(size), total
+    for j, weight in enumerate(weights[:-1]):
+        if not open_.size or left == 0:
+            break
+        hit = bernoulli(src, Fraction(weight, left), open_.size)
+        out[open_[hit]] = j
+        open_, left = open_[~hit], left - weight
+    return out
