@@ -42,7 +42,7 @@ _HOME = {
     "ExponentialMetric": "mechanisms.metric.exponential",
     "FiniteRandomizer": "mechanisms.known.finite",
     "General": "mechanisms.known.general",
-    "VariationRatio": "mechanisms.known.general",
+    "VariationRatio": "mechanisms.known.variation_ratio",
     "Hadamard": "mechanisms.categorical.hadamard",
     "LocalHash": "mechanisms.categorical.local_hash",
     "HierarchicalGRR": "mechanisms.composite.hierarchical_grr",
@@ -172,7 +172,8 @@ if TYPE_CHECKING:
     from .mechanisms.composite.hierarchical_grr import HierarchicalGRR
     from .mechanisms.composite.parallel import Parallel
     from .mechanisms.known.finite import FiniteRandomizer
-    from .mechanisms.known.general import General, VariationRatio
+    from .mechanisms.known.general import General
+    from .mechanisms.known.variation_ratio import VariationRatio
     from .mechanisms.metric.exponential import ExponentialMetric
     from .mechanisms.metric.laplace import MetricGeneral, MetricLaplace, PlanarLaplace
     from .mechanisms.multimessage.bins import BallsIntoBins, MixDump, PureDump

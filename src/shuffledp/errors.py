@@ -37,3 +37,7 @@ class VerificationError(ShuffleDPError, RuntimeError):
     """A certificate file does not prove what it states."""
 
     exit_code = 3
+
+
+class ExtensionError(ShuffleDPError, TypeError):
+    """A class that is to be a mechanism or a bound leaves out something that it must state."""

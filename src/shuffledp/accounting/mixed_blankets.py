@@ -7,7 +7,7 @@ K = sum over c of Bin(n_c - [c = v], chance_c) draws of omega, and
 
     delta_v(eps) <= E_K[ D_E of the round (R_v(x0), R_v(x1), t = omega) among K other messages ].
 
-K is a sum of independent coins (Poisson binomial), a :class:`~shuffledp.numerics.families.message_counts.Count`.  Any omega is sound; the
+K is a sum of independent coins (Poisson binomial), a ``message_counts.Count``.  Any omega is sound; the
 largest chance for it is chance_c = min_y w_c(y)/omega(y).
 
 *Which omega.*  The normalised blanket of the victim itself: then the pairs that dominate in a batch of one class
@@ -47,7 +47,7 @@ _FEW_BITS = 8
 _FEW_PAIRS = 32
 #: Shapes that are evaluated, of all that are known.
 _SHAPES = 2
-#: Rounding of masses, relative; and in eps where pairs are told apart to 2^-40 only (numerics/families/matrix_pairs.py).
+#: Rounding of masses, relative; and in eps where pairs are told apart to 2^-40 only (matrix_pairs.py).
 _SLACK, _PAIR_SLACK = 2.0**-46, 2.0**-38
 
 
@@ -138,7 +138,7 @@ def blanket_ratio(other: Mechanism, victim: Mechanism) -> float:
     elif isinstance(other, GRR | RandomizedResponse) and isinstance(victim, GRR | RandomizedResponse):
         a, b = (m if isinstance(m, GRR) else m._grr for m in (other, victim))
         if a.d == b.d:
-            return a._stray / b._stray * (1.0 - _SLACK)
+            return a.stray / b.stray * (1.0 - _SLACK)
     raise BoundNotApplicableError(
         f"classes must be of one family with the same reports, got {other.spec} and {victim.spec}; give GRR with the "
         "same d, subset with the same d and k, unary with the same d, Laplace or matrices, or amplify each on its own."

@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 from ..errors import ParameterError
 from ..mechanisms.categorical.unary import _Bits
 from ..mechanisms.numeric.cube import Duchi
-from ..mechanisms.randomizer import Randomizer, Reports, as_array
+from ..mechanisms.randomizer import Randomizer
+from ..mechanisms.reports import Reports
 from ..mechanisms.sets.reported_sets import SetRandomizer
 from ..mechanisms.sets.sampling_rappor import SamplingRappor
+from ..mechanisms.values import as_array
 from .foreign import kind, short
 
 #: Reports of one input: an array, or a list of what a Python function returned.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from ..mechanisms.known.general import VariationRatio
+from ..mechanisms.known.variation_ratio import VariationRatio
 from .base import Question, log_over
 
 

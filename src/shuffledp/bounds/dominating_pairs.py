@@ -6,7 +6,7 @@ import math
 
 from .._support import validation as check
 from ..mechanisms.base import Mechanism
-from ..mechanisms.known.general import VariationRatio
+from ..mechanisms.known.variation_ratio import VariationRatio
 from ..numerics.families.base import Family, PairSet
 
 

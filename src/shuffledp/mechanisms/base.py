@@ -1,21 +1,27 @@
-"""What a mechanism is to the accounting side: a name, its parameters, and what is known of its law."""
+"""What every mechanism declares: its parameters, what is known of its law, and how it behaves in a deployment.
+
+A mechanism is a frozen keyword-only dataclass on a page of its own.  Its fields are made by ``parameters.py``; this
+base validates them, writes the spec, and refuses a class that leaves out something it must state.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import inspect
 import math
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from .._support.by_name import refuse_positional
-from ..errors import BoundNotApplicableError
+from ..errors import BoundNotApplicableError, ExtensionError
+from .parameters import declared
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from ..numerics.families.base import Family
     from ..numerics.pair import ShuffledPair
-    from .known.general import VariationRatio
+    from .free_setting import FreeSetting
+    from .known.variation_ratio import VariationRatio
 
 
 class _InitSignature:
@@ -27,12 +33,38 @@ class _InitSignature:
 
 
 class Mechanism:
-    """Base of every local randomizer; subclasses are frozen keyword-only dataclasses.
+    """Base of every local randomizer; subclasses are frozen keyword-only dataclasses with a ``name``.
 
-    ``name`` is the word of the spec string; the dataclass fields are its parameters, in order.
+    ``name`` is the word of the spec string.  A class with a name is complete: one that leaves an abstract member
+    open is refused when it is made, with a sentence that says which.
+
+    Examples
+    --------
+    >>> import shuffledp as sdp
+    >>> isinstance(sdp.GRR(eps0=1.0, d=4), sdp.Mechanism)
+    True
     """
 
     name: ClassVar[str]
+    #: What a lower bound of this object speaks of, in words.
+    lower_scope: ClassVar[str] = "this mechanism"
+    #: The pair of the paper's Theorem 4.7 as printed is the exact law of this mechanism (mixDUMP), hence a bound.
+    published_law_exact: ClassVar[bool] = False
+    #: Whether a user sends one message; several may be hidden by others' blanket messages.
+    single_message: ClassVar[bool] = True
+    #: Parameters that stand before the file name in a spec that ends in one ("finite:FILE"); None: no file.
+    file_parameters: ClassVar[tuple[str, ...] | None] = None
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "name" not in cls.__dict__:
+            return
+        missing = [n for n in dir(cls) if getattr(inspect.getattr_static(cls, n), "__isabstractmethod__", False)]
+        if missing:
+            raise ExtensionError(
+                f"{cls.__name__} must define {', '.join(missing)} to be a mechanism, got a class without; "
+                "add what is missing, or leave out its name if it is a base for others."
+            )
 
     def __new__(cls, *args: object, **given: object) -> Self:
         """Refuse numbers without a name, which a keyword-only dataclass would do with a bare TypeError."""
@@ -41,6 +73,33 @@ class Mechanism:
         return super().__new__(cls)
 
     __signature__: ClassVar[object] = _InitSignature()
+
+    def __post_init__(self) -> None:
+        """Check every declared parameter, in order, then what they must satisfy together."""
+        for name, parameter in declared(type(self)).items():
+            object.__setattr__(self, name, parameter.checked(name, getattr(self, name), self))
+        self._check_together()
+
+    def _check_together(self) -> None:
+        """Refuse parameters that are in range one by one but not together; nothing to do by default."""
+
+    # -- what it is called ------------------------------------------------------------------------------------
+
+    @property
+    def spec(self) -> str:
+        """The spec string that makes this mechanism again: its parameters, how many messages there are last."""
+        parameters = declared(type(self))
+        values = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}  # type: ignore[arg-type]
+        last = [name for name in values if name in parameters and parameters[name].role == "messages"]
+        names = [name for name in values if name not in last] + last
+        return f"{self.name}:" + ",".join(f"{n}={plain(values[n])}" for n in names if values[n] is not None)
+
+    @property
+    def description(self) -> str:
+        """The mechanism in words, to stand after "each running"."""
+        return self.spec
+
+    # -- what is guaranteed without a shuffler ----------------------------------------------------------------
 
     @property
     def local_epsilon(self) -> float:
@@ -65,40 +124,11 @@ class Mechanism:
         """Which change of one user's value the guarantee covers."""
         return "replace-one"
 
-    @property
-    def description(self) -> str:
-        """The mechanism in words, to stand after "each running"."""
-        return self.spec
-
-    #: What a lower bound of this object speaks of, in words.
-    lower_scope: ClassVar[str] = "this mechanism"
-
-    @property
-    def spec(self) -> str:
-        """The spec string that makes this mechanism again."""
-        fields = dataclasses.fields(self)  # type: ignore[arg-type]
-        return f"{self.name}:" + ",".join(f"{f.name}={plain(getattr(self, f.name))}" for f in fields)
+    # -- what is known of its law -----------------------------------------------------------------------------
 
     def variation_ratio(self) -> VariationRatio:
         """The parameters (p, beta, q) of the paper's Definition (properties I and II)."""
         raise BoundNotApplicableError(f"{self.name} has no (p, beta, q) parameters; choose another bound.")
-
-    def among(self, pairs: Sequence[ShuffledPair]) -> Family:
-        """These rounds among the messages that n users of this mechanism send: one each, unless it says otherwise."""
-        from ..numerics.families.base import PairSet
-
-        return PairSet(pairs)
-
-    def other_messages(self, n: int) -> int:
-        """Messages that are sure to hide the victim's: one of each other user, unless a mechanism says otherwise."""
-        return n - 1
-
-    #: The pair of the paper's Theorem 4.7 as printed is the exact law of this mechanism (mixDUMP), hence a bound.
-    published_law_exact: ClassVar[bool] = False
-
-    def blanket_pairs(self, most: int) -> Sequence[ShuffledPair] | None:
-        """The input pairs over the blanket as rounds among n messages; None if that is not how it is analysed."""
-        return self.blanket().pairs(most)
 
     def blanket(self) -> Family:
         """All input pairs over the privacy blanket: an upper bound that needs the whole law."""
@@ -117,6 +147,61 @@ class Mechanism:
             f"bound 'variation-ratio-lower' needs the whole law of the mechanism and {self.name} does not state one; "
             "use a mechanism with a known law, such as finite."
         )
+
+    def among(self, pairs: Sequence[ShuffledPair]) -> Family:
+        """These pairs among the messages that n users of this mechanism send: one each, unless it says otherwise."""
+        from ..numerics.families.base import PairSet
+
+        return PairSet(pairs)
+
+    def blanket_pairs(self, most: int) -> Sequence[ShuffledPair] | None:
+        """The input pairs over the blanket, among n messages; None if that is not how it is analysed."""
+        return self.blanket().pairs(most)
+
+    def dominating_pairs(self, most: int) -> Sequence[ShuffledPair] | None:
+        """Pairs that dominate every ordered input pair in convex order, in one direction at least; None: not known."""
+        try:
+            return self.blanket().pairs(most)
+        except BoundNotApplicableError:
+            return None
+
+    # -- deployments ------------------------------------------------------------------------------------------
+
+    def other_messages(self, n: int) -> int:
+        """Messages that are sure to hide the victim's: one of each other user, unless a mechanism says otherwise."""
+        return n - 1
+
+    def without(self, missing: int, *, n: int, participation: float) -> Mechanism:
+        """The mechanism as the others run it if ``missing`` of n users stay away, with the messages they take along."""
+        return self
+
+    def blanket_ratio(self, victim: Mechanism) -> float:
+        """min over reports y of w_self(y)/w_victim(y), w the blanket, rounded down; 0 where these users do not help.
+
+        Defined where two mechanisms write the same reports: it is what a victim of one class needs to know of
+        another (mixed budgets).
+        """
+        raise BoundNotApplicableError(
+            f"classes must be of one family with the same reports, got {self.spec} and {victim.spec}; "
+            "give one mechanism with several budgets, or amplify each on its own."
+        )
+
+    # -- settings and identity --------------------------------------------------------------------------------
+
+    @classmethod
+    def free_setting(cls, given: dict[str, Any]) -> FreeSetting | None:
+        """The setting that ``given`` leaves open and calibration may choose; None if there is none."""
+        return None
+
+    def identity(self) -> dict[str, Any]:
+        """What a ledger or certificate stores to make this mechanism again: its spec, or its law."""
+        return {"spec": self.spec}
+
+    def files(self) -> Iterator[str]:
+        """The files that this mechanism was read from."""
+        source = getattr(self, "source", "")
+        if source:
+            yield source
 
 
 def plain(value: object) -> str:

@@ -9,8 +9,7 @@ from __future__ import annotations
 import itertools
 from abc import abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from numbers import Number
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,68 +23,12 @@ from ..randomness import sampling as randomness
 from ..randomness.permutation import permute
 from ..randomness.sampling import Source
 from .base import Mechanism
+from .codecs import Codec
+from .reports import Reports, Tally
+from .values import as_array, refuse_single
 
 #: Bytes of work space that one chunk of users may take.
 CHUNK_BYTES = 8_000_000
-
-
-@dataclass(frozen=True, eq=False)
-class Reports:
-    """Privatised reports of one mechanism: ``data`` has one row (or entry) per report, in the smallest dtype.
-
-    ``users`` is the number of users behind them; ``for_release`` is False if a seeded generator made them, None if
-    that is not known.
-
-    The order.  Messages of multi-message mechanisms come in a uniformly random order.  All other reports stand in the
-    order of the users: report i is that of user i, as it is before a shuffler.  An amplified guarantee holds only for
-    those who see them shuffled, so pass on :meth:`shuffled` and not the reports themselves.
-    """
-
-    data: NDArray[Any]
-    mechanism: str
-    users: int
-    for_release: bool | None
-
-    def __len__(self) -> int:
-        return len(self.data)
-
-    def __array__(self, dtype: Any = None, copy: Any = None) -> NDArray[Any]:
-        return np.asarray(self.data, dtype=dtype)
-
-    def shuffled(self, *, rng: np.random.Generator | None = None) -> Reports:
-        """The same reports in a uniformly random order, which says nothing about who sent what.
-
-        Secure unless a seeded ``rng`` is passed (then not for release).  These reports stay as they are, and memory
-        grows by the copy that is returned and not by more.
-
-        Examples
-        --------
-        >>> import shuffledp as sdp
-        >>> reports = sdp.GRR(eps0=1.0, d=4).privatise([0, 1, 2, 3])
-        >>> sorted(reports.shuffled().data) == sorted(reports.data)
-        True
-        """
-        src = randomness.source(rng)
-        data = self.data.copy()
-        permute(src, data)
-        return replace(self, data=data, for_release=src.for_release and self.for_release)
-
-
-@dataclass(frozen=True, eq=False)
-class Tally:
-    """All that an estimate needs of the reports: sums over reports, and the number of users."""
-
-    counts: NDArray[Any]
-    mechanism: str
-    users: int
-    for_release: bool | None
-
-    def __add__(self, other: Tally) -> Tally:
-        if self.mechanism != other.mechanism:
-            raise ParameterError(f"tallies must be of one mechanism, got {self.mechanism} and {other.mechanism}.")
-        known = {self.for_release, other.for_release}
-        release = next((answer for answer in (False, None) if answer in known), True)
-        return Tally(self.counts + other.counts, self.mechanism, self.users + other.users, release)
 
 
 class Randomizer(Mechanism):
@@ -101,21 +44,19 @@ class Randomizer(Mechanism):
     def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
         """Reports of some users (the first axis may be longer than that of values: several messages each)."""
 
-    @abstractmethod
     def _tally(self, data: NDArray[Any]) -> NDArray[Any]:
-        """Sums over reports (additive over chunks): what :meth:`_infer` needs."""
+        """Sums over reports (additive over chunks): what :meth:`_infer` needs; those of the codec unless overridden."""
+        return self.codec.tally(data)
 
     @abstractmethod
     def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
         """The unbiased estimate from the sums."""
 
     @property
-    def _report_shape(self) -> tuple[int, ...] | None:
-        """The shape of one report, where the tally alone would not notice a wrong one."""
-        return None
+    def codec(self) -> Codec:
+        """How a report is written: category, packed bits, set members, numbers or records."""
+        return _Unstated(self)  # type: ignore[return-value]
 
-    #: Bytes of scratch memory per user, which sets the chunk length.
-    _bytes_per_user: int = 64
     #: Reports come in a random order, not in that of the users.
     _shuffles: ClassVar[bool] = False
 
@@ -163,13 +104,13 @@ class Randomizer(Mechanism):
             data, count, release = reports.data, reports.users, reports.for_release
         else:
             data = as_array("reports", reports)
-            _refuse_single("reports", "report", data, reports)
+            refuse_single("reports", "report", data, reports)
             count, release = len(data) if users is None else check.users(users, "users"), _said(for_release)
         if not len(data):
             raise ParameterError("reports must hold at least one report, got none; collect some first.")
         total: NDArray[Any] | None = None
         try:
-            if self._report_shape not in (None, data.shape[1:]) or not _countable(data):
+            if not self.codec.readable(data) or not _countable(data):
                 raise ValueError("another kind of array")
             shape = np.shape(self._tally(data[:0]))
             for chunk in self._chunks(data):
@@ -226,19 +167,19 @@ class Randomizer(Mechanism):
 
     def columns(self, data: NDArray[Any]) -> NDArray[np.int64]:
         """The column of :meth:`probabilities` that each report belongs to."""
-        return np.asarray(data).astype(np.int64)
+        return self.codec.columns(data)
 
     # -- helpers ------------------------------------------------------------------------------------------
 
     def _inputs(self, values: ArrayLike) -> NDArray[Any]:
         array = as_array("values", values)
-        _refuse_single("values", "user", array, values)
+        refuse_single("values", "user", array, values)
         if len(array) == 0:
             raise ParameterError("values must be an array with one entry per user, got none; collect some first.")
         return self._check(array)
 
     def _chunks(self, array: NDArray[Any]) -> list[NDArray[Any]]:
-        step = max(1, CHUNK_BYTES // self._bytes_per_user)
+        step = max(1, CHUNK_BYTES // self.codec.scratch)
         return [array[i : i + step] for i in range(0, len(array), step)]
 
 
@@ -278,59 +219,15 @@ def _countable(data: NDArray[Any]) -> bool:
     return data.dtype.kind in "iubV" or (data.dtype.kind == "f" and bool(np.isfinite(data).all()))
 
 
-def _refuse_single(name: str, of: str, array: NDArray[Any], given: object) -> None:
-    """One bare value is no array of values: the sentence shows how to write it as one."""
-    if array.ndim > 0:
-        return
-    if array.dtype.kind == "O" and not isinstance(given, Number):  # None, a set, a dictionary, a generator
-        raise ParameterError(
-            f"{name} must have one entry per {of}, got {type(given).__name__}; pass a list or an array."
-        )
-    text = repr(array.item())
-    one = text if len(text) <= 40 else f"{text[:37]}..."
-    raise ParameterError(f"{name} must have one entry per {of}, got the single value {one}; pass [{one}] for one {of}.")
+class _Unstated:
+    """Stands in for the codec of pages that do not state one yet."""
 
+    def __init__(self, mechanism: Any) -> None:
+        self._shape = getattr(mechanism, "_report_shape", None)
+        self.scratch = getattr(mechanism, "_bytes_per_user", 64)
 
-def as_array(name: str, values: Any) -> NDArray[Any]:
-    """numpy, arrow and pandas arrays and lists as one plain array; ragged and masked ones are refused."""
-    if isinstance(values, np.ma.MaskedArray):
-        raise ParameterError(f"{name} must not be masked, got a masked array; drop the masked entries first.")
-    if hasattr(values, "to_numpy"):
-        try:
-            values = values.to_numpy(zero_copy_only=False)  # pyarrow copies only when asked
-        except TypeError:
-            values = values.to_numpy()
-    try:
-        return np.asarray(values)
-    except ValueError:
-        raise ParameterError(
-            f"{name} must have rows of equal length, got ragged ones; give one entry per user."
-        ) from None
+    def readable(self, data: NDArray[Any]) -> bool:
+        return self._shape in (None, data.shape[1:])
 
-
-def categories(values: NDArray[Any], d: int, name: str = "values") -> NDArray[Any]:
-    """Whole numbers in [0, d) in the smallest unsigned dtype."""
-    if values.dtype.kind not in "iu" or values.ndim != 1:
-        raise ParameterError(
-            f"{name} must be a flat array of whole numbers in [0, {d}), got {values.dtype} of shape {values.shape}."
-        )
-    if values.min() < 0 or values.max() >= d:
-        bad = int(values.min()) if values.min() < 0 else int(values.max())
-        raise ParameterError(f"{name} must lie in [0, {d}), got {bad}; number the categories from 0.")
-    return values.astype(np.min_scalar_type(d - 1), copy=False)
-
-
-def numbers(values: NDArray[Any], low: float, high: float, columns: int | None = None) -> NDArray[np.float64]:
-    """Finite reals in [low, high]; with ``columns``, one row of that many per user."""
-    if values.dtype.kind not in "iufb":
-        raise ParameterError(f"values must be real numbers, got an array of {values.dtype}; convert it first.")
-    out = values.astype(np.float64, copy=False)
-    wanted = 1 if columns is None else 2
-    if out.ndim != wanted or (columns is not None and out.shape[1] != columns):
-        shape = "(users,)" if columns is None else f"(users, {columns})"
-        raise ParameterError(f"values must have shape {shape}, got {out.shape}; give one row per user.")
-    if not np.all(np.isfinite(out)) or out.min() < low or out.max() > high:
-        raise ParameterError(
-            f"values must lie in [{low:g}, {high:g}], got others; rescale them (clipping is yours to decide)."
-        )
-    return out
+    def columns(self, data: NDArray[Any]) -> NDArray[np.int64]:
+        return np.asarray(data).astype(np.int64)

@@ -17,7 +17,7 @@ from .base import Mechanism
 CATALOGUE: dict[str, tuple[str, str]] = {
     # what is known, not how it is made
     "general": ("known.general", "General"),
-    "variation-ratio": ("known.general", "VariationRatio"),
+    "variation-ratio": ("known.variation_ratio", "VariationRatio"),
     "finite": ("known.finite", "FiniteRandomizer"),
     # Table 2: eps0-LDP randomizers
     "laplace": ("numeric.laplace", "Laplace"),

@@ -1,6 +1,1 @@
-"""The only place with numerics; it knows no mechanism.  Start reading at round.py."""
-
-from .evaluators.choose import Divergence
-from .pair import ShuffledPair
-
-__all__ = ["Divergence", "Round"]
+"""The one formula of the library and its evaluators; nothing here knows a mechanism.  Start reading at pair.py."""

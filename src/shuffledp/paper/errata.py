@@ -9,7 +9,7 @@ from typing import Any
 
 from .._support.numbers import round_down, round_up
 from ..bounds import BOUNDS
-from ..mechanisms.known.general import VariationRatio
+from ..mechanisms.known.variation_ratio import VariationRatio
 from .exact import among, flipped_bits, largest_ratio, reduction, response, sampling_rappor, total_variation, worst
 
 

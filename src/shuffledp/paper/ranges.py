@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from ..mechanisms.composite.hierarchical_grr import HierarchicalGRR
-from ..mechanisms.known.general import VariationRatio
+from ..mechanisms.known.variation_ratio import VariationRatio
 from .curves import CORE, Series, best_epsilon, curve
 
 BASIC = Series("basic", "basic parallel composition", ("general",))

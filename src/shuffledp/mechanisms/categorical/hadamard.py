@@ -18,8 +18,9 @@ from ...estimation.estimate import Estimate, Variance, modelled, share_sampling
 from ...numerics.families.base import PairSet, both_directions
 from ...numerics.pair import ShuffledPair
 from ...randomness.sampling import Source, bernoulli, words
-from ..known.general import VariationRatio
-from ..randomizer import Randomizer, categories
+from ..known.variation_ratio import VariationRatio
+from ..randomizer import Randomizer
+from ..values import categories
 
 _MOST_CELLS = 10**6
 
@@ -74,7 +75,7 @@ class Hadamard(Randomizer):
     """
 
     name: ClassVar[str] = "hadamard"
-    _bytes_per_user: ClassVar[int] = 64  # type: ignore[misc]
+    _bytes_per_user: ClassVar[int] = 64
 
     eps0: float
     d: int

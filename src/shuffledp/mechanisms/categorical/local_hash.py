@@ -17,8 +17,9 @@ from ...estimation.estimate import Estimate, pure
 from ...numerics.families.base import PairSet, both_directions
 from ...numerics.pair import ShuffledPair
 from ...randomness.sampling import Source, below, bernoulli
-from ..known.general import VariationRatio
-from ..randomizer import Randomizer, categories
+from ..known.variation_ratio import VariationRatio
+from ..randomizer import Randomizer
+from ..values import categories
 
 _MOST_BUCKETS = 2**31
 _MOST_CELLS = 10**6
@@ -143,7 +144,7 @@ class LocalHash(Randomizer):
         return np.min_scalar_type(2 * self.l - 1)
 
     @property
-    def _bytes_per_user(self) -> int:  # type: ignore[override]
+    def _bytes_per_user(self) -> int:
         """Partial hash values of all items by halves of their bits; at least 256 keeps a chunk in the cache."""
         rows = 3 * self._bits + (1 << self._bits // 2) + (1 << self._bits - self._bits // 2)
         return max(256, 2 * rows * self._wide.itemsize)

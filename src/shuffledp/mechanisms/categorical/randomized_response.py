@@ -17,7 +17,7 @@ from ...numerics.families.base import Family
 from ...numerics.families.binary_response import ExactCounts
 from ...numerics.pair import ShuffledPair
 from ...randomness.sampling import Source
-from ..known.general import VariationRatio
+from ..known.variation_ratio import VariationRatio
 from ..randomizer import Randomizer
 from .grr import GRR
 
@@ -38,8 +38,8 @@ class RandomizedResponse(Randomizer):
     Notes
     -----
     p = q = e^eps0, beta = tanh(eps0/2).  In leading order of n the blanket's eps is sqrt(2a) times the truth; what is
-    proved, and for which n, stands in numerics/families/binary_response.py: up to 10^7 users the answer is the truth to two percent
-    or better, beyond 2 x 10^7 it is the blanket's.  A certificate takes bound="variation-ratio", which is
+    proved, and for which n, stands in numerics/families/binary_response.py: up to 10^7 users the answer is the truth to
+    two percent or better, beyond 2 x 10^7 it is the blanket's.  A certificate takes bound="variation-ratio", which is
     the blanket here.  The estimate holds the frequencies of 0 and of 1.
 
     Examples

@@ -11,8 +11,8 @@ from ..._support import validation as check
 from ..._support.numbers import round_down
 from ...estimation.constraints import Simplex
 from ...randomness.sampling import Source
-from ..randomizer import categories
 from ..sets.reported_sets import SetRandomizer, best_k
+from ..values import categories
 
 
 @dataclass(frozen=True, kw_only=True)

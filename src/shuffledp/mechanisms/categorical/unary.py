@@ -19,8 +19,9 @@ from ...estimation.estimate import Estimate, pure
 from ...numerics.families.base import PairSet, both_directions
 from ...numerics.pair import ShuffledPair
 from ...randomness.sampling import Source, bernoulli, words
-from ..known.general import VariationRatio
-from ..randomizer import Randomizer, categories
+from ..known.variation_ratio import VariationRatio
+from ..randomizer import Randomizer
+from ..values import categories
 
 #: A probability matrix may have this many cells.
 MAX_CELLS = 10**6
@@ -108,7 +109,7 @@ class _Bits(Randomizer):
         return (self.d + 7) // 8
 
     @property
-    def _bytes_per_user(self) -> int:  # type: ignore[override]
+    def _bytes_per_user(self) -> int:
         return 64 + 16 * self._width
 
     def _check(self, values: NDArray[Any]) -> NDArray[Any]:

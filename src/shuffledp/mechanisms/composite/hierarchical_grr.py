@@ -19,9 +19,10 @@ from ...numerics.families.base import PairSet, both_directions
 from ...numerics.pair import ShuffledPair
 from ...randomness.sampling import Source, below
 from ..categorical.grr import GRR
-from ..known.general import VariationRatio
-from ..randomizer import Randomizer, categories
+from ..known.variation_ratio import VariationRatio
+from ..randomizer import Randomizer
 from ..samples import joined, sampled, without_reports
+from ..values import categories
 
 _CELLS = 10**6
 
@@ -112,7 +113,7 @@ class HierarchicalGRR(Randomizer):
         """First and last leaf; others hold x* whose node is that of "x0" or a "third", or the "blanket", by level."""
         laws: list[list[float]] = [[], [], []]
         for level, node in zip(self.levels, where, strict=True):
-            a, b, rest = level._keep, level._stray, level.d - 2
+            a, b, rest = level.keep, level.stray, level.d - 2
             if node == "third":
                 rows = [[a, b, b, (rest - 1) * b], [b, a, b, (rest - 1) * b], [b, b, a, (rest - 1) * b]]
             else:

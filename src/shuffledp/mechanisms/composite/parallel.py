@@ -23,9 +23,10 @@ from ...numerics.evaluators.choose import spread
 from ...numerics.families.base import PairSet
 from ...randomness.sampling import Source, categorical
 from ..base import Mechanism
-from ..known.general import VariationRatio
-from ..randomizer import Randomizer, Reports, Tally
+from ..known.variation_ratio import VariationRatio
+from ..randomizer import Randomizer
 from ..registry import mechanism as parse
+from ..reports import Reports, Tally
 from ..samples import joined, sampled
 from .parallel_law import MAX_PAIRS, both_unlike, dataset_pairs, dominating_pairs, tells, union
 from .query_file import read_queries
@@ -211,8 +212,8 @@ class Parallel(Randomizer):
         return self._mechanisms  # type: ignore[return-value]
 
     @property
-    def _bytes_per_user(self) -> int:  # type: ignore[override]
-        return 64 + max(m._bytes_per_user for m in self._runnable)
+    def _bytes_per_user(self) -> int:
+        return 64 + max(m.codec.scratch for m in self._runnable)
 
     def _inputs(self, values: ArrayLike) -> NDArray[Any]:
         """One record per user with the checked input of every query."""

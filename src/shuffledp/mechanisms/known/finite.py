@@ -19,7 +19,7 @@ from ...numerics.families.matrix_pairs import BlanketPairs, constant_datasets, t
 from ...numerics.pair import FloatArray
 from ...numerics.solve import log_up
 from ..base import Mechanism
-from .general import VariationRatio
+from .variation_ratio import VariationRatio
 
 #: Rows may miss 1 by this much; they are then divided by their sum.
 ROW_TOLERANCE = 1e-9

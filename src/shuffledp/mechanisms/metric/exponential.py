@@ -22,8 +22,9 @@ from ...numerics.pair import FloatArray
 from ...randomness.sampling import Source, words
 from ..base import plain
 from ..known.finite import FiniteRandomizer
-from ..known.general import VariationRatio
-from ..randomizer import Randomizer, categories
+from ..known.variation_ratio import VariationRatio
+from ..randomizer import Randomizer
+from ..values import categories
 
 #: Probabilities are multiples of 2^-BITS: the law is what the sampler does.
 BITS = 62

@@ -24,9 +24,10 @@ from ...numerics.families.base import PairSet, both_directions
 from ...numerics.pair import ShuffledPair
 from ...randomness.sampling import Source
 from ..base import Mechanism, plain
-from ..known.general import VariationRatio
+from ..known.variation_ratio import VariationRatio
 from ..numeric.discrete_laplace import coins, discrete_laplace
-from ..randomizer import Randomizer, numbers
+from ..randomizer import Randomizer
+from ..values import numbers
 from .line_pairs import LinePairs
 from .planar_noise import planar_noise, planar_variation
 

@@ -28,7 +28,9 @@ from ...numerics.families.mixture import Piece, among
 from ...numerics.pair import ShuffledPair
 from ...randomness.sampling import Source, bernoulli, categorical
 from ..base import plain
-from ..randomizer import Randomizer, Reports, Tally, categories
+from ..randomizer import Randomizer
+from ..reports import Reports, Tally
+from ..values import categories
 
 #: Blocks of totals on either side of their mean in :func:`coin_pieces`.
 _BLOCKS = 24
@@ -205,7 +207,7 @@ class MultiMessage(Randomizer):
         """Messages that count for each estimated item."""
 
     @property
-    def _bytes_per_user(self) -> int:  # type: ignore[override]
+    def _bytes_per_user(self) -> int:
         return math.ceil((2.0 + (self._mean or 1.0)) * 32)
 
     def _check(self, values: NDArray[Any]) -> NDArray[Any]:

@@ -18,7 +18,7 @@ from ...numerics.families.mixture import MixtureSet, Piece
 from ...numerics.pair import ShuffledPair
 from ...randomness.sampling import Source, below, bernoulli
 from ..base import plain
-from ..known.general import VariationRatio
+from ..known.variation_ratio import VariationRatio
 from .base import MultiMessage, Rates, coin_pieces
 
 _LARGEST_DOMAIN = 2**32

@@ -23,7 +23,7 @@ from ...numerics.families.message_counts import Count
 from ...numerics.pair import ShuffledPair
 from ...randomness.sampling import Source, bernoulli
 from ..base import plain
-from ..known.general import VariationRatio
+from ..known.variation_ratio import VariationRatio
 from .base import MultiMessage, Rates
 
 
@@ -251,7 +251,7 @@ class CheuZhilyaev(MultiMessage):
         return Rates(1.0 - self.flip, self.flip, self.flip)
 
     @property
-    def _bytes_per_user(self) -> int:  # type: ignore[override]
+    def _bytes_per_user(self) -> int:
         return math.ceil((2.0 + (self.messages or 1.0)) * (32 + 3 * self.d))
 
     def _own(self, values: NDArray[Any], src: Source) -> NDArray[Any]:

@@ -27,8 +27,9 @@ from ...estimation.estimate import Estimate, Variance, modelled
 from ...numerics.families.base import PairSet, both_directions
 from ...numerics.pair import ShuffledPair
 from ...randomness.sampling import Source, below, bernoulli, words
-from ..known.general import VariationRatio
-from ..randomizer import Randomizer, numbers
+from ..known.variation_ratio import VariationRatio
+from ..randomizer import Randomizer
+from ..values import numbers
 from .discrete_laplace import coins
 
 
@@ -147,7 +148,7 @@ class Duchi(_Cube):
     # -- running it -------------------------------------------------------------------------------------------
 
     @property
-    def _bytes_per_user(self) -> int:  # type: ignore[override]
+    def _bytes_per_user(self) -> int:
         return 40 * self.dim + 64
 
     def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:

@@ -16,8 +16,9 @@ from ...estimation.estimate import Estimate, Variance, modelled, range_sampling
 from ...numerics.families.base import PairSet, both_directions
 from ...numerics.pair import FloatArray, ShuffledPair
 from ...randomness.sampling import Source
-from ..known.general import VariationRatio
-from ..randomizer import Randomizer, numbers
+from ..known.variation_ratio import VariationRatio
+from ..randomizer import Randomizer
+from ..values import numbers
 from .discrete_laplace import coins, discrete_laplace
 
 

@@ -18,8 +18,9 @@ from ...estimation.estimate import Estimate, Variance, modelled
 from ...numerics.families.base import PairSet, both_directions
 from ...numerics.pair import ShuffledPair
 from ...randomness.sampling import Source, bernoulli, words
-from ..known.general import VariationRatio
-from ..randomizer import Randomizer, numbers
+from ..known.variation_ratio import VariationRatio
+from ..randomizer import Randomizer
+from ..values import numbers
 
 #: Reports are rounded to multiples of 1/GRID, which fits 16 bits.
 GRID = 32767
@@ -143,7 +144,7 @@ class PrivUnit(Randomizer):
     # -- running it -------------------------------------------------------------------------------------------
 
     @property
-    def _bytes_per_user(self) -> int:  # type: ignore[override]
+    def _bytes_per_user(self) -> int:
         return 48 * self.dim + 64
 
     def _check(self, values: NDArray[Any]) -> NDArray[Any]:

@@ -18,7 +18,7 @@ from ...estimation.estimate import Estimate, Variance, modelled, pure
 from ...numerics.families.base import PairSet, both_directions
 from ...numerics.pair import ShuffledPair
 from ...randomness.sampling import Source, below, bernoulli, words
-from ..known.general import VariationRatio
+from ..known.variation_ratio import VariationRatio
 from ..randomizer import Randomizer
 
 _CELLS = 10**6
@@ -129,7 +129,7 @@ class PCKVGRR(Randomizer):
     # -- running it ---------------------------------------------------------------------------------------------
 
     @property
-    def _bytes_per_user(self) -> int:  # type: ignore[override]
+    def _bytes_per_user(self) -> int:
         return 128 + 48 * self.l
 
     def _inputs(self, values: ArrayLike) -> NDArray[Any]:

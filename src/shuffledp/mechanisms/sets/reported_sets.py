@@ -25,7 +25,7 @@ from ...estimation.estimate import Estimate, pure
 from ...numerics.families.base import PairSet, both_directions
 from ...numerics.pair import ShuffledPair
 from ...randomness.sampling import Source, below, categorical
-from ..known.general import VariationRatio
+from ..known.variation_ratio import VariationRatio
 from ..randomizer import Randomizer
 
 #: Up to this many members a report is drawn one member at a time, comparing with those before.
@@ -140,7 +140,7 @@ class SetRandomizer(Randomizer):
         return self._packed or self.k > _FEW_MEMBERS
 
     @property
-    def _bytes_per_user(self) -> int:  # type: ignore[override]
+    def _bytes_per_user(self) -> int:
         return 64 + (8 * self._domain if self._by_bits else 6 * (self._held + self.k) * self._dtype.itemsize)
 
     def _report(self, held: NDArray[Any], src: Source) -> NDArray[Any]:

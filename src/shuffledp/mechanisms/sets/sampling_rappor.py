@@ -22,8 +22,9 @@ from ...estimation.estimate import Estimate, pure
 from ...numerics.families.base import PairSet, both_directions
 from ...numerics.pair import ShuffledPair
 from ...randomness.sampling import Source, below, bernoulli
-from ..known.general import VariationRatio
-from ..randomizer import Randomizer, categories
+from ..known.variation_ratio import VariationRatio
+from ..randomizer import Randomizer
+from ..values import categories
 
 #: A law is stated class by class up to this many classes; beyond, classes are grouped on the safe side.
 MAX_CLASSES = 1000
@@ -235,7 +236,7 @@ class SamplingRappor(Randomizer):
     # -- running it ---------------------------------------------------------------------------------------------
 
     @property
-    def _bytes_per_user(self) -> int:  # type: ignore[override]
+    def _bytes_per_user(self) -> int:
         return 3 * self.d + 16 * self.s
 
     def _check(self, values: NDArray[Any]) -> NDArray[Any]:

@@ -19,8 +19,9 @@ from ...estimation.estimate import Estimate, pure
 from ...numerics.families.base import PairSet, both_directions
 from ...numerics.pair import ShuffledPair
 from ...randomness.sampling import Source, below, bernoulli, words
-from ..known.general import VariationRatio
-from ..randomizer import Randomizer, categories
+from ..known.variation_ratio import VariationRatio
+from ..randomizer import Randomizer
+from ..values import categories
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,7 +161,7 @@ class Wheel(Randomizer):
     # -- running it -------------------------------------------------------------------------------------------
 
     @property
-    def _bytes_per_user(self) -> int:  # type: ignore[override]
+    def _bytes_per_user(self) -> int:
         """Generous on purpose: a chunk of difference tables should stay in the cache."""
         return 160 * (self._terms + 1)
 

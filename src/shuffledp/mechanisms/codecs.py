@@ -1,0 +1,178 @@
+"""How a report is written: dtype, shape, how reports are summed, and which column of the law a report is.
+
+A mechanism names its codec; sampler, tally, audit and the checks of raw arrays all read it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ParameterError
+
+#: Rows of bits summed at once, so that the sum of a bit fits a byte, which is several times faster.
+_BLOCK = 255
+
+
+class Codec(Protocol):
+    """One way of writing reports."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of the array of reports."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of one report."""
+
+    @property
+    def scratch(self) -> int:
+        """Bytes of memory that a user takes while being randomised; it sets the length of a chunk."""
+
+    def readable(self, data: NDArray[Any]) -> bool:
+        """Whether an array can be reports of this kind."""
+
+    def tally(self, data: NDArray[Any]) -> NDArray[Any]:
+        """Sums over reports."""
+
+    def columns(self, data: NDArray[Any]) -> NDArray[np.int64]:
+        """The column of the probability matrix that each report belongs to."""
+
+
+@dataclass(frozen=True)
+class Category:
+    """A number in [0, size)."""
+
+    size: int
+    scratch: int = 64
+    shape: ClassVar[tuple[int, ...]] = ()
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The smallest unsigned one."""
+        return np.min_scalar_type(self.size - 1)
+
+    def readable(self, data: NDArray[Any]) -> bool:
+        """Whole numbers in a flat array."""
+        return data.ndim == 1 and data.dtype.kind in "iu"
+
+    def tally(self, data: NDArray[Any]) -> NDArray[Any]:
+        """How often each category was sent."""
+        return np.bincount(data, minlength=self.size)
+
+    def columns(self, data: NDArray[Any]) -> NDArray[np.int64]:
+        """The category itself."""
+        return np.asarray(data).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class PackedBits:
+    """A row of bits, eight to a byte (``numpy.packbits``), the last byte filled up with zeros.
+
+    ``ones`` is the number of set bits where every report has the same.
+    """
+
+    width: int
+    scratch: int = 64
+    ones: int | None = None
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Bytes."""
+        return np.dtype(np.uint8)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """As many bytes as the bits need."""
+        return ((self.width + 7) // 8,)
+
+    def readable(self, data: NDArray[Any]) -> bool:
+        """Bytes, in rows of the right length."""
+        if data.ndim != 2 or data.shape[1:] != self.shape or data.dtype != np.uint8:
+            raise ParameterError(
+                f"reports must be packed bits, uint8 of shape (users, {self.shape[0]}), got {data.dtype} "
+                f"of shape {data.shape}; use numpy.packbits on rows of {self.width} bits."
+            )
+        return True
+
+    def tally(self, data: NDArray[Any]) -> NDArray[Any]:
+        """How often each bit was set."""
+        total = np.zeros(self.width, dtype=np.int64)
+        for start in range(0, len(data), _BLOCK):
+            bits = np.unpackbits(data[start : start + _BLOCK], axis=1, count=self.width)
+            total += bits.sum(axis=0, dtype=np.uint8)
+        return total
+
+    def columns(self, data: NDArray[Any]) -> NDArray[np.int64]:
+        """The bits read as a binary number, the first bit highest."""
+        bits = np.unpackbits(np.asarray(data), axis=1, count=self.width).astype(np.int64)
+        return np.asarray(bits @ (1 << np.arange(self.width - 1, -1, -1)))
+
+
+@dataclass(frozen=True)
+class Members:
+    """``count`` different items of ``domain``, in rising order (so that the order says nothing of the value)."""
+
+    count: int
+    domain: int
+    scratch: int = 64
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The smallest unsigned one."""
+        return np.min_scalar_type(self.domain - 1)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """One entry per member."""
+        return (self.count,)
+
+    def readable(self, data: NDArray[Any]) -> bool:
+        """Whole numbers, one row of members per report."""
+        return data.ndim == 2 and data.shape[1:] == self.shape and data.dtype.kind in "iu"
+
+    def tally(self, data: NDArray[Any]) -> NDArray[Any]:
+        """How often each item was named."""
+        return np.bincount(data.reshape(-1), minlength=self.domain)
+
+    def columns(self, data: NDArray[Any]) -> NDArray[np.int64]:
+        """The place of each set among those of its size, in lexicographic order."""
+        from itertools import combinations
+
+        powers = 1 << np.arange(self.domain, dtype=np.int64)
+        mask = powers[np.asarray(data)].sum(axis=1)
+        masks = np.array([sum(1 << v for v in y) for y in combinations(range(self.domain), self.count)])
+        order = np.argsort(masks)
+        return np.asarray(order[np.searchsorted(masks[order], mask)])
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A number, or a vector of numbers, of a given dtype."""
+
+    kind: Any
+    shape: tuple[int, ...] = ()
+    scratch: int = 160
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """As declared."""
+        made: np.dtype[Any] = np.dtype(self.kind)
+        return made
+
+    def readable(self, data: NDArray[Any]) -> bool:
+        """Finite numbers in rows of the right length."""
+        whole = self.dtype.kind in "iu"
+        return data.shape[1:] == self.shape and data.dtype.kind in ("iu" if whole else "iuf")
+
+    def tally(self, data: NDArray[Any]) -> NDArray[Any]:
+        """The sum over reports."""
+        total = data.sum(axis=0, dtype=np.int64 if self.dtype.kind in "iu" else np.float64)
+        return np.atleast_1d(np.asarray(total))
+
+    def columns(self, data: NDArray[Any]) -> NDArray[np.int64]:
+        """Only a mechanism knows how its numbers are grouped."""
+        raise ParameterError("reports that are numbers have no columns of their own; ask the mechanism.")

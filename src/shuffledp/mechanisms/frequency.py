@@ -1,0 +1,94 @@
+"""Pure frequency oracles: a report supports some of the items, those that are held more often than others.
+
+If a report supports an item that is held with probability ``keep`` and any other item with probability ``stray``,
+whatever else is held, then (hits/n - stray)/(keep - stray) is unbiased for the share of users who hold it (Wang,
+Blocki, Li, Jha, USENIX Security 2017).  A mechanism of this kind states keep, stray, beta, codec, blanket, constant
+datasets and how a report is drawn; everything else follows and is written here once.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+
+from ..errors import ParameterError
+from ..estimation.constraints import Constraint, Simplex
+from ..estimation.estimate import Estimate, pure
+from .parameters import budget, whole
+from .randomizer import Randomizer
+from .values import categories
+
+if TYPE_CHECKING:
+    from .known.variation_ratio import VariationRatio
+
+#: A probability matrix may have this many cells.
+MAX_CELLS = 10**6
+
+
+@dataclass(frozen=True, kw_only=True)
+class FrequencyOracle(Randomizer):
+    """One of d options per user; the estimate is the share of users who hold each.
+
+    Examples
+    --------
+    >>> import shuffledp as sdp
+    >>> isinstance(sdp.GRR(eps0=1.0, d=4), sdp.FrequencyOracle)
+    True
+    """
+
+    eps0: float = budget()
+    d: int = whole(low=2, high=2**32, hint="d counts the options")
+
+    @property
+    @abstractmethod
+    def keep(self) -> float:
+        """Probability that a report supports an item that is held."""
+
+    @property
+    @abstractmethod
+    def stray(self) -> float:
+        """Probability that a report supports another item."""
+
+    @property
+    @abstractmethod
+    def beta(self) -> float:
+        """Largest total variation distance of two inputs, without cancellation."""
+
+    @property
+    def constraint(self) -> Constraint:
+        """What is known of the true frequencies."""
+        return Simplex()
+
+    def variation_ratio(self) -> VariationRatio:
+        """p = q = e^eps0, and beta as stated."""
+        from .known.variation_ratio import VariationRatio
+
+        p = math.exp(self.eps0)
+        return VariationRatio(p=p, beta=self.beta, q=p)
+
+    def _check(self, values: NDArray[Any]) -> NDArray[Any]:
+        return categories(values, self.d)
+
+    def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
+        return pure(counts, users, self.keep, self.stray, self.constraint)
+
+    def variance(self, n: int, frequency: float = 0.0) -> float:
+        """Variance of one estimated frequency f: [f a(1-a) + (1-f) b(1-b)]/(n (a-b)^2), a = keep, b = stray."""
+        a, b = self.keep, self.stray
+        return (frequency * a * (1 - a) + (1 - frequency) * b * (1 - b)) / (n * (a - b) ** 2)
+
+    def inputs(self) -> list[Any]:
+        """0, ..., d-1."""
+        return list(range(self.d))
+
+    def _few_cells(self, cells: float) -> None:
+        """Refuse to write down a matrix that is too large."""
+        if cells > MAX_CELLS:
+            raise ParameterError(
+                f"{self.spec} has a matrix of {cells:.3g} cells, more than {MAX_CELLS:g}; "
+                "use the bounds, which do not need it."
+            )

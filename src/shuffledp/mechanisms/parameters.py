@@ -1,0 +1,122 @@
+"""Parameters of a mechanism, declared once: range, advice, default and role.
+
+A mechanism is a frozen keyword-only dataclass whose fields are made here:
+
+    eps0: float = budget()
+    d: int = whole(low=2, high=2**32, hint="d counts the options")
+    k: int = whole(low=1, high=lambda m: m.d - 1, choose=lambda m: best_k(m.eps0, m.d, 1))
+
+Validation, spec strings, calibration and the documentation all read this declaration; nothing else states a range.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from .._support import validation as check
+
+#: A limit, or a function of the mechanism (its parameters before this one are checked already).
+Limit = float | Callable[[Any], float]
+#: What calibration may do with a parameter: less of a budget is more private, more of the other two is;
+#: a setting says how the mechanism works and is not solved for.
+Role = Literal["budget", "flip", "messages", "setting"]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """What one parameter may be.
+
+    Attributes
+    ----------
+    low, high, low_open, high_open : its range
+    hint : the advice at the end of an error message
+    role : what calibration may do with it
+    whole : whether it is a whole number
+    choose : the value that the mechanism takes if none is given, as a function of the mechanism
+    optional : whether None is a value (one of several parameters is given instead)
+    """
+
+    low: Limit
+    high: Limit
+    hint: str = ""
+    role: Role = "setting"
+    whole: bool = False
+    low_open: bool = False
+    high_open: bool = False
+    choose: Callable[[Any], Any] | None = None
+    optional: bool = False
+
+    def limits(self, mechanism: Any) -> tuple[float, float]:
+        """The range, given the parameters that come before this one."""
+        low, high = (limit(mechanism) if callable(limit) else limit for limit in (self.low, self.high))
+        return low, high
+
+    def checked(self, name: str, value: object, mechanism: Any) -> Any:
+        """The value, in range and of the right kind; one sentence otherwise."""
+        if value is None and self.choose is not None:
+            value = self.choose(mechanism)
+        if value is None and self.optional:
+            return None
+        low, high = self.limits(mechanism)
+        if self.whole:
+            return check.whole(name, value, low=int(low), high=int(high), hint=self.hint)
+        return check.in_range(
+            name, value, low=low, high=high, low_open=self.low_open, high_open=self.high_open, hint=self.hint
+        )
+
+
+def budget(*, low: Limit = check.MIN_EPS0, high: Limit = check.MAX_EPS0, hint: str = "eps0 is the local budget") -> Any:
+    """A local budget: the smaller, the more private."""
+    return _field(Parameter(low, high, hint, "budget"))
+
+
+def whole(
+    *,
+    low: Limit,
+    high: Limit = 2**53,
+    hint: str = "",
+    role: Role = "setting",
+    choose: Callable[[Any], int] | None = None,
+    default: int | None = None,
+    optional: bool = False,
+) -> Any:
+    """A whole number; with ``choose`` or ``default`` it may be left out."""
+    return _field(Parameter(low, high, hint, role, whole=True, choose=choose, optional=optional), default)
+
+
+def real(
+    *,
+    low: Limit,
+    high: Limit,
+    low_open: bool = False,
+    high_open: bool = False,
+    hint: str = "",
+    role: Role = "setting",
+    choose: Callable[[Any], float] | None = None,
+    default: float | None = None,
+    optional: bool = False,
+) -> Any:
+    """A real number; with ``choose`` or ``default`` it may be left out."""
+    made = Parameter(low, high, hint, role, False, low_open, high_open, choose, optional)
+    return _field(made, default)
+
+
+def _field(parameter: Parameter, default: float | None = None) -> Any:
+    metadata = {"parameter": parameter}
+    if default is None and parameter.choose is None and not parameter.optional:
+        return dataclasses.field(metadata=metadata)
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+_DECLARED: dict[type, dict[str, Parameter]] = {}
+
+
+def declared(cls: type) -> dict[str, Parameter]:
+    """The declared parameters of a mechanism class, in order."""
+    if cls not in _DECLARED:
+        fields = dataclasses.fields(cls) if dataclasses.is_dataclass(cls) else ()
+        _DECLARED[cls] = {f.name: f.metadata["parameter"] for f in fields if "parameter" in f.metadata}
+    return _DECLARED[cls]

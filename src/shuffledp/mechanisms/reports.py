@@ -1,0 +1,72 @@
+"""Reports of a mechanism, and their tally: all that an estimate needs of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ParameterError
+from ..randomness import sampling as randomness
+from ..randomness.permutation import permute
+
+
+@dataclass(frozen=True, eq=False)
+class Reports:
+    """Privatised reports of one mechanism: ``data`` has one row (or entry) per report, in the smallest dtype.
+
+    ``users`` is the number of users behind them; ``for_release`` is False if a seeded generator made them, None if
+    that is not known.
+
+    The order.  Messages of multi-message mechanisms come in a uniformly random order.  All other reports stand in the
+    order of the users: report i is that of user i, as it is before a shuffler.  An amplified guarantee holds only for
+    those who see them shuffled, so pass on :meth:`shuffled` and not the reports themselves.
+    """
+
+    data: NDArray[Any]
+    mechanism: str
+    users: int
+    for_release: bool | None
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> NDArray[Any]:
+        return np.asarray(self.data, dtype=dtype)
+
+    def shuffled(self, *, rng: np.random.Generator | None = None) -> Reports:
+        """The same reports in a uniformly random order, which says nothing about who sent what.
+
+        Secure unless a seeded ``rng`` is passed (then not for release).  These reports stay as they are, and memory
+        grows by the copy that is returned and not by more.
+
+        Examples
+        --------
+        >>> import shuffledp as sdp
+        >>> reports = sdp.GRR(eps0=1.0, d=4).privatise([0, 1, 2, 3])
+        >>> sorted(reports.shuffled().data) == sorted(reports.data)
+        True
+        """
+        src = randomness.source(rng)
+        data = self.data.copy()
+        permute(src, data)
+        return replace(self, data=data, for_release=src.for_release and self.for_release)
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """All that an estimate needs of the reports: sums over reports, and the number of users."""
+
+    counts: NDArray[Any]
+    mechanism: str
+    users: int
+    for_release: bool | None
+
+    def __add__(self, other: Tally) -> Tally:
+        if self.mechanism != other.mechanism:
+            raise ParameterError(f"tallies must be of one mechanism, got {self.mechanism} and {other.mechanism}.")
+        known = {self.for_release, other.for_release}
+        release = next((answer for answer in (False, None) if answer in known), True)
+        return Tally(self.counts + other.counts, self.mechanism, self.users + other.users, release)

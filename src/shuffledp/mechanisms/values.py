@@ -1,0 +1,69 @@
+"""Values of users: whatever was passed as one checked array; what is outside the domain is refused in a sentence."""
+
+from __future__ import annotations
+
+from numbers import Number
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ParameterError
+
+
+def refuse_single(name: str, of: str, array: NDArray[Any], given: object) -> None:
+    """One bare value is no array of values: the sentence shows how to write it as one."""
+    if array.ndim > 0:
+        return
+    if array.dtype.kind == "O" and not isinstance(given, Number):  # None, a set, a dictionary, a generator
+        raise ParameterError(
+            f"{name} must have one entry per {of}, got {type(given).__name__}; pass a list or an array."
+        )
+    text = repr(array.item())
+    one = text if len(text) <= 40 else f"{text[:37]}..."
+    raise ParameterError(f"{name} must have one entry per {of}, got the single value {one}; pass [{one}] for one {of}.")
+
+
+def as_array(name: str, values: Any) -> NDArray[Any]:
+    """numpy, arrow and pandas arrays and lists as one plain array; ragged and masked ones are refused."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise ParameterError(f"{name} must not be masked, got a masked array; drop the masked entries first.")
+    if hasattr(values, "to_numpy"):
+        try:
+            values = values.to_numpy(zero_copy_only=False)  # pyarrow copies only when asked
+        except TypeError:
+            values = values.to_numpy()
+    try:
+        return np.asarray(values)
+    except ValueError:
+        raise ParameterError(
+            f"{name} must have rows of equal length, got ragged ones; give one entry per user."
+        ) from None
+
+
+def categories(values: NDArray[Any], d: int, name: str = "values") -> NDArray[Any]:
+    """Whole numbers in [0, d) in the smallest unsigned dtype."""
+    if values.dtype.kind not in "iu" or values.ndim != 1:
+        raise ParameterError(
+            f"{name} must be a flat array of whole numbers in [0, {d}), got {values.dtype} of shape {values.shape}."
+        )
+    if values.min() < 0 or values.max() >= d:
+        bad = int(values.min()) if values.min() < 0 else int(values.max())
+        raise ParameterError(f"{name} must lie in [0, {d}), got {bad}; number the categories from 0.")
+    return values.astype(np.min_scalar_type(d - 1), copy=False)
+
+
+def numbers(values: NDArray[Any], low: float, high: float, columns: int | None = None) -> NDArray[np.float64]:
+    """Finite reals in [low, high]; with ``columns``, one row of that many per user."""
+    if values.dtype.kind not in "iufb":
+        raise ParameterError(f"values must be real numbers, got an array of {values.dtype}; convert it first.")
+    out = values.astype(np.float64, copy=False)
+    wanted = 1 if columns is None else 2
+    if out.ndim != wanted or (columns is not None and out.shape[1] != columns):
+        shape = "(users,)" if columns is None else f"(users, {columns})"
+        raise ParameterError(f"values must have shape {shape}, got {out.shape}; give one row per user.")
+    if not np.all(np.isfinite(out)) or out.min() < low or out.max() > high:
+        raise ParameterError(
+            f"values must lie in [{low:g}, {high:g}], got others; rescale them (clipping is yours to decide)."
+        )
+    return out
