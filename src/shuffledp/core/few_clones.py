@@ -39,8 +39,6 @@ _SMALL, _RARE = 1e-3, 0.01
 _NOISY = 0.02
 #: Distance from 0, in units of the noise, from which rows are not looked at one by one.
 _FAR = 40.0
-#: Rows x eps evaluated in one go.
-_CELLS = 1_000_000
 #: A count that reaches this is not of few clones.
 _FEW = 150
 #: Laws with more symbols than this have values of all sizes.
@@ -126,11 +124,10 @@ class FewClones:
 
     def log_bracket(self, eps: FloatArray) -> LogBracket:
         """log upper, log lower and d(upper)/d(eps) of E[(S)_+]/n, for every eps."""
-        size = max(1, _CELLS // self._table[1].size)
-        parts = [self._part(eps[i : i + size]) for i in range(0, eps.size, size)]
+        parts = [self._at(eps[i : i + 1]) for i in range(eps.size)]  # one by one: a value does not depend on the others
         return LogBracket(*(np.concatenate(part) for part in zip(*parts, strict=True)))
 
-    def _part(self, eps: FloatArray) -> LogBracket:
+    def _at(self, eps: FloatArray) -> LogBracket:
         atoms, share, (counts, weight, left_out) = self.atoms, self._share, self._table
         values, growth = atoms.values(eps), np.expm1(eps)
         sizes = np.abs(atoms.gap) + growth[:, None] * atoms.v
