@@ -220,6 +220,11 @@ def epsilon(rounds: Iterable[Round], *, n: int, delta: float, tol: float, side: 
     return best
 
 
+def exceeds(round_: Round, eps: float, *, n: int, delta: float) -> bool:
+    """Whether one look cannot prove that the divergence at eps is at most delta."""
+    return look(Divergence(round_, n, "upper"), eps, 1e-3, math.log(delta)).excess > 0.0
+
+
 def _screened(curve: Divergence, eps: float, delta: float) -> bool:
     """A cheap upper bound at eps is small enough already (see screen.py)."""
     if curve.side == "lower" or curve.atoms.zero0.size or eps > LARGEST_EPSILON:
