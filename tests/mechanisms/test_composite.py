@@ -290,3 +290,12 @@ def test_variances() -> None:
         assert m.variance(4000, 0.5) == pytest.approx(float(est.stderr[0]) ** 2, rel=0.1)
     lone = HierarchicalGRR(eps0=2.0, d=1024).estimate(np.array([0]))
     assert np.isinf(lone.stderr[-1]) and np.isfinite(lone.stderr[0])
+
+
+@pytest.mark.parametrize("delta", [1e-9, 1e-14, 1e-20])
+def test_sampling_rappor_does_not_jump_to_the_local_guarantee(delta: float) -> None:
+    """Reports with many ones are rare for everybody: they are no reason to give up, at any delta."""
+    m = SamplingRappor(eps0=5.0, d=1000, s=20)
+    found = [sdp.amplify(m, n=n, delta=delta) for n in (10**4, 10**5, 10**6, 10**8, 10**9, 10**10)]
+    assert all(a.epsilon > b.epsilon for a, b in itertools.pairwise(found))
+    assert all(g.lower is not None and g.lower <= g.epsilon < 2.0 * g.lower for g in found)

@@ -64,7 +64,8 @@ def sums(
     at = np.mod(cell, float(size)).astype(np.int64)
     powers = np.cumprod(np.vstack([np.ones(l.size), np.tile(offset, (TERMS - 1, 1))]), axis=0)
     turn = (-2j * math.pi / size) * k
-    values, apart = [], 0.0
+    values: list[NDArrayComplex] = []
+    apart = 0.0
     for i, weight in enumerate(weights):
         total = np.zeros(k.size, dtype=np.complex128)
         for p in range(TERMS - 1, -1, -1):  # Horner's rule in -i theta
@@ -74,7 +75,7 @@ def sums(
             total *= turn / (p + 1)
             total += np.fft.rfft(moments)[k]
         away = float(weight[at != 0].sum())
-        values.append(np.conj(total) - away)
+        values.append(np.asarray(np.conj(total) - away))
         apart = apart if i else away
     # A transform of N numbers is a sum in which each of them meets log2(N) butterflies, hence at most 8 log2(N)
     # roundings; a cell adds one for each value in it, Horner's rule a few.  The series errs by its first term left out.
