@@ -53,6 +53,24 @@ def categories(values: NDArray[Any], d: int, name: str = "values") -> NDArray[An
     return values.astype(np.min_scalar_type(d - 1), copy=False)
 
 
+def item_sets(values: NDArray[Any], d: int, s: int) -> NDArray[Any]:
+    """Sets of s different items of [0, d), one row per user; a flat array will do for s = 1."""
+    if s == 1 and values.ndim == 1:
+        values = values[:, None]
+    if values.dtype.kind not in "iu" or values.ndim != 2 or values.shape[1] != s:
+        raise ParameterError(
+            f"values must have shape (users, {s}) and be whole numbers, got {values.dtype} of shape {values.shape}; "
+            "give the items of each user in one row."
+        )
+    sets = categories(values.reshape(-1), d).reshape(values.shape)
+    ordered = np.sort(sets, axis=1)
+    if np.any(ordered[:, 1:] == ordered[:, :-1]):
+        raise ParameterError(
+            f"values must hold {s} different items in every row, got one twice; pad smaller sets with dummy items."
+        )
+    return sets
+
+
 def numbers(values: NDArray[Any], low: float, high: float, columns: int | None = None) -> NDArray[np.float64]:
     """Finite reals in [low, high]; with ``columns``, one row of that many per user."""
     if values.dtype.kind not in "iufb":
