@@ -15,6 +15,7 @@ from scipy import stats
 import shuffledp as sdp
 from shuffledp.mechanisms.categorical.hadamard import Hadamard
 from shuffledp.mechanisms.categorical.local_hash import LocalHash
+from shuffledp.mechanisms.sets.circle import positions
 from shuffledp.mechanisms.sets.wheel import Wheel
 from shuffledp.numerics.families.base import PairSet
 from shuffledp.numerics.pair import ShuffledPair
@@ -263,10 +264,10 @@ def test_the_wheel_on_a_circle_of_seven(d: int, s: int, w: float) -> None:
 
 
 def test_three_times_s_items_are_independent() -> None:
-    m = Circle7(eps0=1.0, d=7, s=2)
+    """On a circle of seven points, with s = 2."""
     seeds = np.array(list(itertools.product(range(7), repeat=5)), dtype=np.uint32)
     for items in ((0, 1, 2, 3, 4, 5), (0, 2, 3, 4, 5, 6)):
-        place = np.array([m._positions(seeds.T, np.array([v], dtype=np.uint64)) for v in items])
+        place = np.array([positions(seeds.T, np.array([v], dtype=np.uint64), 7) for v in items])
         steps = (place[1:] + 7 - place[:1]) % 7
         assert len({tuple(x) for x in steps.T.tolist()}) == 7**5
 

@@ -16,7 +16,7 @@ from ...randomness.sampling import Source, below, bernoulli
 from ..base import Mechanism
 from ..codecs import Category
 from ..frequency import FrequencyOracle
-from ..ratios import SLACK
+from ..laws import SLACK
 
 
 @dataclass(frozen=True, kw_only=True)

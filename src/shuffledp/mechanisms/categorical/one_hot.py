@@ -16,7 +16,7 @@ from ...randomness.sampling import Source, bernoulli, words
 from ..base import Mechanism
 from ..codecs import PackedBits
 from ..frequency import FrequencyOracle
-from ..ratios import rounded_down
+from ..laws import independent, rounded_down
 
 #: Binary digits of a probability that a coin reads, and how many at a time before the undecided ones are picked out.
 _DIGITS, _DIGITS_AT_ONCE = 80, 8
@@ -85,9 +85,9 @@ class OneHot(FrequencyOracle):
     def constant_datasets(self) -> PairSet:
         """Others hold x0 (or x1), or a third option; the bits x0, x1 and x* are the symbols, the rest are noise."""
         a, b = self.coins
-        pairs = both_directions(ShuffledPair(P0=_joint(a, b), P1=_joint(b, a), t=_joint(a, b)))
+        pairs = both_directions(ShuffledPair(P0=independent(a, b), P1=independent(b, a), t=independent(a, b)))
         if self.d > 2:
-            pairs.append(ShuffledPair(P0=_joint(a, b, b), P1=_joint(b, a, b), t=_joint(b, b, a)))
+            pairs.append(ShuffledPair(P0=independent(a, b, b), P1=independent(b, a, b), t=independent(b, b, a)))
         return PairSet(pairs)
 
     def blanket_ratio(self, victim: Mechanism) -> float:
@@ -124,14 +124,6 @@ class OneHot(FrequencyOracle):
         truth, noise = (np.array(coin)[digits] for coin in self.coins)
         rows = [np.prod(np.where(np.arange(self.d) == x, truth, noise), axis=1) for x in range(self.d)]
         return np.array(rows)
-
-
-def _joint(*coins: Coin) -> list[float]:
-    """The law of independent bits, one entry per combination."""
-    law = np.ones(1)
-    for coin in coins:
-        law = np.outer(law, coin).reshape(-1)
-    return [float(x) for x in law]
 
 
 def packed_coins(src: Source, probability: float, size: int) -> NDArray[np.uint8]:

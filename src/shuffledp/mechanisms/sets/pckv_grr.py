@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..._support.numbers import round_down
-from ...errors import ParameterError
 from ...estimation.constraints import KeyValues, SumAtMost
 from ...estimation.estimate import Estimate, Variance, modelled, pure
 from ...numerics.families.base import PairSet, both_directions
@@ -20,6 +19,7 @@ from ...randomness.sampling import Source, below, bernoulli, words
 from ..codecs import Category
 from ..frequency import FrequencyOracle
 from ..parameters import whole
+from ..values import key_values, paired
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,35 +139,10 @@ class PCKVGRR(FrequencyOracle):
     # -- running it ---------------------------------------------------------------------------------------------
 
     def _inputs(self, values: ArrayLike) -> NDArray[Any]:
-        if isinstance(values, tuple) and len(values) == 2:
-            keys, held = np.asarray(values[0]), np.asarray(values[1])
-            if keys.shape != held.shape or keys.ndim != 2:
-                raise ParameterError(
-                    f"keys and values must have one shape (users, m), got {keys.shape} and {held.shape}; "
-                    "pad with key -1."
-                )
-            values = np.stack([keys, held], axis=2)
-        return super()._inputs(values)
+        return super()._inputs(paired(values))
 
     def _check(self, values: NDArray[Any]) -> NDArray[Any]:
-        if values.dtype.kind not in "iuf" or values.ndim != 3 or values.shape[1] < 1 or values.shape[2] != 2:
-            raise ParameterError(
-                f"values must be numbers of shape (users, m, 2), got {values.dtype} of shape {values.shape}; "
-                "give (key, value) rows, with key -1 for none."
-            )
-        out = values.astype(np.float64, copy=False)
-        keys = out[:, :, 0]
-        if not np.all((keys >= -1) & (keys < self.d) & (keys == np.floor(keys))):
-            raise ParameterError(
-                f"keys must be whole numbers in [0, {self.d}) or -1 for none, got others; number them."
-            )
-        ordered = np.sort(keys, axis=1)
-        if np.any((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)):
-            raise ParameterError("keys must differ within a user, got one twice; merge its values first.")
-        held = out[:, :, 1]
-        if not np.all(((held >= -1) & (held <= 1)) | (keys < 0)):
-            raise ParameterError("values must lie in [-1, 1], got values outside; rescale or clip them first.")
-        return out
+        return key_values(values, self.d)
 
     def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
         size = len(values)

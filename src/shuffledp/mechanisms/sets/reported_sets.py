@@ -25,7 +25,7 @@ from ...randomness.sampling import Source, categorical
 from ..base import Mechanism
 from ..codecs import Members, PackedBits
 from ..frequency import FrequencyOracle
-from ..ratios import rounded_down
+from ..laws import rounded_down
 from .drawing import by_bits, by_members, shuffle
 
 #: Up to this many members a report is drawn one member at a time, comparing with those before.

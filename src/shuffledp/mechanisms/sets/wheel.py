@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -15,10 +14,12 @@ from ..._support.numbers import round_down
 from ...errors import ParameterError
 from ...numerics.families.base import PairSet, both_directions
 from ...numerics.pair import ShuffledPair
-from ...randomness.sampling import Source, below, bernoulli, words
+from ...randomness.sampling import Source, below, below_each, bernoulli
 from ..codecs import Digits
 from ..free_setting import FreeSetting, open_setting
+from ..laws import independent
 from ..parameters import real, whole
+from .circle import positions, supported, wrapped
 from .fixed_sets import FixedSets
 
 
@@ -168,7 +169,9 @@ class Wheel(FixedSets):
         share = [float(self._covered), float(1 - self._covered)]
         hit, miss = self._on, math.exp(-self.eps0) * self._on
         level = [share[0] * hit, share[1] * miss]
-        return PairSet([ShuffledPair(_product(level, share), _product(share, level), miss * _product(share, share))])
+        return PairSet(
+            [ShuffledPair(independent(level, share), independent(share, level), miss * independent(share, share))]
+        )
 
     def constant_datasets(self) -> PairSet:
         """Others hold x0, or a set apart from both, seen through "y is on an arc of an item that only x0 has" etc."""
@@ -177,21 +180,12 @@ class Wheel(FixedSets):
         free = [float(chance), float(1 - chance)]  # y on such an arc, or not, if the set is not held
         spare = float(self._covered - chance) + math.exp(-self.eps0) * float(1 - self._covered)
         held = [self._on * free[0], self._on * spare]
-        pairs = both_directions(ShuffledPair(_product(held, free), _product(free, held), _product(held, free)))
+        pairs = both_directions(ShuffledPair(independent(held, free), independent(free, held), independent(held, free)))
         if self.d >= 3 * self.s:
-            pairs.append(ShuffledPair(*(_product(*np.roll([held, free, free], k, axis=0)) for k in range(3))))
+            pairs.append(ShuffledPair(*(independent(*np.roll([held, free, free], k, axis=0)) for k in range(3))))
         return PairSet(pairs)
 
     # -- running it -------------------------------------------------------------------------------------------
-
-    def _positions(self, seed: NDArray[Any], items: NDArray[Any]) -> NDArray[np.uint64]:
-        """h(v) = v (c_1 + v (c_2 + ...)) mod N; ``seed`` has one row per coefficient."""
-        total = np.zeros(np.broadcast_shapes(seed.shape[1:], items.shape), dtype=np.uint64)
-        for coefficient in seed[::-1]:
-            total += coefficient
-            total *= items  # below 2^63
-            total -= total // np.uint64(self._points) * np.uint64(self._points)
-        return total
 
     def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
         """With probability s w e/Omega a uniform point of a uniform arc, unless the next arc covers it as well.
@@ -201,7 +195,7 @@ class Wheel(FixedSets):
         """
         n = len(values)
         seed = below(src, self._points, self._terms * n).reshape(self._terms, n)
-        start = np.sort(self._positions(seed[:, :, None], values.astype(np.uint64)), axis=1)
+        start = np.sort(positions(seed[:, :, None], values.astype(np.uint64), self._points), axis=1)
         spacing = np.diff(start, axis=1, append=start[:, :1] + np.uint64(self._points))
         arc, offset = below(src, self.s, n), below(src, self._width, n)
         rows = np.arange(n)
@@ -209,59 +203,20 @@ class Wheel(FixedSets):
         y = start[rows, arc] + offset
         off = np.flatnonzero(~on)
         y[off] = start[off, 0] + self._between(start[off] - start[off, :1], spacing[off], src)
-        return np.vstack([seed, self._wrap(y)]).astype(self.codec.dtype, copy=False).T
+        return np.vstack([seed, wrapped(y, self._points)]).astype(self.codec.dtype, copy=False).T
 
     def _between(self, start: NDArray[Any], spacing: NDArray[Any], src: Source) -> NDArray[np.uint64]:
         """A uniform point off the union, counted from the first arc: skip the part that each arc adds to it."""
         added = np.minimum(spacing, np.uint64(self._width))
-        point = _below_each(src, np.uint64(self._points) - added.sum(axis=1))
+        point = below_each(src, np.uint64(self._points) - added.sum(axis=1))
         for first, more in zip(start.T, added.T, strict=True):
             point += more * (point >= first)
         return point
 
-    def _wrap(self, total: NDArray[Any]) -> NDArray[Any]:
-        """Numbers below 2N, mod N: where they are below N, subtracting N wraps to something larger."""
-        return np.asarray(np.minimum(total, total - total.dtype.type(self._points)))
-
     def _tally(self, data: NDArray[Any]) -> NDArray[Any]:
-        """How many reports support each item: (y - h(v)) mod N < W, with y - h(v) by its forward differences in v."""
-        m, n = self._terms, np.uint32(self._points)
-        report = np.ascontiguousarray(data.T, dtype=np.uint32)
-        table = np.empty((m + 1, report.shape[1]), dtype=np.uint32)
-        for v in range(m + 1):
-            table[v] = self._positions(report[:m], np.array([v], dtype=np.uint64))
-        table = self._wrap(report[m] + (n - table))
-        for level in range(1, m + 1):
-            table[level:] = self._wrap(table[level:] + (n - table[level - 1 : -1]))
-        hits = np.empty(self.d, dtype=np.int64)
-        total, less = np.empty_like(table[1:]), np.empty_like(table[1:])
-        for v in range(self.d):
-            hits[v] = np.count_nonzero(table[0] < np.uint32(self._width))
-            np.add(table[:-1], table[1:], out=total)
-            np.subtract(total, n, out=less)
-            np.minimum(total, less, out=table[:-1])
-        return hits
+        return supported(data, self.d, self._width, self._points)
 
 
 def _density(covered: Fraction, eps0: float) -> float:
     """e/Omega = 1/(sw + (1-sw) e^-eps0)."""
     return 1.0 / (float(covered) + float(1 - covered) * math.exp(-eps0))
-
-
-def _product(*factors: Sequence[float] | NDArray[np.float64]) -> NDArray[np.float64]:
-    """The law of independent symbols."""
-    law = np.ones(1)
-    for factor in factors:
-        law = np.outer(law, np.asarray(factor)).reshape(-1)
-    return law
-
-
-def _below_each(src: Source, bounds: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """One uniform integer below each bound (at most 2^32), exactly: Lemire's method, as in ``below``."""
-    product = words(src, bounds.size, 32).astype(np.uint64) * bounds
-    low, reject = np.uint64(2**32 - 1), np.uint64(2**32) % bounds
-    bad = np.flatnonzero((product & low) < reject)
-    while bad.size:
-        product[bad] = words(src, bad.size, 32).astype(np.uint64) * bounds[bad]
-        bad = bad[(product[bad] & low) < reject[bad]]
-    return np.asarray(product >> np.uint64(32))
