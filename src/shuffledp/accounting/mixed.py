@@ -20,8 +20,9 @@ from .._support.text import visible
 from ..errors import BoundNotApplicableError, ParameterError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.categorical.grr import GRR
+from ..mechanisms.categorical.optimised_unary import OptimisedUnary
 from ..mechanisms.categorical.randomized_response import RandomizedResponse
-from ..mechanisms.categorical.unary import OptimisedUnary, Unary
+from ..mechanisms.categorical.unary import Unary
 from ..mechanisms.known.finite import FiniteRandomizer
 from ..mechanisms.numeric.laplace import Laplace
 from ..mechanisms.sets.reported_sets import SetRandomizer

@@ -27,8 +27,9 @@ import numpy as np
 from ..errors import BoundNotApplicableError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.categorical.grr import GRR
+from ..mechanisms.categorical.optimised_unary import OptimisedUnary
 from ..mechanisms.categorical.randomized_response import RandomizedResponse
-from ..mechanisms.categorical.unary import OptimisedUnary, Unary
+from ..mechanisms.categorical.unary import Unary
 from ..mechanisms.known.finite import FiniteRandomizer
 from ..mechanisms.numeric.laplace import Laplace
 from ..mechanisms.sets.reported_sets import SetRandomizer
@@ -98,10 +99,9 @@ def _shapes(victim: Mechanism, classes: list[Mechanism]) -> list[_Shape]:
 
 def _own_shape(victim: Mechanism, classes: list[Mechanism]) -> _Shape:
     """omega = w_v/mass: the rounds of the victim's own blanket bound, and chance_c = mass min_y w_c/w_v."""
-    stated = GRR(eps0=victim.eps0, d=2) if isinstance(victim, RandomizedResponse) else victim
     ratios = {c: blanket_ratio(c, victim) for c in classes}
     ratios[victim] = 1.0  # not rounded
-    pairs = stated.blanket().pairs(_FEW_PAIRS) or ()
+    pairs = victim.blanket_pairs(_FEW_PAIRS) or ()
     mass = min(float(np.asarray(r.t).sum()) for r in pairs)  # of all families there is one round
     chances = {c: ratio * mass for c, ratio in ratios.items()}
     laws = [r.thinned(1.0 / mass) for r in pairs]
@@ -124,38 +124,11 @@ def blanket_ratio(other: Mechanism, victim: Mechanism) -> float:
     >>> round(blanket_ratio(GRR(eps0=3.0, d=8), GRR(eps0=1.0, d=8)), 4)
     0.3588
     """
-    if isinstance(other, Unary | OptimisedUnary) and isinstance(victim, Unary | OptimisedUnary):
-        if other.d == victim.d:
-            return _down(min(_log_ratios(other, victim)), 1.0 + 2.0 * victim.d)
-    elif isinstance(other, Laplace) and isinstance(victim, Laplace):
-        if other.BITS == victim.BITS:
-            gap = victim.eps0 - other.eps0
-            level = math.log(math.tanh(0.5 * other._rate) / math.tanh(0.5 * victim._rate))
-            return _down(level + 0.5 * gap, 1.0) if gap >= 0.0 else 0.0
-    elif isinstance(other, SetRandomizer) and isinstance(victim, SetRandomizer):
-        if type(other) is type(victim) and all(getattr(other, x) == getattr(victim, x) for x in _SET):
-            return _down(victim.eps0 - other.eps0 + math.log(victim._total / other._total), 1.0)
-    elif isinstance(other, GRR | RandomizedResponse) and isinstance(victim, GRR | RandomizedResponse):
-        a, b = (m if isinstance(m, GRR) else m._grr for m in (other, victim))
-        if a.d == b.d:
-            return a.stray / b.stray * (1.0 - _SLACK)
-    raise BoundNotApplicableError(
-        f"classes must be of one family with the same reports, got {other.spec} and {victim.spec}; give GRR with the "
-        "same d, subset with the same d and k, unary with the same d, Laplace or matrices, or amplify each on its own."
-    )
-
-
-_SET = ("_domain", "_held", "k")
-
-
-def _log_ratios(other: Unary | OptimisedUnary, victim: Unary | OptimisedUnary) -> list[float]:
-    """log w_other/w_victim of a report with no, all but one and all ones."""
-
-    def logs(m: Unary | OptimisedUnary) -> list[float]:
-        none, ones = ((m.d - 1) * math.log(x) for x in (m._stray.zero, m._stray.one))
-        return [math.log(m._keep.zero) + none, math.log(m._keep.zero) + ones, math.log(m._keep.one) + ones]
-
-    return [a - b for a, b in zip(logs(other), logs(victim), strict=True)]
+    if isinstance(other, Laplace) and isinstance(victim, Laplace) and other.BITS == victim.BITS:
+        gap = victim.eps0 - other.eps0
+        level = math.log(math.tanh(0.5 * other._rate) / math.tanh(0.5 * victim._rate))
+        return _down(level + 0.5 * gap, 1.0) if gap >= 0.0 else 0.0
+    return other.blanket_ratio(victim)
 
 
 def _down(log: float, terms: float) -> float:
