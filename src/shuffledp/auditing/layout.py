@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..errors import ParameterError
 from ..mechanisms.categorical.unary import _Bits
-from ..mechanisms.numeric.cube import Duchi
+from ..mechanisms.numeric.duchi import Duchi
 from ..mechanisms.randomizer import Randomizer
 from ..mechanisms.sets.reported_sets import SetRandomizer
 from ..mechanisms.sets.sampling_rappor import SamplingRappor

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..errors import ParameterError
 from ..mechanisms.categorical.unary import _Bits
-from ..mechanisms.numeric.cube import Duchi
+from ..mechanisms.numeric.duchi import Duchi
 from ..mechanisms.randomizer import Randomizer
 from ..mechanisms.reports import Reports
 from ..mechanisms.sets.reported_sets import SetRandomizer
