@@ -19,7 +19,7 @@ _MOST_BITS = 32
 def coins(src: Source, probabilities: NDArray[np.float64]) -> NDArray[np.bool_]:
     """One event per entry, of exactly that probability (a float in [0, 1]) to within 2^-72.
 
-    As in :func:`shuffledp.randomness.bernoulli`, a random byte decides unless it ties with the first digit
+    As in :func:`shuffledp.randomness.sampling.bernoulli`, a random byte decides unless it ties with the first digit
     in base 256; the rest of the probability is then compared with a 64-bit word.
     """
     flat = np.ascontiguousarray(probabilities, dtype=np.float64).reshape(-1)
