@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..errors import ParameterError
 from ..mechanisms.codecs import Members, PackedBits
-from ..mechanisms.numeric.cube import Duchi
+from ..mechanisms.numeric.duchi import Duchi
 from ..mechanisms.randomizer import Randomizer
 from .foreign import short
 from .reading import Raw

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..errors import ParameterError
 from ..mechanisms.codecs import Members, PackedBits
-from ..mechanisms.numeric.cube import Duchi
+from ..mechanisms.numeric.duchi import Duchi
 from ..mechanisms.randomizer import Randomizer
 from ..mechanisms.reports import Reports
 from ..mechanisms.values import as_array
