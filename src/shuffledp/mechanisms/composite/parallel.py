@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -25,7 +25,7 @@ from ...randomness.sampling import Source, categorical
 from ..base import Mechanism
 from ..known.variation_ratio import VariationRatio
 from ..randomizer import Randomizer
-from ..registry import mechanism as parse
+from ..registry import mechanism, mechanism_in_file
 from ..reports import Reports, Tally
 from ..samples import joined, sampled
 from .parallel_law import MAX_PAIRS, both_unlike, dataset_pairs, dominating_pairs, tells, union
@@ -79,6 +79,7 @@ class Parallel(Randomizer):
     """
 
     name: ClassVar[str] = "parallel"
+    file_parameters: ClassVar[tuple[str, ...] | None] = ()
 
     queries: Sequence[tuple[float | Fraction, Mechanism | str]]
     source: str = field(default="", kw_only=True, compare=False)
@@ -101,7 +102,8 @@ class Parallel(Randomizer):
     @classmethod
     def from_file(cls, path: str | Path) -> Parallel:
         """Read a list of entries with keys weight and spec from a JSON file or from plain YAML (one key per line)."""
-        return cls(read_queries(Path(path)), source=str(path))
+        named = read_queries(Path(path))
+        return cls([(weight, _single(spec, mechanism_in_file)) for weight, spec in named], source=str(path))
 
     @property
     def _queries(self) -> tuple[Query, ...]:
@@ -323,7 +325,7 @@ def _weight(value: object) -> float:
     return check.in_range("weight", value, low=0.0, high=1.0, low_open=True, hint="leave out queries nobody answers")
 
 
-def _single(subject: object) -> Mechanism:
+def _single(subject: object, parse: Callable[[str], Mechanism] = mechanism) -> Mechanism:
     """A mechanism, possibly by its spec, that sends one report per user and is not parallel itself."""
     if isinstance(subject, str) and subject.partition(":")[0].strip() != Parallel.name:
         subject = parse(subject)

@@ -51,6 +51,7 @@ class FiniteRandomizer(Mechanism):
     """
 
     name: ClassVar[str] = "finite"
+    file_parameters: ClassVar[tuple[str, ...] | None] = ()
 
     matrix: ArrayLike
     source: str = field(default="", kw_only=True)

@@ -70,6 +70,7 @@ class ExponentialMetric(Randomizer):
     """
 
     name: ClassVar[str] = "exponential-metric"
+    file_parameters: ClassVar[tuple[str, ...] | None] = ("eps",)
     _bytes_per_user = 48
 
     distances: ArrayLike
