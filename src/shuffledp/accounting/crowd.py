@@ -15,7 +15,7 @@ value is not there to be protected.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Integral
 from typing import TypedDict
@@ -24,7 +24,7 @@ import numpy as np
 
 from .._support import validation as check
 from ..bounds import Bound
-from ..errors import BoundNotApplicableError, ParameterError
+from ..errors import ParameterError
 from ..mechanisms.base import Mechanism
 from ..numerics.families.base import Answer, thinned
 from ..numerics.pair import FloatArray
@@ -90,7 +90,9 @@ def missing(name: str, value: object, n: int) -> int:
     number = check.real(name, value)
     if isinstance(value, Integral):
         if not 0 <= number <= 10**15:
-            raise ParameterError(f"{name} must be a number of users >= 0, got {value!r}; count the users it may be.")
+            raise ParameterError(
+                f"{name} must be a number of users >= 0, got {value!r}; pass how many users may be missing."
+            )
         return int(value)
     if not 0.0 <= number < 1.0:
         raise ParameterError(
@@ -101,24 +103,10 @@ def missing(name: str, value: object, n: int) -> int:
 
 
 def left_of(mechanism: Mechanism, crowd: Crowd) -> Mechanism:
-    """The mechanism as the honest users run it: a fixed total of blanket messages loses the shares of the missing.
-
-    Of n users each sends floor(total/n) and the first total mod n one more; at worst the missing are among those.
-    """
-    if crowd.complete or getattr(mechanism, "total_messages", None) is None:
+    """The mechanism as the honest users run it: the missing take their messages with them."""
+    if crowd.complete:
         return mechanism
-    from ..mechanisms.multimessage.base import MultiMessage
-
-    if not isinstance(mechanism, MultiMessage) or mechanism.total_messages is None:
-        return mechanism
-    if crowd.participation < 1.0:
-        raise BoundNotApplicableError(
-            f"participation below 1 and a fixed total_messages contradict each other, got participation = "
-            f"{crowd.participation!r} with {mechanism.spec}; give messages (per user) or poisson instead."
-        )
-    gone = crowd.n - crowd.honest
-    each, more = divmod(mechanism.total_messages, crowd.n)
-    return replace(mechanism, total_messages=mechanism.total_messages - gone * each - min(gone, more))
+    return mechanism.without(crowd.n - crowd.honest, n=crowd.n, participation=crowd.participation)
 
 
 def deployed_epsilon(bound: Bound, mechanism: Mechanism, crowd: Crowd, *, delta: float, tol: float) -> Answer:

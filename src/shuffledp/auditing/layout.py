@@ -8,11 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ParameterError
-from ..mechanisms.categorical.unary import _Bits
-from ..mechanisms.numeric.cube import Duchi
+from ..mechanisms.codecs import Members, PackedBits
 from ..mechanisms.randomizer import Randomizer
-from ..mechanisms.sets.reported_sets import SetRandomizer
-from ..mechanisms.sets.sampling_rappor import SamplingRappor
 from .foreign import short
 from .reading import Raw
 
@@ -27,10 +24,11 @@ class Layout:
         self._empty = mechanism.privatise(np.array([value] * 2)).data[:0]
         self._members: int | None = None  # of a report that is a set of a fixed size
         self._bits, self._packed = 0, False  # of a report that is a row of bits
-        if isinstance(mechanism, SetRandomizer):
-            self._members, self._bits, self._packed = mechanism.k, mechanism._domain, mechanism._packed
-        elif isinstance(mechanism, _Bits | SamplingRappor | Duchi):
-            self._bits, self._packed = (mechanism.dim if isinstance(mechanism, Duchi) else mechanism.d), True
+        codec = mechanism.codec
+        if isinstance(codec, Members):
+            self._members, self._bits = codec.count, codec.domain
+        elif isinstance(codec, PackedBits):
+            self._members, self._bits, self._packed = codec.ones, codec.width, True
 
     def columns(self, raw: Raw) -> NDArray[np.int64]:
         """The column of each report; -1 where the mechanism could not have sent it."""

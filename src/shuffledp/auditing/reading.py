@@ -12,12 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ParameterError
-from ..mechanisms.categorical.unary import _Bits
-from ..mechanisms.numeric.cube import Duchi
+from ..mechanisms.codecs import Members, PackedBits
 from ..mechanisms.randomizer import Randomizer
 from ..mechanisms.reports import Reports
-from ..mechanisms.sets.reported_sets import SetRandomizer
-from ..mechanisms.sets.sampling_rappor import SamplingRappor
 from ..mechanisms.values import as_array
 from .foreign import kind, short
 
@@ -83,12 +80,13 @@ def _arrays(raw: list[Any], source: Randomizer | None) -> Observed:
         numbers = [part.astype(np.float64) for part in raw]
         return Observed(raw, [part.view(np.int64) for part in numbers], numbers=numbers)
     flat = [part.reshape(len(part), -1) for part in raw]
-    if isinstance(source, SetRandomizer) and not source._packed:
+    codec = None if source is None else source.codec
+    if isinstance(codec, Members):
         items, codes = np.unique(np.concatenate(flat), return_inverse=True)
         owners = [np.repeat(np.arange(len(part)), part.shape[1]) for part in flat]
         ends = np.cumsum([part.size for part in flat])[:-1]
         return _membership(raw, owners, np.split(codes.reshape(-1), ends), items.tolist())
-    if isinstance(source, _Bits | Duchi | SamplingRappor | SetRandomizer):
+    if isinstance(codec, PackedBits):
         return Observed(raw, _hashed(flat), bits=Bits(flat, lambda j, v: f"bit {j} is {v}", 8 * flat[0].shape[1]))
     return _rows(raw, flat)
 

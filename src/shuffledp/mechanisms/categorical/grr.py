@@ -98,6 +98,7 @@ class GRR(FrequencyOracle):
 
     def blanket_ratio(self, victim: Mechanism) -> float:
         """b over that of the victim: both blankets are uniform on the d options."""
+        victim = getattr(victim, "_grr", victim)
         if isinstance(victim, GRR) and victim.d == self.d:
             return self.stray / victim.stray * (1.0 - 2.0**-46)
         return super().blanket_ratio(victim)

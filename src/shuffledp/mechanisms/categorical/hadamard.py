@@ -18,7 +18,9 @@ from ...estimation.estimate import Estimate, Variance, modelled, share_sampling
 from ...numerics.families.base import PairSet, both_directions
 from ...numerics.pair import ShuffledPair
 from ...randomness.sampling import Source, bernoulli, words
+from ..free_setting import FreeSetting
 from ..known.variation_ratio import VariationRatio
+from ..parameters import budget
 from ..randomizer import Randomizer
 from ..values import categories
 
@@ -77,8 +79,34 @@ class Hadamard(Randomizer):
     name: ClassVar[str] = "hadamard"
     _bytes_per_user: ClassVar[int] = 64
 
-    eps0: float
+    eps0: float = budget()
     d: int
+
+    @classmethod
+    def free_setting(cls, given: dict[str, Any]) -> FreeSetting:
+        """L: there are 2^(L-1) blocks for eps0 in ((L-1) log 2, L log 2], up to about 2d."""
+        d = cls(**{**given, "eps0": 1.0}).d
+        most = (2 * d - 1).bit_length()
+
+        def made(eps0: float) -> Hadamard:
+            return cls(**{**given, "eps0": eps0})
+
+        def last(level: int) -> float:
+            if level == most:
+                return check.MAX_EPS0
+            eps0 = math.nextafter(level * math.log(2.0), math.inf)
+            while made(eps0).blocks > 1 << (level - 1):
+                eps0 = math.nextafter(eps0, 0.0)
+            return eps0
+
+        def budgets(level: float) -> tuple[float, float]:
+            low = check.MIN_EPS0 if level == 1 else math.nextafter(last(int(level) - 1), math.inf)
+            return low, last(int(level))
+
+        def start(eps0: float) -> float:
+            return made(eps0).blocks.bit_length()
+
+        return FreeSetting(1, most, True, 1.0 + 1.0 / most, start, lambda _, eps0: made(eps0), 1.0 / d, budgets)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "eps0", check.local_budget(self.eps0))

@@ -17,7 +17,9 @@ from ...estimation.estimate import Estimate, pure
 from ...numerics.families.base import PairSet, both_directions
 from ...numerics.pair import ShuffledPair
 from ...randomness.sampling import Source, below, bernoulli
+from ..free_setting import FreeSetting, open_setting
 from ..known.variation_ratio import VariationRatio
+from ..parameters import budget
 from ..randomizer import Randomizer
 from ..values import categories
 
@@ -75,9 +77,15 @@ class LocalHash(Randomizer):
 
     name: ClassVar[str] = "local-hash"
 
-    eps0: float
+    eps0: float = budget()
     d: int
     l: int = None  # type: ignore[assignment]  # replaced by the optimum
+
+    @classmethod
+    def free_setting(cls, given: dict[str, Any]) -> FreeSetting | None:
+        """l."""
+        limits, frequency = (lambda m: (2, 2**31)), (lambda m: 1.0 / m.d)
+        return open_setting(cls, given, "l", limits=limits, whole=True, ratio=4.0, frequency=frequency)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "eps0", check.local_budget(self.eps0))

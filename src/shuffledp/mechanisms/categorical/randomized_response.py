@@ -17,7 +17,9 @@ from ...numerics.families.base import Family
 from ...numerics.families.binary_response import ExactCounts
 from ...numerics.pair import ShuffledPair
 from ...randomness.sampling import Source
+from ..base import Mechanism
 from ..known.variation_ratio import VariationRatio
+from ..parameters import budget
 from ..randomizer import Randomizer
 from .grr import GRR
 
@@ -57,7 +59,7 @@ class RandomizedResponse(Randomizer):
 
     name: ClassVar[str] = "randomized-response"
 
-    eps0: float
+    eps0: float = budget()
 
     def __post_init__(self) -> None:
         eps0 = check.local_budget(self.eps0)
@@ -83,6 +85,10 @@ class RandomizedResponse(Randomizer):
     def blanket_pairs(self, most: int) -> Sequence[ShuffledPair] | None:
         """Those of GRR on two options: bounds from the blanket do not see the exact analysis."""
         return self._grr.blanket_pairs(most)
+
+    def blanket_ratio(self, victim: Mechanism) -> float:
+        """That of GRR."""
+        return self._grr.blanket_ratio(victim)
 
     def constant_datasets(self) -> Family:
         """All datasets, of which the constant ones are two."""

@@ -11,6 +11,8 @@ from ..._support import validation as check
 from ..._support.numbers import round_down
 from ...estimation.constraints import Simplex
 from ...randomness.sampling import Source
+from ..free_setting import FreeSetting, open_setting
+from ..parameters import budget
 from ..sets.reported_sets import SetRandomizer, best_k
 from ..values import categories
 
@@ -52,9 +54,15 @@ class Subset(SetRandomizer):
 
     name: ClassVar[str] = "subset"
 
-    eps0: float
+    eps0: float = budget()
     d: int
     k: int = None  # type: ignore[assignment]  # None: the best one, found below
+
+    @classmethod
+    def free_setting(cls, given: dict[str, Any]) -> FreeSetting | None:
+        """k."""
+        limits, frequency = (lambda m: (1, m.d - 1)), (lambda m: 1.0 / m.d)
+        return open_setting(cls, given, "k", limits=limits, whole=True, ratio=2.0, frequency=frequency)
 
     def __post_init__(self) -> None:
         eps0 = check.local_budget(self.eps0)

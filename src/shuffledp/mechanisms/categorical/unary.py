@@ -19,7 +19,10 @@ from ...estimation.estimate import Estimate, pure
 from ...numerics.families.base import PairSet, both_directions
 from ...numerics.pair import ShuffledPair
 from ...randomness.sampling import Source, bernoulli, words
+from ..base import Mechanism
+from ..codecs import PackedBits
 from ..known.variation_ratio import VariationRatio
+from ..parameters import budget
 from ..randomizer import Randomizer
 from ..values import categories
 
@@ -46,7 +49,9 @@ class _Bits(Randomizer):
     R(x)_y = B_y w(y_x) where w(1) = a/b > 1 > w(0) = (1-a)/(1-b).  Everything below follows from that.
     """
 
-    eps0: float
+    inputs_alike: ClassVar[bool] = True
+
+    eps0: float = budget()
     d: int
 
     def __post_init__(self) -> None:
@@ -107,6 +112,23 @@ class _Bits(Randomizer):
     @property
     def _width(self) -> int:
         return (self.d + 7) // 8
+
+    @property
+    def codec(self) -> PackedBits:
+        """d bits."""
+        return PackedBits(self.d, scratch=64 + 16 * self._width)
+
+    def blanket_ratio(self, victim: Mechanism) -> float:
+        """The smallest is that of no, all but one or all ones."""
+        if not isinstance(victim, _Bits) or victim.d != self.d:
+            return super().blanket_ratio(victim)
+
+        def logs(m: _Bits) -> list[float]:
+            none, ones = ((m.d - 1) * math.log(x) for x in (m._stray.zero, m._stray.one))
+            return [math.log(m._keep.zero) + none, math.log(m._keep.zero) + ones, math.log(m._keep.one) + ones]
+
+        log = min(a - b for a, b in zip(logs(self), logs(victim), strict=True))
+        return math.exp(min(log - (1.0 + 2.0 * self.d) * 1000.0 * 2.0**-52, 700.0)) * (1.0 - 2.0**-46)
 
     @property
     def _bytes_per_user(self) -> int:

@@ -20,6 +20,7 @@ from ...numerics.pair import ShuffledPair
 from ...randomness.sampling import Source, below
 from ..categorical.grr import GRR
 from ..known.variation_ratio import VariationRatio
+from ..parameters import budget
 from ..randomizer import Randomizer
 from ..samples import joined, sampled, without_reports
 from ..values import categories
@@ -67,7 +68,7 @@ class HierarchicalGRR(Randomizer):
 
     name: ClassVar[str] = "hierarchical-grr"
 
-    eps0: float
+    eps0: float = budget()
     d: int
     branching: int = 2
 

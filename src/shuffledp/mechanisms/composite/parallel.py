@@ -23,7 +23,9 @@ from ...numerics.evaluators.choose import spread
 from ...numerics.families.base import PairSet
 from ...randomness.sampling import Source, categorical
 from ..base import Mechanism
+from ..free_setting import SharedBudget
 from ..known.variation_ratio import VariationRatio
+from ..parameters import declared
 from ..randomizer import Randomizer
 from ..registry import mechanism, mechanism_in_file
 from ..reports import Reports, Tally
@@ -191,6 +193,27 @@ class Parallel(Randomizer):
             listed.append(sorted(known, key=spread, reverse=True)[:keep])
         pairs = [union(list(zip(self._shares, choice, strict=True))) for choice in itertools.product(*listed)]
         return PairSet(both_unlike(pairs))
+
+    def files(self) -> Iterator[str]:
+        """Its own, and those that its queries were read from."""
+        yield from super().files()
+        for m in self._mechanisms:
+            yield from m.files()
+
+    def shared_budget(self) -> SharedBudget | None:
+        """One eps0 for all queries that have one; everything else is kept, but for the file, which says otherwise."""
+        ranges = [declared(type(m))["eps0"].limits(m) for m in self._mechanisms if "eps0" in declared(type(m))]
+        if not ranges:
+            return None
+
+        def make(eps0: float) -> Parallel:
+            changed: list[Any] = [
+                (w, replace(m, eps0=eps0) if "eps0" in declared(type(m)) else m)  # type: ignore[type-var]
+                for w, m in self._queries
+            ]
+            return Parallel(changed)
+
+        return SharedBudget("eps0", max(low for low, _ in ranges), min(high for _, high in ranges), make)
 
     def groups(self, *, n: int) -> list[tuple[int, Mechanism]]:
         """(users, mechanism) of every query if fixed groups of floor(n w_k) users answered it instead.

@@ -1,18 +1,15 @@
-"""The law of a parallel composition: the disjoint union of the rounds of its queries, scaled by their weights."""
+"""The law of a parallel composition: the disjoint union of the pairs of its queries, scaled by their weights."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...errors import BoundNotApplicableError
 from ...numerics.pair import ShuffledPair
 from ..base import Mechanism
-from ..known.finite import FiniteRandomizer
 
 #: Combinations of per-query input pairs that are listed; beyond, queries fall back to their (p, beta, q).
 MAX_PAIRS = 1024
@@ -27,17 +24,10 @@ def tells(mechanism: Mechanism) -> bool:
 
 
 def dominating_pairs(mechanism: Mechanism) -> list[ShuffledPair]:
-    """Rounds that dominate every ordered input pair of a query in convex order."""
+    """Shuffled pairs that dominate every ordered input pair of a query in convex order."""
     if not tells(mechanism):
         return [NOTHING]
-    found: Sequence[ShuffledPair] | None
-    if isinstance(mechanism, FiniteRandomizer):
-        found = _matrix_pairs(np.unique(np.asarray(mechanism.matrix), axis=0))
-    else:
-        try:
-            found = mechanism.blanket().pairs(MAX_PAIRS)
-        except BoundNotApplicableError:
-            found = None
+    found = mechanism.dominating_pairs(MAX_PAIRS)
     return both_unlike(found) if found else [mechanism.variation_ratio().pair()]
 
 
@@ -48,17 +38,9 @@ def dataset_pairs(mechanism: Mechanism) -> list[ShuffledPair]:
     found = mechanism.constant_datasets().pairs(1000) if mechanism.lower_scope == Mechanism.lower_scope else None
     if not found:
         raise BoundNotApplicableError(
-            f"no dataset of {mechanism.spec} is known as a round, so there is no lower bound."
+            f"no dataset of {mechanism.spec} is known as a shuffled pair, so there is no lower bound."
         )
     return both_unlike(found)
-
-
-def _matrix_pairs(rows: NDArray[np.float64]) -> list[ShuffledPair] | None:
-    """Every ordered pair of rows over the blanket (pairs that only nearly agree are kept apart), if not too many."""
-    if len(rows) * (len(rows) - 1) > MAX_PAIRS:
-        return None
-    omega = rows.min(axis=0)
-    return [ShuffledPair(P0=a, P1=b, t=omega) for a, b in itertools.permutations(rows, 2)]
 
 
 def both_unlike(pairs: Sequence[ShuffledPair]) -> list[ShuffledPair]:
@@ -71,7 +53,7 @@ def both_unlike(pairs: Sequence[ShuffledPair]) -> list[ShuffledPair]:
 
 
 def union(parts: Sequence[tuple[Fraction, ShuffledPair]]) -> ShuffledPair:
-    """The disjoint union of rounds, each scaled by the weight of its query."""
+    """The disjoint union of pairs, each scaled by the weight of its query."""
     laws = [[float(w) * np.asarray(law) for w, law in ((w, getattr(r, key)) for w, r in parts)] for key in _LAW]
     return ShuffledPair(*(np.concatenate(law) for law in laws))
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import permutations
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +17,7 @@ from ..._support.reading.tables import read_table
 from ...errors import ParameterError
 from ...numerics.families.base import PairSet
 from ...numerics.families.matrix_pairs import BlanketPairs, constant_datasets, two_count_datasets
-from ...numerics.pair import FloatArray
+from ...numerics.pair import FloatArray, ShuffledPair
 from ...numerics.solve import log_up
 from ..base import Mechanism
 from .variation_ratio import VariationRatio
@@ -138,6 +139,18 @@ class FiniteRandomizer(Mechanism):
     def blanket(self) -> BlanketPairs:
         """All ordered input pairs over omega_y = min_x R(x)_y."""
         return self._pairs
+
+    def dominating_pairs(self, most: int) -> list[ShuffledPair] | None:
+        """Every ordered pair of rows over the blanket (pairs that only nearly agree are kept apart), if not too many."""
+        rows = np.unique(self._rows, axis=0)
+        if len(rows) * (len(rows) - 1) > most:
+            return None
+        omega = rows.min(axis=0)
+        return [ShuffledPair(P0=a, P1=b, t=omega) for a, b in permutations(rows, 2)]
+
+    def identity(self) -> dict[str, Any]:
+        """The matrix itself."""
+        return {"matrix": self._rows.tolist()}
 
     def constant_datasets(self) -> PairSet:
         """t = R(x*) for the most telling pairs and x*."""

@@ -23,6 +23,7 @@ from ...randomness.sampling import Source, words
 from ..base import plain
 from ..known.finite import FiniteRandomizer
 from ..known.variation_ratio import VariationRatio
+from ..parameters import Parameter
 from ..randomizer import Randomizer
 from ..values import categories
 
@@ -74,7 +75,7 @@ class ExponentialMetric(Randomizer):
     _bytes_per_user = 48
 
     distances: ArrayLike
-    eps: float = field(kw_only=True)
+    eps: float = field(kw_only=True, metadata={"parameter": Parameter(0.0, 500.0, role="budget", low_open=True)})
     source: str = field(default="", kw_only=True)
 
     def __post_init__(self) -> None:

@@ -26,6 +26,7 @@ from ...randomness.sampling import Source
 from ..base import Mechanism, plain
 from ..known.variation_ratio import VariationRatio
 from ..numeric.discrete_laplace import coins, discrete_laplace
+from ..parameters import budget
 from ..randomizer import Randomizer
 from ..values import numbers
 from .line_pairs import LinePairs
@@ -35,8 +36,8 @@ from .planar_noise import planar_noise, planar_variation
 class _Pair(Mechanism):
     """What the three mechanisms share: the two distances, validated, and whom they are about."""
 
-    d01: float
-    dmax: float
+    d01: float = budget(low=1e-6)
+    dmax: float = budget(low=lambda m: m.d01)
 
     def __post_init__(self) -> None:
         most = check.MAX_EPS0
@@ -88,8 +89,8 @@ class MetricGeneral(_Pair):
     name: ClassVar[str] = "metric-general"
     lower_scope: ClassVar[str] = VariationRatio.lower_scope
 
-    d01: float
-    dmax: float
+    d01: float = budget(low=1e-6)
+    dmax: float = budget(low=lambda m: m.d01)
 
     @property
     def local_epsilon(self) -> float:
@@ -148,8 +149,8 @@ class MetricLaplace(_Pair, Randomizer):
     BITS: ClassVar[int] = 31
     _bytes_per_user = 160
 
-    d01: float
-    dmax: float
+    d01: float = budget(low=1e-6)
+    dmax: float = budget(low=lambda m: m.d01)
 
     @property
     def _step(self) -> float:
@@ -295,8 +296,8 @@ class PlanarLaplace(_Pair, Randomizer):
     BETA_SLACK: ClassVar[float] = 2.0**-42
     _bytes_per_user = 400
 
-    d01: float
-    dmax: float
+    d01: float = budget(low=1e-6)
+    dmax: float = budget(low=lambda m: m.d01)
 
     @property
     def local_epsilon(self) -> float:

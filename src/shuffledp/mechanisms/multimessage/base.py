@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from decimal import Context, Decimal
 from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..._support import validation as check
-from ...errors import ParameterError
+from ...errors import BoundNotApplicableError, ParameterError
 from ...estimation.constraints import Constraint, Simplex
 from ...estimation.estimate import Estimate, Variance, modelled, share_sampling
 from ...numerics.families.base import Family, two_counts
@@ -28,6 +28,7 @@ from ...numerics.families.mixture import Piece, among
 from ...numerics.pair import ShuffledPair
 from ...randomness.sampling import Source, bernoulli, categorical
 from ..base import plain
+from ..parameters import real, whole
 from ..randomizer import Randomizer
 from ..reports import Reports, Tally
 from ..values import categories
@@ -63,10 +64,11 @@ class MultiMessage(Randomizer):
     """
 
     _shuffles: ClassVar[bool] = True
+    single_message: ClassVar[bool] = False
 
-    messages: float | None = None
-    total_messages: int | None = None
-    poisson: float | None = None
+    messages: float | None = real(low=0.0, high=1e9, role="messages", optional=True)
+    total_messages: int | None = whole(low=0, high=10**15, role="messages", optional=True)
+    poisson: float | None = real(low=0.0, high=1e9, role="messages", optional=True)
 
     def _check_messages(self) -> None:
         given = {key: getattr(self, key) for key in _CROWD if getattr(self, key) is not None}
@@ -156,6 +158,18 @@ class MultiMessage(Randomizer):
     def other_messages(self, n: int) -> int:
         """The blanket messages that are sent for certain."""
         return self._blankets(n).least
+
+    def without(self, missing: int, *, n: int, participation: float) -> MultiMessage:
+        """A fixed total loses the messages of the missing, at worst of those who send one more."""
+        if self.total_messages is None:
+            return self
+        if participation < 1.0:
+            raise BoundNotApplicableError(
+                f"participation below 1 and a fixed total_messages contradict each other, got participation = "
+                f"{participation!r} with {self.spec}; give messages (per user) or poisson instead."
+            )
+        each, more = divmod(self.total_messages, n)
+        return replace(self, total_messages=self.total_messages - missing * each - min(missing, more))
 
     def blanket(self) -> Family:
         """The exact blanket law, with the blanket part of the others' own messages where they have one."""

@@ -19,6 +19,7 @@ from ...numerics.pair import ShuffledPair
 from ...randomness.sampling import Source, below, bernoulli
 from ..base import plain
 from ..known.variation_ratio import VariationRatio
+from ..parameters import real, whole
 from .base import MultiMessage, Rates, coin_pieces
 
 _LARGEST_DOMAIN = 2**32
@@ -59,8 +60,6 @@ class BallsIntoBins(MultiMessage):
 
     d: int
     special: int
-    messages: float | None = None
-    total_messages: int | None = None
 
     def __post_init__(self) -> None:
         d = check.whole("d", self.d, low=2, high=_LARGEST_DOMAIN, hint="d counts the bins")
@@ -164,8 +163,6 @@ class PureDump(_Dump):
     name: ClassVar[str] = "pure-dump"
 
     d: int
-    messages: float | None = None
-    total_messages: int | None = None
 
     def __post_init__(self) -> None:
         self._check_d()
@@ -228,10 +225,8 @@ class MixDump(_Dump):
     name: ClassVar[str] = "mix-dump"
     published_law_exact: ClassVar[bool] = True
 
-    d: int
-    flip: float
-    messages: float | None = None
-    total_messages: int | None = None
+    d: int = whole(low=2, high=10**6)
+    flip: float = real(low=1e-12, high=lambda m: (m.d - 1) / m.d, high_open=True, role="flip")
 
     def __post_init__(self) -> None:
         self._check_d()

@@ -24,6 +24,7 @@ from ...numerics.pair import ShuffledPair
 from ...randomness.sampling import Source, bernoulli
 from ..base import plain
 from ..known.variation_ratio import VariationRatio
+from ..parameters import real
 from .base import MultiMessage, Rates
 
 
@@ -102,8 +103,6 @@ class BalcerCheu(_BinarySum):
     name: ClassVar[str] = "balcer-cheu"
 
     coin: float
-    messages: float | None = None
-    total_messages: int | None = None
 
     def __post_init__(self) -> None:
         coin = check.in_range("coin", self.coin, low=0.0, high=1.0, low_open=True, high_open=True)
@@ -142,9 +141,6 @@ class BalcerCoin(_BinarySum):
     """
 
     name: ClassVar[str] = "balcer-coin"
-
-    messages: float | None = None
-    total_messages: int | None = None
 
     def __post_init__(self) -> None:
         self._check_messages()
@@ -187,10 +183,8 @@ class CheuZhilyaev(MultiMessage):
 
     name: ClassVar[str] = "cheu-zhilyaev"
 
-    flip: float
+    flip: float = real(low=0.0, high=0.5, low_open=True, high_open=True, role="flip")
     d: int
-    messages: float | None = None
-    total_messages: int | None = None
 
     def __post_init__(self) -> None:
         flip = check.in_range("flip", self.flip, low=0.0, high=0.5, low_open=True, high_open=True)

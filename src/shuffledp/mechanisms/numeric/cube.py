@@ -27,7 +27,9 @@ from ...estimation.estimate import Estimate, Variance, modelled
 from ...numerics.families.base import PairSet, both_directions
 from ...numerics.pair import ShuffledPair
 from ...randomness.sampling import Source, below, bernoulli, words
+from ..codecs import PackedBits
 from ..known.variation_ratio import VariationRatio
+from ..parameters import budget
 from ..randomizer import Randomizer
 from ..values import numbers
 from .discrete_laplace import coins
@@ -36,7 +38,7 @@ from .discrete_laplace import coins
 class _Cube(Randomizer):
     """What mechanisms on [-1, 1]^dim share."""
 
-    eps0: float
+    eps0: float = budget()
     dim: int
 
     def __post_init__(self) -> None:
@@ -100,7 +102,7 @@ class Duchi(_Cube):
 
     name: ClassVar[str] = "duchi"
 
-    eps0: float
+    eps0: float = budget()
     dim: int
 
     @property
@@ -146,6 +148,11 @@ class Duchi(_Cube):
         return PairSet([*both_directions(own), *both_directions(self._pair(rows))])
 
     # -- running it -------------------------------------------------------------------------------------------
+
+    @property
+    def codec(self) -> PackedBits:
+        """A sign per coordinate."""
+        return PackedBits(self.dim, scratch=self._bytes_per_user)
 
     @property
     def _bytes_per_user(self) -> int:
@@ -226,7 +233,7 @@ class Harmony(_Cube):
 
     name: ClassVar[str] = "harmony"
 
-    eps0: float
+    eps0: float = budget()
     dim: int
 
     @property

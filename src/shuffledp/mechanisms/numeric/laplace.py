@@ -16,7 +16,10 @@ from ...estimation.estimate import Estimate, Variance, modelled, range_sampling
 from ...numerics.families.base import PairSet, both_directions
 from ...numerics.pair import FloatArray, ShuffledPair
 from ...randomness.sampling import Source
+from ..base import Mechanism
+from ..codecs import Numbers
 from ..known.variation_ratio import VariationRatio
+from ..parameters import budget
 from ..randomizer import Randomizer
 from ..values import numbers
 from .discrete_laplace import coins, discrete_laplace
@@ -77,7 +80,7 @@ class Laplace(Randomizer):
     GROUPS: ClassVar[int] = 64
     _bytes_per_user = 160
 
-    eps0: float
+    eps0: float = budget(low=1e-6)
 
     def __post_init__(self) -> None:
         eps0 = check.in_range("eps0", check.local_budget(self.eps0), low=1e-6, hint="less than that is only noise")
@@ -167,6 +170,20 @@ class Laplace(Randomizer):
         up = coins(src, scaled - grid)
         noise = discrete_laplace(src, self._rate, len(values))
         return np.asarray(grid.astype(np.int64) + up + noise, dtype=self._dtype)
+
+    @property
+    def codec(self) -> Numbers:
+        """A point of the grid."""
+        return Numbers(self._dtype)
+
+    def blanket_ratio(self, victim: Mechanism) -> float:
+        """w = tanh(r/2) e^(-r m), m >= N/2."""
+        if not isinstance(victim, Laplace) or self.BITS != victim.BITS:
+            return super().blanket_ratio(victim)
+        gap = victim.eps0 - self.eps0
+        level = math.log(math.tanh(0.5 * self._rate) / math.tanh(0.5 * victim._rate))
+        log = level + 0.5 * gap
+        return math.exp(min(log - 1000.0 * 2.0**-52, 700.0)) * (1.0 - 2.0**-46) if gap >= 0.0 else 0.0
 
     @property
     def _report_shape(self) -> tuple[int, ...]:

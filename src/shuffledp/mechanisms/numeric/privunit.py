@@ -18,7 +18,9 @@ from ...estimation.estimate import Estimate, Variance, modelled
 from ...numerics.families.base import PairSet, both_directions
 from ...numerics.pair import ShuffledPair
 from ...randomness.sampling import Source, bernoulli, words
+from ..free_setting import FreeSetting, open_setting
 from ..known.variation_ratio import VariationRatio
+from ..parameters import budget
 from ..randomizer import Randomizer
 from ..values import numbers
 
@@ -72,9 +74,15 @@ class PrivUnit(Randomizer):
 
     name: ClassVar[str] = "privunit"
 
-    eps0: float
+    eps0: float = budget()
     dim: int
     cap: float | None = None
+
+    @classmethod
+    def free_setting(cls, given: dict[str, Any]) -> FreeSetting | None:
+        """cap."""
+        limits, frequency = (lambda m: (2.0**-70, 0.5)), None
+        return open_setting(cls, given, "cap", limits=limits, whole=False, ratio=4.0, frequency=frequency)
 
     def __post_init__(self) -> None:
         eps0 = check.local_budget(self.eps0)

@@ -19,6 +19,7 @@ from ...numerics.families.base import PairSet, both_directions
 from ...numerics.pair import ShuffledPair
 from ...randomness.sampling import Source, below, bernoulli, words
 from ..known.variation_ratio import VariationRatio
+from ..parameters import budget
 from ..randomizer import Randomizer
 
 _CELLS = 10**6
@@ -69,7 +70,7 @@ class PCKVGRR(Randomizer):
 
     name: ClassVar[str] = "pckv-grr"
 
-    eps0: float
+    eps0: float = budget()
     d: int
     l: int
 

@@ -14,6 +14,8 @@ from ...errors import ParameterError
 from ...estimation.constraints import SumAtMost
 from ...estimation.estimate import Estimate
 from ...randomness.sampling import Source
+from ..free_setting import FreeSetting, open_setting
+from ..parameters import budget
 from .reported_sets import SetRandomizer, best_k, shuffle
 
 
@@ -67,10 +69,16 @@ class PrivSet(SetRandomizer):
 
     name: ClassVar[str] = "privset"
 
-    eps0: float
+    eps0: float = budget()
     d: int
     s: int
     k: int = None  # type: ignore[assignment]  # None: the best one, found below
+
+    @classmethod
+    def free_setting(cls, given: dict[str, Any]) -> FreeSetting | None:
+        """k."""
+        limits, frequency = (lambda m: (1, m.d)), (lambda m: m.s / (m.d + m.s))
+        return open_setting(cls, given, "k", limits=limits, whole=True, ratio=2.0, frequency=frequency)
 
     def __post_init__(self) -> None:
         eps0 = check.local_budget(self.eps0)

@@ -25,6 +25,8 @@ from ...estimation.estimate import Estimate, pure
 from ...numerics.families.base import PairSet, both_directions
 from ...numerics.pair import ShuffledPair
 from ...randomness.sampling import Source, below, categorical
+from ..base import Mechanism
+from ..codecs import Members, PackedBits
 from ..known.variation_ratio import VariationRatio
 from ..randomizer import Randomizer
 
@@ -138,6 +140,22 @@ class SetRandomizer(Randomizer):
     @property
     def _by_bits(self) -> bool:
         return self._packed or self.k > _FEW_MEMBERS
+
+    @property
+    def codec(self) -> Members | PackedBits:
+        """Members, or bits where that is smaller."""
+        scratch = self._bytes_per_user
+        if self._packed:
+            return PackedBits(self._domain, scratch=scratch, ones=self.k)
+        return Members(self.k, self._domain, scratch=scratch)
+
+    def blanket_ratio(self, victim: Mechanism) -> float:
+        """The same for every subset."""
+        alike = isinstance(victim, SetRandomizer) and type(victim) is type(self)
+        if alike and all(getattr(self, x) == getattr(victim, x) for x in ("_domain", "_held", "k")):
+            log = victim.eps0 - self.eps0 + math.log(victim._total / self._total)
+            return math.exp(min(log - 1000.0 * 2.0**-52, 700.0)) * (1.0 - 2.0**-46)
+        return super().blanket_ratio(victim)
 
     @property
     def _bytes_per_user(self) -> int:

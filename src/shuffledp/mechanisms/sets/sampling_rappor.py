@@ -22,7 +22,9 @@ from ...estimation.estimate import Estimate, pure
 from ...numerics.families.base import PairSet, both_directions
 from ...numerics.pair import ShuffledPair
 from ...randomness.sampling import Source, below, bernoulli
+from ..codecs import PackedBits
 from ..known.variation_ratio import VariationRatio
+from ..parameters import budget
 from ..randomizer import Randomizer
 from ..values import categories
 
@@ -87,7 +89,7 @@ class SamplingRappor(Randomizer):
 
     name: ClassVar[str] = "sampling-rappor"
 
-    eps0: float
+    eps0: float = budget()
     d: int
     s: int
 
@@ -234,6 +236,11 @@ class SamplingRappor(Randomizer):
         return [(float(plain), float(tilted)) for plain, tilted in sums]
 
     # -- running it ---------------------------------------------------------------------------------------------
+
+    @property
+    def codec(self) -> PackedBits:
+        """d bits."""
+        return PackedBits(self.d, scratch=self._bytes_per_user)
 
     @property
     def _bytes_per_user(self) -> int:

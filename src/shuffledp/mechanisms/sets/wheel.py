@@ -19,7 +19,9 @@ from ...estimation.estimate import Estimate, pure
 from ...numerics.families.base import PairSet, both_directions
 from ...numerics.pair import ShuffledPair
 from ...randomness.sampling import Source, below, bernoulli, words
+from ..free_setting import FreeSetting, open_setting
 from ..known.variation_ratio import VariationRatio
+from ..parameters import budget
 from ..randomizer import Randomizer
 from ..values import categories
 
@@ -84,10 +86,16 @@ class Wheel(Randomizer):
     name: ClassVar[str] = "wheel"
     _points: ClassVar[int] = 2**31 - 1  # a prime; sums of two positions fit in 32 bits
 
-    eps0: float
+    eps0: float = budget()
     d: int
     s: int
     w: float = None  # type: ignore[assignment]  # replaced by the optimum
+
+    @classmethod
+    def free_setting(cls, given: dict[str, Any]) -> FreeSetting | None:
+        """w."""
+        limits, frequency = (lambda m: (2.0**-30, (1.0 - 2.0**-20) / m.s)), (lambda m: m.s / m.d)
+        return open_setting(cls, given, "w", limits=limits, whole=False, ratio=4.0, frequency=frequency)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "eps0", check.local_budget(self.eps0))
