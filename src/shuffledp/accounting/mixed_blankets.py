@@ -199,7 +199,7 @@ def _reports(mechanism: Mechanism) -> Any:
 
 
 def _matrix(mechanism: Mechanism) -> FloatArray:
-    """The whole law, where it is finite and small.  Numbers are listed with their tails merged, which is no law here."""
+    """The whole law, where it is finite and small; numbers are listed with their tails merged, so not here."""
     if _is_matrix(mechanism):
         return np.asarray(mechanism.identity()["matrix"])
     if comparable(mechanism) and isinstance(mechanism, Randomizer) and not isinstance(mechanism.codec, Numbers):

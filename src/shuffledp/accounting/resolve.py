@@ -108,7 +108,7 @@ class _SinglePair(Mechanism):
 
     def identity(self) -> dict[str, Any]:
         """Its numbers."""
-        pair = self._family.pairs(2)[0]
+        pair = (self._family.pairs(2) or ())[0]
         return {"round": {key: np.asarray(getattr(pair, key)).tolist() for key in ("P0", "P1", "t")}}
 
     def blanket(self) -> Family:

@@ -230,7 +230,7 @@ survey.coins:Coin; register it in Python first (shuffledp.register), or install 
 
 def of_matrix(matrix: Any) -> Mechanism:
     """The mechanism with these probabilities, rows = inputs."""
-    made: Mechanism = find(BY_MATRIX)(matrix)  # type: ignore[call-arg]
+    made: Mechanism = find(BY_MATRIX)(matrix)
     return made
 
 

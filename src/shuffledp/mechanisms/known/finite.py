@@ -141,7 +141,7 @@ class FiniteRandomizer(Mechanism):
         return self._pairs
 
     def dominating_pairs(self, most: int) -> list[ShuffledPair] | None:
-        """Every ordered pair of rows over the blanket (pairs that only nearly agree are kept apart), if not too many."""
+        """Every ordered pair of rows over the blanket (nearly equal ones are kept apart), if not too many."""
         rows = np.unique(self._rows, axis=0)
         if len(rows) * (len(rows) - 1) > most:
             return None

@@ -151,8 +151,9 @@ class SetRandomizer(Randomizer):
 
     def blanket_ratio(self, victim: Mechanism) -> float:
         """The same for every subset."""
-        alike = isinstance(victim, SetRandomizer) and type(victim) is type(self)
-        if alike and all(getattr(self, x) == getattr(victim, x) for x in ("_domain", "_held", "k")):
+        if not isinstance(victim, SetRandomizer) or type(victim) is not type(self):
+            return super().blanket_ratio(victim)
+        if all(getattr(self, x) == getattr(victim, x) for x in ("_domain", "_held", "k")):
             log = victim.eps0 - self.eps0 + math.log(victim._total / self._total)
             return math.exp(min(log - 1000.0 * 2.0**-52, 700.0)) * (1.0 - 2.0**-46)
         return super().blanket_ratio(victim)
