@@ -15,7 +15,8 @@ import shuffledp as sdp
 from contract.cases import all_cases
 from reference.commands import refused, run
 from shuffledp._support import names as _names
-from shuffledp.mechanisms.categorical.unary import OptimisedUnary, Unary
+from shuffledp.mechanisms.categorical.optimised_unary import OptimisedUnary
+from shuffledp.mechanisms.categorical.unary import Unary
 from shuffledp.mechanisms.multimessage.base import MultiMessage
 from shuffledp.mechanisms.registry import CATALOGUE, find, names, word_of
 

@@ -73,7 +73,7 @@ _HOME = {
     "GRR": "mechanisms.categorical.grr",
     "PrivSet": "mechanisms.sets.privset",
     "Subset": "mechanisms.categorical.subset",
-    "OptimisedUnary": "mechanisms.categorical.unary",
+    "OptimisedUnary": "mechanisms.categorical.optimised_unary",
     "Unary": "mechanisms.categorical.unary",
     "Duchi": "mechanisms.numeric.cube",
     "Harmony": "mechanisms.numeric.cube",
@@ -188,9 +188,10 @@ if TYPE_CHECKING:
     from .mechanisms.categorical.grr import GRR
     from .mechanisms.categorical.hadamard import Hadamard
     from .mechanisms.categorical.local_hash import LocalHash
+    from .mechanisms.categorical.optimised_unary import OptimisedUnary
     from .mechanisms.categorical.randomized_response import RandomizedResponse
     from .mechanisms.categorical.subset import Subset
-    from .mechanisms.categorical.unary import OptimisedUnary, Unary
+    from .mechanisms.categorical.unary import Unary
     from .mechanisms.composite.hierarchical_grr import HierarchicalGRR
     from .mechanisms.composite.parallel import Parallel
     from .mechanisms.frequency import FrequencyOracle

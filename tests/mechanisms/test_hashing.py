@@ -15,6 +15,7 @@ from scipy import stats
 import shuffledp as sdp
 from shuffledp.mechanisms.categorical.hadamard import Hadamard
 from shuffledp.mechanisms.categorical.local_hash import LocalHash
+from shuffledp.mechanisms.sets.circle import positions
 from shuffledp.mechanisms.sets.wheel import Wheel
 from shuffledp.numerics.families.base import PairSet
 from shuffledp.numerics.pair import ShuffledPair
@@ -78,10 +79,10 @@ def test_golden_parameters(name: str) -> None:
         (lambda: LocalHash(eps0=1.0, d=1), "d must lie in"),
         (lambda: LocalHash(eps0=1.0, d=2.5), "d must be a whole number"),
         (lambda: LocalHash(eps0=1.0, d=4, l=1), "l must lie in"),
-        (lambda: LocalHash(eps0=1.0, d=1000, l=8).probabilities(), "at most 10^6 cells"),
+        (lambda: LocalHash(eps0=1.0, d=1000, l=8).probabilities(), "more than 1,000,000 cells"),
         (lambda: Hadamard(eps0=-1.0, d=4), "eps0 must lie in"),
         (lambda: Hadamard(eps0=1.0, d=1), "d must lie in"),
-        (lambda: Hadamard(eps0=1.0, d=2000).probabilities(), "at most 10^6 cells"),
+        (lambda: Hadamard(eps0=1.0, d=2000).probabilities(), "more than 1,000,000 cells"),
         (lambda: Wheel(eps0=math.inf, d=4, s=1), "eps0 must lie in"),
         (lambda: Wheel(eps0=1.0, d=4, s=4), "s must lie in"),
         (lambda: Wheel(eps0=1.0, d=4, s=0), "s must lie in"),
@@ -163,7 +164,7 @@ def test_support_counts_are_those_of_the_definition(d: int, l: int) -> None:
     assert np.array_equal(m._tally(data), (hashed == data[:, k:]).sum(axis=0))
     # a stray answer is as likely in any bucket; at eps0 = 1 the held item is supported more often than others
     kept = (hashed[np.arange(300), np.arange(300) % d] == data[:, k]).mean()
-    assert abs(kept - m._keep) < 5 * math.sqrt(m._keep * (1 - m._keep) / 300) + 0.01
+    assert abs(kept - m.keep) < 5 * math.sqrt(m.keep * (1 - m.keep) / 300) + 0.01
 
 
 def test_the_blanket_knows_collisions() -> None:
@@ -201,7 +202,7 @@ def test_both_kinds_of_pairs_are_listed_and_the_one_across_is_the_worse() -> Non
 def test_hadamard_variance_is_exact() -> None:
     for eps0, d in ((0.5, 5), (1.2, 10), (5.0, 6)):
         m = Hadamard(eps0=eps0, d=d)
-        signs = np.where(m.probabilities() > m._stray * 1.0001, 1.0, -1.0)
+        signs = np.where(m.probabilities() > m._other * 1.0001, 1.0, -1.0)
         block = np.arange(m.outputs) // m.block == np.arange(d)[:, None] // (m.block - 1)
         gain = signs * block * m._gain  # what a report adds to each item
         mean, square = m.probabilities() @ gain.T, m.probabilities() @ (gain**2).T
@@ -263,10 +264,10 @@ def test_the_wheel_on_a_circle_of_seven(d: int, s: int, w: float) -> None:
 
 
 def test_three_times_s_items_are_independent() -> None:
-    m = Circle7(eps0=1.0, d=7, s=2)
+    """On a circle of seven points, with s = 2."""
     seeds = np.array(list(itertools.product(range(7), repeat=5)), dtype=np.uint32)
     for items in ((0, 1, 2, 3, 4, 5), (0, 2, 3, 4, 5, 6)):
-        place = np.array([m._positions(seeds.T, np.array([v], dtype=np.uint64)) for v in items])
+        place = np.array([positions(seeds.T, np.array([v], dtype=np.uint64), 7) for v in items])
         steps = (place[1:] + 7 - place[:1]) % 7
         assert len({tuple(x) for x in steps.T.tolist()}) == 7**5
 

@@ -14,6 +14,7 @@ import pytest
 import shuffledp as sdp
 from shuffledp.mechanisms.categorical.grr import GRR
 from shuffledp.mechanisms.categorical.subset import Subset
+from shuffledp.mechanisms.codecs import PackedBits
 from shuffledp.mechanisms.sets.privset import PrivSet
 from shuffledp.mechanisms.sets.reported_sets import SetRandomizer, _mean_variance
 from shuffledp.numerics.evaluators.choose import Divergence
@@ -66,14 +67,14 @@ def test_support_probabilities_are_those_of_the_spec() -> None:
     for eps0, d, k in product((0.3, 2.0, 6.0), (2, 5, 12), (1, 3, 11)):
         if k < d:
             e, m = math.exp(eps0), Subset(eps0=eps0, d=d, k=k)
-            assert m._keep == pytest.approx(k * e / (k * e + d - k), rel=1e-13)
-            assert m._stray == pytest.approx(k * (e * (k - 1) + d - k) / ((d - 1) * (k * e + d - k)), rel=1e-13)
+            assert m.keep == pytest.approx(k * e / (k * e + d - k), rel=1e-13)
+            assert m.stray == pytest.approx(k * (e * (k - 1) + d - k) / ((d - 1) * (k * e + d - k)), rel=1e-13)
     for eps0, d, s, k in product((0.3, 4.0), (3, 9), (1, 3), (1, 2, 3)):
         e, D, m = math.exp(eps0), d + s, PrivSet(eps0=eps0, d=d, s=s, k=k)
         total = e * (math.comb(D, k) - math.comb(D - s, k)) + math.comb(D - s, k)
         with_, without = math.comb(D - 1, k - 1), math.comb(D - s - 1, k - 1)
-        assert m._keep == pytest.approx(e * with_ / total, rel=1e-13)
-        assert m._stray == pytest.approx((e * (with_ - without) + without) / total, rel=1e-13)
+        assert m.keep == pytest.approx(e * with_ / total, rel=1e-13)
+        assert m.stray == pytest.approx((e * (with_ - without) + without) / total, rel=1e-13)
 
 
 @pytest.mark.parametrize(
@@ -91,9 +92,9 @@ def test_support_probabilities_are_those_of_the_spec() -> None:
         (lambda: PrivSet(eps0=1, d=4, s=5), "s must lie in [1, 4]"),
         (lambda: PrivSet(eps0=1, d=4, s=2, k=5), "k must lie in [1, 4]"),
         (lambda: PrivSet(eps0=1, d=4, s=2, k=1.5), "k must be a whole number"),
-        (lambda: Subset(eps0=1, d=1000).probabilities(), "more than 1e6"),
-        (lambda: PrivSet(eps0=1, d=50, s=10).inputs(), "more than 1e6"),
-        (lambda: Subset(eps0=1, d=9).estimate(np.zeros((5, 7), dtype=np.uint8)), "reports must have shape (users, 2)"),
+        (lambda: Subset(eps0=1, d=1000).probabilities(), "more than 1,000,000 cells"),
+        (lambda: PrivSet(eps0=1, d=50, s=10).inputs(), "more than 1,000,000 cells"),
+        (lambda: Subset(eps0=1, d=9).estimate(np.zeros((5, 7), dtype=np.uint8)), "reports must be what privatise of"),
         (lambda: PrivSet(eps0=1, d=4, s=2).privatise([0, 1]), "shape (users, items)"),
         (lambda: PrivSet(eps0=1, d=4, s=2).privatise([[0, 4]]), "items in [0, 4) or -1 for none, got 4"),
         (lambda: PrivSet(eps0=1, d=4, s=2).privatise([[0, -2]]), "got -2"),
@@ -190,7 +191,7 @@ def test_disjoint_sets_are_the_worst_pair() -> None:
         for n in (1, 5, 60):
             values = []
             for shared in range(s):
-                pair = m._round(range(s), range(s - shared, 2 * s - shared))
+                pair = m._pair(range(s), range(s - shared, 2 * s - shared))
                 values.append(Divergence(pair, n).bracket(eps, 1e-6).upper)
             for fewer, more in pairwise(values):
                 assert np.all(more <= fewer + 1e-5)
@@ -209,7 +210,7 @@ def test_disjoint_sets_are_the_worst_pair() -> None:
 )
 def test_every_way_to_draw_a_subset(m: Subset, packed: bool, bits: bool) -> None:
     """Distinct members, the held one with probability a, one other and two others as often as they should."""
-    assert (m._packed, m._by_bits) == (packed, bits)
+    assert (isinstance(m.codec, PackedBits), m._by_bits) == (packed, bits)
     n, e, held = 20_000, math.exp(m.eps0), m.d - 1
     data = m.privatise(np.full(n, held), rng=seeded(m.k)).data
     assert data.dtype == (np.uint8 if packed else np.min_scalar_type(m.d - 1))
@@ -232,7 +233,7 @@ def test_every_way_to_draw_a_subset(m: Subset, packed: bool, bits: bool) -> None
     assert abs(number.mean()) < 5 * math.sqrt(variance / n)
     assert np.mean(number**2) == pytest.approx(variance, rel=0.08, abs=0.0)
     rate = others.mean(axis=0)
-    assert np.all(np.abs(rate - m._stray) < 6 * math.sqrt(m._stray * (1 - m._stray) / n))
+    assert np.all(np.abs(rate - m.stray) < 6 * math.sqrt(m.stray * (1 - m.stray) / n))
 
 
 def test_sets_of_any_width() -> None:

@@ -91,7 +91,7 @@ class Mechanism:
     def spec(self) -> str:
         """The spec string that makes this mechanism again: its parameters, how many messages there are last."""
         parameters = declared(type(self))
-        values = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}  # type: ignore[arg-type]
+        values = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.init}  # type: ignore[arg-type]
         last = [name for name in values if name in parameters and parameters[name].role == "messages"]
         names = [name for name in values if name not in last] + last
         return f"{self.name}:" + ",".join(f"{n}={plain(values[n])}" for n in names if values[n] is not None)

@@ -5,7 +5,9 @@ A mechanism names its codec; sampler, tally, audit and the checks of raw arrays 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -15,6 +17,8 @@ from ..errors import ParameterError
 
 #: Rows of bits summed at once, so that the sum of a bit fits a byte, which is several times faster.
 _BLOCK = 255
+#: Sets are numbered up to this many of them.
+_MOST_SETS = 10**6
 
 
 class Codec(Protocol):
@@ -107,8 +111,10 @@ class PackedBits:
         return total
 
     def columns(self, data: NDArray[Any]) -> NDArray[np.int64]:
-        """The bits read as a binary number, the first bit highest."""
+        """The bits read as a binary number, the first bit highest; the place of the set where ``ones`` is given."""
         bits = np.unpackbits(np.asarray(data), axis=1, count=self.width).astype(np.int64)
+        if self.ones is not None:
+            return _places(bits @ _powers(self.width), self.ones, self.width)
         return np.asarray(bits @ (1 << np.arange(self.width - 1, -1, -1)))
 
 
@@ -140,13 +146,57 @@ class Members:
 
     def columns(self, data: NDArray[Any]) -> NDArray[np.int64]:
         """The place of each set among those of its size, in lexicographic order."""
-        from itertools import combinations
+        return _places(_powers(self.domain)[np.asarray(data)].sum(axis=1), self.count, self.domain)
 
-        powers = 1 << np.arange(self.domain, dtype=np.int64)
-        mask = powers[np.asarray(data)].sum(axis=1)
-        masks = np.array([sum(1 << v for v in y) for y in combinations(range(self.domain), self.count)])
-        order = np.argsort(masks)
-        return np.asarray(order[np.searchsorted(masks[order], mask)])
+
+def _powers(domain: int) -> NDArray[np.int64]:
+    """The bit that stands for each item in the mask of a set; masks must fit 64 bits."""
+    if domain > 62:
+        raise ParameterError(f"sets can be numbered in a domain of at most 62 items, got {domain}; use a smaller one.")
+    return 1 << np.arange(domain, dtype=np.int64)
+
+
+def _places(masks: NDArray[Any], count: int, domain: int) -> NDArray[np.int64]:
+    """The place of each mask among those of all sets of its size, in lexicographic order of the members."""
+    if math.comb(domain, count) > _MOST_SETS:
+        raise ParameterError(
+            f"sets can be numbered up to {_MOST_SETS:,} of them, got those of {count} out of {domain} items; "
+            "use a smaller domain."
+        )
+    every = np.array([sum(1 << v for v in y) for y in combinations(range(domain), count)])
+    order = np.argsort(every)
+    return np.asarray(order[np.searchsorted(every[order], masks)])
+
+
+@dataclass(frozen=True)
+class Digits:
+    """``count`` whole numbers below ``base``, such as the coefficients of a user's own hash function and its answer."""
+
+    count: int
+    base: int
+    scratch: int = 256
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The smallest unsigned one."""
+        return np.min_scalar_type(self.base - 1)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """One entry per digit."""
+        return (self.count,)
+
+    def readable(self, data: NDArray[Any]) -> bool:
+        """Whole numbers, one row of digits per report."""
+        return data.ndim == 2 and data.shape[1:] == self.shape and data.dtype.kind in "iu"
+
+    def tally(self, data: NDArray[Any]) -> NDArray[Any]:
+        """Only a mechanism knows what its digits support."""
+        raise ParameterError("reports that are digits have no sums of their own; ask the mechanism for its tally.")
+
+    def columns(self, data: NDArray[Any]) -> NDArray[np.int64]:
+        """The number with these digits, the lowest first."""
+        return np.asarray(np.asarray(data).astype(np.int64) @ self.base ** np.arange(self.count))
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from ..errors import ParameterError
 from ..estimation.constraints import Constraint, Simplex
 from ..estimation.estimate import Estimate, pure
 from .parameters import budget, whole
@@ -25,13 +24,10 @@ from .values import categories
 if TYPE_CHECKING:
     from .known.variation_ratio import VariationRatio
 
-#: A probability matrix may have this many cells.
-MAX_CELLS = 10**6
-
 
 @dataclass(frozen=True, kw_only=True)
 class FrequencyOracle(Randomizer):
-    """One of d options per user; the estimate is the share of users who hold each.
+    """One of d options per user, or a set of them; the estimate is the share of users who hold each.
 
     Examples
     --------
@@ -59,6 +55,11 @@ class FrequencyOracle(Randomizer):
         """Largest total variation distance of two inputs, without cancellation."""
 
     @property
+    def lost(self) -> float:
+        """1 - keep; a mechanism that knows it to full relative accuracy says so."""
+        return 1.0 - self.keep
+
+    @property
     def constraint(self) -> Constraint:
         """What is known of the true frequencies."""
         return Simplex()
@@ -79,16 +80,8 @@ class FrequencyOracle(Randomizer):
     def variance(self, n: int, frequency: float = 0.0) -> float:
         """Variance of one estimated frequency f: [f a(1-a) + (1-f) b(1-b)]/(n (a-b)^2), a = keep, b = stray."""
         a, b = self.keep, self.stray
-        return (frequency * a * (1 - a) + (1 - frequency) * b * (1 - b)) / (n * (a - b) ** 2)
+        return (frequency * a * self.lost + (1 - frequency) * b * (1 - b)) / (n * (a - b) ** 2)
 
     def inputs(self) -> list[Any]:
         """0, ..., d-1."""
         return list(range(self.d))
-
-    def _few_cells(self, cells: float) -> None:
-        """Refuse to write down a matrix that is too large."""
-        if cells > MAX_CELLS:
-            raise ParameterError(
-                f"{self.spec} has a matrix of {cells:.3g} cells, more than {MAX_CELLS:g}; "
-                "use the bounds, which do not need it."
-            )

@@ -29,6 +29,8 @@ from .values import as_array, refuse_single
 
 #: Bytes of work space that one chunk of users may take.
 CHUNK_BYTES = 8_000_000
+#: A probability matrix may have this many cells.
+MAX_CELLS = 10**6
 
 
 class Randomizer(Mechanism):
@@ -168,6 +170,13 @@ class Randomizer(Mechanism):
     def columns(self, data: NDArray[Any]) -> NDArray[np.int64]:
         """The column of :meth:`probabilities` that each report belongs to."""
         return self.codec.columns(data)
+
+    def _few_cells(self, cells: float) -> None:
+        """Refuse to write down a matrix that is too large."""
+        if cells > MAX_CELLS:
+            raise ParameterError(
+                f"{self.spec} has a matrix of more than {MAX_CELLS:,} cells; use the bounds, which do not need it."
+            )
 
     # -- helpers ------------------------------------------------------------------------------------------
 

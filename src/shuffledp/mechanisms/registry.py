@@ -27,7 +27,7 @@ CATALOGUE: dict[str, tuple[str, str]] = {
     "grr": ("categorical.grr", "GRR"),
     "randomized-response": ("categorical.randomized_response", "RandomizedResponse"),
     "unary": ("categorical.unary", "Unary"),
-    "optimised-unary": ("categorical.unary", "OptimisedUnary"),
+    "optimised-unary": ("categorical.optimised_unary", "OptimisedUnary"),
     "subset": ("categorical.subset", "Subset"),
     "local-hash": ("categorical.local_hash", "LocalHash"),
     "hadamard": ("categorical.hadamard", "Hadamard"),

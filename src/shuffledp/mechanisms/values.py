@@ -53,6 +53,24 @@ def categories(values: NDArray[Any], d: int, name: str = "values") -> NDArray[An
     return values.astype(np.min_scalar_type(d - 1), copy=False)
 
 
+def item_sets(values: NDArray[Any], d: int, s: int) -> NDArray[Any]:
+    """Sets of s different items of [0, d), one row per user; a flat array will do for s = 1."""
+    if s == 1 and values.ndim == 1:
+        values = values[:, None]
+    if values.dtype.kind not in "iu" or values.ndim != 2 or values.shape[1] != s:
+        raise ParameterError(
+            f"values must have shape (users, {s}) and be whole numbers, got {values.dtype} of shape {values.shape}; "
+            "give the items of each user in one row."
+        )
+    sets = categories(values.reshape(-1), d).reshape(values.shape)
+    ordered = np.sort(sets, axis=1)
+    if np.any(ordered[:, 1:] == ordered[:, :-1]):
+        raise ParameterError(
+            f"values must hold {s} different items in every row, got one twice; pad smaller sets with dummy items."
+        )
+    return sets
+
+
 def numbers(values: NDArray[Any], low: float, high: float, columns: int | None = None) -> NDArray[np.float64]:
     """Finite reals in [low, high]; with ``columns``, one row of that many per user."""
     if values.dtype.kind not in "iufb":
@@ -66,4 +84,35 @@ def numbers(values: NDArray[Any], low: float, high: float, columns: int | None =
         raise ParameterError(
             f"values must lie in [{low:g}, {high:g}], got others; rescale them (clipping is yours to decide)."
         )
+    return out
+
+
+def paired(values: Any) -> Any:
+    """A tuple (keys, values) as one array of (key, value) rows; anything else as it is."""
+    if not isinstance(values, tuple) or len(values) != 2:
+        return values
+    keys, held = np.asarray(values[0]), np.asarray(values[1])
+    if keys.shape != held.shape or keys.ndim != 2:
+        raise ParameterError(
+            f"keys and values must have one shape (users, m), got {keys.shape} and {held.shape}; pad with key -1."
+        )
+    return np.stack([keys, held], axis=2)
+
+
+def key_values(values: NDArray[Any], d: int) -> NDArray[np.float64]:
+    """(key, value) rows of every user: different keys in [0, d), or -1 for none, with values in [-1, 1]."""
+    if values.dtype.kind not in "iuf" or values.ndim != 3 or values.shape[1] < 1 or values.shape[2] != 2:
+        raise ParameterError(
+            f"values must be numbers of shape (users, m, 2), got {values.dtype} of shape {values.shape}; "
+            "give (key, value) rows, with key -1 for none."
+        )
+    out = values.astype(np.float64, copy=False)
+    keys, held = out[:, :, 0], out[:, :, 1]
+    if not np.all((keys >= -1) & (keys < d) & (keys == np.floor(keys))):
+        raise ParameterError(f"keys must be whole numbers in [0, {d}) or -1 for none, got others; number them from 0.")
+    ordered = np.sort(keys, axis=1)
+    if np.any((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)):
+        raise ParameterError("keys must differ within a user, got one twice; merge its values first.")
+    if not np.all(((held >= -1) & (held <= 1)) | (keys < 0)):
+        raise ParameterError("values must lie in [-1, 1], got values outside; rescale or clip them first.")
     return out

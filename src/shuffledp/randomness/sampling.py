@@ -139,6 +139,17 @@ def below(src: Source, bound: int, size: int) -> NDArray[np.unsignedinteger]:
     return np.asarray((product >> wide.type(bits)).astype(small))
 
 
+def below_each(src: Source, bounds: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """One uniform integer below each bound (at most 2^32), exactly: Lemire's method, as in :func:`below`."""
+    product = words(src, bounds.size, 32).astype(np.uint64) * bounds
+    low, reject = np.uint64(2**32 - 1), np.uint64(2**32) % bounds
+    bad = np.flatnonzero((product & low) < reject)
+    while bad.size:
+        product[bad] = words(src, bad.size, 32).astype(np.uint64) * bounds[bad]
+        bad = bad[(product[bad] & low) < reject[bad]]
+    return np.asarray(product >> np.uint64(32))
+
+
 def categorical(src: Source, weights: list[int], size: int) -> NDArray[np.int64]:
     """Category j with probability weights[j] / sum(weights), exactly (integer weights of any size)."""
     total = sum(weights)

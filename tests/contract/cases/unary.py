@@ -1,6 +1,7 @@
 from contract.cases import Case, frequencies
+from shuffledp.mechanisms.categorical.optimised_unary import OptimisedUnary
 from shuffledp.mechanisms.categorical.randomized_response import RandomizedResponse
-from shuffledp.mechanisms.categorical.unary import OptimisedUnary, Unary
+from shuffledp.mechanisms.categorical.unary import Unary
 
 SIZES = ((1.0, 2), (1.0, 3), (2.5, 4))
 

@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._support.numbers import round_down
-from ...numerics.families.base import PairSet, both_directions
+from ...numerics.families.base import Family, PairSet, both_directions
 from ...numerics.pair import ShuffledPair
 from ...randomness.sampling import Source, below, bernoulli
 from ..base import Mechanism
 from ..codecs import Category
 from ..frequency import FrequencyOracle
+from ..laws import SLACK
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,12 +82,12 @@ class GRR(FrequencyOracle):
         a, b, more = self.keep, self.stray, self.d - 2
         return ShuffledPair(P0=[a, b, more * b], P1=[b, a, more * b], t=[own, other, more * third])
 
-    def blanket(self) -> PairSet:
+    def blanket(self) -> Family:
         """The blanket is uniform with mass d b; the pair is its own swap."""
         b = self.stray
         return PairSet([self._pair(b, b, b)])
 
-    def constant_datasets(self) -> PairSet:
+    def constant_datasets(self) -> Family:
         """Others hold a third option (two symbols left among the rest: x* and the others), or x0."""
         a, b = self.keep, self.stray
         held = both_directions(self._pair(a, b, b))
@@ -98,9 +99,8 @@ class GRR(FrequencyOracle):
 
     def blanket_ratio(self, victim: Mechanism) -> float:
         """b over that of the victim: both blankets are uniform on the d options."""
-        victim = getattr(victim, "_grr", victim)
         if isinstance(victim, GRR) and victim.d == self.d:
-            return self.stray / victim.stray * (1.0 - 2.0**-46)
+            return self.stray / victim.stray * (1.0 - SLACK)
         return super().blanket_ratio(victim)
 
     def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:

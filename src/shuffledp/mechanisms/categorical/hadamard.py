@@ -12,19 +12,17 @@ from numpy.typing import NDArray
 
 from ..._support import validation as check
 from ..._support.numbers import round_down
-from ...errors import ParameterError
 from ...estimation.constraints import Simplex
 from ...estimation.estimate import Estimate, Variance, modelled, share_sampling
 from ...numerics.families.base import PairSet, both_directions
 from ...numerics.pair import ShuffledPair
 from ...randomness.sampling import Source, bernoulli, words
+from ..codecs import Category
 from ..free_setting import FreeSetting
 from ..known.variation_ratio import VariationRatio
-from ..parameters import budget
+from ..parameters import budget, whole
 from ..randomizer import Randomizer
 from ..values import categories
-
-_MOST_CELLS = 10**6
 
 #: How many outputs, and whether (0 or 1) they lie in the sets of x0, of x1 and of what the others send.
 _Class = tuple[int, int, int, int]
@@ -55,7 +53,7 @@ class Hadamard(Randomizer):
     *Blanket*: 1/Omega, except at output 0 of the only populated block (U = 1), which lies in every C_x: the rows 1, 2,
     4, ..., b/2 are all used, so no other output does.  What a pair knows of an output is whether it lies in C_x0 and
     C_x1.  Two different nonzero rows are independent over GF(2), so each of the four answers has b/4 outputs of a
-    common block: all pairs within a block are alike, and so are all pairs across blocks.  One round of each kind is
+    common block: all pairs within a block are alike, and so are all pairs across blocks.  One pair of each kind is
     listed, its own swap.  (With U > 1 a pair across is never the better hidden: it moves the mass s/2 from the ratios
     (e, e) and (1, 1) to (e, 1) and (1, e), which keeps the mean of X and spreads it.)
 
@@ -63,7 +61,7 @@ class Hadamard(Randomizer):
     with one of them, or with none; where these exist.
 
     *Estimator*: f_v = Omega/(s(e-1)) avg(+-1 of row v at y, 0 outside the block), one fast Walsh-Hadamard transform
-    of the counts per block.
+    of the counts per block.  The protocol is not pure: how often y lies in C_v depends on the block of the item held.
 
     Examples
     --------
@@ -77,40 +75,9 @@ class Hadamard(Randomizer):
     """
 
     name: ClassVar[str] = "hadamard"
-    _bytes_per_user: ClassVar[int] = 64
 
     eps0: float = budget()
-    d: int
-
-    @classmethod
-    def free_setting(cls, given: dict[str, Any]) -> FreeSetting:
-        """L: there are 2^(L-1) blocks for eps0 in ((L-1) log 2, L log 2], up to about 2d."""
-        d = cls(**{**given, "eps0": 1.0}).d
-        most = (2 * d - 1).bit_length()
-
-        def made(eps0: float) -> Hadamard:
-            return cls(**{**given, "eps0": eps0})
-
-        def last(level: int) -> float:
-            if level == most:
-                return check.MAX_EPS0
-            eps0 = math.nextafter(level * math.log(2.0), math.inf)
-            while made(eps0).blocks > 1 << (level - 1):
-                eps0 = math.nextafter(eps0, 0.0)
-            return eps0
-
-        def budgets(level: float) -> tuple[float, float]:
-            low = check.MIN_EPS0 if level == 1 else math.nextafter(last(int(level) - 1), math.inf)
-            return low, last(int(level))
-
-        def start(eps0: float) -> float:
-            return made(eps0).blocks.bit_length()
-
-        return FreeSetting(1, most, True, 1.0 + 1.0 / most, start, lambda _, eps0: made(eps0), 1.0 / d, budgets)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "eps0", check.local_budget(self.eps0))
-        object.__setattr__(self, "d", check.whole("d", self.d, low=2, high=2**28, hint="d counts the options"))
+    d: int = whole(low=2, high=2**28, hint="d counts the options")
 
     @property
     def description(self) -> str:
@@ -141,40 +108,77 @@ class Hadamard(Randomizer):
         return -(-self.d // (self.block - 1))
 
     @property
-    def _keep(self) -> float:
-        """e/Omega."""
+    def _own(self) -> float:
+        """e/Omega, the probability of an output in C_x."""
         s = self.block // 2
         return 1.0 / (s + (self.outputs - s) * math.exp(-self.eps0))
 
     @property
-    def _stray(self) -> float:
-        """1/Omega."""
-        return math.exp(-self.eps0) * self._keep
+    def _other(self) -> float:
+        """1/Omega, that of any other output."""
+        return math.exp(-self.eps0) * self._own
 
     @property
     def _gain(self) -> float:
         """Omega/(s(e-1)), what turns the average sign into a frequency."""
-        return -1.0 / (math.expm1(-self.eps0) * self._keep * (self.block // 2))
+        return -1.0 / (math.expm1(-self.eps0) * self._own * (self.block // 2))
 
     @property
     def _in_block(self) -> tuple[float, float]:
         """Pr[the report lies in a block] for users who hold an item of the block, and for others."""
         s = self.block // 2
-        return s * (self._keep + self._stray), 2 * s * self._stray
+        return s * (self._own + self._other), 2 * s * self._other
+
+    @classmethod
+    def free_setting(cls, given: dict[str, Any]) -> FreeSetting:
+        """L, where 2^(L-1) blocks are used for eps0 in ((L-1) log 2, L log 2], up to about 2d blocks."""
+        example = cls(**{**given, "eps0": 1.0})
+        most = (2 * example.d - 1).bit_length()
+
+        def made(eps0: float) -> Hadamard:
+            return cls(**{**given, "eps0": eps0})
+
+        def last(level: int) -> float:
+            """The largest eps0 with this many levels, as the mechanism itself counts them."""
+            if level == most:
+                return check.MAX_EPS0
+            eps0 = math.nextafter(level * math.log(2.0), math.inf)
+            while made(eps0).blocks > 1 << (level - 1):
+                eps0 = math.nextafter(eps0, 0.0)
+            return eps0
+
+        def budgets(level: float) -> tuple[float, float]:
+            low = check.MIN_EPS0 if level == 1 else math.nextafter(last(int(level) - 1), math.inf)
+            return low, last(int(level))
+
+        return FreeSetting(
+            low=1,
+            high=most,
+            whole=True,
+            ratio=1.0 + 1.0 / most,
+            start=lambda eps0: made(eps0).blocks.bit_length(),
+            make=lambda level, eps0: made(eps0),
+            frequency=1.0 / example.d,
+            budgets=budgets,
+        )
 
     # -- accounting -------------------------------------------------------------------------------------------
 
+    @property
+    def beta(self) -> float:
+        """s(e-1)/Omega, halved if all items share a block."""
+        return 1.0 / self._gain if self.populated > 1 else 0.5 / self._gain
+
     def variation_ratio(self) -> VariationRatio:
-        """p = q = e^eps0, beta = s(e-1)/Omega, halved if all items share a block."""
+        """p = q = e^eps0, and beta."""
         p = math.exp(self.eps0)
-        beta = 1.0 / self._gain if self.populated > 1 else 0.5 / self._gain
-        return VariationRatio(p=p, beta=beta, q=p)
+        return VariationRatio(p=p, beta=self.beta, q=p)
 
     def _pair(self, *classes: _Class) -> ShuffledPair:
         """The classes, and all other outputs as the last one."""
         rest = self.outputs - sum(size for size, *_ in classes)
         full = [*classes, (rest, 0, 0, 0)]
-        laws = ([size * (self._keep if member[i] else self._stray) for size, *member in full] for i in range(3))
+        laws = ([size * (self._own if member[i] else self._other) for size, *member in full] for i in range(3))
         return ShuffledPair(*laws)
 
     def blanket(self) -> PairSet:
@@ -214,28 +218,26 @@ class Hadamard(Randomizer):
     # -- running it -------------------------------------------------------------------------------------------
 
     @property
-    def _dtype(self) -> np.dtype[Any]:
-        return np.min_scalar_type(self.outputs - 1)
+    def codec(self) -> Category:
+        """The output."""
+        return Category(self.outputs)
 
     def _check(self, values: NDArray[Any]) -> NDArray[Any]:
         return categories(values, self.d)
 
     def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
         """A uniform output with probability K/Omega, else a uniform element of C_x, from the same random word."""
-        kind = self._dtype.type
-        x = values.astype(self._dtype, copy=False)
-        any_ = words(src, len(x), 8 * self._dtype.itemsize) & kind(self.outputs - 1)
+        dtype = self.codec.dtype
+        kind, x = dtype.type, values.astype(dtype, copy=False)
+        any_ = words(src, len(x), 8 * dtype.itemsize) & kind(self.outputs - 1)
         block = x // kind(self.block - 1)
         start = block * kind(self.block)
         row = x - start + block + kind(1)
         inside = any_ & kind(self.block - 1)
-        odd = (np.bitwise_count(inside & row) & 1).astype(self._dtype, copy=False)
+        odd = (np.bitwise_count(inside & row) & 1).astype(dtype, copy=False)
         own = start + (inside ^ (odd * (row & -row)))  # flipping a bit of the row makes an odd product even
-        lie = bernoulli(src, min(1.0, self.outputs * self._stray), len(x))
+        lie = bernoulli(src, min(1.0, self.outputs * self._other), len(x))
         return np.asarray(np.where(lie, any_, own))
-
-    def _tally(self, data: NDArray[Any]) -> NDArray[Any]:
-        return np.bincount(data, minlength=self.outputs)
 
     def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
         """Variance of one frequency: (gain^2 Pr[y in its block] - f)/n, the square of a sign being 1.
@@ -271,15 +273,11 @@ class Hadamard(Randomizer):
 
     def probabilities(self) -> NDArray[np.float64]:
         """e/Omega on C_x, 1/Omega elsewhere."""
-        if self.d * self.outputs > _MOST_CELLS:
-            raise ParameterError(
-                f"d must be small for the matrix of hadamard (at most 10^6 cells), got d = {self.d}; "
-                "use the bounds, which do not need it."
-            )
+        self._few_cells(self.d * self.outputs)
         x, y = np.arange(self.d)[:, None], np.arange(self.outputs)
         row = 1 + x % (self.block - 1)
         member = (y // self.block == x // (self.block - 1)) & (np.bitwise_count(row & y % self.block) % 2 == 0)
-        return np.where(member, self._keep, self._stray)
+        return np.where(member, self._own, self._other)
 
 
 def _walsh_hadamard(rows: NDArray[Any]) -> NDArray[np.float64]:

@@ -9,26 +9,20 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._support import validation as check
 from ..._support.numbers import round_down
-from ...errors import ParameterError
-from ...estimation.constraints import Simplex
-from ...estimation.estimate import Estimate, pure
 from ...numerics.families.base import PairSet, both_directions
 from ...numerics.pair import ShuffledPair
 from ...randomness.sampling import Source, below, bernoulli
+from ..codecs import Digits
 from ..free_setting import FreeSetting, open_setting
-from ..known.variation_ratio import VariationRatio
-from ..parameters import budget
-from ..randomizer import Randomizer
-from ..values import categories
+from ..frequency import FrequencyOracle
+from ..parameters import whole
 
 _MOST_BUCKETS = 2**31
-_MOST_CELLS = 10**6
 
 
 @dataclass(frozen=True, kw_only=True)
-class LocalHash(Randomizer):
+class LocalHash(FrequencyOracle):
     """Optimal local hashing (Wang, Blocki, Li, Jha, USENIX Security 2017) with a hash family of exactly known law.
 
     Every user draws a fresh seed a, uniform on Z_l^k with k = ceil(log2 d), and hashes the bits of x:
@@ -77,21 +71,19 @@ class LocalHash(Randomizer):
 
     name: ClassVar[str] = "local-hash"
 
-    eps0: float = budget()
-    d: int
-    l: int = None  # type: ignore[assignment]  # replaced by the optimum
+    l: int = whole(
+        low=2,
+        high=_MOST_BUCKETS,
+        hint="l counts the buckets",
+        choose=lambda m: min(round(math.exp(m.eps0) + 1.0), _MOST_BUCKETS),
+    )
 
     @classmethod
     def free_setting(cls, given: dict[str, Any]) -> FreeSetting | None:
-        """l."""
-        limits, frequency = (lambda m: (2, 2**31)), (lambda m: 1.0 / m.d)
-        return open_setting(cls, given, "l", limits=limits, whole=True, ratio=4.0, frequency=frequency)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "eps0", check.local_budget(self.eps0))
-        object.__setattr__(self, "d", check.whole("d", self.d, low=2, high=2**32, hint="d counts the options"))
-        l = min(round(math.exp(self.eps0) + 1.0), _MOST_BUCKETS) if self.l is None else self.l
-        object.__setattr__(self, "l", check.whole("l", l, low=2, high=_MOST_BUCKETS, hint="l counts the buckets"))
+        """l, for the mean error over the options."""
+        return open_setting(
+            cls, given, "l", limits=lambda m: (2, _MOST_BUCKETS), whole=True, ratio=4.0, frequency=lambda m: 1.0 / m.d
+        )
 
     @property
     def description(self) -> str:
@@ -103,32 +95,48 @@ class LocalHash(Randomizer):
         return (self.d - 1).bit_length()
 
     @property
-    def _keep(self) -> float:
+    def keep(self) -> float:
+        """e/(e+l-1): the bucket of an item that is held."""
         return 1.0 / (1.0 + (self.l - 1) * math.exp(-self.eps0))
 
     @property
-    def _stray(self) -> float:
-        return math.exp(-self.eps0) * self._keep
+    def stray(self) -> float:
+        """1/l: a collision, or a stray answer."""
+        return 1.0 / self.l
 
-    def variation_ratio(self) -> VariationRatio:
-        """p = q = e^eps0, beta = (1-t)/(1+(l-1)t) with t = e^-eps0: safe for every hash family."""
-        p = math.exp(self.eps0)
-        return VariationRatio(p=p, beta=-math.expm1(-self.eps0) * self._keep, q=p)
+    @property
+    def _miss(self) -> float:
+        """1/(e+l-1): any other bucket."""
+        return math.exp(-self.eps0) * self.keep
+
+    @property
+    def beta(self) -> float:
+        """(1-t)/(1+(l-1)t) with t = e^-eps0: safe for every hash family."""
+        return -math.expm1(-self.eps0) * self.keep
+
+    @property
+    def codec(self) -> Digits:
+        """The coefficients of the hash function, then the bucket.
+
+        Scratch: partial hash values of all items by halves of their bits; at least 256 keeps a chunk in the cache.
+        """
+        rows = 3 * self._bits + (1 << self._bits // 2) + (1 << self._bits - self._bits // 2)
+        return Digits(self._bits + 1, self.l, scratch=max(256, 2 * rows * self._wide.itemsize))
 
     def _pair(self, patterns: list[tuple[float, tuple[int, int, int]]]) -> ShuffledPair:
-        """A round from (probability, buckets of x0, x1 and of what the others send; -1: in no bucket)."""
+        """A pair from (probability, buckets of x0, x1 and of what the others send; -1: in no bucket)."""
         rows: list[list[float]] = []
         for chance, buckets in patterns:
             used = max(buckets) + 1
             if chance <= 0.0 or used > self.l:
                 continue
             for y in range(used):
-                rows.append([chance * (self._keep if h == y else self._stray) for h in buckets])
-            rows.append([chance * (self.l - used) * self._stray] * 3)
+                rows.append([chance * (self.keep if h == y else self._miss) for h in buckets])
+            rows.append([chance * (self.l - used) * self._miss] * 3)
         return ShuffledPair(*zip(*rows, strict=True))
 
     def blanket(self) -> PairSet:
-        """One round, its own swap: x0 and x1 apart, together, or together with every input."""
+        """One pair, its own swap: x0 and x1 apart, together, or together with every input."""
         l, everything = self.l, float(self.l) ** -self._bits
         return PairSet(
             [self._pair([(1 - 1 / l, (0, 1, -1)), (1 / l - everything, (0, 0, -1)), (everything, (0, 0, 0))])]
@@ -151,23 +159,14 @@ class LocalHash(Randomizer):
         """Sums of two hash values fit in it."""
         return np.min_scalar_type(2 * self.l - 1)
 
-    @property
-    def _bytes_per_user(self) -> int:
-        """Partial hash values of all items by halves of their bits; at least 256 keeps a chunk in the cache."""
-        rows = 3 * self._bits + (1 << self._bits // 2) + (1 << self._bits - self._bits // 2)
-        return max(256, 2 * rows * self._wide.itemsize)
-
     def _add(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
         """The sum mod l of numbers below l: where the sum is below l, subtracting l wraps to something larger."""
         total = a + b
         return np.asarray(np.minimum(total, total - total.dtype.type(self.l)))
 
-    def _check(self, values: NDArray[Any]) -> NDArray[Any]:
-        return categories(values, self.d)
-
     def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
         n, k = len(values), self._bits
-        report = np.empty((k + 1, n), dtype=np.min_scalar_type(self.l - 1))  # one row per digit: contiguous work
+        report = np.empty((k + 1, n), dtype=self.codec.dtype)  # one row per digit: contiguous work
         report[:k] = below(src, self.l, k * n).reshape(k, n)
         hashed = np.zeros(n, dtype=self._wide)
         for i in range(k):
@@ -175,7 +174,7 @@ class LocalHash(Randomizer):
             hashed = self._add(
                 hashed, (report[i] * bit.astype(report.dtype, copy=False)).astype(self._wide, copy=False)
             )
-        lie = bernoulli(src, min(1.0, self.l * self._stray), n)
+        lie = bernoulli(src, min(1.0, self.l * self._miss), n)
         report[k] = np.where(lie, below(src, self.l, n), hashed)
         return report.T
 
@@ -185,10 +184,6 @@ class LocalHash(Randomizer):
         for row in digits:
             sums += [self._add(s, row) for s in sums]
         return sums
-
-    @property
-    def _report_shape(self) -> tuple[int, ...]:
-        return (self._bits + 1,)
 
     def _tally(self, data: NDArray[Any]) -> NDArray[Any]:
         """How many reports support each item: with v = (high, low) bits, h(low) = y - h(high)."""
@@ -205,33 +200,11 @@ class LocalHash(Randomizer):
                 hits[(i << half) + j] = np.count_nonzero(equal)
         return hits[: self.d]
 
-    def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
-        return pure(counts, users, self._keep, 1.0 / self.l, Simplex())
-
-    def variance(self, n: int, frequency: float = 0.0) -> float:
-        """Variance of one estimated frequency: [f a(1-a) + (1-f) b(1-b)]/(n (a-b)^2), a = e/(e+l-1), b = 1/l."""
-        a, b = self._keep, 1.0 / self.l
-        return (frequency * a * (1 - a) + (1 - frequency) * b * (1 - b)) / (n * (a - b) ** 2)
-
-    # -- the law in full --------------------------------------------------------------------------------------
-
-    def inputs(self) -> list[int]:
-        """0, ..., d-1."""
-        return list(range(self.d))
-
     def probabilities(self) -> NDArray[np.float64]:
         """Columns are the reports (a, y) as numbers with the digits a_1, ..., a_k, y in base l, lowest first."""
-        size = self.l ** (self._bits + 1)
-        if size * self.d > _MOST_CELLS:
-            raise ParameterError(
-                f"d and l must be small for the matrix of local-hash (at most 10^6 cells), got d = {self.d} and "
-                f"l = {self.l}; use the bounds, which do not need it."
-            )
-        digits = np.arange(size) // self.l ** np.arange(self._bits + 1)[:, None] % self.l
+        width = self._bits + 1
+        self._few_cells(self.d * float(self.l) ** width)
+        digits = np.arange(self.l**width) // self.l ** np.arange(width)[:, None] % self.l
         bits = np.arange(self.d)[:, None] >> np.arange(self._bits) & 1
         hit = bits @ digits[:-1] % self.l == digits[-1]
-        return np.where(hit, self._keep, self._stray) / float(self.l) ** self._bits
-
-    def columns(self, data: NDArray[Any]) -> NDArray[np.int64]:
-        """The number whose digits in base l are the report."""
-        return np.asarray(data.astype(np.int64) @ self.l ** np.arange(self._bits + 1))
+        return np.where(hit, self.keep, self._miss) / float(self.l) ** self._bits

@@ -7,14 +7,11 @@ from typing import Any, ClassVar
 
 from numpy.typing import NDArray
 
-from ..._support import validation as check
 from ..._support.numbers import round_down
-from ...estimation.constraints import Simplex
 from ...randomness.sampling import Source
 from ..free_setting import FreeSetting, open_setting
-from ..parameters import budget
+from ..parameters import whole
 from ..sets.reported_sets import SetRandomizer, best_k
-from ..values import categories
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +35,7 @@ class Subset(SetRandomizer):
     -----
     Parameters (paper, Table 2): p = q = e, beta = (e-1)k(d-k)/((d-1)(ke+d-k)).  The blanket is the weight of "not
     contained" on every y, since every y misses some option.  All ordered pairs are alike under permutations of the
-    options, so one round gives the maximum over pairs: symbols {y contains x0?} x {y contains x1?}.  The lower bound
+    options, so one shuffled pair gives the maximum: symbols {y contains x0?} x {y contains x1?}.  The lower bound
     lets the others hold a third value (d >= 3), x0 or x1.  Reports: see :class:`SetRandomizer`.
 
     Examples
@@ -54,35 +51,29 @@ class Subset(SetRandomizer):
 
     name: ClassVar[str] = "subset"
 
-    eps0: float = budget()
-    d: int
-    k: int = None  # type: ignore[assignment]  # None: the best one, found below
+    k: int = whole(
+        low=1,
+        high=lambda m: m.d - 1,
+        hint="k of the d options are reported",
+        choose=lambda m: best_k(m.eps0, m.d, 1),
+    )
 
     @classmethod
     def free_setting(cls, given: dict[str, Any]) -> FreeSetting | None:
-        """k."""
-        limits, frequency = (lambda m: (1, m.d - 1)), (lambda m: 1.0 / m.d)
-        return open_setting(cls, given, "k", limits=limits, whole=True, ratio=2.0, frequency=frequency)
-
-    def __post_init__(self) -> None:
-        eps0 = check.local_budget(self.eps0)
-        d = check.whole("d", self.d, low=2, high=2**32, hint="d counts the options")
-        k = best_k(eps0, d, 1) if self.k is None else self.k
-        object.__setattr__(self, "eps0", eps0)
-        object.__setattr__(self, "d", d)
-        object.__setattr__(self, "k", check.whole("k", k, low=1, high=d - 1, hint="k of the d options are reported"))
+        """k, for the mean error over the options."""
+        return open_setting(
+            cls, given, "k", limits=lambda m: (1, m.d - 1), whole=True, ratio=2.0, frequency=lambda m: 1.0 / m.d
+        )
 
     @property
-    def _domain(self) -> int:
+    def domain(self) -> int:
+        """d."""
         return self.d
 
     @property
-    def _held(self) -> int:
+    def held(self) -> int:
+        """One option."""
         return 1
-
-    @property
-    def _constraint(self) -> Simplex:
-        return Simplex()
 
     @property
     def description(self) -> str:
@@ -91,12 +82,5 @@ class Subset(SetRandomizer):
             f"the k-subset mechanism reporting {self.k:,} of {self.d:,} options with eps0 = {round_down(self.eps0, 6)}"
         )
 
-    def _check(self, values: NDArray[Any]) -> NDArray[Any]:
-        return categories(values, self.d)
-
     def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
         return self._report(values[None, :], src)
-
-    def inputs(self) -> list[int]:
-        """0, ..., d-1."""
-        return list(range(self.d))

@@ -10,23 +10,20 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..._support import validation as check
 from ..._support.numbers import round_down
-from ...errors import ParameterError
 from ...estimation.constraints import KeyValues, SumAtMost
 from ...estimation.estimate import Estimate, Variance, modelled, pure
 from ...numerics.families.base import PairSet, both_directions
 from ...numerics.pair import ShuffledPair
 from ...randomness.sampling import Source, below, bernoulli, words
-from ..known.variation_ratio import VariationRatio
-from ..parameters import budget
-from ..randomizer import Randomizer
-
-_CELLS = 10**6
+from ..codecs import Category
+from ..frequency import FrequencyOracle
+from ..parameters import whole
+from ..values import key_values, paired
 
 
 @dataclass(frozen=True, kw_only=True)
-class PCKVGRR(Randomizer):
+class PCKVGRR(FrequencyOracle):
     """PCKV-GRR: padding-and-sampling, then randomized response on (key, sign) (Gu et al., USENIX Security 2020).
 
     A user holds some of d keys, each with a value in [-1, 1].  It samples one of its c pairs, or with probability
@@ -70,16 +67,8 @@ class PCKVGRR(Randomizer):
 
     name: ClassVar[str] = "pckv-grr"
 
-    eps0: float = budget()
-    d: int
-    l: int
-
-    def __post_init__(self) -> None:
-        eps0 = check.local_budget(self.eps0)
-        d = check.whole("d", self.d, low=1, high=2**30, hint="d counts the keys")
-        l = check.whole("l", self.l, low=1, high=d, hint="l is how many keys a user may hold, at most d")
-        for name, value in (("eps0", eps0), ("d", d), ("l", l)):
-            object.__setattr__(self, name, value)
+    d: int = whole(low=1, high=2**30, hint="d counts the keys")
+    l: int = whole(low=1, high=lambda m: m.d, hint="l is how many keys a user may hold, at most d")
 
     @property
     def description(self) -> str:
@@ -91,8 +80,8 @@ class PCKVGRR(Randomizer):
         return 2 * (self.d + self.l)
 
     @property
-    def _stray(self) -> float:
-        """Probability 1/Omega of a symbol that could not have been sampled."""
+    def _unit(self) -> float:
+        """1/Omega: the probability of a symbol that could not have been sampled."""
         t = math.exp(-self.eps0)
         return t / (self.l * -math.expm1(-self.eps0) + self._symbols * t)
 
@@ -102,14 +91,34 @@ class PCKVGRR(Randomizer):
         t = math.exp(-self.eps0)
         return -math.expm1(-self.eps0) / (self.l * -math.expm1(-self.eps0) + self._symbols * t)
 
-    def variation_ratio(self) -> VariationRatio:
-        """p = q = e^eps0, beta = l(e-1)/Omega."""
-        p = math.exp(self.eps0)
-        return VariationRatio(p=p, beta=self.l * self._gain, q=p)
+    @property
+    def keep(self) -> float:
+        """(e+1)/Omega: the report names a key that is held, among at most l."""
+        return self.stray + self._gain
+
+    @property
+    def stray(self) -> float:
+        """2/Omega: it names another key."""
+        return 2 * self._unit
+
+    @property
+    def beta(self) -> float:
+        """l(e-1)/Omega."""
+        return self.l * self._gain
+
+    @property
+    def constraint(self) -> KeyValues:
+        """At most l keys each, and sums of values no larger than shares."""
+        return KeyValues(self.l)
+
+    @property
+    def codec(self) -> Category:
+        """2 key + (1 if the sign is +)."""
+        return Category(self._symbols, scratch=128 + 48 * self.l)
 
     def _pair(self, *blocks: tuple[float, float, float, float]) -> ShuffledPair:
         """Blocks (symbols, and the excess of P0, P1 and t over 1/Omega per symbol, in units of (e-1)/Omega)."""
-        b, g = self._stray, self._gain
+        b, g = self._unit, self._gain
         return ShuffledPair(*([block[0] * (b + block[i] * g) for block in blocks] for i in (1, 2, 3)))
 
     def blanket(self) -> PairSet:
@@ -129,49 +138,20 @@ class PCKVGRR(Randomizer):
 
     # -- running it ---------------------------------------------------------------------------------------------
 
-    @property
-    def _bytes_per_user(self) -> int:
-        return 128 + 48 * self.l
-
     def _inputs(self, values: ArrayLike) -> NDArray[Any]:
-        if isinstance(values, tuple) and len(values) == 2:
-            keys, held = np.asarray(values[0]), np.asarray(values[1])
-            if keys.shape != held.shape or keys.ndim != 2:
-                raise ParameterError(
-                    f"keys and values must have one shape (users, m), got {keys.shape} and {held.shape}; "
-                    "pad with key -1."
-                )
-            values = np.stack([keys, held], axis=2)
-        return super()._inputs(values)
+        return super()._inputs(paired(values))
 
     def _check(self, values: NDArray[Any]) -> NDArray[Any]:
-        if values.dtype.kind not in "iuf" or values.ndim != 3 or values.shape[1] < 1 or values.shape[2] != 2:
-            raise ParameterError(
-                f"values must be numbers of shape (users, m, 2), got {values.dtype} of shape {values.shape}; "
-                "give (key, value) rows, with key -1 for none."
-            )
-        out = values.astype(np.float64, copy=False)
-        keys = out[:, :, 0]
-        if not np.all((keys >= -1) & (keys < self.d) & (keys == np.floor(keys))):
-            raise ParameterError(
-                f"keys must be whole numbers in [0, {self.d}) or -1 for none, got others; number them."
-            )
-        ordered = np.sort(keys, axis=1)
-        if np.any((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)):
-            raise ParameterError("keys must differ within a user, got one twice; merge its values first.")
-        held = out[:, :, 1]
-        if not np.all(((held >= -1) & (held <= 1)) | (keys < 0)):
-            raise ParameterError("values must lie in [-1, 1], got others; rescale them (clipping is yours to decide).")
-        return out
+        return key_values(values, self.d)
 
     def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
         size = len(values)
         report = np.where(
-            bernoulli(src, self._symbols * self._stray, size),
+            bernoulli(src, self._symbols * self._unit, size),
             below(src, self._symbols, size),
             self._sample(values, src),
         )
-        return report.astype(np.min_scalar_type(self._symbols - 1))
+        return report.astype(self.codec.dtype)
 
     def _sample(self, values: NDArray[Any], src: Source) -> NDArray[np.int64]:
         """Padding-and-sampling: a pair of the user or a dummy, with its value rounded to a sign."""
@@ -191,17 +171,14 @@ class PCKVGRR(Randomizer):
         plus = (words(src, size, 64) >> np.uint64(1)) < ((value + 1.0) * 2.0**62).astype(np.uint64)
         return 2 * key + plus
 
-    def _tally(self, data: NDArray[Any]) -> NDArray[Any]:
-        return np.bincount(data, minlength=self._symbols)
-
     def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
         minus, plus = (counts[sign : 2 * self.d : 2].astype(np.float64) for sign in (0, 1))
-        held = pure(minus + plus, users, 2 * self._stray + self._gain, 2 * self._stray, SumAtMost(self.l))
+        held = pure(minus + plus, users, self.keep, self.stray, SumAtMost(self.l))
         value = np.stack([held.value, (plus - minus) / (users * self._gain)])
         # A report adds +-1/gain to a sum of values if it names the key, and the mean square of what users hold is at
         # least the square of the sum.  For a population that is the variance: nothing is added.
-        b, rate = 2 * self._stray, 2 * self._stray + self._gain * np.clip(held.value, 0.0, 1.0)
-        own, other = (x * (1.0 - x) for x in (b + self._gain, b))
+        rate = self.stray + self._gain * np.clip(held.value, 0.0, 1.0)
+        own, other = (x * (1.0 - x) for x in (self.keep, self.stray))
         unit = 1.0 / (users * self._gain**2)
         noise = Variance(
             np.stack([np.full(self.d, other), rate]) * unit,
@@ -210,7 +187,7 @@ class PCKVGRR(Randomizer):
         )
         share = np.array([[1.0], [0.0]]) / users
         sampling = Variance(0.0, share, -share)
-        return modelled(value, users, KeyValues(self.l), noise, sampling, grain=held.grain)
+        return modelled(value, users, self.constraint, noise, sampling, grain=held.grain)
 
     @staticmethod
     def means(estimate: Estimate) -> NDArray[np.float64]:
@@ -218,22 +195,16 @@ class PCKVGRR(Randomizer):
         share, total = estimate.value
         return np.asarray(np.divide(total, share, out=np.full(share.shape, np.nan), where=share > 0))
 
-    def variance(self, n: int, frequency: float = 0.0) -> float:
-        """Variance of one estimated share of holders: rate(1-rate)/gain^2, averaged over holders and others."""
-        b, a = 2 * self._stray, 2 * self._stray + self._gain
-        return (frequency * a * (1 - a) + (1 - frequency) * b * (1 - b)) / (n * self._gain**2)
-
     def inputs(self) -> list[list[tuple[int, float]]]:
         """Every set of keys with values -1 or 1 (all others are mixtures), padded to d rows."""
-        if self.d > 12 or 3**self.d * self._symbols > _CELLS:
-            raise ParameterError(f"{self.spec} has more than {_CELLS:,} cells; use a smaller d to enumerate it.")
+        self._few_cells(3**self.d * self._symbols if self.d <= 12 else math.inf)
         signs = itertools.product((0, 1, -1), repeat=self.d)
         return [[(key, float(v)) if v else (-1, 0.0) for key, v in enumerate(sign)] for sign in signs]
 
     def probabilities(self) -> NDArray[np.float64]:
         """(1 + l(e-1) pi_x)/Omega."""
         inputs = self.inputs()
-        out = np.full((len(inputs), self._symbols), self._stray)
+        out = np.full((len(inputs), self._symbols), self._unit)
         for row, pairs in zip(out, inputs, strict=True):
             held = [(key, v) for key, v in pairs if key >= 0]
             for key, v in held:

@@ -1,4 +1,4 @@
-"""PrivSet: every user holds a set of items and reports a subset that meets it more often than not."""
+"""PrivSet: every user holds a set of items and reports a subset that is likelier if it meets the set."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._support import validation as check
 from ..._support.numbers import round_down
 from ...errors import ParameterError
 from ...estimation.constraints import SumAtMost
 from ...estimation.estimate import Estimate
 from ...randomness.sampling import Source
 from ..free_setting import FreeSetting, open_setting
-from ..parameters import budget
-from .reported_sets import SetRandomizer, best_k, shuffle
+from ..parameters import whole
+from .drawing import shuffle
+from .reported_sets import SetRandomizer, best_k
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,40 +69,36 @@ class PrivSet(SetRandomizer):
 
     name: ClassVar[str] = "privset"
 
-    eps0: float = budget()
-    d: int
-    s: int
-    k: int = None  # type: ignore[assignment]  # None: the best one, found below
+    d: int = whole(low=1, high=2**31, hint="d counts the real items")
+    s: int = whole(low=1, high=lambda m: min(m.d, 10**4), hint="users hold s of the d items; smaller sets are padded")
+    k: int = whole(
+        low=1,
+        high=lambda m: m.d,
+        hint="larger reports meet every set",
+        choose=lambda m: best_k(m.eps0, m.d + m.s, m.s),
+    )
 
     @classmethod
     def free_setting(cls, given: dict[str, Any]) -> FreeSetting | None:
-        """k."""
-        limits, frequency = (lambda m: (1, m.d)), (lambda m: m.s / (m.d + m.s))
-        return open_setting(cls, given, "k", limits=limits, whole=True, ratio=2.0, frequency=frequency)
-
-    def __post_init__(self) -> None:
-        eps0 = check.local_budget(self.eps0)
-        d = check.whole("d", self.d, low=1, high=2**31, hint="d counts the real items")
-        s = check.whole(
-            "s", self.s, low=1, high=min(d, 10**4), hint="users hold s of the d items; smaller sets are padded"
+        """k, for the mean error over the items and the dummies."""
+        return open_setting(
+            cls, given, "k", limits=lambda m: (1, m.d), whole=True, ratio=2.0, frequency=lambda m: m.s / (m.d + m.s)
         )
-        k = best_k(eps0, d + s, s) if self.k is None else self.k
-        object.__setattr__(self, "eps0", eps0)
-        object.__setattr__(self, "d", d)
-        object.__setattr__(self, "s", s)
-        object.__setattr__(self, "k", check.whole("k", k, low=1, high=d, hint="larger reports meet every set"))
 
     @property
-    def _domain(self) -> int:
+    def domain(self) -> int:
+        """d + s."""
         return self.d + self.s
 
     @property
-    def _held(self) -> int:
+    def held(self) -> int:
+        """s."""
         return self.s
 
     @property
-    def _constraint(self) -> SumAtMost:
-        return SumAtMost(self.s)  # dummies are not estimated
+    def constraint(self) -> SumAtMost:
+        """At most s items each; dummies are not estimated."""
+        return SumAtMost(self.s)
 
     @property
     def description(self) -> str:
@@ -141,7 +137,7 @@ class PrivSet(SetRandomizer):
         elif len(held) < self.s:
             held = np.pad(held, ((0, self.s - len(held)), (0, 0)), constant_values=-1)
         dummies = self.d + np.arange(self.s)[:, None]
-        return self._report(np.where(held < 0, dummies, held).astype(self._dtype), src)
+        return self._report(np.where(held < 0, dummies, held).astype(np.min_scalar_type(self.domain - 1)), src)
 
     def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
         return super()._infer(counts[: self.d], users)
