@@ -18,7 +18,8 @@ import shuffledp as sdp
 from reference.fractions_oracle import Law, _send, hockey_stick, round_divergence
 from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.guarantee import TRUST
-from shuffledp.mechanisms.multimessage.base import MultiMessage, poisson_numbers
+from shuffledp.mechanisms.multimessage.base import MultiMessage
+from shuffledp.mechanisms.multimessage.poisson import poisson_numbers
 from shuffledp.numerics.families.message_counts import UNLIMITED, Count, Distribution
 from shuffledp.numerics.families.mixture import among
 from shuffledp.numerics.families.participation import Split, present, present_among

@@ -48,15 +48,15 @@ _HOME = {
     "LocalHash": "mechanisms.categorical.local_hash",
     "HierarchicalGRR": "mechanisms.composite.hierarchical_grr",
     "PCKVGRR": "mechanisms.sets.pckv_grr",
-    "MetricGeneral": "mechanisms.metric.laplace",
+    "MetricGeneral": "mechanisms.metric.general",
     "MetricLaplace": "mechanisms.metric.laplace",
-    "PlanarLaplace": "mechanisms.metric.laplace",
-    "BalcerCheu": "mechanisms.multimessage.bits",
-    "BalcerCoin": "mechanisms.multimessage.bits",
-    "CheuZhilyaev": "mechanisms.multimessage.bits",
-    "BallsIntoBins": "mechanisms.multimessage.bins",
-    "MixDump": "mechanisms.multimessage.bins",
-    "PureDump": "mechanisms.multimessage.bins",
+    "PlanarLaplace": "mechanisms.metric.planar_laplace",
+    "BalcerCheu": "mechanisms.multimessage.balcer_cheu",
+    "BalcerCoin": "mechanisms.multimessage.balcer_coin",
+    "CheuZhilyaev": "mechanisms.multimessage.cheu_zhilyaev",
+    "BallsIntoBins": "mechanisms.multimessage.balls_into_bins",
+    "MixDump": "mechanisms.multimessage.mix_dump",
+    "PureDump": "mechanisms.multimessage.pure_dump",
     "Laplace": "mechanisms.numeric.laplace",
     "Parallel": "mechanisms.composite.parallel",
     "PrivUnit": "mechanisms.numeric.privunit",
@@ -75,8 +75,8 @@ _HOME = {
     "Subset": "mechanisms.categorical.subset",
     "OptimisedUnary": "mechanisms.categorical.optimised_unary",
     "Unary": "mechanisms.categorical.unary",
-    "Duchi": "mechanisms.numeric.cube",
-    "Harmony": "mechanisms.numeric.cube",
+    "Duchi": "mechanisms.numeric.duchi",
+    "Harmony": "mechanisms.numeric.harmony",
     "Wheel": "mechanisms.sets.wheel",
     "Check": "programme.result",
     "check": "programme.checking",
@@ -199,10 +199,17 @@ if TYPE_CHECKING:
     from .mechanisms.known.general import General
     from .mechanisms.known.variation_ratio import VariationRatio
     from .mechanisms.metric.exponential import ExponentialMetric
-    from .mechanisms.metric.laplace import MetricGeneral, MetricLaplace, PlanarLaplace
-    from .mechanisms.multimessage.bins import BallsIntoBins, MixDump, PureDump
-    from .mechanisms.multimessage.bits import BalcerCheu, BalcerCoin, CheuZhilyaev
-    from .mechanisms.numeric.cube import Duchi, Harmony
+    from .mechanisms.metric.general import MetricGeneral
+    from .mechanisms.metric.laplace import MetricLaplace
+    from .mechanisms.metric.planar_laplace import PlanarLaplace
+    from .mechanisms.multimessage.balcer_cheu import BalcerCheu
+    from .mechanisms.multimessage.balcer_coin import BalcerCoin
+    from .mechanisms.multimessage.balls_into_bins import BallsIntoBins
+    from .mechanisms.multimessage.cheu_zhilyaev import CheuZhilyaev
+    from .mechanisms.multimessage.mix_dump import MixDump
+    from .mechanisms.multimessage.pure_dump import PureDump
+    from .mechanisms.numeric.duchi import Duchi
+    from .mechanisms.numeric.harmony import Harmony
     from .mechanisms.numeric.laplace import Laplace
     from .mechanisms.numeric.privunit import PrivUnit
     from .mechanisms.randomizer import Randomizer

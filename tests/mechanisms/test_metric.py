@@ -14,7 +14,9 @@ from scipy import stats
 
 import shuffledp as sdp
 from shuffledp.mechanisms.metric.exponential import BITS, ExponentialMetric
-from shuffledp.mechanisms.metric.laplace import MetricGeneral, MetricLaplace, PlanarLaplace
+from shuffledp.mechanisms.metric.general import MetricGeneral
+from shuffledp.mechanisms.metric.laplace import MetricLaplace
+from shuffledp.mechanisms.metric.planar_laplace import PlanarLaplace
 from shuffledp.mechanisms.metric.planar_noise import planar_noise, planar_variation
 from shuffledp.mechanisms.numeric.laplace import Laplace
 from shuffledp.numerics.families.base import PairSet
@@ -75,7 +77,10 @@ def test_guarantees_grow_with_both_distances_and_say_so(cls: Any) -> None:
     ("d01", "dmax", "words"),
     [
         (0.0, 1.0, "d01 must lie in"),
-        (2.0, 1.0, "dmax must lie in [2, 500]"),
+        (2.0, 1.0, "d01 must lie in [1e-06, 1], got 2.0; it is the distance of two neighbouring inputs"),
+        (2.0, -1.0, "dmax must lie in [2, 500]"),
+        (2.0, True, "dmax must be a number"),
+        (2.0, 10**400, "dmax must be a number below"),
         (1.0, math.inf, "dmax must lie in"),
         (math.nan, 1.0, "d01 must be a number"),
         (1.0, "x", "dmax must be a number"),
@@ -200,7 +205,7 @@ def test_exponential_law() -> None:
     m = ExponentialMetric(LINE, eps=2.0)
     weight = np.exp(-np.array(LINE, dtype=float))
     assert m.probabilities() == pytest.approx(weight / weight.sum(axis=1, keepdims=True), rel=1e-14)
-    assert m._weights.sum(axis=1).tolist() == [1 << BITS] * 3
+    assert m._multiples.sum(axis=1).tolist() == [1 << BITS] * 3
     assert m.local_epsilon <= 2.0 * 3.0
     again = ExponentialMetric(LINE, eps=2.0)
     assert m == again and hash(m) == hash(again) and m != ExponentialMetric(LINE, eps=1.0) and m != 1

@@ -15,9 +15,14 @@ from scipy import stats
 import contract.cases.multimessage  # noqa: F401  (registers the words)
 import shuffledp as sdp
 from reference.fractions_oracle import _send, hockey_stick
-from shuffledp.mechanisms.multimessage.base import MultiMessage, _ratio_below
-from shuffledp.mechanisms.multimessage.bins import BallsIntoBins, MixDump, PureDump
-from shuffledp.mechanisms.multimessage.bits import BalcerCheu, BalcerCoin, CheuZhilyaev
+from shuffledp.mechanisms.multimessage.balcer_cheu import BalcerCheu
+from shuffledp.mechanisms.multimessage.balcer_coin import BalcerCoin
+from shuffledp.mechanisms.multimessage.balls_into_bins import BallsIntoBins
+from shuffledp.mechanisms.multimessage.base import MultiMessage
+from shuffledp.mechanisms.multimessage.cheu_zhilyaev import CheuZhilyaev
+from shuffledp.mechanisms.multimessage.coin_pieces import _ratio_below
+from shuffledp.mechanisms.multimessage.mix_dump import MixDump
+from shuffledp.mechanisms.multimessage.pure_dump import PureDump
 from shuffledp.numerics.families.base import PairSet
 from shuffledp.randomness.sampling import source
 
@@ -272,7 +277,7 @@ def test_variance_and_communication() -> None:
         ("balls-into-bins:4,4,1", "special must lie in [1, 2]"),
         ("pure-dump:1,1", "d must lie in [2"),
         ("mix-dump:4,0,1", "flip = 0 is pure-dump"),
-        ("mix-dump:4,0.75,1", "flip must be below (d-1)/d"),
+        ("mix-dump:4,0.75,1", "flip must lie in [1e-12, 0.75), got 0.75; flip = 0 is pure-dump"),
         ("mix-dump:1,0.1,1", "d must lie in [2"),
     ],
 )

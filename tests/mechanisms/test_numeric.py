@@ -13,8 +13,9 @@ from scipy import special, stats
 
 import shuffledp as sdp
 from contract.cases import numeric as cases  # registers the words
-from shuffledp.mechanisms.numeric.cube import Duchi, Harmony, _central
 from shuffledp.mechanisms.numeric.discrete_laplace import coins, discrete_laplace
+from shuffledp.mechanisms.numeric.duchi import Duchi, _central
+from shuffledp.mechanisms.numeric.harmony import Harmony
 from shuffledp.mechanisms.numeric.laplace import Laplace
 from shuffledp.mechanisms.numeric.privunit import PrivUnit
 from shuffledp.numerics.families.base import PairSet, both_directions
@@ -51,9 +52,9 @@ def test_golden_parameters(entry: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("spec", "sentence"),
     [
-        ("laplace:0", "eps0 must lie in [1e-09, 500], got 0.0; eps0 is the local budget."),
-        ("laplace:1e-7", "eps0 must lie in [1e-06, inf], got 1e-07; less than that is only noise."),
-        ("laplace:501", "eps0 must lie in [1e-09, 500], got 501.0; eps0 is the local budget."),
+        ("laplace:0", "eps0 must lie in [1e-06, 500], got 0.0; eps0 is the local budget, and a report"),
+        ("laplace:1e-7", "eps0 must lie in [1e-06, 500], got 1e-07; eps0 is the local budget, and a report"),
+        ("laplace:501", "eps0 must lie in [1e-06, 500], got 501.0; eps0 is the local budget, and a report"),
         ("duchi:0,3", "eps0 must lie in [1e-09, 500], got 0.0; eps0 is the local budget."),
         ("duchi:1,0", "dim must lie in [1, 2.14748e+09], got 0.0; dim counts the coordinates of a vector."),
         ("duchi:1,2.5", "dim must be a whole number, got 2.5; dim counts the coordinates of a vector."),
@@ -264,12 +265,12 @@ def test_privunit_sampler(dim: int, cap: float | None) -> None:
     v = _run(m, values).data / 32767.0
     assert np.abs(np.linalg.norm(v, axis=1) - 1.0).max() < 1e-4 * math.sqrt(dim)
     along = np.einsum("ij,ij->i", v, values)
-    inside, keep = along >= m.gamma, m._c * m._densities[0]
+    inside, keep = along >= m.gamma, m.cap * m._densities[0]
     assert abs(inside.mean() - keep) < 5 * math.sqrt(keep * (1 - keep) / size)
     half = 0.5 * (dim - 1)
     share = special.betainc(half, half, np.clip(0.5 * (1 - along), 0, 1))  # of the sphere nearer to x
-    assert stats.kstest(share[inside] / m._c, "uniform").pvalue > 1e-4
-    assert stats.kstest((share[~inside] - m._c) / (1 - m._c), "uniform").pvalue > 1e-4
+    assert stats.kstest(share[inside] / m.cap, "uniform").pvalue > 1e-4
+    assert stats.kstest((share[~inside] - m.cap) / (1 - m.cap), "uniform").pvalue > 1e-4
     assert along.mean() == pytest.approx(m._gain, abs=5 / math.sqrt(size))
     across = v - along[:, None] * values
     assert np.abs(across.mean(axis=0)).max() < 5 / math.sqrt(size)

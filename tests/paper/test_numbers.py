@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from shuffledp.bounds import BOUNDS
-from shuffledp.mechanisms.multimessage.bits import CheuZhilyaev
+from shuffledp.mechanisms.multimessage.cheu_zhilyaev import CheuZhilyaev
 from shuffledp.paper import multi, ranges, single, speed, tightness
 from shuffledp.paper.claims import savings
 

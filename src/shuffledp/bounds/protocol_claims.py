@@ -24,7 +24,7 @@ _BETA_ERROR, _OUTSIDE = 1e-9, 1e-30
 
 def cheu_zhilyaev(ask: Question) -> float:
     """Cheu, Zhilyaev (IEEE S&P 2022), Claim 3.2: f(1-f) = 33/(5 m) coth(eps/2)^2 log(4/delta), m blanket rows."""
-    from ..mechanisms.multimessage.bits import CheuZhilyaev
+    from ..mechanisms.multimessage.cheu_zhilyaev import CheuZhilyaev
 
     m = ask.mechanism
     if not isinstance(m, CheuZhilyaev):
@@ -38,7 +38,7 @@ def cheu_zhilyaev(ask: Question) -> float:
 
 def balls_formula(ask: Question) -> float:
     """Luo, Wang, Yi (CCS 2022): eps = sqrt(32 log(2/delta) d/(m s)) with m blanket messages."""
-    from ..mechanisms.multimessage.bins import BallsIntoBins
+    from ..mechanisms.multimessage.balls_into_bins import BallsIntoBins
 
     m = ask.mechanism
     if not isinstance(m, BallsIntoBins):
@@ -58,7 +58,7 @@ def balls_search(
     The authors' code draws X1 and X2 independently, which is right in the limit of many bins; they are multinomial
     (the more messages in one set of bins, the fewer in the other), and only that is a bound for every d and s.
     """
-    from ..mechanisms.multimessage.bins import BallsIntoBins
+    from ..mechanisms.multimessage.balls_into_bins import BallsIntoBins
 
     if not isinstance(mechanism, BallsIntoBins):
         raise refuse(mechanism.name)

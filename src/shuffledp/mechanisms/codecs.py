@@ -226,3 +226,63 @@ class Numbers:
     def columns(self, data: NDArray[Any]) -> NDArray[np.int64]:
         """Only a mechanism knows how its numbers are grouped."""
         raise ParameterError("reports that are numbers have no columns of their own; ask the mechanism.")
+
+
+@dataclass(frozen=True)
+class Records:
+    """The number of one of several queries, and its answer, in a field that queries of the same kind share.
+
+    ``parts`` are the codecs of the answers; the field of queries 0 and 2 is called "q0+q2".
+    """
+
+    parts: tuple[Codec, ...]
+    shape: ClassVar[tuple[int, ...]] = ()
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The query, then one field for each kind of answer."""
+        return self.layout([(part.dtype, part.shape) for part in self.parts])
+
+    @property
+    def scratch(self) -> int:
+        """That of the largest answer, and some for the record."""
+        return 64 + max(part.scratch for part in self.parts)
+
+    @staticmethod
+    def layout(kinds: list[tuple[np.dtype[Any], tuple[int, ...]]]) -> np.dtype[Any]:
+        """The dtype of records whose answers are of these kinds."""
+        fields: dict[tuple[np.dtype[Any], tuple[int, ...]], list[str]] = {}
+        for k, kind in enumerate(kinds):
+            fields.setdefault(kind, []).append(f"q{k}")
+        query = ("query", np.min_scalar_type(len(kinds) - 1))
+        return np.dtype([query, *(("+".join(names), *kind) for kind, names in fields.items())])
+
+    @staticmethod
+    def fields(dtype: np.dtype[Any]) -> list[str]:
+        """The name of the field of every query."""
+        home = {part: name for name in (dtype.names or ())[1:] for part in name.split("+")}
+        return [home[f"q{k}"] for k in range(len(home))]
+
+    def readable(self, data: NDArray[Any]) -> bool:
+        """Records that start with the query."""
+        names = data.dtype.names
+        if names is None or names[0] != "query":
+            raise ParameterError(
+                f"reports must be records of a query and its answer, got an array of {data.dtype}; "
+                "pass what privatise returned."
+            )
+        return data.ndim == 1
+
+    def answers(self, data: NDArray[Any]) -> list[tuple[NDArray[Any], NDArray[np.bool_]]]:
+        """Per query: its answers, and which reports those are."""
+        self.readable(data)
+        chosen = [data["query"] == k for k in range(len(self.parts))]
+        return [(data[field][at], at) for field, at in zip(self.fields(data.dtype), chosen, strict=True)]
+
+    def tally(self, data: NDArray[Any]) -> NDArray[Any]:
+        """Only a mechanism knows how the answers of its queries are summed."""
+        raise ParameterError("reports that are records have no sums of their own; ask the mechanism.")
+
+    def columns(self, data: NDArray[Any]) -> NDArray[np.int64]:
+        """Only a mechanism knows the columns of its queries."""
+        raise ParameterError("reports that are records have no columns of their own; ask the mechanism.")

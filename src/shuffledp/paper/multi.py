@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..mechanisms.multimessage.bins import BallsIntoBins
-from ..mechanisms.multimessage.bits import CheuZhilyaev
+from ..mechanisms.multimessage.balls_into_bins import BallsIntoBins
+from ..mechanisms.multimessage.cheu_zhilyaev import CheuZhilyaev
 from ..numerics.pair import ShuffledPair
 from .curves import CORE, TOL, Series, best_epsilon
 

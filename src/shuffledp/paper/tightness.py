@@ -15,8 +15,10 @@ from ..mechanisms.categorical.grr import GRR
 from ..mechanisms.categorical.hadamard import Hadamard
 from ..mechanisms.categorical.local_hash import LocalHash
 from ..mechanisms.categorical.subset import Subset
-from ..mechanisms.multimessage.bins import BallsIntoBins, MixDump, PureDump
-from ..mechanisms.multimessage.bits import CheuZhilyaev
+from ..mechanisms.multimessage.balls_into_bins import BallsIntoBins
+from ..mechanisms.multimessage.cheu_zhilyaev import CheuZhilyaev
+from ..mechanisms.multimessage.mix_dump import MixDump
+from ..mechanisms.multimessage.pure_dump import PureDump
 from ..mechanisms.numeric.privunit import PrivUnit
 from ..mechanisms.sets.pckv_grr import PCKVGRR
 from ..mechanisms.sets.wheel import Wheel

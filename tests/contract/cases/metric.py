@@ -7,7 +7,9 @@ import numpy as np
 
 from contract.cases import Case, frequencies
 from shuffledp.mechanisms.metric.exponential import ExponentialMetric
-from shuffledp.mechanisms.metric.laplace import MetricGeneral, MetricLaplace, PlanarLaplace
+from shuffledp.mechanisms.metric.general import MetricGeneral
+from shuffledp.mechanisms.metric.laplace import MetricLaplace
+from shuffledp.mechanisms.metric.planar_laplace import PlanarLaplace
 
 DATA = Path(__file__).parents[2] / "data"
 

@@ -1,8 +1,12 @@
 import numpy as np
 
 from contract.cases import Case, frequencies
-from shuffledp.mechanisms.multimessage.bins import BallsIntoBins, MixDump, PureDump
-from shuffledp.mechanisms.multimessage.bits import BalcerCheu, BalcerCoin, CheuZhilyaev
+from shuffledp.mechanisms.multimessage.balcer_cheu import BalcerCheu
+from shuffledp.mechanisms.multimessage.balcer_coin import BalcerCoin
+from shuffledp.mechanisms.multimessage.balls_into_bins import BallsIntoBins
+from shuffledp.mechanisms.multimessage.cheu_zhilyaev import CheuZhilyaev
+from shuffledp.mechanisms.multimessage.mix_dump import MixDump
+from shuffledp.mechanisms.multimessage.pure_dump import PureDump
 
 
 def bits(n):

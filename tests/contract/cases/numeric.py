@@ -4,7 +4,8 @@ from typing import Any
 import numpy as np
 
 from contract.cases import Case
-from shuffledp.mechanisms.numeric.cube import Duchi, Harmony
+from shuffledp.mechanisms.numeric.duchi import Duchi
+from shuffledp.mechanisms.numeric.harmony import Harmony
 from shuffledp.mechanisms.numeric.laplace import Laplace
 from shuffledp.mechanisms.numeric.privunit import PrivUnit
 

@@ -19,8 +19,9 @@ from ...numerics.families.base import PairSet, both_directions
 from ...numerics.pair import ShuffledPair
 from ...randomness.sampling import Source, below
 from ..categorical.grr import GRR
+from ..codecs import Category
 from ..known.variation_ratio import VariationRatio
-from ..parameters import budget
+from ..parameters import budget, whole
 from ..randomizer import Randomizer
 from ..samples import joined, sampled, without_reports
 from ..values import categories
@@ -54,7 +55,7 @@ class HierarchicalGRR(Randomizer):
     meet.  *Meeting at no level is the worst*: on one level X takes, each with the blanket's mass b, the values
     (e - E, 1 - E e) at the two nodes if they differ and ((1-E) e, 1-E) if they agree, at equal mean, and 1-E
     elsewhere; for E >= 1 the first pair is the wider, so X of the level, and with it X of the tree, is larger in
-    convex order.  The first and the last leaf meet at no level; that round is its own swap.
+    convex order.  The first and the last leaf meet at no level; that pair is its own swap.
 
     Examples
     --------
@@ -69,15 +70,8 @@ class HierarchicalGRR(Randomizer):
     name: ClassVar[str] = "hierarchical-grr"
 
     eps0: float = budget()
-    d: int
-    branching: int = 2
-
-    def __post_init__(self) -> None:
-        eps0 = check.local_budget(self.eps0)
-        d = check.whole("d", self.d, low=2, high=2**31, hint="d counts the leaves")
-        branching = check.whole("branching", self.branching, low=2, high=2**31, hint="a node has two children or more")
-        for name, value in (("eps0", eps0), ("d", d), ("branching", branching)):
-            object.__setattr__(self, name, value)
+    d: int = whole(low=2, high=2**31, hint="d counts the leaves")
+    branching: int = whole(low=2, high=2**31, hint="a node has two children or more", default=2)
 
     @property
     def description(self) -> str:
@@ -107,7 +101,7 @@ class HierarchicalGRR(Randomizer):
     def variation_ratio(self) -> VariationRatio:
         """p = q = e^eps0, beta = the mean over the levels."""
         p = math.exp(self.eps0)
-        beta = math.fsum(level.variation_ratio().beta for level in self.levels) / len(self.levels)
+        beta = math.fsum(level.beta for level in self.levels) / len(self.levels)
         return VariationRatio(p=p, beta=beta, q=p)
 
     def _pair(self, where: list[str]) -> ShuffledPair:
@@ -138,22 +132,22 @@ class HierarchicalGRR(Randomizer):
 
     # -- running it ---------------------------------------------------------------------------------------------
 
-    _bytes_per_user = 96
+    @property
+    def codec(self) -> Category:
+        """A node, counted through all levels."""
+        return Category(self._starts[-1], scratch=96)
 
     def _check(self, values: NDArray[Any]) -> NDArray[Any]:
         return categories(values, self.d)
 
     def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
-        out = np.empty(len(values), dtype=np.min_scalar_type(self._starts[-1] - 1))
+        out = np.empty(len(values), dtype=self.codec.dtype)
         which = below(src, len(self.levels), len(values))
         for h, level in enumerate(self.levels):
             at = np.flatnonzero(which == h)
             nodes = values[at].astype(out.dtype) // out.dtype.type(min(self.branching**h, self.d))
             out[at] = level._randomise(nodes, src) + out.dtype.type(self._starts[h])
         return out
-
-    def _tally(self, data: NDArray[Any]) -> NDArray[Any]:
-        return np.bincount(data, minlength=self._starts[-1])
 
     def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
         """Each level from its own reports; those are a random sample of the users, which adds to the error."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -23,21 +23,17 @@ from ...numerics.evaluators.choose import spread
 from ...numerics.families.base import PairSet
 from ...randomness.sampling import Source, categorical
 from ..base import Mechanism
-from ..free_setting import SharedBudget
+from ..codecs import Records
 from ..known.variation_ratio import VariationRatio
-from ..parameters import declared
 from ..randomizer import Randomizer
-from ..registry import mechanism, mechanism_in_file
 from ..reports import Reports, Tally
 from ..samples import joined, sampled
 from .parallel_law import MAX_PAIRS, both_unlike, dataset_pairs, dominating_pairs, tells, union
-from .query_file import read_queries
+from .queries import PARALLEL, Query, checked, read_queries
 
 #: Combinations of datasets tried for the lower bound.
 _DATASETS = 64
 _CELLS = 10**6
-
-Query = tuple[float, Mechanism]
 
 
 @dataclass(frozen=True)
@@ -58,9 +54,9 @@ class Parallel(Randomizer):
     combinations of ordered input pairs, one per query.  Combinations in which the victim gives the *same answer* x
     to query k under both hypotheses need not be listed: with W = P0 - E P1 the divergence is convex in W, and the W
     of (x, x) lies on the segment between those of (x', x) and (x, x'), because W(x', x) - W(x, x) = v and
-    W(x, x') - W(x, x) = -E v for v = R(x') - R(x).  So it is at most the larger of the two, at every E and n.  A round
-    that dominates a pair of M_k in convex order dominates it in the mixture too; where M_k states no law, or there
-    are more than 1024 combinations, the round of its (p, beta, q) stands for all its pairs.
+    W(x, x') - W(x, x) = -E v for v = R(x') - R(x).  So it is at most the larger of the two, at every E and n.  What
+    dominates a pair of M_k in convex order dominates it in the mixture too; where M_k states no law, or there are
+    more than 1024 combinations, the shuffled pair of its (p, beta, q) stands for all its pairs.
 
     Values: a list with one array per query, or (scalar queries) one array of shape (users, queries).  Inputs of the
     queries are free of each other; if they are functions of one value the upper bound holds all the more, but
@@ -80,32 +76,20 @@ class Parallel(Randomizer):
     True
     """
 
-    name: ClassVar[str] = "parallel"
+    name: ClassVar[str] = PARALLEL
     file_parameters: ClassVar[tuple[str, ...] | None] = ()
 
     queries: Sequence[tuple[float | Fraction, Mechanism | str]]
     source: str = field(default="", kw_only=True, compare=False)
 
     def __post_init__(self) -> None:
-        try:
-            pairs = [(weight, m) for weight, m in self.queries]
-        except (TypeError, ValueError):
-            raise ParameterError(
-                f"queries must be pairs (weight, mechanism), got {self.queries!r}; pass a list of them."
-            ) from None
-        if not pairs:
-            raise ParameterError("queries must hold at least one (weight, mechanism), got none; add one.")
-        found = tuple((_weight(weight), _single(m)) for weight, m in pairs)
-        total = math.fsum(weight for weight, _ in found)
-        if abs(total - 1.0) > 1e-9:
-            raise ParameterError(f"weights must sum to 1, got {total!r}; divide each by the sum.")
-        object.__setattr__(self, "queries", found)
+        object.__setattr__(self, "queries", checked(self.queries))
+        super().__post_init__()
 
     @classmethod
     def from_file(cls, path: str | Path) -> Parallel:
         """Read a list of entries with keys weight and spec from a JSON file or from plain YAML (one key per line)."""
-        named = read_queries(Path(path))
-        return cls([(weight, _single(spec, mechanism_in_file)) for weight, spec in named], source=str(path))
+        return cls(read_queries(Path(path)), source=str(path))
 
     @property
     def _queries(self) -> tuple[Query, ...]:
@@ -129,6 +113,12 @@ class Parallel(Randomizer):
     @property
     def _words(self) -> str:
         return "; ".join(f"{weight:g} of {m.spec}" for weight, m in self._queries)
+
+    def files(self) -> Iterator[str]:
+        """Its own file, and those that its queries were read from."""
+        yield from super().files()
+        for m in self._mechanisms:
+            yield from m.files()
 
     @property
     def description(self) -> str:
@@ -185,7 +175,7 @@ class Parallel(Randomizer):
         return PairSet([union(list(itertools.chain(*choice))) for choice in itertools.product(*choices)])
 
     def constant_datasets(self) -> PairSet:
-        """The most telling dataset of each query (and some more, where there is room), in every combination."""
+        """The datasets of each query that are easiest to distinguish, in all combinations."""
         keep = max(1, int(_DATASETS ** (1.0 / len(self._queries)) + 1e-9))
         listed = []
         for m in self._mechanisms:
@@ -193,27 +183,6 @@ class Parallel(Randomizer):
             listed.append(sorted(known, key=spread, reverse=True)[:keep])
         pairs = [union(list(zip(self._shares, choice, strict=True))) for choice in itertools.product(*listed)]
         return PairSet(both_unlike(pairs))
-
-    def files(self) -> Iterator[str]:
-        """Its own, and those that its queries were read from."""
-        yield from super().files()
-        for m in self._mechanisms:
-            yield from m.files()
-
-    def shared_budget(self) -> SharedBudget | None:
-        """One eps0 for all queries that have one; everything else is kept, but for the file, which says otherwise."""
-        ranges = [declared(type(m))["eps0"].limits(m) for m in self._mechanisms if "eps0" in declared(type(m))]
-        if not ranges:
-            return None
-
-        def make(eps0: float) -> Parallel:
-            changed: list[Any] = [
-                (w, replace(m, eps0=eps0) if "eps0" in declared(type(m)) else m)  # type: ignore[type-var]
-                for w, m in self._queries
-            ]
-            return Parallel(changed)
-
-        return SharedBudget("eps0", max(low for low, _ in ranges), min(high for _, high in ranges), make)
 
     def groups(self, *, n: int) -> list[tuple[int, Mechanism]]:
         """(users, mechanism) of every query if fixed groups of floor(n w_k) users answered it instead.
@@ -237,8 +206,9 @@ class Parallel(Randomizer):
         return self._mechanisms  # type: ignore[return-value]
 
     @property
-    def _bytes_per_user(self) -> int:
-        return 64 + max(m.codec.scratch for m in self._runnable)
+    def codec(self) -> Records:
+        """The number of the query, and its answer."""
+        return Records(tuple(m.codec for m in self._runnable))
 
     def _inputs(self, values: ArrayLike) -> NDArray[Any]:
         """One record per user with the checked input of every query."""
@@ -275,31 +245,17 @@ class Parallel(Randomizer):
             m._randomise(values[f"q{k}"][at if at.size else [0]], src)[: at.size]
             for k, (m, at) in enumerate(zip(self._runnable, rows, strict=True))
         ]
-        layouts: dict[tuple[Any, ...], list[int]] = {}
-        for k, answer in enumerate(answers):
-            layouts.setdefault((answer.dtype, answer.shape[1:]), []).append(k)
-        fields = [("+".join(f"q{k}" for k in ks), *layout) for layout, ks in layouts.items()]
-        out = np.zeros(len(values), dtype=[("query", np.min_scalar_type(len(rows) - 1)), *fields])
+        out = np.zeros(len(values), dtype=Records.layout([(a.dtype, a.shape[1:]) for a in answers]))
         out["query"] = query
-        for (name, *_), ks in zip(fields, layouts.values(), strict=True):
-            for k in ks:
-                out[name][rows[k]] = answers[k]
+        for field_, at, answer in zip(Records.fields(out.dtype), rows, answers, strict=True):
+            out[field_][at] = answer
         return out
-
-    def _answers(self, data: NDArray[Any]) -> Iterator[tuple[int, Randomizer, NDArray[Any], NDArray[np.bool_]]]:
-        """Per query: its number, mechanism, answers, and which reports those are."""
-        names = data.dtype.names
-        if names is None or names[0] != "query":
-            raise ParameterError(f"reports must be records made by {self.name}, got an array of {data.dtype}.")
-        home = {part: name for name in names[1:] for part in name.split("+")}
-        for k, m in enumerate(self._runnable):
-            at = data["query"] == k
-            yield k, m, data[home[f"q{k}"]][at], at
 
     def _tally(self, data: NDArray[Any]) -> NDArray[Any]:
         """Row 0: reports of each query; row 1: their tallies (arrays, or 0 where there is no report)."""
         out = np.zeros((2, len(self._queries)), dtype=object)
-        for k, m, answers, _ in self._answers(data):
+        found = zip(self._runnable, self.codec.answers(data), strict=True)
+        for k, (m, (answers, _)) in enumerate(found):
             out[0, k] = len(answers)
             if len(answers):
                 out[1, k] = m._tally(answers)
@@ -338,24 +294,7 @@ class Parallel(Randomizer):
     def columns(self, data: NDArray[Any]) -> NDArray[np.int64]:
         """Columns of the queries, one after the other."""
         out, start = np.zeros(len(data), dtype=np.int64), 0
-        for _, m, answers, at in self._answers(data):
+        for m, (answers, at) in zip(self._runnable, self.codec.answers(data), strict=True):
             out[at] = start + m.columns(answers)
             start += m.probabilities().shape[1]
         return out
-
-
-def _weight(value: object) -> float:
-    return check.in_range("weight", value, low=0.0, high=1.0, low_open=True, hint="leave out queries nobody answers")
-
-
-def _single(subject: object, parse: Callable[[str], Mechanism] = mechanism) -> Mechanism:
-    """A mechanism, possibly by its spec, that sends one report per user and is not parallel itself."""
-    if isinstance(subject, str) and subject.partition(":")[0].strip() != Parallel.name:
-        subject = parse(subject)
-    if isinstance(subject, Parallel | str):
-        raise ParameterError("queries must not be parallel themselves; list theirs, with weights multiplied.")
-    if not isinstance(subject, Mechanism):
-        raise ParameterError(f"queries must pair a weight with a mechanism or spec, got {subject!r}; name one.")
-    if type(subject).among is not Mechanism.among:
-        raise ParameterError(f"queries must send one report per user, got {subject.spec}; account for it on its own.")
-    return subject

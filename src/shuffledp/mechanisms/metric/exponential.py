@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,17 +15,10 @@ from ..._support.arrays import reals
 from ..._support.numbers import round_down
 from ..._support.reading.tables import read_table
 from ...errors import ParameterError
-from ...estimation.constraints import Simplex
-from ...estimation.estimate import Estimate, Variance, share_sampling
-from ...numerics.families.base import Family
 from ...numerics.pair import FloatArray
-from ...randomness.sampling import Source, words
 from ..base import plain
-from ..known.finite import FiniteRandomizer
-from ..known.variation_ratio import VariationRatio
-from ..parameters import Parameter
-from ..randomizer import Randomizer
-from ..values import categories
+from ..matrix import MatrixRandomizer
+from ..parameters import real
 
 #: Probabilities are multiples of 2^-BITS: the law is what the sampler does.
 BITS = 62
@@ -33,14 +26,12 @@ BITS = 62
 _LEAST = 2.0**-40
 #: Distances may break symmetry and the triangle inequality by this relative amount (decimal files).
 _ROUNDING = 1e-9
-#: A probability matrix with a larger condition number is not inverted.
-_CONDITION = 1e10
 #: Most points of a file: the triangle inequality takes the cube of their number.
 MOST_POINTS = 1000
 
 
 @dataclass(frozen=True, eq=False)
-class ExponentialMetric(Randomizer):
+class ExponentialMetric(MatrixRandomizer):
     """The exponential mechanism with score -d(x, y) on k points (McSherry, Talwar, FOCS 2007).
 
     Pr[y | x] = e^(-eps d(x,y)/2) / sum_z e^(-eps d(x,z)/2), rounded to multiples of 2^-62 that sum to 1: these are the
@@ -57,8 +48,9 @@ class ExponentialMetric(Randomizer):
 
     Notes
     -----
-    A finite law: bounds are those of :class:`FiniteRandomizer`, over *all* pairs of points (replace-one), and so are
-    p, beta and q.  Frequencies are estimated by inverting the probability matrix.
+    A finite law: bounds are those of :class:`~shuffledp.FiniteRandomizer`, over *all* pairs of points (replace-one),
+    and so are p, beta and q, the sampler, and the estimate of the frequencies by the inverse of the matrix.
+    p = q is at most e^(eps times the largest distance), up to the rounding to 2^-62.
 
     Examples
     --------
@@ -72,16 +64,19 @@ class ExponentialMetric(Randomizer):
 
     name: ClassVar[str] = "exponential-metric"
     file_parameters: ClassVar[tuple[str, ...] | None] = ("eps",)
-    _bytes_per_user = 48
+    _made_of: ClassVar[str] = "distances"
+    _merge: ClassVar[str] = "merge points at distance 0 or choose another eps"
 
     distances: ArrayLike
-    eps: float = field(kw_only=True, metadata={"parameter": Parameter(0.0, 500.0, role="budget", low_open=True)})
-    source: str = field(default="", kw_only=True)
+    _: KW_ONLY
+    eps: float = real(low=0.0, high=check.MAX_EPS0, low_open=True, role="budget", hint="it is per distance")
+    source: str = ""
 
     def __post_init__(self) -> None:
-        eps = check.in_range("eps", self.eps, low=0.0, high=check.MAX_EPS0, low_open=True, hint="it is per distance")
-        object.__setattr__(self, "eps", eps)
         object.__setattr__(self, "distances", _checked(self.distances))
+        super().__post_init__()
+
+    def _check_together(self) -> None:
         least = float(self._ideal.min())
         if least < _LEAST:
             raise ParameterError(
@@ -131,106 +126,21 @@ class ExponentialMetric(Randomizer):
         return np.asarray(weight / weight.sum(axis=1, keepdims=True))
 
     @cached_property
-    def _weights(self) -> NDArray[np.int64]:
+    def _multiples(self) -> NDArray[np.int64]:
         """Whole numbers with rows summing to 2^62; the rounding of a row goes to the point itself, its likeliest."""
-        weights = np.floor(self._ideal * 2.0**BITS).astype(np.int64)
-        np.fill_diagonal(weights, 0)
-        np.fill_diagonal(weights, (1 << BITS) - weights.sum(axis=1))
-        return weights
+        multiples = np.floor(self._ideal * 2.0**BITS).astype(np.int64)
+        np.fill_diagonal(multiples, 0)
+        np.fill_diagonal(multiples, (1 << BITS) - multiples.sum(axis=1))
+        return multiples
 
     @cached_property
-    def _law(self) -> FiniteRandomizer:
-        return FiniteRandomizer(self.probabilities(), source=self.source)
-
-    @property
-    def local_epsilon(self) -> float:
-        """log of the largest ratio, at most eps times the largest distance up to the rounding to 2^-62."""
-        return self._law.local_epsilon
-
-    def variation_ratio(self) -> VariationRatio:
-        """p = q = largest ratio between two points, beta = largest total variation."""
-        return self._law.variation_ratio()
-
-    def blanket(self) -> Family:
-        """All ordered pairs of points over the blanket."""
-        return self._law.blanket()
-
-    def constant_datasets(self) -> Family:
-        """All others hold one point."""
-        return self._law.constant_datasets()
-
-    def two_counts(self) -> Family:
-        """Theorem 5.1 with the six masses of each pair and x*."""
-        return self._law.two_counts()
-
-    # -- running it -------------------------------------------------------------------------------------------
-
-    def _check(self, values: NDArray[Any]) -> NDArray[Any]:
-        return categories(values, self._points)
-
-    def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
-        draw = words(src, len(values), 64) >> np.uint64(64 - BITS)
-        edges = np.cumsum(self._weights, axis=1)[:, :-1].astype(np.uint64)
-        order = np.argsort(values, kind="stable")
-        starts = np.searchsorted(values[order], np.arange(self._points + 1))
-        out = np.empty_like(values)
-        for x in range(self._points):
-            at = order[starts[x] : starts[x + 1]]
-            out[at] = np.searchsorted(edges[x], draw[at], side="right")
-        return out
-
-    def _tally(self, data: NDArray[Any]) -> NDArray[Any]:
-        return np.bincount(data, minlength=self._points)
-
-    @cached_property
-    def _inverse(self) -> FloatArray:
-        """Maps the shares of the reports to frequencies: the inverse of the transposed probability matrix."""
-        rows = self.probabilities()
-        if np.linalg.cond(rows) > _CONDITION:
-            raise ParameterError(
-                "distances must give a probability matrix that can be inverted to estimate frequencies, got a singular "
-                "one; merge points at distance 0 or choose another eps."
-            )
-        return np.asarray(np.linalg.inv(rows.T))
-
-    def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
-        """Errors are those of the law at the nearest frequencies: what was counted may be too few to tell."""
-        value = self._inverse @ (np.asarray(counts, dtype=np.float64) / users)
-        nearest, rows = Simplex().nearest(value), self.probabilities()
-        covariance = self._covariance(nearest, nearest @ rows, users)
-        # squares[i, x]: mean square of what a report of a user at x adds to the frequency of point i
-        squares = self._inverse**2 @ rows.T
-        own, away = np.diag(squares), 1.0 - nearest
-        even = (squares.sum(axis=1) - own) / (self._points - 1)  # where nobody seems to be elsewhere
-        known = away > 1e-12
-        rest = np.where(known, (squares @ nearest - own * nearest) / np.where(known, away, 1.0), even)
-        return Estimate(
-            value=value,
-            stderr=np.sqrt(np.maximum(np.diag(covariance), 0.0)),
-            n=users,
-            covariance=covariance,
-            constraint=Simplex(),
-            noise=Variance(rest / users, (own - 1.0 - rest) / users),
-            sampling=share_sampling(users),
-            grain=np.ptp(self._inverse, axis=1) / users,
-        )
-
-    def _covariance(self, frequencies: FloatArray, shares: FloatArray, n: int) -> FloatArray:
-        """[A diag(shares) A^T - diag(frequencies)]/n with A the inverse: users are fixed, reports are random."""
-        return np.asarray(((self._inverse * shares) @ self._inverse.T - np.diag(frequencies)) / n)
-
-    def variance(self, n: int, frequencies: ArrayLike | None = None) -> FloatArray:
-        """Variance of every estimated frequency (for uniform frequencies unless others are given)."""
-        f = np.full(self._points, 1.0 / self._points) if frequencies is None else np.asarray(frequencies, dtype=float)
-        return np.asarray(np.diag(self._covariance(f, f @ self.probabilities(), n)))
-
-    def inputs(self) -> list[int]:
-        """0, ..., k-1."""
-        return list(range(self._points))
-
-    def probabilities(self) -> NDArray[np.float64]:
+    def _rows(self) -> FloatArray:
         """The law: whole multiples of 2^-62, each to the nearest float."""
-        return self._weights / 2.0**BITS
+        return self._multiples / 2.0**BITS
+
+    def _weights(self) -> list[list[int]]:
+        """The sampler draws the multiples themselves, which sum to 2^62."""
+        return [[int(weight) for weight in row] for row in self._multiples]
 
 
 def _checked(distances: ArrayLike) -> FloatArray:

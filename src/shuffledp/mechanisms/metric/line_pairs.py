@@ -123,14 +123,14 @@ class LinePairs:
 
 
 def _widest(make: Callable[[int], ShuffledPair], width: int, least: int, most: FloatArray) -> tuple[int, ShuffledPair]:
-    """The widest interval, by halving, whose round is no worse than ``most``; ``least`` is accepted anyway."""
+    """The widest interval, by halving, whose pair is no worse than ``most``; ``least`` is accepted anyway."""
     while np.any(_moments(found := make(width)) > most) and width > least:
         width //= 2
     return width, found
 
 
 class _Crowd(PairSet):
-    """Rounds with ratios up to e^limit, worst first: where the crowd hides nothing, a look says so."""
+    """Pairs with ratios up to e^limit, worst first: a quick look tells whether the crowd hides anything."""
 
     def __init__(self, pairs: list[ShuffledPair], limit: float) -> None:
         super().__init__(pairs)
@@ -150,7 +150,7 @@ class _Crowd(PairSet):
 
 
 class _Held(PairSet):
-    """Constant datasets; where the others hardly ever send the first symbol, that one against the rest tells most."""
+    """Constant datasets; where the others hardly ever send the first symbol, it alone distinguishes the inputs best."""
 
     def _among(self, n: int) -> PairSet:
         def seen(pair: ShuffledPair) -> ShuffledPair:

@@ -1,8 +1,12 @@
 """What multi-message mechanisms share: one input-dependent message per user, hidden by blanket messages of all users.
 
-A blanket message is drawn from a public law whatever its sender's input is.  Protocols whose messages are correlated
-(secret shares that sum to the input) are something else and are not covered: no count of theirs is a sum of
-independent messages, so nothing here may be used for them.
+A blanket message is drawn from a public law whatever its sender's input is, so that law *is* t, and the number of
+blanket messages is that of all users together.  ``local_epsilon`` is what one user's messages reveal without a
+shuffler: log of the largest ratio of its input-dependent message (its blanket messages say nothing), inf where that
+message is the input itself.
+
+Protocols whose messages are correlated (secret shares that sum to the input) are not covered: no count of theirs is
+a sum of independent messages, so nothing here may be used for them.
 """
 
 from __future__ import annotations
@@ -10,37 +14,29 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
-from decimal import Context, Decimal
-from functools import lru_cache
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..._support import validation as check
 from ...errors import BoundNotApplicableError, ParameterError
 from ...estimation.constraints import Constraint, Simplex
 from ...estimation.estimate import Estimate, Variance, modelled, share_sampling
 from ...numerics.families.base import Family, two_counts
-from ...numerics.families.message_counts import UNLIMITED, Count, Distribution, edges, grid
-from ...numerics.families.mixture import Piece, among
+from ...numerics.families.message_counts import UNLIMITED, Count
+from ...numerics.families.mixture import among
 from ...numerics.pair import ShuffledPair
-from ...randomness.sampling import Source, bernoulli, categorical
-from ..base import plain
+from ...randomness.sampling import Source, bernoulli
+from ..base import Mechanism, plain
 from ..parameters import real, whole
 from ..randomizer import Randomizer
 from ..reports import Reports, Tally
 from ..values import categories
+from .poisson import poisson_numbers
 
-#: Blocks of totals on either side of their mean in :func:`coin_pieces`.
-_BLOCKS = 24
 #: The parameters of which exactly one says how many blanket messages there are.
-_CROWD = ("messages", "total_messages", "poisson")
-#: Probabilities of a Poisson number are whole multiples of 2^-_BITS; what is left over is below 2^-90.
-_BITS = 128
-#: Poisson numbers of a larger mean are drawn as sums.
-_MOST_MEAN = 64.0
+_NUMBERS = ("messages", "total_messages", "poisson")
 
 
 class Rates(NamedTuple):
@@ -63,38 +59,27 @@ class MultiMessage(Randomizer):
     messages of all users in one uniformly random order: a place in the array says nothing about who sent what.
     """
 
-    _shuffles: ClassVar[bool] = True
     single_message: ClassVar[bool] = False
+    _shuffles: ClassVar[bool] = True
 
-    messages: float | None = real(low=0.0, high=1e9, role="messages", optional=True)
-    total_messages: int | None = whole(low=0, high=10**15, role="messages", optional=True)
-    poisson: float | None = real(low=0.0, high=1e9, role="messages", optional=True)
+    messages: float | None = real(low=0.0, high=1e9, hint="it is a number per user", role="messages", optional=True)
+    total_messages: int | None = whole(
+        low=0, high=10**15, hint="it is the number of all users together", role="messages", optional=True
+    )
+    poisson: float | None = real(low=0.0, high=1e9, hint="it is a mean per user", role="messages", optional=True)
 
-    def _check_messages(self) -> None:
-        given = {key: getattr(self, key) for key in _CROWD if getattr(self, key) is not None}
+    def _check_together(self) -> None:
+        """Exactly one of the three says how many blanket messages there are."""
+        given = {key: getattr(self, key) for key in _NUMBERS if getattr(self, key) is not None}
         if len(given) != 1:
             got = " and ".join(f"{key}={value!r}" for key, value in given.items()) or "none of them"
             raise ParameterError(
                 f"{self.name} needs exactly one of messages (blanket messages per user), total_messages and poisson "
                 f"(their mean per user), got {got}; give one of them."
             )
-        for key in ("messages", "poisson"):
-            if key in given:
-                value = check.in_range(key, given[key], low=0.0, high=1e9, hint="it is a number per user")
-                object.__setattr__(self, key, value)
-        if self.total_messages is not None:
-            total = check.whole("total_messages", self.total_messages, low=0, high=10**15, hint="it is a number")
-            object.__setattr__(self, "total_messages", total)
 
     @property
-    def spec(self) -> str:
-        """The spec string, with the one of messages, total_messages and poisson that was given, last."""
-        values = {f.name: getattr(self, f.name) for f in fields(self)}
-        given = [f"{k}={plain(v)}" for k, v in sorted(values.items(), key=lambda x: x[0] in _CROWD) if v is not None]
-        return f"{self.name}:" + ",".join(given)
-
-    @property
-    def _crowd(self) -> str:
+    def _blanket_words(self) -> str:
         """The blanket messages in words."""
         if self.poisson is not None:
             return f"a Poisson number of blanket messages per user, {plain(self.poisson)} on average"
@@ -152,16 +137,20 @@ class MultiMessage(Randomizer):
         return sent._replace(parts=(*sent.parts, (n - 1, self._own_share)))
 
     def among(self, pairs: Sequence[ShuffledPair]) -> Family:
-        """These rounds among the blanket messages of n users (paper, Table 4: n - 1 is the number of blankets)."""
+        """These pairs among the blanket messages of n users (paper, Table 4: n - 1 is the number of blankets)."""
         return among(pairs, self._blankets)
 
     def other_messages(self, n: int) -> int:
         """The blanket messages that are sent for certain."""
         return self._blankets(n).least
 
-    def without(self, missing: int, *, n: int, participation: float) -> MultiMessage:
-        """A fixed total loses the messages of the missing, at worst of those who send one more."""
-        if self.total_messages is None:
+    def without(self, missing: int, *, n: int, participation: float) -> Mechanism:
+        """Missing users take their blanket messages along: a fixed total loses theirs.
+
+        Of n users each sends floor(total/n) and the first total mod n one more; at worst the missing are among those.
+        A number per user (``messages``, ``poisson``) is not changed: there are fewer users to send it.
+        """
+        if self.total_messages is None or (missing == 0 and participation == 1.0):
             return self
         if participation < 1.0:
             raise BoundNotApplicableError(
@@ -176,9 +165,9 @@ class MultiMessage(Randomizer):
         return among(self._pairs(), self._hidden_by)
 
     def _dataset(self) -> tuple[list[ShuffledPair], Callable[[int], Count]]:
-        """Rounds and number of messages that hide them, exactly, when the others all hold one value.
+        """Pairs and number of messages that hide them, exactly, when the others all hold one value.
 
-        By default their own messages are known up to classes that do not matter: the blanket messages are all.
+        By default their own messages can be told from the victim's: only the blanket messages hide it.
         """
         return self._pairs(), self._blankets
 
@@ -216,13 +205,13 @@ class MultiMessage(Randomizer):
     def _noise(self, size: int, src: Source) -> NDArray[Any]:
         """Blanket messages."""
 
-    @abstractmethod
     def _hits(self, data: NDArray[Any]) -> NDArray[Any]:
         """Messages that count for each estimated item."""
+        return self.codec.tally(data)
 
-    @property
-    def _bytes_per_user(self) -> int:
-        return math.ceil((2.0 + (self._mean or 1.0)) * 32)
+    def _scratch(self, message: int = 32) -> int:
+        """Bytes that a user takes while being randomised, at this many bytes a message."""
+        return math.ceil((2.0 + (self._mean or 1.0)) * message)
 
     def _check(self, values: NDArray[Any]) -> NDArray[Any]:
         value = categories(values, self._items)
@@ -277,85 +266,3 @@ class MultiMessage(Randomizer):
         keep, stray, noise = self._rates
         own = n * (share * keep * (1.0 - keep) + (1.0 - share) * stray * (1.0 - stray))
         return np.asarray((blankets * noise * (1.0 - noise) + own) / (n * (keep - stray)) ** 2)
-
-
-def poisson_numbers(src: Source, mean: float, size: int) -> NDArray[np.int64]:
-    """Independent Poisson numbers, each value with its stated probability to within 2^-80.
-
-    A large one is the sum of several: the means add up exactly.
-    """
-    total = np.zeros(size, dtype=np.int64)
-    for part in [_MOST_MEAN] * int(mean // _MOST_MEAN) + [math.fmod(mean, _MOST_MEAN)]:
-        first, weights = _poisson_weights(part)
-        total += first + categorical(src, weights, size)
-    return total
-
-
-@lru_cache(maxsize=16)
-def _poisson_weights(mean: float) -> tuple[int, list[int]]:
-    """The first value with a weight, and the weights: probabilities in units of 2^-128, from 60 decimal digits."""
-    context = Context(prec=60, Emin=-(10**12), Emax=10**12)
-    exact, unit = Decimal(mean), Decimal(2**_BITS)
-    chance, k = context.exp(-exact), 0
-    weights: list[int] = []
-    first = 0
-    while k <= mean or weights[-1] > 2 ** (_BITS - 100):
-        weight = int(context.multiply(chance, unit))
-        if weight or k > mean:
-            first = first if weights else k
-            weights.append(weight)
-        k += 1
-        chance = context.divide(context.multiply(chance, exact), Decimal(k))
-    return first, weights
-
-
-@lru_cache(maxsize=8)  # both lower bounds ask for the same
-def coin_pieces(hits: Count, keep: float, stray: float, miss: float, tol: float) -> tuple[Piece, ...]:
-    """A lower bound from the counts of x0 and x1 alone, where the others hit each of them equally often.
-
-    The others hit {x0, x1} K times in all (``hits``, a sum of independent events) and each hit is a fair coin; the
-    victim sends x0, x1 with probability keep, stray or the reverse, neither with ``miss`` (V = 0).  T = K + V has
-    the same law under both hypotheses.  Given T the victim sent one of the two with probability rho_T, and if
-    not, the T-th message is a coin as well: a round of T draws with t = (1/2, 1/2), whose divergence falls with T and
-    rises with rho.  rho_T = v r/(v r + miss) with v = keep + stray and r_T = Pr[K = T-1]/Pr[K = T], which rises with T
-    because K is log-concave.  So on a block of totals rho at its first total may be used for all of them.
-    """
-    victim = keep + stray
-    total = Count(hits.fixed, (*hits.parts, (1, victim))).simplified()
-    at_most, at_least = Distribution(total, up=False), Distribution(total, up=True)
-    fine = edges(total, tol)
-    # rho changes by a relative miss * deviation/mean within a deviation of T
-    blocks = math.ceil(min(2.0 * miss * total.deviation / (total.mean * tol) + 1.0, _BLOCKS))
-    starts = grid(total.mean, total.deviation, 1, total.top, blocks)
-    found = []
-    for first, last in zip(starts, np.append(starts[1:] - 1, total.top), strict=True):
-        at = np.unique(np.append(fine[(fine >= first) & (fine <= last)], last))
-        before = float(at_least.at(np.array([first - 1]))[0])
-        mass = np.diff(np.maximum(at_most.at(at) - before, 0.0), prepend=0.0)
-        odds = victim * _ratio_below(hits, int(first))
-        rho = odds / (odds + miss) * (1.0 - 1e-12)
-        absent = miss / (odds + miss) + 1e-12 * rho
-        up, down = (rho * x / victim + 0.5 * absent for x in (keep, stray))
-        coin = ShuffledPair(P0=[up, down], P1=[down, up], t=[0.5, 0.5])
-        found += [Piece(float(w), coin, int(t)) for w, t in zip(mass, at, strict=True) if w > 0.0]
-    return tuple(found)
-
-
-def _ratio_below(count: Count, total: int) -> float:
-    """A lower bound of r = Pr[K = total-1]/Pr[K = total] for a sum K of binomials A_j ~ Bin(n_j, p_j) or Poissons.
-
-    r >= E[phi_j(A_j) | K = total] for every j, phi_j(a) = a (1-p_j)/((n_j-a+1) p_j), which is convex and rising, so
-    phi_j^{-1}(r) >= E[A_j | K = total], and these expectations sum to the total: sum_j phi_j^{-1}(r) >= total.
-    For A_j ~ Poisson(p_j) the same holds with phi_j(a) = a/p_j.
-    """
-    low, high = 0.0, 1.0
-
-    def inverse(r: float) -> float:
-        return sum(r * p if n == UNLIMITED else r * (n + 1) * p / (1.0 - p + r * p) for n, p in count.parts)
-
-    while inverse(high) < total and high < 1e15:
-        low, high = high, 2.0 * high
-    for _ in range(60):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if inverse(middle) < total else (low, middle)
-    return low

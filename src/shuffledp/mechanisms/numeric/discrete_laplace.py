@@ -1,4 +1,4 @@
-"""Exact samplers on integers for real-valued mechanisms: coins with a bias each, and discrete Laplace noise."""
+"""Exact samplers on integers for real-valued mechanisms: biased coins, rounding to a grid, discrete Laplace noise."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _MOST_BITS = 32
 def coins(src: Source, probabilities: NDArray[np.float64]) -> NDArray[np.bool_]:
     """One event per entry, of exactly that probability (a float in [0, 1]) to within 2^-72.
 
-    As in :func:`shuffledp.randomness.bernoulli`, a random byte decides unless it ties with the first digit
-    in base 256; what is left of the probability is then compared with a 64-bit word.
+    As in :func:`shuffledp.randomness.sampling.bernoulli`, a random byte decides unless it ties with the first digit
+    in base 256; the rest of the probability is then compared with a 64-bit word.
     """
     flat = np.ascontiguousarray(probabilities, dtype=np.float64).reshape(-1)
     scaled = flat * 256.0
@@ -31,6 +31,13 @@ def coins(src: Source, probabilities: NDArray[np.float64]) -> NDArray[np.bool_]:
     rest = scaled[tied] - digit[tied]  # exact: the fractional part of a float is a float
     out[tied] = words(src, tied.size, 64) < (rest * 2.0**64).astype(np.uint64)
     return out.reshape(probabilities.shape)
+
+
+def on_grid(src: Source, values: NDArray[np.float64], step: float) -> NDArray[np.int64]:
+    """Multiples of ``step``, a power of two: rounded up or down at random, without bias (floor(x/step + U))."""
+    scaled = values / step  # exact
+    whole = np.floor(scaled)
+    return np.asarray(whole.astype(np.int64) + coins(src, scaled - whole))
 
 
 def discrete_laplace(src: Source, rate: float, size: int) -> NDArray[np.int64]:

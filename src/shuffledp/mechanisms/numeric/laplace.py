@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._support import validation as check
 from ..._support.numbers import round_down
 from ...estimation.constraints import Box
 from ...estimation.estimate import Estimate, Variance, modelled, range_sampling
@@ -22,7 +21,7 @@ from ..known.variation_ratio import VariationRatio
 from ..parameters import budget
 from ..randomizer import Randomizer
 from ..values import numbers
-from .discrete_laplace import coins, discrete_laplace
+from .discrete_laplace import discrete_laplace, on_grid
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +56,7 @@ class Laplace(Randomizer):
        R(g)(B) and omega(B).
     3. h < g <= N/2, against (N, 0): if X rises, A = {y > c} as in 1; else as in 2 with A an interval around g.
 
-    Reflection y -> N - y gives the other cases and makes the round its own swap.
+    Reflection y -> N - y gives the other cases and makes the pair its own swap.
 
     (u, v) of (0, N) runs on two straight segments, (e, 1) to (1, 1) to (1, e).  For the upper bound inner points
     are split onto the ends of short pieces of them, which keeps mass and both means; for the lower bound
@@ -78,13 +77,8 @@ class Laplace(Randomizer):
     BITS: ClassVar[int] = 10
     PIECES: ClassVar[int] = 64
     GROUPS: ClassVar[int] = 64
-    _bytes_per_user = 160
 
-    eps0: float = budget(low=1e-6)
-
-    def __post_init__(self) -> None:
-        eps0 = check.in_range("eps0", check.local_budget(self.eps0), low=1e-6, hint="less than that is only noise")
-        object.__setattr__(self, "eps0", eps0)
+    eps0: float = budget(low=1e-6, hint="eps0 is the local budget, and a report with less than 1e-6 is only noise")
 
     @property
     def description(self) -> str:
@@ -153,44 +147,35 @@ class Laplace(Randomizer):
         end = both_directions(ShuffledPair(P0=low, P1=high, t=low))
         return PairSet([*end, ShuffledPair(P0=low, P1=high, t=middle)])
 
+    def blanket_ratio(self, victim: Mechanism) -> float:
+        """w = tanh(r/2) e^(-r m) with r = eps0/N and m = max(y, N-y) >= N/2.
+
+        Where the rate of these users is not larger than the victim's, the ratio is smallest at m = N/2; where it is
+        larger, the ratio has no positive lower bound: such users do not help.
+        """
+        if not isinstance(victim, Laplace) or victim.BITS != self.BITS:
+            return super().blanket_ratio(victim)
+        gap = victim.eps0 - self.eps0
+        if gap < 0.0:
+            return 0.0
+        level = math.log(math.tanh(0.5 * self._rate) / math.tanh(0.5 * victim._rate))
+        # the exponent is a sum of terms up to 500, rounded down; the ratio is at most e^700
+        return math.exp(min(level + 0.5 * gap - 1000.0 * 2.0**-52, 700.0)) * (1.0 - 2.0**-46)
+
     # -- running it -------------------------------------------------------------------------------------------
 
     def _check(self, values: NDArray[Any]) -> NDArray[Any]:
         return numbers(values, 0.0, 1.0)
 
     @property
-    def _dtype(self) -> type[np.signedinteger[Any]]:
-        """The smallest type that overflows with probability below e^-128 (a wrapped report is still private)."""
+    def codec(self) -> Numbers:
+        """y in the smallest type that overflows with probability below e^-128 (a wrapped report is still private)."""
         fits = (t for t in (np.int16, np.int32) if self._rate * (np.iinfo(t).max - self._steps) > 128.0)
-        return next(fits, np.int64)
+        return Numbers(next(fits, np.int64))
 
     def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
-        scaled = values * self._steps
-        grid = np.floor(scaled)
-        up = coins(src, scaled - grid)
-        noise = discrete_laplace(src, self._rate, len(values))
-        return np.asarray(grid.astype(np.int64) + up + noise, dtype=self._dtype)
-
-    @property
-    def codec(self) -> Numbers:
-        """A point of the grid."""
-        return Numbers(self._dtype)
-
-    def blanket_ratio(self, victim: Mechanism) -> float:
-        """w = tanh(r/2) e^(-r m), m >= N/2."""
-        if not isinstance(victim, Laplace) or self.BITS != victim.BITS:
-            return super().blanket_ratio(victim)
-        gap = victim.eps0 - self.eps0
-        level = math.log(math.tanh(0.5 * self._rate) / math.tanh(0.5 * victim._rate))
-        log = level + 0.5 * gap
-        return math.exp(min(log - 1000.0 * 2.0**-52, 700.0)) * (1.0 - 2.0**-46) if gap >= 0.0 else 0.0
-
-    @property
-    def _report_shape(self) -> tuple[int, ...]:
-        return ()
-
-    def _tally(self, data: NDArray[Any]) -> NDArray[Any]:
-        return np.array([data.sum(dtype=np.int64)])
+        grid = on_grid(src, values, 1.0 / self._steps)
+        return np.asarray(grid + discrete_laplace(src, self._rate, len(values)), dtype=self.codec.dtype)
 
     def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
         """The spread of the users' numbers is not seen: for a population the largest possible one is added."""

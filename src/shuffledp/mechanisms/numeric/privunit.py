@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special  # type: ignore[import-untyped]
 
-from ..._support import validation as check
 from ..._support.numbers import round_down
 from ...errors import ParameterError
 from ...estimation.constraints import Ball
@@ -18,9 +17,10 @@ from ...estimation.estimate import Estimate, Variance, modelled
 from ...numerics.families.base import PairSet, both_directions
 from ...numerics.pair import ShuffledPair
 from ...randomness.sampling import Source, bernoulli, words
+from ..codecs import Numbers
 from ..free_setting import FreeSetting, open_setting
 from ..known.variation_ratio import VariationRatio
-from ..parameters import budget
+from ..parameters import budget, real, whole
 from ..randomizer import Randomizer
 from ..values import numbers
 
@@ -47,7 +47,7 @@ class PrivUnit(Randomizer):
         Local budget.
     dim : int in [2, 10^6]
         Dimension of the space; inputs are arrays (users, dim) of norm 1 (to 1e-6).
-    cap : float in (0, 1), optional
+    cap : float in [1e-150, 1), optional
         The share c of the sphere; by default the one with least variance (largest m).
 
     Notes
@@ -55,7 +55,7 @@ class PrivUnit(Randomizer):
     p = q = e, beta = min(c, 1-c) (e-1)/Z (the paper's Table 2 prints c for min(c, 1-c)).  The blanket is 1/Z
     everywhere, as every point is outside some cap.  Two caps that share A of the sphere have shares c-A, c-A, A, 1-2c+A
     with (R0, R1)/omega = (e, 1), (1, e), (e, e), (1, 1); less A is a mean-preserving spread of X = u - E v for
-    E >= 1 (module vector), so x and -x, A = max(0, 2c-1), are the worst pair at every eps and n.
+    E >= 1 (proved in cube.py), so x and -x, A = max(0, 2c-1), are the worst pair at every eps and n.
     Lower bound: the others hold x0, or a third vector at 120 degrees where three caps fit (gamma >= 1/2).
 
     The coin "cap or not" is exact.  The direction is made of floating-point Gaussians; it is rounded to a public
@@ -75,56 +75,43 @@ class PrivUnit(Randomizer):
     name: ClassVar[str] = "privunit"
 
     eps0: float = budget()
-    dim: int
-    cap: float | None = None
+    dim: int = whole(low=2, high=10**6, hint="dim counts the coordinates of a vector")
+    cap: float = real(
+        low=_LEAST_CAP,
+        high=1.0,
+        high_open=True,
+        hint="cap is the share of the sphere around the input, leave it out for the best one",
+        choose=lambda m: _best_cap(m.eps0, m.dim),
+    )
 
     @classmethod
     def free_setting(cls, given: dict[str, Any]) -> FreeSetting | None:
-        """cap."""
-        limits, frequency = (lambda m: (2.0**-70, 0.5)), None
-        return open_setting(cls, given, "cap", limits=limits, whole=False, ratio=4.0, frequency=frequency)
-
-    def __post_init__(self) -> None:
-        eps0 = check.local_budget(self.eps0)
-        dim = check.whole("dim", self.dim, low=2, high=10**6, hint="dim counts the coordinates of a vector")
-        object.__setattr__(self, "eps0", eps0)
-        object.__setattr__(self, "dim", dim)
-        if self.cap is None:
-            cap = _best_cap(eps0, dim)
-        else:
-            hint = "cap is the share of the sphere around the input, leave it out for the best one"
-            cap = check.in_range("cap", self.cap, low=_LEAST_CAP, high=1.0, high_open=True, hint=hint)
-        object.__setattr__(self, "cap", cap)
+        """The cap; a smaller one than 2^-70 would need an eps0 above 50 to be of use."""
+        return open_setting(cls, given, "cap", limits=lambda m: (2.0**-70, 0.5), whole=False, ratio=4.0, frequency=None)
 
     @property
     def description(self) -> str:
         """In words."""
         budget = round_down(self.eps0, 6)
-        return f"PrivUnit on unit vectors in {self.dim:,} dimensions with eps0 = {budget} and cap {self._c:.4g}"
-
-    @property
-    def _c(self) -> float:
-        if self.cap is None:
-            raise ParameterError("cap must be set, got None; make the mechanism through its constructor.")
-        return self.cap
+        return f"PrivUnit on unit vectors in {self.dim:,} dimensions with eps0 = {budget} and cap {self.cap:.4g}"
 
     @property
     def _densities(self) -> tuple[float, float]:
         """e/Z on the cap and 1/Z outside."""
         t = math.exp(-self.eps0)
-        high = 1.0 / (self._c + (1.0 - self._c) * t)
+        high = 1.0 / (self.cap + (1.0 - self.cap) * t)
         return high, t * high
 
     @property
     def gamma(self) -> float:
         """Smallest inner product with x inside its cap."""
         half = 0.5 * (self.dim - 1)
-        return 1.0 - 2.0 * float(special.betaincinv(half, half, self._c))
+        return 1.0 - 2.0 * float(special.betaincinv(half, half, self.cap))
 
     def variation_ratio(self) -> VariationRatio:
         """p = q = e^eps0, beta = min(c, 1-c) (e-1)/Z."""
         p, (high, _) = math.exp(self.eps0), self._densities
-        beta = min(self._c, 1.0 - self._c) * -math.expm1(-self.eps0) * high
+        beta = min(self.cap, 1.0 - self.cap) * -math.expm1(-self.eps0) * high
         return VariationRatio(p=p, beta=beta, q=p)
 
     def _pair(self, rows: list[tuple[float, int, int, int]]) -> ShuffledPair:
@@ -140,20 +127,21 @@ class PrivUnit(Randomizer):
         """The others hold x0 = -x1, or a third vector whose cap meets neither of the others."""
         pairs = both_directions(self._pair([(area, own, other, own) for area, own, other in self._opposite()]))
         if self.gamma >= 0.5:
-            c, rest = self._c, max(1.0 - 3.0 * self._c, 0.0)
+            c, rest = self.cap, max(1.0 - 3.0 * self.cap, 0.0)
             pairs.append(self._pair([(c, 1, 0, 0), (c, 0, 1, 0), (c, 0, 0, 1), (rest, 0, 0, 0)]))
         return PairSet(pairs)
 
     def _opposite(self) -> list[tuple[float, int, int]]:
         """The sphere by area and by whether x0 and x1 = -x0 favour it."""
-        side, both = min(self._c, 1.0 - self._c), int(self._c > 0.5)
+        side, both = min(self.cap, 1.0 - self.cap), int(self.cap > 0.5)
         return [(side, 1, 0), (side, 0, 1), (1.0 - 2.0 * side, both, both)]
 
     # -- running it -------------------------------------------------------------------------------------------
 
     @property
-    def _bytes_per_user(self) -> int:
-        return 48 * self.dim + 64
+    def codec(self) -> Numbers:
+        """The direction in multiples of 1/GRID."""
+        return Numbers(np.int16, (self.dim,), scratch=48 * self.dim + 64)
 
     def _check(self, values: NDArray[Any]) -> NDArray[Any]:
         vectors = numbers(values, -1.0 - _NORM_TOLERANCE, 1.0 + _NORM_TOLERANCE, columns=self.dim)
@@ -169,9 +157,9 @@ class PrivUnit(Randomizer):
     def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
         users, half = len(values), 0.5 * (self.dim - 1)
         units = values / np.linalg.norm(values, axis=1, keepdims=True)
-        outside = bernoulli(src, (1.0 - self._c) * self._densities[1], users)  # the rare event, to full accuracy
+        outside = bernoulli(src, (1.0 - self.cap) * self._densities[1], users)  # the rare event, to full accuracy
         # the inner product from either end: its law on the sphere is that of 2 Beta(half, half) - 1
-        share = np.where(outside, 1.0 - self._c, self._c) * _uniform(src, users)
+        share = np.where(outside, 1.0 - self.cap, self.cap) * _uniform(src, users)
         tail = special.betaincinv(half, half, share)
         along = np.where(outside, 2.0 * tail - 1.0, 1.0 - 2.0 * tail)
         across = 2.0 * np.sqrt(tail * (1.0 - tail))
@@ -179,13 +167,10 @@ class PrivUnit(Randomizer):
         normal -= np.einsum("ij,ij->i", normal, units)[:, None] * units
         normal *= (across / np.linalg.norm(normal, axis=1))[:, None]
         normal += along[:, None] * units
-        return np.asarray(np.rint(GRID * np.clip(normal, -1.0, 1.0)), dtype=np.int16)
-
-    @property
-    def _report_shape(self) -> tuple[int, ...]:
-        return (self.dim,)
+        return np.asarray(np.rint(GRID * np.clip(normal, -1.0, 1.0)), dtype=self.codec.dtype)
 
     def _tally(self, data: NDArray[Any]) -> NDArray[Any]:
+        """Sums of the coordinates and of their squares, for the standard error."""
         wide = data.astype(np.int64)
         return np.stack([wide.sum(axis=0), (wide * wide).sum(axis=0)])
 
@@ -202,7 +187,7 @@ class PrivUnit(Randomizer):
     @property
     def _gain(self) -> float:
         """m = E <V, x>."""
-        return math.exp(_log_gain(math.log(self._c), self.eps0, self.dim))
+        return math.exp(_log_gain(math.log(self.cap), self.eps0, self.dim))
 
     def variance(self, n: int) -> float:
         """Expected squared distance of the estimate from the mean, over all coordinates: (1/m^2 - 1)/n."""
@@ -240,4 +225,4 @@ def _best_cap(eps0: float, dim: int) -> float:
     while high - low > 1e-15 * (1.0 - low):
         middle = 0.5 * (low + high)
         low, high = (middle, high) if rising(middle) else (low, middle)
-    return math.exp(low)
+    return max(math.exp(low), _LEAST_CAP)

@@ -1,17 +1,60 @@
-"""The file of a parallel composition: a list of entries with keys weight and spec, as JSON or plain YAML."""
+"""The queries of a parallel composition: checked, and read from a list of weights and specs in JSON or plain YAML."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from ..._support import validation as check
 from ..._support.reading import QUERIES, as_written, contained, mapping, parse_json, read_text
 from ..._support.reading.json_text import NotJSONError
 from ...errors import ParameterError
+from ..base import Mechanism
+from ..registry import mechanism as parse
 
+#: The word of the spec of a parallel composition.
+PARALLEL = "parallel"
 #: Most queries of one file.
 MOST_QUERIES = 1000
+
+Query = tuple[float, Mechanism]
+
+
+def checked(queries: Iterable[tuple[object, object]]) -> tuple[Query, ...]:
+    """Weights that sum to 1, each with a mechanism (or its spec) that sends one report per user."""
+    try:
+        pairs = [(weight, m) for weight, m in queries]
+    except (TypeError, ValueError):
+        raise ParameterError(
+            f"queries must be pairs (weight, mechanism), got {queries!r}; pass a list of them."
+        ) from None
+    if not pairs:
+        raise ParameterError("queries must hold at least one (weight, mechanism), got none; add one.")
+    found = tuple((_weight(weight), _single(m)) for weight, m in pairs)
+    total = math.fsum(weight for weight, _ in found)
+    if abs(total - 1.0) > 1e-9:
+        raise ParameterError(f"weights must sum to 1, got {total!r}; divide each by the sum.")
+    return found
+
+
+def _weight(value: object) -> float:
+    return check.in_range("weight", value, low=0.0, high=1.0, low_open=True, hint="leave out queries nobody answers")
+
+
+def _single(subject: object) -> Mechanism:
+    """A mechanism, possibly by its spec, that sends one report per user and is not parallel itself."""
+    if isinstance(subject, str) and subject.partition(":")[0].strip() != PARALLEL:
+        subject = parse(subject)
+    if isinstance(subject, str) or getattr(subject, "name", None) == PARALLEL:
+        raise ParameterError("queries must not be parallel themselves; list theirs, with weights multiplied.")
+    if not isinstance(subject, Mechanism):
+        raise ParameterError(f"queries must pair a weight with a mechanism or spec, got {subject!r}; name one.")
+    if not subject.single_message:
+        raise ParameterError(f"queries must send one report per user, got {subject.spec}; account for it on its own.")
+    return subject
 
 
 def read_queries(path: Path) -> list[tuple[Fraction, str]]:

@@ -1,0 +1,55 @@
+"""Any mechanism of which only its metric privacy is known."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ...numerics.families.base import PairSet
+from ..known.variation_ratio import VariationRatio
+from .base import MetricPair
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetricGeneral(MetricPair):
+    """Any mechanism with metric privacy: R(x)_y <= e^d(x,x') R(x')_y (Chatzikokolakis et al., PETS 2013).
+
+    Parameters
+    ----------
+    d01 : float in [1e-6, 500]
+        Largest distance of two neighbouring inputs; the guarantee is for replacing one input by another that near.
+    dmax : float in [d01, 500]
+        Largest distance of any two inputs.
+
+    Notes
+    -----
+    Parameters (paper, Table 3): p = e^d01, beta = tanh(d01/2), q = e^dmax.  All three rise with d01 and dmax, and the
+    bound with them.
+
+    Examples
+    --------
+    >>> MetricGeneral(d01=1.0, dmax=2.0).variation_ratio().beta.__round__(4)
+    0.4621
+    """
+
+    name: ClassVar[str] = "metric-general"
+    lower_scope: ClassVar[str] = VariationRatio.lower_scope
+
+    @property
+    def local_epsilon(self) -> float:
+        """d01."""
+        return self.d01
+
+    @property
+    def description(self) -> str:
+        """In words."""
+        return f"any metric-private randomizer, {self._distances}"
+
+    def variation_ratio(self) -> VariationRatio:
+        """p = e^d01, beta = tanh(d01/2), q = e^dmax."""
+        return VariationRatio(p=math.exp(self.d01), beta=math.tanh(0.5 * self.d01), q=math.exp(self.dmax))
+
+    def constant_datasets(self) -> PairSet:
+        """Attained among mechanisms of which only (p, beta, q) is known."""
+        return self.variation_ratio().constant_datasets()

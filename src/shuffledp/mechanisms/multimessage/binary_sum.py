@@ -1,0 +1,62 @@
+"""What the binary sums share: every user sends its bit, among blanket messages that are coins."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from numpy.typing import NDArray
+
+from ...estimation.constraints import Box
+from ...numerics.families.base import both_directions
+from ...numerics.pair import ShuffledPair
+from ...randomness.sampling import Source, bernoulli
+from ..codecs import Category
+from ..known.variation_ratio import VariationRatio
+from .base import MultiMessage, Rates
+
+
+class BinarySum(MultiMessage):
+    """Every user sends its bit, and blanket messages that are coins."""
+
+    _message_bits = 1
+    _items = 2
+
+    @property
+    def codec(self) -> Category:
+        """A bit."""
+        return Category(2, scratch=self._scratch())
+
+    @property
+    def _coin(self) -> float:
+        """Probability that a blanket message is 1."""
+        return 0.5
+
+    @property
+    def local_epsilon(self) -> float:
+        """inf: without a shuffler the bit itself is seen."""
+        return math.inf
+
+    def variation_ratio(self) -> VariationRatio:
+        """p = inf, beta = 1, q = max(1/c, 1/(1-c))."""
+        return VariationRatio(p=math.inf, beta=1.0, q=max(1.0 / self._coin, 1.0 / (1.0 - self._coin)))
+
+    def _pairs(self) -> list[ShuffledPair]:
+        return both_directions(ShuffledPair(P0=[1.0, 0.0], P1=[0.0, 1.0], t=[1.0 - self._coin, self._coin]))
+
+    @property
+    def _rates(self) -> Rates:
+        return Rates(1.0, 0.0, self._coin)
+
+    @property
+    def _constraint(self) -> Box:
+        return Box(0.0, 1.0)
+
+    def _own(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+        return values
+
+    def _noise(self, size: int, src: Source) -> NDArray[Any]:
+        return bernoulli(src, self._coin, size).astype(self.codec.dtype)
+
+    def _hits(self, data: NDArray[Any]) -> NDArray[Any]:
+        return super()._hits(data)[1:]

@@ -1,0 +1,123 @@
+"""Histogram from fake users: rows of flipped bits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...numerics.families.base import both_directions
+from ...numerics.families.message_counts import Count
+from ...numerics.pair import ShuffledPair
+from ...randomness.sampling import Source, bernoulli
+from ..base import plain
+from ..codecs import PackedBits
+from ..known.variation_ratio import VariationRatio
+from ..parameters import real, whole
+from .base import MultiMessage, Rates
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheuZhilyaev(MultiMessage):
+    """Histogram from fake users (Cheu, Zhilyaev, IEEE S&P 2022).
+
+    A message is a row of d bits: the one-hot row of the user's item with every bit flipped with probability f; a
+    blanket message is a flipped zero row.  Inputs are one of d items; other bit vectors are not covered.
+    Estimate (ones in column v - f (n + m))/(n (1-2f)), variance (n + m) f(1-f)/(n (1-2f))^2.
+
+    Parameters
+    ----------
+    flip : float in (0, 1/2)
+        f, the chance that a bit is flipped.
+    d : int >= 2
+        Number of items; values are 0, ..., d-1.
+    messages : float >= 0
+        Blanket rows per user; or total_messages, their fixed total, or poisson, their mean per user.
+
+    Notes
+    -----
+    Only the bits of x0 and x1 matter: four classes, and permutations of the items make all pairs alike.  Paper, Table
+    4: p = ((1-f)/f)^2, beta = 1-2f, q = (1-f)/f.  Every own row of another user contains a blanket row with
+    probability f/(1-f), which the blanket bound uses.  Lower bound: the others hold a third item, so their
+    rows are blanket rows in both columns (d = 2: all hold x0, and column x1 alone is looked at).
+
+    Examples
+    --------
+    >>> CheuZhilyaev(flip=0.25, d=10, messages=1).variation_ratio().q
+    3.0
+    """
+
+    name: ClassVar[str] = "cheu-zhilyaev"
+
+    flip: float = real(
+        low=0.0, high=0.5, low_open=True, high_open=True, role="flip", hint="flip is the chance that a bit is flipped"
+    )
+    d: int = whole(low=2, high=10**6, hint="d counts the items")
+
+    @property
+    def local_epsilon(self) -> float:
+        """2 log((1-f)/f): two bits of the own row change."""
+        return 2.0 * (math.log1p(-self.flip) - math.log(self.flip))
+
+    @property
+    def description(self) -> str:
+        """In words."""
+        what = f"Cheu-Zhilyaev histograms of {self.d:,} items with flip probability {plain(self.flip)}"
+        return f"{what} and {self._blanket_words}"
+
+    def variation_ratio(self) -> VariationRatio:
+        """p = ((1-f)/f)^2, beta = 1-2f, q = (1-f)/f."""
+        q = (1.0 - self.flip) / self.flip
+        return VariationRatio(p=q * q, beta=1.0 - 2.0 * self.flip, q=q)
+
+    def _pairs(self) -> list[ShuffledPair]:
+        f, g = self.flip, 1.0 - self.flip  # bits of (x0, x1): 10, 01, 11, 00
+        return [
+            ShuffledPair(
+                P0=[g * g, f * f, f * g, f * g], P1=[f * f, g * g, f * g, f * g], t=[f * g, f * g, f * f, g * g]
+            )
+        ]
+
+    @property
+    def _own_share(self) -> float:
+        return self.flip / (1.0 - self.flip)
+
+    def _dataset(self) -> tuple[list[ShuffledPair], Callable[[int], Count]]:
+        """The others hold a third item: all their rows hide the victim."""
+
+        def rows(n: int) -> Count:
+            sent = self._blankets(n)
+            return sent._replace(fixed=sent.fixed + n - 1)
+
+        f = self.flip
+        column = ShuffledPair(P0=[f, 1.0 - f], P1=[1.0 - f, f], t=[f, 1.0 - f])
+        return (self._pairs() if self.d > 2 else both_directions(column)), rows
+
+    @property
+    def _message_bits(self) -> int:
+        return self.d
+
+    @property
+    def _items(self) -> int:
+        return self.d
+
+    @property
+    def _rates(self) -> Rates:
+        return Rates(1.0 - self.flip, self.flip, self.flip)
+
+    @property
+    def codec(self) -> PackedBits:
+        """A row of d bits."""
+        return PackedBits(self.d, scratch=self._scratch(32 + 3 * self.d))
+
+    def _own(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+        bits = bernoulli(src, self.flip, len(values) * self.d).reshape(-1, self.d)
+        bits[np.arange(len(values)), values] ^= True
+        return np.packbits(bits, axis=1)
+
+    def _noise(self, size: int, src: Source) -> NDArray[Any]:
+        return np.packbits(bernoulli(src, self.flip, size * self.d).reshape(-1, self.d), axis=1)

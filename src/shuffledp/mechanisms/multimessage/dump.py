@@ -1,0 +1,36 @@
+"""What pureDUMP and mixDUMP share: an option among uniform dummy points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
+
+from ...randomness.sampling import Source, below
+from ..codecs import Category
+from ..parameters import whole
+from .base import MultiMessage
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dump(MultiMessage):
+    """Dummy points: an own value, perhaps randomised, among uniform values of [d]."""
+
+    d: int = whole(low=2, high=2**32, hint="d counts the options")
+
+    @property
+    def codec(self) -> Category:
+        """An option."""
+        return Category(self.d, scratch=self._scratch())
+
+    @property
+    def _message_bits(self) -> int:
+        return (self.d - 1).bit_length()
+
+    @property
+    def _items(self) -> int:
+        return self.d
+
+    def _noise(self, size: int, src: Source) -> NDArray[Any]:
+        return below(src, self.d, size)

@@ -1,0 +1,68 @@
+"""pureDUMP: the value itself among uniform dummy points."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from numpy.typing import NDArray
+
+from ...numerics.pair import ShuffledPair
+from ...randomness.sampling import Source
+from ..known.variation_ratio import VariationRatio
+from .base import Rates
+from .dump import Dump
+
+
+@dataclass(frozen=True, kw_only=True)
+class PureDump(Dump):
+    """pureDUMP: the value itself among uniform dummy points (Li et al., TDSC 2023).
+
+    A user sends its value; a blanket message is uniform on [d].  Estimate (count - m/d)/n, variance
+    m (1/d)(1-1/d)/n^2.
+
+    Parameters
+    ----------
+    d : int >= 2
+        Number of options; values are 0, ..., d-1.
+    messages : float >= 0
+        Dummy points per user; or total_messages, their fixed total, or poisson, their mean per user.
+
+    Notes
+    -----
+    Symbols {x0}, {x1}; permutations of the options make all pairs alike.  The others' values are known in the worst
+    case and are subtracted, so upper and lower bound agree.  Paper, Table 4: p = inf, beta = 1, q = d.
+
+    Examples
+    --------
+    >>> import shuffledp as sdp
+    >>> float(sdp.profile(PureDump(d=4, messages=0.5), n=200, epsilon=1.0).round(7))
+    7.48e-05
+    """
+
+    name: ClassVar[str] = "pure-dump"
+
+    @property
+    def local_epsilon(self) -> float:
+        """inf: without a shuffler the value itself is seen."""
+        return math.inf
+
+    @property
+    def description(self) -> str:
+        """In words."""
+        return f"pureDUMP on {self.d:,} options with {self._blanket_words}"
+
+    def variation_ratio(self) -> VariationRatio:
+        """p = inf, beta = 1, q = d."""
+        return VariationRatio(p=math.inf, beta=1.0, q=float(self.d))
+
+    def _pairs(self) -> list[ShuffledPair]:
+        return [ShuffledPair(P0=[1.0, 0.0], P1=[0.0, 1.0], t=[1.0 / self.d, 1.0 / self.d])]
+
+    @property
+    def _rates(self) -> Rates:
+        return Rates(1.0, 0.0, 1.0 / self.d)
+
+    def _own(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+        return values

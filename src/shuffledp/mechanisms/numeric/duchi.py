@@ -1,0 +1,150 @@
+"""Means of vectors in [-1, 1]^dim by half-spaces: a random sign vector that mostly agrees with the user's."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._support.numbers import round_down
+from ...estimation.estimate import Estimate
+from ...numerics.families.base import PairSet, both_directions
+from ...numerics.pair import ShuffledPair
+from ...randomness.sampling import Source, bernoulli, words
+from ..codecs import PackedBits
+from .cube import Cube
+from .discrete_laplace import coins
+
+
+@dataclass(frozen=True, kw_only=True)
+class Duchi(Cube):
+    """Vectors in [-1, 1]^dim by half-spaces (Duchi, Jordan, Wainwright, JASA 2018; even dim as repaired with Harmony).
+
+    Each coordinate is rounded to v_j = +-1 with mean x_j.  With e = e^eps0, the report is z in {-1, 1}^dim with
+    probability e/Z if z.v > 0 and 1/Z if z.v <= 0, where Z = (e-1) C + 2^dim and C = #{z : z.v > 0}, that is
+    2^(dim-1) if dim is odd and (2^dim - binom(dim, dim/2))/2 if even.  (The textbook version for even dim, with
+    ties z.v = 0 in both half-spaces, is not eps0-LDP.)  B z is unbiased, B = Z/((e-1) binom(dim-1, floor(dim/2))).
+
+    Parameters
+    ----------
+    eps0 : float > 0
+        Local budget of the whole vector.
+    dim : int >= 1
+        Number of coordinates.
+
+    Notes
+    -----
+    p = q = e, beta = C (e-1)/Z (paper, Table 2, prints (e-1)/(e+1), which is right for odd dim and loose for even).
+    The blanket is 1/Z everywhere and the worst pair is v, -v (proved in cube.py): C reports of each kind and
+    2^dim - 2C ties; the pair is its own swap.  Lower bound: the others hold v0, or v0 with one coordinate flipped,
+    which raises the weight of half of all ties and so spends less on the reports that tell v0 from -v0.
+
+    Sampler: z uniform, mirrored or drawn again until it lies in the half-space that an exact coin chose.
+
+    Examples
+    --------
+    >>> Duchi(eps0=1.0, dim=3).variation_ratio().beta.__round__(4)
+    0.4621
+    >>> m = Duchi(eps0=4.0, dim=5)
+    >>> est = m.estimate(m.privatise(np.full((4000, 5), 0.5), rng=np.random.default_rng(0)))
+    >>> bool(np.all(abs(est.value - 0.5) < 4 * est.stderr))
+    True
+    """
+
+    name: ClassVar[str] = "duchi"
+
+    @property
+    def description(self) -> str:
+        """In words."""
+        return f"Duchi's half-space mechanism on [-1, 1]^{self.dim} with eps0 = {round_down(self.eps0, 6)}"
+
+    @property
+    def _ties(self) -> float:
+        """Share of z with z.v = 0."""
+        return 0.0 if self.dim % 2 else _central(self.dim)
+
+    @property
+    def _low(self) -> float:
+        """2^dim/Z: the density of the low half-space; the high one has e times it."""
+        t = math.exp(-self.eps0)
+        return t / (t + 0.5 * (1.0 - self._ties) * -math.expm1(-self.eps0))
+
+    @property
+    def beta(self) -> float:
+        """C (e-1)/Z."""
+        gap, t = -math.expm1(-self.eps0) * (1.0 - self._ties), math.exp(-self.eps0)
+        return gap / (gap + 2.0 * t)
+
+    def _pair(self, rows: list[tuple[float, float, float, float]]) -> ShuffledPair:
+        """Reports by share of {-1, 1}^dim and weights under v0, -v0 and the others."""
+        share, *laws = np.array([row for row in rows if row[0] > 0]).T
+        return ShuffledPair(*(share * self._low * law for law in laws))
+
+    def blanket(self) -> PairSet:
+        """z.v > 0, z.v < 0 and ties."""
+        e, half = math.exp(self.eps0), 0.5 * (1.0 - self._ties)
+        return PairSet([self._pair([(half, e, 1, 1), (half, 1, e, 1), (self._ties, 1, 1, 1)])])
+
+    def constant_datasets(self) -> PairSet:
+        """The others hold v0, or v0 with one coordinate flipped (then z.v0 > 0 without z.v* > 0 has share step)."""
+        e, ties, half = math.exp(self.eps0), self._ties, 0.5 * (1.0 - self._ties)
+        step = 0.5 * _central(self.dim - self.dim % 2)
+        own = self._pair([(half, e, 1, e), (half, 1, e, 1), (ties, 1, 1, 1)])
+        if self.dim % 2:
+            rows = [(half - step, e, 1, e), (step, e, 1, 1), (step, 1, e, e), (half - step, 1, e, 1)]
+        else:
+            rows = [(half - step, e, 1, e), (step, e, 1, 1), (half, 1, e, 1), (step, 1, 1, e), (step, 1, 1, 1)]
+        return PairSet([*both_directions(own), *both_directions(self._pair(rows))])
+
+    # -- running it -------------------------------------------------------------------------------------------
+
+    @property
+    def codec(self) -> PackedBits:
+        """The signs of z, 1 for +."""
+        return PackedBits(self.dim, scratch=40 * self.dim + 64)
+
+    def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+        vertex = np.packbits(coins(src, 0.5 + 0.5 * values), axis=1)
+        width = vertex.shape[1]
+        used = np.packbits(np.ones(self.dim, dtype=np.uint8))  # the last byte may be padded
+        high = ~bernoulli(src, 0.5 * (1.0 + self._ties) * self._low, len(values))  # the rare side, to full accuracy
+        out = np.empty_like(vertex)
+        pending = np.arange(len(values))
+        while pending.size:
+            z = words(src, pending.size * width, 8).reshape(pending.size, width) & used
+            dot = self.dim - 2 * np.bitwise_count(z ^ vertex[pending]).sum(axis=1, dtype=np.int64)
+            wanted = high[pending]
+            # -z is as likely as z; in the low half-space of an even dim ties would then come out half as often
+            mirrored = (wanted & (dot < 0)) | (~wanted & (dot > 0) & bool(self.dim % 2))
+            out[pending] = np.where(mirrored[:, None], ~z & used, z)
+            pending = pending[~mirrored & np.where(wanted, dot <= 0, dot > 0)]
+        return out
+
+    @property
+    def _scale(self) -> float:
+        t, gap = math.exp(-self.eps0), -math.expm1(-self.eps0)
+        return (2.0 * t + (1.0 - self._ties) * gap) / (_central(self.dim - self.dim % 2) * gap)
+
+    def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
+        return self._mean(self._scale * (2.0 * counts / users - 1.0), self._scale**2, users, 2.0 * self._scale / users)
+
+    def variance(self, n: int, value: float = 0.0) -> float:
+        """Variance of one coordinate of the mean, if all hold ``value`` there: (B^2 - value^2)/n."""
+        return (self._scale**2 - value**2) / n
+
+    def probabilities(self) -> NDArray[np.float64]:
+        """Rows and columns: the vertices, in the order of :meth:`inputs`."""
+        v = np.array(self.inputs())
+        return np.where(v @ v.T > 0, math.exp(self.eps0), 1.0) * (self._low / len(v))
+
+
+def _central(m: int) -> float:
+    """binom(m, m/2)/2^m for even m: correctly rounded by whole numbers, then Stirling's series for the ratio."""
+    if m <= 2000:
+        return math.comb(m, m // 2) / (1 << m)
+    x = 2.0 / m
+    # Gamma(k + 1/2)/(sqrt(pi) Gamma(k + 1)) at k = 1/x (DLMF 5.11.13); the next term is below 1e-15 of the sum
+    return math.sqrt(x / math.pi) * (1.0 - x / 8 + x**2 / 128 + 5 * x**3 / 1024 - 21 * x**4 / 32768)
