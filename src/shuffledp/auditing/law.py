@@ -84,8 +84,7 @@ def matrix_of(mechanism: object) -> FloatArray | None:
 
 def listed(mechanism: Randomizer) -> list[Any] | None:
     """Every input, unless there are too many or the mechanism does not list them."""
-    sizes = [getattr(m, "d", 0) for m in getattr(mechanism, "_mechanisms", [])]
-    if getattr(mechanism, "d", 0) > MOST_LISTED or max(sizes, default=0) > MOST_ROWS:
+    if getattr(mechanism, "d", 0) > MOST_LISTED:
         return None
     try:
         return mechanism.inputs()

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from .._support import validation as check
-from ..errors import ParameterError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.free_setting import FreeSetting
 from ..mechanisms.parameters import Parameter, Role, declared
@@ -123,8 +122,8 @@ def named(cls: type[Mechanism], name: str, make: Make, given: dict[str, Any], n:
             else messages(name, make, n=n, low=low, high=high)
         )
     else:
-        low, high = max(low, check.MIN_EPS0), min(high, check.MAX_EPS0)
-        found = budget(name, make, low=low, high=max(low, _highest(cls, name, given, low, high)))
+        low = min(max(low, check.MIN_EPS0), check.MAX_EPS0)
+        found = budget(name, make, low=low, high=max(low, min(high, check.MAX_EPS0)))
     found.make(found.private)
     return found
 
@@ -140,30 +139,18 @@ class _Given:
 
     def __init__(self, cls: type[Mechanism], given: dict[str, Any]) -> None:
         self._parameters, self._given = declared(cls), given
+        self._open: set[str] = set()
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or self._given.get(name) is None:
             raise AttributeError(name)
-        return self._parameters[name].checked(name, self._given[name], self)
-
-
-def _highest(cls: type[Mechanism], name: str, given: dict[str, Any], low: float, high: float) -> float:
-    """The largest budget that leaves the other parameters in their ranges, which may depend on it."""
-    others = {key: value for key, value in given.items() if key != name and value is not None and key in declared(cls)}
-
-    def fits(value: float) -> bool:
-        known = _Given(cls, {**others, name: value})
+        value = self._given[name]
+        if name in self._open:
+            return check.real(name, value)
+        self._open.add(name)
         try:
-            for key in others:
-                getattr(known, key)
-        except AttributeError:  # depends on what is not known
-            return True
-        except ParameterError:
-            return False
-        return True
-
-    if fits(high) or not fits(low):  # what is wrong whatever the budget is said by the mechanism itself
-        return high
-    while (middle := 0.5 * (low + high)) not in (low, high):
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return low
+            return self._parameters[name].checked(name, value, self)
+        except AttributeError:  # its own range depends on what is sought
+            return check.real(name, value)
+        finally:
+            self._open.discard(name)
