@@ -29,6 +29,7 @@ _HOME = {
     "ShuffledPair": "numerics.pair",
     "BoundNotApplicableError": "errors",
     "CertificationError": "errors",
+    "ExtensionError": "errors",
     "ImpossibleError": "errors",
     "ParameterError": "errors",
     "ShuffleDPError": "errors",
@@ -61,6 +62,14 @@ _HOME = {
     "PrivUnit": "mechanisms.numeric.privunit",
     "SamplingRappor": "mechanisms.sets.sampling_rappor",
     "mechanism": "mechanisms.registry",
+    "register": "mechanisms.registry",
+    "Mechanism": "mechanisms.base",
+    "Randomizer": "mechanisms.randomizer",
+    "FrequencyOracle": "mechanisms.frequency",
+    "Reports": "mechanisms.reports",
+    "Tally": "mechanisms.reports",
+    "Bound": "bounds.base",
+    "register_bound": "bounds.registry",
     "GRR": "mechanisms.categorical.grr",
     "PrivSet": "mechanisms.sets.privset",
     "Subset": "mechanisms.categorical.subset",
@@ -84,6 +93,7 @@ __all__ = [
     "BalcerCoin",
     "BallsIntoBins",
     "BatchTable",
+    "Bound",
     "BoundNotApplicableError",
     "Certificate",
     "CertificationError",
@@ -94,7 +104,9 @@ __all__ = [
     "Duchi",
     "Estimate",
     "ExponentialMetric",
+    "ExtensionError",
     "FiniteRandomizer",
+    "FrequencyOracle",
     "General",
     "Guarantee",
     "Hadamard",
@@ -104,6 +116,7 @@ __all__ = [
     "Laplace",
     "LedgerEntry",
     "LocalHash",
+    "Mechanism",
     "MetricGeneral",
     "MetricLaplace",
     "MixDump",
@@ -116,11 +129,14 @@ __all__ = [
     "PrivUnit",
     "PureDump",
     "RandomizedResponse",
+    "Randomizer",
+    "Reports",
     "SamplingRappor",
     "ShuffleDPError",
     "ShuffledPair",
     "Subset",
     "Sweep",
+    "Tally",
     "Unary",
     "VariationRatio",
     "VerificationError",
@@ -135,6 +151,8 @@ __all__ = [
     "delta_needed",
     "mechanism",
     "profile",
+    "register",
+    "register_bound",
     "sweep",
     "users_needed",
     "verify",
@@ -150,6 +168,8 @@ if TYPE_CHECKING:
     from .accounting.sweeping import Sweep, sweep
     from .auditing.result import Audit
     from .auditing.run import audit
+    from .bounds.base import Bound
+    from .bounds.registry import register_bound
     from .calibration.questions import calibrate, delta_needed, users_needed
     from .composing.accountant import Accountant
     from .composing.composed_guarantee import ComposedGuarantee
@@ -157,12 +177,14 @@ if TYPE_CHECKING:
     from .errors import (
         BoundNotApplicableError,
         CertificationError,
+        ExtensionError,
         ImpossibleError,
         ParameterError,
         ShuffleDPError,
         VerificationError,
     )
     from .estimation.estimate import Estimate
+    from .mechanisms.base import Mechanism
     from .mechanisms.categorical.grr import GRR
     from .mechanisms.categorical.hadamard import Hadamard
     from .mechanisms.categorical.local_hash import LocalHash
@@ -172,6 +194,7 @@ if TYPE_CHECKING:
     from .mechanisms.categorical.unary import Unary
     from .mechanisms.composite.hierarchical_grr import HierarchicalGRR
     from .mechanisms.composite.parallel import Parallel
+    from .mechanisms.frequency import FrequencyOracle
     from .mechanisms.known.finite import FiniteRandomizer
     from .mechanisms.known.general import General
     from .mechanisms.known.variation_ratio import VariationRatio
@@ -189,7 +212,9 @@ if TYPE_CHECKING:
     from .mechanisms.numeric.harmony import Harmony
     from .mechanisms.numeric.laplace import Laplace
     from .mechanisms.numeric.privunit import PrivUnit
-    from .mechanisms.registry import mechanism
+    from .mechanisms.randomizer import Randomizer
+    from .mechanisms.registry import mechanism, register
+    from .mechanisms.reports import Reports, Tally
     from .mechanisms.sets.pckv_grr import PCKVGRR
     from .mechanisms.sets.privset import PrivSet
     from .mechanisms.sets.sampling_rappor import SamplingRappor

@@ -25,7 +25,6 @@ from .._support.text import visible
 from ..bounds import BOUNDS
 from ..errors import CertificationError, ParameterError, ShuffleDPError, VerificationError
 from ..mechanisms.base import Mechanism
-from ..mechanisms.known.finite import FiniteRandomizer
 from ..numerics.pair import ShuffledPair
 from .certificate_claim import FORMAT, MAX_PAIRS, OLD_FORMAT, STATEMENT, derived, law_hash, provable
 from .guarantee import TRUST, Guarantee
@@ -159,7 +158,7 @@ def certify(subject: Mechanism, *, n: int, delta: float, bound: str, tol: float)
             steps.append(Step(pair, method, proof.lower, proof.upper))
         if all(step.upper <= target for step in steps):
             made = make_guarantee(subject, chosen, n=n, delta=delta, epsilon=epsilon, tol=tol)
-            matrix = tuple(map(tuple, np.asarray(subject.matrix))) if isinstance(subject, FiniteRandomizer) else ()
+            matrix = tuple(map(tuple, np.asarray(subject.identity().get("matrix", ()))))
             terms = (law_hash(matrix, members), subject.neighbours, TRUST)
             proof_file = Certificate(subject.spec, bound, n, exact, target, tuple(steps), matrix, *terms)
             return replace(made, certified=True, certificate=proof_file, evaluated=len(members), members=len(members))

@@ -21,10 +21,10 @@ from .._support.numbers import exact
 from ..bounds import BOUNDS, Bound
 from ..bounds.base import Numerical
 from ..errors import ShuffleDPError, VerificationError
-from ..mechanisms.known.finite import FiniteRandomizer
+from ..mechanisms.base import Mechanism
+from ..mechanisms.registry import BY_MATRIX, RESERVED, made_again
 from ..numerics.pair import ShuffledPair
 from .guarantee import TRUST, Guarantee
-from .resolve import as_mechanism
 
 if TYPE_CHECKING:
     from .certificate import Certificate
@@ -42,7 +42,7 @@ FORMAT_1 = (
     "they were derived again from the mechanism that it names."
 )
 #: The label of a matrix that was given in memory.
-_IN_MEMORY = re.compile(r"finite:<[^<>]* matrix>")
+_IN_MEMORY = re.compile(rf"{BY_MATRIX}:<[^<>]* matrix>")
 
 
 def law_hash(matrix: tuple[tuple[float, ...], ...], pairs: Iterable[ShuffledPair]) -> str:
@@ -82,18 +82,18 @@ def derived(claim: Certificate) -> Certificate:
     bound = BOUNDS.get(claim.bound)
     if bound is None or not provable(bound):
         raise VerificationError(f"the certificate names {claim.bound!r}, which is not a bound that proves anything.")
-    if claim.mechanism.startswith("finite:") != bool(claim.matrix):
+    if claim.mechanism.startswith(f"{BY_MATRIX}:") != bool(claim.matrix):
         raise VerificationError(
             "a certificate carries a matrix if and only if it is of a finite randomizer, "
             f"and this one is of {claim.mechanism!r}."
         )
-    if claim.mechanism == "round":
+    if claim.mechanism == RESERVED:
         stated = {step.pair for step in claim.steps}
         if not stated or {r.swapped() for r in stated} != stated:
             raise VerificationError("a certificate of a round must state it in both directions; certify again.")
         return _on_terms(claim, Guarantee.neighbours, "the rounds stand for themselves")
     try:
-        subject = FiniteRandomizer(claim.matrix) if claim.matrix else as_mechanism(claim.mechanism)
+        subject = made_again({"matrix": claim.matrix} if claim.matrix else {"spec": claim.mechanism})
         family = bound.family(subject)
     except ShuffleDPError as error:
         raise VerificationError(f"the certificate names a mechanism that cannot be made: {error}") from None
@@ -103,8 +103,8 @@ def derived(claim: Certificate) -> Certificate:
             f"the stated rounds are not those of {claim.mechanism!r} under {claim.bound!r}; "
             "the certificate proves another law."
         )
-    if isinstance(subject, FiniteRandomizer):
-        if not np.array_equal(np.asarray(subject.matrix), np.asarray(claim.matrix)):
+    if claim.matrix:
+        if not np.array_equal(np.asarray(subject.identity()["matrix"]), np.asarray(claim.matrix)):
             raise VerificationError("the matrix of a certificate must have rows that sum to 1; certify again.")
         return _on_terms(claim, subject.neighbours, _compare_label(claim.mechanism, subject))
     return _on_terms(claim, subject.neighbours, "the label gives the same rounds again")
@@ -136,16 +136,16 @@ def _check_terms(claim: Certificate, *, neighbours: str) -> str:
     return found
 
 
-def _compare_label(label: str, law: FiniteRandomizer) -> str:
+def _compare_label(label: str, law: Mechanism) -> str:
     """What is known of the label of a matrix, in words; refused if the file that it names holds another matrix."""
     if _IN_MEMORY.fullmatch(label):
-        if label != FiniteRandomizer(law.matrix).spec:
+        if label != law.spec:
             raise VerificationError(
-                f"the label must be {FiniteRandomizer(law.matrix).spec!r} for this matrix, got {label[:200]!r}; "
+                f"the label must be {law.spec!r} for this matrix, got {label[:200]!r}; "
                 "the certificate proves another law, so certify again."
             )
         return "the label names no file to compare it with"
-    name = label.removeprefix("finite:")
+    name = label.removeprefix(f"{law.name}:")
     path = Path(name)
     try:
         there = path.exists()
@@ -154,7 +154,7 @@ def _compare_label(label: str, law: FiniteRandomizer) -> str:
     if not there:
         return f"{name!r}: file not found, so the label was not compared"
     try:  # what the file holds is not repeated: a label may name any file
-        same = FiniteRandomizer.from_file(path) == law
+        same = type(law).from_file(path) == law  # type: ignore[attr-defined]
     except (ShuffleDPError, OSError, ValueError):
         raise VerificationError(
             f"the label names {name!r}, which is not a readable file with a probability matrix; "

@@ -16,7 +16,7 @@ from .._support.delta_rules import delta_at
 from .._support.numbers import round_down, round_up
 from .._support.optional import require
 from .._support.text import visible
-from ..bounds import BOUNDS, Bound
+from ..bounds import BOUNDS, Bound, known
 from ..errors import BoundNotApplicableError, ParameterError
 from .guarantee import not_below
 from .resolve import MechanismLike, as_mechanism
@@ -281,7 +281,7 @@ def _looseness(eps: float, lower: float) -> float:
 def bound_names(bounds: Iterable[str] | None) -> list[str]:
     """The bounds asked for, each once; unknown names are refused."""
     if bounds is None:
-        return list(BOUNDS)
+        return list(known())
     if isinstance(bounds, str) or not isinstance(bounds, Iterable):
         raise ParameterError(f"bounds must be a list of names, got {bounds!r}; write for example bounds=['blanket'].")
     bounds = list(bounds)
@@ -289,7 +289,7 @@ def bound_names(bounds: Iterable[str] | None) -> list[str]:
         raise ParameterError(
             "bound 'auto' is the best of the table, not a row of it; leave it out for all bounds, or name some of them."
         )
-    chosen = list(dict.fromkeys(check.one_of("bound", name, BOUNDS) for name in bounds))
+    chosen = list(dict.fromkeys(check.one_of("bound", name, known()) for name in bounds))
     if not chosen:
         raise ParameterError("bounds must name at least one bound, got none; leave it out to compare all of them.")
     return chosen

@@ -90,7 +90,9 @@ def missing(name: str, value: object, n: int) -> int:
     number = check.real(name, value)
     if isinstance(value, Integral):
         if not 0 <= number <= 10**15:
-            raise ParameterError(f"{name} must be a number of users >= 0, got {value!r}; count the users it may be.")
+            raise ParameterError(
+                f"{name} must be a number of users >= 0, got {value!r}; pass how many users may be missing."
+            )
         return int(value)
     if not 0.0 <= number < 1.0:
         raise ParameterError(
@@ -101,7 +103,9 @@ def missing(name: str, value: object, n: int) -> int:
 
 
 def left_of(mechanism: Mechanism, crowd: Crowd) -> Mechanism:
-    """The mechanism as the honest users run it: missing users take their blanket messages along."""
+    """The mechanism as the honest users run it: the missing take their messages with them."""
+    if crowd.complete:
+        return mechanism
     return mechanism.without(crowd.n - crowd.honest, n=crowd.n, participation=crowd.participation)
 
 

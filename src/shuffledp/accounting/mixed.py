@@ -19,20 +19,11 @@ from .._support.numbers import round_down, round_up
 from .._support.text import visible
 from ..errors import BoundNotApplicableError, ParameterError
 from ..mechanisms.base import Mechanism
-from ..mechanisms.categorical.grr import GRR
-from ..mechanisms.categorical.optimised_unary import OptimisedUnary
-from ..mechanisms.categorical.randomized_response import RandomizedResponse
-from ..mechanisms.categorical.unary import Unary
-from ..mechanisms.known.finite import FiniteRandomizer
-from ..mechanisms.numeric.laplace import Laplace
-from ..mechanisms.sets.reported_sets import SetRandomizer
 from .crowd import Crowd
 from .guarantee import absent
-from .mixed_blankets import victim_epsilon
+from .mixed_blankets import comparable, victim_epsilon
 from .resolve import MechanismLike, as_mechanism
 
-#: The families of mixed_blankets.py.
-_COMPARABLE = (GRR, RandomizedResponse, SetRandomizer, Unary, OptimisedUnary, Laplace, FiniteRandomizer)
 PUBLIC = "; the budget of every user is public and does not depend on its value"
 
 
@@ -118,7 +109,8 @@ def amplify_mixed(
     ----------
     classes : pairs (mechanism, number of users)
         Mechanisms with the same reports: GRR with the same d, k-subset or PrivSet with the same d and k, unary
-        encodings with the same d, Laplace, or matrices (:class:`FiniteRandomizer`) with the same outputs.
+        encodings with the same d, Laplace, matrices (:class:`FiniteRandomizer`) with the same outputs, or a mechanism
+        of your own that states its ``blanket_ratio`` or lists its ``probabilities``.
     delta : in (0, 1), or a rule such as "0.01/n", where n is the number of all users
     tol : relative accuracy of eps; the error is always upward
     dropouts, colluding, participation : as in :func:`shuffledp.amplify`; at worst those are missing who would hide
@@ -148,12 +140,11 @@ def amplify_mixed(
     sizes: dict[Mechanism, int] = {}
     for mechanism, size in members:
         sizes[mechanism] = sizes.get(mechanism, 0) + size
-    strange = [m.spec for m in sizes if not isinstance(m, _COMPARABLE)]
+    strange = [m.spec for m in sizes if not comparable(m)]
     if strange:
         raise BoundNotApplicableError(
-            f"every class must be of a family whose laws can be compared, got {' and '.join(strange)}; give GRR "
-            "with the same d, subset with the same d and k, unary with the same d, Laplace or matrices, or amplify "
-            "each on its own."
+            f"every class must have a law that can be compared with others, got {' and '.join(strange)}; give one "
+            "mechanism with several budgets, such as grr with the same d, or matrices, or amplify each on its own."
         )
     found = {m: victim_epsilon(m, sizes, crowd, delta, tol) for m in sizes}
     rows = tuple(ClassGuarantee(m.spec, m.description, size, found[m], m.local_epsilon) for m, size in members)

@@ -5,34 +5,30 @@ reports.  If chance_c omega <= w_c pointwise, every report of class c is a draw 
 for any inputs, and an adversary told all the other reports is only stronger.  So a victim of class v hides among
 K = sum over c of Bin(n_c - [c = v], chance_c) draws of omega, and
 
-    delta_v(eps) <= E_K[ D_E of the round (R_v(x0), R_v(x1), t = omega) among K other messages ].
+    delta_v(eps) <= E_K[ D_E of the pair (R_v(x0), R_v(x1), t = omega) among K other messages ].
 
 K is a sum of independent coins (Poisson binomial), a ``message_counts.Count``.  Any omega is sound; the
 largest chance for it is chance_c = min_y w_c(y)/omega(y).
 
 *Which omega.*  The normalised blanket of the victim itself: then the pairs that dominate in a batch of one class
-dominate here too, for the same reason.  For GRR and k-subsets all classes have the same shape, and nothing is lost.
-For given matrices the blankets of the other classes and the pointwise minimum of all normalised blankets are tried
-as well, over all input pairs, and the smallest eps counts.
+dominate here too, for the same reason.  For GRR and k-subsets all blankets are multiples of each other, and nothing is
+lost.  Where they are not and the whole laws are small, the blankets of the other classes and the pointwise minimum of
+all normalised blankets are tried as well, over all input pairs, and the smallest eps counts.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from ..errors import BoundNotApplicableError
+from ..errors import BoundNotApplicableError, ParameterError
 from ..mechanisms.base import Mechanism
-from ..mechanisms.categorical.grr import GRR
-from ..mechanisms.categorical.optimised_unary import OptimisedUnary
-from ..mechanisms.categorical.randomized_response import RandomizedResponse
-from ..mechanisms.categorical.unary import Unary
-from ..mechanisms.known.finite import FiniteRandomizer
-from ..mechanisms.numeric.laplace import Laplace
-from ..mechanisms.sets.reported_sets import SetRandomizer
+from ..mechanisms.codecs import Numbers
+from ..mechanisms.frequency import FrequencyOracle
+from ..mechanisms.randomizer import Randomizer
 from ..numerics.evaluators.choose import spread
 from ..numerics.families.base import Family
 from ..numerics.families.matrix_pairs import BlanketPairs
@@ -42,8 +38,8 @@ from ..numerics.families.participation import Split
 from ..numerics.pair import FloatArray, ShuffledPair
 from .crowd import Crowd
 
-#: Bits of a unary report up to which other shapes than the victim's blanket are tried.
-_FEW_BITS = 8
+#: Different reports up to which other shapes than the victim's blanket are tried.
+_FEW_REPORTS = 256
 #: Distinct input pairs up to which the number of draws is mixed exactly; beyond, it is split in two.
 _FEW_PAIRS = 32
 #: Shapes that are evaluated, of all that are known.
@@ -88,55 +84,71 @@ def _draws(victim: Mechanism, sizes: dict[Mechanism, int], chances: dict[Mechani
     return Count(0, tuple(parts)).simplified()
 
 
+def comparable(mechanism: Mechanism) -> bool:
+    """Whether the mechanism can stand beside another budget: it states a ratio of blankets, or its whole law."""
+    if not mechanism.single_message:
+        return False
+    return _is_matrix(mechanism) or isinstance(mechanism, FrequencyOracle) or _states_ratio(mechanism)
+
+
+def _is_matrix(mechanism: Mechanism) -> bool:
+    return "matrix" in mechanism.identity()
+
+
+def _states_ratio(mechanism: Mechanism) -> bool:
+    return type(mechanism).blanket_ratio is not Mechanism.blanket_ratio
+
+
 def _shapes(victim: Mechanism, classes: list[Mechanism]) -> list[_Shape]:
     """Every omega that is tried for this victim."""
-    if any(isinstance(m, FiniteRandomizer) for m in classes):
+    if any(_is_matrix(m) for m in classes):
         return _matrix_shapes(victim, classes)
-    own = _own_shape(victim, classes)
-    small = all(isinstance(m, Unary | OptimisedUnary) and m.d <= _FEW_BITS for m in classes)
-    return [own, *_matrix_shapes(victim, classes)] if small and len(classes) > 1 else [own]
+    if len(classes) > 1 and not any(_states_ratio(m) for m in classes) and len({_reports(m) for m in classes}) == 1:
+        return _matrix_shapes(victim, classes)
+    own, proportional = _own_shape(victim, classes)
+    return [own] if proportional else [own, *_few_matrix_shapes(victim, classes)]
 
 
-def _own_shape(victim: Mechanism, classes: list[Mechanism]) -> _Shape:
-    """omega = w_v/mass: the rounds of the victim's own blanket bound, and chance_c = mass min_y w_c/w_v."""
-    ratios = {c: blanket_ratio(c, victim) for c in classes}
-    ratios[victim] = 1.0  # not rounded
-    pairs = victim.blanket_pairs(_FEW_PAIRS) or ()
-    mass = min(float(np.asarray(r.t).sum()) for r in pairs)  # of all families there is one round
+def _own_shape(victim: Mechanism, classes: list[Mechanism]) -> tuple[_Shape, bool]:
+    """omega = w_v/mass: the pairs of the victim's own blanket bound, and chance_c = mass min_y w_c/w_v.
+
+    Also whether every blanket is a multiple of the victim's: then no other omega is better.
+    """
+    ratios = {c: c.blanket_ratio(victim) for c in classes if c != victim} | {victim: 1.0}  # not rounded
+    pairs = _blanket_pairs(victim)
+    mass = _mass(pairs)
     chances = {c: ratio * mass for c, ratio in ratios.items()}
     laws = [r.thinned(1.0 / mass) for r in pairs]
-    return _Shape(lambda count: _mixed(laws, count), chances, max(spread(r) for r in laws))
+    others = {c: _mass(_blanket_pairs(c)) for c in classes}
+    proportional = all(chances[c] >= others[c] * (1.0 - 1e-9) for c in classes)
+    return _Shape(lambda count: _mixed(laws, count), chances, max(spread(r) for r in laws)), proportional
 
 
-def blanket_ratio(other: Mechanism, victim: Mechanism) -> float:
-    """min over reports y of w_other(y)/w_victim(y), rounded down; 0 where users of ``other`` do not help.
-
-    - GRR on d options: w = 1/(e+d-1) on every option.
-    - k-subsets: w = t/(C(D,k) Omega) on every subset.
-    - unary encodings of d bits, a = Pr[own bit is 1], b = Pr[another is 1]: a report with s < d ones has
-      w = (1-a) b^s (1-b)^(d-1-s), whose logarithm is linear in s, so s = 0 or d-1 is the minimum of a ratio; all ones
-      have w = a b^(d-1).
-    - Laplace of rate r = eps0/N on the grid 0..N: w = tanh(r/2) e^(-r m), m = max(y, N-y) >= N/2; a ratio is smallest
-      at m = N/2 if the other's rate is not larger, and has no positive lower bound if it is.
-
-    Examples
-    --------
-    >>> round(blanket_ratio(GRR(eps0=3.0, d=8), GRR(eps0=1.0, d=8)), 4)
-    0.3588
-    """
-    if isinstance(other, Laplace) and isinstance(victim, Laplace) and other.BITS == victim.BITS:
-        gap = victim.eps0 - other.eps0
-        level = math.log(math.tanh(0.5 * other._rate) / math.tanh(0.5 * victim._rate))
-        return _down(level + 0.5 * gap, 1.0) if gap >= 0.0 else 0.0
-    return other.blanket_ratio(victim)
+def _blanket_pairs(mechanism: Mechanism) -> Sequence[ShuffledPair]:
+    pairs = mechanism.blanket_pairs(_FEW_PAIRS)
+    if not pairs:
+        raise BoundNotApplicableError(
+            f"a class must have at most {_FEW_PAIRS} distinct input pairs, got {mechanism.spec}, which has more or "
+            "lists none; pass its law as FiniteRandomizer."
+        )
+    return pairs
 
 
-def _down(log: float, terms: float) -> float:
-    """e^log (at most e^700), rounded down for an exponent made of this many terms of size up to 500."""
-    return math.exp(min(log - terms * 1000.0 * 2.0**-52, 700.0)) * (1.0 - _SLACK)
+def _mass(pairs: Sequence[ShuffledPair]) -> float:
+    """Of the blanket, which all pairs share."""
+    return min(float(np.asarray(r.t).sum()) for r in pairs)
 
 
 # -- matrices -----------------------------------------------------------------------------------------------------
+
+
+def _few_matrix_shapes(victim: Mechanism, classes: list[Mechanism]) -> list[_Shape]:
+    """The same where the whole laws are small; nothing otherwise."""
+    try:
+        few = _matrix(victim).shape[1] <= _FEW_REPORTS
+        return _matrix_shapes(victim, classes) if few else []
+    except BoundNotApplicableError:
+        return []
 
 
 def _matrix_shapes(victim: Mechanism, classes: list[Mechanism]) -> list[_Shape]:
@@ -154,8 +166,8 @@ def _matrix_shapes(victim: Mechanism, classes: list[Mechanism]) -> list[_Shape]:
     unlike = {omega.tobytes(): omega / omega.sum() for omega in shapes if omega.sum() > 0.0}
     nowhere = np.zeros(matrices[victim].shape[1])  # a blanket of nothing: the local guarantee
     rows = matrices[victim]
-    if all(isinstance(m, Unary | OptimisedUnary) for m in classes):  # permutations of the bits make all pairs alike
-        rows = rows[:2]
+    if all(m.inputs_alike for m in classes) and len({_reports(m) for m in classes}) == 1:
+        rows = rows[:2]  # relabelling the options makes all pairs alike, and leaves every omega as it is
     return [_over(rows, omega, blankets) for omega in unlike.values() or [nowhere]]
 
 
@@ -176,16 +188,25 @@ def _over(rows: FloatArray, omega: FloatArray, blankets: dict[Mechanism, FloatAr
 
 
 def _mixed(pairs: Sequence[ShuffledPair], count: Count) -> tuple[Family, int]:
-    """The rounds among K draws of omega; K does not depend on n any more."""
+    """The pairs among K draws of omega; K does not depend on n any more."""
     return among(pairs, lambda _: count), 1
 
 
+def _reports(mechanism: Mechanism) -> Any:
+    """How its reports are written: equal where two mechanisms send the same ones."""
+    codec = getattr(mechanism, "codec", None)
+    return replace(codec, scratch=0) if is_dataclass(codec) and not isinstance(codec, type) else id(mechanism)
+
+
 def _matrix(mechanism: Mechanism) -> FloatArray:
-    """The whole law, where it is finite and small."""
-    if isinstance(mechanism, FiniteRandomizer):
-        return np.asarray(mechanism.matrix)
-    if isinstance(mechanism, GRR | RandomizedResponse | SetRandomizer | Unary | OptimisedUnary):
-        return mechanism.probabilities()
+    """The whole law, where it is finite and small; numbers are listed with their tails merged, so not here."""
+    if _is_matrix(mechanism):
+        return np.asarray(mechanism.identity()["matrix"])
+    if comparable(mechanism) and isinstance(mechanism, Randomizer) and not isinstance(mechanism.codec, Numbers):
+        try:
+            return mechanism.probabilities()
+        except ParameterError as error:
+            raise BoundNotApplicableError(str(error)) from None
     raise BoundNotApplicableError(
         f"classes must all be matrices if one is, got {mechanism.spec} beside one; pass its law as FiniteRandomizer."
     )

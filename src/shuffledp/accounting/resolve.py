@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ..bounds import Bound
@@ -103,6 +105,11 @@ class _SinglePair(Mechanism):
     def description(self) -> str:
         """In words."""
         return "a mechanism dominated by the given round"
+
+    def identity(self) -> dict[str, Any]:
+        """Its numbers."""
+        pair = (self._family.pairs(2) or ())[0]
+        return {"round": {key: np.asarray(getattr(pair, key)).tolist() for key in ("P0", "P1", "t")}}
 
     def blanket(self) -> Family:
         """The round itself."""

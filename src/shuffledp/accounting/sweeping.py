@@ -21,8 +21,7 @@ from .._support.optional import require
 from .._support.text import visible
 from ..errors import BoundNotApplicableError, ParameterError
 from ..mechanisms.base import Mechanism, plain
-from ..mechanisms.registry import canonical
-from ..mechanisms.registry import find as find_mechanism
+from ..mechanisms.registry import canonical, split
 from .comparison import Comparison, Row, absent_html, bound_names, compare, json_ready
 from .resolve import MechanismLike, as_mechanism
 
@@ -279,10 +278,9 @@ def _maker(mechanism: Sweepable, eps0: object) -> Callable[[float | None], Mecha
         fixed = as_mechanism(mechanism)  # type: ignore[arg-type]
         return lambda _: fixed
     if isinstance(mechanism, str):
-        name = mechanism.partition(":")[0].strip()
-        cls = find_mechanism(name)
+        cls, text = split(mechanism)
         _needs_eps0(cls.name, cls)
-        return lambda value: _from_spec(mechanism, value)
+        return lambda value: _from_spec(cls.name, text, value)
     if isinstance(mechanism, Mechanism):
         _needs_eps0(mechanism.name, type(mechanism))
         return lambda value: dataclasses.replace(mechanism, eps0=value)  # type: ignore[type-var]
@@ -299,10 +297,12 @@ def _needs_eps0(name: str, cls: type[Mechanism]) -> None:
         raise ParameterError(f"eps0 must stay out where {name} is swept, it has no such parameter; sweep n or delta.")
 
 
-def _from_spec(spec: str, eps0: float | None) -> Mechanism:
-    if any(part.partition("=")[0].strip() == "eps0" for part in spec.partition(":")[2].split(",")):
-        raise ParameterError(f"mechanism must be a spec without eps0 where eps0 is given, got {spec!r}; leave it out.")
-    return as_mechanism(f"{spec}{',' if ':' in spec else ':'}eps0={eps0!r}")
+def _from_spec(name: str, text: str, eps0: float | None) -> Mechanism:
+    if any(part.partition("=")[0].strip() == "eps0" for part in text.split(",")):
+        raise ParameterError(
+            f"mechanism must be a spec without eps0 where eps0 is given, got {f'{name}:{text}'!r}; leave it out."
+        )
+    return as_mechanism(f"{name}:{text}{',' if text else ''}eps0={eps0!r}")
 
 
 def _common(specs: Sequence[str]) -> str:

@@ -11,7 +11,6 @@ from scipy.special import betainc, betaincc, gammaincc, ndtri  # type: ignore[im
 
 from ..errors import ParameterError
 from ..mechanisms.base import Mechanism
-from ..mechanisms.known.finite import FiniteRandomizer
 from ..mechanisms.randomizer import Randomizer
 from .foreign import short
 from .layout import Layout, as_table
@@ -54,8 +53,9 @@ def same(a: Any, b: Any) -> bool:
 
 def stated(claimed: Mechanism, inputs: Sequence[Any], outputs: Sequence[Any] | None, own: bool) -> Law | str:
     """The claimed law of these inputs, or why there is none; ``own``: reports come from the mechanism itself."""
-    if isinstance(claimed, FiniteRandomizer):
-        return _of_matrix(claimed._rows, inputs, outputs)
+    matrix = matrix_of(claimed)
+    if matrix is not None and not (own and isinstance(claimed, Randomizer)):
+        return _of_matrix(matrix, inputs, outputs)
     if outputs is not None:
         raise ParameterError("outputs must go with a claimed matrix, got another claim; leave outputs out.")
     if not isinstance(claimed, Randomizer):
@@ -76,10 +76,15 @@ def stated(claimed: Mechanism, inputs: Sequence[Any], outputs: Sequence[Any] | N
     return Law(rows[[row for _, row in found]], [k for k, _ in found], columns)
 
 
+def matrix_of(mechanism: object) -> FloatArray | None:
+    """The matrix that a mechanism is, None if it is something else."""
+    identity = mechanism.identity() if isinstance(mechanism, Mechanism) else {}
+    return np.asarray(identity["matrix"]) if "matrix" in identity else None
+
+
 def listed(mechanism: Randomizer) -> list[Any] | None:
     """Every input, unless there are too many or the mechanism does not list them."""
-    sizes = [getattr(m, "d", 0) for m in getattr(mechanism, "_mechanisms", [])]
-    if getattr(mechanism, "d", 0) > MOST_LISTED or max(sizes, default=0) > MOST_ROWS:
+    if getattr(mechanism, "d", 0) > MOST_LISTED:
         return None
     try:
         return mechanism.inputs()

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from ..errors import ParameterError
 from ..mechanisms.codecs import Members, PackedBits
-from ..mechanisms.numeric.duchi import Duchi
 from ..mechanisms.randomizer import Randomizer
 from .foreign import short
 from .reading import Raw
@@ -30,8 +29,6 @@ class Layout:
             self._members, self._bits = codec.count, codec.domain
         elif isinstance(codec, PackedBits):
             self._members, self._bits, self._packed = codec.ones, codec.width, True
-        elif isinstance(mechanism, Duchi):
-            self._bits, self._packed = mechanism.dim, True
 
     def columns(self, raw: Raw) -> NDArray[np.int64]:
         """The column of each report; -1 where the mechanism could not have sent it."""

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from ..errors import ParameterError
 from ..mechanisms.codecs import Members, PackedBits
-from ..mechanisms.numeric.duchi import Duchi
 from ..mechanisms.randomizer import Randomizer
 from ..mechanisms.reports import Reports
 from ..mechanisms.values import as_array
@@ -87,7 +86,7 @@ def _arrays(raw: list[Any], source: Randomizer | None) -> Observed:
         owners = [np.repeat(np.arange(len(part)), part.shape[1]) for part in flat]
         ends = np.cumsum([part.size for part in flat])[:-1]
         return _membership(raw, owners, np.split(codes.reshape(-1), ends), items.tolist())
-    if isinstance(codec, PackedBits) or isinstance(source, Duchi):
+    if isinstance(codec, PackedBits):
         return Observed(raw, _hashed(flat), bits=Bits(flat, lambda j, v: f"bit {j} is {v}", 8 * flat[0].shape[1]))
     return _rows(raw, flat)
 

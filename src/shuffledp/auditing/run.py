@@ -12,15 +12,14 @@ from .._support import validation as check
 from .._support.by_name import by_name
 from ..errors import BoundNotApplicableError, ParameterError
 from ..mechanisms.base import Mechanism
-from ..mechanisms.known.finite import FiniteRandomizer
-from ..mechanisms.multimessage.base import MultiMessage
 from ..mechanisms.randomizer import Randomizer
 from ..mechanisms.registry import mechanism as parse
+from ..mechanisms.registry import of_matrix
 from ..randomness import sampling as randomness
 from .confidence import log_ratio
 from .events import PROVE, Event, Search
 from .foreign import called, kind, looked_at, printable, short
-from .law import compare, listed, same, stated
+from .law import compare, listed, matrix_of, same, stated
 from .reading import Raw, joined, read, single, vector_of
 from .result import Audit
 
@@ -166,7 +165,7 @@ def _search(
 def _claim(claimed: Any) -> Mechanism | None:
     if claimed is None or isinstance(claimed, Mechanism):
         return claimed
-    return parse(claimed) if isinstance(claimed, str) else FiniteRandomizer(claimed)
+    return parse(claimed) if isinstance(claimed, str) else of_matrix(claimed)
 
 
 def _budget(eps0: object, claim: Mechanism | None) -> float | None:
@@ -185,7 +184,7 @@ def _inputs(inputs: Any, runner: Any, claim: Any) -> tuple[list[Any], int]:
     """The inputs to audit, and the number that they were picked from."""
     if inputs is None:
         every = _every(runner if isinstance(runner, Randomizer) else claim)
-        if isinstance(claim, FiniteRandomizer):  # which has a row for each of them
+        if claim is not runner and matrix_of(claim) is not None:  # which has a row for each of them
             return _enough(every), len(every)
         places = np.unique(np.linspace(0, len(every) - 1, FEW_INPUTS).round().astype(np.int64))
         return _enough([every[k] for k in places]), len(every)
@@ -196,9 +195,9 @@ def _inputs(inputs: Any, runner: Any, claim: Any) -> tuple[list[Any], int]:
 
 
 def _every(subject: Any) -> list[Any]:
-    if isinstance(subject, FiniteRandomizer):
-        return list(range(len(subject._rows)))
     found = listed(subject) if isinstance(subject, Randomizer) else None
+    if found is None and (matrix := matrix_of(subject)) is not None:
+        found = list(range(len(matrix)))
     if found is not None:
         return found
     what = f"{subject.spec}, which does not list its own" if isinstance(subject, Mechanism) else "a function"
@@ -235,7 +234,7 @@ def _drawer(runner: Any, vectorised: bool, rng: np.random.Generator | None) -> D
             f"vectorised must be True or False, got {short(vectorised)}; it says what inputs it takes."
         )
     if isinstance(runner, Randomizer):
-        if isinstance(runner, MultiMessage):
+        if not runner.single_message:
             raise ParameterError(
                 f"randomizer must send one report per user, got {runner.spec}, whose messages mix with others'; "
                 "pass a function that returns the sorted messages of one user."

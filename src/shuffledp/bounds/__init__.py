@@ -1,6 +1,6 @@
 """One published bound per entry, all with one signature."""
 
-from .base import Bound
-from .registry import BOUNDS, find, names
+from .base import Bound, DeltaFormula, EpsilonFormula, Numerical
+from .registry import BOUNDS, find, known, names
 
-__all__ = ["BOUNDS", "Bound", "find", "names"]
+__all__ = ["BOUNDS", "Bound", "DeltaFormula", "EpsilonFormula", "Numerical", "find", "known", "names"]

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeVar
 
+from .._support import names as _names
 from .._support import validation as check
-from ..errors import BoundNotApplicableError
+from ..errors import BoundNotApplicableError, ExtensionError
 from ..mechanisms.base import Mechanism
+from ..mechanisms.extension import WORD, load_plugins
 from ..numerics.families.base import Answer
 from ..numerics.pair import FloatArray
 from . import blanket_tails, budget_forms, closed_forms, protocol_claims
@@ -191,15 +194,77 @@ BOUNDS: dict[str, Bound] = {
 }
 
 
+#: Installed packages name their bounds in this group of entry points.
+GROUP = "shuffledp.bounds"
+#: The bounds of the library, which nothing may replace, and the name that stands for a choice.
+_OURS = ("auto", *BOUNDS)
+_plugins_loaded = False
+_Bound = TypeVar("_Bound", bound=Bound)
+
+
+def register_bound(bound: _Bound) -> _Bound:
+    """Make a bound known by its name: ``bound=`` takes it, and comparisons, sweeps and listings show it.
+
+    Parameters
+    ----------
+    bound : Bound
+        Usually a :class:`~shuffledp.bounds.base.Numerical` (a family of shuffled pairs), an ``EpsilonFormula`` or a
+        ``DeltaFormula``.  Whoever registers it answers for ``sound``: nothing here can prove a theorem.
+
+    Raises
+    ------
+    ExtensionError
+        It is no bound, or its name is taken.
+
+    Examples
+    --------
+    >>> register_bound("mine")
+    Traceback (most recent call last):
+    shuffledp.errors.ExtensionError: register_bound must be given a bound, got str; make a Numerical, \
+EpsilonFormula or DeltaFormula of shuffledp.bounds.
+    """
+    if not isinstance(bound, Bound):
+        got = bound.__name__ if isinstance(bound, type) else type(bound).__name__
+        raise ExtensionError(
+            f"register_bound must be given a bound, got {got}; make a Numerical, EpsilonFormula or DeltaFormula of "
+            "shuffledp.bounds."
+        )
+    if not isinstance(bound.name, str) or not WORD.fullmatch(bound.name):
+        raise ExtensionError(
+            f"a bound must have a name of small letters, digits and hyphens, got {bound.name!r:.60}; rename it."
+        )
+    if bound.side not in ("upper", "lower") or not isinstance(bound.sound, bool):
+        raise ExtensionError(
+            f"bound {bound.name!r} must have side 'upper' or 'lower' and sound True or False, got {bound.side!r:.40} "
+            f"and {bound.sound!r:.40}; correct them."
+        )
+    known = {_names.plain(name): name for name in (*_OURS, *BOUNDS)}.get(_names.plain(bound.name))
+    before = None if known is None or known in _OURS else BOUNDS[known]
+    again = before is not None and (before.title, before.citation) == (bound.title, bound.citation)
+    if known is not None and not again:  # a cell of a notebook may be run twice
+        raise ExtensionError(f"a bound must have a name of its own, got {bound.name!r}, which is taken; rename it.")
+    BOUNDS[bound.name] = bound
+    return bound
+
+
+def known() -> dict[str, Bound]:
+    """Every bound by name, those of plug-ins included."""
+    global _plugins_loaded
+    if not _plugins_loaded:
+        _plugins_loaded = True
+        load_plugins(GROUP, register_bound)
+    return BOUNDS
+
+
 def names() -> list[str]:
     """Every name that ``bound=`` takes."""
-    return ["auto", *BOUNDS]
+    return ["auto", *known()]
 
 
 def find(name: str, mechanism: Mechanism) -> Bound:
     """The bound of that name; "auto" is the exact blanket where the law is known, else variation-ratio."""
     if name != "auto":
-        return BOUNDS[check.one_of("bound", name, names())]
+        return BOUNDS[name if isinstance(name, str) and name in BOUNDS else check.one_of("bound", name, names())]
     try:
         mechanism.blanket()
     except BoundNotApplicableError:

@@ -18,7 +18,7 @@ from ..numerics.bisect import smallest_whole
 from .asked import Subject, question
 from .search import best_of_range, largest
 from .target import Target, in_words, scaled, sound_bound
-from .unknowns import Unknown
+from .unknowns import Unknown, row_of
 
 _MOST_USERS = 10**15
 
@@ -96,7 +96,7 @@ def calibrate(
         start=row.start(target.likely_budget),
         ratio=row.ratio,
     )
-    return target.loosest(row.unknown(best))
+    return target.loosest(row_of(row, best))
 
 
 @by_name

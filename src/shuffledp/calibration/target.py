@@ -13,10 +13,10 @@ from .._support.numbers import round_down, round_up
 from ..bounds import Bound, find
 from ..errors import BoundNotApplicableError, ImpossibleError, ParameterError, ShuffleDPError
 from ..mechanisms.base import Mechanism
+from ..mechanisms.free_setting import FreeSetting
 from ..numerics.bisect import smallest_whole
-from .free_settings import FreeSetting
 from .search import largest
-from .unknowns import Unknown
+from .unknowns import Unknown, row_of
 
 #: The coarsest look at delta, relative.
 _COARSE = 0.02
@@ -53,7 +53,7 @@ class Target:
         low, high = unknown.coordinate(unknown.private), unknown.coordinate(unknown.loose)
         start = low if near is None else near
         value: float | None
-        if unknown.name == "total_messages":
+        if unknown.whole:
             value = smallest_whole(
                 lambda m: reached(m) - self.epsilon,
                 low=int(unknown.loose),
@@ -103,7 +103,7 @@ class Target:
 
         The error falls as eps0 rises.  Where eps0 would be too large at the limit already, one look settles it.
         """
-        row = free.unknown(setting)
+        row = row_of(free, setting)
         if limit == 0.0:  # huge budgets: nothing is better
             return math.inf
 
@@ -154,10 +154,10 @@ class Target:
         """The leading order, with 1/flip or the number of messages for the square in :attr:`likely_budget`."""
         if unknown.is_budget:
             value = self.likely_budget
-        elif unknown.name == "flip":
+        elif unknown.role == "flip":
             value = min(2.0 / (self.n * self._noise), 0.5 * unknown.private)
         else:
-            value = 4.0 / self._noise / (1 if unknown.name == "total_messages" else self.n)
+            value = 4.0 / self._noise / (1 if unknown.whole else self.n)
         ends = sorted((unknown.private, unknown.loose))
         return unknown.coordinate(min(max(value, ends[0]), ends[1]))
 

@@ -1,4 +1,7 @@
-"""What can be solved for: mechanisms that differ in one number, its range, and which way privacy rises with it."""
+"""What can be solved for: mechanisms that differ in one number, its range, and which way privacy rises with it.
+
+Which parameters of a mechanism these are, and their ranges, is what its class declares (mechanisms/parameters.py).
+"""
 
 from __future__ import annotations
 
@@ -9,15 +12,12 @@ from typing import Any
 
 from .._support import validation as check
 from ..mechanisms.base import Mechanism
+from ..mechanisms.free_setting import FreeSetting
+from ..mechanisms.parameters import Parameter, Role, declared
 
 Make = Callable[[float], Mechanism]
 
-#: Parameters in which privacy falls, and those in which it rises.
-BUDGETS = ("eps0", "eps", "d01", "dmax")
-BLANKETS = ("messages", "total_messages", "poisson")
-TUNABLE = (*BUDGETS, "flip", *BLANKETS)
-#: Budgets below this are refused by the mechanisms themselves.
-_LEAST = dict.fromkeys(("laplace", "metric-general", "metric-laplace", "planar-laplace"), 1e-6)
+#: The smallest flip probability and the most blanket messages, per user and in all, that are tried.
 _LEAST_FLIP = 1e-12
 _MOST_MESSAGES, _MOST_TOTAL = 1e9, 1e15
 
@@ -31,16 +31,18 @@ class Unknown:
     """
 
     name: str
+    role: Role
     make: Make
     private: float
     loose: float
     coordinate: Callable[[float], float]
     inverse: Callable[[float], float]
+    whole: bool = False
 
     @property
     def is_budget(self) -> bool:
         """Less of it is more private."""
-        return self.private <= self.loose
+        return self.role == "budget"
 
     def value(self, u: float) -> float:
         """The number at u, inside its range whatever the rounding."""
@@ -53,67 +55,102 @@ class Unknown:
 
 def budget(name: str, make: Make, *, low: float = check.MIN_EPS0, high: float = check.MAX_EPS0) -> Unknown:
     """A local budget x, u = log(e^x - 1): eps grows like x while x is small and like e^(x/2) beyond."""
-    return Unknown(name, make, low, high, _log_expm1, lambda u: max(u, 0.0) + math.log1p(math.exp(-abs(u))))
+    return Unknown(name, "budget", make, low, high, _log_expm1, lambda u: max(u, 0.0) + math.log1p(math.exp(-abs(u))))
 
 
 def _log_expm1(x: float) -> float:
     return math.log(math.expm1(x))
 
 
-def flip(make: Make, *, top: float) -> Unknown:
+def flip(name: str, make: Make, *, low: float, top: float) -> Unknown:
     """A flip probability f below ``top``, where a report says nothing: u = log((top-f)/f).
 
     More flips are post-processing of fewer, and the part of a message that is blanket grows with f: eps falls.
     """
     return Unknown(
+        name,
         "flip",
         make,
         top * (1.0 - 1e-9),
-        _LEAST_FLIP,
+        max(low, _LEAST_FLIP),
         lambda f: math.log((top - f) / f),
         lambda u: top * (1.0 / (1.0 + math.exp(u)) if u < 0.0 else math.exp(-u) / (1.0 + math.exp(-u))),
     )
 
 
-def messages(make: Make, *, n: int, name: str = "messages") -> Unknown:
-    """Blanket messages per user (a mean, for poisson, too), u = -log(1 + n messages).
+def messages(name: str, make: Make, *, n: int, low: float, high: float) -> Unknown:
+    """Blanket messages per user (or their mean, where their number is random), u = -log(1 + n messages).
 
     With more of them their number is stochastically larger, and eps smaller.
     """
-    most = min(_MOST_MESSAGES, _MOST_TOTAL / n)
-    return Unknown(name, make, most, 0.0, lambda m: -math.log1p(n * m), lambda u: math.expm1(-u) / n)
+    most = min(_MOST_MESSAGES, _MOST_TOTAL / n, high)
+    return Unknown(name, "messages", make, most, low, lambda m: -math.log1p(n * m), lambda u: math.expm1(-u) / n)
 
 
-def total_messages(make: Make) -> Unknown:
+def total_messages(name: str, make: Make, *, low: float, high: float) -> Unknown:
     """Blanket messages of all users together, a whole number."""
     return Unknown(
-        "total_messages", make, _MOST_TOTAL, 0.0, lambda m: -math.log1p(m), lambda u: math.ceil(math.expm1(-u) - 1e-6)
+        name,
+        "messages",
+        make,
+        min(_MOST_TOTAL, high),
+        low,
+        lambda m: -math.log1p(m),
+        lambda u: math.ceil(math.expm1(-u) - 1e-6),
+        whole=True,
     )
 
 
-def least_budget(mechanism: str) -> float:
-    """The smallest budget that the mechanism of that name takes."""
-    return _LEAST.get(mechanism, check.MIN_EPS0)
+def tunable(cls: type[Mechanism]) -> dict[str, Parameter]:
+    """The parameters that can be solved for, in order."""
+    return {name: parameter for name, parameter in declared(cls).items() if parameter.role != "setting"}
 
 
-def named(name: str, mechanism: str, make: Make, given: dict[str, Any], n: int) -> Unknown:
+def named(cls: type[Mechanism], name: str, make: Make, given: dict[str, Any], n: int) -> Unknown:
     """The parameter of that name of a mechanism, whose other parameters are ``given``.
 
     Bad ones are refused by the mechanism, in its own words, when the most private one is made.
     """
-    if name == "flip":
-        d = float(check.whole("d", given["d"], low=2)) if mechanism == "mix-dump" else 2.0
-        found = flip(make, top=(d - 1.0) / d)
-    elif name == "total_messages":
-        found = total_messages(make)
-    elif name in BLANKETS:
-        found = messages(make, n=n, name=name)
+    parameter = declared(cls)[name]
+    low, high = parameter.limits(_Given(cls, {key: value for key, value in given.items() if key != name}))
+    if parameter.role == "flip":
+        found = flip(name, make, low=low, top=high)
+    elif parameter.role == "messages":
+        found = (
+            total_messages(name, make, low=low, high=high)
+            if parameter.whole
+            else messages(name, make, n=n, low=low, high=high)
+        )
     else:
-        low, high = least_budget(mechanism), check.MAX_EPS0
-        if name == "dmax":
-            low = min(max(low, check.real("d01", given["d01"])), high)
-        elif name == "d01":
-            high = max(low, min(high, check.real("dmax", given["dmax"])))
-        found = budget(name, make, low=low, high=high)
+        low = min(max(low, check.MIN_EPS0), check.MAX_EPS0)
+        found = budget(name, make, low=low, high=max(low, min(high, check.MAX_EPS0)))
     found.make(found.private)
     return found
+
+
+def row_of(free: FreeSetting, value: float) -> Unknown:
+    """The mechanisms with this value of a free setting: their eps0 is what is left to find."""
+    low, high = free.budgets(value)
+    return budget("eps0", lambda eps0: free.make(value, eps0), low=low, high=high)
+
+
+class _Given:
+    """Stands for a mechanism of which some parameters are known: each is checked when a limit asks for it."""
+
+    def __init__(self, cls: type[Mechanism], given: dict[str, Any]) -> None:
+        self._parameters, self._given = declared(cls), given
+        self._open: set[str] = set()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or self._given.get(name) is None:
+            raise AttributeError(name)
+        value = self._given[name]
+        if name in self._open:
+            return check.real(name, value)
+        self._open.add(name)
+        try:
+            return self._parameters[name].checked(name, value, self)
+        except AttributeError:  # its own range depends on what is sought
+            return check.real(name, value)
+        finally:
+            self._open.discard(name)

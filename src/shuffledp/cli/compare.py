@@ -186,18 +186,18 @@ def _table(header: list[str], rows: list[list[str]]) -> Table:
 @json_option
 def bounds(as_json: bool) -> None:
     """Every bound: whether it is sound, what it needs, where it holds, who proved it."""
-    from ..bounds import BOUNDS
+    from ..bounds import known
 
     keys = ("title", "side", "sound", "needs", "validity", "citation")
     if as_json:
-        print_json({name: {key: getattr(bound, key) for key in keys} for name, bound in BOUNDS.items()})
+        print_json({name: {key: getattr(bound, key) for key in keys} for name, bound in known().items()})
         return
     from rich.console import Console
     from rich.markup import escape
     from rich.padding import Padding
 
     console = Console(highlight=False)
-    for name, bound in BOUNDS.items():
+    for name, bound in known().items():
         console.print(
             f"[bold]{escape(name)}[/] ({bound.side if bound.sound else 'not a bound'}): {escape(bound.title)}"
         )

@@ -5,12 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
-
-import numpy as np
 
 from .._support import validation as check
 from .._support.reading import TABLE, read_bytes
@@ -18,8 +15,7 @@ from ..accounting.resolve import MechanismLike, as_mechanism
 from ..bounds import Bound, find
 from ..errors import ParameterError, ShuffleDPError
 from ..mechanisms.base import Mechanism
-from ..mechanisms.composite.parallel import Parallel
-from ..mechanisms.known.finite import FiniteRandomizer
+from ..mechanisms.registry import mechanism_in_file
 
 #: Most rounds of one entry, and most reports of one user in a round.
 MOST_ROUNDS, MOST_REPORTS = 10**9, 10**6
@@ -74,13 +70,11 @@ class LedgerEntry:
     @cached_property
     def law(self) -> dict[str, Any]:
         """The mechanism as JSON: a spec with the hashes of its files, or the numbers where there is no spec."""
-        if isinstance(self.mechanism, FiniteRandomizer):
-            return {"matrix": np.asarray(self.mechanism.matrix).tolist()}
-        if self.mechanism.name == "round":
-            members = self.mechanism.blanket().pairs(2) or ()
-            return {"round": {key: np.asarray(getattr(members[0], key)).tolist() for key in ("P0", "P1", "t")}}
-        files = {path: sha256_of(path) for path in _sources(self.mechanism)}
-        return {"spec": self.mechanism.spec, "files": files} if files else {"spec": self.mechanism.spec}
+        identity = self.mechanism.identity()
+        if "spec" not in identity:
+            return identity
+        files = {path: sha256_of(path) for path in self.mechanism.files()}
+        return {**identity, "files": files} if files else identity
 
     @cached_property
     def reproducible(self) -> bool:
@@ -88,7 +82,7 @@ class LedgerEntry:
         if "spec" not in self.law:
             return True
         try:
-            again = as_mechanism(self.mechanism.spec)
+            again = mechanism_in_file(self.law["spec"])
         except ShuffleDPError:
             return False
         return again.spec == self.mechanism.spec and ("files" not in self.law or again == self.mechanism)
@@ -168,16 +162,6 @@ def make_entry(
         participation_limit=limit,
         reports_per_user=reports,
     )
-
-
-def _sources(mechanism: Mechanism) -> Iterator[str]:
-    """The files that a mechanism was read from, also those that the queries of a parallel one name."""
-    source = getattr(mechanism, "source", "")
-    if source:
-        yield source
-    if isinstance(mechanism, Parallel):
-        for _, query in mechanism.queries:
-            yield from _sources(as_mechanism(query))
 
 
 def sha256_of(path: str) -> str | None:

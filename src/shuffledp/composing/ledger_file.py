@@ -19,7 +19,7 @@ from .._support.files import write_whole
 from .._support.reading import LEDGER, contained, mapping, read_json
 from ..accounting.resolve import MechanismLike
 from ..errors import ParameterError, ShuffleDPError
-from ..mechanisms.known.finite import FiniteRandomizer
+from ..mechanisms.registry import made_again
 from ..numerics.pair import ShuffledPair
 from .ledger import LedgerEntry, make_entry, sha256_of
 
@@ -205,10 +205,8 @@ def _mechanism(law: object) -> MechanismLike:
                 )
         law = {"spec": law["spec"]}
     if isinstance(law, dict) and len(law) == 1:
-        if isinstance(law.get("spec"), str):
-            return str(law["spec"])
-        if "matrix" in law:
-            return FiniteRandomizer(law["matrix"])
+        if isinstance(law.get("spec"), str) or "matrix" in law:
+            return made_again(law)
         if isinstance(law.get("round"), dict) and set(law["round"]) == {"P0", "P1", "t"}:
             return ShuffledPair(**law["round"])
     raise ParameterError("mechanism must be a spec, a matrix or a round, got something else; restore the file.")

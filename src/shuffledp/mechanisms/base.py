@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from ..numerics.families.base import Family
     from ..numerics.pair import ShuffledPair
-    from .free_setting import FreeSetting
+    from .free_setting import FreeSetting, SharedBudget
     from .known.variation_ratio import VariationRatio
 
 
@@ -52,6 +52,8 @@ class Mechanism:
     published_law_exact: ClassVar[bool] = False
     #: Whether a user sends one message; several may be hidden by others' blanket messages.
     single_message: ClassVar[bool] = True
+    #: Relabelling the options or bits of a report, whatever the budget, maps any two inputs to any other two.
+    inputs_alike: ClassVar[bool] = False
     #: Parameters that stand before the file name in a spec that ends in one ("finite:FILE"); None: no file.
     file_parameters: ClassVar[tuple[str, ...] | None] = None
 
@@ -191,6 +193,10 @@ class Mechanism:
     @classmethod
     def free_setting(cls, given: dict[str, Any]) -> FreeSetting | None:
         """The setting that ``given`` leaves open and calibration may choose; None if there is none."""
+        return None
+
+    def shared_budget(self) -> SharedBudget | None:
+        """One budget of all its parts, for a mechanism that is made of others; None: solve for a parameter."""
         return None
 
     def identity(self) -> dict[str, Any]:

@@ -46,6 +46,16 @@ class FreeSetting:
         return variance(n) if self.frequency is None else variance(n, self.frequency)
 
 
+@dataclass(frozen=True)
+class SharedBudget:
+    """A budget that several parts of one mechanism have in common: ``make`` is the mechanism with that budget."""
+
+    name: str
+    low: float
+    high: float
+    make: Callable[[float], Mechanism]
+
+
 def open_setting(
     cls: type[Mechanism],
     given: dict[str, Any],

@@ -22,6 +22,7 @@ from .randomizer import Randomizer
 from .values import categories
 
 if TYPE_CHECKING:
+    from ..numerics.families.base import Family
     from .known.variation_ratio import VariationRatio
 
 
@@ -53,6 +54,14 @@ class FrequencyOracle(Randomizer):
     @abstractmethod
     def beta(self) -> float:
         """Largest total variation distance of two inputs, without cancellation."""
+
+    @abstractmethod
+    def blanket(self) -> Family:
+        """All input pairs over the privacy blanket."""
+
+    @abstractmethod
+    def constant_datasets(self) -> Family:
+        """Exact divergences of datasets in which all others hold one value."""
 
     @property
     def lost(self) -> float:

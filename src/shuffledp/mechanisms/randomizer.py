@@ -55,9 +55,9 @@ class Randomizer(Mechanism):
         """The unbiased estimate from the sums."""
 
     @property
+    @abstractmethod
     def codec(self) -> Codec:
         """How a report is written: category, packed bits, set members, numbers or records."""
-        return _Unstated(self)  # type: ignore[return-value]
 
     #: Reports come in a random order, not in that of the users.
     _shuffles: ClassVar[bool] = False
@@ -226,17 +226,3 @@ def _stacked(parts: Iterator[NDArray[Any]], count: int) -> NDArray[Any]:
 def _countable(data: NDArray[Any]) -> bool:
     """Integers, bits, records, or finite numbers."""
     return data.dtype.kind in "iubV" or (data.dtype.kind == "f" and bool(np.isfinite(data).all()))
-
-
-class _Unstated:
-    """Stands in for the codec of pages that do not state one yet."""
-
-    def __init__(self, mechanism: Any) -> None:
-        self._shape = getattr(mechanism, "_report_shape", None)
-        self.scratch = getattr(mechanism, "_bytes_per_user", 64)
-
-    def readable(self, data: NDArray[Any]) -> bool:
-        return self._shape in (None, data.shape[1:])
-
-    def columns(self, data: NDArray[Any]) -> NDArray[np.int64]:
-        return np.asarray(data).astype(np.int64)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import dataclasses
 import importlib
 from collections.abc import Iterator
+from typing import Any, TypeVar
 
 from .._support import names as _names
 from .._support import validation as check
 from .._support.by_name import by_name
 from .._support.validation import shown
-from ..errors import ParameterError
+from ..errors import ExtensionError, ParameterError
 from .base import Mechanism
+from .extension import ClassPath, imported, load_plugins, refuse_incomplete
 
 #: The word of the spec -> module and class; a module is imported when its word is used.
 CATALOGUE: dict[str, tuple[str, str]] = {
@@ -50,18 +52,74 @@ CATALOGUE: dict[str, tuple[str, str]] = {
     "pure-dump": ("multimessage.pure_dump", "PureDump"),
     "mix-dump": ("multimessage.mix_dump", "MixDump"),
 }
-#: Words whose parameter is a file (class method ``from_file``), after these numeric parameters.
-FROM_FILE: dict[str, tuple[str, ...]] = {"finite": (), "parallel": (), "exponential-metric": ("eps",)}
+#: The mechanism that is its matrix, and the word for a shuffled pair that stands for itself.
+BY_MATRIX, RESERVED = "finite", "round"
+#: Installed packages name their mechanisms in this group of entry points.
+GROUP = "shuffledp.mechanisms"
+#: Classes that were registered, by name; plug-ins of installed packages are loaded when a name is not known yet.
+_REGISTERED: dict[str, type[Mechanism]] = {}
+_plugins_loaded = False
+_Class = TypeVar("_Class", bound=type[Mechanism])
+
+
+def register(cls: _Class) -> _Class:
+    """Make a mechanism class known by its name, as a class decorator.
+
+    From then on its spec works wherever one of the library does: in Python, on the command line and in files.
+
+    Raises
+    ------
+    ExtensionError
+        The class is not complete, or its name is taken.
+
+    Examples
+    --------
+    >>> import shuffledp as sdp
+    >>> sdp.register(dict)
+    Traceback (most recent call last):
+    shuffledp.errors.ExtensionError: register must be given a class derived from shuffledp.Mechanism, got dict; derive \
+it from FrequencyOracle, Randomizer or Mechanism.
+    """
+    refuse_incomplete(cls)
+    taken = _names.resolve(cls.name, [*CATALOGUE, *_REGISTERED, RESERVED])
+    before = _REGISTERED.get(taken) if taken is not None else None
+    again = before is not None and (before.__module__, before.__qualname__) == (cls.__module__, cls.__qualname__)
+    if taken is not None and not again:  # a cell of a notebook may be run twice
+        raise ExtensionError(
+            f"{cls.__name__} must have a name of its own, got {cls.name!r}, which is taken; rename it."
+        )
+    _REGISTERED[cls.name] = cls
+    return cls
 
 
 def names() -> list[str]:
-    """Every word that may start a spec."""
-    return sorted(CATALOGUE)
+    """Every word that may start a spec, those of plug-ins included."""
+    _load_plugins()
+    return sorted([*CATALOGUE, *_REGISTERED])
+
+
+def _load_plugins() -> None:
+    global _plugins_loaded
+    if not _plugins_loaded:
+        _plugins_loaded = True  # first, for a plug-in may ask for a mechanism itself
+        load_plugins(GROUP, register)
+
+
+def _word(name: str) -> str | None:
+    """The word behind a name; plug-ins are looked at only if it is not known without them."""
+    found = _names.resolve(name, [*CATALOGUE, *_REGISTERED])
+    if found is None and not _plugins_loaded:
+        _load_plugins()
+        found = _names.resolve(name, _REGISTERED)
+    return found
 
 
 def find(name: str) -> type[Mechanism]:
     """The class behind the word of a spec."""
-    module, cls = CATALOGUE[word_of(name)]
+    word = word_of(name)
+    if word in _REGISTERED:
+        return _REGISTERED[word]
+    module, cls = CATALOGUE[word]
     found: type[Mechanism] = getattr(importlib.import_module(f".{module}", __package__), cls)
     return found
 
@@ -74,11 +132,38 @@ def word_of(name: str) -> str:
     >>> word_of("kRR"), word_of("Local_Hash")
     ('grr', 'local-hash')
     """
-    word = _names.resolve(name, CATALOGUE)
+    word = _word(name)
     if word is None:
-        hint = _names.advice(name, CATALOGUE) or f"'shuffledp mechanisms' lists all {len(CATALOGUE)}."
+        known = names()
+        hint = _names.advice(name, known) or f"'shuffledp mechanisms' lists all {len(known)}."
         raise ParameterError(f"unknown mechanism {name!r}; {hint}")
     return word
+
+
+def split(spec: str, *, imports: bool = True) -> tuple[type[Mechanism], str]:
+    """The class that a spec names and the text of its parameters.
+
+    ``package.module:Class:parameters`` names a class by where it is.  It is imported, and registered, only with
+    ``imports``: a spec that was read from a file must never decide which code is run.
+
+    Examples
+    --------
+    >>> split("kRR:eps0=1,d=4")
+    (<class 'shuffledp.mechanisms.categorical.grr.GRR'>, 'eps0=1,d=4')
+    """
+    word, _, text = spec.partition(":")
+    path = ClassPath.of(spec) if _word(word.strip()) is None else None
+    if path is None:
+        return find(word.strip()), text
+    for known in _REGISTERED.values():
+        if path.names(known):
+            return known, path.text
+    if not imports:
+        raise ParameterError(
+            f"a spec in a file must name a mechanism that is registered, got the class {path.module}:{path.name}; "
+            "register it in Python first (shuffledp.register), or install the package that offers it."
+        )
+    return register(imported(path)), path.text
 
 
 def canonical(spec: str) -> str:
@@ -89,17 +174,18 @@ def canonical(spec: str) -> str:
     >>> canonical("OLH: eps0=1,d=9")
     'local-hash: eps0=1,d=9'
     """
-    name, colon, rest = spec.partition(":")
-    return f"{word_of(name.strip())}{colon}{rest}"
+    cls, text = split(spec)
+    return f"{cls.name}:{text}" if ":" in spec else cls.name
 
 
 def signatures() -> Iterator[tuple[str, str]]:
     """(name, parameters) of every spec, optional ones in brackets, for help texts and docs."""
     for name in names():
-        if name in FROM_FILE:
-            yield name, ",".join([*FROM_FILE[name], "file"])
+        cls = find(name)
+        if cls.file_parameters is not None:
+            yield name, ",".join([*cls.file_parameters, "file"])
             continue
-        needed, optional = _parameters(find(name))
+        needed, optional = _parameters(cls)
         yield name, (",".join(needed) + "".join(f"[,{x}]" for x in optional)).replace("[,", "[", not needed)
 
 
@@ -108,7 +194,8 @@ def mechanism(spec: str) -> Mechanism:
     """The mechanism named by a spec string.
 
     Values may be given by name or, in the order of the parameters, without one.  Case and hyphens of the name do not
-    matter, and names of the literature are known: krr, oue, sue, rappor, olh, hr, ss.
+    matter, and names of the literature are known: krr, oue, sue, rappor, olh, hr, ss.  A class of your own is named
+    by where it is, ``package.module:Class:eps0=1,d=4``, which imports and registers it.
 
     Examples
     --------
@@ -123,18 +210,54 @@ def mechanism(spec: str) -> Mechanism:
         raise ParameterError(
             f"spec must be a string like 'general:eps0=1', got {shown(spec)}; write name:key=value,..."
         )
-    name, _, rest = spec.partition(":")
-    name = word_of(name.strip())
-    cls = find(name)
-    if name in FROM_FILE:
-        return _from_file(name, cls, rest)
-    needed, optional = _parameters(cls)
-    return cls(**_values(name, rest, needed, optional))
+    return _made(*split(spec))
 
 
-def _from_file(name: str, cls: type[Mechanism], text: str) -> Mechanism:
+def mechanism_in_file(spec: str) -> Mechanism:
+    """The mechanism named by a spec that was read from a file: no code is imported that the file names.
+
+    Examples
+    --------
+    >>> mechanism_in_file("general:eps0=1")
+    General(eps0=1.0)
+    >>> mechanism_in_file("survey.coins:Coin:eps0=1")
+    Traceback (most recent call last):
+    shuffledp.errors.ParameterError: a spec in a file must name a mechanism that is registered, got the class \
+survey.coins:Coin; register it in Python first (shuffledp.register), or install the package that offers it.
+    """
+    return _made(*split(spec, imports=False))
+
+
+def of_matrix(matrix: Any) -> Mechanism:
+    """The mechanism with these probabilities, rows = inputs."""
+    made: Mechanism = find(BY_MATRIX)(matrix)
+    return made
+
+
+def made_again(identity: dict[str, Any]) -> Mechanism:
+    """The mechanism with this :meth:`Mechanism.identity`, as a ledger or certificate stores it: a spec or a matrix.
+
+    Examples
+    --------
+    >>> made_again({"spec": "general:eps0=1"})
+    General(eps0=1.0)
+    """
+    if len(identity) == 1 and isinstance(identity.get("spec"), str):
+        return mechanism_in_file(identity["spec"])
+    if len(identity) == 1 and "matrix" in identity:
+        return of_matrix(identity["matrix"])
+    raise ParameterError("mechanism must be a spec or a matrix, got something else; restore the file.")
+
+
+def _made(cls: type[Mechanism], text: str) -> Mechanism:
+    if cls.file_parameters is not None:
+        return _from_file(cls, list(cls.file_parameters), text)
+    return cls(**_values(cls.name, text, *_parameters(cls)))
+
+
+def _from_file(cls: type[Mechanism], numeric: list[str], text: str) -> Mechanism:
     """The last parameter is a path and may hold any character; numbers come before it."""
-    numeric = list(FROM_FILE[name])
+    name = cls.name
     parts = text.split(",", len(numeric))
     path = parts[-1].strip().removeprefix("file=") if len(parts) > len(numeric) else ""
     if not path:

@@ -14,10 +14,10 @@ from .._support import validation as valid
 from .._support.delta_rules import below, is_rule, read
 from .._support.reading import as_written, mapping
 from ..accounting.crowd import Crowd, left_of
-from ..accounting.resolve import as_mechanism
 from ..composing.ledger import LedgerEntry, make_entry
 from ..errors import ParameterError, ShuffleDPError
 from ..mechanisms.base import Mechanism
+from ..mechanisms.registry import mechanism_in_file
 
 VERSION = 1
 MOST_ENTRIES = 1000
@@ -128,7 +128,7 @@ def _round(where: str, item: object, defaults: dict[str, Any]) -> PlannedRounds:
             "batches be linked, so draw fresh randomness in every round."
         )
     with place(f"{where}.mechanism"):
-        mechanism = as_mechanism(given["mechanism"])
+        mechanism = mechanism_in_file(given["mechanism"])
     name = _name(f"{where}.name", given.get("name"))
     numbers = {
         key: None if given[key] is None else _whole(f"{where}.{key}", given[key])

@@ -10,13 +10,10 @@ from typing import Any
 import numpy as np
 
 from contract.cases import Case, frequencies
-from shuffledp.mechanisms import registry
 from shuffledp.mechanisms.composite.hierarchical_grr import HierarchicalGRR
 from shuffledp.mechanisms.composite.parallel import Parallel
 from shuffledp.mechanisms.sets.pckv_grr import PCKVGRR
 from shuffledp.mechanisms.sets.sampling_rappor import SamplingRappor
-
-registry.FROM_FILE.setdefault("parallel", ())
 
 
 def sets(d: int, s: int) -> Any:

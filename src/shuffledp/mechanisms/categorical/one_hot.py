@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,8 @@ class OneHot(FrequencyOracle):
     R(x)_y = B_y w(y_x) where w(1) = a/b > 1 > w(0) = (1-a)/(1-b).  So p = q = w(1)/w(0) = e^eps0; two laws differ
     where exactly one of the two bits is set, by beta = a - b.
     """
+
+    inputs_alike: ClassVar[bool] = True
 
     @property
     @abstractmethod

@@ -24,7 +24,9 @@ from ...numerics.families.base import PairSet
 from ...randomness.sampling import Source, categorical
 from ..base import Mechanism
 from ..codecs import Records
+from ..free_setting import SharedBudget
 from ..known.variation_ratio import VariationRatio
+from ..parameters import declared
 from ..randomizer import Randomizer
 from ..reports import Reports, Tally
 from ..samples import joined, sampled
@@ -33,7 +35,8 @@ from .queries import PARALLEL, Query, checked, read_queries
 
 #: Combinations of datasets tried for the lower bound.
 _DATASETS = 64
-_CELLS = 10**6
+#: Cells of the probability matrix that is written down, and options of a query in it.
+_CELLS, _OPTIONS = 10**6, 1000
 
 
 @dataclass(frozen=True)
@@ -184,6 +187,21 @@ class Parallel(Randomizer):
         pairs = [union(list(zip(self._shares, choice, strict=True))) for choice in itertools.product(*listed)]
         return PairSet(both_unlike(pairs))
 
+    def shared_budget(self) -> SharedBudget | None:
+        """One eps0 for all queries that have one; everything else is kept, but for the file, which says otherwise."""
+        ranges = [declared(type(m))["eps0"].limits(m) for m in self._mechanisms if "eps0" in declared(type(m))]
+        if not ranges:
+            return None
+
+        def make(eps0: float) -> Parallel:
+            changed: list[Any] = [
+                (w, replace(m, eps0=eps0) if "eps0" in declared(type(m)) else m)  # type: ignore[type-var]
+                for w, m in self._queries
+            ]
+            return Parallel(changed)
+
+        return SharedBudget("eps0", max(low for low, _ in ranges), min(high for _, high in ranges), make)
+
     def groups(self, *, n: int) -> list[tuple[int, Mechanism]]:
         """(users, mechanism) of every query if fixed groups of floor(n w_k) users answered it instead.
 
@@ -280,8 +298,9 @@ class Parallel(Randomizer):
 
     def inputs(self) -> list[Any]:
         """Every combination of inputs, one per query."""
-        parts = [m.inputs() for m in self._runnable]
-        if math.prod(map(len, parts)) * sum(m.probabilities().shape[1] for m in self._runnable) > _CELLS:
+        many = max(getattr(m, "d", 0) for m in self._runnable) > _OPTIONS
+        parts = [] if many else [m.inputs() for m in self._runnable]
+        if many or math.prod(map(len, parts)) * sum(m.probabilities().shape[1] for m in self._runnable) > _CELLS:
             raise ParameterError(f"{self.spec} has more than {_CELLS:,} cells; use smaller queries to enumerate it.")
         return list(itertools.product(*parts))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from ..._support.reading import QUERIES, as_written, contained, mapping, parse_j
 from ..._support.reading.json_text import NotJSONError
 from ...errors import ParameterError
 from ..base import Mechanism
-from ..registry import mechanism as parse
+from ..registry import mechanism, mechanism_in_file
 
 #: The word of the spec of a parallel composition.
 PARALLEL = "parallel"
@@ -44,7 +44,7 @@ def _weight(value: object) -> float:
     return check.in_range("weight", value, low=0.0, high=1.0, low_open=True, hint="leave out queries nobody answers")
 
 
-def _single(subject: object) -> Mechanism:
+def _single(subject: object, parse: Callable[[str], Mechanism] = mechanism) -> Mechanism:
     """A mechanism, possibly by its spec, that sends one report per user and is not parallel itself."""
     if isinstance(subject, str) and subject.partition(":")[0].strip() != PARALLEL:
         subject = parse(subject)
@@ -57,8 +57,8 @@ def _single(subject: object) -> Mechanism:
     return subject
 
 
-def read_queries(path: Path) -> list[tuple[Fraction, str]]:
-    """(weight, spec) of every entry; the YAML understood is a list of flat mappings, one key per line."""
+def read_queries(path: Path) -> list[tuple[Fraction, Mechanism]]:
+    """(weight, mechanism) of every entry; the YAML understood is a list of flat mappings, one key per line."""
     shown = repr(str(path))
     with contained(QUERIES, str(path)):
         text = read_text(path, QUERIES)
@@ -71,7 +71,7 @@ def read_queries(path: Path) -> list[tuple[Fraction, str]]:
         mapping(f"entry {number} of {shown}", entry, needed=("weight", "spec"), advice="give weight and spec")
         for number, entry in enumerate(listed)
     ]
-    return [(_fraction(entry["weight"]), _spec(entry["spec"])) for entry in entries]
+    return [(_fraction(entry["weight"]), _single(_spec(entry["spec"]), mechanism_in_file)) for entry in entries]
 
 
 def _fraction(value: object) -> Fraction:
