@@ -6,28 +6,22 @@ at most k of n are missing, the guarantee of n - k holds (which k may be chosen 
 the values).  Missing users take their blanket messages with them.
 
 *Participation* is chance: every other user takes part with probability pi, independently of all values.  Let M take
-part; M says nothing about the victim, so before the batch is seen delta = E_M[delta(M)], which for a round is t
-multiplied by pi.  This is no statement about the batch that was reached: once its size is known or published, use that
-n with participation = 1 (see :func:`shuffledp.batch_table`).  The victim itself is taken to be present: if not, its
-value is not there to be protected.
+part; M says nothing about the victim, so before the batch is seen delta = E_M[delta(M)], which for a shuffled pair is
+t multiplied by pi.  This is no statement about the batch that was reached: once its size is known or published, use
+that n with participation = 1 (see :func:`shuffledp.batch_table`).  The victim itself is taken to be present: if not,
+its value is not there to be protected.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Integral
 from typing import TypedDict
 
-import numpy as np
-
 from .._support import validation as check
-from ..bounds import Bound
-from ..errors import BoundNotApplicableError, ParameterError
-from ..mechanisms.base import Mechanism
-from ..numerics.families.base import Answer, thinned
-from ..numerics.pair import FloatArray
+from ..errors import ParameterError
 from .guarantee import TRUST, TRUST_BUT, TRUST_COINS
 
 
@@ -90,7 +84,9 @@ def missing(name: str, value: object, n: int) -> int:
     number = check.real(name, value)
     if isinstance(value, Integral):
         if not 0 <= number <= 10**15:
-            raise ParameterError(f"{name} must be a number of users >= 0, got {value!r}; count the users it may be.")
+            raise ParameterError(
+                f"{name} must be a number of users >= 0, got {value!r}; pass how many users may be missing."
+            )
         return int(value)
     if not 0.0 <= number < 1.0:
         raise ParameterError(
@@ -98,47 +94,3 @@ def missing(name: str, value: object, n: int) -> int:
             f"write for example {name}=100 or {name}=0.05."
         )
     return math.ceil(Fraction(repr(number)) * n)  # 0.1 of 30 users are 3 of them, whatever the binary digits of 0.1
-
-
-def left_of(mechanism: Mechanism, crowd: Crowd) -> Mechanism:
-    """The mechanism as the honest users run it: a fixed total of blanket messages loses the shares of the missing.
-
-    Of n users each sends floor(total/n) and the first total mod n one more; at worst the missing are among those.
-    """
-    if crowd.complete or getattr(mechanism, "total_messages", None) is None:
-        return mechanism
-    from ..mechanisms.multimessage.base import MultiMessage
-
-    if not isinstance(mechanism, MultiMessage) or mechanism.total_messages is None:
-        return mechanism
-    if crowd.participation < 1.0:
-        raise BoundNotApplicableError(
-            f"participation below 1 and a fixed total_messages contradict each other, got participation = "
-            f"{crowd.participation!r} with {mechanism.spec}; give messages (per user) or poisson instead."
-        )
-    gone = crowd.n - crowd.honest
-    each, more = divmod(mechanism.total_messages, crowd.n)
-    return replace(mechanism, total_messages=mechanism.total_messages - gone * each - min(gone, more))
-
-
-def deployed_epsilon(bound: Bound, mechanism: Mechanism, crowd: Crowd, *, delta: float, tol: float) -> Answer:
-    """The eps of a bound for the honest users of a crowd who take part."""
-    left, n = left_of(mechanism, crowd), crowd.honest
-    if _whoever_comes(bound, crowd):
-        return bound.epsilon(left, n=n, delta=delta, tol=tol)
-    answer = thinned(bound.family(left), crowd.participation).epsilon(n=n, delta=delta, tol=tol, side=bound.side)
-    return answer if bound.side == "lower" else answer._replace(epsilon=min(answer.epsilon, left.local_epsilon))
-
-
-def deployed_log_delta(bound: Bound, mechanism: Mechanism, crowd: Crowd, eps: FloatArray, *, tol: float) -> FloatArray:
-    """log delta(eps) of a bound for the honest users of a crowd who take part."""
-    left, n = left_of(mechanism, crowd), crowd.honest
-    if _whoever_comes(bound, crowd):
-        return bound.log_delta(left, eps, n=n, tol=tol)
-    value = thinned(bound.family(left), crowd.participation).log_delta(eps, n=n, tol=tol, side=bound.side)
-    return np.where(eps >= left.local_epsilon, -np.inf, np.minimum(value, 0.0))
-
-
-def _whoever_comes(bound: Bound, crowd: Crowd) -> bool:
-    """Whether chance participation changes nothing: all take part, or the bound is the local one."""
-    return crowd.participation == 1.0 or bound.name == "local"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from decimal import Context, Decimal
 from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..._support import validation as check
-from ...errors import ParameterError
+from ...errors import BoundNotApplicableError, ParameterError
 from ...estimation.constraints import Constraint, Simplex
 from ...estimation.estimate import Estimate, Variance, modelled, share_sampling
 from ...numerics.families.base import Family, two_counts
@@ -27,7 +27,7 @@ from ...numerics.families.message_counts import UNLIMITED, Count, Distribution, 
 from ...numerics.families.mixture import Piece, among
 from ...numerics.pair import ShuffledPair
 from ...randomness.sampling import Source, bernoulli, categorical
-from ..base import plain
+from ..base import Mechanism, plain
 from ..randomizer import Randomizer
 from ..reports import Reports, Tally
 from ..values import categories
@@ -156,6 +156,21 @@ class MultiMessage(Randomizer):
     def other_messages(self, n: int) -> int:
         """The blanket messages that are sent for certain."""
         return self._blankets(n).least
+
+    def without(self, missing: int, *, n: int, participation: float) -> Mechanism:
+        """A fixed total of blanket messages loses the shares of the missing; numbers per user do not change.
+
+        Of n users each sends floor(total/n) and the first total mod n one more; at worst the missing are among those.
+        """
+        if self.total_messages is None:
+            return self
+        if participation < 1.0:
+            raise BoundNotApplicableError(
+                "participation below 1 and a fixed total_messages contradict each other, got participation = "
+                f"{participation!r} with {self.spec}; give messages (per user) or poisson instead."
+            )
+        each, more = divmod(self.total_messages, n)
+        return replace(self, total_messages=self.total_messages - missing * each - min(missing, more))
 
     def blanket(self) -> Family:
         """The exact blanket law, with the blanket part of the others' own messages where they have one."""
