@@ -191,8 +191,8 @@ def delta_needed(mechanism: MechanismLike, *, n: int, epsilon: float, bound: str
     value = float(question.log_delta(np.array([epsilon]), tol=tol)[0])
     if not value < 0.0:
         raise ImpossibleError(
-            f"epsilon = {round_down(epsilon, 6)} is not reached by {subject.mechanism.spec} with n = {n:,} at any delta "
-            "below 1; raise epsilon, collect from more users or choose a more private setting."
+            f"epsilon = {round_down(epsilon, 6)} is not reached by {subject.mechanism.spec} with n = {n:,} "
+            "at any delta below 1; raise epsilon, collect from more users or choose a more private setting."
         )
     if value == -math.inf:
         return 0.0
