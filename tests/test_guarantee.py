@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import json
 import math
@@ -129,3 +130,50 @@ def test_kinds_read_differently() -> None:
 def test_trust_is_the_same_everywhere() -> None:
     g = sdp.amplify("general:eps0=1", n=10, delta=0.1)
     assert g.trust == TRUST and "honest" in TRUST and g.neighbours == "replace-one"
+
+
+def lazily(**changes: object) -> sdp.Guarantee:
+    return sdp.amplify("grr:eps0=2,d=16", n=1000, delta=1e-6, **changes)  # type: ignore[arg-type]
+
+
+def test_the_lower_bound_is_found_when_it_is_read() -> None:
+    g = lazily()
+    assert "lower" not in vars(g)
+    assert g.lower is not None and 0.0 < g.lower <= g.epsilon
+    assert vars(g)["lower"] == g.lower and set(vars(g)) == {f.name for f in dataclasses.fields(g)}
+    with pytest.raises(AttributeError, match="lowest"):
+        g.lowest  # type: ignore[attr-defined]  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    "show",
+    [str, repr, hash, lambda g: g._repr_html_(), lambda g: g.to_dict(), lambda g: g == made(), dataclasses.asdict],
+    ids=["str", "repr", "hash", "html", "dict", "equal", "asdict"],
+)
+def test_whatever_shows_it_computes_it(show: object) -> None:
+    g = lazily()
+    show(g)  # type: ignore[operator]
+    assert "lower" in vars(g) and not hasattr(g, "_find_lower")
+
+
+def test_a_lazy_guarantee_is_like_any_other() -> None:
+    plain = lazily()
+    assert plain.lower is not None
+    for copied in (pickle.loads(pickle.dumps(lazily())), copy.copy(lazily()), copy.deepcopy(lazily())):
+        assert copied == plain and hash(copied) == hash(plain) and vars(copied) == vars(plain)
+    assert lazily() == plain and lazily() in {plain} and lazily(dropouts=1) != plain
+    other = dataclasses.replace(lazily(), n=7)
+    assert other.lower == plain.lower and other.n == 7
+    assert dataclasses.replace(lazily(), lower=None).lower is None
+    assert lazily().to_dict() == plain.to_dict() and json.loads(json.dumps(plain.to_dict()))["lower"] == plain.lower
+
+
+def test_the_lower_bound_never_exceeds_epsilon() -> None:
+    g = lazily()
+    vars(g)["_find_lower"] = lambda: 2.0 * g.epsilon
+    assert g.lower == g.epsilon
+
+
+def test_unsound_and_lower_bounds_have_none() -> None:
+    for bound in ("variation-ratio-published", "constant-dataset-lower"):
+        assert vars(lazily(bound=bound))["lower"] is None

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import shuffledp as sdp
-from shuffledp.bounds import find
+from shuffledp.accounting.crowd import Crowd
+from shuffledp.accounting.resolve import resolve
 from shuffledp.numerics.evaluators.choose import Divergence
 from shuffledp.numerics.families.base import PairSet
 
@@ -19,7 +20,7 @@ TOL = 1e-4
 )
 def test_the_profile_is_the_largest_of_all_members(spec: str, n: int) -> None:
     mechanism = sdp.mechanism(spec)
-    family = find("auto", mechanism).family(mechanism)
+    family = resolve(mechanism, "auto", Crowd(1)).family
     members = family.pairs(100)
     assert isinstance(family, PairSet) and members
     eps = np.geomspace(1e-3, 0.9 * mechanism.local_epsilon, 12)
@@ -31,7 +32,7 @@ def test_the_profile_is_the_largest_of_all_members(spec: str, n: int) -> None:
 
 def test_only_the_leaders_are_looked_at_finely(monkeypatch: pytest.MonkeyPatch) -> None:
     mechanism = sdp.mechanism("metric-laplace:d01=1,dmax=4")
-    family = find("auto", mechanism).family(mechanism)
+    family = resolve(mechanism, "auto", Crowd(1)).family
     fine: list[int] = []
     plain = Divergence.bracket
 

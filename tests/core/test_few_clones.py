@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 import shuffledp as sdp
 from reference.fractions_oracle import round_enclosure
 from reference.rounds import Laws, rounds
-from shuffledp.bounds import find
+from shuffledp.accounting.crowd import Crowd
+from shuffledp.accounting.resolve import resolve
 from shuffledp.numerics.evaluators import few_clones
 from shuffledp.numerics.evaluators.choose import Divergence
 from shuffledp.numerics.evaluators.few_clones import FewClones
@@ -80,7 +81,7 @@ FEW = [
 @pytest.mark.parametrize(("spec", "n", "eps"), FEW)
 def test_sharp_and_consistent_with_the_contour(spec: str, n: int, eps: tuple[float, ...]) -> None:
     mechanism = sdp.mechanism(spec)
-    for round_ in find("auto", mechanism).family(mechanism).pairs(10) or ():
+    for round_ in resolve(mechanism, "auto", Crowd(1)).family.pairs(10) or ():
         curve = Divergence(round_, n)
         at = np.array(eps)
         found = curve.bracket(at, 1e-4)
@@ -99,7 +100,7 @@ def test_the_answer_is_the_root(spec: str, n: int, delta: float) -> None:
     """eps is proved by its upper value, and a relative 1e-6 less is refuted by a lower one."""
     mechanism = sdp.mechanism(spec)
     eps = sdp.amplify(mechanism, n=n, delta=delta).epsilon
-    round_ = (find("auto", mechanism).family(mechanism).pairs(1) or ())[0]
+    round_ = (resolve(mechanism, "auto", Crowd(1)).family.pairs(1) or ())[0]
     curve = Divergence(round_, n)
     assert curve.bracket(np.array([eps]), 1e-9).upper[0] <= math.log(delta)
     assert curve.bracket(np.array([eps * (1.0 - 1e-6)]), 1e-9).lower[0] > math.log(delta)
@@ -113,6 +114,6 @@ def test_a_value_does_not_depend_on_its_neighbours(spec: str) -> None:
 
 def test_not_used_where_clones_are_many() -> None:
     mechanism = sdp.mechanism("grr:eps0=2,d=64")
-    round_ = (find("auto", mechanism).family(mechanism).pairs(1) or ())[0]
+    round_ = (resolve(mechanism, "auto", Crowd(1)).family.pairs(1) or ())[0]
     assert FewClones.of(round_.atoms, 10**6) is None
     assert Divergence(round_, 10**6).sharp(0.1) is None

@@ -3,7 +3,7 @@ from collections.abc import Callable
 
 import pytest
 
-from shuffledp.numerics.bisect import smallest_whole
+from shuffledp.numerics.bisect import bisect, smallest_whole
 
 
 def bisected(excess: Callable[[int], float], low: int, high: int) -> int:
@@ -59,3 +59,24 @@ def test_a_wiggle_ends_where_the_number_below_fails() -> None:
 
     found = smallest_whole(excess, low=1, high=10**15, start=3)
     assert found is not None and excess(found) <= 0.0 < excess(found - 1)
+
+
+@pytest.mark.parametrize("root", [1e-3, 0.7, 1.0, 41.5])
+@pytest.mark.parametrize("geometric", [False, True])
+def test_a_real_search_ends_on_the_safe_side(root: float, geometric: bool) -> None:
+    below = bisect(lambda x: x <= root, safe=1e-6, unsafe=100.0, geometric=geometric)
+    above = bisect(lambda x: x >= root, safe=100.0, unsafe=1e-6, geometric=geometric)
+    assert below <= root <= above
+    assert below == pytest.approx(root, rel=1e-15) and above == pytest.approx(root, rel=1e-15)
+
+
+def test_a_real_search_ends_where_it_is_told() -> None:
+    looks: list[float] = []
+
+    def holds(x: float) -> bool:
+        looks.append(x)
+        return x >= 0.3
+
+    found = bisect(holds, safe=1.0, unsafe=0.0, close=lambda x: 0.1)
+    assert 0.3 <= found <= 0.4 and len(looks) == 4
+    assert bisect(holds, safe=1.0, unsafe=0.0, close=lambda x: 1.0) == 1.0 and len(looks) == 4

@@ -99,7 +99,7 @@ def delta_at(delta: object, n: int) -> float:
     >>> delta_at(1e-6, 100), delta_at("0.5/n", 64)
     (1e-06, 0.0078125)
     """
-    return read(delta).at(n)
+    return read(delta).at(n) if isinstance(delta, str) else check.probability_delta(delta)
 
 
 def is_rule(delta: object) -> bool:

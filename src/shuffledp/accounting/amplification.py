@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._support import validation as check
 from .._support.by_name import by_name
 from .._support.delta_rules import delta_at
-from ..bounds import find
-from ..errors import CertificationError, ParameterError
-from ..mechanisms.base import Mechanism
+from ..errors import ParameterError
 from ..numerics.evaluators.choose import Side
-from ..numerics.families.base import thinned
-from .crowd import Crowd, deployed_epsilon, deployed_log_delta, left_of
+from .crowd import Crowd
 from .guarantee import Guarantee
-from .resolve import MechanismLike, as_mechanism, make_guarantee
+from .resolve import MechanismLike, resolve, subject_of
 
 
 @by_name
@@ -37,7 +32,7 @@ def amplify(
 
     Parameters
     ----------
-    mechanism : a mechanism, its spec string, or a Round
+    mechanism : a mechanism, its spec string, or a ShuffledPair
     n : number of users, 1 to 1e15
     delta : in (0, 1), or a rule such as "0.01/n", which is rounded down
     bound : "auto" (the exact blanket where the law is known, else variation-ratio), or a name of ``shuffledp.bounds``
@@ -61,39 +56,16 @@ def amplify(
     >>> round(amplify("general:eps0=1", n=1_000_000, delta=1e-8, dropouts=0.5, colluding=1000).epsilon, 4)
     0.0072
     """
-    subject = as_mechanism(mechanism)
+    subject = subject_of(mechanism)
     n, tol = check.users(n), check.tolerance(tol)
     delta = delta_at(delta, n)
     crowd = Crowd.of(n, dropouts=dropouts, colluding=colluding, participation=participation)
-    chosen = find(bound, subject)
+    question = resolve(subject, bound, crowd)
     if certify:
-        return _certified(subject, crowd, delta=delta, bound=chosen.name, tol=tol)
-    answer = deployed_epsilon(chosen, subject, crowd, delta=delta, tol=tol)
-    return make_guarantee(
-        subject,
-        chosen,
-        n=n,
-        delta=delta,
-        epsilon=answer.epsilon,
-        tol=tol,
-        evaluated=answer.evaluated,
-        members=answer.members,
-        note=answer.note,
-        crowd=crowd,
-    )
+        from .certificate import certify as prove
 
-
-def _certified(subject: Mechanism, crowd: Crowd, *, delta: float, bound: str, tol: float) -> Guarantee:
-    """A proof is one for the honest users; chance participation is no part of the certificate format."""
-    from .certificate import certify as prove
-
-    if crowd.participation < 1.0:
-        raise CertificationError(
-            f"a certificate is for a batch that was reached, got participation = {crowd.participation!r}; "
-            "certify the size of the batch with participation = 1."
-        )
-    made = prove(left_of(subject, crowd), n=crowd.honest, delta=delta, bound=bound, tol=tol)
-    return replace(made, n=crowd.n, mechanism=subject.spec, description=subject.description, **crowd.terms())
+        return prove(question, delta=delta, tol=tol)
+    return question.guarantee(delta=delta, tol=tol)
 
 
 @by_name
@@ -128,24 +100,20 @@ def profile(
     >>> profile("general:eps0=1", n=1000, epsilon=[0.0, 0.1, 1.0]).round(6).tolist()
     [0.015899, 8.2e-05, 0.0]
     """
-    subject = as_mechanism(mechanism)
+    subject = subject_of(mechanism)
     n, tol = check.users(n), check.tolerance(tol)
     if side not in ("upper", "lower"):
         raise ParameterError(f"side must be 'upper' or 'lower', got {side!r}; choose one of them.")
     crowd = Crowd.of(n, dropouts=dropouts, colluding=colluding, participation=participation)
     eps = _epsilons(epsilon)
     flat = eps.reshape(-1)
-    chosen = find(bound, subject)
-    if side != chosen.side and bound != "auto":
+    question = resolve(subject, "constant-dataset-lower" if (bound, side) == ("auto", "lower") else bound, crowd)
+    if side != question.bound.side:
         raise ParameterError(
-            f"side must be {chosen.side!r} for bound {bound!r}, got {side!r}; "
-            f"say side={chosen.side!r} or take bound='auto'."
+            f"side must be {question.bound.side!r} for bound {bound!r}, got {side!r}; "
+            f"say side={question.bound.side!r} or take bound='auto'."
         )
-    if side == "lower" and bound == "auto":
-        datasets = thinned(left_of(subject, crowd).constant_datasets(), crowd.participation)
-        value = datasets.log_delta(flat, n=crowd.honest, tol=tol, side="lower")
-    else:
-        value = deployed_log_delta(chosen, subject, crowd, flat, tol=tol)
+    value = question.log_delta(flat, tol=tol)
     with np.errstate(under="ignore"):
         out = np.exp(np.minimum(value, 0.0))
     if side == "upper":  # an upper bound may underflow, but not to 0

@@ -17,13 +17,13 @@ from typing import Any
 from .._support import validation as check
 from .._support.by_name import by_name
 from .._support.delta_rules import read
+from .._support.json_ready import json_ready
 from .._support.numbers import round_down, round_up
 from .._support.text import visible
-from ..bounds import find
 from ..errors import ParameterError
-from .crowd import Crowd, deployed_epsilon
+from .crowd import Crowd
 from .guarantee import absent
-from .resolve import MechanismLike, as_mechanism
+from .resolve import MechanismLike, resolve, subject_of
 
 _MOST_ROWS = 10_000
 
@@ -115,9 +115,8 @@ class BatchTable:
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready dictionary; infinity is written as the string "inf"."""
-        rows = {"sizes": list(self.sizes), "epsilons": [_plain(eps) for eps in self.epsilons]}
-        plain = {**vars(self), **rows, "deltas": list(self.deltas)}
-        return {k: _plain(v) for k, v in plain.items()}
+        ready: dict[str, Any] = json_ready(vars(self))
+        return ready
 
     def to_csv(self) -> str:
         """Lines "n,epsilon" ("n,epsilon,delta" by a rule) under a header, numbers so that they read back the same."""
@@ -163,28 +162,26 @@ def batch_table(
     >>> [(n, round(eps, 3)) for n, eps in zip(table.sizes, table.epsilons)]
     [(100, 0.516), (200, 0.353), (500, 0.216), (1000, 0.149)]
     """
-    subject = as_mechanism(mechanism)
+    subject = subject_of(mechanism)
     rule, tol = read(delta), check.tolerance(tol)
     sizes = _sizes(n, minimum, maximum)
     deltas = tuple(rule.at(size) for size in sizes)
-    chosen = find(bound, subject)
-    if chosen.side != "upper" or not chosen.sound:
-        raise ParameterError(f"bound must be a proved upper bound, got {bound!r}; take bound='auto'.")
-    found = []
-    for size, at in zip(sizes, deltas, strict=True):
-        crowd = Crowd.of(size, dropouts=dropouts, colluding=colluding)
-        found.append(deployed_epsilon(chosen, subject, crowd, delta=at, tol=tol).epsilon)
+    questions = [
+        resolve(subject, bound, Crowd.of(size, dropouts=dropouts, colluding=colluding)).must_hold("make a table")
+        for size in sizes
+    ]
+    asked = subject.mechanism
     return BatchTable(
         sizes=sizes,
-        epsilons=tuple(found),
+        epsilons=tuple(q.epsilon(delta=at, tol=tol).epsilon for q, at in zip(questions, deltas, strict=True)),
         delta=deltas[0],
-        mechanism=subject.spec,
-        description=subject.description,
-        bound=chosen.name,
-        local_epsilon=subject.local_epsilon,
+        mechanism=asked.spec,
+        description=asked.description,
+        bound=questions[0].bound.name,
+        local_epsilon=subject.cap,
         dropouts=_number(dropouts),
         colluding=_number(colluding),
-        neighbours=subject.neighbours,
+        neighbours=asked.neighbours,
         deltas=deltas,
         rule=rule.text,
     )
@@ -214,7 +211,3 @@ def _sizes(n: object, minimum: object, maximum: object) -> tuple[int, ...]:
 def _number(value: float) -> float:
     """A plain int or float."""
     return int(value) if isinstance(value, Integral) else float(value)
-
-
-def _plain(value: Any) -> Any:
-    return "inf" if isinstance(value, float) and math.isinf(value) else value

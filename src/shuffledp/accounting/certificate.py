@@ -22,13 +22,12 @@ from .._support.numbers import exact as _exact
 from .._support.numbers import round_down, round_up
 from .._support.reading import CERTIFICATE, as_written, contained, mapping, read_json
 from .._support.text import visible
-from ..bounds import BOUNDS
 from ..errors import CertificationError, ParameterError, ShuffleDPError, VerificationError
-from ..mechanisms.base import Mechanism
+from ..numerics.families.base import Answer
 from ..numerics.pair import ShuffledPair
 from .certificate_claim import FORMAT, MAX_PAIRS, OLD_FORMAT, STATEMENT, derived, law_hash, provable
 from .guarantee import TRUST, Guarantee
-from .resolve import make_guarantee
+from .resolve import Resolved
 
 if TYPE_CHECKING:
     from ..numerics.evaluators.certified import Method
@@ -130,20 +129,28 @@ _WHOLE = ("bits", "cap", "nodes")
 _FIGURES = 1200
 
 
-def certify(subject: Mechanism, *, n: int, delta: float, bound: str, tol: float) -> Guarantee:
-    """The guarantee of :func:`shuffledp.amplify`, with eps raised (a little) until ball arithmetic proves it."""
+def certify(question: Resolved, *, delta: float, tol: float) -> Guarantee:
+    """The guarantee of :func:`shuffledp.amplify`, with eps raised (a little) until ball arithmetic proves it.
+
+    The proof is one for the honest users; chance participation is no part of the certificate format.
+    """
     from ..numerics.evaluators.certified import choose, prove, refuse_endless
 
-    chosen = BOUNDS[bound]
-    if not provable(chosen):
+    subject, n, bound = question.mechanism, question.n, question.bound.name
+    if question.crowd.participation < 1.0:
+        raise CertificationError(
+            f"a certificate is for a batch that was reached, got participation = {question.crowd.participation!r}; "
+            "certify the size of the batch with participation = 1."
+        )
+    if not provable(question.bound):
         raise CertificationError(f"bound {bound!r} is not one that a certificate can prove; use bound='auto'.")
-    members = chosen.family(subject).pairs(MAX_PAIRS)
+    members = question.family.pairs(MAX_PAIRS)
     if members is None:
         raise CertificationError(
             f"a certificate covers at most {MAX_PAIRS} distinct laws with a fixed number of messages, and bound "
             f"{bound!r} of {subject.spec} has more or another form; try bound='variation-ratio' or 'general'."
         )
-    epsilon = chosen.epsilon(subject, n=n, delta=delta, tol=0.5 * tol).epsilon
+    epsilon = question.epsilon(delta=delta, tol=0.5 * tol).epsilon
     if not np.isfinite(epsilon):
         raise CertificationError(
             f"there is no finite eps at delta = {round_down(delta, 6)} to certify; raise n or delta."
@@ -157,11 +164,11 @@ def certify(subject: Mechanism, *, n: int, delta: float, bound: str, tol: float)
             proof = prove(pair, n, exact, method)
             steps.append(Step(pair, method, proof.lower, proof.upper))
         if all(step.upper <= target for step in steps):
-            made = make_guarantee(subject, chosen, n=n, delta=delta, epsilon=epsilon, tol=tol)
             matrix = tuple(map(tuple, np.asarray(subject.identity().get("matrix", ()))))
             terms = (law_hash(matrix, members), subject.neighbours, TRUST)
-            proof_file = Certificate(subject.spec, bound, n, exact, target, tuple(steps), matrix, *terms)
-            return replace(made, certified=True, certificate=proof_file, evaluated=len(members), members=len(members))
+            certificate = Certificate(subject.spec, bound, n, exact, target, tuple(steps), matrix, *terms)
+            proved = Answer(epsilon, len(members), len(members))
+            return question.guarantee(delta=delta, tol=tol, proved=proved, certificate=certificate)
         epsilon *= 1.0 + 0.3 * tol
     raise CertificationError(
         f"ball arithmetic could not confirm eps = {epsilon!r} at delta = {delta!r}; try a larger tol."

@@ -13,13 +13,15 @@ from .._support import tables as _tables
 from .._support import validation as check
 from .._support.by_name import by_name
 from .._support.delta_rules import delta_at
+from .._support.json_ready import json_ready
 from .._support.numbers import round_down, round_up
 from .._support.optional import require
 from .._support.text import visible
-from ..bounds import BOUNDS, Bound, known
+from ..bounds import Bound, known
 from ..errors import BoundNotApplicableError, ParameterError
+from .crowd import Crowd
 from .guarantee import not_below
-from .resolve import MechanismLike, as_mechanism
+from .resolve import MechanismLike, resolve, subject_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -211,16 +213,16 @@ def compare(
     >>> c.best.bound, round(c["local"].saved, 2)
     ('blanket', 0.97)
     """
-    subject = as_mechanism(mechanism)
+    subject = subject_of(mechanism)
     n, tol = check.users(n), check.tolerance(tol)
     delta = delta_at(delta, n)
     found: list[tuple[Bound, float]] = []
     absent: dict[str, str] = {}
     beyond: ParameterError | None = None  # of one bound, such as more messages than its arithmetic is proved for
     for name in bound_names(bounds):
-        bound = BOUNDS[name]
         try:
-            found.append((bound, bound.epsilon(subject, n=n, delta=delta, tol=tol).epsilon))
+            question = resolve(subject, name, Crowd(n))
+            found.append((question.bound, question.epsilon(delta=delta, tol=tol).epsilon))
         except BoundNotApplicableError as error:
             absent[name] = str(error)
         except ParameterError as error:
@@ -228,19 +230,20 @@ def compare(
             beyond = beyond or error
     if beyond is not None and not found:
         raise beyond
+    asked = subject.mechanism
     try:
-        local = subject.local_epsilon
+        local = subject.cap
     except BoundNotApplicableError:
         local = None
     return Comparison(
-        mechanism=subject.spec,
-        description=subject.description,
+        mechanism=asked.spec,
+        description=asked.description,
         n=n,
         delta=delta,
         tol=tol,
         local_epsilon=local,
-        neighbours=subject.neighbours,
-        lower_scope=subject.lower_scope,
+        neighbours=asked.neighbours,
+        lower_scope=asked.lower_scope,
         rows=_ranked(found),
         absent=absent,
     )
@@ -315,12 +318,3 @@ def _share(value: float | None) -> str:
     if value >= 10.0:
         return "inf" if math.isinf(value) else f"{value + 1:.4g} x"
     return "0%" if abs(value) < 5e-6 else f"{100 * value:.3g}%"
-
-
-def json_ready(value: Any) -> Any:
-    """JSON knows no infinity: it becomes the string "inf"."""
-    if isinstance(value, float):
-        return "inf" if math.isinf(value) else value
-    if isinstance(value, dict):
-        return {key: json_ready(item) for key, item in value.items()}
-    return [json_ready(item) for item in value] if isinstance(value, list | tuple) else value

@@ -6,10 +6,10 @@ at most k of n are missing, the guarantee of n - k holds (which k may be chosen 
 the values).  Missing users take their blanket messages with them.
 
 *Participation* is chance: every other user takes part with probability pi, independently of all values.  Let M take
-part; M says nothing about the victim, so before the batch is seen delta = E_M[delta(M)], which for a round is t
-multiplied by pi.  This is no statement about the batch that was reached: once its size is known or published, use that
-n with participation = 1 (see :func:`shuffledp.batch_table`).  The victim itself is taken to be present: if not, its
-value is not there to be protected.
+part; M says nothing about the victim, so before the batch is seen delta = E_M[delta(M)], which for a shuffled pair is
+t multiplied by pi.  This is no statement about the batch that was reached: once its size is known or published, use
+that n with participation = 1 (see :func:`shuffledp.batch_table`).  The victim itself is taken to be present: if not,
+its value is not there to be protected.
 """
 
 from __future__ import annotations
@@ -20,14 +20,8 @@ from fractions import Fraction
 from numbers import Integral
 from typing import TypedDict
 
-import numpy as np
-
 from .._support import validation as check
-from ..bounds import Bound
 from ..errors import ParameterError
-from ..mechanisms.base import Mechanism
-from ..numerics.families.base import Answer, thinned
-from ..numerics.pair import FloatArray
 from .guarantee import TRUST, TRUST_BUT, TRUST_COINS
 
 
@@ -100,33 +94,3 @@ def missing(name: str, value: object, n: int) -> int:
             f"write for example {name}=100 or {name}=0.05."
         )
     return math.ceil(Fraction(repr(number)) * n)  # 0.1 of 30 users are 3 of them, whatever the binary digits of 0.1
-
-
-def left_of(mechanism: Mechanism, crowd: Crowd) -> Mechanism:
-    """The mechanism as the honest users run it: the missing take their messages with them."""
-    if crowd.complete:
-        return mechanism
-    return mechanism.without(crowd.n - crowd.honest, n=crowd.n, participation=crowd.participation)
-
-
-def deployed_epsilon(bound: Bound, mechanism: Mechanism, crowd: Crowd, *, delta: float, tol: float) -> Answer:
-    """The eps of a bound for the honest users of a crowd who take part."""
-    left, n = left_of(mechanism, crowd), crowd.honest
-    if _whoever_comes(bound, crowd):
-        return bound.epsilon(left, n=n, delta=delta, tol=tol)
-    answer = thinned(bound.family(left), crowd.participation).epsilon(n=n, delta=delta, tol=tol, side=bound.side)
-    return answer if bound.side == "lower" else answer._replace(epsilon=min(answer.epsilon, left.local_epsilon))
-
-
-def deployed_log_delta(bound: Bound, mechanism: Mechanism, crowd: Crowd, eps: FloatArray, *, tol: float) -> FloatArray:
-    """log delta(eps) of a bound for the honest users of a crowd who take part."""
-    left, n = left_of(mechanism, crowd), crowd.honest
-    if _whoever_comes(bound, crowd):
-        return bound.log_delta(left, eps, n=n, tol=tol)
-    value = thinned(bound.family(left), crowd.participation).log_delta(eps, n=n, tol=tol, side=bound.side)
-    return np.where(eps >= left.local_epsilon, -np.inf, np.minimum(value, 0.0))
-
-
-def _whoever_comes(bound: Bound, crowd: Crowd) -> bool:
-    """Whether chance participation changes nothing: all take part, or the bound is the local one."""
-    return crowd.participation == 1.0 or bound.name == "local"

@@ -7,6 +7,7 @@ import math
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
+from .._support.json_ready import json_ready
 from .._support.numbers import round_down, round_up
 from .._support.text import visible
 
@@ -33,7 +34,8 @@ class Guarantee:
     epsilon : float
         Never too small: every error of the computation is included.  ``inf`` if no finite value reaches delta.
     lower : float or None
-        No analysis on the same terms (see ``lower_scope``) can claim less; None where nothing is known.
+        No analysis on the same terms (see ``lower_scope``) can claim less; None where nothing is known.  It is
+        computed when it is first read, printed or compared.
     delta, n : what was asked.
     mechanism : the spec of the local randomizer.
     bound : name of the bound that gave epsilon.
@@ -76,6 +78,22 @@ class Guarantee:
     participation: float = 1.0
     note: str = ""
     certificate: Certificate | None = field(default=None, repr=False, compare=False)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> float | None:
+            """The lower bound, computed when it is first read: until then it is not there, but how to find it is."""
+            own = vars(self)
+            if name != "lower" or "_find_lower" not in own:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+            found = own["_find_lower"]()
+            own["lower"] = None if found is None else min(found, self.epsilon)
+            del own["_find_lower"]
+            return own["lower"]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All numbers, the lower bound included: a copy cannot find it again."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
 
     def __str__(self) -> str:
         """One paragraph that a privacy reviewer can paste; every number is rounded to the side that stays true."""
@@ -121,7 +139,8 @@ class Guarantee:
         """A JSON-ready dictionary; infinity is written as the string "inf"."""
         plain = {f.name: getattr(self, f.name) for f in fields(self)}
         plain["certificate"] = self.certificate.to_dict() if self.certificate else None
-        return {k: "inf" if isinstance(v, float) and math.isinf(v) else v for k, v in plain.items()}
+        ready: dict[str, Any] = json_ready(plain)
+        return ready
 
     def _repr_html_(self) -> str:
         """A small table for notebooks."""

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from .._support import validation as check
 from .._support.by_name import by_name
 from .._support.delta_rules import delta_at
+from .._support.json_ready import json_ready
 from .._support.numbers import round_down, round_up
 from .._support.text import visible
 from ..errors import BoundNotApplicableError, ParameterError
@@ -89,8 +90,8 @@ class MixedGuarantee:
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready dictionary; infinity is written as the string "inf"."""
-        plain = {**vars(self), "classes": [_plain(vars(c)) for c in self.classes]}
-        return _plain(plain)
+        ready: dict[str, Any] = json_ready(asdict(self))
+        return ready
 
 
 @by_name
@@ -165,7 +166,3 @@ def _members(classes: object) -> list[tuple[Mechanism, int]]:
     if not members:
         raise ParameterError(f"{wanted}, got none; name at least one class.")
     return members
-
-
-def _plain(values: dict[str, Any]) -> dict[str, Any]:
-    return {k: "inf" if isinstance(v, float) and math.isinf(v) else v for k, v in values.items()}

@@ -1,31 +1,253 @@
-"""What an analysis is about: a mechanism, however it was named, and the guarantee made of an answer."""
+"""The one path from a question to its answer: mechanism, bound and crowd are resolved once, and then asked.
+
+:func:`resolve` gives a :class:`Resolved`: the mechanism as the honest users run it, the bound, its family, how many
+users are honest, and the local guarantee that caps every upper bound.  amplify, profile, compare, batch tables,
+calibration, programmes and the accountant all ask it.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
-from ..bounds import Bound
+from ..bounds import BOUNDS, Bound, choose
+from ..bounds.base import Numerical, capped
 from ..errors import BoundNotApplicableError, ParameterError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import mechanism as _parse
-from ..numerics.families.base import Family, PairSet, both_directions, thinned
-from ..numerics.pair import ShuffledPair
+from ..numerics.families.base import Answer, Family, PairSet, both_directions, thinned
+from ..numerics.pair import FloatArray, ShuffledPair
 from ..numerics.solve import log_up
-from .crowd import Crowd, left_of
+from .crowd import Crowd
 from .guarantee import Guarantee
+
+if TYPE_CHECKING:
+    from .certificate import Certificate
 
 #: What may be passed where a mechanism is expected.
 MechanismLike = Mechanism | ShuffledPair | str
+#: Datasets in which all others hold one value: what no analysis can go below.
+_DATASETS = BOUNDS["constant-dataset-lower"]
+#: Specs whose subjects are kept, at most.
+_MOST_KEPT = 64
+_kept: dict[str, Subject] = {}
+
+
+class Facts(TypedDict):
+    """The fields of a Guarantee that the mechanism alone decides."""
+
+    mechanism: str
+    description: str
+    local_epsilon: float
+    neighbours: str
+    lower_scope: str
+
+
+class Subject:
+    """A mechanism, and what was found out about it: its families and the words for it are made once.
+
+    Examples
+    --------
+    >>> subject = subject_of("grr:eps0=2,d=64")
+    >>> subject.bound("auto").name, subject.cap
+    ('blanket', 2.0)
+    """
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        self.mechanism = mechanism
+        self._families: dict[Bound, Family] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Subject, (self.mechanism,)
+
+    def bound(self, name: str) -> Bound:
+        """The bound of that name; "auto" is the exact blanket where the law is known, else variation-ratio."""
+        return self._best if name == "auto" else choose(name, self.mechanism)[0]
+
+    @cached_property
+    def _best(self) -> Bound:
+        bound, family = choose("auto", self.mechanism)
+        if family is not None:
+            self._families[bound] = family
+        return bound
+
+    def family(self, bound: Bound) -> Family:
+        """The shuffled pairs behind a bound; refused where there are none."""
+        found = self._families.get(bound)
+        if found is None:
+            found = self._families[bound] = bound.family(self.mechanism)
+        return found
+
+    @cached_property
+    def cap(self) -> float:
+        """The local guarantee, which holds whatever the shuffler does."""
+        return self.mechanism.local_epsilon
+
+    @cached_property
+    def facts(self) -> Facts:
+        """What a Guarantee says of the mechanism."""
+        asked = self.mechanism
+        return Facts(
+            mechanism=asked.spec,
+            description=asked.description,
+            local_epsilon=asked.local_epsilon,
+            neighbours=asked.neighbours,
+            lower_scope=asked.lower_scope,
+        )
+
+    def left_of(self, crowd: Crowd) -> Subject:
+        """The mechanism as the honest users of a crowd run it, without the messages of the missing."""
+        if crowd.complete:
+            return self
+        left = self.mechanism.without(crowd.n - crowd.honest, n=crowd.n, participation=crowd.participation)
+        return self if left is self.mechanism else Subject(left)
+
+
+class Resolved:
+    """A mechanism, a bound and a crowd, ready to be asked for eps or delta.
+
+    Attributes
+    ----------
+    asked, left : the mechanism as it was named, and as the honest users run it
+    bound : the bound behind the name
+    crowd, n : all users, and how many of them are honest
+
+    Examples
+    --------
+    >>> question = resolve("grr:eps0=2,d=64", "auto", Crowd(1000))
+    >>> question.bound.name, question.n, round(question.epsilon(delta=1e-6, tol=1e-4).epsilon, 3)
+    ('blanket', 1000, 0.136)
+    """
+
+    def __init__(self, asked: Subject, left: Subject, bound: Bound, crowd: Crowd) -> None:
+        self.asked, self.left, self.bound, self.crowd, self.n = asked, left, bound, crowd, crowd.honest
+        # Chance participation thins the family; the local bound counts on nobody, so nothing changes for it.
+        self._by_family = isinstance(bound, Numerical) or (crowd.participation < 1.0 and bound.name != "local")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return resolve, (self.asked, self.bound.name, self.crowd)
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """The mechanism as the honest users run it."""
+        return self.left.mechanism
+
+    @cached_property
+    def family(self) -> Family:
+        """The shuffled pairs of the bound, among the users who take part."""
+        return thinned(self.left.family(self.bound), self.crowd.participation)
+
+    @cached_property
+    def datasets(self) -> Family:
+        """The shuffled pairs of the lower bound; refused where no dataset is known."""
+        return thinned(self.left.family(_DATASETS), self.crowd.participation)
+
+    def epsilon(self, *, delta: float, tol: float) -> Answer:
+        """eps at delta by the bound; an upper bound is at most the local guarantee."""
+        if not self._by_family:
+            return self.bound.epsilon(self.mechanism, n=self.n, delta=delta, tol=tol)
+        answer = self.family.epsilon(n=self.n, delta=delta, tol=tol, side=self.bound.side)
+        if self.bound.side == "lower" or answer.epsilon <= self.left.cap:
+            return answer
+        return answer._replace(epsilon=self.left.cap)
+
+    def log_delta(self, eps: FloatArray, *, tol: float) -> FloatArray:
+        """log delta(eps) by the bound; -inf exactly where the local guarantee alone gives delta = 0."""
+        if not self._by_family:
+            return self.bound.log_delta(self.mechanism, eps, n=self.n, tol=tol)
+        value = self.family.log_delta(eps, n=self.n, tol=tol, side=self.bound.side)
+        return capped(value, eps, self.left.cap)
+
+    def lower(self, *, delta: float, tol: float) -> float | None:
+        """An eps that no analysis of this mechanism and crowd can go below; None where nothing is known."""
+        try:
+            return self.datasets.epsilon(n=self.n, delta=delta, tol=tol, side="lower").epsilon
+        except BoundNotApplicableError:
+            return None
+
+    def guarantee(
+        self, *, delta: float, tol: float, proved: Answer | None = None, certificate: Certificate | None = None
+    ) -> Guarantee:
+        """The answer with its terms; its lower bound is computed when it is first read.
+
+        ``proved`` is an answer that replaces that of :meth:`epsilon`, proved by ``certificate``.
+        """
+        answer = self.epsilon(delta=delta, tol=tol) if proved is None else proved
+        made = Guarantee(
+            epsilon=answer.epsilon,
+            lower=None,
+            delta=delta,
+            n=self.crowd.n,
+            bound=self.bound.name,
+            sound=self.bound.sound,
+            kind=self.bound.side,
+            evaluated=answer.evaluated,
+            members=answer.members,
+            note=answer.note,
+            certified=certificate is not None,
+            certificate=certificate,
+            **self.asked.facts,
+            **self.crowd.terms(),
+        )
+        if self.bound.side == "upper" and self.bound.sound:
+            own = vars(made)
+            del own["lower"]  # Guarantee.__getattr__ finds it
+            own["_find_lower"] = lambda: self.lower(delta=delta, tol=tol)
+        return made
+
+    def must_hold(self, purpose: str) -> Resolved:
+        """Itself if the bound is a guarantee; nothing else may be used for this ``purpose`` (words after "to")."""
+        if self.bound.side == "upper" and self.bound.sound:
+            return self
+        why = "a lower bound" if self.bound.side == "lower" else "not proved"
+        raise ParameterError(
+            f"bound must be a proved upper bound to {purpose}, got {self.bound.name!r}, which is {why}; "
+            "use bound='auto'."
+        )
+
+
+def resolve(mechanism: MechanismLike | Subject, bound: str, crowd: Crowd) -> Resolved:
+    """Everything that a question about a mechanism, a bound and a crowd needs, found once.
+
+    Examples
+    --------
+    >>> resolve("general:eps0=1", "auto", Crowd.of(1000, dropouts=0.1)).n
+    900
+    """
+    asked = subject_of(mechanism)
+    left = asked.left_of(crowd)
+    return Resolved(asked, left, left.bound(bound), crowd)
+
+
+def subject_of(mechanism: MechanismLike | Subject) -> Subject:
+    """The subject of a question, however it was named; those of specs that read no file are kept.
+
+    Mechanisms never change, so that the same spec may always mean the same object.  A class of somebody else may be
+    registered again with another meaning, and a file may be written again, so neither is kept.
+    """
+    if isinstance(mechanism, Subject):
+        return mechanism
+    if not isinstance(mechanism, str):
+        return Subject(as_mechanism(mechanism))
+    found = _kept.get(mechanism)
+    if found is None:
+        found = Subject(_parse(mechanism))
+        ours = type(found.mechanism).__module__.startswith(f"{__name__.partition('.')[0]}.")
+        if ours and type(found.mechanism).file_parameters is None and not any(found.mechanism.files()):
+            if len(_kept) >= _MOST_KEPT:
+                _kept.clear()
+            _kept[mechanism] = found
+    return found
 
 
 def as_mechanism(subject: MechanismLike) -> Mechanism:
-    """A mechanism from itself, a spec string or a Round."""
+    """A mechanism from itself, a spec string or a shuffled pair."""
     if isinstance(subject, Mechanism):
         return subject
     if isinstance(subject, str):
-        return _parse(subject)
+        return subject_of(subject).mechanism
     if isinstance(subject, ShuffledPair):
         return _SinglePair(subject)
     hint = (
@@ -34,58 +256,16 @@ def as_mechanism(subject: MechanismLike) -> Mechanism:
         else "see shuffledp.mechanism"
     )
     raise ParameterError(
-        "mechanism must be a mechanism, a spec such as 'general:eps0=1' or a Round, "
+        "mechanism must be a mechanism, a spec such as 'general:eps0=1' or a ShuffledPair, "
         f"got {type(subject).__name__}; {hint}."
     )
 
 
-def make_guarantee(
-    subject: Mechanism,
-    bound: Bound,
-    *,
-    n: int,
-    delta: float,
-    epsilon: float,
-    tol: float,
-    evaluated: int = 1,
-    members: int = 1,
-    note: str = "",
-    crowd: Crowd | None = None,
-) -> Guarantee:
-    """A Guarantee with its lower bound, where one is known; both on the terms of ``crowd`` if it is given."""
-    crowd = Crowd(n) if crowd is None else crowd
-    lower = None
-    if bound.side == "upper" and bound.sound:
-        try:
-            datasets = thinned(left_of(subject, crowd).constant_datasets(), crowd.participation)
-            lower = datasets.epsilon(n=crowd.honest, delta=delta, tol=tol, side="lower").epsilon
-        except BoundNotApplicableError:
-            lower = None
-    return Guarantee(
-        epsilon=epsilon,
-        lower=None if lower is None else min(lower, epsilon),
-        delta=delta,
-        n=n,
-        mechanism=subject.spec,
-        description=subject.description,
-        bound=bound.name,
-        local_epsilon=subject.local_epsilon,
-        neighbours=subject.neighbours,
-        sound=bound.sound,
-        kind=bound.side,
-        lower_scope=subject.lower_scope,
-        evaluated=evaluated,
-        members=members,
-        note=note,
-        **crowd.terms(),
-    )
-
-
 class _SinglePair(Mechanism):
-    """A Round taken as a whole analysis of its own: both directions, nothing else known."""
+    """A shuffled pair that stands for itself: both directions, nothing else known."""
 
     name = "round"
-    lower_scope = "this round"
+    lower_scope = "this shuffled pair"
 
     def __init__(self, pair: ShuffledPair) -> None:
         self._family = PairSet(both_directions(pair))
@@ -98,13 +278,13 @@ class _SinglePair(Mechanism):
 
     @property
     def spec(self) -> str:
-        """A round has no spec string."""
+        """A shuffled pair has no spec string."""
         return "round"
 
     @property
     def description(self) -> str:
         """In words."""
-        return "a mechanism dominated by the given round"
+        return "a mechanism dominated by the given shuffled pair"
 
     def identity(self) -> dict[str, Any]:
         """Its numbers."""
@@ -112,9 +292,9 @@ class _SinglePair(Mechanism):
         return {"round": {key: np.asarray(getattr(pair, key)).tolist() for key in ("P0", "P1", "t")}}
 
     def blanket(self) -> Family:
-        """The round itself."""
+        """The pair itself."""
         return self._family
 
     def constant_datasets(self) -> Family:
-        """The round itself: the answer is for this law."""
+        """The pair itself: the answer is for this law."""
         return self._family

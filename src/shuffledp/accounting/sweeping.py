@@ -16,13 +16,14 @@ from .._support import tables as _tables
 from .._support import validation as check
 from .._support.by_name import by_name
 from .._support.delta_rules import delta_at
+from .._support.json_ready import json_ready
 from .._support.numbers import round_down, round_up
 from .._support.optional import require
 from .._support.text import visible
 from ..errors import BoundNotApplicableError, ParameterError
 from ..mechanisms.base import Mechanism, plain
 from ..mechanisms.registry import canonical, split
-from .comparison import Comparison, Row, absent_html, bound_names, compare, json_ready
+from .comparison import Comparison, Row, absent_html, bound_names, compare
 from .resolve import MechanismLike, as_mechanism
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._support.json_ready import json_ready
 from .._support.numbers import round_down, round_up
 from .._support.text import visible
 from .foreign import short
@@ -135,6 +136,4 @@ def _plain(value: Any) -> Any:
         value = value.tolist()
     if isinstance(value, list | tuple):
         return [_plain(entry) for entry in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    return value if value is None or isinstance(value, bool | int | float | str) else short(value)
+    return json_ready(value) if value is None or isinstance(value, bool | int | float | str) else short(value)

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..errors import BoundNotApplicableError
 from ..mechanisms.base import Mechanism
+from ..numerics.bisect import bisect
 from ..numerics.evaluators.choose import Side
 from ..numerics.families.base import Answer, Family
 from ..numerics.pair import FloatArray
@@ -54,13 +55,12 @@ class Bound(ABC):
 
     def log_delta(self, mechanism: Mechanism, eps: FloatArray, *, n: int, tol: float) -> FloatArray:
         """log delta(eps); -inf exactly where the local guarantee alone gives delta = 0."""
-        value = self._log_delta(mechanism, eps, n, tol)
-        return np.where(eps >= mechanism.local_epsilon, -np.inf, np.minimum(value, 0.0))
+        return capped(self._log_delta(mechanism, eps, n, tol), eps, mechanism.local_epsilon)
 
     def family(self, mechanism: Mechanism) -> Family:
-        """The rounds behind a numerical bound, for a certificate; closed forms have none."""
+        """The shuffled pairs behind a numerical bound; closed forms have none."""
         raise BoundNotApplicableError(
-            f"bound {self.name!r} is a closed form and has no rounds, which this question needs; use bound='auto'."
+            f"bound {self.name!r} is a closed form without shuffled pairs, which this question needs; use bound='auto'."
         )
 
     def refuse(self, found: str) -> BoundNotApplicableError:
@@ -76,9 +76,14 @@ class Bound(ABC):
         """log delta, not yet capped."""
 
 
+def capped(log_delta: FloatArray, eps: FloatArray, cap: float) -> FloatArray:
+    """At most 0, and -inf from the local guarantee ``cap`` on, which alone gives delta = 0 there."""
+    return np.where(eps >= cap, -np.inf, np.minimum(log_delta, 0.0))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Numerical(Bound):
-    """The one formula of core on a family of rounds."""
+    """The one formula of numerics/pair.py on a family of shuffled pairs."""
 
     pairs: Callable[[Mechanism], Family]
 
@@ -136,16 +141,12 @@ class EpsilonFormula(Bound):
             except BoundNotApplicableError:
                 return False
 
-        low = _LOG_LEAST_DELTA
-        high = next((x for x in (-(2.0**-53), math.log(self.largest_delta)) if enough(x)), 0.0)
-        if high == 0.0:
+        most = next((x for x in (-(2.0**-53), math.log(self.largest_delta)) if enough(x)), 0.0)
+        if most == 0.0:
             return 0.0
-        if enough(low):
-            return low
-        while high - low > 1e-9 * (1.0 - high):
-            middle = 0.5 * (low + high)
-            low, high = (low, middle) if enough(middle) else (middle, high)
-        return high
+        if enough(_LOG_LEAST_DELTA):
+            return _LOG_LEAST_DELTA
+        return bisect(enough, safe=most, unsafe=_LOG_LEAST_DELTA, close=lambda x: 1e-9 * (1.0 - x))
 
 
 @dataclass(frozen=True, kw_only=True)

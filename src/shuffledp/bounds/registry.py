@@ -10,7 +10,7 @@ from .._support import validation as check
 from ..errors import BoundNotApplicableError, ExtensionError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.extension import WORD, load_plugins
-from ..numerics.families.base import Answer
+from ..numerics.families.base import Answer, Family
 from ..numerics.pair import FloatArray
 from . import blanket_tails, budget_forms, closed_forms, protocol_claims
 from . import dominating_pairs as pairs
@@ -22,14 +22,18 @@ _RATIO, _LAW, _BUDGET = "(p, beta, q)", "the whole law", "eps0"
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Local(Numerical):
+class _Local(Bound):
     """No shuffling: eps is the local guarantee, whatever n and delta are."""
 
-    def epsilon(self, mechanism: Mechanism, *, n: int, delta: float, tol: float) -> Answer:
+    def family(self, mechanism: Mechanism) -> Family:
+        """The victim's report on its own."""
+        return pairs.alone(mechanism)
+
+    def _epsilon(self, mechanism: Mechanism, n: int, delta: float, tol: float) -> Answer:
         return Answer(mechanism.local_epsilon, 0, 0)
 
-    def log_delta(self, mechanism: Mechanism, eps: FloatArray, *, n: int, tol: float) -> FloatArray:
-        return super().log_delta(mechanism, eps, n=1, tol=tol)
+    def _log_delta(self, mechanism: Mechanism, eps: FloatArray, n: int, tol: float) -> FloatArray:
+        return pairs.alone(mechanism).log_delta(eps, n=1, tol=tol, side=self.side)
 
 
 def _tails(name: str, title: str, know: blanket_tails.Knows, needs: str, validity: str) -> list[Bound]:
@@ -188,7 +192,6 @@ BOUNDS: dict[str, Bound] = {
             title="the local guarantee, no shuffling",
             citation="definition",
             needs=_BUDGET,
-            pairs=pairs.alone,
         ),
     )
 }
@@ -261,12 +264,21 @@ def names() -> list[str]:
     return ["auto", *known()]
 
 
-def find(name: str, mechanism: Mechanism) -> Bound:
-    """The bound of that name; "auto" is the exact blanket where the law is known, else variation-ratio."""
+def choose(name: str, mechanism: Mechanism) -> tuple[Bound, Family | None]:
+    """The bound of that name, and its family where that was built to find out.
+
+    "auto" is the exact blanket where the law is known, else variation-ratio.
+
+    Examples
+    --------
+    >>> from shuffledp.mechanisms.known.general import General
+    >>> choose("auto", General(eps0=1.0))[0].name
+    'variation-ratio'
+    """
     if name != "auto":
-        return BOUNDS[name if isinstance(name, str) and name in BOUNDS else check.one_of("bound", name, names())]
+        known_name = isinstance(name, str) and name in BOUNDS
+        return BOUNDS[name if known_name else check.one_of("bound", name, names())], None
     try:
-        mechanism.blanket()
+        return BOUNDS["blanket"], mechanism.blanket()
     except BoundNotApplicableError:
-        return BOUNDS["variation-ratio"]
-    return BOUNDS["blanket"]
+        return BOUNDS["variation-ratio"], None

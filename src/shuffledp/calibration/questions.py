@@ -11,13 +11,14 @@ from .._support import validation as check
 from .._support.by_name import by_name
 from .._support.delta_rules import delta_at, read
 from .._support.numbers import round_down
-from ..accounting.resolve import MechanismLike, as_mechanism
+from ..accounting.crowd import Crowd
+from ..accounting.resolve import MechanismLike, Resolved, resolve, subject_of
 from ..errors import ImpossibleError
 from ..mechanisms.base import Mechanism
 from ..numerics.bisect import smallest_whole
 from .asked import Subject, question
 from .search import best_of_range, largest
-from .target import Target, in_words, scaled, sound_bound
+from .target import Target, in_words, scaled
 from .unknowns import Unknown, row_of
 
 _MOST_USERS = 10**15
@@ -125,24 +126,29 @@ def users_needed(
     >>> users_needed("grr:eps0=2,d=64", epsilon=0.1, delta=1e-8)
     2447
     """
-    subject, epsilon, tol = as_mechanism(mechanism), _target(epsilon), check.tolerance(tol)
-    chosen, rule = sound_bound(bound, subject), read(delta)
+    subject, epsilon, tol = subject_of(mechanism), _target(epsilon), check.tolerance(tol)
+
+    def among(n: int) -> Resolved:
+        return resolve(subject, bound, Crowd(n)).must_hold("be solved for")
+
+    among(1)  # a bound that is no guarantee is refused first
+    rule = read(delta)
 
     def users(u: float) -> int:
         return min(max(round(math.exp(-u)), 1), _MOST_USERS)
 
     def excess(u: float) -> float:
         n = users(u)
-        value = chosen.log_delta(subject, np.array([epsilon]), n=n, tol=1e-3)[0]
+        value = among(n).log_delta(np.array([epsilon]), tol=1e-3)[0]
         return scaled(float(value)) - scaled(math.log(rule.at(n)))
 
     def reached(n: int) -> float:
-        return chosen.epsilon(subject, n=n, delta=rule.at(n), tol=tol).epsilon
+        return among(n).epsilon(delta=rule.at(n), tol=tol).epsilon
 
     if reached(1) <= epsilon:
         return 1
     # the leading order, as in Target: n = 2 log(1/delta) (2 sinh(eps0/2)/eps)^2
-    guess = 30.0 * min(2.0 * math.sinh(0.5 * min(subject.local_epsilon, 20.0)) / epsilon, 1e100) ** 2
+    guess = 30.0 * min(2.0 * math.sinh(0.5 * min(subject.cap, 20.0)) / epsilon, 1e100) ** 2
     near = largest(
         excess,
         low=-math.log(_MOST_USERS),
@@ -155,7 +161,7 @@ def users_needed(
     found = smallest_whole(lambda n: reached(n) - epsilon, low=1, high=_MOST_USERS, start=start)
     if found is None:
         raise ImpossibleError(
-            f"epsilon = {round_down(epsilon, 6)} cannot be reached by {subject.spec}: even 1e15 users leave "
+            f"epsilon = {round_down(epsilon, 6)} cannot be reached by {subject.mechanism.spec}: even 1e15 users leave "
             f"{in_words(reached(_MOST_USERS))}; raise epsilon or delta, or choose a more private setting."
         )
     return found
@@ -179,13 +185,14 @@ def delta_needed(mechanism: MechanismLike, *, n: int, epsilon: float, bound: str
     >>> delta_needed("general:eps0=1", n=10**6, epsilon=1.0)
     0.0
     """
-    subject, n, tol = as_mechanism(mechanism), check.users(n), check.tolerance(tol)
+    subject, n, tol = subject_of(mechanism), check.users(n), check.tolerance(tol)
     epsilon = _target(epsilon)
-    value = float(sound_bound(bound, subject).log_delta(subject, np.array([epsilon]), n=n, tol=tol)[0])
+    question = resolve(subject, bound, Crowd(n)).must_hold("be solved for")
+    value = float(question.log_delta(np.array([epsilon]), tol=tol)[0])
     if not value < 0.0:
         raise ImpossibleError(
-            f"epsilon = {round_down(epsilon, 6)} is not reached by {subject.spec} with n = {n:,} at any delta below 1; "
-            "raise epsilon, collect from more users or choose a more private setting."
+            f"epsilon = {round_down(epsilon, 6)} is not reached by {subject.mechanism.spec} with n = {n:,} "
+            "at any delta below 1; raise epsilon, collect from more users or choose a more private setting."
         )
     if value == -math.inf:
         return 0.0

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from .._support import validation as check
 from .._support.numbers import round_down, round_up
-from ..bounds import Bound, find
+from ..accounting.crowd import Crowd
+from ..accounting.resolve import Resolved, resolve
 from ..errors import BoundNotApplicableError, ImpossibleError, ParameterError, ShuffleDPError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.free_setting import FreeSetting
@@ -32,12 +33,13 @@ class Target:
     bound: str
     tol: float
     start: float | None = None
-    _found: dict[type[Mechanism], Bound] = field(default_factory=dict)
 
     def reached(self, mechanism: Mechanism) -> float:
         """eps as amplify would report it."""
-        chosen = sound_bound(self.bound, mechanism)
-        return chosen.epsilon(mechanism, n=self.n, delta=self.delta, tol=self.tol).epsilon
+        return self._resolved(mechanism).epsilon(delta=self.delta, tol=self.tol).epsilon
+
+    def _resolved(self, mechanism: Mechanism) -> Resolved:
+        return resolve(mechanism, self.bound, Crowd(self.n)).must_hold("be solved for")
 
     def loosest(self, unknown: Unknown) -> Mechanism:
         """The mechanism with the least privacy that meets the target, checked by :meth:`reached`."""
@@ -142,11 +144,7 @@ class Target:
         """delta(epsilon) at u against the target, positive if not private enough; nearly linear in u."""
 
         def log_delta() -> float:
-            mechanism = unknown.at(u)
-            kind = type(mechanism)
-            if kind not in self._found:
-                self._found[kind] = sound_bound(self.bound, mechanism)
-            return float(self._found[kind].log_delta(mechanism, np.array([self._inside]), n=self.n, tol=rtol)[0])
+            return float(self._resolved(unknown.at(u)).log_delta(np.array([self._inside]), tol=rtol)[0])
 
         return scaled(_or_inf(log_delta)) - scaled(math.log(self.delta))
 
@@ -173,15 +171,6 @@ class Target:
             f"by {mechanism.name} with n = {self.n:,}: even {unknown.name} = {unknown.private:g} leaves {in_words(eps)}"
             "; raise epsilon or delta, or collect from more users."
         )
-
-
-def sound_bound(name: str, mechanism: Mechanism) -> Bound:
-    """The bound of that name; what is not a guarantee cannot be a target."""
-    chosen = find(name, mechanism)
-    if chosen.side != "upper" or not chosen.sound:
-        why = "a lower bound" if chosen.side != "upper" else "not proved"
-        raise ParameterError(f"bound must be a guarantee to solve for, got {name!r}, which is {why}; use bound='auto'.")
-    return chosen
 
 
 def scaled(log_delta: float) -> float:

@@ -114,10 +114,11 @@ class Accountant:
             participation_limit=participation_limit,
             reports_per_user=reports_per_user,
         )
-        self._add(entry)
+        self.add(entry)
         return self
 
-    def _add(self, entry: LedgerEntry) -> None:
+    def add(self, entry: LedgerEntry) -> None:
+        """Add the rounds of an entry that was checked before."""
         mine, theirs = self.neighbours, entry.mechanism.neighbours
         if (self._entries or self._events) and mine != theirs:
             raise ParameterError(
@@ -359,7 +360,7 @@ class Accountant:
         found = ledger_file.load(path)
         made = cls()
         for entry in found.entries:
-            made._add(entry)
+            made.add(entry)
         made._notes = found.notes
         return made
 

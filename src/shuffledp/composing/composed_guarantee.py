@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Any
 
+from .._support.json_ready import json_ready
 from .._support.numbers import round_down, round_up
 from ..accounting.guarantee import TRUST, not_below
 
@@ -73,5 +74,5 @@ class ComposedGuarantee:
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready dictionary; infinity is written as the string "inf"."""
-        plain = {f.name: getattr(self, f.name) for f in fields(self)}
-        return {k: "inf" if isinstance(v, float) and math.isinf(v) else v for k, v in plain.items()}
+        ready: dict[str, Any] = json_ready(asdict(self))
+        return ready

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from .._support import validation as check
+from .._support.json_ready import json_ready
 from .._support.reading import TABLE, read_bytes
-from ..accounting.resolve import MechanismLike, as_mechanism
-from ..bounds import Bound, find
+from ..accounting.crowd import Crowd
+from ..accounting.resolve import MechanismLike, Resolved, Subject, resolve
 from ..errors import ParameterError, ShuffleDPError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import mechanism_in_file
@@ -62,10 +62,10 @@ class LedgerEntry:
         most = self.count if self.participation_limit is None else min(self.count, self.participation_limit)
         return most * self.reports_per_user
 
-    @property
-    def chosen_bound(self) -> Bound:
-        """The bound behind the name."""
-        return find(self.bound, self.mechanism)
+    @cached_property
+    def resolved(self) -> Resolved:
+        """One of these rounds, ready to be asked for eps or delta."""
+        return resolve(self.mechanism, self.bound, Crowd(self.n))
 
     @cached_property
     def law(self) -> dict[str, Any]:
@@ -105,11 +105,10 @@ class LedgerEntry:
                 f"a ledger file needs mechanisms that a spec can name, got {self.mechanism.spec!r}; "
                 "make it from a file that does not change, as in 'parallel:queries.yaml'."
             )
-        local = self.mechanism.local_epsilon
         return {
             "name": self.name,
             "mechanism": self.law,
-            "local_epsilon": "inf" if math.isinf(local) else local,
+            "local_epsilon": json_ready(self.mechanism.local_epsilon),
             "n": self.n,
             "count": self.count,
             "bound": self.bound,
@@ -119,7 +118,7 @@ class LedgerEntry:
 
 
 def make_entry(
-    mechanism: MechanismLike,
+    mechanism: MechanismLike | Subject,
     *,
     n: object,
     count: object = 1,
@@ -135,12 +134,8 @@ def make_entry(
     >>> make_entry("grr:eps0=1,d=4", n=1e4, count=3).n
     10000
     """
-    subject = as_mechanism(mechanism)
-    chosen = find(bound, subject)
-    if not (chosen.side == "upper" and chosen.sound):
-        raise ParameterError(
-            f"bound must be one that holds from above, got {bound!r}; composing it would be no guarantee, take 'auto'."
-        )
+    resolved = resolve(mechanism, bound, Crowd(check.users(n))).must_hold("be composed")
+    subject = resolved.mechanism
     if name is not None and not (isinstance(name, str) and 0 < len(name) <= 200):
         raise ParameterError(f"name must be a short text or None, got {check.shown(name)}; use up to 200 characters.")
     limit = participation_limit
@@ -153,15 +148,17 @@ def make_entry(
             f"reports_per_user must be 1 for {subject.name}, got {reports}: its blanket messages are counted per user "
             "or in all, not per report; run the reports as rounds of their own (count)."
         )
-    return LedgerEntry(
+    entry = LedgerEntry(
         mechanism=subject,
-        n=check.users(n),
+        n=resolved.n,
         count=check.whole("count", count, low=1, high=MOST_ROUNDS, hint="it is the number of rounds"),
         bound=bound,
         name=name,
         participation_limit=limit,
         reports_per_user=reports,
     )
+    vars(entry)["resolved"] = resolved  # the families are built once
+    return entry
 
 
 def sha256_of(path: str) -> str | None:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from .._support.files import write_whole
+from .._support.json_ready import json_ready
 from .._support.reading import LEDGER, contained, mapping, read_json
 from ..accounting.resolve import MechanismLike
 from ..errors import ParameterError, ShuffleDPError
@@ -186,7 +186,7 @@ def _entry(item: dict[str, Any], number: int, known: dict[str, LedgerEntry]) -> 
     except ShuffleDPError as error:
         raise ParameterError(f"round {number} of the ledger is not valid: {error}") from None
     stated = item["local_epsilon"]
-    if isinstance(stated, bool) or stated != ("inf" if math.isinf(local) else local):
+    if isinstance(stated, bool) or stated != json_ready(local):
         raise ParameterError(
             f"round {number} of the ledger was run with local_epsilon {stated!r:.40}, but its mechanism now "
             f"has {local!r}; the ledger was edited or comes from another version of shuffledp, {_RESTORE}."

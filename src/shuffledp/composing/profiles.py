@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from ..bounds import BOUNDS
 from ..errors import BoundNotApplicableError
 from ..numerics.composition.fixed_pair import PairLosses, most_telling, pair_losses
 from ..numerics.composition.sequential import Kind
@@ -17,14 +18,14 @@ _FEW = 64
 
 def kind_of(entry: LedgerEntry) -> Kind:
     """The privacy profile of one round of this entry, by its bound."""
-    bound, mechanism, n = entry.chosen_bound, entry.mechanism, entry.n
-    rounds = bound.family(mechanism).pairs(_FEW)
-    kinked = rounds is not None and all(Divergence(r, n).enumerable for r in rounds)
+    resolved = entry.resolved
+    pairs = resolved.family.pairs(_FEW)
+    kinked = pairs is not None and all(Divergence(pair, entry.n).enumerable for pair in pairs)
 
     def log_delta(eps: FloatArray, tol: float) -> FloatArray:
-        return bound.log_delta(mechanism, eps, n=n, tol=tol)
+        return resolved.log_delta(eps, tol=tol)
 
-    return Kind(log_delta, mechanism.local_epsilon, slow=rounds is None, kinked=kinked)
+    return Kind(log_delta, resolved.left.cap, slow=pairs is None, kinked=kinked)
 
 
 def fixed_pairs(entries: Iterable[LedgerEntry]) -> tuple[list[PairLosses], list[int]] | None:
@@ -35,10 +36,10 @@ def fixed_pairs(entries: Iterable[LedgerEntry]) -> tuple[list[PairLosses], list[
         if entry.mechanism.local_epsilon == 0.0:
             continue
         if entry.key not in pairs:
-            rounds = _fixed_pairs_of(entry)
-            if not rounds:
+            known = _fixed_pairs_of(entry)
+            if not known:
                 return None
-            pairs[entry.key] = pair_losses(most_telling(rounds, entry.n), entry.n)
+            pairs[entry.key] = pair_losses(most_telling(known, entry.n), entry.n)
         counts[entry.key] = counts.get(entry.key, 0) + entry.cost
     live = {key: pair for key, pair in pairs.items() if pair is not None}
     return list(live.values()), [counts[key] for key in live]
@@ -46,11 +47,11 @@ def fixed_pairs(entries: Iterable[LedgerEntry]) -> tuple[list[PairLosses], list[
 
 def _fixed_pairs_of(entry: LedgerEntry) -> Sequence[ShuffledPair] | None:
     """Exact laws of datasets of this mechanism, if it has some."""
-    for family in (entry.mechanism.constant_datasets, entry.mechanism.two_counts):
+    for name in ("constant-dataset-lower", "variation-ratio-lower"):
         try:
-            rounds = family().pairs(_FEW)
+            known = entry.resolved.left.family(BOUNDS[name]).pairs(_FEW)
         except BoundNotApplicableError:
             continue
-        if rounds:
-            return rounds
+        if known:
+            return known
     return None

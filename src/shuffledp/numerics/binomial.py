@@ -11,6 +11,7 @@ import math
 
 import numpy as np
 
+from .bisect import smallest_whole
 from .pair import FloatArray
 
 _EXACT_CORRECTION = np.array(
@@ -78,3 +79,16 @@ def log_tail_bound(n: int, t: float, k: float) -> float:
     first = x * math.log(x / t)
     second = 0.0 if x >= 1.0 else (1.0 - x) * (math.log1p(-x) - math.log1p(-t))
     return -n * (first + second)
+
+
+def first_rare(n: int, t: float, log_mass: float, *, low: int, high: int) -> int | None:
+    """The smallest k in [low, high] with (the bound on) log Pr[Bin(n, t) >= k] at most ``log_mass``; None if none is.
+
+    Examples
+    --------
+    >>> first_rare(100, 0.5, -20.0, low=0, high=101)
+    81
+    """
+    return smallest_whole(
+        lambda k: log_tail_bound(n, t, k) - log_mass, low=low, high=high, start=min(high, math.ceil(n * t) + 1)
+    )

@@ -1,10 +1,44 @@
-"""The smallest whole number that will do, where every look is expensive: users, messages, rounds."""
+"""The two searches of the library: the smallest whole number that will do, and a real number next to one that fails.
+
+Whole numbers (users, messages, rounds) are expensive to look at, so their search interpolates; a real one bisects.
+Either way the caller says which side is safe, and the answer was looked at itself.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from typing import NamedTuple
+
+
+def bisect(
+    holds: Callable[[float], bool],
+    *,
+    safe: float,
+    unsafe: float,
+    close: Callable[[float], float] | None = None,
+    geometric: bool = False,
+) -> float:
+    """A number where ``holds`` is true, within ``close`` of one where it is not.
+
+    ``holds`` is true at ``safe``, which may lie on either side of ``unsafe``; neither end is looked at.  ``close`` is
+    the width at which the search ends, as a function of the safe end; None: when no double lies between the two.
+    A geometric search halves the ratio of two positive ends.
+
+    Examples
+    --------
+    >>> bisect(lambda x: x * x <= 2.0, safe=0.0, unsafe=2.0), bisect(lambda x: x * x >= 2.0, safe=2.0, unsafe=0.0)
+    (1.414213562373095, 1.4142135623730951)
+    """
+    while close is None or abs(unsafe - safe) > close(safe):
+        middle = math.sqrt(safe * unsafe) if geometric else 0.5 * (safe + unsafe)
+        if middle in (safe, unsafe):
+            break
+        if holds(middle):
+            safe = middle
+        else:
+            unsafe = middle
+    return safe
 
 
 class Look(NamedTuple):

@@ -1,4 +1,4 @@
-"""A round: what the victim sends under two hypotheses, and what hides it.
+"""A shuffled pair: what the victim sends under two hypotheses, and what hides it.
 
 The victim's message has law ``P0`` or ``P1`` over symbols j.  Each of the other n - 1 messages is,
 independently, symbol j with probability ``t_j`` or nothing with probability ``1 - sum(t)``.  Then
@@ -24,7 +24,7 @@ from ..errors import ParameterError
 
 FloatArray = NDArray[np.float64]
 
-#: Sums of probabilities may miss 1 by this much before a round is refused.
+#: Sums of probabilities may miss 1 by this much before a pair is refused.
 SUM_TOLERANCE = 1e-9
 #: Below this a symbol counts as never sent by the others: the ratio P/t would overflow.
 TINY = 1e-280
@@ -32,7 +32,7 @@ TINY = 1e-280
 
 @dataclass(frozen=True, eq=False)
 class ShuffledPair:
-    """One shuffled round, as the victim's two laws and the others' guaranteed part.
+    """The victim's two laws, and what each other message is guaranteed to contain.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class ShuffledPair:
 
     Examples
     --------
-    >>> Round(P0=[0.75, 0.25], P1=[0.25, 0.75], t=[0.25, 0.25]).max_ratio
+    >>> ShuffledPair(P0=[0.75, 0.25], P1=[0.25, 0.75], t=[0.25, 0.25]).max_ratio
     3.0
     """
 
@@ -52,22 +52,19 @@ class ShuffledPair:
     t: ArrayLike
 
     def __post_init__(self) -> None:
-        arrays = {name: _vector(name, getattr(self, name)) for name in ("P0", "P1", "t")}
-        sizes = {a.size for a in arrays.values()}
-        if len(sizes) != 1 or sizes == {0}:
+        p0, p1, t = _vector("P0", self.P0), _vector("P1", self.P1), _vector("t", self.t)
+        if not p0.size == p1.size == t.size > 0:
             raise ParameterError(
                 "P0, P1 and t must have the same number of symbols, at least one, got "
-                f"{', '.join(str(a.size) for a in arrays.values())}; give one entry per symbol."
+                f"{p0.size}, {p1.size}, {t.size}; give one entry per symbol."
             )
-        for name in ("P0", "P1"):
-            total = float(arrays[name].sum())
+        for name, law in (("P0", p0), ("P1", p1)):
+            total = float(law.sum())
             if abs(total - 1.0) > SUM_TOLERANCE:
                 raise ParameterError(f"{name} must sum to 1, got {total!r}; include every symbol the victim may send.")
-        if arrays["t"].sum() > 1.0 + SUM_TOLERANCE:
-            raise ParameterError(f"t must sum to at most 1, got {float(arrays['t'].sum())!r}; it is part of a law.")
-        for name, array in arrays.items():
-            array.setflags(write=False)
-            object.__setattr__(self, name, array)
+        if t.sum() > 1.0 + SUM_TOLERANCE:
+            raise ParameterError(f"t must sum to at most 1, got {float(t.sum())!r}; it is part of a law.")
+        vars(self).update(P0=p0, P1=p1, t=t)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ShuffledPair):
@@ -82,7 +79,9 @@ class ShuffledPair:
 
     def swapped(self) -> ShuffledPair:
         """The other direction, D(Q || P)."""
-        return ShuffledPair(P0=self.P1, P1=self.P0, t=self.t)
+        other = object.__new__(ShuffledPair)  # its laws were checked already
+        vars(other).update(P0=self.P1, P1=self.P0, t=self.t)
+        return other
 
     def thinned(self, chance: float) -> ShuffledPair:
         """The same victim where every other message is sent with this probability only: t is multiplied by it."""
@@ -118,6 +117,13 @@ class Atoms:
     zero0: FloatArray
     zero1: FloatArray
 
+    @cached_property
+    def outside(self) -> float:
+        """Probability of a draw outside the heaviest category: all but one symbol, or all symbols but not "nothing"."""
+        mass = np.append(self.t, max(0.0, 1.0 - float(self.t.sum())))
+        others = (np.arange(mass.size) != mass.argmax()) & (mass > 0.0)
+        return min(float(mass[others].sum()), 1.0)
+
     def values(self, eps: FloatArray) -> FloatArray:
         """X at each eps, one row per eps."""
         return self.gap[None, :] - np.expm1(eps)[:, None] * self.v[None, :]
@@ -143,6 +149,7 @@ def _vector(name: str, values: ArrayLike | Sequence[float]) -> FloatArray:
         raise ParameterError(f"{name} must be a flat list of probabilities, got {values!r:.80}; one number per symbol.")
     if not np.all(np.isfinite(array)) or np.any(array < 0):
         raise ParameterError(f"{name} must hold finite probabilities >= 0, got {values!r:.80}; check its entries.")
+    array.setflags(write=False)
     return array
 
 

@@ -65,8 +65,11 @@ def solve(curve: Divergence, delta: float, *, limit: float, tol: float, guess: G
         if safe or abs(excess) > 3.0 * rtol or rtol <= fine:
             low, high = (eps, high) if excess > 0.0 else (low, eps)
             ends["low" if excess > 0.0 else "high"] = excess
-        if safe and rtol <= 1.5 * fine and _room(excess, slope, upper) <= 0.4 * tol * eps:
-            return eps
+        if safe and slope and rtol <= 1.5 * fine:
+            # how far the root can be: the curve is convex in E, so an upper one lies above its tangent
+            room = -math.expm1(excess) / (slope * math.exp(excess)) if upper else excess / slope
+            if room <= 0.4 * tol * eps:
+                return eps
         if high - low <= 0.3 * tol * high:
             return answer
         target = (eps + excess / slope) * (1.0 + 0.5 * (nudge - 1.0)) if slope and math.isfinite(excess) else -1.0
@@ -80,13 +83,6 @@ def solve(curve: Divergence, delta: float, *, limit: float, tol: float, guess: G
         if eps < 1e-15:
             return answer
     return answer
-
-
-def _room(excess: float, slope: float, upper: bool) -> float:
-    """How far the root can be from a safe point; the curve is convex in E, so an upper one lies above its tangent."""
-    if not slope:
-        return math.inf
-    return -math.expm1(excess) / (slope * math.exp(excess)) if upper else excess / slope
 
 
 def _middle(low: float, high: float) -> float:
@@ -142,7 +138,7 @@ def _saddle_guess(atoms: Atoms, n: int, delta: float, limit: float) -> Guess:
         weight = t * np.exp(c * values)
         total = 1.0 + float(t @ np.expm1(c * values))
         # moments of the tilted law, then derivatives of phi(c) = n K(c) - 2 log c
-        m1, m2, m3, m4 = (float(x) / total for x in (weight * values**_POWERS).sum(axis=1))
+        m1, m2, m3, m4 = ((weight * values**_POWERS).sum(axis=1) / total).tolist()
         pull = n * m1 - 2.0 / c
         bend = n * max(m2 - m1 * m1, 0.0) + 2.0 / c**2
         third = n * (m3 - 3.0 * m1 * m2 + 2.0 * m1**3) - 4.0 / c**3
@@ -188,7 +184,7 @@ def _gaussian_guess(atoms: Atoms, n: int, delta: float) -> float:
 
 
 def pair_limit(pair: ShuffledPair) -> float:
-    """The eps from which the divergence of this round is 0, whatever the others do."""
+    """The eps from which the divergence of this pair is 0, whatever the others do."""
     return log_up(pair.max_ratio)
 
 
@@ -198,15 +194,16 @@ def log_up(ratio: float) -> float:
 
 
 def epsilon(pairs: Iterable[ShuffledPair], *, n: int, delta: float, tol: float, side: Side) -> float:
-    """The largest eps over several rounds; a round no worse than the current answer costs one look."""
+    """The largest eps over several pairs; a pair no worse than the current answer costs one look."""
     best = 0.0
     members = list(pairs)
     if len(members) > 1:  # the most telling first: the others then often cost one look
         members.sort(key=spread, reverse=True)
         if side == "lower" and n >= 1000:  # any subset is a valid lower bound
-            members = [r for r in members if spread(r) >= 0.9 * spread(members[0])]
+            enough = 0.9 * spread(members[0])
+            members = [pair for pair in members if spread(pair) >= enough]
     for pair in members:
-        limit = pair_limit(pair)
+        limit = log_up(pair.max_ratio)
         if limit <= best:
             continue
         curve = Divergence(pair, n, side)
@@ -218,7 +215,8 @@ def epsilon(pairs: Iterable[ShuffledPair], *, n: int, delta: float, tol: float, 
             return math.inf
         guess = guess_epsilon(curve.atoms, n, delta, limit)
         guess = guess._replace(epsilon=max(guess.epsilon, best))
-        best = max(best, polished(curve, solve(curve, delta, limit=limit, tol=tol, guess=guess), delta, tol))
+        found = solve(curve, delta, limit=limit, tol=tol, guess=guess)
+        best = max(best, found if curve.few_clones is None else polished(curve, found, delta, tol))
     return best
 
 

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .._support.by_name import by_name
-from ..accounting.amplification import amplify
 from ..accounting.guarantee import TRUST, TRUST_BUT
 from ..composing.accountant import Accountant
 from ..composing.composed_guarantee import trust_text
@@ -19,6 +18,8 @@ from .result import Check, CheckedRounds
 from .spec import PlannedRounds, Programme, parse, place
 
 Progress = Callable[[int, int], object]
+#: Relative accuracy of the eps of one round, as in amplify.
+_TOL = 1e-4
 
 
 @by_name
@@ -96,19 +97,11 @@ def _checked(programme: Programme, progress: Progress | None) -> Check:
 
 def _one(planned: PlannedRounds, delta: float) -> CheckedRounds:
     crowd, entry = planned.crowd, planned.entry
-    alone = amplify(
-        planned.whole,
-        n=crowd.n,
-        delta=delta,
-        bound=entry.bound,
-        dropouts=crowd.dropouts,
-        colluding=crowd.colluding,
-    )
     return CheckedRounds(
         name=planned.name,
         mechanism=planned.whole.spec,
-        epsilon=alone.epsilon,
-        bound=alone.bound,
+        epsilon=entry.resolved.epsilon(delta=delta, tol=_TOL).epsilon,
+        bound=entry.resolved.bound.name,
         users=crowd.n,
         dropouts=crowd.dropouts,
         colluding=crowd.colluding,
@@ -126,19 +119,11 @@ def _together(programme: Programme) -> tuple[Callable[[float], float], str, Acco
     """eps of all rounds as a function of delta, how it is found, and the accountant that holds them."""
     accountant = Accountant()
     for number, planned in enumerate(programme.rounds):
-        entry = planned.entry
         with place(f"rounds[{number}]"):
-            accountant.compose(
-                entry.mechanism,
-                n=entry.n,
-                count=entry.count,
-                bound=entry.bound,
-                participation_limit=entry.participation_limit,
-                reports_per_user=entry.reports_per_user,
-            )
-    first = programme.rounds[0].entry
+            accountant.add(planned.entry)
     if sum(planned.entry.cost for planned in programme.rounds) == 1:
-        return lambda d: amplify(first.mechanism, n=first.n, delta=d, bound=first.bound).epsilon, "amplify", accountant
+        once = programme.rounds[0].entry.resolved
+        return lambda d: once.epsilon(delta=d, tol=_TOL).epsilon, "amplify", accountant
     method = "pld" if 0.5 * programme.delta >= LEAST_DELTA else "renyi"
     return lambda d: accountant.epsilon(delta=d, method=method), method, accountant
 

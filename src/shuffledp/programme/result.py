@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Any
 
+from .._support.json_ready import json_ready
 from .._support.numbers import round_down, round_up
 from .._support.text import visible
 from ..accounting.guarantee import absent, not_below
@@ -164,14 +165,8 @@ class Check:
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready dictionary; infinity is written as the string "inf"."""
-        found = _plain(self)
-        return {**found, "rounds": [_plain(entry) for entry in self.rounds], "statement": str(self)}
+        return {**json_ready(asdict(self)), "statement": str(self)}
 
 
 def _rounds(count: int) -> str:
     return "1 round" if count == 1 else f"{count:,} rounds"
-
-
-def _plain(record: Any) -> dict[str, Any]:
-    found = {f.name: getattr(record, f.name) for f in fields(record)}
-    return {k: "inf" if isinstance(v, float) and math.isinf(v) else v for k, v in found.items()}

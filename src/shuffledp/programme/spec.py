@@ -13,7 +13,8 @@ from typing import Any
 from .._support import validation as valid
 from .._support.delta_rules import below, is_rule, read
 from .._support.reading import as_written, mapping
-from ..accounting.crowd import Crowd, left_of
+from ..accounting.crowd import Crowd
+from ..accounting.resolve import subject_of
 from ..composing.ledger import LedgerEntry, make_entry
 from ..errors import ParameterError, ShuffleDPError
 from ..mechanisms.base import Mechanism
@@ -128,7 +129,7 @@ def _round(where: str, item: object, defaults: dict[str, Any]) -> PlannedRounds:
             "batches be linked, so draw fresh randomness in every round."
         )
     with place(f"{where}.mechanism"):
-        mechanism = mechanism_in_file(given["mechanism"])
+        asked = subject_of(mechanism_in_file(given["mechanism"]))
     name = _name(f"{where}.name", given.get("name"))
     numbers = {
         key: None if given[key] is None else _whole(f"{where}.{key}", given[key])
@@ -136,9 +137,8 @@ def _round(where: str, item: object, defaults: dict[str, Any]) -> PlannedRounds:
         if key in given
     }
     with place(where):
-        left = left_of(mechanism, crowd)
-        entry = make_entry(left, n=crowd.honest, bound=bound, name=name, **numbers)
-    return PlannedRounds(name or mechanism.spec, mechanism, crowd, entry, smallest)
+        entry = make_entry(asked.left_of(crowd), n=crowd.honest, bound=bound, name=name, **numbers)
+    return PlannedRounds(name or asked.mechanism.spec, asked.mechanism, crowd, entry, smallest)
 
 
 def _crowd(where: str, terms: dict[str, Any]) -> tuple[Crowd, int | None]:

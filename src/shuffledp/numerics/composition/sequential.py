@@ -10,6 +10,7 @@ from fractions import Fraction
 import numpy as np
 
 from ...errors import ParameterError
+from ..bisect import bisect
 from ..pair import FloatArray
 from . import renyi
 from .fixed_pair import PairLosses, rounded_down
@@ -96,11 +97,11 @@ def choose_step(pairs: Sequence[Losses], counts: Sequence[int]) -> float:
     if not variance > 0.0:
         return _thirty_bits(top)
     target = _EXTRA * variance
-    low, high = 1e-12 * top, top
-    for _ in range(50):
-        middle = math.sqrt(low * high)
-        extra = float(weight @ np.minimum(middle * middle / 6.0, distance * middle))
-        low, high = (middle, high) if extra <= target else (low, middle)
+
+    def fine(step: float) -> bool:
+        return float(weight @ np.minimum(step * step / 6.0, distance * step)) <= target
+
+    low = bisect(fine, safe=1e-12 * top, unsafe=top, geometric=True)
     widest = max(min(30.0 * math.sqrt(variance), 2.0 * top * float(weight.sum())), 2.0 * top)
     fewest, most = (cells / math.sqrt(len(pairs)) for cells in _CELLS)
     step = min(max(low, widest / most), widest / fewest)

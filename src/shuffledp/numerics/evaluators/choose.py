@@ -1,4 +1,4 @@
-"""One function in front of the evaluators: bracket D_E of a round, exactly or on the contour.
+"""One function in front of the evaluators: bracket D_E of a shuffled pair, exactly or on the contour.
 
 Rounding of the *law* is charged here, once for all mechanisms: entries of P0 and P1 that are right to
 a relative 2^-50 move eps by at most 2^-49, and shrinking t is always sound (delta falls with t), so
@@ -19,7 +19,7 @@ import numpy as np
 from ..pair import Atoms, FloatArray, ShuffledPair
 from . import contour, exact
 from .contour import LogBracket
-from .few_clones import FewClones
+from .few_clones import FEW, FewClones
 
 Side = Literal["upper", "lower"]
 
@@ -42,11 +42,11 @@ _SWAMPS = 1e3
 
 
 class Divergence:
-    """D_E(P || Q) of one round among n messages, as a bracket in logarithms, for any eps.
+    """D_E(P || Q) of one shuffled pair among n messages, as a bracket in logarithms, for any eps.
 
     Examples
     --------
-    >>> curve = Divergence(Round(P0=[0.75, 0.25], P1=[0.25, 0.75], t=[0.25, 0.25]), n=1)
+    >>> curve = Divergence(ShuffledPair(P0=[0.75, 0.25], P1=[0.25, 0.75], t=[0.25, 0.25]), n=1)
     >>> upper = curve.bracket(np.array([0.0]), rtol=1e-6).upper
     >>> bool(abs(np.exp(upper[0]) - 0.5) < 1e-9)
     True
@@ -61,14 +61,16 @@ class Divergence:
         self._take(_expose_rare(atoms, n, side, 0.0))
         #: the same curve with rare symbols left in the law, for where exposing them would cost too much
         self._kept: Divergence | None = None
-        whole = _expose_rare(atoms, n, side, _SWAMPS * n)
-        if whole.t.size > self.atoms.t.size:
-            self._kept = copy.copy(self)
-            self._kept._take(whole)
+        if self.atoms is not atoms:
+            whole = _expose_rare(atoms, n, side, _SWAMPS * n)
+            if whole.t.size > self.atoms.t.size:
+                self._kept = copy.copy(self)
+                self._kept._take(whole)
 
     def _take(self, atoms: Atoms) -> None:
         self.atoms = atoms
-        self._rows = exact.rows_needed(atoms, self.n) if atoms.t.size else 0.0
+        #: rows of the table of all counts; inf where it would be far too large
+        self._rows = math.inf if self.n * atoms.outside > exact.MAX_ROWS else exact.rows_needed(atoms, self.n)
         self._table: exact.Table | None = None
 
     @property
@@ -88,7 +90,9 @@ class Divergence:
             return self._beyond(eps, huge, rtol)
         shifted = eps + self._sign * law_shift(eps)
         wanted = np.broadcast_to(np.asarray(rtol, dtype=np.float64), shifted.shape)
-        found = self._expose(self._hidden(shifted, wanted), shifted)
+        found = self._hidden(shifted, wanted)
+        if self.atoms.zero0.size:
+            found = self._expose(found, shifted)
         return found if self._kept is None else self._with_rare(found, self._kept, eps, shifted, wanted)
 
     def _with_rare(
@@ -121,10 +125,14 @@ class Divergence:
             if not loose.size:
                 return best
             return _merge(best, self._on_contour(eps[loose], rtol[loose]), loose)
-        best = self._by_few_clones(eps, rtol)
-        loose = _loose(best, np.minimum(rtol, _SHARP))  # sharp or not at all: never looser than the contour alone
-        if loose.size:
-            best = _merge(best, self._on_contour(eps[loose], rtol[loose]), loose)
+        few = self.few_clones
+        if few is None or not (few.quick or float(rtol.min(initial=np.inf)) < _COARSE):
+            best = self._on_contour(eps, rtol)
+        else:
+            best = _where_usable(few, eps)
+            loose = _loose(best, np.minimum(rtol, _SHARP))  # sharp or not at all: never looser than the contour alone
+            if loose.size:
+                best = _merge(best, self._on_contour(eps[loose], rtol[loose]), loose)
         loose = _loose(best, rtol)
         if not loose.size:
             return best
@@ -133,34 +141,26 @@ class Divergence:
         return _merge(best, self._on_contour(eps[loose], rtol[loose] / 8.0), loose)  # once more, finer
 
     @cached_property
-    def _few(self) -> FewClones | None:
-        """The other enumeration, where the symbols that tell most are rare."""
-        return FewClones.of(self.atoms, self.n) if self._rows > QUICK_ROWS else None
+    def few_clones(self) -> FewClones | None:
+        """The other enumeration, where the symbols that tell most are rare; None where it is of no use."""
+        if self._rows <= QUICK_ROWS or (self.n - 1) * self.atoms.t.min(initial=np.inf) >= FEW:
+            return None
+        return FewClones.of(self.atoms, self.n)
 
     @property
     def enumerable(self) -> bool:
         """Whether a look is an enumeration of few clones and costs next to nothing."""
-        return self._few is not None and self._few.quick
+        return self.few_clones is not None and self.few_clones.quick
 
     def sharp(self, eps: float) -> LogBracket | None:
         """The bracket at eps if that is a matter of milliseconds and its relative width is below _SHARP; else None."""
-        at = np.array([eps]) + self._sign * law_shift(np.array([eps]))
-        if self._few is None or eps > LARGEST_EPSILON or not self._few.usable(at)[0]:
+        few, at = self.few_clones, np.array([eps]) + self._sign * law_shift(np.array([eps]))
+        if few is None or eps > LARGEST_EPSILON or not few.usable(at)[0]:
             return None
-        found = self._expose(self._few.log_bracket(at), at)
+        found = few.log_bracket(at)
+        if self.atoms.zero0.size:
+            found = self._expose(found, at)
         return found if found.upper[0] - found.lower[0] <= _SHARP else None
-
-    def _by_few_clones(self, eps: FloatArray, rtol: FloatArray) -> LogBracket:
-        """The hidden part by that enumeration, where it says much and a look of this accuracy is worth the time."""
-        out = LogBracket(np.full(eps.size, np.inf), np.full(eps.size, -np.inf), np.zeros(eps.size))
-        few = self._few
-        if few is None or not (few.quick or float(rtol.min(initial=np.inf)) < _COARSE):
-            return out
-        usable = few.usable(eps)
-        if usable.any():
-            for mine, theirs in zip(out, few.log_bracket(eps[usable]), strict=True):
-                mine[usable] = theirs
-        return out
 
     def _on_contour(self, eps: FloatArray, rtol: FloatArray) -> LogBracket:
         """Bracket on the contour, after setting aside the atoms of which one draw already makes S <= 0."""
@@ -199,8 +199,6 @@ class Divergence:
     def _expose(self, hidden: LogBracket, eps: FloatArray) -> LogBracket:
         """Add the symbols that nobody else sends, and Jensen's E[(mean X)_+] >= (E X)_+."""
         atoms = self.atoms
-        if not atoms.zero0.size:
-            return hidden
         with np.errstate(divide="ignore"):
             drift = np.log(np.maximum(atoms.values(eps) @ atoms.t, 0.0)) - 1e-12
             extra = np.log(atoms.exposed(eps))
@@ -298,6 +296,16 @@ def _expose_rare(atoms: Atoms, n: int, side: Side, least_ratio: float) -> Atoms:
     )
 
 
+def _where_usable(few: FewClones, eps: FloatArray) -> LogBracket:
+    """The hidden part by the enumeration of few clones; nothing is claimed where that says little."""
+    out = LogBracket(np.full(eps.size, np.inf), np.full(eps.size, -np.inf), np.zeros(eps.size))
+    usable = few.usable(eps)
+    if usable.any():
+        for mine, theirs in zip(out, few.log_bracket(eps[usable]), strict=True):
+            mine[usable] = theirs
+    return out
+
+
 def _loose(bracket: LogBracket, rtol: FloatArray) -> np.ndarray:
     """Where the bracket is wider than asked for (one that underflows is not)."""
     with np.errstate(invalid="ignore"):
@@ -307,7 +315,7 @@ def _loose(bracket: LogBracket, rtol: FloatArray) -> np.ndarray:
 
 def _merge(first: LogBracket, second: LogBracket, at: np.ndarray) -> LogBracket:
     """Both brackets hold, so their intersection does."""
-    upper, lower, slope = (a.copy() for a in first)
+    upper, lower, slope = first.upper.copy(), first.lower.copy(), first.slope.copy()
     better = ~(second.upper >= upper[at])
     upper[at] = np.fmin(upper[at], second.upper)
     lower[at] = np.fmax(lower[at], second.lower)

@@ -81,22 +81,22 @@ def log_bracket(
     out.upper[active[hopeless]] = chernoff[hopeless]
     out.upper[active[broken]] = np.inf
     usable = ~hopeless & ~broken
-    active, line = active[usable], line.rows(usable)
-    if active.size == 0:
-        return out
-    for part in _batches(count_nodes(line.last, line.kappa, line.cut), BATCH_CELLS / t.size):
-        rows = active[part]
-        out.upper[rows], out.lower[rows], out.slope[rows] = _sum(l[rows], speed[rows], t, copies[rows], line.rows(part))
-    np.copyto(out.upper, np.inf, where=np.isnan(out.upper))
-    np.copyto(out.lower, -np.inf, where=np.isnan(out.lower))
+    if not usable.all():
+        active, line = active[usable], line.rows(usable)
+    for part in [np.zeros(1, dtype=np.int64)] if active.size == 1 else _batches(line, BATCH_CELLS / t.size):
+        rows, here = active[part], line if part.size == active.size else line.rows(part)
+        out.upper[rows], out.lower[rows], out.slope[rows] = _sum(l[rows], speed[rows], t, copies[rows], here)
+    unknown = ~(out.upper < np.inf)
+    out.upper[unknown], out.slope[unknown] = np.inf, 0.0
+    out.lower[np.isnan(out.lower)] = -np.inf
     return out
 
 
-def _batches(nodes: FloatArray, most: float) -> list[NDArrayInt]:
-    if nodes.size == 1:
-        return [np.zeros(1, dtype=np.int64)]
+def _batches(line: Line, most: float) -> list[NDArrayInt]:
+    """Consecutive rows that have about so many nodes together."""
+    nodes = count_nodes(line.last, line.kappa, line.cut)
     group = np.floor(np.cumsum(nodes) / most).astype(np.int64)
-    return np.split(np.arange(nodes.size), np.flatnonzero(np.diff(group)) + 1)
+    return np.split(np.arange(nodes.size), np.flatnonzero(np.diff(group)) + 1) if nodes.size else []
 
 
 def _sum(
@@ -138,7 +138,10 @@ def _sum(
     terms = np.stack([(wave * lean * lean).real, wave.real, (slope_wave * lean).real, shrink * rough, rough])
     edge = 8.0 + 0.5 * n * (load * c + (growth < -0.5)) / (1.0 + growth)
     first = np.stack([0.5 * (1.0 - nothing)] * 2 + [0.5 * ((scale * v) @ t) / (1.0 + growth)] + [edge] * 2)
-    total, moment, kicks, slip, slip_moment = first + _add(terms, starts, per_row)
+    filled = np.flatnonzero(per_row)
+    if filled.size:
+        first[:, filled] += np.add.reduceat(terms, starts[filled], axis=1)
+    total, moment, kicks, slip, slip_moment = first
     missed, missed_moment = _missed(line, nothing)
     unit = h / np.pi
     upper = unit * (np.maximum(total, 0.0) + ULP * slip) + missed
@@ -254,15 +257,6 @@ def _turned(y: FloatArray, l: FloatArray) -> NDArrayComplex:
     return np.asarray(-2.0 * half * half + 1j * np.sin(angle))
 
 
-def _add(terms: FloatArray, starts: NDArrayInt, sizes: NDArrayInt) -> FloatArray:
-    """Sums over consecutive runs of columns, 0 for an empty run."""
-    out = np.zeros((len(terms), sizes.size))
-    filled = np.flatnonzero(sizes)
-    if filled.size:
-        out[:, filled] = np.add.reduceat(terms, starts[filled], axis=1)
-    return out
-
-
 def _missed(line: Line, nothing: FloatArray) -> tuple[FloatArray, FloatArray]:
     """What the nodes not evaluated can add, in units of the peak, for F and for z^2 F / c^2.
 
@@ -272,29 +266,21 @@ def _missed(line: Line, nothing: FloatArray) -> tuple[FloatArray, FloatArray]:
     c, s, h = line.c, line.s, line.h
     end = line.last * h
     cliff = np.pi / line.width
-    a_near = (2.0 / np.pi**2) * line.variance + 0.5 * s * s
-    a_far = 0.5 * s * s
-
-    def tail(a: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-        # sum over nodes > y of h exp(-a y^2) {c^2/y^2, 1} <= first term + integral
-        decay = np.exp(-a * y * y)
-        return (
-            decay * (c / y) ** 2 * (h + 1.0 / (2.0 * a * y)),
-            decay * (h + 1.0 / (2.0 * a * y)),
-        )
-
-    far_from = np.maximum(end, cliff)
-    far, far_moment = tail(a_far, far_from)
-    near, near_moment = tail(a_near, end)
-    near, near_moment = np.where(end < cliff, near, 0.0), np.where(end < cliff, near_moment, 0.0)
-    # the removed point mass decays by the dither alone
-    dust, dust_moment = tail(a_far, end)
-    dust, dust_moment = nothing * dust, nothing * dust_moment
+    dither = 0.5 * s * s
+    # past the cliff the dither alone, before it Gaussian decay as well; the removed point mass decays by the dither
+    rate = np.stack([dither, (2.0 / np.pi**2) * line.variance + dither, dither])
+    y = np.stack([np.maximum(end, cliff), end, end])
+    share = np.stack([np.ones_like(end), end < cliff, nothing])
+    # sum over nodes > y of h exp(-rate y^2) {1, c^2/y^2} <= first term + integral
+    tails = np.where(share == 0.0, 0.0, share * np.exp(-rate * y * y) * (h + 1.0 / (2.0 * rate * y)))
     # skipped inside the comb: at most `last` nodes, each below 2 exp(-cut), and |c/z|^2 sums to < 2 + pi c / 2h
-    inside = np.exp(-line.cut) * 2.0 * h * np.minimum(line.last, 2.0 + np.pi * c / (2.0 * h))
-    inside_moment = np.exp(-line.cut) * 2.0 * h * line.last
+    skipped = np.exp(-line.cut) * 2.0 * h
+    inside = skipped * np.minimum(line.last, 2.0 + np.pi * c / (2.0 * h))
     scale = 0.8 * (s * c) ** 2 / math.sqrt(2 * math.pi)
-    return (far + near + dust + inside) / np.pi, scale * (far_moment + near_moment + dust_moment + inside_moment)
+    return (
+        ((tails * (c / y) ** 2).sum(axis=0) + inside) / np.pi,
+        scale * (tails.sum(axis=0) + skipped * line.last),
+    )
 
 
 def _alias(l: FloatArray, t: FloatArray, n: FloatArray, line: Line, upper: FloatArray) -> FloatArray:

@@ -94,7 +94,11 @@ def place(l: FloatArray, t: FloatArray, n: float | FloatArray, rtol: FloatArray)
     # The dither costs about s^2 c^2 / 2; wider than WIDE * range(X) would save no nodes.
     s = np.minimum(np.sqrt(rtol) / c, WIDE * width)
     log_mgf = n * np.log1p(growth)
-    h = 2.0 * np.pi / _period(c, s, variance, log_mgf, rtol)
+    # 2 pi / h such that the aliases g(+-2 pi k / h) stay below about rtol / 30 of the sum.
+    digits = 3.5 - np.log(rtol)
+    sigma = np.sqrt(variance + s * s)
+    left = digits - log_mgf + 2.0 * np.log1p(c * sigma) + 1.0
+    h = 2.0 * np.pi / np.maximum(np.sqrt(2.0 * digits + 6.0) * sigma, left / c)
     kappa, pair_gap = _heaviest_pair(l, weight / total[:, None], (1.0 - t.sum()) / total, n)
     # The comb bounds M(z)^n; where the removed point mass (1-T)^n is not negligible beside it, evaluate all.
     nothing = np.exp(log_nothing(t, n) - log_mgf)
@@ -114,14 +118,6 @@ def place(l: FloatArray, t: FloatArray, n: float | FloatArray, rtol: FloatArray)
     # The last resort: a coarser step, which errs upward only.
     coarser = np.maximum(count_nodes(last, np.where(ends_early, 0.0, kappa), cut) / (2.0 * MAX_NODES), 1.0)
     return Line(c, s, h * coarser, log_peak, variance, width, kappa, pair_gap, np.ceil(last / coarser), cut)
-
-
-def _period(c: FloatArray, s: FloatArray, variance: FloatArray, log_mgf: FloatArray, rtol: FloatArray) -> FloatArray:
-    """2 pi / h such that the aliases g(+-2 pi k / h) stay below about rtol / 30 of the sum."""
-    digits = -np.log(rtol) + 3.5
-    sigma = np.sqrt(variance + s * s)
-    left = digits - log_mgf + 2.0 * np.log1p(c * sigma) + 1.0
-    return np.asarray(np.maximum(np.sqrt(2.0 * digits + 6.0) * sigma, left / c))
 
 
 def _heaviest_pair(

@@ -6,7 +6,7 @@ running sums answer every E by one binary search.
 
 The heaviest category ("nothing", or one symbol) takes the rest of the n draws and is not enumerated.  Counts
 with more than ``cap`` draws outside it are left out of the sum and *added* to the upper bound: by the same
-size-biasing as in round.py they weigh at most sum(P0) Pr[Bin(n-1, 1 - heaviest) >= cap].
+size-biasing as in pair.py they weigh at most sum(P0) Pr[Bin(n-1, 1 - heaviest) >= cap].
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..binomial import log_multinomial, log_tail_bound
+from ..binomial import first_rare, log_multinomial, log_tail_bound
 from ..pair import Atoms, FloatArray
 from .contour import LogBracket
 
@@ -51,7 +51,6 @@ class Categories:
     mass: FloatArray
     rest_u: float
     rest_v: float
-    outside: float  # probability of a draw that is not the rest
 
     @property
     def rest_is_nothing(self) -> bool:
@@ -65,28 +64,21 @@ class Categories:
         mass = np.append(atoms.t, max(0.0, 1.0 - float(atoms.t.sum())))
         heaviest = int(np.argmax(mass))
         keep = (np.arange(mass.size) != heaviest) & (mass > 0.0)
-        return cls(u[keep], v[keep], mass[keep], u[heaviest], v[heaviest], min(float(mass[keep].sum()), 1.0))
+        return cls(u[keep], v[keep], mass[keep], float(u[heaviest]), float(v[heaviest]))
 
 
 def clone_cap(atoms: Atoms, n: int) -> int:
     """Number of draws outside the rest beyond which the probability is below exp(LOG_LEFT_OUT)."""
-    total = Categories.of(atoms).outside
-    low, high = math.ceil((n - 1) * total), n
-    while low < high:
-        middle = (low + high) // 2
-        if log_tail_bound(n - 1, total, middle) <= LOG_LEFT_OUT:
-            high = middle
-        else:
-            low = middle + 1
-    return min(low, n)
+    low = min(math.ceil((n - 1) * atoms.outside), n)
+    found = first_rare(n - 1, atoms.outside, LOG_LEFT_OUT, low=low, high=n)
+    return n if found is None else found
 
 
 def rows_needed(atoms: Atoms, n: int) -> float:
     """Size of the table: count vectors with at most clone_cap draws outside the rest."""
-    split = Categories.of(atoms)
-    if n * split.outside > MAX_ROWS:
+    if n * atoms.outside > MAX_ROWS:
         return math.inf
-    cap, k = clone_cap(atoms, n), split.mass.size
+    cap, k = clone_cap(atoms, n), Categories.of(atoms).mass.size
     return math.comb(cap + k, k) if min(cap, k) < 100 and max(cap, k) < 10**5 else math.inf
 
 
@@ -101,7 +93,7 @@ def build(atoms: Atoms, n: int) -> Table:
         kinks = np.where(u > 0, u / v, 0.0)
     order = np.argsort(-kinks, kind="stable")
     extended = weight[order].astype(np.longdouble)
-    left_out = 0.0 if cap >= n else math.exp(log_tail_bound(n - 1, split.outside, cap)) * float(atoms.u @ atoms.t)
+    left_out = 0.0 if cap >= n else math.exp(log_tail_bound(n - 1, atoms.outside, cap)) * float(atoms.u @ atoms.t)
     return Table(
         kinks=kinks[order],
         sum_u=np.concatenate([[0], np.cumsum(extended * u[order])]).astype(np.longdouble),

@@ -13,7 +13,7 @@ the left side is Jensen's inequality, and extra(y) bounds E[(noise - y)_+] on ei
 - exp(-psi(y))/psi'(y), psi(y) = y^2/(2 s^2 + 2 b y/3): Bernstein's inequality, integrated from y on; psi is convex.
 
 Each rare symbol is counted up to its own cap; counts beyond are left out of the sum and *added* to the upper bound: by
-the size-biasing of round.py they weigh at most sum(P0) Pr[Bin(n-1, t_j) >= cap_j].
+the size-biasing of pair.py they weigh at most sum(P0) Pr[Bin(n-1, t_j) >= cap_j].
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..binomial import log_draws, log_tail_bound, log_term
+from ..binomial import first_rare, log_draws, log_tail_bound, log_term
 from ..pair import Atoms, FloatArray
 from .contour import LogBracket
 
@@ -40,7 +40,7 @@ _NOISY = 0.02
 #: Distance from 0, in units of the noise, from which rows are not looked at one by one.
 _FAR = 40.0
 #: A count that reaches this is not of few clones.
-_FEW = 150
+FEW = 150
 #: Laws with more symbols than this have values of all sizes.
 _MOST_SYMBOLS = 40
 #: Values this near to each other, relatively, are one.
@@ -54,9 +54,9 @@ class FewClones:
 
     Examples
     --------
-    >>> from .round import Round
+    >>> from shuffledp.numerics.pair import ShuffledPair
     >>> p = np.exp(-20.0)
-    >>> r = Round(P0=[1 - 2 * p, p, p], P1=[p, 1 - 2 * p, p], t=[p, p, 60 * p])
+    >>> r = ShuffledPair(P0=[1 - 2 * p, p, p], P1=[p, 1 - 2 * p, p], t=[p, p, 60 * p])
     >>> found = FewClones.of(r.atoms, n=10**9).log_bracket(np.array([5.0]))
     >>> bool(found.upper[0] - found.lower[0] < 1e-8)
     True
@@ -85,7 +85,7 @@ class FewClones:
             t = float(atoms.t[j])
             most = _MOST_ROWS if size[j] >= _SMALL * size.max() and t <= _RARE else _QUICK_ROWS
             kept = 0.5 if caps else 1.0  # about half of a box is dropped
-            cap = _cap(n, t, min(math.ceil(most / (rows * kept)), _FEW))
+            cap = _cap(n, t, min(math.ceil(most / (rows * kept)), FEW))
             if cap is None or total + t >= 0.9:
                 break
             rows, total = rows * (cap + 1) * kept, total + t
@@ -178,13 +178,8 @@ def _merged(atoms: Atoms) -> Atoms:
 
 def _cap(n: int, t: float, most: int) -> int | None:
     """The smallest count that is reached with a log-probability below _LOG_LEFT_OUT; None if it is not below most."""
-    low, high = 0, min(most, n)
-    if high < n and log_tail_bound(n - 1, t, high) > _LOG_LEFT_OUT:
-        return None
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if log_tail_bound(n - 1, t, middle) <= _LOG_LEFT_OUT else (middle + 1, high)
-    return low if low < most else None
+    found = first_rare(n - 1, t, _LOG_LEFT_OUT, low=0, high=min(most, n))
+    return found if found is not None and found < most else None
 
 
 def _extra(y: FloatArray, s: FloatArray, b: FloatArray) -> FloatArray:

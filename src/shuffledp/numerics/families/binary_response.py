@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..binomial import log_tail_bound
+from ..binomial import first_rare
 from ..evaluators.choose import Side
 from ..pair import FloatArray, ShuffledPair
 from ..solve import guess_epsilon
@@ -296,14 +296,7 @@ def _binomial(eps0: float, size: int) -> Window:
 
 def _first_rare(size: int, chance: float) -> int:
     """The smallest j >= 1 with log Pr[Bin(size, chance) >= j] <= _LOG_LEFT_OUT; size + 1 if there is none."""
-    low, high = 1, size + 1
-    while low < high:
-        middle = (low + high) // 2
-        if log_tail_bound(size, chance, middle) <= _LOG_LEFT_OUT:
-            high = middle
-        else:
-            low = middle + 1
-    return low
+    return first_rare(size, chance, _LOG_LEFT_OUT, low=1, high=size + 1) or size + 1
 
 
 def _mirrored(law: Window, size: int) -> Window:

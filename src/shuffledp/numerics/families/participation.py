@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...errors import BoundNotApplicableError
+from ..bisect import smallest_whole
 from ..evaluators.choose import Side
 from ..pair import FloatArray, ShuffledPair
 from .base import Answer, Family
@@ -215,8 +216,8 @@ def _cut(law: Count, below: Distribution, share: float) -> tuple[int, float]:
     def lost(k: int) -> float:
         return float(below.at(np.array([k - 1]))[0]) if k > law.least else 0.0
 
-    low, high = law.least, law.top
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if lost(middle) <= share else (low, middle - 1)
-    return low, lost(low)
+    beyond = smallest_whole(
+        lambda k: -1.0 if lost(k) > share else 1.0, low=law.least, high=law.top, start=int(law.mean)
+    )
+    largest = law.top if beyond is None else beyond - 1
+    return largest, lost(largest)

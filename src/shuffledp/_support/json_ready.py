@@ -1,0 +1,22 @@
+"""Results as JSON: the one place that says how a number is written that JSON does not know."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+
+def json_ready(value: Any) -> Any:
+    """The same with infinity as the string "inf" and tuples as lists, at any depth.
+
+    Examples
+    --------
+    >>> json_ready({"epsilon": float("inf"), "sizes": (1, 2.5)})
+    {'epsilon': 'inf', 'sizes': [1, 2.5]}
+    """
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, Mapping):
+        return {key: json_ready(item) for key, item in value.items()}
+    return [json_ready(item) for item in value] if isinstance(value, list | tuple) else value
