@@ -190,3 +190,11 @@ def test_identity_and_files(tmp_path) -> None:
     assert list(matrix.files()) == [str(path)] and list(both.files()) == [str(listed), str(path)]
     assert both.identity() == {"spec": f"parallel:{listed}"}
     assert len(matrix.dominating_pairs(2)) == 2 and matrix.dominating_pairs(1) is None
+
+
+def test_a_matrix_passes_its_own_audit() -> None:
+    m = sdp.FiniteRandomizer(SQUARE)
+    audit = sdp.audit(m, claimed=m, samples=20_000, rng=np.random.default_rng(8))
+    assert not audit.violated
+    other = sdp.audit(m, claimed=sdp.FiniteRandomizer(np.roll(SQUARE, 1, axis=1)), samples=20_000)
+    assert other.refutes_law
