@@ -39,6 +39,12 @@ LINES: tuple[dict[str, Any], ...] = tuple(
     {"color": COLOURS[i % 7], "linestyle": _DASHES[i % 4], "marker": _MARKERS[i % 9]} for i in range(28)
 )
 
+#: Bars that stay within a limit, that go beyond it (hatched, so that grey print tells), and that are a part of others.
+_EDGE: dict[str, Any] = {"edgecolor": "#000000", "linewidth": 0.6}
+WITHIN_BAR: dict[str, Any] = {"color": "#56B4E9", **_EDGE}
+BEYOND_BAR: dict[str, Any] = {"color": "#E69F00", "hatch": "///", **_EDGE}
+PART_BAR: dict[str, Any] = {"color": "#DDDDDD", **_EDGE}
+
 _STYLE: dict[str, Any] = {
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],  # ships with matplotlib, so the figure is the same everywhere
@@ -209,6 +215,12 @@ def logarithmic(axes: Axes, which: str, low: float, high: float) -> None:
         axis.set_major_locator(ticker.LogLocator(subs=(1.0, 2.0, 5.0)))
         axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
         axis.set_minor_formatter(ticker.NullFormatter())
+
+
+def whole_ticks(axes: Axes) -> None:
+    """Ticks of the x axis at whole numbers only."""
+    ticker = require("matplotlib.ticker", extra="plot", purpose="drawing")
+    axes.xaxis.set_major_locator(ticker.MaxNLocator(nbins="auto", integer=True))
 
 
 def name_rows(axes: Axes, names: Sequence[str], shown: Sequence[str]) -> None:

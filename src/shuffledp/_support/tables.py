@@ -8,10 +8,12 @@ from __future__ import annotations
 import csv
 import html
 import io
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from .numbers import round_up
 from .optional import require
 from .text import visible
 
@@ -83,7 +85,7 @@ class Table:
     notes: tuple[str, ...] = ()
 
     @classmethod
-    def facts(cls, pairs: Iterable[tuple[str, str]], *, caption: str = "") -> Table:
+    def facts(cls, pairs: Iterable[tuple[str, str]], *, caption: str = "", notes: Iterable[str] = ()) -> Table:
         """Names and what they are; pairs without a text are left out.
 
         >>> print(Table.facts([("n", "1,000"), ("note", "")]).text())
@@ -96,6 +98,7 @@ class Table:
                 Column(name="value", head="", values=[text for _, text in kept]),
             ),
             caption=caption,
+            notes=tuple(notes),
         )
 
     def __len__(self) -> int:
@@ -245,3 +248,12 @@ def count_column(name: str, head: str, values: Sequence[int | None]) -> Column:
     """
     texts = ["" if value is None else f"{value:,}" for value in values]
     return number_column(name, head, values, texts, kind="Int64")
+
+
+def epsilon_column(name: str, head: str, values: Sequence[float]) -> Column:
+    """A column of proved eps, shown rounded up; "none" where no finite one is proved.
+
+    >>> epsilon_column("epsilon", "eps", [0.0799301, float("inf")]).shown
+    ['0.079931', 'none']
+    """
+    return number_column(name, head, values, [round_up(x) if math.isfinite(x) else "none" for x in values])

@@ -19,7 +19,7 @@ from .._support.by_name import by_name
 from .._support.delta_rules import read
 from .._support.figures import TEXT_WIDTH
 from .._support.numbers import round_down, round_up
-from .._support.tables import Table, Tabular, count_column, number_column
+from .._support.tables import Table, Tabular, count_column, epsilon_column, number_column
 from .._support.text import visible
 from ..bounds import find
 from ..errors import ParameterError
@@ -96,11 +96,7 @@ class BatchTable(Tabular):
 
     def table(self) -> Table:
         """One row per size; eps is rounded up where it is shown."""
-        shown = [round_up(eps) if math.isfinite(eps) else "none" for eps in self.epsilons]
-        columns = [
-            count_column("n", "n", self.sizes),
-            number_column("epsilon", "eps", self.epsilons, shown),
-        ]
+        columns = [count_column("n", "n", self.sizes), epsilon_column("epsilon", "eps", self.epsilons)]
         if self.rule is not None:
             deltas = [round_up(delta, 6) for delta in self.deltas]
             columns.append(number_column("delta", "delta", self.deltas, deltas))

@@ -157,7 +157,7 @@ class Comparison(Tabular):
     def __repr__(self) -> str:
         """One line: the terms, the tightest bound and the largest lower one."""
         said = [f"eps <= {self.best.shown} ({self.best.bound})"] if self.best else []
-        said += [f"eps >= {self.lower.shown}"] if self.lower else []
+        said += [f"eps >= {not_below(self.lower.epsilon, self.delta)}"] if self.lower else []
         return f"<Comparison of {len(self.rows)} bounds: {', '.join([self.title, *said])}>"
 
     def __str__(self) -> str:

@@ -195,11 +195,15 @@ def compose(
             result["saved"] = True
     result["rounds"] = [_shown(entry) for entry in accountant.entries]
     for note in accountant.notes:
-        click.echo(f"note: {note}", err=True)
+        say(f"note: {note}", err=True)
     if as_json:
         print_json(result)
     else:
-        say(*(lines or [_listed(entry) for entry in result["rounds"]]))
+        say(*lines)
+        if not lines:
+            from .terminal import show_table
+
+            show_table(accountant.table())
     if ledger is not None and rounds:
         say(f"wrote {ledger}" if result["saved"] else f"{ledger} was left as it was", err=True)
     click.get_current_context().exit(0 if result.get("within", True) else 1)
@@ -260,18 +264,6 @@ def _delta_at(accountant: Accountant, epsilon: str, result: dict[str, Any]) -> s
 def _shown(entry: Any) -> dict[str, Any]:
     keys = ("name", "n", "count", "bound", "participation_limit", "reports_per_user", "cost")
     return {"mechanism": entry.mechanism.spec, **{key: getattr(entry, key) for key in keys}}
-
-
-def _listed(entry: dict[str, Any]) -> str:
-    name = f"{_one_line(entry['name'])}: " if entry["name"] else ""
-    limit = f", each user in at most {entry['participation_limit']:,}" if entry["participation_limit"] else ""
-    reports = f", {entry['reports_per_user']:,} reports of each user" if entry["reports_per_user"] > 1 else ""
-    return f"{name}{entry['count']:,} x {_one_line(entry['mechanism'])} with n = {entry['n']:,}{limit}{reports}"
-
-
-def _one_line(text: str) -> str:
-    """What a file says is printed on one line, whatever it says."""
-    return text if text.isprintable() else repr(text)
 
 
 @contextlib.contextmanager
