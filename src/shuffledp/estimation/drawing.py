@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -38,7 +38,7 @@ def draw_estimate(
     ['0', '2']
     """
     most = check.whole("most", most, low=1, high=10_000, hint="it is the number of items to draw")
-    value, names = estimate.value.ravel(), estimate.items
+    value, names = estimate.value.ravel(), estimate.labels
     size = value.size
     at = np.arange(size) if size <= most else np.argsort(-value, kind="stable")[:most]
     what = "Estimate" if size == 1 else f"Estimates of {size:,} items"
@@ -46,9 +46,8 @@ def draw_estimate(
     if estimate.step:
         title += f" after the step {estimate.step!r}"
     else:
-        title += (
-            f" with {round_down(100 * level, 6)}% intervals for {'these users' if of == 'users' else 'the population'}"
-        )
+        whom = "these users" if of == "users" else "the population"
+        title += f" with {round_down(100 * level, 6)}% intervals for {whom}"
     if size > most:
         title += f"; the {most:,} largest are drawn"
     if estimate.for_release is False:
@@ -62,7 +61,7 @@ def draw_estimate(
             low, high = (end.ravel()[at] for end in estimate.interval(level, of=of))
             sure = np.isfinite(low) & np.isfinite(high)
             reach = np.abs(np.array([value[at] - low, high - value[at]]))[:, sure]
-            look = {"ecolor": "#000000", "elinewidth": 0.9, "capsize": min(2.5, 90.0 / max(at.size, 1))}
+            look: dict[str, Any] = {"ecolor": "#000000", "elinewidth": 0.9, "capsize": min(2.5, 90.0 / at.size)}
             axes.errorbar(place[sure], value[at][sure], yerr=reach, linestyle="none", **look)
         shown = [names[i] for i in at]
         every = -(-sum(len(name) + 1 for name in shown) // int(_CHARACTERS * width))

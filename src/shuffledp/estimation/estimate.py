@@ -102,7 +102,7 @@ class Estimate(Tabular):
         return "secure randomness" if self.for_release else "a seeded generator: not for release"
 
     @property
-    def items(self) -> list[str]:
+    def labels(self) -> list[str]:
         """What the entries are called: their index, or their indices."""
         return [",".join(map(str, index)) for index in np.ndindex(self.value.shape)] if self.value.ndim else [""]
 
@@ -110,7 +110,7 @@ class Estimate(Tabular):
         """One row per item: the estimate, its standard error, and its 95% interval for these users where it has one."""
         value, error = self.value.ravel().tolist(), self.stderr.ravel().tolist()
         columns = [
-            Column(name="item", head="item", values=self.items, right=True),
+            Column(name="item", head="item", values=self.labels, right=True),
             number_column("value", "estimate", value, [f"{x:.5g}" for x in value]),
             number_column("stderr", "standard error", error, [f"{x:.2g}" for x in error]),
         ]
