@@ -39,6 +39,8 @@ LINES: tuple[dict[str, Any], ...] = tuple(
     {"color": COLOURS[i % 7], "linestyle": _DASHES[i % 4], "marker": _MARKERS[i % 9]} for i in range(28)
 )
 
+#: The curve of a figure that has only one.
+CURVE: dict[str, Any] = {"color": "#0072B2", "marker": "o"}
 #: Bars that stay within a limit, that go beyond it (hatched, so that grey print tells), and that are a part of others.
 _EDGE: dict[str, Any] = {"edgecolor": "#000000", "linewidth": 0.6}
 WITHIN_BAR: dict[str, Any] = {"color": "#56B4E9", **_EDGE}
@@ -173,7 +175,8 @@ def add_title(figure: Figure, title: str) -> None:
 
 def wrapped(title: str, width: float) -> str:
     """A title in lines that fit into ``width`` inches; what a spec says cannot break it."""
-    return textwrap.fill(visible(title), int(15 * width), break_on_hyphens=False)
+    unbroken = visible(title).replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}")
+    return textwrap.fill(unbroken, int(15 * width), break_on_hyphens=False)
 
 
 def users(n: int) -> str:
@@ -196,14 +199,17 @@ def at_delta(delta: float | str) -> str:
 
 
 def add_legend(
-    figure: Figure, handles: Sequence[Artist], labels: Sequence[str], *, beside: bool = False, title: str | None = None
+    figure: Figure, handles: Sequence[Artist], labels: Sequence[str], *, beside: bool = False, left_out: int = 0
 ) -> None:
-    """Beside the axes, or below them in as many columns as fit."""
+    """Beside the axes, or below them in as many columns as fit; the last line says how many curves are left out."""
+    if left_out:
+        lines = require("matplotlib.lines", extra="plot", purpose="drawing")
+        handles = [*handles, lines.Line2D([], [], linestyle="none")]
+        labels = [*labels, f"and {left_out} more, left out"]
     if beside:
-        figure.legend(handles, labels, loc="outside right center", title=title, title_fontsize=8, alignment="left")
-        return
-    columns = 3 if is_wide(figure.get_figwidth()) else 1
-    figure.legend(handles, labels, loc="outside lower center", ncols=columns, title=title, title_fontsize=8)
+        figure.legend(handles, labels, loc="outside right center")
+    else:
+        figure.legend(handles, labels, loc="outside lower center", ncols=3 if is_wide(figure.get_figwidth()) else 1)
 
 
 def logarithmic(axes: Axes, which: str, low: float, high: float) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._support import figures
 from .._support import validation as check
-from .._support.figures import LINES, TEXT_WIDTH, at_delta, users
+from .._support.figures import CURVE, LINES, TEXT_WIDTH, at_delta, users
 from .._support.numbers import round_down
 from ..bounds import BOUNDS
 from ..errors import ParameterError
@@ -127,8 +127,7 @@ def draw_sweep(
         handles, labels = axes.get_legend_handles_labels()
         if quantity == "epsilon":  # in the order in which the curves end
             handles, labels = handles[::-1], labels[::-1]
-        title = f"{left_out} more left out" if left_out else None
-        figures.add_legend(figure, handles, labels, beside=wide, title=title)
+        figures.add_legend(figure, handles, labels, beside=wide, left_out=left_out)
     return figure
 
 
@@ -164,8 +163,9 @@ def _look(row: Row) -> dict[str, Any]:
     look = LINES[list(BOUNDS).index(row.bound) % len(LINES)]
     if row.kind == "upper":
         return {**look, "label": row.bound}
-    hollow = {} if row.sound else {"markerfacecolor": "white"}
-    return {**look, **hollow, "label": f"{row.bound} ({row.kind})"}
+    # hollow: not a bound; broad: a lower bound, which shows below an upper one that meets it
+    special = {"linewidth": 3.0, "markersize": 6.0} if row.sound else {"markerfacecolor": "white"}
+    return {**look, **special, "label": f"{row.bound} ({row.kind})"}
 
 
 # -- batches: eps against the size ----------------------------------------------------------------------------------
@@ -191,7 +191,7 @@ def draw_batches(table: BatchTable, *, epsilon: float | None = None, width: floa
         axes = figure.subplots()
         eps = np.ma.masked_invalid(table.epsilons)
         eps = np.ma.masked_less_equal(eps, 0.0)
-        axes.plot(table.sizes, eps, **LINES[1], label="ε of the batch")
+        axes.plot(table.sizes, eps, **CURVE, label="ε of the batch")
         seen = [*eps.compressed(), *([] if target is None else [target])]
         if target is not None:
             axes.axhline(target, color="#000000", linestyle=(0, (5, 1.5)), label=f"target ε = {round_down(target)}")

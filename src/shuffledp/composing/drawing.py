@@ -10,7 +10,7 @@ import numpy as np
 from .._support import figures
 from .._support import validation as check
 from .._support.delta_rules import read
-from .._support.figures import LINES, TEXT_WIDTH, at_delta
+from .._support.figures import CURVE, TEXT_WIDTH, at_delta
 from .._support.numbers import round_down
 from ..errors import ParameterError
 from .composed_guarantee import rounds_in_words
@@ -48,7 +48,7 @@ def draw_accountant(
     with figures.style():
         figure = figures.new_figure(width, 3.0 if figures.is_wide(width) else 3.2)
         axes = figure.subplots()
-        axes.plot(rounds, eps, **LINES[1], label="ε of the rounds so far")
+        axes.plot(rounds, eps, **CURVE, label="ε of the rounds so far")
         if budget is not None:
             axes.axhline(budget, color="#D55E00", linestyle=(0, (5, 1.5)), label=f"budget ε = {round_down(budget)}")
         axes.set_ylim(bottom=0.0)

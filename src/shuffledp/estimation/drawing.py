@@ -51,7 +51,7 @@ def draw_estimate(
     if size > most:
         title += f"; the {most:,} largest are drawn"
     if estimate.for_release is False:
-        title += " (seeded generator: not for release)"
+        title += " (seeded: not for release)"
     with figures.style():
         figure = figures.new_figure(width, 2.8)
         axes = figure.subplots()
@@ -65,7 +65,10 @@ def draw_estimate(
             axes.errorbar(place[sure], value[at][sure], yerr=reach, linestyle="none", **look)
         shown = [names[i] for i in at]
         every = -(-sum(len(name) + 1 for name in shown) // int(_CHARACTERS * width))
-        axes.set_xticks(place[::every], shown[::every])
+        if every == 1 or size <= most:
+            axes.set_xticks(place[::every], shown[::every])
+        else:  # every item has its name where their order does not tell it
+            axes.set_xticks(place, shown, rotation=90, fontsize=7)
         axes.axhline(0.0, color="#000000", linewidth=0.6)
         axes.set_xlim(-0.7, at.size - 0.3)
         axes.grid(axis="x", visible=False)
