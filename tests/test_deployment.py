@@ -525,8 +525,8 @@ def test_batch_table() -> None:
     assert table.minimum(1e-3) is None and table.minimum(2.0) == 30
     assert table.epsilon(1999) == table.epsilons[5] and table.epsilon(10**9) == table.epsilons[-1]
     lines = str(table).splitlines()
-    assert len(lines) == 10 and lines[-1].split()[0] == "3,000" and "delta = 1e-06, replace-one" in lines[0]
-    assert all(float(x.split()[1]) >= e for x, e in zip(lines[2:], table.epsilons, strict=True))
+    assert len(lines) == 11 and lines[-1].split()[0] == "3,000" and "delta = 1e-06, replace-one" in lines[0]
+    assert all(float(x.split()[1]) >= e for x, e in zip(lines[3:], table.epsilons, strict=True))
     again = json.loads(json.dumps(table.to_dict(), allow_nan=False))
     assert again["sizes"] == list(table.sizes) and again["epsilons"] == list(table.epsilons)
     head, *rows = table.to_csv().splitlines()

@@ -301,12 +301,13 @@ def test_units_are_distinct() -> None:
 
 
 def test_progress_is_shown_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    from rich.console import Console
-
+    from shuffledp._support import progress
     from shuffledp.cli import reproduce as command
 
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
     work: Iterable[Unit] = units(("errata",))
-    assert command._bar(list(work)) == list(work)  # no terminal: the list itself
-    console = Console(force_terminal=True, file=io.StringIO(), width=80)
-    assert list(command._shown(list(work), console)) == list(work)
-    assert "errata" in console.file.getvalue()  # type: ignore[attr-defined]
+    for terminal, words in (("", ""), ("1", "errata")):
+        monkeypatch.setenv("FORCE_COLOR", terminal)  # rich then takes stderr for a terminal
+        monkeypatch.setattr("sys.stderr", said := io.StringIO())
+        assert list(command._one_by_one(list(work))) == list(work)
+        assert words in said.getvalue() and bool(said.getvalue()) == bool(words)

@@ -12,24 +12,29 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._support import validation as check
 from .._support.by_name import by_name
 from .._support.delta_rules import read
+from .._support.figures import TEXT_WIDTH
 from .._support.json_ready import json_ready
 from .._support.numbers import round_down, round_up
+from .._support.tables import Table, Tabular, count_column, epsilon_column, number_column
 from .._support.text import visible
 from ..errors import ParameterError
 from .crowd import Crowd
 from .guarantee import absent
 from .resolve import MechanismLike, resolve, subject_of
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 _MOST_ROWS = 10_000
 
 
 @dataclass(frozen=True)
-class BatchTable:
+class BatchTable(Tabular):
     """eps for every size of a batch, at one delta or at one of its own by a rule.
 
     Attributes
@@ -89,18 +94,35 @@ class BatchTable:
             raise ParameterError(f"n must be a size of the table where {why}, got {n:,}; add it to the table.")
         return self.epsilons[at]
 
-    def __str__(self) -> str:
-        """A small table in plain text, with its terms above it; eps is rounded up."""
+    def table(self) -> Table:
+        """One row per size; eps is rounded up where it is shown."""
+        columns = [count_column("n", "n", self.sizes), epsilon_column("epsilon", "eps", self.epsilons)]
+        if self.rule is not None:
+            deltas = [round_up(delta, 6) for delta in self.deltas]
+            columns.append(number_column("delta", "delta", self.deltas, deltas))
         delta = round_up(self.delta, 6) if self.rule is None else self.rule
         terms = f"delta = {delta}, {self.neighbours} (bound: {self.bound}){self._away}"
-        lines = [visible(f"{self.description}, {terms}"), f"{'n':>{self._width}}  eps"]
-        for size, eps in zip(self.sizes, self.epsilons, strict=True):
-            lines.append(f"{size:>{self._width},}  {round_up(eps) if math.isfinite(eps) else 'none'}")
-        return "\n".join(lines)
+        return Table(tuple(columns), caption=visible(f"{self.description}, {terms}"))
 
-    @property
-    def _width(self) -> int:
-        return len(f"{self.sizes[-1]:,}")
+    def __repr__(self) -> str:
+        """One line: the sizes and what the smallest and the largest batch are worth."""
+        ends = [round_up(eps) if math.isfinite(eps) else "none" for eps in (self.epsilons[0], self.epsilons[-1])]
+        delta = round_up(self.delta, 6) if self.rule is None else self.rule
+        return visible(
+            f"<BatchTable of {self.sizes[0]:,} to {self.sizes[-1]:,} users: eps <= {ends[0]} to {ends[1]} "
+            f"at delta = {delta}, {self.mechanism} ({self.bound})>"
+        )
+
+    def __str__(self) -> str:
+        """A small table in plain text, with its terms above it; eps is rounded up."""
+        table = self.table()
+        return f"{table.caption}\n{table.text()}"
+
+    def plot(self, *, epsilon: float | None = None, width: float = TEXT_WIDTH) -> Figure:
+        """A figure: eps against the size, with the target ``epsilon`` if it is given (needs the extra ``plot``)."""
+        from .drawing import draw_batches
+
+        return draw_batches(self, epsilon=epsilon, width=width)
 
     @property
     def _away(self) -> str:
@@ -117,14 +139,6 @@ class BatchTable:
         """A JSON-ready dictionary; infinity is written as the string "inf"."""
         ready: dict[str, Any] = json_ready(vars(self))
         return ready
-
-    def to_csv(self) -> str:
-        """Lines "n,epsilon" ("n,epsilon,delta" by a rule) under a header, numbers so that they read back the same."""
-        if self.rule is not None:
-            every = zip(self.sizes, self.epsilons, self.deltas, strict=True)
-            return "\n".join(["n,epsilon,delta", *(f"{n},{eps!r},{delta!r}" for n, eps, delta in every)]) + "\n"
-        rows = [f"{n},{eps!r}" for n, eps in zip(self.sizes, self.epsilons, strict=True)]
-        return "\n".join(["n,epsilon", *rows]) + "\n"
 
 
 @by_name

@@ -21,6 +21,7 @@ from .._support.files import write_whole
 from .._support.numbers import exact as _exact
 from .._support.numbers import round_down, round_up
 from .._support.reading import CERTIFICATE, as_written, contained, mapping, read_json
+from .._support.tables import Table
 from .._support.text import visible
 from ..errors import CertificationError, ParameterError, ShuffleDPError, VerificationError
 from ..numerics.families.base import Answer
@@ -76,6 +77,29 @@ class Certificate:
     def proved_delta(self) -> Fraction:
         """The largest proved upper bound; at most delta."""
         return max((step.upper for step in self.steps), default=Fraction(0))
+
+    def __repr__(self) -> str:
+        """One line: what is proved of what."""
+        return visible(
+            f"<Certificate: delta <= {round_up(self.proved_delta)} at eps = {round_up(self.epsilon)}, "
+            f"n = {self.n:,} of {self.mechanism!r} ({self.bound})>"
+        )
+
+    def _repr_html_(self) -> str:
+        """A small table for notebooks."""
+        facts = [
+            ("mechanism", self.mechanism),
+            ("n", f"{self.n:,}"),
+            ("eps", round_up(self.epsilon, 9)),
+            ("delta (stated)", round_down(self.delta, 9)),
+            ("delta (proved)", f"at most {round_up(self.proved_delta, 9)}"),
+            ("bound", self.bound),
+            ("pairs proved", f"{len(self.steps):,}"),
+            ("neighbours", self.neighbours),
+            ("SHA-256 of the law", self.law_sha256),
+            ("trusted", self.trust),
+        ]
+        return Table.facts(facts, notes=self.notes).html()
 
     def __str__(self) -> str:
         """What is proved, in one line; the label is quoted, so that it ends where it ends."""

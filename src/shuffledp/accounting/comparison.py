@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import html
 import json
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from .._support import tables as _tables
 from .._support import validation as check
 from .._support.by_name import by_name
 from .._support.delta_rules import delta_at
+from .._support.figures import TEXT_WIDTH
 from .._support.json_ready import json_ready
 from .._support.numbers import round_down, round_up
-from .._support.optional import require
+from .._support.tables import Column, Table, Tabular, number_column
 from .._support.text import visible
 from ..bounds import Bound, known
 from ..errors import BoundNotApplicableError, ParameterError
@@ -24,7 +23,7 @@ from .guarantee import not_below
 from .resolve import MechanismLike, resolve, subject_of
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
@@ -55,9 +54,15 @@ class Row:
         """eps in five figures, rounded to the side on which the row stays true."""
         return round_down(self.epsilon) if self.side == "lower" else round_up(self.epsilon)
 
+    def __repr__(self) -> str:
+        """One line: what the bound says, and whether it holds."""
+        sign = {"upper": "<=", "lower": ">="}.get(self.kind, "=")
+        said = "" if self.sound else ", not a bound"
+        return f"<Row {self.bound}: eps {sign} {self.shown}{said}>"
+
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Tabular):
     """The eps of every applicable bound for one mechanism, n and delta, smallest first.
 
     Attributes
@@ -120,10 +125,27 @@ class Comparison:
         """The number of rows."""
         return len(self.rows)
 
-    def table(self) -> tuple[list[str], list[list[str]]]:
-        """Header and rows as texts, as shown everywhere."""
-        cells = [[r.bound, r.shown, r.kind, _share(r.saved), _share(r.looseness)] for r in self.rows]
-        return ["bound", "eps", "kind", "best saves", "above lower"], cells
+    def table(self) -> Table:
+        """One row per bound, as shown everywhere."""
+        rows = self.rows
+        return Table(
+            (
+                Column(name="bound", head="bound", values=[r.bound for r in rows]),
+                Column(name="title", head="what it is", values=[r.title for r in rows], wide=True),
+                number_column("epsilon", "eps", [r.epsilon for r in rows], [r.shown for r in rows], kind="float64"),
+                Column(name="side", values=[r.side for r in rows]),
+                Column(name="sound", values=[r.sound for r in rows]),
+                Column(head="kind", values=[r.kind for r in rows]),
+                _share_column("saved", "best saves", [r.saved for r in rows]),
+                _share_column("looseness", "above lower", [r.looseness for r in rows]),
+                Column(name="citation", head="source", values=[r.citation for r in rows], wide=True),
+            ),
+            caption=self.title,
+            notes=tuple(self.notes),
+        )
+
+    def _tables(self) -> tuple[Table, ...]:
+        return (self.table(), *absent_table(self.absent))
 
     @property
     def notes(self) -> list[str]:
@@ -134,10 +156,16 @@ class Comparison:
         below = [r.bound for r in self.rows if not r.sound and r.epsilon < self.lower.epsilon]
         return said + [f"{name} claims less: it is refuted here." for name in below]
 
+    def __repr__(self) -> str:
+        """One line: the terms, the tightest bound and the largest lower one."""
+        said = [f"eps <= {self.best.shown} ({self.best.bound})"] if self.best else []
+        said += [f"eps >= {not_below(self.lower.epsilon, self.delta)}"] if self.lower else []
+        return f"<Comparison of {len(self.rows)} bounds: {', '.join([self.title, *said])}>"
+
     def __str__(self) -> str:
         text = self.title
         if self.rows:
-            text += f"\n\n{_tables.as_text(*self.table(), right=(1, 3, 4))}"
+            text += f"\n\n{self.table().text()}"
         if self.notes:
             text += "\n\n" + "\n".join(self.notes)
         if self.absent:
@@ -156,30 +184,11 @@ class Comparison:
         """The same as one JSON object."""
         return json.dumps(self.to_dict(), indent=2)
 
-    def to_frame(self) -> pd.DataFrame:
-        """A pandas DataFrame, one row per bound; unknown shares are missing values (needs the extra ``frame``)."""
-        frame = require("pandas", extra="frame", purpose="to_frame")
-        out = frame.DataFrame([asdict(row) for row in self.rows], columns=list(Row.__dataclass_fields__))
-        return out.astype({"saved": "Float64", "looseness": "Float64"})
+    def plot(self, *, width: float = TEXT_WIDTH) -> Figure:
+        """A figure: a dot per bound and a line at the best lower bound (needs the extra ``plot``)."""
+        from .drawing import draw_comparison
 
-    def to_csv(self) -> str:
-        """Comma-separated values, one line per bound, in full precision."""
-        names = list(Row.__dataclass_fields__)
-        return _tables.as_csv(names, [[getattr(row, name) for name in names] for row in self.rows])
-
-    def to_markdown(self) -> str:
-        """A Markdown table."""
-        return _tables.as_markdown(*self.table())
-
-    def _repr_html_(self) -> str:
-        """The table, for notebooks."""
-        header, rows = self.table()
-        wide = [[*cells, row.title, row.citation] for cells, row in zip(rows, self.rows, strict=True)]
-        return _tables.as_html([*header, "what it is", "source"], wide, caption=self.title) + absent_html(self.absent)
-
-    def to_html(self) -> str:
-        """A page that stands alone."""
-        return _tables.as_page(self.title, self._repr_html_())
+        return draw_comparison(self, width=width)
 
 
 @by_name
@@ -303,12 +312,16 @@ def brief(name: str, why: str) -> str:
     return visible(why.partition(";")[0].removeprefix(f"bound {name!r} ").rstrip("."))
 
 
-def absent_html(absent: dict[str, str]) -> str:
-    """The bounds without an answer, as a list."""
+def absent_table(absent: dict[str, str]) -> tuple[Table, ...]:
+    """The bounds without an answer and their reasons: one table, or none if all have one."""
     if not absent:
-        return ""
-    items = "".join(f"<li>{html.escape(name)}: {html.escape(why)}</li>" for name, why in absent.items())
-    return f"<p>No answer here:</p><ul>{items}</ul>"
+        return ()
+    names = Column(name="bound", head="bound", values=list(absent))
+    return (Table((names, Column(name="why", head="why", values=list(absent.values()))), caption="No answer here"),)
+
+
+def _share_column(name: str, head: str, values: list[float | None]) -> Column:
+    return number_column(name, head, values, [_share(value) for value in values])
 
 
 def _share(value: float | None) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import html
 import math
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from .._support.json_ready import json_ready
 from .._support.numbers import round_down, round_up
+from .._support.tables import Table
 from .._support.text import visible
 
 if TYPE_CHECKING:
@@ -95,6 +95,16 @@ class Guarantee:
         """All numbers, the lower bound included: a copy cannot find it again."""
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
+    def __repr__(self) -> str:
+        """One line: the claim, on how many users of which mechanism, by which bound."""
+        if self.kind == "lower":
+            claim = f"eps >= {round_down(self.epsilon)} at delta = {round_down(self.delta, 6)}"
+        elif self.sound:
+            claim = at_most(self.epsilon, self.delta) + (", certified" if self.certified else "")
+        else:
+            claim = f"eps = {round_up(self.epsilon)} at delta = {round_up(self.delta, 6)}, not a bound"
+        return visible(f"<Guarantee {claim}: {_count(self.n)} of {self.mechanism} ({self.bound})>")
+
     def __str__(self) -> str:
         """One paragraph that a privacy reviewer can paste; every number is rounded to the side that stays true."""
         return visible(self._paragraph())
@@ -159,8 +169,7 @@ class Guarantee:
             ("neighbours", self.neighbours),
             ("note", self.note),
         ]
-        body = "".join(f"<tr><th>{html.escape(k)}</th><td>{html.escape(v)}</td></tr>" for k, v in rows if v)
-        return f"<table>{body}</table><p>{html.escape(str(self))}</p>"
+        return Table.facts(rows, notes=[str(self)]).html()
 
 
 def absent(dropouts: int, colluding: int, participation: float) -> str:
@@ -171,6 +180,17 @@ def absent(dropouts: int, colluding: int, participation: float) -> str:
         chance = round_up(participation, 6)  # a claim for more of them is the weaker one
         text += f", every other one taking part with probability {chance} (before the batch is seen)"
     return text
+
+
+def at_most(epsilon: float, delta: float) -> str:
+    """An upper claim in one phrase, rounded to the side on which it stays true.
+
+    >>> at_most(0.0799301, 1e-8), at_most(math.inf, 1e-8)
+    ('eps <= 0.079931 at delta = 1e-08', 'no finite eps at delta = 1e-08')
+    """
+    if math.isinf(epsilon):
+        return f"no finite eps at delta = {round_down(delta, 6)}"
+    return f"eps <= {round_up(epsilon)} at delta = {round_up(delta, 6)}"
 
 
 def _count(n: int) -> str:

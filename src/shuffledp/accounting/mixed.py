@@ -17,11 +17,12 @@ from .._support.by_name import by_name
 from .._support.delta_rules import delta_at
 from .._support.json_ready import json_ready
 from .._support.numbers import round_down, round_up
+from .._support.tables import Column, Table, Tabular, count_column, epsilon_column
 from .._support.text import visible
 from ..errors import BoundNotApplicableError, ParameterError
 from ..mechanisms.base import Mechanism
 from .crowd import Crowd
-from .guarantee import absent
+from .guarantee import absent, at_most
 from .mixed_blankets import comparable, victim_epsilon
 from .resolve import MechanismLike, as_mechanism
 
@@ -43,7 +44,7 @@ class ClassGuarantee:
 
 
 @dataclass(frozen=True)
-class MixedGuarantee:
+class MixedGuarantee(Tabular):
     """A shuffled batch of several classes of users is (epsilon, delta)-DP, and better for some classes.
 
     Attributes
@@ -70,6 +71,22 @@ class MixedGuarantee:
     trust: str
     neighbours: str = "replace-one"
     bound: str = "blanket"
+
+    def table(self) -> Table:
+        """One row per class."""
+        rows = self.classes
+        columns = (
+            Column(name="mechanism", head="mechanism", values=[c.mechanism for c in rows]),
+            count_column("users", "users", [c.users for c in rows]),
+            epsilon_column("epsilon", "eps", [c.epsilon for c in rows]),
+            epsilon_column("local_epsilon", "local eps", [c.local_epsilon for c in rows]),
+        )
+        return Table(columns, caption=f"{at_most(self.epsilon, self.delta)}, by class", notes=(str(self),))
+
+    def __repr__(self) -> str:
+        """One line: the claim for all classes."""
+        many = f"{len(self.classes)} class{'' if len(self.classes) == 1 else 'es'}"
+        return f"<MixedGuarantee {at_most(self.epsilon, self.delta)}: {self.n:,} users in {many} ({self.bound})>"
 
     def __str__(self) -> str:
         """One paragraph that a privacy reviewer can paste."""

@@ -6,28 +6,29 @@ import dataclasses
 import json
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._support import tables as _tables
 from .._support import validation as check
 from .._support.by_name import by_name
 from .._support.delta_rules import delta_at
+from .._support.figures import TEXT_WIDTH
 from .._support.json_ready import json_ready
 from .._support.numbers import round_down, round_up
-from .._support.optional import require
+from .._support.tables import Column, Table, Tabular, number_column
 from .._support.text import visible
 from ..errors import BoundNotApplicableError, ParameterError
 from ..mechanisms.base import Mechanism, plain
 from ..mechanisms.registry import canonical, split
-from .comparison import Comparison, Row, absent_html, bound_names, compare
+from .comparison import Comparison, Row, absent_table, bound_names, compare
+from .drawing import MOST_CURVES
 from .resolve import MechanismLike, as_mechanism
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from matplotlib.figure import Figure
 
 #: What may be swept over eps0: a spec without eps0, a mechanism with a field eps0, or a function of eps0.
 Sweepable = MechanismLike | Callable[[float], MechanismLike]
@@ -35,7 +36,7 @@ _MOST_POINTS = 10_000
 
 
 @dataclass(frozen=True)
-class Sweep:
+class Sweep(Tabular):
     """A :class:`Comparison` at every value of one variable.
 
     Attributes
@@ -126,6 +127,10 @@ class Sweep:
             return f"{value:,}"
         return round_up(value, 6) if self.variable == "delta" else round_down(value, 6)
 
+    @property
+    def _names(self) -> list[str]:
+        return [self._named(value) for value in self.values]
+
     def columns(self) -> dict[str, list[Any]]:
         """One list per column, a value per point: the variable, n, delta, local eps, then eps of every bound."""
         named: dict[str, list[Any]] = {self.variable: list(self.values)}
@@ -134,26 +139,63 @@ class Sweep:
         named["local_epsilon"] = [point.local_epsilon for point in self.points]
         return named | {name: [None if r is None else r.epsilon for r in self._column(name)] for name in self.bounds}
 
-    def table(self) -> tuple[list[str], list[list[str]]]:
-        """Header and rows as texts: the variable, then eps of every bound rounded to its safe side."""
-        columns = [[self._named(v) for v in self.values]]
-        columns += [["" if row is None else row.shown for row in self._column(name)] for name in self.bounds]
-        heads = [name if self.row(name).kind == "upper" else f"{name} ({self.row(name).kind})" for name in self.bounds]
-        return [self.variable, *heads], [list(line) for line in zip(*columns, strict=True)]
+    def table(self) -> Table:
+        """One row per value: the variable, then eps of every bound rounded to its safe side."""
+        columns = self.columns()
+        made = [
+            Column(name=name, values=columns.pop(name), kind="Int64" if name == "n" else "Float64")
+            for name in [name for name in columns if name not in self.bounds]
+        ]
+        made[0] = replace(made[0], head=self.variable, texts=self._names, right=True)
+        for name, values in columns.items():
+            kind = self.row(name).kind
+            texts = ["" if row is None else row.shown for row in self._column(name)]
+            made.append(number_column(name, name if kind == "upper" else f"{name} ({kind})", values, texts))
+        return Table(tuple(made), caption=self.title)
 
-    def summary(self) -> tuple[list[str], list[list[str]]]:
-        """Header and rows as texts: the tightest sound upper bound and the best lower bound at every value."""
-        lines = []
-        for value, point in zip(self.values, self.points, strict=True):
-            best, lower, local = point.best, point.lower, point.local_epsilon
-            named = ("", "") if best is None else (best.shown, best.bound)
-            factor = "" if best is None or local is None else _factor(local, best.epsilon)
-            lines.append([self._named(value), *named, "" if lower is None else lower.shown, factor])
-        return [self.variable, "eps", "bound", "lower", "local/eps"], lines
+    def _tables(self) -> tuple[Table, ...]:
+        return (self.table(), *absent_table(self.absent))
+
+    def summary(self) -> Table:
+        """One row per value: the tightest sound upper bound and the best lower bound."""
+        best = [point.best for point in self.points]
+        lower = [point.lower for point in self.points]
+        local = [point.local_epsilon for point in self.points]
+        factors = [None if b is None else _factor(known, b.epsilon) for b, known in zip(best, local, strict=True)]
+        return Table(
+            (
+                Column(
+                    name=self.variable,
+                    head=self.variable,
+                    values=self.values,
+                    right=True,
+                    texts=self._names,
+                ),
+                _row_column("epsilon", "eps", best),
+                Column(name="bound", head="bound", values=[None if b is None else b.bound for b in best]),
+                _row_column("lower", "lower", lower),
+                number_column("ratio", "local/eps", factors, ["" if f is None else round_down(f, 4) for f in factors]),
+            ),
+            caption=self.title,
+        )
+
+    def __repr__(self) -> str:
+        """One line: the terms and the range of the variable."""
+        many = f"{len(self.values):,} value{'s' if len(self.values) != 1 else ''}"
+        return f"<Sweep of {len(self.bounds)} bounds at {many}: {self.title}>"
 
     def __str__(self) -> str:
-        header, rows = self.table()
-        return f"{self.title}\n\n{_tables.as_text(header, rows, right=range(len(header)))}"
+        return f"{self.title}\n\n{self.table().text()}"
+
+    def plot(self, *, quantity: str = "epsilon", most: int = MOST_CURVES, width: float = TEXT_WIDTH) -> Figure:
+        """A figure with a curve per bound, at most ``most`` of them (needs the extra ``plot``).
+
+        quantity "epsilon" (central eps) or "ratio" (local eps / eps).  Of more bounds the tightest sound ones, the
+        largest lower bound and the local budget are drawn.
+        """
+        from .drawing import draw_sweep
+
+        return draw_sweep(self, quantity=quantity, most=most, width=width)
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready dictionary: null where a bound gives no answer, "inf" for infinity."""
@@ -175,26 +217,6 @@ class Sweep:
     def to_json(self) -> str:
         """The same as one JSON object."""
         return json.dumps(self.to_dict(), indent=2)
-
-    def to_frame(self) -> pd.DataFrame:
-        """A pandas DataFrame, one row per value; a bound without an answer is a missing value (extra ``frame``)."""
-        pandas = require("pandas", extra="frame", purpose="to_frame")
-        columns = self.columns()
-        kinds = {name: "Int64" if name == "n" else "Float64" for name in columns}
-        return pandas.DataFrame({name: pandas.array(column, dtype=kinds[name]) for name, column in columns.items()})
-
-    def to_csv(self) -> str:
-        """Comma-separated values, one line per value, in full precision; an absent answer is an empty cell."""
-        columns = self.columns()
-        return _tables.as_csv(list(columns), list(zip(*columns.values(), strict=True)))
-
-    def _repr_html_(self) -> str:
-        """The table, for notebooks."""
-        return _tables.as_html(*self.table(), caption=self.title) + absent_html(self.absent)
-
-    def to_html(self) -> str:
-        """A page that stands alone."""
-        return _tables.as_page(self.title, self._repr_html_())
 
 
 @by_name
@@ -315,8 +337,13 @@ def _common(specs: Sequence[str]) -> str:
     return f"{name}:{','.join(kept)}" if kept else name
 
 
-def _factor(local: float, eps: float) -> str:
-    return "" if eps == 0.0 or math.isinf(local) else round_down(local / eps, 4)
+def _factor(local: float | None, eps: float) -> float | None:
+    return None if local is None or eps == 0.0 or math.isinf(local) else local / eps
+
+
+def _row_column(name: str, head: str, rows: Sequence[Row | None]) -> Column:
+    values = [None if row is None else row.epsilon for row in rows]
+    return number_column(name, head, values, ["" if row is None else row.shown for row in rows])
 
 
 def _masked(values: Sequence[float | None]) -> np.ma.MaskedArray[Any, np.dtype[np.float64]]:

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._support.figures import TEXT_WIDTH
 from .._support.json_ready import json_ready
 from .._support.numbers import round_down, round_up
+from .._support.tables import Table
 from .._support.text import visible
 from .foreign import short
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
@@ -77,6 +82,33 @@ class Audit:
     def refutes_law(self) -> bool:
         """The reports do not follow the claimed law; it shares the error probability with ``lower``."""
         return self.law is not None and self.law <= 0.5 * (1.0 - self.confidence)
+
+    def __repr__(self) -> str:
+        """One line: the verdict, what was found and what was claimed."""
+        claimed = "none" if self.claimed is None else round_up(self.claimed, 6)
+        said = ("VIOLATION: " if self.violated else "") + f"eps0 >= {round_down(max(self.lower, 0.0), 4)}"
+        sure = f"{round_down(100 * self.confidence, 10)}% confidence"
+        return visible(f"<Audit {said} with {sure}, claimed {claimed}: {self.randomizer}>")
+
+    def _repr_html_(self) -> str:
+        """A small table for notebooks."""
+        facts = [
+            ("randomizer", self.randomizer),
+            ("eps0 (found)", f"at least {round_down(max(self.lower, 0.0), 4)}"),
+            ("eps0 (claimed)", "" if self.claimed is None else round_down(self.claimed, 6)),
+            ("confidence", f"{round_down(100 * self.confidence, 10)}%"),
+            ("p-value of the law", "" if self.law is None else round_down(self.law, 2)),
+            ("verdict", "VIOLATION" if self.violated else "no violation found"),
+            ("inputs", f"{len(self.inputs):,} of {self.listed:,}"),
+            ("reports of each", f"{self.samples:,}"),
+        ]
+        return Table.facts(facts, notes=[str(self)]).html()
+
+    def plot(self, *, width: float = TEXT_WIDTH) -> Figure:
+        """A figure: the eps0 that was found against the claimed one (needs the extra ``plot``)."""
+        from .drawing import draw_audit
+
+        return draw_audit(self, width=width)
 
     def __str__(self) -> str:
         """A few sentences that a reviewer can paste."""

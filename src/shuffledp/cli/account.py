@@ -75,18 +75,17 @@ def profile(spec: str, n: int, epsilon: str, bound: str, side: Any, tol: float, 
     if as_json:
         print_json({"mechanism": spec, "n": n, "bound": bound, "side": side, "epsilon": eps, "delta": delta})
         return
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
-
     from .._support.numbers import round_down, round_up
-    from .._support.text import visible
+    from .._support.tables import Table, number_column
+    from .terminal import show_table
 
     head, rounded = ("at most", round_up) if side == "upper" else ("at least", round_down)
-    table = Table("eps", f"delta ({head})", title=escape(visible(f"{spec}, n = {n:,}")))
-    for e, d in zip(eps, delta, strict=True):  # what is true at eps is true at a larger eps, or below at a smaller one
-        table.add_row(rounded(e, 6), rounded(d, 6))
-    Console().print(table)
+    # what is true at eps is true at a larger eps, or below at a smaller one
+    columns = {"epsilon": ("eps", eps), "delta": (f"delta ({head})", delta)}
+    say(f"{spec}, n = {n:,}")
+    show_table(
+        Table(tuple(number_column(k, h, x, [rounded(value, 6) for value in x]) for k, (h, x) in columns.items()))
+    )
 
 
 @main.command()
@@ -99,14 +98,11 @@ def mechanisms(as_json: bool) -> None:
     if as_json:
         print_json(dict(rows))
         return
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Column, Table
+    from .._support.tables import Column, Table
+    from .terminal import show_table
 
-    table = Table(Column("spec", overflow="fold"), "what it is")
-    for spec, title in rows:
-        table.add_row(escape(spec), escape(title))
-    Console().print(table)
+    columns = zip(("spec", "what it is"), zip(*rows, strict=True), strict=True)
+    show_table(Table(tuple(Column(name=head, head=head, values=texts) for head, texts in columns)))
 
 
 @main.command(epilog=SPEC_HELP)

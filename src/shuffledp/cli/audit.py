@@ -61,9 +61,9 @@ def audit(
     }
     if time_limit is not None and not is_code:
         raise ParameterError(f"time-limit must go with --python, got {time_limit!r} without it; leave it out.")
-    from .progress import late_bar
+    from .._support.progress import progress
 
-    with late_bar("drawing reports") as advance:
+    with progress("drawing reports") as advance:
         if is_code:
             from ..auditing.apart import TIME_LIMIT, audit_apart
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .._support import validation as valid
+from .._support.progress import progress
 from ..errors import ImpossibleError, ParameterError
 from .base import DELTA, DELTA_HELP, SPEC_HELP, TOL, common, json_option, main, print_json, say
 
@@ -53,7 +54,7 @@ def calibrate(
     from ..calibration.questions import calibrate as run
 
     fixed = _settings(settings)
-    with _impossible_too(as_json), _waiting("calibrating"):
+    with _impossible_too(as_json), progress("calibrating"):
         eps = valid.parse_number("epsilon", epsilon)
         found = run(subject, n=n, epsilon=eps, delta=delta, bound=bound, tol=tol, unknown=unknown, **fixed)
         reached = amplify(found, n=n, delta=delta, bound=bound, tol=tol)
@@ -103,7 +104,7 @@ def users(spec: str, epsilon: str, delta: float | str, bound: str, tol: float, a
     from ..calibration.questions import users_needed
 
     eps = valid.parse_number("epsilon", epsilon)
-    with _impossible_too(as_json), _waiting("counting"):
+    with _impossible_too(as_json), progress("counting"):
         n = users_needed(spec, epsilon=eps, delta=delta, bound=bound, tol=tol)
         reached = amplify(spec, n=n, delta=delta, bound=bound, tol=tol)
     if as_json:
@@ -165,7 +166,7 @@ def compose(
     more = [_round(text) for text in rounds]
     further = None if remaining is None else _round(remaining)
     result: dict[str, Any] = {"ledger": ledger, "saved": False}
-    with _alone(ledger if rounds else None), _waiting("composing"):
+    with _alone(ledger if rounds else None), progress("composing"):
         accountant = _load(ledger, bool(rounds))
         for round_ in more:
             accountant.compose(**round_)
@@ -198,7 +199,11 @@ def compose(
     if as_json:
         print_json(result)
     else:
-        say(*(lines or [_listed(entry) for entry in result["rounds"]]))
+        say(*lines)
+        if not lines:
+            from .terminal import show_table
+
+            show_table(accountant.table())
     if ledger is not None and rounds:
         say(f"wrote {ledger}" if result["saved"] else f"{ledger} was left as it was", err=True)
     click.get_current_context().exit(0 if result.get("within", True) else 1)
@@ -261,18 +266,6 @@ def _shown(entry: Any) -> dict[str, Any]:
     return {"mechanism": entry.mechanism.spec, **{key: getattr(entry, key) for key in keys}}
 
 
-def _listed(entry: dict[str, Any]) -> str:
-    name = f"{_one_line(entry['name'])}: " if entry["name"] else ""
-    limit = f", each user in at most {entry['participation_limit']:,}" if entry["participation_limit"] else ""
-    reports = f", {entry['reports_per_user']:,} reports of each user" if entry["reports_per_user"] > 1 else ""
-    return f"{name}{entry['count']:,} x {_one_line(entry['mechanism'])} with n = {entry['n']:,}{limit}{reports}"
-
-
-def _one_line(text: str) -> str:
-    """What a file says is printed on one line, whatever it says."""
-    return text if text.isprintable() else repr(text)
-
-
 @contextlib.contextmanager
 def _alone(ledger: str | None) -> Iterator[None]:
     """One writer at a time, from reading the ledger to replacing it: of two additions none is lost.
@@ -300,13 +293,3 @@ def _alone(ledger: str | None) -> Iterator[None]:
         yield
     finally:
         os.close(folder)
-
-
-@contextlib.contextmanager
-def _waiting(what: str) -> Iterator[None]:
-    """A sign of life on stderr, if that is a terminal."""
-    from rich.console import Console
-
-    console = Console(stderr=True)
-    with console.status(what) if console.is_terminal else contextlib.nullcontext():
-        yield

@@ -32,10 +32,10 @@ def check(file: str | None, schema: bool, as_json: bool) -> None:
         return
     if file is None:
         raise click.UsageError("check needs the FILE of a programme.")
+    from .._support.progress import progress
     from ..programme.checking import check as run
-    from .progress import late_bar
 
-    with late_bar("checking") as advance:
+    with progress("checking") as advance:
         found = run(file, progress=advance)
     if as_json:
         print_json(found.to_dict())

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from .._support import delta_rules as _delta_rules
+from .._support import validation as check
 from ..errors import ParameterError
 from .base import DELTA, DELTA_HELP, SPEC_HELP, TOL, USERS, grid, json_option, main, print_json, say
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from ..accounting.comparison import Comparison
     from ..accounting.sweeping import Sweep
 
@@ -40,6 +38,7 @@ _FEW = 4
 )
 @click.option("--tol", type=TOL, default="1e-4", show_default=True, help="Relative accuracy of eps (errors go up).")
 @click.option("--plot", type=_FILE, metavar="FILE", help="Draw a figure: .pdf, .svg or .png.")
+@click.option("--curves", metavar="K", help="Most curves in the figure of a sweep.  [default: 6, or all named]")
 @click.option("--html", type=_FILE, metavar="FILE", help="Write the table as a web page.")
 @click.option("--csv", type=_FILE, metavar="FILE", help="Write the numbers as comma-separated values.")
 @json_option
@@ -53,6 +52,7 @@ def compare(
     plot: str | None,
     html: str | None,
     csv: str | None,
+    curves: str | None,
     as_json: bool,
 ) -> None:
     """eps of every bound that applies to SPEC, smallest first."""
@@ -66,13 +66,16 @@ def compare(
         if terms[name] is None:
             raise click.UsageError(f"compare needs --{name}, or --sweep {name}={_GRIDS[name]}.")
     terms |= {"bounds": bounds or None, "tol": tol}
+    most = len(bounds) or None
+    if curves is not None:
+        most = check.whole("curves", check.parse_number("curves", curves), low=1, high=1000)
     _distinct({"plot": plot, "html": html, "csv": csv})
     if plot is not None:
-        from .. import plots
+        from .._support.figures import prepare
 
-        plots.prepare(plot)  # a wrong suffix is told before the work, not after
+        prepare(plot)  # a wrong suffix is told before the work, not after
     result = _run(spec, swept is not None, terms)
-    _write(result, plot, html, csv)
+    _write(result, plot, html, csv, most)
     if as_json:
         print_json(result.to_dict())
     else:
@@ -99,22 +102,11 @@ def _run(spec: str, several: bool, terms: dict[str, Any]) -> Comparison | Sweep:
         from ..accounting.comparison import compare as run_one
 
         return run_one(spec, **terms)
+    from .._support.progress import progress
     from ..accounting.sweeping import sweep as run_many
 
-    with _progress() as advance:
+    with progress("comparing") as advance:
         return run_many(spec, **terms, progress=advance)
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[int, int], None]]:
-    """A bar on stderr, if that is a terminal."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("comparing", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def _distinct(files: dict[str, str | None]) -> None:
@@ -127,18 +119,20 @@ def _distinct(files: dict[str, str | None]) -> None:
                 raise ParameterError(f"--{first} and --{option} must be different files, got {path!r}; rename one.")
 
 
-def _write(result: Comparison | Sweep, plot: str | None, html: str | None, csv: str | None) -> None:
-    from .. import plots
+def _write(result: Comparison | Sweep, plot: str | None, html: str | None, csv: str | None, most: int | None) -> None:
+    from .._support.figures import save
     from .._support.files import write_whole
+    from ..accounting.comparison import Comparison
 
-    # drawn first: where there is nothing to draw, nothing is written either
-    figure = None if plot is None else plots.draw(result, width=plots.TEXT_WIDTH)
+    figure = None
+    if plot is not None:  # drawn first: where there is nothing to draw, nothing is written either
+        figure = result.plot() if most is None or isinstance(result, Comparison) else result.plot(most=most)
     if csv is not None:
         write_whole(csv, result.to_csv(), name="csv")
     if html is not None:
         write_whole(html, result.to_html(), name="html")
     if plot is not None and figure is not None:
-        plots.save(figure, plot)
+        save(figure, plot)
     for path in filter(None, (csv, html, plot)):
         say(f"wrote {path}", err=True)
 
@@ -149,37 +143,25 @@ def _show(result: Comparison | Sweep) -> None:
     from rich.padding import Padding
 
     from ..accounting.comparison import Comparison, brief
+    from .terminal import show_table
 
     console = Console()
     console.print(escape(result.title), highlight=False)
     if not (result.rows if isinstance(result, Comparison) else result.bounds):
         pass  # the reasons below say all there is
     elif isinstance(result, Comparison):
-        console.print(_table(*result.table()))
+        show_table(result.table(), faint=[i for i, row in enumerate(result.rows) if not row.sound])
         for note in result.notes:
             console.print(escape(note))
     elif len(result.bounds) <= _FEW:
-        console.print(_table(*result.table()))
+        show_table(result.table())
     else:
-        console.print(_table(*result.summary()))
+        show_table(result.summary())
         console.print("Every bound at every value: --csv, --html, --json or --plot.")
     if result.absent:
         console.print("\nNo answer here:")
         for name, why in result.absent.items():
             console.print(Padding(escape(f"{name}: {brief(name, why)}"), (0, 0, 0, 2)), highlight=False)
-
-
-def _table(header: list[str], rows: list[list[str]]) -> Table:
-    from rich import box
-    from rich.markup import escape
-    from rich.table import Column, Table
-
-    words = ("bound", "kind")
-    columns = [Column(escape(h), justify="left" if h in words else "right", overflow="fold") for h in header]
-    table = Table(*columns, box=box.SIMPLE, pad_edge=False)
-    for row in rows:
-        table.add_row(*map(escape, row), style="dim" if "not a bound" in row else None)
-    return table
 
 
 @main.command()

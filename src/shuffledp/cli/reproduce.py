@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -31,7 +31,7 @@ def reproduce(only: tuple[str, ...], out: str, as_json: bool) -> None:
     from ..paper import reproduce as run
 
     try:
-        found = run(out, only=only, progress=_bar)
+        found = run(out, only=only, progress=_one_by_one)
     except KeyboardInterrupt:
         say("shuffledp: stopped; the same command goes on with what is missing.", err=True)
         raise SystemExit(STOPPED) from None
@@ -41,35 +41,19 @@ def reproduce(only: tuple[str, ...], out: str, as_json: bool) -> None:
     _show(found)
 
 
-def _bar(units: list[Unit]) -> Iterable[Unit]:
-    """The units one by one, with a progress bar on stderr if it is a terminal."""
-    from rich.console import Console
+def _one_by_one(units: list[Unit]) -> Iterable[Unit]:
+    from .._support.progress import each
 
-    console = Console(stderr=True)
-    return _shown(units, console) if units and console.is_terminal else units
-
-
-def _shown(units: list[Unit], console: Any) -> Iterator[Unit]:
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (TextColumn("{task.description:24}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("", total=len(units))
-        for unit in units:
-            bar.update(task, description=unit.name)
-            yield unit
-            bar.advance(task)
+    return each(units, lambda unit: unit.name)
 
 
 def _show(found: dict[str, Any]) -> None:
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Column, Table
+    from .._support.tables import Column, Table
+    from .terminal import show_table
 
     if found["claims"]:
-        table = Table(Column("the paper says", ratio=3), Column("verdict", no_wrap=True))
-        for claim in found["claims"]:
-            table.add_row(escape(claim["says"]), escape(claim["verdict"]))
-        Console().print(table)
+        heads = {"says": "the paper says", "verdict": "verdict"}
+        columns = (Column(name=k, head=head, values=[c[k] for c in found["claims"]]) for k, head in heads.items())
+        show_table(Table(tuple(columns)))
     say(f"Parts computed: {len(found['computed'])}; taken from an earlier run: {len(found['reused'])}.")
     say(f"Read {found['files'][-1]}.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,15 +13,20 @@ from numpy.typing import ArrayLike, NDArray
 from .._support import validation as check
 from .._support.by_name import by_name
 from .._support.delta_rules import read
+from .._support.figures import TEXT_WIDTH
+from .._support.tables import Column, Table, Tabular, count_column
 from ..accounting.resolve import MechanismLike
 from ..errors import ParameterError
 from ..numerics.bisect import smallest_whole
 from ..numerics.composition import renyi, sequential
 from ..numerics.composition.sequential import Kind
 from . import ledger, ledger_file
-from .composed_guarantee import ComposedGuarantee, trust_text
+from .composed_guarantee import ComposedGuarantee, rounds_in_words, trust_text
 from .ledger import LedgerEntry, make_entry
 from .profiles import fixed_pairs, kind_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 #: remaining() looks no further.
 MOST_REMAINING = 10**6
@@ -31,7 +36,7 @@ _GUESSES = 6
 _TERMS = ("count", "bound", "name", "participation_limit", "reports_per_user", "memoised")
 
 
-class Accountant:
+class Accountant(Tabular):
     """Adaptive sequential composition of shuffled rounds over the same users.
 
     Every round is replaced by a pair of laws that dominates it for *all* neighbouring datasets: the pair whose
@@ -72,6 +77,39 @@ class Accountant:
     def notes(self) -> tuple[str, ...]:
         """What there is to say about the ledger file that was loaded; usually nothing."""
         return self._notes
+
+    def table(self) -> Table:
+        """One row per entry, in the order in which they were composed; events of dp-accounting are counted below."""
+        rows = self._entries
+        columns = (
+            Column(name="name", head="name", values=[e.name for e in rows]),
+            Column(name="mechanism", head="mechanism", values=[e.mechanism.spec for e in rows]),
+            count_column("n", "n", [e.n for e in rows]),
+            count_column("count", "rounds", [e.count for e in rows]),
+            count_column("participation_limit", "at most", [e.participation_limit for e in rows]),
+            count_column("reports_per_user", "reports", [e.reports_per_user for e in rows]),
+            count_column("cost", "cost", [e.cost for e in rows]),
+            Column(name="bound", head="bound", values=[e.bound for e in rows]),
+        )
+        events = sum(count for _, _, count in self._events)
+        beside = (f"Events of dp-accounting composed beside these rounds: {events:,}.",) if events else ()
+        return Table(columns, caption=f"{rounds_in_words(self.rounds)}, {self.neighbours}", notes=beside)
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds and events were composed."""
+        return sum(entry.count for entry in self._entries) + sum(count for _, _, count in self._events)
+
+    def __repr__(self) -> str:
+        """One line: how much was composed."""
+        entries = f"{len(self._entries):,} entr{'y' if len(self._entries) == 1 else 'ies'}"
+        return f"<Accountant of {rounds_in_words(self.rounds)} in {entries}, {self.neighbours}>"
+
+    def plot(self, *, delta: float | str, epsilon: float | None = None, width: float = TEXT_WIDTH) -> Figure:
+        """A figure: eps at delta after every round so far, and the budget if it is given (needs the extra ``plot``)."""
+        from .drawing import draw_accountant
+
+        return draw_accountant(self, delta=delta, epsilon=epsilon, width=width)
 
     @by_name
     def compose(
@@ -251,7 +289,7 @@ class Accountant:
             epsilon=upper,
             lower=None if lower is None else min(lower, upper),
             delta=delta,
-            rounds=sum(e.count for e in self._entries) + sum(count for _, _, count in self._events),
+            rounds=self.rounds,
             cost=sum(e.cost for e in self._entries) + sum(count for _, _, count in self._events),
             pure_epsilon=sequential.pure_epsilon(kinds, counts),
             neighbours=self.neighbours,
@@ -333,6 +371,20 @@ class Accountant:
                 break
         beyond = smallest_whole(room, low=1, high=MOST_REMAINING + 1, start=start)
         return MOST_REMAINING if beyond is None else beyond - 1
+
+    def first(self, rounds: int) -> Accountant:
+        """An accountant of the first so many rounds; events of dp-accounting count as the last ones."""
+        made, left = self._copy(), rounds
+        made._entries, made._events = [], []
+        for entry in self._entries:
+            if left > 0:
+                made._entries.append(entry.first(min(left, entry.count)))
+            left -= entry.count
+        for key, kind, count in self._events:
+            if left > 0:
+                made._events.append((key, kind, min(left, count)))
+            left -= count
+        return made
 
     def _copy(self) -> Accountant:
         """Rounds can be added to it without a trace here; sampled profiles are shared."""

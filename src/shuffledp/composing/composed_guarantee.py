@@ -8,7 +8,8 @@ from typing import Any
 
 from .._support.json_ready import json_ready
 from .._support.numbers import round_down, round_up
-from ..accounting.guarantee import TRUST, not_below
+from .._support.tables import Table
+from ..accounting.guarantee import TRUST, at_most, not_below
 
 
 def trust_text(*, crowd: str = TRUST, many: bool = True, limited: bool = False) -> str:
@@ -25,6 +26,15 @@ def trust_text(*, crowd: str = TRUST, many: bool = True, limited: bool = False) 
     if limited:
         text += "; limits on taking part are enforced, and who takes part does not depend on the values"
     return text
+
+
+def rounds_in_words(count: int) -> str:
+    """A number of rounds.
+
+    >>> rounds_in_words(1), rounds_in_words(1000)
+    ('1 round', '1,000 rounds')
+    """
+    return "1 round" if count == 1 else f"{count:,} rounds"
 
 
 @dataclass(frozen=True)
@@ -58,6 +68,25 @@ class ComposedGuarantee:
     pure_epsilon: float
     neighbours: str = "replace-one"
     trust: str = trust_text()
+
+    def __repr__(self) -> str:
+        """One line: the claim for all rounds."""
+        return f"<ComposedGuarantee {at_most(self.epsilon, self.delta)}: {rounds_in_words(self.rounds)}>"
+
+    def _repr_html_(self) -> str:
+        """A small table for notebooks."""
+        pure = "none" if math.isinf(self.pure_epsilon) else round_up(self.pure_epsilon)
+        facts = [
+            ("eps (upper)", "none" if math.isinf(self.epsilon) else round_up(self.epsilon)),
+            ("eps (lower)", "" if self.lower is None else not_below(self.lower, self.delta)),
+            ("delta", round_up(self.delta, 6)),
+            ("rounds", f"{self.rounds:,}"),
+            ("rounds of one user, at most", f"{self.cost:,}"),
+            ("local eps of all rounds", pure),
+            ("neighbours", self.neighbours),
+            ("trusted", self.trust),
+        ]
+        return Table.facts(facts, notes=[str(self)]).html()
 
     def __str__(self) -> str:
         """One paragraph that a privacy reviewer can paste."""

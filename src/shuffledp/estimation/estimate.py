@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import statistics
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._support import validation as check
+from .._support.figures import TEXT_WIDTH
+from .._support.numbers import round_down, round_up
+from .._support.tables import Column, Table, Tabular, number_column
 from ..errors import ParameterError
 from .constraints import Constraint, Limit, Simplex, norm_sub
+from .drawing import MOST_ITEMS
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 FloatArray = NDArray[np.float64]
 
@@ -47,7 +55,7 @@ class Variance:
 
 
 @dataclass(frozen=True, eq=False)
-class Estimate:
+class Estimate(Tabular):
     """What the reports say of the data.
 
     Attributes
@@ -92,6 +100,49 @@ class Estimate:
         if self.for_release is None:
             return "unknown: pass the Reports object, or say for_release=True or False"
         return "secure randomness" if self.for_release else "a seeded generator: not for release"
+
+    @property
+    def labels(self) -> list[str]:
+        """What the entries are called: their index, or their indices."""
+        return [",".join(map(str, index)) for index in np.ndindex(self.value.shape)] if self.value.ndim else [""]
+
+    def table(self) -> Table:
+        """One row per item: the estimate, its standard error, and its 95% interval for these users where it has one."""
+        value, error = self.value.ravel().tolist(), self.stderr.ravel().tolist()
+        columns = [
+            Column(name="item", head="item", values=self.labels, right=True),
+            number_column("value", "estimate", value, [f"{x:.5g}" for x in value]),
+            number_column("stderr", "standard error", error, [f"{x:.2g}" for x in error]),
+        ]
+        if not self.step:
+            low, high = (end.ravel().tolist() for end in self.interval())
+            columns.append(number_column("low", "95% from", low, [round_down(x) for x in low]))
+            columns.append(number_column("high", "to", high, [round_up(x) for x in high]))
+        return Table(tuple(columns), caption=self._title)
+
+    @property
+    def _title(self) -> str:
+        many = "1 item" if self.value.size == 1 else f"{self.value.size:,} items"
+        step = f", after the step {self.step!r}" if self.step else ""
+        return f"{many} from {self.n:,} user{'' if self.n == 1 else 's'}{step}, {self.origin.partition(': pass')[0]}"
+
+    def __repr__(self) -> str:
+        """One line: of how much, from how many users, and how sure."""
+        if self.value.size == 1:
+            return f"<Estimate {self.value.item():.5g} +- {self.stderr.item():.2g}: {self._title}>"
+        errors = f"{self.stderr.min(initial=np.inf):.2g} to {self.stderr.max(initial=0.0):.2g}"
+        return f"<Estimate of {self._title}, standard errors {errors}>"
+
+    def plot(
+        self, *, level: float = 0.95, of: str = "users", most: int = MOST_ITEMS, width: float = TEXT_WIDTH
+    ) -> Figure:
+        """A figure: a bar per item with its interval, at most ``most`` items, the largest (needs the extra ``plot``).
+
+        level, of : as in :meth:`interval`
+        """
+        from .drawing import draw_estimate
+
+        return draw_estimate(self, level=level, of=of, most=most, width=width)
 
     def interval(self, level: float = 0.95, *, of: str = "users") -> tuple[FloatArray, FloatArray]:
         """A two-sided confidence interval for every item on its own.

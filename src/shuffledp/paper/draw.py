@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from .._support.optional import require
-from ..plots import LINES, TEXT_WIDTH, style
+from .._support.figures import LINES, TEXT_WIDTH, new_figure, style
 from .claims import ratio
 
 if TYPE_CHECKING:
@@ -75,10 +74,9 @@ _LABELS = {
 def figure(part: str, panels: Sequence[dict[str, Any]]) -> Figure:
     """Draw one of figures 1 to 5 from its panels."""
     keys, (xlabel, ylabel), strip = _LAYOUT[part]
-    make = require("matplotlib.figure", extra="plot", purpose="drawing the paper's figures").Figure
     with style():
         height = 5.2 if strip else 3.6
-        drawn: Figure = make(figsize=(TEXT_WIDTH, height))
+        drawn = new_figure(TEXT_WIDTH, height)
         grid = drawn.subplots(
             1 + strip,
             len(panels),

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from html import escape
 from typing import Any
 
 from .._support.numbers import round_down, round_up
+from .._support.tables import Column, Table
 
 PAPER = (
     'S. Wang et al., "Privacy Amplification via Shuffling: Unified, Simplified, and Tightened", PVLDB 17(8), 2024, '
@@ -28,7 +30,7 @@ table { border-collapse: collapse; width: 100%; font-size: .875rem; font-variant
 caption { text-align: left; padding-bottom: .4rem; }
 th, td { text-align: left; vertical-align: top; padding: .4rem .6rem; border-bottom: 1px solid var(--line); }
 th { font-weight: 600; background: var(--wash); }
-td.n, th.n { text-align: right; white-space: nowrap; }
+td[style*="right"] { white-space: nowrap; }
 .claim { border: 1px solid var(--line); border-radius: 6px; margin: 1rem 0; padding: 1rem; break-inside: avoid; }
 .claim header { display: flex; gap: 1rem; justify-content: space-between; align-items: baseline; }
 .claim .sides { display: grid; grid-template-columns: 1fr 1.6fr; gap: 1.5rem; margin-top: .6rem; }
@@ -102,11 +104,12 @@ def _badge(verdict: str) -> str:
 def _summary(claims: list[dict[str, Any]]) -> str:
     if not claims:
         return '<p class="soft">No claim could be judged from the parts that are there.</p>'
-    rows = (
-        f"<tr><td>{escape(c['says'])}</td><td>{escape(c['place'])}</td><td>{_badge(c['verdict'])}</td></tr>"
-        for c in claims
+    marks = [f"v {_CLASS[claim['verdict']]}" for claim in claims]
+    heads = {"says": "The paper says", "place": "Where", "verdict": "Verdict"}
+    return _scrolled(
+        Column(head=head, values=[claim[key] for claim in claims], marks=marks if key == "verdict" else None)
+        for key, head in heads.items()
     )
-    return _table(("The paper says", "Where", "Verdict"), rows)
 
 
 def _claim(number: int, claim: dict[str, Any]) -> str:
@@ -140,21 +143,8 @@ def inline(svg: str, prefix: str) -> str:
     return re.sub(r'(id="|href="#|url\(#)', lambda found: f"{found[1]}{prefix}-", text)
 
 
-def _table(head: tuple[str, ...], rows: Any, caption: str = "", numeric: int = 99) -> str:
-    """A table whose columns from ``numeric`` on are numbers."""
-    names = "".join(f"<th{_right(i, numeric)}>{escape(x)}</th>" for i, x in enumerate(head))
-    title = f"<caption>{escape(caption)}</caption>" if caption else ""
-    return (
-        f'<div class="scroll"><table>{title}<thead><tr>{names}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
-    )
-
-
-def _right(column: int, numeric: int) -> str:
-    return ' class="n"' if column >= numeric else ""
-
-
-def _row(cells: tuple[str, ...], numeric: int = 99) -> str:
-    return "<tr>" + "".join(f"<td{_right(i, numeric)}>{x}</td>" for i, x in enumerate(cells)) + "</tr>"
+def _scrolled(columns: Iterable[Column], caption: str = "") -> str:
+    return f'<div class="scroll">{Table(tuple(columns), caption=caption).html()}</div>'
 
 
 def _speed(part: dict[str, Any]) -> str:
@@ -164,30 +154,33 @@ def _speed(part: dict[str, Any]) -> str:
         cells = [f"{row['eps0']:g}", f"{row['n']:,}", round_up(row["epsilon"], 7), f"{1000 * row['seconds']:.1f} ms"]
         for printed in (row["T20"], row["T10"]):
             cells += [printed["epsilon"], f"{100 * printed['above']:+.2f} %", f"{printed['seconds']:g} s"]
-        rows.append(_row(tuple(cells), 0))
+        rows.append(cells)
     caption = (
         "Any eps0-LDP randomizer, delta = 0.01/n. Here: relative error at most 1e-6, upwards; median time of "
         f"{part['settings']['repeats']} runs on this machine. T = 20 and T = 10: as printed, on the authors' machine."
     )
-    return _table(head, rows, caption, 0)
+    columns = zip(head, zip(*rows, strict=True), strict=True)
+    return _scrolled((Column(head=h, values=cells, right=True) for h, cells in columns), caption)
 
 
 def _tightness(part: dict[str, Any]) -> str:
-    head = ("Row", "two counts", "best dataset", "as printed", "exact blanket", "repaired", "own test", "verdict")
-    keys = {"two-counts": round_down, "dataset": round_down}
-    keys |= dict.fromkeys(("published", "blanket", "repaired"), round_up)
-    rows = (
-        _row(
-            (
-                escape(r["claim"]),
-                *(side(r["epsilon"][k], 6) for k, side in keys.items()),
-                _met(r),
-                escape(r["verdict"]),
-            ),
-            1,
-        )
-        for r in part["data"]["rows"]
-    )
+    rows = part["data"]["rows"]
+    sides = {
+        "two-counts": ("two counts", round_down),
+        "dataset": ("best dataset", round_down),
+        "published": ("as printed", round_up),
+        "blanket": ("exact blanket", round_up),
+        "repaired": ("repaired", round_up),
+    }
+    columns = [
+        Column(head="Row", values=[r["claim"] for r in rows]),
+        *(
+            Column(head=head, values=[side(r["epsilon"][key], 6) for r in rows], right=True)
+            for key, (head, side) in sides.items()
+        ),
+        Column(head="own test", values=["met" if r["own_test"] else "not met" for r in rows], right=True),
+        Column(head="verdict", values=[r["verdict"] for r in rows], right=True),
+    ]
     s = part["settings"]
     caption = (
         f"eps at n = {s['n']:,}, delta = {s['delta']!r}, eps0 = {s['eps0']!r} where it applies. The first two are "
@@ -195,16 +188,10 @@ def _tightness(part: dict[str, Any]) -> str:
         'smaller; "own test": the printed value equals the two-count lower bound, as the paper asks; '
         '"open": no known dataset reaches the printed value.'
     )
-    return _table(head, rows, caption, 1)
-
-
-def _met(row: dict[str, Any]) -> str:
-    return "met" if row["own_test"] else "not met"
+    return _scrolled(columns, caption)
 
 
 def _errata(entries: list[dict[str, Any]]) -> str:
-    head = ("Where", "What is wrong", "A case", "printed", "true", "Instead")
-    rows = (
-        _row(tuple(escape(e[key]) for key in ("place", "wrong", "case", "printed", "truth", "repair"))) for e in entries
-    )
-    return _table(head, rows, "Fractions are exact; the true ones are enumerated case by case.")
+    heads = {"place": "Where", "wrong": "What is wrong", "case": "A case", "printed": "printed", "truth": "true"}
+    columns = (Column(head=h, values=[e[key] for e in entries]) for key, h in (heads | {"repair": "Instead"}).items())
+    return _scrolled(columns, "Fractions are exact; the true ones are enumerated case by case.")

@@ -151,7 +151,7 @@ def _figures(folder: Path, drawn: list[str], results: claims.Results) -> list[st
     """Draw every figure in three formats."""
     if not drawn:
         return []
-    from ..plots import save
+    from .._support.figures import save
     from .draw import figure
 
     files = []

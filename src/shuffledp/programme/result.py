@@ -5,12 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from .._support.figures import TEXT_WIDTH
 from .._support.json_ready import json_ready
 from .._support.numbers import round_down, round_up
+from .._support.tables import Column, Table, Tabular, count_column, epsilon_column
 from .._support.text import visible
-from ..accounting.guarantee import absent, not_below
+from ..accounting.guarantee import absent, at_most, not_below
+from ..composing.composed_guarantee import rounds_in_words
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 #: How eps was found, in words.
 _WORDS = {
@@ -59,12 +65,17 @@ class CheckedRounds:
     cost: int
     local_epsilon: float
 
+    def __repr__(self) -> str:
+        """One line: how many rounds of what, and what one of them is worth."""
+        eps = "no finite eps" if math.isinf(self.epsilon) else f"eps <= {round_up(self.epsilon)}"
+        return visible(f"<CheckedRounds {self.name!r}: {rounds_in_words(self.count)}, {eps} each>")
+
     def __str__(self) -> str:
         """One line of the statement."""
         text = (
-            f"{self.name}: {_rounds(self.count)} of {self.mechanism}"
+            f"{self.name}: {rounds_in_words(self.count)} of {self.mechanism}"
             if self.name != self.mechanism
-            else (f"{self.mechanism}: {_rounds(self.count)}")
+            else (f"{self.mechanism}: {rounds_in_words(self.count)}")
         )
         text += f" with {self.users:,} users"
         if self.minimum_batch is None:
@@ -82,7 +93,7 @@ class CheckedRounds:
 
 
 @dataclass(frozen=True)
-class Check:
+class Check(Tabular):
     """Whether all rounds of a programme together stay within its budget.
 
     Attributes
@@ -122,20 +133,54 @@ class Check:
     neighbours: str
     trust: str
 
+    def table(self) -> Table:
+        """One row per entry of the programme."""
+        rows = self.rounds
+        columns = (
+            Column(name="name", head="rounds", values=[r.name for r in rows]),
+            Column(name="mechanism", head="mechanism", values=[r.mechanism for r in rows]),
+            count_column("users", "users", [r.users for r in rows]),
+            count_column("counted", "counted on", [r.counted for r in rows]),
+            count_column("count", "rounds", [r.count for r in rows]),
+            count_column("participation_limit", "at most", [r.participation_limit for r in rows]),
+            count_column("cost", "cost", [r.cost for r in rows]),
+            epsilon_column("epsilon", "eps of one", [r.epsilon for r in rows]),
+            Column(name="bound", head="bound", values=[r.bound for r in rows]),
+            epsilon_column("local_epsilon", "local eps", [r.local_epsilon for r in rows]),
+        )
+        return Table(columns, caption=self.verdict, notes=tuple(map(visible, self._lines())))
+
+    @property
+    def verdict(self) -> str:
+        """Within or over the budget, and the name of the programme."""
+        verdict = "WITHIN BUDGET" if self.within else "OVER BUDGET"
+        return visible(f"{verdict}: {self.name}" if self.name else verdict)
+
+    def __repr__(self) -> str:
+        """One line: the verdict, what is spent and the budget."""
+        number = rounds_in_words(sum(r.count for r in self.rounds))
+        spent = at_most(self.epsilon, self.delta)
+        return f"<Check {self.verdict}: {spent}, budget {round_down(self.target_epsilon, 12)}, {number}>"
+
+    def plot(self, *, width: float = TEXT_WIDTH) -> Figure:
+        """A figure: what is spent against the budget (needs the extra ``plot``)."""
+        from .drawing import draw_check
+
+        return draw_check(self, width=width)
+
     def __str__(self) -> str:
         """A statement that can be pasted into a privacy review."""
         return "\n".join(map(visible, self._lines()))
 
     def _lines(self) -> Iterator[str]:
-        verdict = "WITHIN BUDGET" if self.within else "OVER BUDGET"
-        yield f"{verdict}: {self.name}" if self.name else verdict
+        yield self.verdict
         number, cost = sum(r.count for r in self.rounds), sum(r.cost for r in self.rounds)
         delta, least = round_up(self.delta, 12), round_down(self.delta, 12)
         together = "1 round is" if number == 1 else f"{number:,} rounds over the same users are together"
         often = f", for users whose value is at stake {cost:,} times at most" if cost != number else ""
         budget = f"the budget is ({round_down(self.target_epsilon, 12)}, {least})"
         if math.isinf(self.epsilon):
-            yield f"{_rounds(number)}: no finite eps reaches delta = {least}, {self.neighbours}; {budget}."
+            yield f"{rounds_in_words(number)}: no finite eps reaches delta = {least}, {self.neighbours}; {budget}."
         else:
             yield (
                 f"{together} ({round_up(self.epsilon)}, {delta})-DP, {self.neighbours}{often} "
@@ -166,7 +211,3 @@ class Check:
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready dictionary; infinity is written as the string "inf"."""
         return {**json_ready(asdict(self)), "statement": str(self)}
-
-
-def _rounds(count: int) -> str:
-    return "1 round" if count == 1 else f"{count:,} rounds"

@@ -1,0 +1,239 @@
+"""Figures fit for print and for notebooks: one style, lines that differ without colour, the same bytes every time.
+
+Everything is drawn on figures that no global state knows of; no display is involved.
+"""
+
+from __future__ import annotations
+
+import io
+import logging
+import os
+import re
+import textwrap
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ParameterError
+from .files import write_whole
+from .numbers import round_up
+from .optional import require
+from .text import visible
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+#: Widths in inches of one column and of the text of a two-column page.
+COLUMN_WIDTH, TEXT_WIDTH = 3.33, 7.0
+
+#: Okabe and Ito's colours, told apart by the colour-blind; their yellow is left out, it is too pale for a line.
+COLOURS = ("#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
+_DASHES = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (5, 1, 1, 1)))
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
+
+#: 28 keyword sets for ``axes.plot``: no two agree in colour and dashes, nor (in grey print) in dashes and marker.
+LINES: tuple[dict[str, Any], ...] = tuple(
+    {"color": COLOURS[i % 7], "linestyle": _DASHES[i % 4], "marker": _MARKERS[i % 9]} for i in range(28)
+)
+
+#: The curve of a figure that has only one.
+CURVE: dict[str, Any] = {"color": "#0072B2", "marker": "o"}
+#: Bars that stay within a limit, that go beyond it (hatched, so that grey print tells), and that are a part of others.
+_EDGE: dict[str, Any] = {"edgecolor": "#000000", "linewidth": 0.6}
+WITHIN_BAR: dict[str, Any] = {"color": "#56B4E9", **_EDGE}
+BEYOND_BAR: dict[str, Any] = {"color": "#E69F00", "hatch": "///", **_EDGE}
+PART_BAR: dict[str, Any] = {"color": "#DDDDDD", **_EDGE}
+
+_STYLE: dict[str, Any] = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],  # ships with matplotlib, so the figure is the same everywhere
+    "font.size": 8,
+    "axes.titlesize": 9,
+    "axes.labelsize": 9,
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 8,
+    "legend.fontsize": 8,
+    "figure.titlesize": 9,
+    "figure.figsize": (COLUMN_WIDTH, 2.5),
+    "figure.constrained_layout.use": True,
+    "figure.dpi": 100,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.6,
+    "axes.axisbelow": True,
+    "axes.grid": True,
+    "axes.unicode_minus": True,
+    "grid.color": "#dddddd",
+    "grid.linewidth": 0.5,
+    "lines.linewidth": 1.2,
+    "lines.markersize": 3.5,
+    "lines.markeredgewidth": 0.8,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "xtick.minor.width": 0.4,
+    "ytick.minor.width": 0.4,
+    "legend.frameon": False,
+    "legend.handlelength": 2.8,
+    "pdf.fonttype": 42,  # TrueType: text stays text, as publishers ask
+    "ps.fonttype": 42,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "shuffledp",
+    "savefig.dpi": 300,
+    "savefig.facecolor": "white",
+}
+#: What would make two runs differ: dates, and the name of the program.
+_METADATA: dict[str, dict[str, None]] = {
+    "pdf": {"CreationDate": None},
+    "svg": {"Date": None},
+    "png": {"Software": None},
+}
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """matplotlib's settings for a figure in print, while the block runs.
+
+    Fonts of 8 and 9 points at the final size, light grid, no top and right spines, embedded TrueType fonts.
+    Create the figure and its artists inside the block; :func:`save` needs no block of its own.
+
+    Examples
+    --------
+    >>> with style():
+    ...     axes = new_figure(COLUMN_WIDTH, 2.0).subplots()
+    ...     curves = [axes.plot([1, 2], [i, i], **LINES[i]) for i in range(3)]
+    >>> axes.spines["top"].get_visible()
+    False
+    """
+    with require("matplotlib", extra="plot", purpose="drawing").rc_context(_STYLE):
+        yield
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """An empty figure that no global state knows of and that a notebook shows."""
+    require("matplotlib.figure", extra="plot", purpose="drawing")
+    from .inline_figure import InlineFigure
+
+    return InlineFigure(figsize=(width, height))
+
+
+def save(figure: Figure, path: str | os.PathLike[str]) -> None:
+    """Write a figure as PDF, SVG or PNG (300 dpi), by the suffix of ``path``; the same figure gives the same bytes.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with style(), tempfile.TemporaryDirectory() as folder:
+    ...     save(new_figure(1.0, 1.0), Path(folder) / "empty.svg")
+    ...     (Path(folder) / "empty.svg").read_text(encoding="utf-8").startswith("<?xml")
+    True
+    """
+    kind = prepare(path)
+    buffer = io.BytesIO()
+    with style(), _quiet("fontTools"):
+        figure.savefig(buffer, format=kind, metadata=_METADATA[kind])
+    write_whole(path, buffer.getvalue(), name="plot")
+
+
+@contextmanager
+def _quiet(name: str) -> Iterator[None]:
+    """No warnings of this logger: embedding DejaVu Sans, it remarks on the date inside the font."""
+    logger = logging.getLogger(name)
+    before = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+
+
+def prepare(path: str | os.PathLike[str]) -> str:
+    """The format that the end of ``path`` asks for; call it before long work, so that a slip costs nothing."""
+    if not isinstance(path, str | os.PathLike):
+        raise ParameterError(f"plot must be the path of a file, got {path!r}; name a .pdf, .svg or .png file.")
+    kind = Path(path).suffix.lower().removeprefix(".")
+    if kind not in _METADATA:
+        raise ParameterError(f"plot must end in .pdf, .svg or .png, got {os.fspath(path)!r}; choose one of the three.")
+    require("matplotlib", extra="plot", purpose="drawing")
+    return kind
+
+
+# -- words and axes -------------------------------------------------------------------------------------------------
+
+
+def is_wide(width: float) -> bool:
+    """Whether a legend fits beside the axes."""
+    return width >= 5.0
+
+
+def add_title(figure: Figure, title: str) -> None:
+    """Over the whole figure, wrapped to its width; a spec is text, not mathematics."""
+    figure.suptitle(wrapped(title, figure.get_figwidth()), fontsize=8, parse_math=False)
+
+
+def wrapped(title: str, width: float) -> str:
+    """A title in lines that fit into ``width`` inches; what a spec says cannot break it."""
+    unbroken = visible(title).replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}")
+    return textwrap.fill(unbroken, int(15 * width), break_on_hyphens=False)
+
+
+def users(n: int) -> str:
+    """A number of users in words.
+
+    >>> users(1), users(10_000)
+    ('1 user', '10,000 users')
+    """
+    return "1 user" if n == 1 else f"{n:,} users"
+
+
+def at_delta(delta: float | str) -> str:
+    """The delta of a title, rounded up, or its rule.
+
+    >>> at_delta(1e-6), at_delta("0.01/n")
+    ('at δ = 1e-6', 'at δ = 0.01/n')
+    """
+    text = delta if isinstance(delta, str) else re.sub(r"e([+-])0+(?=\d)", r"e\1", round_up(delta, 6))
+    return f"at δ = {text}"
+
+
+def add_legend(
+    figure: Figure, handles: Sequence[Artist], labels: Sequence[str], *, beside: bool = False, left_out: int = 0
+) -> None:
+    """Beside the axes, or below them in as many columns as fit; the last line says how many curves are left out."""
+    if left_out:
+        lines = require("matplotlib.lines", extra="plot", purpose="drawing")
+        handles = [*handles, lines.Line2D([], [], linestyle="none")]
+        labels = [*labels, f"and {left_out} more, left out"]
+    if beside:
+        figure.legend(handles, labels, loc="outside right center")
+    else:
+        figure.legend(handles, labels, loc="outside lower center", ncols=3 if is_wide(figure.get_figwidth()) else 1)
+
+
+def logarithmic(axes: Axes, which: str, low: float, high: float) -> None:
+    """A logarithmic axis that has labels between the powers of ten where it spans few of them."""
+    ticker = require("matplotlib.ticker", extra="plot", purpose="drawing")
+    axes.set(**{f"{which}scale": "log"})
+    if high < 300.0 * low:
+        axis = axes.xaxis if which == "x" else axes.yaxis
+        axis.set_major_locator(ticker.LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.set_minor_formatter(ticker.NullFormatter())
+
+
+def whole_ticks(axes: Axes) -> None:
+    """Ticks of the x axis at whole numbers only."""
+    ticker = require("matplotlib.ticker", extra="plot", purpose="drawing")
+    axes.xaxis.set_major_locator(ticker.MaxNLocator(nbins="auto", integer=True))
+
+
+def name_rows(axes: Axes, names: Sequence[str], shown: Sequence[str]) -> None:
+    """Rows of a figure: names on the left, values in a column on the right, the first row on top."""
+    axes.set_yticks(range(len(names)), list(names), parse_math=False)
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(axis="x", visible=False)
+    for y, text in enumerate(shown):
+        axes.annotate(text, (1.02, y), xycoords=("axes fraction", "data"), va="center_baseline", annotation_clip=False)

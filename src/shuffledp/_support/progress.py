@@ -1,0 +1,93 @@
+"""One progress bar: on stderr, on a terminal only, and only for work that takes more than a second."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Protocol, TypeVar
+
+#: Shorter work shows nothing (seconds).
+PATIENCE = 1.0
+
+Item = TypeVar("Item")
+
+
+class Advance(Protocol):
+    """Tells the bar how far the work is, and what it is doing now."""
+
+    def __call__(self, done: int, total: int, doing: str | None = None) -> None:
+        """``done`` of ``total`` steps are done."""
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Advance]:
+    """A bar around the block, which may call the function that is yielded; without calls the bar only moves.
+
+    Examples
+    --------
+    >>> with progress("counting") as advance:  # no terminal: nothing is shown
+    ...     for done in range(3):
+    ...         advance(done + 1, 3)
+    """
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda done, total, doing=None: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    bar = Progress(*columns, console=console, transient=True)
+    task = bar.add_task(what, total=None)
+
+    def advance(done: int, total: int, doing: str | None = None) -> None:
+        bar.update(task, completed=done, total=total, description=doing or what)
+
+    late = _Late(bar.start)
+    try:
+        yield advance
+    finally:
+        if late.cancel():
+            bar.stop()
+
+
+def each(items: Sequence[Item], name: Callable[[Item], str]) -> Iterable[Item]:
+    """The items one by one, with a bar that names the one at work.
+
+    Examples
+    --------
+    >>> list(each([3, 4], str))
+    [3, 4]
+    """
+    with progress("") as advance:
+        for done, item in enumerate(items):
+            advance(done, len(items), name(item))
+            yield item
+
+
+class _Late:
+    """Starts something once the patience is over, unless it is cancelled before."""
+
+    def __init__(self, start: Callable[[], object]) -> None:
+        self._start, self._lock, self._open, self._started = start, threading.Lock(), True, False
+        self._timer = threading.Timer(min(max(PATIENCE, 0.0), threading.TIMEOUT_MAX), self._run)
+        self._timer.daemon = True
+        if PATIENCE > 0.0:
+            self._timer.start()
+        else:
+            self._run()
+
+    def _run(self) -> None:
+        with self._lock:
+            if self._open:
+                self._started = True
+                self._start()
+
+    def cancel(self) -> bool:
+        """From now on nothing starts; whether it had started."""
+        self._timer.cancel()
+        with self._lock:
+            self._open = False
+            return self._started

@@ -1,0 +1,62 @@
+"""The figure of an account: what the rounds cost together, round after round."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .._support import figures
+from .._support import validation as check
+from .._support.delta_rules import read
+from .._support.figures import CURVE, TEXT_WIDTH, at_delta
+from .._support.numbers import round_down
+from ..errors import ParameterError
+from .composed_guarantee import rounds_in_words
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from .accountant import Accountant
+
+#: Points of the curve.
+_POINTS = 16
+
+
+def draw_accountant(
+    accountant: Accountant, *, delta: float | str, epsilon: float | None = None, width: float = TEXT_WIDTH
+) -> Figure:
+    """eps at delta after the first 1, 2, ... rounds (some of them, if there are many), and the budget ``epsilon``.
+
+    Examples
+    --------
+    >>> import shuffledp as sdp
+    >>> acc = sdp.Accountant().compose("grr:eps0=2,d=16", n=10_000, count=4)
+    >>> figure = draw_accountant(acc, delta=1e-6, epsilon=0.2)
+    >>> figure.axes[0].lines[0].get_xdata().tolist()
+    [1, 2, 3, 4]
+    """
+    if not accountant.rounds:
+        raise ParameterError("accountant must hold a round to draw, got none; compose some first.")
+    budget = None
+    if epsilon is not None:
+        budget = check.in_range("epsilon", epsilon, low=0.0, high=math.inf, low_open=True, high_open=True)
+    at = read(delta).at_largest([entry.n for entry in accountant.entries])
+    rounds = np.unique(np.linspace(1, accountant.rounds, _POINTS).round().astype(np.int64))
+    eps = np.ma.masked_invalid([accountant.first(int(k)).epsilon(delta=at) for k in rounds])
+    with figures.style():
+        figure = figures.new_figure(width, 3.0 if figures.is_wide(width) else 3.2)
+        axes = figure.subplots()
+        axes.plot(rounds, eps, **CURVE, label="ε of the rounds so far")
+        if budget is not None:
+            axes.axhline(budget, color="#D55E00", linestyle=(0, (5, 1.5)), label=f"budget ε = {round_down(budget)}")
+        axes.set_ylim(bottom=0.0)
+        axes.set_xlim(left=0.0)
+        figures.whole_ticks(axes)
+        axes.set_xlabel("rounds composed")
+        axes.set_ylabel("central ε (smaller is better)")
+        title = f"ε of {rounds_in_words(accountant.rounds)} over the same users {at_delta(at)}, {accountant.neighbours}"
+        figures.add_title(figure, title)
+        figures.add_legend(figure, *axes.get_legend_handles_labels())
+    return figure

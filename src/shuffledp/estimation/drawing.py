@@ -1,0 +1,78 @@
+"""The figure of an estimate: a bar per item, with its interval."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._support import figures
+from .._support import validation as check
+from .._support.figures import TEXT_WIDTH, WITHIN_BAR, users
+from .._support.numbers import round_down
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from .estimate import Estimate
+
+#: Items drawn, unless told otherwise.
+MOST_ITEMS = 50
+#: Labels of items that fit beside each other, in characters per inch of the axes.
+_CHARACTERS = 13.0
+
+
+def draw_estimate(
+    estimate: Estimate, *, level: float = 0.95, of: str = "users", most: int = MOST_ITEMS, width: float = TEXT_WIDTH
+) -> Figure:
+    """A bar per item with its interval, in their order; of more than ``most`` items the largest, largest first.
+
+    An estimate after a consistency step has no intervals; an infinite interval is not drawn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shuffledp.estimation.estimate import Estimate
+    >>> e = Estimate(value=np.array([0.7, -0.1, 0.4]), stderr=np.array([0.1, 0.1, 0.1]), n=100)
+    >>> [text.get_text() for text in draw_estimate(e, most=2).axes[0].get_xticklabels()]
+    ['0', '2']
+    """
+    most = check.whole("most", most, low=1, high=10_000, hint="it is the number of items to draw")
+    value, names = estimate.value.ravel(), estimate.labels
+    size = value.size
+    at = np.arange(size) if size <= most else np.argsort(-value, kind="stable")[:most]
+    what = "Estimate" if size == 1 else f"Estimates of {size:,} items"
+    title = f"{what} from {users(estimate.n)}"
+    if estimate.step:
+        title += f" after the step {estimate.step!r}"
+    else:
+        whom = "these users" if of == "users" else "the population"
+        title += f" with {round_down(100 * level, 6)}% intervals for {whom}"
+    if size > most:
+        title += f"; the {most:,} largest are drawn"
+    if estimate.for_release is False:
+        title += " (seeded: not for release)"
+    with figures.style():
+        figure = figures.new_figure(width, 2.8)
+        axes = figure.subplots()
+        place = np.arange(at.size)
+        axes.bar(place, value[at], width=0.8, **WITHIN_BAR)
+        if not estimate.step:
+            low, high = (end.ravel()[at] for end in estimate.interval(level, of=of))
+            sure = np.isfinite(low) & np.isfinite(high)
+            reach = np.abs(np.array([value[at] - low, high - value[at]]))[:, sure]
+            look: dict[str, Any] = {"ecolor": "#000000", "elinewidth": 0.9, "capsize": min(2.5, 90.0 / at.size)}
+            axes.errorbar(place[sure], value[at][sure], yerr=reach, linestyle="none", **look)
+        shown = [names[i] for i in at]
+        every = -(-sum(len(name) + 1 for name in shown) // int(_CHARACTERS * width))
+        if every == 1 or size <= most:
+            axes.set_xticks(place[::every], shown[::every])
+        else:  # every item has its name where their order does not tell it
+            axes.set_xticks(place, shown, rotation=90, fontsize=7)
+        axes.axhline(0.0, color="#000000", linewidth=0.6)
+        axes.set_xlim(-0.7, at.size - 0.3)
+        axes.grid(axis="x", visible=False)
+        axes.set_xlabel("item, largest first" if size > most else "item")
+        axes.set_ylabel("estimate")
+        figures.add_title(figure, title)
+    return figure
