@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import shuffledp
+from reference.places import ROOT
 
-ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
 #: Where a package is imported under another name than it is installed under.

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from itertools import permutations, product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import shuffledp as sdp
+from reference.places import golden
 from shuffledp.mechanisms.categorical.grr import GRR
 from shuffledp.mechanisms.categorical.randomized_response import RandomizedResponse
 from shuffledp.mechanisms.categorical.unary import OptimisedUnary, Unary, packed_coins
 from shuffledp.numerics.pair import ShuffledPair
 
-ENTRIES = json.loads((Path(__file__).parent.parent / "data" / "mechanisms.json").read_text())["entries"]
+ENTRIES = golden("mechanisms.json")
 BOTH = [Unary, OptimisedUnary]
 
 

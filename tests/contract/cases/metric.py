@@ -1,15 +1,13 @@
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from contract.cases import Case, frequencies
+from reference.places import DATA
 from shuffledp.mechanisms.metric.exponential import ExponentialMetric
 from shuffledp.mechanisms.metric.laplace import MetricGeneral, MetricLaplace, PlanarLaplace
-
-DATA = Path(__file__).parents[2] / "data"
 
 
 def line(length: float) -> Any:
