@@ -344,7 +344,9 @@ def test_progress_is_told() -> None:
 
 
 def test_sweep_refuses_before_it_computes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shuffledp.sweeping.compare", lambda *a, **k: pytest.fail("computed before checking"))
+    monkeypatch.setattr(
+        "shuffledp.accounting.sweeping.compare", lambda *a, **k: pytest.fail("computed before checking")
+    )
     grr = "grr:eps0=1,d=4"
     refused("^exactly one of", sdp.sweep, grr, n=10, delta=0.1)
     refused("^exactly one of.*n and delta;", sdp.sweep, grr, n=[10, 20], delta=[0.1, 0.2])

@@ -155,7 +155,7 @@ def test_bad_input_is_one_sentence(args: list[str], words: str) -> None:
 
 
 def test_a_wrong_suffix_costs_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shuffledp.sweeping.sweep", lambda *a, **k: pytest.fail("computed before checking"))
+    monkeypatch.setattr("shuffledp.accounting.sweeping.sweep", lambda *a, **k: pytest.fail("computed before checking"))
     refused(run(*SWEEP, "--plot", "x.gif"))
 
 
@@ -168,7 +168,9 @@ def test_missing_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_one_file_for_two_outputs(second: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("link.svg").symlink_to("same.svg")
-    monkeypatch.setattr("shuffledp.comparison.compare", lambda *a, **k: pytest.fail("computed before checking"))
+    monkeypatch.setattr(
+        "shuffledp.accounting.comparison.compare", lambda *a, **k: pytest.fail("computed before checking")
+    )
     for one, two in (("csv", "plot"), ("html", "csv"), ("plot", "html")):
         line = refused(run(*POINT, f"--{one}", "same.svg", f"--{two}", second))
         assert "must be different files" in line and f"--{one}" in line and f"--{two}" in line
