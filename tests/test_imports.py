@@ -87,6 +87,14 @@ def test_the_command_line_starts_light() -> None:
     assert heavy == "[]"
 
 
+def test_privunit_loads_no_optimiser() -> None:
+    code = (
+        "import sys, shuffledp as s; s.amplify('privunit:eps0=2,dim=100', n=1000, delta=1e-6)\n"
+        "print('scipy.optimize' in sys.modules, 'scipy.special' in sys.modules)"
+    )
+    assert fresh(code) == "False True"
+
+
 def test_a_first_answer_loads_no_scipy() -> None:
     code = "import sys, shuffledp as s; s.amplify('general:eps0=1', n=10**6, delta=1e-8); print('scipy' in sys.modules)"
     assert fresh(code) == "False"

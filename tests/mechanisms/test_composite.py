@@ -317,3 +317,12 @@ def test_bounds_from_budgets_alone_count_how_far_others_may_be(bound: str) -> No
     truth = sdp.amplify(METRIC, n=10_000, delta=1e-6)
     assert truth.lower is not None
     assert sdp.amplify(METRIC, n=10_000, delta=1e-6, bound=bound).epsilon >= truth.lower
+
+
+@pytest.mark.parametrize("delta", [1e-9, 1e-14, 1e-20])
+def test_sampling_rappor_does_not_jump_to_the_local_guarantee(delta: float) -> None:
+    """Reports with many ones are rare for everybody: they are no reason to give up, at any delta."""
+    m = SamplingRappor(eps0=5.0, d=1000, s=20)
+    found = [sdp.amplify(m, n=n, delta=delta) for n in (10**4, 10**5, 10**6, 10**8, 10**9, 10**10)]
+    assert all(a.epsilon > b.epsilon for a, b in itertools.pairwise(found))
+    assert all(g.lower is not None and g.lower <= g.epsilon < 2.0 * g.lower for g in found)

@@ -282,3 +282,14 @@ def test_privunit_variance_and_size() -> None:
     big = sdp.amplify("privunit:1,1000000", n=10**6, delta=1e-8)
     assert big.epsilon == pytest.approx(sdp.amplify("privunit:1,1000", n=10**6, delta=1e-8).epsilon, rel=1e-3)
     assert 0 < big.lower < big.epsilon
+
+
+@pytest.mark.parametrize("dim", [2, 3, 10, 1000, 10**6])
+@pytest.mark.parametrize("eps0", [0.01, 1.0, 4.0, 12.0])
+def test_the_cap_of_privunit_is_the_best(eps0: float, dim: int) -> None:
+    best = PrivUnit(eps0=eps0, dim=dim)
+    assert best.cap is not None
+    for factor in (0.99, 1.01):
+        cap = best.cap * factor
+        if cap < 0.5:
+            assert PrivUnit(eps0=eps0, dim=dim, cap=cap)._gain < best._gain

@@ -13,6 +13,7 @@ import shuffledp as sdp
 from reference.places import golden
 from shuffledp.mechanisms.categorical.grr import GRR
 from shuffledp.mechanisms.categorical.subset import Subset
+from shuffledp.mechanisms.sets import reported_sets as set_randomizer
 from shuffledp.mechanisms.sets.privset import PrivSet
 from shuffledp.mechanisms.sets.reported_sets import SetRandomizer, _mean_variance
 from shuffledp.numerics.evaluators.choose import Divergence
@@ -254,3 +255,27 @@ def test_the_variance_is_that_of_the_estimate() -> None:
         est = m.estimate(m.privatise(np.array([value] * 50_000), rng=seeded(5)))
         assert est.stderr[10] ** 2 == pytest.approx(m.variance(50_000), rel=0.05)
         assert est.stderr[3] ** 2 == pytest.approx(m.variance(50_000, 1.0), rel=0.05)
+
+
+@pytest.mark.parametrize(("d", "s", "k"), [(4000, 40, 30), (4000, 40, 1), (300, 60, 200), (10**9, 300, 2)])
+def test_large_laws_are_rounded_beyond_what_doubles_show(
+    d: int, s: int, k: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Probabilities as rounded products equal the exact fractions, cancellation and zeros included."""
+    m = PrivSet(eps0=1.5, d=d, s=s, k=k)
+    exact = [m.blanket().pairs(9), m.constant_datasets().pairs(99), m.variation_ratio(), m._stray]
+    set_randomizer._miss.cache_clear()
+    monkeypatch.setattr(set_randomizer, "_EXACT_BITS", 0)
+    rounded = [m.blanket().pairs(9), m.constant_datasets().pairs(99), m.variation_ratio(), m._stray]
+    set_randomizer._miss.cache_clear()
+    assert rounded == exact
+
+
+def test_the_largest_sets_need_no_huge_fractions() -> None:
+    m = PrivSet(eps0=1.0, d=2_000_000_000, s=10_000)
+    (pair,) = m.blanket().pairs(9) or ()
+    total = sum(m._miss(items).denominator.bit_length() for items in (m.s, 2 * m.s))
+    assert total < 10_000 and len(np.asarray(pair.t)) == 4
+    # the chance that a uniform report misses s items, as a sum of 10,000 logarithms
+    miss = math.exp(math.fsum(math.log1p(-m.k / (m.d + m.s - i)) for i in range(m.s)))
+    assert math.isclose(float(m._miss(m.s)), miss, rel_tol=1e-12)

@@ -194,7 +194,7 @@ def compose(
             result["saved"] = True
     result["rounds"] = [_shown(entry) for entry in accountant.entries]
     for note in accountant.notes:
-        click.echo(f"note: {note}", err=True)
+        say(f"note: {note}", err=True)
     if as_json:
         print_json(result)
     else:

@@ -248,6 +248,11 @@ def polished(curve: Divergence, found: float, delta: float, tol: float) -> float
     return better if safe else found
 
 
+def exceeds(pair: ShuffledPair, eps: float, *, n: int, delta: float) -> bool:
+    """Whether one look cannot prove that the divergence at eps is at most delta."""
+    return look(Divergence(pair, n, "upper"), eps, 1e-3, math.log(delta)).excess > 0.0
+
+
 def _screened(curve: Divergence, eps: float, delta: float) -> bool:
     """A cheap upper bound at eps is small enough already (see screen.py)."""
     if curve.side == "lower" or curve.atoms.zero0.size or eps > LARGEST_EPSILON:

@@ -143,3 +143,31 @@ def test_many_eps_at_once_agree_with_one_by_one() -> None:
 def test_spread_is_the_second_moment() -> None:
     assert spread(COIN) == pytest.approx(2.0)
     assert spread(ShuffledPair([0.75, 0.25], [0.25, 0.75], [0.0, 0.25])) == math.inf
+
+
+UNIT = 2.0**-44
+RARE = (  # bulk, and two symbols that nobody is likely to send, but which are only 3 times likelier under P0
+    [0.625 - 3 * UNIT, 0.375 - UNIT, 3 * UNIT, UNIT],
+    [0.5 - UNIT, 0.5 - 3 * UNIT, UNIT, 3 * UNIT],
+    [0.5 - UNIT, 0.5 - UNIT, UNIT, UNIT],
+)
+
+
+@pytest.mark.parametrize("eps", [0.07, 0.08, 0.1])
+def test_rare_symbols_do_not_give_away_whom_they_do_not_tell(eps: float) -> None:
+    """Exposing them would add 1e-13, which is far above the divergence here."""
+    n = 1000
+    truth = float(ball_oracle.log_divergence(*RARE, n, eps).mid())
+    assert math.log(1e-60) < truth < math.log(1e-15)
+    high = float(Divergence(ShuffledPair(*RARE), n).bracket(np.array([eps]), 1e-4).upper[0])
+    low = float(Divergence(ShuffledPair(*RARE), n, "lower").bracket(np.array([eps]), 1e-4).lower[0])
+    assert low - 1e-12 <= truth <= high <= truth + 1e-3
+
+
+def test_rare_symbols_that_tell_stay_exposed() -> None:
+    """A symbol that only the victim sends under P0 costs its mass, whether anybody else might send it or not."""
+    laws = ([0.5, 0.499, 1e-3], [0.5, 0.5, 0.0], [0.25, 0.25, 1e-13])
+    n, eps = 1000, 1.0
+    truth = float(ball_oracle.log_divergence(*laws, n, eps).mid())
+    high = float(Divergence(ShuffledPair(*laws), n).bracket(np.array([eps]), 1e-4).upper[0])
+    assert truth <= high <= truth + 1e-3

@@ -105,6 +105,12 @@ def test_the_answer_is_the_root(spec: str, n: int, delta: float) -> None:
     assert curve.bracket(np.array([eps * (1.0 - 1e-6)]), 1e-9).lower[0] > math.log(delta)
 
 
+@pytest.mark.parametrize("spec", ["grr:eps0=20,d=64", "unary:eps0=20,d=64", "subset:eps0=20,d=64,k=8"])
+def test_a_value_does_not_depend_on_its_neighbours(spec: str) -> None:
+    found = [sdp.profile(spec, n=10**9, epsilon=np.full(size, 0.25)) for size in (1, 3, 7, 40)]
+    assert len(set(np.concatenate(found).tolist())) == 1
+
+
 def test_not_used_where_clones_are_many() -> None:
     mechanism = sdp.mechanism("grr:eps0=2,d=64")
     round_ = (find("auto", mechanism).family(mechanism).pairs(1) or ())[0]

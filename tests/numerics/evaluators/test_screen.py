@@ -47,3 +47,17 @@ def test_above_the_bracket_and_close_to_it(seed: int, n: int) -> None:
 
 def test_nothing_positive_is_nothing() -> None:
     assert screen.log_upper(np.array([[-1.0, 0.0]]), np.array([0.2, 0.3]), 10)[0] == -np.inf
+
+
+def test_nearly_exact_where_one_negative_draw_decides() -> None:
+    """Few others, and a value that only the victim is likely to send: the first term is all there is."""
+    l, t, n = np.array([[40.0, -9000.0, -30000.0]]), np.array([1e-5, 2e-3, 1e-3]), 1000
+    truth = math.log(t[0] * 40.0) + (n - 1) * math.log1p(-3e-3)
+    assert truth - 1e-9 <= screen.log_upper(l, t, n)[0] <= truth + 1e-3
+
+
+def test_never_above_the_bound_without_others() -> None:
+    rng = np.random.default_rng(3)
+    l, t = rng.normal(1.0, 1.0, size=(50, 6)), np.full(6, 0.1)
+    alone = np.log(np.maximum(l, 0.0) @ t)
+    assert np.all(screen.log_upper(l, t, 100) <= alone + 1e-9)

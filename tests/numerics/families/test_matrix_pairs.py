@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from reference.fractions_oracle import round_divergence
 from shuffledp.numerics.evaluators.choose import Divergence
+from shuffledp.numerics.families import matrix_pairs as pairs_module
 from shuffledp.numerics.families.matrix_pairs import BlanketPairs, constant_datasets
 from shuffledp.numerics.pair import ShuffledPair
 from shuffledp.numerics.solve import epsilon
@@ -89,3 +90,26 @@ def test_constant_datasets_are_datasets() -> None:
     rows = {tuple(row) for row in matrix}
     for r in constant_datasets(matrix).pairs(1000) or ():
         assert {tuple(np.asarray(x)) for x in (r.P0, r.P1, r.t)} <= rows
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("n", [20, 300])
+def test_no_pair_is_lost_where_few_others_hide(seed: int, n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tiny blanket: the worst pair is looked for by the screen first, and is not the one of the largest spread."""
+    monkeypatch.setattr(pairs_module, "_MANY_SUSPECTS", 0)
+    matrix = np.random.default_rng(seed).dirichlet(np.full(6, 0.7), size=9)
+    pairs, omega = BlanketPairs(matrix), matrix.min(axis=0)
+    answer = pairs.epsilon(n=n, delta=1e-5, tol=1e-4, side="upper")
+    rounds = [ShuffledPair(a, b, omega) for a, b in permutations(matrix, 2)]
+    every = epsilon(rounds, n=n, delta=1e-5, tol=1e-4, side="upper")
+    assert every * (1 - 1.1e-4) <= answer.epsilon <= every * (1 + 1.1e-4)
+    for eps in (0.3, 3.0):
+        ours = float(pairs.log_delta(np.array([eps]), n=n, tol=1e-4, side="upper")[0])
+        assert ours >= largest_log_delta(matrix, n, eps) - 1e-9
+
+
+def test_large_matrices_are_tried_in_both_directions() -> None:
+    """D(P||Q) and D(Q||P) have the same leading order, but not the same eps."""
+    matrix = np.random.default_rng(0).dirichlet(np.ones(6), size=70)
+    rounds = list(constant_datasets(matrix).pairs(1000) or ())
+    assert rounds and all(r.swapped() in rounds for r in rounds)

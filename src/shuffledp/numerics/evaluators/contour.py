@@ -37,8 +37,10 @@ NDArrayComplex = np.ndarray[tuple[int, ...], np.dtype[np.complex128]]
 ULP = 2.0**-48
 #: Nodes x atoms evaluated in one go (bounds the memory).
 BATCH_CELLS = 1_000_000
-#: Fast transforms are used from this many atoms and copies on, and up to this (first order) effect on M^n.
-_MANY_ATOMS, _ENOUGH_COPIES, _MOST_DOUBT = 24, 16, 1e-7
+#: Fast transforms are used from this many atoms and copies on.
+_MANY_ATOMS, _ENOUGH_COPIES = 24, 16
+#: They may blur M^n by this share of the accuracy asked for, and by this much in any case.
+_MOST_DOUBT, _LEAST_DOUBT = 0.05, 1e-8
 #: Up to so many atoms the nodes are transformed one atom at a time, beyond by matrix products.
 _FEW_ATOMS = 6
 #: log of a divergence below every positive double.
@@ -109,7 +111,7 @@ def _sum(
     scale, grow = np.exp(c[:, None] * l), np.expm1(c[:, None] * l)
     growth = np.maximum(grow @ t, LEAST_GROWTH)
     log_mgf = n * np.log1p(growth)
-    real, imag, kick, slack = _transform(k, per_row, h, n, l, v, t, scale, grow)
+    real, imag, kick, slack = _transform(k, per_row, line, n, l, v, t, scale, grow)
     # In units of the value at y = 0: M(z)^n exp(s^2 z^2/2) has this modulus and phase, c/z is `lean`.
     square = (s * s)[row]
     turn = square * c_node * y
@@ -155,7 +157,7 @@ def _sum(
 def _transform(
     k: NDArrayInt,
     per_row: NDArrayInt,
-    h: FloatArray,
+    line: Line,
     n: FloatArray,
     l: FloatArray,
     v: FloatArray,
@@ -167,6 +169,7 @@ def _transform(
 
     The last array is what fast transforms may have added to the error of M, in units of ULP, for each row.
     """
+    h, rtol = line.h, line.rtol
     row = np.repeat(np.arange(per_row.size), per_row)
     slack = np.zeros(per_row.size)
     if t.size <= _FEW_ATOMS:
@@ -181,12 +184,12 @@ def _transform(
                 continue
             weight = t * scale[i]
             found = fourier.sums(k[mine], float(h[i]), l[i], [weight, weight * v[i]] if moving else [weight])
-            if found is None or not n[i] * found[1] <= _MOST_DOUBT:
+            if found is None or not n[i] * found[1] <= max(_MOST_DOUBT * rtol[i], _LEAST_DOUBT):
                 continue
             values, error = found
-            real[mine] = grow[i] @ t + (values[0].real - weight.sum())
+            real[mine] = grow[i] @ t + values[0].real
             imag[mine] = values[0].imag
-            kick[mine] = values[-1] if moving else 0.0
+            kick[mine] = values[-1] + weight @ v[i] if moving else 0.0
             slack[i], slow[mine] = error / ULP, False
     if slow.any():
         real[slow], imag[slow], kick[slow] = _many_atoms(k[slow], h, row[slow], l, v, t, scale, grow)

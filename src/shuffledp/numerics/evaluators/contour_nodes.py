@@ -19,6 +19,8 @@ NDArrayInt = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
 WIDE = 3.0
 #: M(c) - 1 is not taken below this: M(c) itself is a normalisation, and any value of it will do.
 LEAST_GROWTH = -1.0 + 2.0**-52
+#: Nodes are worth evaluating down to exp(-_MARGIN) times the accuracy asked for.
+_MARGIN = 10.0
 #: Rows that move together in the search for the abscissa; of more rows, those that have settled stay.
 _TOGETHER = 64
 #: Nodes at most for one row; beyond, the dither is widened (still an upper bound, less tight).
@@ -39,6 +41,11 @@ class Line:
     pair_gap: FloatArray  # |l_i - l_j| of that pair
     last: FloatArray  # number of the last node that can matter
     cut: FloatArray  # nodes below exp(-cut) of the peak are bounded, not evaluated
+
+    @property
+    def rtol(self) -> FloatArray:
+        """The accuracy that was asked for, from which the cut was chosen."""
+        return np.asarray(np.exp(_MARGIN - self.cut))
 
     def rows(self, which: np.ndarray) -> Line:
         """The same line for some of the rows."""
@@ -77,7 +84,7 @@ def place(l: FloatArray, t: FloatArray, n: float | FloatArray, rtol: FloatArray)
     """Choose c, s and h so that dither and step cost about rtol (relative) in E[(S)_+]."""
     n = np.broadcast_to(np.asarray(n, dtype=np.float64), len(l))
     c = saddle(l, t, n)
-    cut = 10.0 - np.log(rtol)
+    cut = _MARGIN - np.log(rtol)
     weight = t * np.exp(c[:, None] * l)
     growth = np.maximum((t * np.expm1(c[:, None] * l)).sum(axis=1), LEAST_GROWTH)
     total = 1.0 + growth

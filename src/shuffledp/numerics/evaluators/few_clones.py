@@ -32,16 +32,15 @@ from .contour import LogBracket
 _MOST_ROWS, _QUICK_ROWS = 200_000, 20_000
 #: The counts of one symbol end where the log-probability of more is below this; single vectors below it are dropped.
 _LOG_LEFT_OUT = -75.0
-#: Symbols with ratios below this part of the largest are enumerated only where they are next to nothing.
-_SMALL = 1e-3
+#: Symbols with ratios below this part of the largest, or sent more often than this, are enumerated only where that
+#: costs next to nothing.
+_SMALL, _RARE = 1e-3, 0.01
 #: The noise of the frequent symbols, in units of the largest rare value, from which nothing tight comes out.
 _NOISY = 0.02
 #: Distance from 0, in units of the noise, from which rows are not looked at one by one.
 _FAR = 40.0
-#: Rows x eps evaluated in one go.
-_CELLS = 1_000_000
 #: A count that reaches this is not of few clones.
-_FEW = 1_000
+_FEW = 150
 #: Laws with more symbols than this have values of all sizes.
 _MOST_SYMBOLS = 40
 #: Values this near to each other, relatively, are one.
@@ -83,7 +82,8 @@ class FewClones:
         rows, total, size = 1.0, 0.0, np.maximum(atoms.u, atoms.v)
         caps: dict[int, int] = {}
         for j in np.argsort(-size, kind="stable").tolist():
-            t, most = float(atoms.t[j]), _MOST_ROWS if size[j] >= _SMALL * size.max() else _QUICK_ROWS
+            t = float(atoms.t[j])
+            most = _MOST_ROWS if size[j] >= _SMALL * size.max() and t <= _RARE else _QUICK_ROWS
             kept = 0.5 if caps else 1.0  # about half of a box is dropped
             cap = _cap(n, t, min(math.ceil(most / (rows * kept)), _FEW))
             if cap is None or total + t >= 0.9:
@@ -124,11 +124,10 @@ class FewClones:
 
     def log_bracket(self, eps: FloatArray) -> LogBracket:
         """log upper, log lower and d(upper)/d(eps) of E[(S)_+]/n, for every eps."""
-        size = max(1, _CELLS // self._table[1].size)
-        parts = [self._part(eps[i : i + size]) for i in range(0, eps.size, size)]
+        parts = [self._at(eps[i : i + 1]) for i in range(eps.size)]  # one by one: a value does not depend on the others
         return LogBracket(*(np.concatenate(part) for part in zip(*parts, strict=True)))
 
-    def _part(self, eps: FloatArray) -> LogBracket:
+    def _at(self, eps: FloatArray) -> LogBracket:
         atoms, share, (counts, weight, left_out) = self.atoms, self._share, self._table
         values, growth = atoms.values(eps), np.expm1(eps)
         sizes = np.abs(atoms.gap) + growth[:, None] * atoms.v

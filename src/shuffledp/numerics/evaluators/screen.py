@@ -39,9 +39,11 @@ def log_upper(l: FloatArray, t: FloatArray, n: int) -> FloatArray:
     out = np.full(len(l), -np.inf)
     active = np.flatnonzero(l.max(axis=1) > 0)
     if active.size:
-        out[active] = _bound(l[active], t, float(n))
+        live = l[active]
+        alone = np.log(np.maximum(live, 0.0) @ t) + 1e-12  # E[(S)_+]/n <= E[(X)_+], by convexity: nobody else hides
+        out[active] = np.fmin(_bound(live, t, float(n)), alone)
         if few_draws(t, n):
-            out[active] = np.fmin(out[active], _few_draws(l[active], t, float(n)))
+            out[active] = np.fmin(out[active], _few_draws(live, t, float(n)))
     return out
 
 

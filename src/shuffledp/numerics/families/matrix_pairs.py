@@ -21,7 +21,7 @@ from ..evaluators import contour, screen
 from ..evaluators.choose import LARGEST_EPSILON, Side, law_shift, mass_slack
 from ..evaluators.contour_nodes import NDArrayInt
 from ..pair import TINY, FloatArray, ShuffledPair
-from ..solve import epsilon, log_up
+from ..solve import epsilon, exceeds, log_up
 from .base import Answer, PairSet, two_counts
 
 _FEW_LEVELS = 8
@@ -34,8 +34,8 @@ _CANDIDATES = 24
 _CASCADE = (0.2, 0.01)
 #: Products of this size are not worth a second thread, whose waiting would cost more than it saves.
 _STRIP = 2**18
-#: With more suspects than this after the first pair it pays to look for the worst one by a sharp screen.
-_MANY_SUSPECTS, _NARROWINGS = 64, 16
+#: With more suspects x symbols than this after the first pair it pays to look for the worst by a sharp screen.
+_MANY_SUSPECTS, _NARROWINGS = 4000, 16
 #: Laws are called equal when their masses agree to 2^-40; that moves eps by at most this much.
 _SAME_LAW_SLACK = 4.0 * 2.0**-40
 
@@ -96,11 +96,13 @@ class BlanketPairs:
         log_delta = math.log(delta)
         pending = np.argsort(-self.spreads())
         chosen, pending = int(pending[0]), pending[1:]
-        solved, evaluated = 0.0, 1
-        suspects = False
+        solved = best = 0.0
+        evaluated, suspects = 1, False
         while True:
-            solved = max(solved, epsilon([self._pair(chosen)], n=n, delta=delta, tol=0.5 * tol, side="upper"))
-            best = solved * (1.0 + 0.25 * tol)  # settles near ties within tol
+            worst = self._pair(chosen)
+            if best == 0.0 or exceeds(worst, best, n=n, delta=delta):
+                solved = max(solved, epsilon([worst], n=n, delta=delta, tol=0.5 * tol, side="upper"))
+                best = solved * (1.0 + 0.25 * tol)  # settles near ties within tol
             if math.isinf(best):
                 break
             # a pair discarded at one eps stays discarded at every larger one
@@ -108,7 +110,7 @@ class BlanketPairs:
             pending, bounds = _above(pending, bounds, log_delta)
             if not suspects:
                 suspects, evaluated = True, evaluated + pending.size
-                if pending.size > _MANY_SUSPECTS and screen.few_draws(self.omega, n):
+                if pending.size * self.omega.size > _MANY_SUSPECTS and screen.few_draws(self.omega, n):
                     chosen = self._most_promising(pending, best, n, log_delta)
                     pending = pending[pending != chosen]
                     continue
@@ -148,13 +150,18 @@ class BlanketPairs:
 
     def _largest(self, eps: float, n: int, tol: float) -> float:
         """max over pairs of log delta at one eps, evaluating only pairs that the screen cannot discard."""
-        bounds = self._values(np.arange(self.first.size), eps, n, None)
-        order = np.argsort(-bounds)
+        every = np.arange(self.first.size)
+        order, bounds = _above(every, self._values(every, eps, n, None), -np.inf)
         best = -np.inf
         start, size = 0, 16
-        while start < order.size and bounds[order[start]] > best:
-            batch = order[start : start + size]
-            best = max(best, float(np.fmin(self._values(batch, eps, n, tol), bounds[batch]).max()))
+        while start < order.size and bounds[start] > best:
+            pairs, bound = order[start : start + size], bounds[start : start + size]
+            if start:  # the first batch is likely to hold the worst pair; of later ones few pairs are near it
+                pairs, bound = _above(pairs, np.fmin(self._values(pairs, eps, n, _CASCADE[-1]), bound), best)
+            for i in range(0, pairs.size, 16):
+                at = slice(i, i + 16)
+                if bound[i] > best:
+                    best = max(best, float(np.fmin(self._values(pairs[at], eps, n, tol), bound[at]).max()))
             start, size = start + size, 4 * size
         return best
 
