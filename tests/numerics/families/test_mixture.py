@@ -5,15 +5,14 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-import flint
 import numpy as np
 import pytest
 
 from reference.fractions_oracle import round_divergence
+from reference.message_counts import law
 from shuffledp.errors import ParameterError
-from shuffledp.numerics.families import message_counts as counts
 from shuffledp.numerics.families import mixture
-from shuffledp.numerics.families.message_counts import CDF_SLACK, Count, Distribution, edges
+from shuffledp.numerics.families.message_counts import Count
 from shuffledp.numerics.families.mixture import Mixture, Piece, among, pieces
 from shuffledp.numerics.pair import ShuffledPair
 
@@ -29,78 +28,10 @@ COUNTS = [
 ]
 
 
-def law(count: Count) -> dict[int, Fraction]:
-    """Pr[count = k] from the definition."""
-    out = {count.fixed: Fraction(1)}
-    for size, chance in count.parts:
-        p = Fraction(chance)
-        binomial = [math.comb(size, k) * p**k * (1 - p) ** (size - k) for k in range(size + 1)]
-        new: dict[int, Fraction] = {}
-        for m, mass in out.items():
-            for k, more in enumerate(binomial):
-                new[m + k] = new.get(m + k, Fraction(0)) + mass * more
-        out = new
-    return out
-
-
 def expected(round_: ShuffledPair, count: Count, E: Fraction) -> Fraction:
     """E_M[delta(M)] in exact fractions."""
     P0, P1, t = (np.asarray(x).tolist() for x in (round_.P0, round_.P1, round_.t))
-    return sum(mass * round_divergence(P0, P1, t, m + 1, E) for m, mass in law(count).items())
-
-
-@pytest.mark.parametrize("count", COUNTS, ids=str)
-def test_moments(count: Count) -> None:
-    table = law(count)
-    mean = sum(k * p for k, p in table.items())
-    assert count.mean == pytest.approx(float(mean))
-    assert count.deviation**2 == pytest.approx(float(sum((k - mean) ** 2 * p for k, p in table.items())))
-    live = [k for k, p in table.items() if p]
-    assert count.simplified().least == min(live) and count.simplified().most == max(live)
-    assert law(count.simplified()) == {k: p for k, p in table.items() if p}
-    half = count.thinned(0.5)
-    assert half.mean == pytest.approx(0.5 * count.mean)
-
-
-@pytest.mark.parametrize("dense", [0, 16_000])
-@pytest.mark.parametrize("count", COUNTS, ids=str)
-def test_distribution_is_enclosed(count: Count, dense: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counts, "_DENSE", dense)
-    count, table = count.simplified(), law(count)
-    at = np.arange(count.most + 2)
-    truth = np.array([float(sum(p for j, p in table.items() if j <= k)) for k in at])
-    above, below = (Distribution(count, up=up).at(at) for up in (True, False))
-    assert np.all(below <= truth) and np.all(truth <= above)
-    assert np.all(above <= truth * (1 + 2 * CDF_SLACK) + 1e-30) and np.all(below >= truth * (1 - 2 * CDF_SLACK))
-
-
-def test_cells_enclose_what_is_counted_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    count = Count(10**4, ((40_000, 0.5), (30_000, 0.125), (10**6, 1e-4)))
-    at = edges(count, 1e-4)
-    exact = [Distribution(count, up=up).at(at) for up in (False, True)]
-    monkeypatch.setattr(counts, "_DENSE", 0)
-    rough = [Distribution(count, up=up).at(at) for up in (False, True)]
-    assert np.all(rough[0] <= exact[1]) and np.all(exact[0] <= rough[1])
-    assert np.max(rough[1] - rough[0]) < 0.03  # cells are narrow
-
-
-@pytest.mark.parametrize("size", [10, 10**4, 10**8, 10**12, 10**15])
-@pytest.mark.parametrize("chance", [0.003, 0.3, 0.5, 0.9])
-def test_binomial_distribution_against_ball_arithmetic(size: int, chance: float) -> None:
-    spread = math.sqrt(size * chance * (1 - chance))
-    old, flint.ctx.prec = flint.ctx.prec, 300
-    try:
-        for z in (-12, -6, -2, 0, 1, 5):
-            k = math.floor(size * chance + z * spread)
-            if not 0 <= k < size:
-                continue
-            ball = (1 - flint.arb(chance)).beta_lower(flint.arb(size - k), flint.arb(k + 1), regularized=True)
-            if not ball.rel_accuracy_bits() > 50:
-                continue
-            got = float(counts._cdf(size, chance, np.array([k]))[0])
-            assert got == pytest.approx(float(ball.mid()), rel=0.3 * CDF_SLACK)
-    finally:
-        flint.ctx.prec = old
+    return sum(mass * round_divergence(P0, P1, t, m + 1, E) for m, mass in law(count.fixed, count.parts).items())
 
 
 @pytest.mark.parametrize("round_", [COIN, THREE], ids=["coin", "three"])
@@ -124,7 +55,7 @@ def test_mixture_against_fractions(
 
 def test_a_binomial_number_is_a_thinned_round() -> None:
     (piece,) = pieces(COIN, Count(0, ((200, 0.5),)), "upper", 1e-4)
-    assert piece.draws == 201 and np.asarray(piece.round.t).tolist() == [0.25, 0.25]
+    assert piece.draws == 201 and np.asarray(piece.pair.t).tolist() == [0.25, 0.25]
     (piece,) = pieces(COIN, Count(7, ((3, 1.0), (5, 0.0))), "upper", 1e-4)
     assert piece == Piece(1.0, COIN, 11)
 
@@ -144,13 +75,6 @@ def test_bracket_is_narrow_and_fast_at_any_n(n: int) -> None:
     family = among([THREE], lambda n: Count(n, ((n, 0.3), (n - 1, 0.125))))
     upper, lower = (family.epsilon(n=n, delta=1e-8, tol=1e-4, side=side).epsilon for side in ("upper", "lower"))
     assert lower <= upper <= lower * 1.001
-
-
-def test_edges_reach_both_ends_and_more_accuracy_takes_more() -> None:
-    count = Count(10**9, ((10**9, 0.5),))
-    some, more = edges(count, 1e-3), edges(count, 1e-7)
-    assert some[0] == count.least and some[-1] == count.most and more.size > some.size
-    assert edges(Count(2, ((3, 0.5),)), 1e-4).tolist() == [2, 3, 4, 5]
 
 
 def test_no_finite_eps_and_too_many_messages() -> None:
