@@ -1,10 +1,17 @@
-# make demo | test | test-all | lint | bench   (each sets up .venv from pyproject.toml by itself)
+# make demo | test | test-all | test-pythons | lint | format | docs | coverage | dist | smoke | hooks | bench | clean
+# Each sets up .venv from pyproject.toml by itself.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+PYTEST := -m pytest -q -n 2
+# Where a forgotten assert could let something through: what is refused, in functions and in mechanisms.
+REFUSALS := tests/support/test_validation.py tests/support/test_by_name.py tests/accounting/test_bad_input.py \
+	tests/auditing/test_bad_input.py tests/mechanisms/test_registry.py tests/numerics/test_pair.py \
+	tests/contract/test_mechanisms.py::test_bad_values_are_refused_in_one_sentence \
+	tests/contract/test_mechanisms.py::test_bad_reports_are_refused_in_one_sentence
 
-.PHONY: demo test test-all test-optimised lint format bench clean
+.PHONY: demo test test-all test-pythons lint format docs coverage dist smoke hooks bench clean
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -15,12 +22,15 @@ demo: $(STAMP)
 	$(BIN)/python examples/demo.py
 
 test: $(STAMP)
-	$(BIN)/python -m pytest -q -m "not slow" -n 2
-	$(BIN)/python -O -m pytest -q -m "not slow" -n 2 tests/contract tests/mechanisms
+	$(BIN)/python $(PYTEST) -m "not slow"
+	$(BIN)/python -O $(PYTEST) -m "not slow" $(REFUSALS)
 
 test-all: $(STAMP)
-	$(BIN)/python -m pytest -q -n 2
-	$(BIN)/python -O -m pytest -q -m "not slow" -n 2
+	$(BIN)/python $(PYTEST)
+	$(BIN)/python -O $(PYTEST) -m "not slow"
+
+test-pythons:
+	.ci/pythons
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -31,8 +41,26 @@ format: $(STAMP)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+docs: $(STAMP)
+	PYTHONPATH=tests $(BIN)/python -m house.write
+
+coverage: $(STAMP)
+	$(BIN)/python $(PYTEST) -m "not slow" --cov --cov-report=term-missing:skip-covered
+
+dist: $(STAMP)
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist
+
+smoke: dist
+	$(PYTHON) -m venv --clear build/smoke
+	build/smoke/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
+	build/smoke/bin/python -I .ci/smoke.py
+
+hooks: $(STAMP)
+	$(BIN)/pre-commit install
+
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-* build dist .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import shuffledp
+from reference.places import ROOT
 
-ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
 #: Where a package is imported under another name than it is installed under.
@@ -59,3 +59,14 @@ def test_the_readme_says_what_every_extra_is_for() -> None:
     assert set(lines) == {"", *EXTRAS} - {"bench", "dev"}
     for package in packages(EXTRAS["all"]):
         assert package in text
+
+
+def test_project_addresses_are_real() -> None:
+    for address in PROJECT["urls"].values():
+        assert address.startswith("https://") and "example" not in address
+
+
+def test_classifiers_name_every_python_from_the_oldest_on() -> None:
+    named = [text.rpartition(" ")[2] for text in PROJECT["classifiers"] if ":: Python :: 3." in text]
+    oldest = PROJECT["requires-python"].removeprefix(">=")
+    assert named[0] == oldest and [int(v.partition(".")[2]) for v in named] == list(range(11, 11 + len(named)))

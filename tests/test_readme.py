@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from reference.places import ROOT
 from shuffledp.cli import main
 
-README = Path(__file__).parent.parent / "README.md"
+README = ROOT / "README.md"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 BLOCKS = [(m[1], m[2]) for m in BLOCK.finditer(README.read_text(encoding="utf-8"))]
 

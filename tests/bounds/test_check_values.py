@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 import shuffledp as sdp
+from reference.places import golden
 from shuffledp.bounds import BOUNDS
 from shuffledp.bounds.closed_forms import terms_of, worst_of_likely_counts
 from shuffledp.mechanisms import Mechanism
@@ -87,7 +86,7 @@ def test_extra_amplification_of_balls_into_bins(claim: float, d: int, special: i
     assert 1.18 <= eps_of("balls-search", m, 100, delta) / eps <= 1.465
 
 
-ENTRIES = json.loads((Path(__file__).parent.parent / "data" / "divergence.json").read_text())["entries"]
+ENTRIES = golden("divergence.json")
 ANALYTIC = {
     "level sound pair": "asymptotic",
     "sup_F sound pair": "analytic",

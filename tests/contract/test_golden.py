@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import math
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 import shuffledp as sdp
+from reference.places import golden
 
 #: spec/closed-forms.md, "Table 5, exact values": general eps0-LDP at delta = 0.01/n.
 TABLE5 = {
@@ -27,7 +26,7 @@ TABLE5 = {
     (7, 10**6): 0.223581990206234,
     (7, 10**8): 0.0241834762709467,
 }
-ENTRIES = json.loads((Path(__file__).parent.parent / "data" / "divergence.json").read_text())["entries"]
+ENTRIES = golden("divergence.json")
 BOUND = {"sound": "variation-ratio", "paper": "variation-ratio-published"}
 TOL = 1e-4
 

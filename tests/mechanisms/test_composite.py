@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import pytest
 
 import shuffledp as sdp
 from contract.cases.composite import CASES, nodes, pairs, queries, sets
+from reference.places import golden
 from shuffledp.mechanisms.categorical.grr import GRR
 from shuffledp.mechanisms.composite.hierarchical_grr import HierarchicalGRR
 from shuffledp.mechanisms.composite.parallel import Parallel
@@ -22,7 +22,7 @@ from shuffledp.mechanisms.sets.sampling_rappor import SamplingRappor
 from shuffledp.numerics.families.base import PairSet
 from shuffledp.numerics.pair import ShuffledPair
 
-GOLDEN = json.loads((Path(__file__).parent.parent / "data" / "mechanisms.json").read_text())["entries"]
+GOLDEN = golden("mechanisms.json")
 MADE = {
     "sampling_rappor": lambda p: SamplingRappor(eps0=p["eps"], d=p["d"], s=p["s"]),
     "pckv_grr": lambda p: PCKVGRR(eps0=p["eps"], d=p["d"], l=p["l"]),

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,6 +11,7 @@ import pytest
 from scipy import stats
 
 import shuffledp as sdp
+from reference.places import golden
 from shuffledp.mechanisms.categorical.hadamard import Hadamard
 from shuffledp.mechanisms.categorical.local_hash import LocalHash
 from shuffledp.mechanisms.sets.circle import positions
@@ -20,7 +19,7 @@ from shuffledp.mechanisms.sets.wheel import Wheel
 from shuffledp.numerics.families.base import PairSet
 from shuffledp.numerics.pair import ShuffledPair
 
-GOLDEN = json.loads((Path(__file__).parents[1] / "data" / "mechanisms.json").read_text())["entries"]
+GOLDEN = golden("mechanisms.json")
 
 
 class Circle7(Wheel):

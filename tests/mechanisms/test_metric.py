@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import pytest
 from scipy import stats
 
 import shuffledp as sdp
+from reference.places import golden
 from shuffledp.mechanisms.metric.exponential import BITS, ExponentialMetric
 from shuffledp.mechanisms.metric.general import MetricGeneral
 from shuffledp.mechanisms.metric.laplace import MetricLaplace
@@ -22,7 +22,7 @@ from shuffledp.mechanisms.numeric.laplace import Laplace
 from shuffledp.numerics.families.base import PairSet
 from shuffledp.randomness.sampling import source
 
-GOLDEN = json.loads((Path(__file__).parent.parent / "data" / "mechanisms.json").read_text())["entries"]
+GOLDEN = golden("mechanisms.json")
 PLANAR = [e for e in GOLDEN if e["mechanism"] == "planar_laplace"]
 LINE = [[0, 1, 3], [1, 0, 2], [3, 2, 0]]
 

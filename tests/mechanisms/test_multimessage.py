@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import math
 from fractions import Fraction
 from itertools import combinations_with_replacement, permutations, product
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,6 +13,7 @@ from scipy import stats
 import contract.cases.multimessage  # noqa: F401  (registers the words)
 import shuffledp as sdp
 from reference.fractions_oracle import _send, hockey_stick
+from reference.places import golden
 from shuffledp.mechanisms.multimessage.balcer_cheu import BalcerCheu
 from shuffledp.mechanisms.multimessage.balcer_coin import BalcerCoin
 from shuffledp.mechanisms.multimessage.balls_into_bins import BallsIntoBins
@@ -26,7 +25,7 @@ from shuffledp.mechanisms.multimessage.pure_dump import PureDump
 from shuffledp.numerics.families.base import PairSet
 from shuffledp.randomness.sampling import source
 
-GOLDEN = json.loads((Path(__file__).parent.parent / "data" / "mechanisms.json").read_text())["entries"]
+GOLDEN = golden("mechanisms.json")
 MAKE = {
     "balcer2020": lambda p: BalcerCheu(coin=p["coin"], messages=1),
     "balcer2021": lambda p: BalcerCoin(messages=1),

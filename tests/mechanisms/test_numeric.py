@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +11,7 @@ from scipy import special, stats
 
 import shuffledp as sdp
 from contract.cases import numeric as cases  # registers the words
+from reference.places import golden
 from shuffledp.mechanisms.numeric.discrete_laplace import coins, discrete_laplace
 from shuffledp.mechanisms.numeric.duchi import Duchi, _central
 from shuffledp.mechanisms.numeric.harmony import Harmony
@@ -22,7 +21,7 @@ from shuffledp.numerics.families.base import PairSet, both_directions
 from shuffledp.numerics.pair import ShuffledPair
 from shuffledp.randomness import sampling as randomness
 
-ENTRIES = json.loads((Path(__file__).parents[1] / "data" / "mechanisms.json").read_text())["entries"]
+ENTRIES = golden("mechanisms.json")
 MAKE = {
     "laplace": lambda p: Laplace(eps0=p["eps"]),
     "duchi": lambda p: Duchi(eps0=p["eps"], dim=p["d"]),

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import math
 from fractions import Fraction
 from itertools import combinations, pairwise, permutations, product
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import shuffledp as sdp
+from reference.places import golden
 from shuffledp.mechanisms.categorical.grr import GRR
 from shuffledp.mechanisms.categorical.subset import Subset
 from shuffledp.mechanisms.codecs import PackedBits
@@ -22,12 +21,7 @@ from shuffledp.numerics.evaluators.choose import Divergence
 from shuffledp.numerics.families.base import PairSet
 from shuffledp.numerics.pair import ShuffledPair
 
-DATA = Path(__file__).parents[1] / "data" / "mechanisms.json"
-GOLDEN = [
-    entry
-    for entry in json.loads(DATA.read_text(encoding="utf-8"))["entries"]
-    if entry["mechanism"] in ("k_subset", "privset")
-]
+GOLDEN = [entry for entry in golden("mechanisms.json") if entry["mechanism"] in ("k_subset", "privset")]
 
 
 def seeded(seed: int = 0) -> np.random.Generator:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from itertools import permutations, product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import shuffledp as sdp
+from reference.places import golden
 from shuffledp.mechanisms.categorical.grr import GRR
 from shuffledp.mechanisms.categorical.one_hot import packed_coins
 from shuffledp.mechanisms.categorical.optimised_unary import OptimisedUnary
@@ -20,7 +19,7 @@ from shuffledp.mechanisms.categorical.randomized_response import RandomizedRespo
 from shuffledp.mechanisms.categorical.unary import Unary
 from shuffledp.numerics.pair import ShuffledPair
 
-ENTRIES = json.loads((Path(__file__).parent.parent / "data" / "mechanisms.json").read_text())["entries"]
+ENTRIES = golden("mechanisms.json")
 BOTH = [Unary, OptimisedUnary]
 
 

@@ -1,1 +1,1 @@
-"""Slow, independent oracles: nothing here imports shuffledp."""
+"""What tests share, once: slow independent oracles, which never import shuffledp, and helpers, which may."""

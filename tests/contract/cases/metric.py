@@ -1,17 +1,15 @@
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from contract.cases import Case, frequencies
+from reference.places import DATA
 from shuffledp.mechanisms.metric.exponential import ExponentialMetric
 from shuffledp.mechanisms.metric.general import MetricGeneral
 from shuffledp.mechanisms.metric.laplace import MetricLaplace
 from shuffledp.mechanisms.metric.planar_laplace import PlanarLaplace
-
-DATA = Path(__file__).parents[2] / "data"
 
 
 def line(length: float) -> Any:

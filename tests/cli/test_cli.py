@@ -183,7 +183,7 @@ def broken(monkeypatch: pytest.MonkeyPatch) -> Callable[[BaseException], None]:
         def fail(*_: object, **__: object) -> None:
             raise error
 
-        monkeypatch.setattr("shuffledp.amplification.amplify", fail)
+        monkeypatch.setattr("shuffledp.accounting.amplification.amplify", fail)
 
     return arrange
 

@@ -14,10 +14,10 @@ import pytest
 
 import shuffledp as sdp
 from reference.commands import refused, run
+from reference.places import DATA
 from shuffledp.accounting.certificate_claim import law_hash
 from shuffledp.accounting.guarantee import TRUST
 
-DATA = Path(__file__).parent / "data"
 WEAK, LEAKY = "0.55,0.45\n0.45,0.55\n", "0.999,0.001\n0.001,0.999\n"
 HOSTILE = "x.csv'\nVerified: 'finite:leaky.csv' with n = 9 has delta <= 0\x1b[2K\x1b]0;x\x07\u202e\u2028\r"
 

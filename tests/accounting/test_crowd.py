@@ -20,9 +20,8 @@ from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.guarantee import TRUST
 from shuffledp.mechanisms.multimessage.base import MultiMessage
 from shuffledp.mechanisms.multimessage.poisson import poisson_numbers
-from shuffledp.numerics.families.message_counts import UNLIMITED, Count, Distribution
+from shuffledp.numerics.families.message_counts import UNLIMITED, Count
 from shuffledp.numerics.families.mixture import among
-from shuffledp.numerics.families.participation import Split, present, present_among
 from shuffledp.numerics.pair import ShuffledPair
 from shuffledp.randomness.sampling import source
 
@@ -361,14 +360,6 @@ def test_a_random_number_of_messages_costs_little_more_than_its_mean(crowd: dict
     assert sdp.amplify(m, n=2401, delta=1e-5).epsilon < eps < 1.01 * sdp.amplify(m, n=2401, delta=1e-5).epsilon
 
 
-def test_present_users_by_hand() -> None:
-    exact = present(5, 0.5, lambda n: Count(0, ((n, 0.25),)), "upper", 1e-4)
-    assert isinstance(exact, Count) and exact.simplified() == Count(0, ((1, 0.25), (4, 0.125)))
-    both = present(5, 0.5, lambda n: Count(2 * n), "upper", 1e-4)
-    assert not isinstance(both, Count) and both.mean == pytest.approx(6.0, rel=1e-4)
-    assert both.deviation == pytest.approx(2.0, rel=1e-4) and (both.least, both.top) == (2, 10)
-
-
 # -- Poisson blanket messages ---------------------------------------------------------------------------------------
 
 
@@ -387,18 +378,6 @@ def test_a_poisson_number_of_messages_against_fractions(mean: float, fixed: int)
     )
     assert lower <= high * (1 + 1e-12) and upper >= low * (1 - 1e-12)
     assert upper == pytest.approx(low, rel=1e-4) and lower == pytest.approx(low, rel=1e-4)
-
-
-@pytest.mark.parametrize("mean", [0.3, 20.0, 5e3, 1e5, 1e6, 1e10])
-def test_poisson_distributions_are_enclosed(mean: float) -> None:
-    count = Count(7, ((UNLIMITED, mean),))
-    at = np.unique(np.floor(mean + np.linspace(-8, 8, 33) * math.sqrt(mean)).astype(np.int64))
-    truth = stats.poisson.cdf(at, mean)
-    above, below = (Distribution(count, up=up).at(at + 7) for up in (True, False))
-    assert np.all(below <= truth * (1 + 1e-9)) and np.all(truth <= above * (1 + 1e-9))
-    assert np.max(above - below) < 0.05
-    assert count.mean == pytest.approx(7 + mean) and count.deviation == pytest.approx(math.sqrt(mean))
-    assert count.thinned(0.5).simplified().mean == pytest.approx(0.5 * (7 + mean))
 
 
 def test_two_ways_to_a_poisson_number_agree() -> None:
@@ -480,32 +459,6 @@ def test_bad_poisson(spec: str, words: str) -> None:
 def test_too_many_messages() -> None:
     with pytest.raises(sdp.ParameterError, match="at most 1e15 messages"):
         sdp.amplify(sdp.PureDump(d=4, poisson=1e9), n=10**9, delta=1e-6)
-
-
-# -- splitting a random number in two -------------------------------------------------------------------------------
-
-
-def test_split_encloses_the_mixture() -> None:
-    r = ShuffledPair(P0=[0.75, 0.125, 0.125], P1=[0.125, 0.75, 0.125], t=[0.25, 0.25, 0.5])
-    from shuffledp.numerics.families.base import PairSet
-
-    count = Count(3, ((60, 0.5), (30, 0.25)))
-    mixed, split = among([r], lambda _: count), Split(PairSet([r]), lambda _: count)
-    eps = np.array([0.0, 0.3, 0.6])
-    for side, sign in (("upper", 1), ("lower", -1)):
-        exact, rough = (f.log_delta(eps, n=1, tol=1e-5, side=side) for f in (mixed, split))
-        assert np.all(sign * (rough - exact) >= -1e-5) and np.all(np.abs(rough - exact) < 1.5)
-        a, b = (f.epsilon(n=1, delta=1e-4, tol=1e-5, side=side).epsilon for f in (mixed, split))
-        assert sign * (b - a) >= -1e-5 and b == pytest.approx(a, rel=0.4)
-    assert split.pairs(5) is None
-
-
-def test_a_blend_of_one_user_is_that_user() -> None:
-    coin = ShuffledPair(P0=[1, 0], P1=[0, 1], t=[0.5, 0.5])
-    alone = present_among([coin], lambda n: Count(3 * n), 0.5).log_delta(np.array([0.2]), n=1, tol=1e-5, side="upper")
-    assert math.exp(alone[0]) == pytest.approx(
-        float(round_divergence([1, 0], [0, 1], [0.5, 0.5], 4, Fraction(math.exp(0.2))))
-    )
 
 
 # -- batches that were reached --------------------------------------------------------------------------------------

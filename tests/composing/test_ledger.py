@@ -15,6 +15,7 @@ import pytest
 
 import shuffledp as sdp
 from reference.commands import run
+from reference.places import DATA
 from shuffledp.composing import ledger_file
 
 
@@ -263,7 +264,7 @@ def test_several_reports_do_not_bring_their_own_blankets(spec: str) -> None:
 
 # -- the chain of hashes ------------------------------------------------------------------------------------------
 
-OLD = Path(__file__).parent / "data" / "ledger-1.json"
+OLD = DATA / "ledger-1.json"
 
 
 def tampered(tmp_path: Path, change: Any) -> str:

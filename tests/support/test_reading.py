@@ -20,6 +20,7 @@ import pytest
 
 import shuffledp as sdp
 from reference.commands import refused, run
+from reference.sample_files import KINDS, certificates, command, ledgers
 from shuffledp._support import validation as check
 from shuffledp._support.arrays import reals
 from shuffledp._support.reading import (
@@ -39,7 +40,6 @@ from shuffledp._support.reading.json_text import NotJSONError
 from shuffledp._support.reading.yaml_text import parse_yaml
 from shuffledp.cli.audit import parse_inputs
 from shuffledp.numerics.evaluators import certified
-from test_fuzz_files import KINDS, certificates, command, ledgers
 
 
 def said(call: Callable[..., object], *args: Any, **options: Any) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import shuffledp as sdp
+from reference.places import DATA
 from shuffledp.bounds import registry as bounds
 from shuffledp.calibration.search import best_of_range, largest
 from shuffledp.mechanisms import registry
@@ -212,7 +213,7 @@ def test_metric_privacy(name: str) -> None:
 
 
 def test_distances_from_a_file() -> None:
-    file = Path(__file__).parent / "data" / "distances-3.csv"
+    file = DATA / "distances-3.csv"
     m: Any = sdp.calibrate(f"exponential-metric:{file}", n=1000, epsilon=0.2, delta=1e-6)
     lands(m, n=1000, epsilon=0.2, delta=1e-6)
     assert m.source == str(file)

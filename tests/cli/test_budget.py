@@ -13,6 +13,7 @@ import pytest
 
 import shuffledp as sdp
 from reference.commands import refused, run
+from reference.places import ROOT
 from shuffledp._support import progress
 from shuffledp._support.delta_rules import delta_at
 from shuffledp.cli.audit import parse_inputs
@@ -354,7 +355,7 @@ def test_bad_input_is_one_sentence(args: list[str], here: Path) -> None:
 
 
 def test_the_documented_python_runs() -> None:
-    page = Path(__file__).parent.parent / "docs" / "programmes.md"
+    page = ROOT / "docs" / "programmes.md"
     found = doctest.testfile(str(page), module_relative=False)
     assert found.attempted >= 8 and found.failed == 0
 

@@ -17,13 +17,14 @@ import yaml
 from click.testing import CliRunner
 
 import shuffledp as sdp
+from reference.places import ROOT
 from shuffledp._support.reading import PROGRAMME
 from shuffledp._support.reading.yaml_text import parse_yaml
 from shuffledp.cli import main
 from shuffledp.programme import reading, spec
 
 SCHEMA = json.loads((Path(sdp.__file__).parent / "programme.schema.json").read_text(encoding="utf-8"))
-DOCS = Path(__file__).parent.parent / "docs" / "programmes.md"
+DOCS = ROOT / "docs" / "programmes.md"
 
 ONE: dict[str, Any] = {
     "version": 1,

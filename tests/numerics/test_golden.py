@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import math
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from reference.places import golden
 from shuffledp.numerics.evaluators.choose import Divergence
 from shuffledp.numerics.pair import ShuffledPair
 from shuffledp.numerics.solve import epsilon
 
-ENTRIES = json.loads((Path(__file__).parent.parent / "data" / "divergence.json").read_text())["entries"]
+ENTRIES = golden("divergence.json")
 KNOWN = [e for e in ENTRIES if e["pair"] in ("paper", "sound") or e["pair"].startswith("biased_")]
 TOL = 1e-4
 
