@@ -26,6 +26,8 @@ FloatArray = NDArray[np.float64]
 
 #: Sums of probabilities may miss 1 by this much before a round is refused.
 SUM_TOLERANCE = 1e-9
+#: Sums that miss 1 by more than this are no rounding of ours: the law is divided by its sum.
+NORMALISED = 1e-12
 #: Below this a symbol counts as never sent by the others: the ratio P/t would overflow.
 TINY = 1e-280
 
@@ -63,8 +65,12 @@ class Round:
             total = float(arrays[name].sum())
             if abs(total - 1.0) > SUM_TOLERANCE:
                 raise ParameterError(f"{name} must sum to 1, got {total!r}; include every symbol the victim may send.")
+            if abs(total - 1.0) > NORMALISED:  # mass that is left out would hide what gives the victim away
+                arrays[name] /= total
         if arrays["t"].sum() > 1.0 + SUM_TOLERANCE:
             raise ParameterError(f"t must sum to at most 1, got {float(arrays['t'].sum())!r}; it is part of a law.")
+        if arrays["t"].sum() > 1.0 + NORMALISED:
+            arrays["t"] /= arrays["t"].sum()
         for name, array in arrays.items():
             array.setflags(write=False)
             object.__setattr__(self, name, array)
