@@ -150,7 +150,7 @@ def test_a_hostile_label_stays_in_its_line() -> None:
     lines = found.stdout.splitlines()
     assert [line.split()[0] for line in lines] == ["Verified:", "Proved", "Trusted:"]
     assert all(c.isprintable() or c == "\n" for c in found.output)
-    assert lines[0].startswith("Verified: \"finite:x.csv'\\nVerified: 'finite:leaky.csv'")  # one quoted label
+    assert lines[0].startswith("Verified: \"finite:ax.csv'\\nVerified: 'finite:leaky.csv'")  # one quoted label
     for where in ("mechanism", "bound", "neighbours", "trust", "law_sha256", "claim"):
         said = refused(run("certify", "--verify", written({where: f"general:{HOSTILE}"})), 3)
         assert said.isprintable()
