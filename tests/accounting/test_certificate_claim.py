@@ -116,6 +116,12 @@ def test_a_label_that_is_no_path_is_not_found(label: str) -> None:
     assert "file not found" in sdp.verify(written({"mechanism": f"finite:{label}"})).notes[0]
 
 
+@pytest.mark.parametrize("label", [" leaky.csv", "leaky.csv ", "leaky.csv\t", "\u3000leaky.csv"])
+def test_blanks_around_a_file_name_do_not_hide_it(label: str) -> None:
+    with pytest.raises(sdp.VerificationError, match="without blanks"):
+        sdp.verify(written({"mechanism": f"finite:{label}"}))
+
+
 def test_half_a_character_is_not_json() -> None:
     with pytest.raises(sdp.ParameterError, match="surrogate"):
         sdp.verify(written({"mechanism": "finite:\ud800"}))
@@ -139,12 +145,12 @@ def test_a_matrix_in_memory_has_the_label_of_its_shape() -> None:
 
 
 def test_a_hostile_label_stays_in_its_line() -> None:
-    found = run("certify", "--verify", written({"mechanism": f"finite:{HOSTILE}"}))
+    found = run("certify", "--verify", written({"mechanism": f"finite:a{HOSTILE}b"}))
     assert found.exit_code == 0
     lines = found.stdout.splitlines()
     assert [line.split()[0] for line in lines] == ["Verified:", "Proved", "Trusted:"]
     assert all(c.isprintable() or c == "\n" for c in found.output)
-    assert lines[0].startswith("Verified: \"finite:x.csv'\\nVerified: 'finite:leaky.csv'")  # one quoted label
+    assert lines[0].startswith("Verified: \"finite:ax.csv'\\nVerified: 'finite:leaky.csv'")  # one quoted label
     for where in ("mechanism", "bound", "neighbours", "trust", "law_sha256", "claim"):
         said = refused(run("certify", "--verify", written({where: f"general:{HOSTILE}"})), 3)
         assert said.isprintable()

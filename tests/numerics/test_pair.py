@@ -114,3 +114,11 @@ def test_mean_of_x_is_one_minus_E() -> None:
     atoms = ShuffledPair([0.7, 0.2, 0.1], [0.1, 0.3, 0.6], [0.1, 0.05, 0.3]).atoms
     for eps in (0.0, 0.3, 2.0):
         assert float(atoms.values(np.array([eps]))[0] @ atoms.t) == pytest.approx(-math.expm1(eps), abs=1e-14)
+
+
+def test_a_law_that_misses_some_mass_is_divided_by_its_sum() -> None:
+    """Mass that is left out would be mass that gives the victim away: eps was 2.5e-11 where nothing was hidden."""
+    r = ShuffledPair(P0=[0.5, 0.5 - 9e-10], P1=[0.5 - 9e-10, 0.5], t=[0.5 + 4e-10, 0.5 + 4e-10])
+    for law in (r.P0, r.P1, r.t):
+        assert float(np.asarray(law).sum()) == pytest.approx(1.0, abs=1e-15)
+    assert np.asarray(r.P0)[0] > np.asarray(r.P1)[0]

@@ -439,3 +439,11 @@ def test_thousands_of_symbols_are_no_recursion() -> None:
     round_ = sdp.ShuffledPair(P0=law, P1=other, t=0.5 * law)
     proof = certified.prove(round_, 10, Fraction(1, 10), certified.Method("counts", 128, cap=0))
     assert 0 < proof.upper < 2
+
+
+@pytest.mark.parametrize("cell", ["1e-999999999", "0.0001e-400", "1_0e-1"])
+def test_a_cell_that_only_underflows_to_zero_is_refused(cell: str, tmp_path: Path) -> None:
+    path = tmp_path / "m.csv"
+    path.write_text(f"{cell},1\n0,1\n")
+    with pytest.raises(sdp.ParameterError, match="numbers only"):
+        sdp.FiniteRandomizer.from_file(path)

@@ -146,6 +146,10 @@ def _compare_label(label: str, law: Mechanism) -> str:
             )
         return "the label names no file to compare it with"
     name = label.removeprefix(f"{law.name}:")
+    if name != name.strip():  # a spec may have blanks there, so the label would seem to name another file
+        raise VerificationError(
+            f"the label must name its file without blanks around it, got {label[:200]!r}; certify the file again."
+        )
     path = Path(name)
     try:
         there = path.exists()

@@ -26,6 +26,8 @@ FloatArray = NDArray[np.float64]
 
 #: Sums of probabilities may miss 1 by this much before a pair is refused.
 SUM_TOLERANCE = 1e-9
+#: Sums that miss 1 by more than this are no rounding of ours: the law is divided by its sum.
+NORMALISED = 1e-12
 #: Below this a symbol counts as never sent by the others: the ratio P/t would overflow.
 TINY = 1e-280
 
@@ -62,8 +64,15 @@ class ShuffledPair:
             total = float(law.sum())
             if abs(total - 1.0) > SUM_TOLERANCE:
                 raise ParameterError(f"{name} must sum to 1, got {total!r}; include every symbol the victim may send.")
-        if t.sum() > 1.0 + SUM_TOLERANCE:
-            raise ParameterError(f"t must sum to at most 1, got {float(t.sum())!r}; it is part of a law.")
+            if abs(total - 1.0) > NORMALISED:  # mass that is left out would hide what gives the victim away
+                law /= total
+        total = float(t.sum())
+        if total > 1.0 + SUM_TOLERANCE:
+            raise ParameterError(f"t must sum to at most 1, got {total!r}; it is part of a law.")
+        if total > 1.0 + NORMALISED:
+            t /= total
+        for law in (p0, p1, t):
+            law.setflags(write=False)
         vars(self).update(P0=p0, P1=p1, t=t)
 
     def __eq__(self, other: object) -> bool:
@@ -149,7 +158,6 @@ def _vector(name: str, values: ArrayLike | Sequence[float]) -> FloatArray:
         raise ParameterError(f"{name} must be a flat list of probabilities, got {values!r:.80}; one number per symbol.")
     if not np.all(np.isfinite(array)) or np.any(array < 0):
         raise ParameterError(f"{name} must hold finite probabilities >= 0, got {values!r:.80}; check its entries.")
-    array.setflags(write=False)
     return array
 
 

@@ -54,7 +54,7 @@ def _csv(path: str | Path) -> NDArray[np.float64]:
             # float() also reads the figures of other scripts, which are not what a CSV file is written in
             if not content.isascii() or max(map(len, cells)) > MOST_CHARACTERS:
                 raise ValueError(content)
-            rows.append([float(cell) for cell in cells])
+            rows.append([_cell(cell) for cell in cells])
         except ValueError:
             raise ParameterError(
                 f"file must hold numbers only, got {content[:60]!r} in line {number} of {shown}; "
@@ -67,6 +67,15 @@ def _csv(path: str | Path) -> NDArray[np.float64]:
         cells_seen += len(cells)
         _refuse_many(cells_seen, shown)
     return np.array(rows, dtype=np.float64)
+
+
+def _cell(text: str) -> float:
+    """The number in a cell; one that only underflows to 0, and figures grouped by underscores, are refused."""
+    value = float(text)
+    written = text.lower().partition("e")[0]
+    if "_" in text or (value == 0.0 and any(figure in written for figure in "123456789")):
+        raise ValueError(text)
+    return value
 
 
 def _npy(path: str | Path) -> NDArray[np.float64]:
