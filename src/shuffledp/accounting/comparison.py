@@ -102,7 +102,7 @@ class Comparison(Tabular):
     @property
     def title(self) -> str:
         """The terms in one line."""
-        return visible(f"{self.mechanism}, n = {self.n:,}, delta = {round_up(self.delta, 6)}, {self.neighbours}")
+        return visible(f"{self.mechanism}, n = {self.n:,}, delta = {round_up(self.delta, 17)}, {self.neighbours}")
 
     def __getitem__(self, bound: str) -> Row:
         """The row of a bound; an absent one is refused with its reason."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -88,7 +89,7 @@ class Accountant(Tabular):
             count_column("count", "rounds", [e.count for e in rows]),
             count_column("participation_limit", "at most", [e.participation_limit for e in rows]),
             count_column("reports_per_user", "reports", [e.reports_per_user for e in rows]),
-            count_column("cost", "cost", [e.cost for e in rows]),
+            replace(count_column("cost", "cost", [e.cost for e in rows]), wide=True),
             Column(name="bound", head="bound", values=[e.bound for e in rows]),
         )
         events = sum(count for _, _, count in self._events)
