@@ -128,8 +128,8 @@ def test_a_ledger_grows_and_is_guarded(here: Path) -> None:
     assert [(e.name, e.n, e.count, e.cost) for e in entries] == [("kind", 10_000, 10, 10), (None, 100_000, 4, 6)]
     listed = run("compose", "ledger.json")
     assert listed.exit_code == 0 and [line.split() for line in listed.stdout.splitlines() if "eps0" in line] == [
-        ["kind", "grr:eps0=2,d=16", "10,000", "10", "1", "auto"],
-        ["general:eps0=1", "100,000", "4", "2", "3", "variation-ratio"],
+        ["kind", "grr:eps0=2,d=16", "10,000", "10", "1", "10", "auto"],
+        ["general:eps0=1", "100,000", "4", "2", "3", "6", "variation-ratio"],
     ]
 
 

@@ -274,20 +274,8 @@ def drawn() -> dict[str, tuple[Any, dict[str, Any], str]]:
     return results()
 
 
-NAMES = [
-    "estimate",
-    "population",
-    "consistent",
-    "account",
-    "rule",
-    "batches",
-    "gaps",
-    "check",
-    "over",
-    "audit",
-    "broken",
-    "unclaimed",
-]
+SINGLE = ("estimate", "population", "consistent", "account", "rule", "batches", "gaps")
+NAMES = (*SINGLE, "check", "over", "audit", "broken", "unclaimed")
 
 
 @pytest.mark.parametrize("width", [plots.COLUMN_WIDTH, plots.TEXT_WIDTH])
