@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +17,7 @@ from matplotlib.figure import Figure
 import shuffledp as sdp
 from shuffledp import plots
 from shuffledp.accounting.comparison import Comparison
+from shuffledp.accounting.drawing import drawn_bounds
 from shuffledp.accounting.sweeping import Sweep
 from shuffledp.bounds import BOUNDS
 
@@ -226,3 +229,131 @@ def test_a_link_stays_a_link(tmp_path: Path, comparison: Comparison) -> None:
     (tmp_path / "link.png").symlink_to(tmp_path / "real.png")
     plots.save(plots.draw(comparison), tmp_path / "link.png")
     assert (tmp_path / "link.png").is_symlink() and (tmp_path / "real.png").read_bytes().startswith(HEAD["png"])
+
+
+# -- what every result draws and how a notebook shows it ------------------------------------------------------------
+
+PROGRAMME: dict[str, Any] = {
+    "version": 1,
+    "name": "weekly $telemetry_{",
+    "target": {"epsilon": 1, "delta": "1e-6"},
+    "rounds": [{"mechanism": "grr:eps0=2,d=16", "users": 10_000, "count": 3}],
+}
+
+
+def results() -> dict[str, tuple[Any, dict[str, Any], str]]:
+    """result, arguments of plot, words of its title."""
+    generator = np.random.default_rng(5)
+    grr = sdp.GRR(eps0=2.0, d=64)
+    estimate = grr.estimate(grr.privatise(np.arange(2000) % 60, rng=generator))
+    over = {**PROGRAMME, "target": {"epsilon": 0.05, "delta": "1e-6"}}
+    account = sdp.Accountant().compose("grr:eps0=2,d=16", n=10_000, count=20).compose("general:eps0=1", n=500)
+    batches = sdp.batch_table("grr:eps0=2,d=16", delta="0.01/n", n=[100, 1000, 10_000])
+    gaps = sdp.batch_table("pure-dump:d=4,messages=1", delta=1e-6, n=[2, 1000])
+    audit = sdp.audit("grr:eps0=1,d=3", samples=2000, rng=generator)
+    broken = sdp.audit("grr:eps0=3,d=3", claimed="grr:eps0=1,d=3", samples=2000, rng=generator)
+    unclaimed = sdp.audit(lambda x: x, inputs=[0, 1], samples=500)
+    return {
+        "estimate": (estimate, {}, "Estimates of 64 items from 2,000 users with 95% intervals"),
+        "population": (estimate, {"of": "population", "level": 0.5, "most": 64}, "50% intervals for the population"),
+        "consistent": (estimate.consistent(), {}, "after the step 'nearest'; the 50 largest are drawn"),
+        "account": (account, {"delta": 1e-6, "epsilon": 0.5}, "ε of 21 rounds over the same users at δ = 1e-6"),
+        "rule": (account, {"delta": "0.01/n"}, "at δ = 1e-6"),
+        "batches": (batches, {"epsilon": 0.5}, "ε of a batch running grr:eps0=2,d=16 at δ = 0.01/n"),
+        "gaps": (gaps, {"epsilon": 1e-9}, "at δ = 1e-6"),
+        "check": (sdp.check(PROGRAMME), {}, "WITHIN BUDGET: weekly $telemetry_{ (ε of 3 rounds at δ = 1e-6"),
+        "over": (sdp.check(over), {}, "OVER BUDGET"),
+        "audit": (audit, {}, "Audit of grr:eps0=1,d=3: no violation found"),
+        "broken": (broken, {}, "VIOLATION; the reports do not follow the claimed law"),
+        "unclaimed": (unclaimed, {}, "no violation found"),
+    }
+
+
+@pytest.fixture(scope="module")
+def drawn() -> dict[str, tuple[Any, dict[str, Any], str]]:
+    return results()
+
+
+SINGLE = ("estimate", "population", "consistent", "account", "rule", "batches", "gaps")
+NAMES = (*SINGLE, "check", "over", "audit", "broken", "unclaimed")
+
+
+@pytest.mark.parametrize("width", [plots.COLUMN_WIDTH, plots.TEXT_WIDTH])
+@pytest.mark.parametrize("name", NAMES)
+def test_every_result_draws_itself(name: str, width: float, tmp_path: Path, drawn: Any) -> None:
+    result, arguments, words = drawn[name]
+    figure = result.plot(width=width, **arguments)
+    title = " ".join(figure._suptitle.get_text().replace("\N{NO-BREAK SPACE}", " ").split())
+    assert words in title, title
+    grey = pixels(figure, tmp_path / "figure.png")
+    assert grey.shape[1] == round(300 * width) and 0.005 < (grey < 0.9).mean() < 0.6
+    edge = np.concatenate([grey[0], grey[-1], grey[:, 0], grey[:, -1]])
+    assert edge.min() > 0.99, "something is cut off at the edge"
+    axes = figure.axes[0]
+    heads = [figure._suptitle, *figure.legends]
+    figure.draw_without_rendering()
+    assert not any(axes.get_tightbbox().overlaps(head.get_window_extent()) for head in heads)
+    assert axes.get_window_extent().height > 40
+
+
+def test_a_notebook_shows_a_figure_once(comparison: Comparison) -> None:
+    """IPython asks for _repr_png_ where no formatter of pyplot is installed; pyplot does not know the figure."""
+    figure = comparison.plot()
+    png, place = figure._repr_png_()  # type: ignore[attr-defined]
+    assert png.startswith(HEAD["png"]) and place == {"width": 700, "height": round(100 * figure.get_figheight())}
+    from matplotlib.image import imread
+
+    assert imread(io.BytesIO(png)).shape[1] == 2 * place["width"], "sharp on dense screens"
+    assert figure._repr_html_() is None
+    assert isinstance(pickle.loads(pickle.dumps(figure)), type(figure))
+
+
+def test_six_curves_unless_told(sweep: Sweep) -> None:
+    figure = sweep.plot()
+    labels = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert len(figure.axes[0].lines) == 6 and len(labels) == 7
+    assert labels[-1] == f"and {len(sweep.bounds) - 6} more, left out"
+    kept = {label.partition(" ")[0] for label in labels[:-1]}
+    assert {"blanket", "variation-ratio", "local", "constant-dataset-lower"} <= kept
+    assert not any("not a bound" in label for label in labels)
+    for most in (1, 2, 3, 20):
+        shown = drawn_bounds(sweep, most)
+        assert len(shown) == min(most, len(sweep.bounds)) and "blanket" in shown
+        assert [name for name in sweep.bounds if name in shown] == shown
+    everything = sweep.plot(most=100)
+    assert len(everything.axes[0].lines) == len(sweep.bounds)
+    assert not any("left out" in text.get_text() for text in everything.legends[0].get_texts())
+
+
+def test_an_estimate_shows_its_largest_items(drawn: Any) -> None:
+    estimate = drawn["estimate"][0]
+    axes = estimate.plot(most=5).axes[0]
+    largest = np.argsort(-estimate.value, kind="stable")[:5]
+    assert [text.get_text() for text in axes.get_xticklabels()] == [str(i) for i in largest]
+    assert [bar.get_height() for bar in axes.patches] == estimate.value[largest].tolist()
+    low, high = estimate.interval()
+    ends = axes.collections[0].get_segments()
+    assert np.allclose([part[:, 1] for part in ends], np.transpose([low, high])[largest])
+
+
+def test_an_account_is_drawn_round_by_round() -> None:
+    acc = sdp.Accountant().compose("grr:eps0=2,d=16", n=1000, count=3, participation_limit=2)
+    acc = acc.compose("general:eps0=1", n=500, count=2)
+    x, y = acc.plot(delta=1e-6).axes[0].lines[0].get_data()
+    assert x.tolist() == [1, 2, 3, 4, 5] and y[-1] == acc.epsilon(delta=1e-6)
+    assert y[0] == sdp.Accountant().compose("grr:eps0=2,d=16", n=1000).epsilon(delta=1e-6)
+    assert y[1] == y[2], "a third round costs nobody anything"
+
+
+def test_bad_input_of_plot(sweep: Sweep, drawn: Any) -> None:
+    for call, words in (
+        (lambda: sweep.plot(most=0), "most must"),
+        (lambda: sweep.plot(most=1.5), "most must"),
+        (lambda: drawn["estimate"][0].plot(most=0), "most must"),
+        (lambda: drawn["estimate"][0].plot(level=2), "level must"),
+        (lambda: drawn["batches"][0].plot(epsilon=-1), "epsilon must"),
+        (lambda: drawn["account"][0].plot(delta=1e-6, epsilon="x"), "epsilon must"),
+        (lambda: sdp.Accountant().plot(delta=1e-6), "accountant must hold a round"),
+    ):
+        with pytest.raises(sdp.ParameterError, match=rf"^{words}[^\n]*\.$"):
+            call()

@@ -234,13 +234,13 @@ class Tabular:
 
 
 def number_column(
-    name: str, head: str, values: Sequence[Any], texts: Sequence[str], *, kind: str = "Float64"
+    name: str, head: str | None, values: Sequence[Any], texts: Sequence[str], *, kind: str = "Float64"
 ) -> Column:
     """A column of numbers: flush right, with a pandas type that knows missing values."""
     return Column(name=name, head=head, values=values, texts=texts, right=True, kind=kind)
 
 
-def count_column(name: str, head: str, values: Sequence[int | None]) -> Column:
+def count_column(name: str, head: str | None, values: Sequence[int | None]) -> Column:
     """A column of whole numbers, shown with separators.
 
     >>> count_column("n", "n", [1000, None]).shown

@@ -23,7 +23,7 @@ def show_table(table: Table, *, faint: Collection[int] = ()) -> None:
         Column(escape(head), justify="right" if right else "left", overflow="fold")
         for head, right in zip(table.header, table.right, strict=True)
     ]
-    drawn = RichTable(*columns, box=box.SIMPLE, pad_edge=False, show_header=any(table.header))
+    drawn = RichTable(*columns, box=box.SIMPLE, pad_edge=False, padding=(0, 1, 0, 0), show_header=any(table.header))
     for number, row in enumerate(table.texts):
         drawn.add_row(*(escape(visible(cell)) for cell in row), style="dim" if number in faint else None)
     Console().print(drawn)

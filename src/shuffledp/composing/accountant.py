@@ -81,14 +81,16 @@ class Accountant(Tabular):
     def table(self) -> Table:
         """One row per entry, in the order in which they were composed; events of dp-accounting are counted below."""
         rows = self._entries
+        limited = any(e.participation_limit is not None for e in rows)
+        several = any(e.reports_per_user > 1 for e in rows)
         columns = (
-            Column(name="name", head="name", values=[e.name for e in rows]),
+            Column(name="name", head="name" if any(e.name for e in rows) else None, values=[e.name for e in rows]),
             Column(name="mechanism", head="mechanism", values=[e.mechanism.spec for e in rows]),
             count_column("n", "n", [e.n for e in rows]),
             count_column("count", "rounds", [e.count for e in rows]),
-            count_column("participation_limit", "at most", [e.participation_limit for e in rows]),
-            count_column("reports_per_user", "reports", [e.reports_per_user for e in rows]),
-            count_column("cost", "cost", [e.cost for e in rows]),
+            count_column("participation_limit", "limit" if limited else None, [e.participation_limit for e in rows]),
+            count_column("reports_per_user", "reports" if several else None, [e.reports_per_user for e in rows]),
+            count_column("cost", "cost" if limited or several else None, [e.cost for e in rows]),
             Column(name="bound", head="bound", values=[e.bound for e in rows]),
         )
         events = sum(count for _, _, count in self._events)

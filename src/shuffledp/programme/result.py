@@ -136,14 +136,15 @@ class Check(Tabular):
     def table(self) -> Table:
         """One row per entry of the programme."""
         rows = self.rounds
+        limited = any(r.participation_limit is not None for r in rows)
         columns = (
             Column(name="name", head="rounds", values=[r.name for r in rows]),
             Column(name="mechanism", head="mechanism", values=[r.mechanism for r in rows]),
             count_column("users", "users", [r.users for r in rows]),
             count_column("counted", "counted on", [r.counted for r in rows]),
             count_column("count", "rounds", [r.count for r in rows]),
-            count_column("participation_limit", "at most", [r.participation_limit for r in rows]),
-            count_column("cost", "cost", [r.cost for r in rows]),
+            count_column("participation_limit", "limit" if limited else None, [r.participation_limit for r in rows]),
+            count_column("cost", "cost" if limited else None, [r.cost for r in rows]),
             epsilon_column("epsilon", "eps of one", [r.epsilon for r in rows]),
             Column(name="bound", head="bound", values=[r.bound for r in rows]),
             epsilon_column("local_epsilon", "local eps", [r.local_epsilon for r in rows]),
