@@ -119,34 +119,39 @@ class PackedBits:
 
 
 @dataclass(frozen=True)
-class Members:
-    """``count`` different items of ``domain``, in rising order (so that the order says nothing of the value)."""
+class _WholeRows:
+    """``count`` whole numbers in [0, ``limit``) per report, in the smallest unsigned dtype."""
 
     count: int
-    domain: int
+    limit: int
     scratch: int = 64
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """The smallest unsigned one."""
-        return np.min_scalar_type(self.domain - 1)
+        return np.min_scalar_type(self.limit - 1)
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """One entry per member."""
+        """One entry per number."""
         return (self.count,)
 
     def readable(self, data: NDArray[Any]) -> bool:
-        """Whole numbers, one row of members per report."""
+        """Whole numbers, one row per report."""
         return data.ndim == 2 and data.shape[1:] == self.shape and data.dtype.kind in "iu"
+
+
+@dataclass(frozen=True)
+class Members(_WholeRows):
+    """``count`` different items of a domain of ``limit``, in rising order (so that the order says nothing)."""
 
     def tally(self, data: NDArray[Any]) -> NDArray[Any]:
         """How often each item was named."""
-        return np.bincount(data.reshape(-1), minlength=self.domain)
+        return np.bincount(data.reshape(-1), minlength=self.limit)
 
     def columns(self, data: NDArray[Any]) -> NDArray[np.int64]:
         """The place of each set among those of its size, in lexicographic order."""
-        return _places(_powers(self.domain)[np.asarray(data)].sum(axis=1), self.count, self.domain)
+        return _places(_powers(self.limit)[np.asarray(data)].sum(axis=1), self.count, self.limit)
 
 
 def _powers(domain: int) -> NDArray[np.int64]:
@@ -169,26 +174,10 @@ def _places(masks: NDArray[Any], count: int, domain: int) -> NDArray[np.int64]:
 
 
 @dataclass(frozen=True)
-class Digits:
-    """``count`` whole numbers below ``base``, such as the coefficients of a user's own hash function and its answer."""
+class Digits(_WholeRows):
+    """``count`` digits below ``limit``, such as the coefficients of a user's own hash function and its answer."""
 
-    count: int
-    base: int
     scratch: int = 256
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The smallest unsigned one."""
-        return np.min_scalar_type(self.base - 1)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """One entry per digit."""
-        return (self.count,)
-
-    def readable(self, data: NDArray[Any]) -> bool:
-        """Whole numbers, one row of digits per report."""
-        return data.ndim == 2 and data.shape[1:] == self.shape and data.dtype.kind in "iu"
 
     def tally(self, data: NDArray[Any]) -> NDArray[Any]:
         """Only a mechanism knows what its digits support."""
@@ -196,7 +185,7 @@ class Digits:
 
     def columns(self, data: NDArray[Any]) -> NDArray[np.int64]:
         """The number with these digits, the lowest first."""
-        return np.asarray(np.asarray(data).astype(np.int64) @ self.base ** np.arange(self.count))
+        return np.asarray(np.asarray(data).astype(np.int64) @ self.limit ** np.arange(self.count))
 
 
 @dataclass(frozen=True)
