@@ -45,7 +45,8 @@ def _as_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
     bounds.BOUNDS.clear()
     bounds.BOUNDS.update(before)
-    sys.modules.pop("survey", None)
+    for name in ("survey", "rounded_bound"):
+        sys.modules.pop(name, None)
 
 
 @pytest.fixture

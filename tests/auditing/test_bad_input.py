@@ -159,6 +159,7 @@ def test_bad_randomizers() -> None:
     for bad in (None, 5, [[0.5, 0.5]], b"grr"):
         refused("^randomizer must be a mechanism that can be run", bad, inputs=[0, 1])
     refused("^randomizer must be a mechanism that can be run, .*got general", "general:eps0=1", inputs=[0, 1])
+    refused("^randomizer must be .*got variation-ratio", sdp.VariationRatio(p=3.0, beta=0.4, q=3.0))
     refused("^unknown mechanism", "gr:eps0=1", inputs=[0, 1])
     refused("^randomizer must send one report per user", "balcer-coin:messages=1", inputs=[0, 1])
     refused("^values must lie in", "grr:eps0=1,d=3", inputs=[0, 5])
