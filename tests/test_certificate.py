@@ -50,7 +50,7 @@ def test_certified_eps_is_proved_and_close(kind: str, n: int, tmp_path: Path) ->
     g.certificate.write(path)
     again = sdp.verify(path)
     assert again.epsilon == g.certificate.epsilon and again.proved_delta <= g.certificate.delta
-    assert [s.round for s in again.steps] == [s.round for s in g.certificate.steps]
+    assert [s.pair for s in again.steps] == [s.pair for s in g.certificate.steps]
     assert sdp.verify(g.certificate).proved_delta == again.proved_delta
     assert json.loads(path.read_text()) == g.certificate.to_dict()
 
