@@ -12,4 +12,7 @@ pytest.register_assert_rewrite("reference")  # their asserts hold under python -
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    from reference import repetition
+
+    repetition.quick = "not slow" in str(config.option.markexpr)
     config.addinivalue_line("markers", "slow: more examples of the same properties; leave out with -m 'not slow'")

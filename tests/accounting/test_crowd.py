@@ -10,12 +10,13 @@ from itertools import combinations, combinations_with_replacement, permutations,
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
 import shuffledp as sdp
 from reference.fractions_oracle import Law, _send, hockey_stick, round_divergence
+from reference.repetition import examples
 from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.guarantee import TRUST
 from shuffledp.mechanisms.multimessage.base import MultiMessage
@@ -203,7 +204,7 @@ def test_large_matrices_take_part_by_chance_too() -> None:
     assert got.epsilon <= max(sdp.amplify(r, n=500, delta=1e-6).epsilon for r in pairs) * (1 + 3e-4)
 
 
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(
     st.sampled_from(["general:eps0=1.5", "grr:eps0=2,d=6", "subset:eps0=1,d=6,k=2", "laplace:eps0=2"]),
     st.integers(3, 5000),

@@ -80,7 +80,7 @@ def patient(x):
     with open("pids", "w") as file:
         print(os.getpid(), subprocess.Popen(["sleep", "1000"]).pid, file=file)
     os.rename("pids", "pids.txt")
-    while True: pass
+    while True: time.sleep(0.01)
 def leaves_a_child(x):
     if not os.path.exists("pids.txt"):
         with open("pids.txt", "w") as file:
@@ -117,6 +117,11 @@ def really(*args: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         command(*args), capture_output=True, text=True, timeout=120, check=False, stdin=subprocess.DEVNULL
     )
+
+
+def interruptible() -> None:
+    """A process that was started in the background ignores SIGINT, and so would everything that it starts."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def gone(*pids: int) -> bool:
@@ -221,10 +226,16 @@ def test_code_is_not_run_unasked(here: Path) -> None:
     ],
 )
 def test_hostile_code_is_one_sentence(here: Path, name: str, expected: str) -> None:
+    said = refused(run("audit", "--python", name, *FEW))
+    assert expected in said and said.startswith("shuffledp: ") and said.endswith(".")
+
+
+@pytest.mark.parametrize("name", ["audited_code:exits", "audited_code:interrupts", "audited_code:segfault"])
+def test_hostile_code_in_a_real_process(here: Path, name: str) -> None:
     result = really(name, *FEW)
     assert result.returncode == 2 and result.stdout == "" and "Traceback" not in result.stderr, result
     said = [line for line in result.stderr.splitlines() if line != "imported"]
-    assert len(said) == 1 and expected in said[0] and said[0].startswith("shuffledp: ") and said[0].endswith(".")
+    assert len(said) == 1 and said[0].startswith("shuffledp: ") and said[0].endswith(".")
 
 
 @pytest.mark.parametrize(
@@ -280,7 +291,9 @@ def test_an_answer_ends_what_the_code_started(here: Path) -> None:
     ("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, -signal.SIGTERM), (signal.SIGKILL, -signal.SIGKILL)]
 )
 def test_the_code_ends_with_the_command(here: Path, sent: signal.Signals, code: int) -> None:
-    with subprocess.Popen(command("audited_code:patient", *FEW), stderr=subprocess.PIPE, text=True) as started:
+    with subprocess.Popen(
+        command("audited_code:patient", *FEW), stderr=subprocess.PIPE, text=True, preexec_fn=interruptible
+    ) as started:
         running = pids(here)
         started.send_signal(sent)
         _, said = started.communicate(timeout=60)
