@@ -244,7 +244,7 @@ def test_check(target: str, tmp_path: Path) -> None:
     assert float(budget[1]) <= found["target_epsilon"] and float(budget[2]) <= found["delta"]
     for shown, row in zip(re.findall(r"one round has eps = (\S+) ", text), found["rounds"], strict=True):
         assert float(shown) >= row["epsilon"]
-    left = re.search(r"^Left: .* that is \(([^,]+), ([^)]+)\)-DP", text, re.M)
+    left = re.search(r"^Remaining budget: \(([^,]+), ([^)]+)\)-DP", text, re.M)
     if left is not None:
         assert float(left[1]) <= found["left_epsilon"] and float(left[2]) <= found["left_delta"]
     lower = LOWER.search(text)

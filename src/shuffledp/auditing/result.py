@@ -118,7 +118,7 @@ class Audit:
         x0, x1 = (short(x) for x in self.pair)
         sure = f"with {round_down(100 * self.confidence, 10)}% confidence"
         if self.lower <= 0.0:
-            return f"No event was found that tells inputs of {self.randomizer} apart {sure}."
+            return f"No event was found that distinguishes inputs of {self.randomizer} {sure}."
         k0, k1 = self.hits
         seen = f"{k0:,} of {self.proved_on:,} held-out reports of input {x0}"
         if k1:

@@ -203,10 +203,11 @@ class Check(Tabular):
                 return f"No analysis of these rounds can claim less than eps = {least}: change them."
             return "Run fewer rounds, collect from more users, or lower the local budgets."
         if self.left_epsilon is None or self.left_delta is None:
-            return "Nothing that is worth stating is left of the budget."
+            return "Remaining budget: none worth stating."
+        left = f"({round_down(self.left_epsilon)}, {round_down(self.left_delta, 6)})-DP"
         return (
-            f"Left: anything else on the same users that is ({round_down(self.left_epsilon)}, "
-            f"{round_down(self.left_delta, 6)})-DP; further rounds may cost less if they are listed here."
+            f"Remaining budget: {left} for anything else on the same users; further rounds may cost less if they are "
+            "listed here."
         )
 
     def to_dict(self) -> dict[str, Any]:
