@@ -26,7 +26,7 @@ class Layout:
         self._bits, self._packed = 0, False  # of a report that is a row of bits
         codec = mechanism.codec
         if isinstance(codec, Members):
-            self._members, self._bits = codec.count, codec.domain
+            self._members, self._bits = codec.count, codec.limit
         elif isinstance(codec, PackedBits):
             self._members, self._bits, self._packed = codec.ones, codec.width, True
 
