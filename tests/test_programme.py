@@ -368,7 +368,10 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "large batch": (with_(ONE, minimum_batch=20_000), "minimum_batch must not exceed the number of users"),
     "memoised": (with_(ONE, rounds__0__memoised=True), "rounds[0].memoised must be false, got True"),
     "unknown bound": (with_(ONE, rounds__0__bound="blankt"), "rounds[0]: unknown bound 'blankt'"),
-    "lower bound": (with_(ONE, rounds__0__bound="variation-ratio-lower"), "rounds[0]: bound must be a proved upper bound"),
+    "lower bound": (
+        with_(ONE, rounds__0__bound="variation-ratio-lower"),
+        "rounds[0]: bound must be a proved upper bound",
+    ),
     "unproved bound": (with_(ONE, rounds__0__bound="analytic-published"), "rounds[0]: "),
     "bound number": (with_(ONE, rounds__0__bound=3), "rounds[0]: bound must be a name"),
     "bound that does not apply": (
