@@ -118,7 +118,7 @@ class Resolved:
     --------
     >>> question = resolve("grr:eps0=2,d=64", "auto", Crowd(1000))
     >>> question.bound.name, question.n, round(question.epsilon(delta=1e-6, tol=1e-4).epsilon, 3)
-    ('blanket', 1000, 0.136)
+    ('blanket', 1000, 0.125)
     """
 
     def __init__(self, asked: Subject, left: Subject, bound: Bound, crowd: Crowd) -> None:
