@@ -510,7 +510,7 @@ GOOD: dict[str, Any] = {"n": 1000, "epsilon": 1.0, "delta": 1e-6}
         ("variation-ratio", {}, "pass a function"),
         ("metric-general", {}, "all but one of d01, dmax"),
         ("metric-general", {"dmax": -1.0}, "^dmax must lie in"),
-        ("cheu-zhilyaev:d=4", {}, "all but one of flip, messages"),
+        ("cheu-zhilyaev:d=4", {}, "all but one of messages, flip"),
         ("cheu-zhilyaev:d=4", {"unknown": "flip"}, "needs messages"),
         ("pure-dump:d=4,messages=1", {}, "must be left out"),
         ("pure-dump:d=4,messages=1", {"unknown": "total_messages"}, "must be left out"),

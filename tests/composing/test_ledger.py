@@ -359,7 +359,7 @@ def test_a_ledger_with_a_key_twice_is_refused(tmp_path: Path) -> None:
 def test_a_name_cannot_forge_a_line(tmp_path: Path) -> None:
     path = tmp_path / "ledger.json"
     sdp.Accountant().compose("grr:eps0=1,d=4", n=10, name="a\nround two: 0 x").save(path)
-    assert run("compose", str(path)).stdout.count("\n") == 1
+    assert not [line for line in run("compose", str(path)).stdout.splitlines() if line.lstrip().startswith("round two")]
     with pytest.raises(sdp.ParameterError, match="must be text"):
         sdp.Accountant().compose("grr:eps0=1,d=4", n=10, name="\ud800").save(path)
 

@@ -264,10 +264,10 @@ def test_large_laws_are_rounded_beyond_what_doubles_show(
 ) -> None:
     """Probabilities as rounded products equal the exact fractions, cancellation and zeros included."""
     m = PrivSet(eps0=1.5, d=d, s=s, k=k)
-    exact = [m.blanket().pairs(9), m.constant_datasets().pairs(99), m.variation_ratio(), m._stray]
+    exact = [m.blanket().pairs(9), m.constant_datasets().pairs(99), m.variation_ratio(), m.stray]
     set_randomizer._miss.cache_clear()
     monkeypatch.setattr(set_randomizer, "_EXACT_BITS", 0)
-    rounded = [m.blanket().pairs(9), m.constant_datasets().pairs(99), m.variation_ratio(), m._stray]
+    rounded = [m.blanket().pairs(9), m.constant_datasets().pairs(99), m.variation_ratio(), m.stray]
     set_randomizer._miss.cache_clear()
     assert rounded == exact
 

@@ -222,7 +222,7 @@ def test_the_statement_never_rounds_down() -> None:
     found = sdp.check(TWO)
     shown = float(str(found).split("together (")[1].split(",")[0])
     assert found.epsilon <= shown < found.epsilon * 1.001
-    left = float(str(found).split("users that is (")[1].split(",")[0])
+    left = float(str(found).split("Remaining budget: (")[1].split(",")[0])
     assert found.left_epsilon is not None and left <= found.left_epsilon
     for word in ("kind: 5 rounds", "each user in at most 2", "2 reports of each user", "Trusted: the shuffler", "0.5"):
         assert word in str(found)

@@ -18,7 +18,9 @@ from shuffledp.mechanisms.registry import find, names
 
 CASES = list({case.mechanism.name: case for case in all_cases()}.values())
 RUNNABLE = [case for case in CASES if isinstance(case.mechanism, Randomizer)]
-FUNCTIONS = [name for name in sdp.__all__ if inspect.isfunction(getattr(sdp, name))]
+#: Decorators take one thing and no number.
+DECORATORS = {"register", "register_bound"}
+FUNCTIONS = [name for name in sdp.__all__ if inspect.isfunction(getattr(sdp, name)) and name not in DECORATORS]
 
 
 def said(call: Any, *args: Any, **kwargs: Any) -> str:

@@ -225,7 +225,7 @@ def test_dir_shows_public_names_only() -> None:
     shown = dir(sdp)
     assert shown == sorted(shown) and {x for x in shown if not x.startswith("__")} == set(sdp.__all__)
     code = (
-        "import shuffledp as s, shuffledp.cli, shuffledp.accountant; s.amplify('general:1', n=9, delta=0.1)\n"
+        "import shuffledp as s, shuffledp.cli, shuffledp.composing.accountant; s.amplify('general:1', n=9, delta=0.1)\n"
         "print({x for x in dir(s) if not x.startswith('__')} == set(s.__all__))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)

@@ -36,6 +36,12 @@ class Bound(ABC):
     sound : False only for formulas kept as printed, to reproduce a paper.
     needs : what it uses of a mechanism, in words.
     validity : where it holds, in words; elsewhere it raises BoundNotApplicableError.
+
+    Examples
+    --------
+    >>> from shuffledp.bounds import BOUNDS
+    >>> isinstance(BOUNDS["blanket"], Bound), BOUNDS["blanket"].side
+    (True, 'upper')
     """
 
     name: str

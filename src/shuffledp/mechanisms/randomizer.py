@@ -34,7 +34,14 @@ MAX_CELLS = 10**6
 
 
 class Randomizer(Mechanism):
-    """A mechanism that can be run."""
+    """A mechanism that can be run.
+
+    Examples
+    --------
+    >>> import shuffledp as sdp
+    >>> isinstance(sdp.Laplace(eps0=1.0), sdp.Randomizer), isinstance(sdp.General(eps0=1.0), sdp.Randomizer)
+    (True, False)
+    """
 
     # -- four steps that a mechanism fills in -------------------------------------------------------------
 

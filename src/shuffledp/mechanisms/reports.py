@@ -23,6 +23,13 @@ class Reports:
     The order.  Messages of multi-message mechanisms come in a uniformly random order.  All other reports stand in the
     order of the users: report i is that of user i, as it is before a shuffler.  An amplified guarantee holds only for
     those who see them shuffled, so pass on :meth:`shuffled` and not the reports themselves.
+
+    Examples
+    --------
+    >>> import shuffledp as sdp
+    >>> reports = sdp.GRR(eps0=1.0, d=4).privatise([0, 1, 2])
+    >>> len(reports), reports.users, reports.for_release
+    (3, 3, True)
     """
 
     data: NDArray[Any]
@@ -57,7 +64,18 @@ class Reports:
 
 @dataclass(frozen=True, eq=False)
 class Tally:
-    """All that an estimate needs of the reports: sums over reports, and the number of users."""
+    """All that an estimate needs of the reports: sums over reports, and the number of users.
+
+    Tallies of one mechanism add up, so batches can be counted where they arrive.
+
+    Examples
+    --------
+    >>> import shuffledp as sdp
+    >>> m = sdp.GRR(eps0=1.0, d=4)
+    >>> both = m.tally(m.privatise([0, 1])) + m.tally(m.privatise([2]))
+    >>> both.users, int(both.counts.sum())
+    (3, 3)
+    """
 
     counts: NDArray[Any]
     mechanism: str

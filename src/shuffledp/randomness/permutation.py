@@ -33,7 +33,7 @@ def permute(src: Source, rows: NDArray[Any]) -> None:
     Examples
     --------
     >>> import numpy as np
-    >>> from shuffledp.randomness import source
+    >>> from shuffledp.randomness.sampling import source
     >>> table = np.arange(12).reshape(6, 2)
     >>> permute(source(None), table)
     >>> sorted(map(tuple, table.tolist()))

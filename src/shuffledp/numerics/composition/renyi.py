@@ -109,7 +109,7 @@ def by_counts(pair: ShuffledPair, *, n: int, order: float) -> float:
 
     Examples
     --------
-    >>> coin = Round(P0=[0.75, 0.25], P1=[0.25, 0.75], t=[0.25, 0.25])
+    >>> coin = ShuffledPair(P0=[0.75, 0.25], P1=[0.25, 0.75], t=[0.25, 0.25])
     >>> round(by_counts(coin, n=1, order=2.0), 6) == round(math.log(0.75**2 / 0.25 + 0.25**2 / 0.75), 6)
     True
     """

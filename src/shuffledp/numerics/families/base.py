@@ -50,7 +50,7 @@ class PairSet:
 
     Examples
     --------
-    >>> coin = RoundSet([Round(P0=[0.75, 0.25], P1=[0.25, 0.75], t=[0.25, 0.25])])
+    >>> coin = PairSet([ShuffledPair(P0=[0.75, 0.25], P1=[0.25, 0.75], t=[0.25, 0.25])])
     >>> round(coin.epsilon(n=1000, delta=1e-6, tol=1e-4, side="upper").epsilon, 2)
     0.17
     """

@@ -185,7 +185,7 @@ def among(pairs: Sequence[ShuffledPair], count: Callable[[int], Count]) -> Mixtu
 
     Examples
     --------
-    >>> coin = Round(P0=[1, 0], P1=[0, 1], t=[0.5, 0.5])
+    >>> coin = ShuffledPair(P0=[1, 0], P1=[0, 1], t=[0.5, 0.5])
     >>> family = among([coin], lambda n: Count(n, ((n, 0.5),)))
     >>> round(family.epsilon(n=1000, delta=1e-6, tol=1e-3, side="upper").epsilon, 2)
     0.2

@@ -104,7 +104,7 @@ def present_among(pairs: Sequence[ShuffledPair], count: Callable[[int], Count], 
 
     Examples
     --------
-    >>> coin = Round(P0=[1, 0], P1=[0, 1], t=[0.5, 0.5])
+    >>> coin = ShuffledPair(P0=[1, 0], P1=[0, 1], t=[0.5, 0.5])
     >>> some, all_ = (present_among([coin], lambda n: Count(3 * n), chance) for chance in (0.5, 1.0))
     >>> [round(f.epsilon(n=500, delta=1e-6, tol=1e-3, side="upper").epsilon, 2) for f in (some, all_)]
     [0.29, 0.2]
