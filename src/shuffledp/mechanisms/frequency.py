@@ -30,6 +30,13 @@ if TYPE_CHECKING:
 class FrequencyOracle(Randomizer):
     """One of d options per user, or a set of them; the estimate is the share of users who hold each.
 
+    Parameters
+    ----------
+    eps0 : float > 0
+        Local budget.
+    d : int >= 2
+        Number of options; values are 0, ..., d-1.
+
     Examples
     --------
     >>> import shuffledp as sdp

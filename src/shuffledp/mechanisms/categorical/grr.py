@@ -28,10 +28,7 @@ class GRR(FrequencyOracle):
 
     Parameters
     ----------
-    eps0 : float > 0
-        Local budget.
-    d : int >= 2
-        Number of options; values are 0, ..., d-1.
+    eps0, d : local budget and number of options, as in :class:`~shuffledp.FrequencyOracle`
 
     Notes
     -----

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from ...numerics.pair import ShuffledPair
 from ...randomness.sampling import Source, below
-from ..codecs import Category
 from ..known.variation_ratio import VariationRatio
 from ..parameters import whole
-from .base import MultiMessage, Rates
+from .base import Rates
+from .dump import Dump
 
 
 @dataclass(frozen=True, kw_only=True)
-class BallsIntoBins(MultiMessage):
+class BallsIntoBins(Dump):
     """Balls into bins (after Luo, Wang, Yi, CCS 2022): a random special bin of one's item, and uniform bins.
 
     Each item has s special bins of d.  A user sends a uniformly random special bin of its item; a blanket message is
@@ -72,15 +72,6 @@ class BallsIntoBins(MultiMessage):
         return [ShuffledPair(P0=[1.0, 0.0], P1=[0.0, 1.0], t=[share, share])]
 
     @property
-    def codec(self) -> Category:
-        """A bin."""
-        return Category(self.d, scratch=self._scratch())
-
-    @property
-    def _message_bits(self) -> int:
-        return (self.d - 1).bit_length()
-
-    @property
     def _items(self) -> int:
         return self.d // self.special
 
@@ -92,9 +83,6 @@ class BallsIntoBins(MultiMessage):
         wide = self.codec.dtype
         first = values.astype(wide) * wide.type(self.special)
         return np.asarray(first + below(src, self.special, len(values)).astype(wide))
-
-    def _noise(self, size: int, src: Source) -> NDArray[Any]:
-        return below(src, self.d, size)
 
     def _hits(self, data: NDArray[Any]) -> NDArray[Any]:
         return np.asarray(np.bincount(data // self.special, minlength=self._items)[: self._items])
