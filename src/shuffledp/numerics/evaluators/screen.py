@@ -1,4 +1,4 @@
-"""A cheap sound upper bound for many laws at once, to find out which of them are worth evaluating.
+"""A cheap sound upper bound for many laws at once, to decide which of them need an evaluation.
 
 The contour sum of contour.py is at most the sum of the moduli of its nodes, and the moduli are bounded
 from two moments of the tilted law instead of its whole transform:
@@ -33,7 +33,7 @@ _LEAST = 1e-290
 _DOUBLINGS = 5
 
 
-@np.errstate(all="ignore")  # what overflows is inf or NaN, and bounds nothing
+@np.errstate(all="ignore")  # overflow gives inf or NaN, which bounds nothing
 def log_upper(l: FloatArray, t: FloatArray, n: int) -> FloatArray:
     """log of an upper bound on E[(S)_+]/n for every row of l; -inf where S <= 0."""
     out = np.full(len(l), -np.inf)
