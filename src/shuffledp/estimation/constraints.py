@@ -59,7 +59,7 @@ class Simplex(Constraint):
         return 0.0, 1.0
 
     def nearest(self, value: FloatArray) -> FloatArray:
-        """Held, Wolfe, Crowder 1974; a common shift changes nothing, so the largest entry is taken to 0 first."""
+        """Held, Wolfe, Crowder 1974; a common shift changes no result, so the largest entry is moved to 0 first."""
         value = value - value.max()
         ordered = np.sort(value)[::-1]
         shift = (np.cumsum(ordered) - 1.0) / np.arange(1, value.size + 1)
@@ -174,7 +174,7 @@ class Ball(Constraint):
         return -self.radius, self.radius
 
     def nearest(self, value: FloatArray) -> FloatArray:
-        """Shortened to the radius."""
+        """The vector, shortened to the radius if it is longer."""
         length = float(np.linalg.norm(value))
         return np.asarray(value * (self.radius / length)) if length > self.radius else value.copy()
 
@@ -260,7 +260,7 @@ class Blocks(Constraint):
         return low, high
 
     def nearest(self, value: FloatArray) -> FloatArray:
-        """Every part on its own."""
+        """The projection of every part on its own."""
         cuts = np.cumsum([math.prod(shape) for shape, _ in self.parts])[:-1]
         pieces = zip(self.parts, np.split(value, cuts), strict=True)
         return np.concatenate([part.nearest(piece.reshape(shape)).ravel() for (shape, part), piece in pieces])

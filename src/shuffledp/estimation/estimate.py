@@ -103,7 +103,7 @@ class Estimate(Tabular):
 
     @property
     def labels(self) -> list[str]:
-        """What the entries are called: their index, or their indices."""
+        """The names of the entries: their index, or their indices."""
         return [",".join(map(str, index)) for index in np.ndindex(self.value.shape)] if self.value.ndim else [""]
 
     def table(self) -> Table:
@@ -179,7 +179,7 @@ class Estimate(Tabular):
         return -_upper(-self.value + room, z, flipped, -high, -low), _upper(self.value + room, z, variance, low, high)
 
     def consistent(self, step: str = "nearest") -> Estimate:
-        """The estimate after a named consistency step (biased), which uses what is known of the truth.
+        """The estimate after a named consistency step (biased), which uses what is known about the truth.
 
         "nearest": the nearest point that satisfies the estimate's own :attr:`constraint` (least squares).
         For frequencies that sum to 1 there are also "simplex", the same, and "norm-sub": negative entries to 0,

@@ -1,4 +1,4 @@
-"""The two searches of the library: the smallest whole number that will do, and a real number next to one that fails.
+"""The two searches of the library: the smallest whole number that passes, and a real number next to one that fails.
 
 Whole numbers (users, messages, rounds) are expensive to evaluate, so their search interpolates; a real one bisects.
 Either way the caller says which side is safe, and the returned answer itself was evaluated.
@@ -42,7 +42,7 @@ def bisect(
 
 
 class Look(NamedTuple):
-    """A number and its excess."""
+    """A number and its excess, already evaluated."""
 
     at: int
     excess: float
@@ -51,8 +51,8 @@ class Look(NamedTuple):
 def smallest_whole(excess: Callable[[int], float], *, low: int, high: int, start: int) -> int | None:
     """A whole number in [low, high] with an excess of at most 0, while the one below has a positive one (or is < low).
 
-    For an excess that falls that is the smallest; None if ``high`` will not do.  Steps from ``start`` double until they
-    make a bracket.  Only the sign of the excess decides; its size, which may be infinite, says where to look next.
+    For an excess that falls that is the smallest; None if ``high`` fails.  Steps from ``start`` double until they
+    make a bracket.  Only the sign of the excess decides; its size, which may be infinite, says where to search next.
 
     Examples
     --------

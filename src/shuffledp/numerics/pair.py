@@ -68,7 +68,7 @@ class ShuffledPair:
                 law /= total
         total = float(t.sum())
         if total > 1.0 + SUM_TOLERANCE:
-            raise ParameterError(f"t must sum to at most 1, got {total!r}; it is part of a law.")
+            raise ParameterError(f"t must sum to at most 1, got {total!r}; check its entries.")
         if total > 1.0 + NORMALISED:
             t /= total
         for law in (p0, p1, t):

@@ -18,7 +18,7 @@ from .evaluators.screen import log_upper
 from .pair import Atoms, ShuffledPair
 
 _STEPS = 150
-#: A polished root is this near, relatively, after at most so many steps.
+#: Relative accuracy of a polished root, and the largest number of steps it takes.
 _POLISH, _POLISHING = 1e-7, 20
 _POWERS = np.array([[1], [2], [3], [4]])
 
@@ -78,7 +78,7 @@ def solve(curve: Divergence, delta: float, *, limit: float, tol: float, guess: G
         if not low < target < high:  # a kink: where the chord meets the target, if that is known
             chord = low + (high - low) * ends["low"] / (ends["low"] - ends["high"]) if low else math.nan
             target = chord * (1.0 + 0.5 * (nudge - 1.0))
-        # a bisection every twelfth step, whatever the curve looks like
+        # a bisection every twelfth step, whatever the shape of the curve
         eps = target if low < target < high and step % 12 != 11 else _middle(low, high)
         if eps < 1e-15:
             return answer

@@ -30,7 +30,7 @@ _LOWEST = -45.0
 
 
 class PairLosses(NamedTuple):
-    """Losses under P with their masses: at most those of the pair, in the order of section "lower" above."""
+    """Losses under P with their masses; their profile is nowhere above that of the pair (see the top of this file)."""
 
     loss: FloatArray
     mass: FloatArray

@@ -276,7 +276,7 @@ def solve_epsilon(window: Window, delta: float, *, upper: bool, most: float) -> 
     def excess(eps: float) -> float:
         value = window.delta(eps, upper=upper)
         off = math.log(value / delta) if value > 0.0 else -math.inf
-        return off if upper or off != 0.0 else 5e-324  # a lower value that is met exactly will do
+        return off if upper or off != 0.0 else 5e-324  # a lower value may be met exactly
 
     low, high = 0.0, most
     if upper:
@@ -285,7 +285,7 @@ def solve_epsilon(window: Window, delta: float, *, upper: bool, most: float) -> 
             return 0.0
         if at_high > 0.0:
             return math.inf
-    else:  # far below the bulk of the tilted law round-off hides everything: start near the top
+    else:  # far below the bulk of the tilted law there is only round-off: start near the top
         starts = [most * (1.0 - x) for x in (1e-4, 1e-3, 0.01, 0.03, 0.1, 0.2, 0.4, 0.7, 1.0)]
         at_low, at_high = math.nan, -math.inf
         for low in starts:

@@ -258,7 +258,7 @@ def _turned(y: FloatArray, l: FloatArray) -> NDArrayComplex:
 
 
 def _missed(line: Line, nothing: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """What the nodes not evaluated can add, in units of the peak, for F and for z^2 F / c^2.
+    """What the nodes that are not evaluated can add, in units of the peak, for F and for z^2 F / c^2.
 
     Skipped nodes inside the comb and nodes past the last one are below exp(-cut); the sums over
     them are compared with integrals (the bounds fall with y).

@@ -25,9 +25,9 @@ from ..pair import FloatArray
 from .contour_nodes import saddle
 
 _NODES = 40
-#: Expected number of draws up to which the event without a negative one is worth treating apart.
+#: Expected number of draws up to which the event without a negative one is treated separately.
 _FEW_DRAWS = 40.0
-#: What underflows counts as this much.
+#: Values that underflow are replaced by this.
 _LEAST = 1e-290
 #: The abscissa is doubled this often; each time costs two products.
 _DOUBLINGS = 5

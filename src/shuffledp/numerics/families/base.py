@@ -1,6 +1,6 @@
 """A family of shuffled pairs: delta is the largest over its members, at every eps separately.
 
-The worst member may change with eps, n and direction, so nothing here fixes a pair in advance.
+The worst member may change with eps, n and direction, so no pair is fixed in advance.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Answer(NamedTuple):
 
 
 class Family(Protocol):
-    """What a bound needs to know of a mechanism."""
+    """What a bound needs to know about a mechanism."""
 
     def epsilon(self, *, n: int, delta: float, tol: float, side: Side) -> Answer:
         """The smallest eps with delta(eps) <= delta, on the named side."""
@@ -106,7 +106,7 @@ def _largest_upper(curves: Sequence[Divergence], eps: FloatArray, tol: float) ->
 
 
 def thinned(family: Family, chance: float) -> Family:
-    """The family when every other user takes part with this probability; refused where that is not known."""
+    """The family when every other user takes part with this probability; an error where that is not known."""
     if chance == 1.0:
         return family
     make: Callable[[float], Family] | None = getattr(family, "thinned", None)

@@ -11,7 +11,8 @@ for n users is the maximum of D(k, n-1-k) over k = 0, ..., n-1.
 
 What is proved about that maximum: D(k, m) falls with k and with m (an adversary who is told a report is only
 stronger), so k in [k1, k2] costs at most D(k1, n-1-k2).  A block of k that this inequality does not prove harmless
-is halved, until all are.  That the worst k is small is an observation, used only to start the search; no k is left unchecked.
+is halved, until all are.  That the worst k is small is an observation, used only to start the search; every k is
+checked.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ PATIENCE, PATIENCE_TIMES_N = 64, 2**20
 _FIRST = 8  # k that a search starts from
 #: Windows of a binomial leave out at most this log-probability on either side.
 _LOG_LEFT_OUT = -110.0
-#: Thresholds that are evaluated one by one; the guess is off by a few only unless delta is absurdly small.
+#: Thresholds that are evaluated one by one; the guess is off by at most a few unless delta is extremely small.
 _LONGEST_SCAN = 64
 _STEPS = 200
 
@@ -190,7 +191,7 @@ def _cover(
     """A level (of eps or delta) at which every k is safe, and the number of evaluations.
 
     Starts a little above the best k known; a single k that is not safe raises the level to its own, and
-    a search that takes too long raises it further.  Above ``ceiling`` the search is pointless: inf.
+    a search that takes too long raises it further.  Above ``ceiling`` the search stops and returns inf.
     """
     if n <= EVERY_K:
         for k in range(n):
@@ -323,7 +324,7 @@ def _mass(first: Window, second: Window, s: int) -> float:
 def _total(first: Window, second: Window, s: int) -> float:
     """G(s) = sum_i first(i) Pr[second <= s - i]."""
     low, high = _overlap(first, second, s)
-    out = float(first.mass[: max(low - first.start, 0)].sum())  # there, all of the second window counts
+    out = float(first.mass[: max(low - first.start, 0)].sum())  # for these i all of the second window counts
     if low < high:
         other = np.cumsum(second.mass[: s - low + 1 - second.start])[s - high + 1 - second.start :]
         out += float(first.mass[low - first.start : high - first.start] @ other[::-1])

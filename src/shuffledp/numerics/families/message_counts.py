@@ -158,7 +158,7 @@ def _in_cells(count: Count, up: bool) -> tuple[Ints, FloatArray]:
         ends = grid(mean, math.sqrt(variance), 0, last - 1, _CELLS // 2)
         more = np.concatenate([[0], ends + 1]) if up else np.concatenate([ends, [last]])
         weight = np.diff(np.concatenate([[0.0], _cdf(size, chance, ends), [1.0]]))
-        if size == UNLIMITED and not up:  # beyond the last end: counted nowhere
+        if size == UNLIMITED and not up:  # values beyond the last end are not counted
             more, weight = more[:-1], weight[:-1]
         values, mass = _compress((values[:, None] + more).ravel(), (mass[:, None] * weight).ravel(), up)
     return values, mass
