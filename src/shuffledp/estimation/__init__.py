@@ -1,1 +1,1 @@
-"""Unbiased estimates with error bars, and what is known of the truth."""
+"""Unbiased estimates with error bars, and what is known about the truth."""

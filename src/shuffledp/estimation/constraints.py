@@ -1,4 +1,4 @@
-"""What is known of the truth behind an estimate: the convex set it lies in, and the nearest point of that set."""
+"""What is known about the truth behind an estimate: the convex set it lies in, and the nearest point of that set."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ Limit = float | FloatArray
 class Constraint(ABC):
     """A convex set; every mechanism declares the one its estimates belong to."""
 
-    #: The consistency steps that make sense for it.
+    #: The consistency steps that apply to it.
     steps: ClassVar[tuple[str, ...]] = ("nearest",)
 
     @property
     @abstractmethod
     def words(self) -> str:
-        """What it demands, as the end of the sentence "this is an estimate of ..."."""
+        """The constraint in words, as the end of the sentence "this is an estimate of ..."."""
 
     @property
     @abstractmethod
@@ -59,7 +59,7 @@ class Simplex(Constraint):
         return 0.0, 1.0
 
     def nearest(self, value: FloatArray) -> FloatArray:
-        """Held, Wolfe, Crowder 1974; a common shift changes nothing, so the largest entry is taken to 0 first."""
+        """Held, Wolfe, Crowder 1974; a common shift changes no result, so the largest entry is moved to 0 first."""
         value = value - value.max()
         ordered = np.sort(value)[::-1]
         shift = (np.cumsum(ordered) - 1.0) / np.arange(1, value.size + 1)
@@ -122,7 +122,7 @@ class SumAtMost(Constraint):
         return 0.0, 1.0
 
     def nearest(self, value: FloatArray) -> FloatArray:
-        """Clipped; where that sums to more, the nearest point with that very sum."""
+        """Clip; if the sum is still above ``total``, take the nearest point with exactly that sum."""
         clipped = np.clip(value, 0.0, 1.0)
         return clipped if clipped.sum() <= self.total else FixedSum(self.total).nearest(value)
 
@@ -174,7 +174,7 @@ class Ball(Constraint):
         return -self.radius, self.radius
 
     def nearest(self, value: FloatArray) -> FloatArray:
-        """Shortened to the radius."""
+        """The vector, shortened to the radius if it is longer."""
         length = float(np.linalg.norm(value))
         return np.asarray(value * (self.radius / length)) if length > self.radius else value.copy()
 
@@ -239,7 +239,7 @@ class Tree(Constraint):
 
 @dataclass(frozen=True)
 class Blocks(Constraint):
-    """Several estimates one after the other, flattened: (shape, constraint) of each.
+    """Several estimates, flattened and concatenated: (shape, constraint) of each.
 
     >>> Blocks((((2,), Simplex()), ((1,), Box(0.0, 1.0)))).nearest(np.array([0.9, 0.5, 1.2])).round(3).tolist()
     [0.7, 0.3, 1.0]
@@ -254,20 +254,20 @@ class Blocks(Constraint):
 
     @property
     def limits(self) -> tuple[Limit, Limit]:
-        """Those of the parts."""
+        """The limits of the parts."""
         sides = [[np.broadcast_to(side, shape).ravel() for side in part.limits] for shape, part in self.parts]
         low, high = (np.concatenate(side) for side in zip(*sides, strict=True))
         return low, high
 
     def nearest(self, value: FloatArray) -> FloatArray:
-        """Every part on its own."""
+        """The projection of every part on its own."""
         cuts = np.cumsum([math.prod(shape) for shape, _ in self.parts])[:-1]
         pieces = zip(self.parts, np.split(value, cuts), strict=True)
         return np.concatenate([part.nearest(piece.reshape(shape)).ravel() for (shape, part), piece in pieces])
 
 
 def norm_sub(value: FloatArray) -> FloatArray:
-    """Zero the negatives and spread what is missing over the positives, until nothing is negative (sum 1).
+    """Set negative entries to 0 and shift the positive ones to sum 1; repeat until no entry is negative.
 
     >>> norm_sub(np.array([0.7, -0.1, 0.4])).round(3).tolist()
     [0.65, 0.0, 0.35]
@@ -285,7 +285,7 @@ def norm_sub(value: FloatArray) -> FloatArray:
 
 
 def _falling_to(wanted: float, total: Callable[[float], float], low: float, high: float) -> float:
-    """The theta between low and high at which a falling function reaches ``wanted``; to the last float."""
+    """The theta between low and high at which a falling function reaches ``wanted``, exact to the last float."""
     while low < (middle := 0.5 * (low + high)) < high:
         if total(middle) > wanted:
             low = middle

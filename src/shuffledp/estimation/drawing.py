@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from .estimate import Estimate
 
-#: Items drawn, unless told otherwise.
+#: Items drawn by default.
 MOST_ITEMS = 50
 #: Labels of items that fit beside each other, in characters per inch of the axes.
 _CHARACTERS = 13.0
@@ -67,7 +67,7 @@ def draw_estimate(
         every = -(-sum(len(name) + 1 for name in shown) // int(_CHARACTERS * width))
         if every == 1 or size <= most:
             axes.set_xticks(place[::every], shown[::every])
-        else:  # every item has its name where their order does not tell it
+        else:  # label every item where the order does not show which it is
             axes.set_xticks(place, shown, rotation=90, fontsize=7)
         axes.axhline(0.0, color="#000000", linewidth=0.6)
         axes.set_xlim(-0.7, at.size - 0.3)

@@ -56,7 +56,7 @@ class Variance:
 
 @dataclass(frozen=True, eq=False)
 class Estimate(Tabular):
-    """What the reports say of the data.
+    """What the reports say about the data.
 
     Attributes
     ----------
@@ -66,10 +66,10 @@ class Estimate(Tabular):
     covariance : full covariance matrix where items are correlated and it is small enough to keep, else None
     step : "" or the consistency step that was applied (the standard errors are those before it)
     for_release : False if the reports came from a seeded generator, None if that is not known (bare arrays)
-    constraint : what is known of the truth, and :meth:`consistent` enforces; None: nothing was declared
+    constraint : what is known about the truth, which :meth:`consistent` enforces; None: nothing was declared
     noise : variance of the privacy noise as a function of the truth (None: ``stderr`` squared, whatever the truth is)
     sampling : what drawing the users from a population adds to it (None: not known)
-    grain : how far one report more or less moves the value; 0 where reports are not counted
+    grain : how much one report more or less changes the value; 0 where reports are not counted
 
     Examples
     --------
@@ -103,7 +103,7 @@ class Estimate(Tabular):
 
     @property
     def labels(self) -> list[str]:
-        """What the entries are called: their index, or their indices."""
+        """The names of the entries: their index, or their indices."""
         return [",".join(map(str, index)) for index in np.ndindex(self.value.shape)] if self.value.ndim else [""]
 
     def table(self) -> Table:
@@ -127,7 +127,7 @@ class Estimate(Tabular):
         return f"{many} from {self.n:,} user{'' if self.n == 1 else 's'}{step}, {self.origin.partition(': pass')[0]}"
 
     def __repr__(self) -> str:
-        """One line: of how much, from how many users, and how sure."""
+        """One line: how many items, from how many users, with which standard errors."""
         if self.value.size == 1:
             return f"<Estimate {self.value.item():.5g} +- {self.stderr.item():.2g}: {self._title}>"
         errors = f"{self.stderr.min(initial=np.inf):.2g} to {self.stderr.max(initial=0.0):.2g}"
@@ -147,14 +147,14 @@ class Estimate(Tabular):
     def interval(self, level: float = 0.95, *, of: str = "users") -> tuple[FloatArray, FloatArray]:
         """A two-sided confidence interval for every item on its own.
 
-        ``of="users"`` covers the truth of the very users who reported: the privacy noise is all that errs.
+        ``of="users"`` covers the truth of the users who reported: the only error is the privacy noise.
         ``of="population"`` covers that of the population from which they were drawn independently, and is wider.
 
         The ends are those f which the estimate does not contradict: |value - f| <= z sqrt(variance at f) + c grain
         (a score interval, Wilson 1927, with the variance of the law instead of one estimated).  Counts are whole
         numbers, and skewed where few reports are expected: c = max(1/2, (z^2 - 1)/6) makes up for both (half a
         count; the Cornish-Fisher term of a sum of indicators, whose third cumulant is at most their variance).  So
-        coverage is at least nominal, about, and above it by what a count or two weighs.  Ends may lie outside the
+        coverage is about nominal or higher; the excess is the weight of a count or two.  Ends may lie outside the
         range of the truth.
         """
         level = check.in_range("level", level, low=0.0, high=1.0, low_open=True, high_open=True)
@@ -179,7 +179,7 @@ class Estimate(Tabular):
         return -_upper(-self.value + room, z, flipped, -high, -low), _upper(self.value + room, z, variance, low, high)
 
     def consistent(self, step: str = "nearest") -> Estimate:
-        """The estimate after a named consistency step (biased), which uses what is known of the truth.
+        """The estimate after a named consistency step (biased), which uses what is known about the truth.
 
         "nearest": the nearest point that satisfies the estimate's own :attr:`constraint` (least squares).
         For frequencies that sum to 1 there are also "simplex", the same, and "norm-sub": negative entries to 0,

@@ -1,1 +1,1 @@
-"""The one formula of the library and its evaluators; nothing here knows a mechanism.  Start reading at pair.py."""
+"""The one formula of the library and its evaluators; this package knows no mechanism.  Start reading at pair.py."""

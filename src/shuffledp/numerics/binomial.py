@@ -1,4 +1,4 @@
-"""Multinomial probabilities and binomial tails that keep their digits at any n.
+"""Multinomial probabilities and binomial tails that are accurate at any n.
 
 Differences of log-gammas lose 4e-7 at n = 1e8; Loader's form (C. Loader, "Fast and accurate
 computation of binomial probabilities", 2000) writes the probability as Stirling corrections and
@@ -20,7 +20,7 @@ _EXACT_CORRECTION = np.array(
 
 
 def stirling_correction(k: FloatArray) -> FloatArray:
-    """log k! - log(sqrt(2 pi k) (k/e)^k) for k >= 1 (0 at k = 0, which the callers treat apart)."""
+    """log k! - log(sqrt(2 pi k) (k/e)^k) for k >= 1 (0 at k = 0, which the callers treat separately)."""
     k = np.asarray(k, dtype=np.float64)
     x = np.maximum(k, 16.0)
     y = 1.0 / (x * x)
@@ -45,7 +45,7 @@ def deviance(k: FloatArray, mean: FloatArray | float) -> FloatArray:
 
 
 def log_term(k: FloatArray, mean: float) -> FloatArray:
-    """-log of what a count k of this mean contributes to a multinomial probability (inf for k > 0 of mean 0)."""
+    """-log of the factor of a count k of this mean in a multinomial probability (inf for k > 0 of mean 0)."""
     if mean <= 0.0:
         return np.where(k > 0, np.inf, 0.0)
     half_log = 0.5 * np.log(2 * np.pi * np.maximum(k, 1.0))

@@ -1,7 +1,7 @@
-"""The two searches of the library: the smallest whole number that will do, and a real number next to one that fails.
+"""The two searches of the library: the smallest whole number that passes, and a real number next to one that fails.
 
-Whole numbers (users, messages, rounds) are expensive to look at, so their search interpolates; a real one bisects.
-Either way the caller says which side is safe, and the answer was looked at itself.
+Whole numbers (users, messages, rounds) are expensive to evaluate, so their search interpolates; a real one bisects.
+Either way the caller says which side is safe, and the returned answer itself was evaluated.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def bisect(
 ) -> float:
     """A number where ``holds`` is true, within ``close`` of one where it is not.
 
-    ``holds`` is true at ``safe``, which may lie on either side of ``unsafe``; neither end is looked at.  ``close`` is
+    ``holds`` is true at ``safe``, which may lie on either side of ``unsafe``; neither end is evaluated.  ``close`` is
     the width at which the search ends, as a function of the safe end; None: when no double lies between the two.
     A geometric search halves the ratio of two positive ends.
 
@@ -42,7 +42,7 @@ def bisect(
 
 
 class Look(NamedTuple):
-    """A number and its excess."""
+    """A number and its excess, already evaluated."""
 
     at: int
     excess: float
@@ -51,8 +51,8 @@ class Look(NamedTuple):
 def smallest_whole(excess: Callable[[int], float], *, low: int, high: int, start: int) -> int | None:
     """A whole number in [low, high] with an excess of at most 0, while the one below has a positive one (or is < low).
 
-    For an excess that falls that is the smallest; None if ``high`` will not do.  Steps from ``start`` double until they
-    make a bracket.  Only the sign of the excess decides; its size, which may be infinite, says where to look next.
+    For an excess that falls that is the smallest; None if ``high`` fails.  Steps from ``start`` double until they
+    make a bracket.  Only the sign of the excess decides; its size, which may be infinite, says where to search next.
 
     Examples
     --------
@@ -81,13 +81,13 @@ def smallest_whole(excess: Callable[[int], float], *, low: int, high: int, start
 
 
 def close_in(excess: Callable[[int], float], below: Look, enough: Look) -> Look:
-    """The upper end of a bracket closed to 1, in the looks of a bisection and one more, and usually in far fewer.
+    """The upper end of a bracket closed to 1, in at most one evaluation more than a bisection, usually far fewer.
 
     Interpolate, truncate towards the middle, project onto what a bisection would have left: the ITP method (Oliveira,
     Takahashi, ACM Transactions on Mathematical Software 47, 2021) on whole numbers.
     """
     width = enough.at - below.at
-    reach = 2.0 ** math.ceil(math.log2(width))  # half of what may be left, after each look
+    reach = 2.0 ** math.ceil(math.log2(width))  # half of what may be left, after each evaluation
     while (gap := enough.at - below.at) > 1:
         middle = 0.5 * (below.at + enough.at)
         fall = below.excess - enough.excess

@@ -1,4 +1,4 @@
-"""A shuffled pair: what the victim sends under two hypotheses, and what hides it.
+"""A shuffled pair: what the victim sends under two hypotheses, and the messages that hide it.
 
 The victim's message has law ``P0`` or ``P1`` over symbols j.  Each of the other n - 1 messages is,
 independently, symbol j with probability ``t_j`` or nothing with probability ``1 - sum(t)``.  Then
@@ -26,7 +26,7 @@ FloatArray = NDArray[np.float64]
 
 #: Sums of probabilities may miss 1 by this much before a pair is refused.
 SUM_TOLERANCE = 1e-9
-#: Sums that miss 1 by more than this are no rounding of ours: the law is divided by its sum.
+#: Sums that miss 1 by more than this are not our rounding: the law is divided by its sum.
 NORMALISED = 1e-12
 #: Below this a symbol counts as never sent by the others: the ratio P/t would overflow.
 TINY = 1e-280
@@ -64,11 +64,11 @@ class ShuffledPair:
             total = float(law.sum())
             if abs(total - 1.0) > SUM_TOLERANCE:
                 raise ParameterError(f"{name} must sum to 1, got {total!r}; include every symbol the victim may send.")
-            if abs(total - 1.0) > NORMALISED:  # mass that is left out would hide what gives the victim away
+            if abs(total - 1.0) > NORMALISED:  # the missing mass could be on symbols that reveal the victim
                 law /= total
         total = float(t.sum())
         if total > 1.0 + SUM_TOLERANCE:
-            raise ParameterError(f"t must sum to at most 1, got {total!r}; it is part of a law.")
+            raise ParameterError(f"t must sum to at most 1, got {total!r}; check its entries.")
         if total > 1.0 + NORMALISED:
             t /= total
         for law in (p0, p1, t):
@@ -116,7 +116,7 @@ class Atoms:
     """X at E takes the value u - E v with probability t, else 0; ``gap`` = u - v without cancellation.
 
     ``zero0``, ``zero1`` are the masses P0, P1 of the symbols that nobody else sends (t_j = 0); they
-    give the victim away and add sum (P0_j - E P1_j)_+ to the divergence.
+    reveal the victim and add sum (P0_j - E P1_j)_+ to the divergence.
     """
 
     u: FloatArray

@@ -18,7 +18,7 @@ from .evaluators.screen import log_upper
 from .pair import Atoms, ShuffledPair
 
 _STEPS = 150
-#: A polished root is this near, relatively, after at most so many steps.
+#: Relative accuracy of a polished root, and the largest number of steps it takes.
 _POLISH, _POLISHING = 1e-7, 20
 _POWERS = np.array([[1], [2], [3], [4]])
 
@@ -54,7 +54,7 @@ def solve(curve: Divergence, delta: float, *, limit: float, tol: float, guess: G
     excess = 0.0
     ends = {"low": math.nan, "high": math.nan}  # excess at the ends of the bracket, where known
     for step in range(_STEPS):
-        # Far from the root a coarse look will do; the answer itself is always looked at finely.
+        # Far from the root a coarse evaluation suffices; the answer itself is always evaluated finely.
         fine = min(max(0.3 * tol * eps * slope, 1e-8), 0.02)
         rtol = min(max(fine, 0.05 * abs(excess)), 0.02)
         excess, point_slope = look(curve, eps, rtol, log_delta)
@@ -78,7 +78,7 @@ def solve(curve: Divergence, delta: float, *, limit: float, tol: float, guess: G
         if not low < target < high:  # a kink: where the chord meets the target, if that is known
             chord = low + (high - low) * ends["low"] / (ends["low"] - ends["high"]) if low else math.nan
             target = chord * (1.0 + 0.5 * (nudge - 1.0))
-        # a bisection every twelfth step, whatever the curve looks like
+        # a bisection every twelfth step, whatever the shape of the curve
         eps = target if low < target < high and step % 12 != 11 else _middle(low, high)
         if eps < 1e-15:
             return answer
@@ -103,7 +103,7 @@ def look(curve: Divergence, eps: float, rtol: float, log_delta: float) -> Point:
 
 
 def guess_epsilon(atoms: Atoms, n: int, delta: float, limit: float) -> Guess:
-    """A guess may fail without harm: it is where the search starts."""
+    """A failed guess does no harm: the search only starts there."""
     try:
         with np.errstate(all="ignore"):
             return _saddle_guess(atoms, n, delta, limit)
@@ -194,10 +194,10 @@ def log_up(ratio: float) -> float:
 
 
 def epsilon(pairs: Iterable[ShuffledPair], *, n: int, delta: float, tol: float, side: Side) -> float:
-    """The largest eps over several pairs; a pair no worse than the current answer costs one look."""
+    """The largest eps over several pairs; a pair that does not raise the current answer costs one evaluation."""
     best = 0.0
     members = list(pairs)
-    if len(members) > 1:  # the most telling first: the others then often cost one look
+    if len(members) > 1:  # the most distinguishable first: the others then often cost one evaluation
         members.sort(key=spread, reverse=True)
         if side == "lower" and n >= 1000:  # any subset is a valid lower bound
             enough = 0.9 * spread(members[0])
@@ -221,7 +221,7 @@ def epsilon(pairs: Iterable[ShuffledPair], *, n: int, delta: float, tol: float, 
 
 
 def polished(curve: Divergence, found: float, delta: float, tol: float) -> float:
-    """A solution, moved to the root itself where looks are sharp and cost next to nothing (few_clones.py).
+    """A solution, moved to the root itself where evaluations are sharp and cost next to nothing (few_clones.py).
 
     The curve is convex in E, so that Newton's steps from the left of the root stay on its left; the last step goes a
     little to the safe side of the curve, and is taken only if the check passes there.
@@ -247,7 +247,7 @@ def polished(curve: Divergence, found: float, delta: float, tol: float) -> float
 
 
 def exceeds(pair: ShuffledPair, eps: float, *, n: int, delta: float) -> bool:
-    """Whether one look cannot prove that the divergence at eps is at most delta."""
+    """Whether one evaluation fails to prove that the divergence at eps is at most delta."""
     return look(Divergence(pair, n, "upper"), eps, 1e-3, math.log(delta)).excess > 0.0
 
 
@@ -261,6 +261,6 @@ def _screened(curve: Divergence, eps: float, delta: float) -> bool:
 
 
 def zero_suffices(curve: Divergence, delta: float) -> bool:
-    """delta(0) <= delta, so that eps = 0; looked at only where the leading order makes it likely."""
+    """delta(0) <= delta, so that eps = 0; evaluated only where the leading order makes it likely."""
     likely = delta >= 0.3 * math.sqrt(float(curve.atoms.t @ curve.atoms.gap**2) / curve.n)
     return likely and bool(curve.bracket(np.array([0.0]), 1e-3).upper[0] <= math.log(delta))

@@ -38,7 +38,7 @@ class AliasTable:
         self._alias = np.array([row for _, row in tables], dtype=np.min_scalar_type(self._outcomes - 1)).reshape(-1)
 
     def draw(self, src: Source, laws: NDArray[np.integer]) -> NDArray[np.unsignedinteger]:
-        """One outcome for every entry, which is the number of its law."""
+        """One outcome for every entry of ``laws``, the index of its law."""
         picked = below(src, self._outcomes, len(laws))
         cell = laws.astype(np.int64) * self._outcomes + picked
         word, cut = words(src, len(laws), 64), self._high[cell]
@@ -57,7 +57,7 @@ def _thresholds(weights: Sequence[int]) -> tuple[list[int], list[int]]:
     cuts, alias = [0] * size, list(range(size))
     small = [j for j in range(size) if left[j] < total]
     large = [j for j in range(size) if left[j] > total]
-    while small:  # what small cells lack is what large ones have too much, exactly
+    while small:  # what the small cells lack is exactly the excess of the large ones
         j, donor = small.pop(), large[-1]
         cuts[j], alias[j] = (left[j] << _BITS) // total, donor
         left[donor] -= total - left[j]

@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 
 from .sampling import Source, words
 
-#: Rows that are sorted by random keys, or swapped, at once: so few that their keys stay in the processor's cache.
+#: Rows that are sorted by random keys, or swapped, at once: few enough for their keys to stay in the processor's cache.
 _ROWS = 1 << 13
-#: Bytes of rows at once: wide rows are taken fewer at a time.
+#: Bytes of rows at once: of wide rows, fewer are taken at a time.
 _BYTES = 1 << 20
 
 
@@ -53,9 +53,9 @@ def permute(src: Source, rows: NDArray[Any]) -> None:
 
 
 def _order(src: Source, size: int) -> NDArray[np.intp]:
-    """The numbers below ``size`` in a uniformly random order: sorted by random keys, drawn again if two are alike.
+    """The numbers below ``size`` in a uniformly random order: sorted by random keys, drawn again if two are equal.
 
-    The order of distinct independent keys is uniform.  A key has three digits of 16 bits (two of _ROWS keys are alike
+    The order of distinct independent keys is uniform.  A key has three digits of 16 bits (two of _ROWS keys are equal
     once in eight million draws); the sort takes one digit at a time, the last one first.
     """
     while True:
@@ -90,7 +90,7 @@ def _partition(src: Source, rows: NDArray[Any], block: int) -> int:
                 break
             step = min(block, high - low)
             high -= step
-            zeros = high + np.flatnonzero(_bits(src, step))  # a bit that is set means zero here: it is as fair
+            zeros = high + np.flatnonzero(_bits(src, step))  # a set bit means zero here, which is equally likely
         both = min(ones.size, zeros.size)
         _swap(rows, ones[:both], zeros[:both])
         ones, zeros = ones[both:], zeros[both:]

@@ -5,7 +5,7 @@ repeats and leaves nothing behind that could be replayed.  ``source(generator)``
 for tests and simulations; reports made with it say that they are not for release.
 
 Every sampler works on integers: probabilities are compared digit by digit with random words, so that
-events have their stated probability to within 2^-80, whatever floats could represent.
+events have their stated probability to within 2^-80, beyond the precision of floats.
 """
 
 from __future__ import annotations

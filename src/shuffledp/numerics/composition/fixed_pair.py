@@ -1,6 +1,6 @@
-"""What no analysis of a composition can go below: one fixed pair of datasets, held in every round.
+"""A lower bound for compositions: no analysis can go below one fixed pair of datasets, used in every round.
 
-For a fixed round both directions are bracketed, lo <= h <= hi, at some nodes.  h is convex, so on a cell [x_j, x_j+1]
+For a fixed pair both directions are bracketed, lo <= h <= hi, at some nodes.  h is convex, so on a cell [x_j, x_j+1]
 it lies above the chord of the cell to the left, extended to the right, and above the chord of the cell to the right,
 extended to the left; the lower convex hull of these pieces is a polygon below h.  Its atoms are then moved *down* to
 the grid: D_E = sum_L p(L) (1 - e^(eps - L))_+ rises with every loss, also after composition.
@@ -25,25 +25,25 @@ from .profile_curve import FINE, Masses, lower_hull, sample
 
 #: Taken off every mass for the rounding of slopes and exponentials.
 _SLACK = 1e-11
-#: Nothing below this is worth knowing of a lower bound.
+#: A lower bound need not resolve anything below this.
 _LOWEST = -45.0
 
 
 class PairLosses(NamedTuple):
-    """Losses under P with their masses: at most those of the pair, in the order of section "lower" above."""
+    """Losses under P with their masses; their profile is nowhere above that of the pair (see the top of this file)."""
 
     loss: FloatArray
     mass: FloatArray
 
 
 def most_telling(pairs: Sequence[ShuffledPair], n: int) -> ShuffledPair:
-    """The round with the largest total variation distance; any choice is valid."""
+    """The pair with the largest total variation distance; any choice is valid."""
     zero = np.zeros(1)
     return max(pairs, key=lambda r: float(Divergence(r, n, "lower").bracket(zero, 1e-3).lower[0]))
 
 
 def pair_losses(pair: ShuffledPair, n: int) -> PairLosses | None:
-    """Atoms of a law below the pair of this round among n messages; None if nothing is revealed."""
+    """Atoms of a law whose profile is below that of this pair among n messages; None if nothing is revealed."""
     right, left = _atoms(pair, n), _atoms(pair.swapped(), n)
     if right is None or left is None:
         return None

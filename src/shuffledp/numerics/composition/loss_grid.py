@@ -4,12 +4,12 @@ Under P the loss of a composition is the sum of independent losses with masses p
 
     delta(eps) = Pr[some loss is infinite] + sum_L (1 - e^(eps - L))_+ (p_1 * p_2 * ...)(L).
 
-A plain FFT computes the convolution with an *absolute* error, so that small deltas drown.  With a tilt theta >= 0,
+A plain FFT computes the convolution with an *absolute* error, which hides small deltas.  With a tilt theta >= 0,
 w_i(k) = p_i(k) e^(theta k step) / Z_i and Z = prod Z_i,
 
     delta(eps) = ... + Z sum_L f(L) W(L),   f(L) = (1 - e^(eps - L))_+ e^(-theta L),   W = w_1 * w_2 * ...,
 
-and theta is chosen so that W has its bulk where the sum is decided: the error is then small relative to delta itself.
+and theta is chosen so that W has its bulk at the losses that matter: the error is then small relative to delta itself.
 
 What is added (``upper``) or taken off (``lower``):
 
@@ -45,9 +45,9 @@ from .profile_curve import Masses
 _U = 2.0**-53
 #: The window reaches this many standard deviations of the tilted sum to either side.
 _REACH = 13.0
-#: and this many cells more.
+#: ... and this many cells more.
 _MARGIN = 512.0
-#: Up to so many cells (divided by the root of the number of kinds) all losses are in the window.
+#: Up to this many cells (divided by the root of the number of kinds) all losses are in the window.
 _WHOLE = 2.0**17
 #: Longest transform.
 MOST_CELLS = 2**22
@@ -108,7 +108,7 @@ class Sum:
         return float(self._weight @ mean), math.sqrt(float(self._weight @ square))
 
     def tilt_for_delta(self, delta: float) -> float:
-        """The theta that decides eps at delta, from the conversion of Canonne, Kamath and Steinke (2020)."""
+        """A good theta for eps at a given delta, from the conversion of Canonne, Kamath and Steinke (2020)."""
         log_delta = math.log(delta)
 
         def eps(theta: float) -> float:
@@ -118,7 +118,7 @@ class Sum:
         return self._search(eps)
 
     def tilt_for_epsilon(self, eps: float) -> float:
-        """The theta that decides delta at eps: the minimum of Chernoff's bound."""
+        """A good theta for delta at a given eps: the minimum of Chernoff's bound."""
 
         def log_delta(theta: float) -> float:
             return self.log_mgf(theta) + theta * math.log(theta) - (1.0 + theta) * math.log1p(theta) - theta * eps
@@ -196,7 +196,7 @@ class Window:
         if upper:
             most = _exp(max(whole.log_mass, 0.0) + doubt)
             if self.first > -whole.reach and eps < self.first * whole.step:
-                return most  # losses between eps and the window were not looked at
+                return most  # losses between eps and the window were not evaluated
             value = float(f @ np.maximum(law, 0.0)) * (1.0 + 1e-13) + slip
             finite = _exp(scale + math.log(value) + doubt) if value > 0.0 else 0.0
             return min(finite + whole.infinite * most * (1.0 + 1e-12) + self.beyond, most)
@@ -205,7 +205,7 @@ class Window:
         return _exp(scale + math.log(value) - doubt) if value > 0.0 else 0.0
 
     def round_off(self, eps: float) -> float:
-        """The part of the upper delta(eps) that is there for the round-off of the transforms."""
+        """The part of the upper delta(eps) that covers the round-off of the transforms."""
         f, _, scale, doubt = self._terms(eps)
         slip = float(np.linalg.norm(f)) * self.error
         return _exp(scale + math.log(slip) + doubt) if slip > 0.0 else 0.0
@@ -276,7 +276,7 @@ def solve_epsilon(window: Window, delta: float, *, upper: bool, most: float) -> 
     def excess(eps: float) -> float:
         value = window.delta(eps, upper=upper)
         off = math.log(value / delta) if value > 0.0 else -math.inf
-        return off if upper or off != 0.0 else 5e-324  # a lower value that is met exactly will do
+        return off if upper or off != 0.0 else 5e-324  # a lower value may be met exactly
 
     low, high = 0.0, most
     if upper:
@@ -285,7 +285,7 @@ def solve_epsilon(window: Window, delta: float, *, upper: bool, most: float) -> 
             return 0.0
         if at_high > 0.0:
             return math.inf
-    else:  # far below the bulk of the tilted law round-off hides everything: start near the top
+    else:  # far below the bulk of the tilted law there is only round-off: start near the top
         starts = [most * (1.0 - x) for x in (1e-4, 1e-3, 0.01, 0.03, 0.1, 0.2, 0.4, 0.7, 1.0)]
         at_low, at_high = math.nan, -math.inf
         for low in starts:

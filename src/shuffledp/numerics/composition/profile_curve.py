@@ -11,7 +11,7 @@ h, because h is one of those functions: it is the lower convex hull of the point
 as its profile is discrete ("connect the dots": Doroshenko, Ghazi, Kamath, Kumar, Manurangsi, PoPETs 2022).  With
 x = E - 1 and the likelihood ratio L = P/Q, D_E = E_Q[(L - E)_+], so Pr_Q[L = E_j] is the change of slope at E_j.
 
-Below E = 1 nothing has to be sampled: D_E(P||Q) = 1 - E + E D_{1/E}(Q||P), so a symmetric pair will do, in which the
+Below E = 1 no samples are needed: D_E(P||Q) = 1 - E + E D_{1/E}(Q||P), so a symmetric pair suffices, in which the
 loss -eps has under P the mass that eps has under Q.
 """
 

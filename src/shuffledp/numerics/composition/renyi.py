@@ -5,9 +5,9 @@ For a pair of laws and an order a > 1, with h(E) = D_E in either direction (the 
     E_Q[(P/Q)^a] <= 1 + a (a-1) Integral_1^inf (E^(a-2) + E^(-a-1)) h(E) dE,
 
 with equality for a symmetric pair: x^a is a mixture of (x - E)_+ with density a (a-1) E^(a-2), and the part E < 1 is
-turned over by D_E(P||Q) - (1 - E) = E D_{1/E}(Q||P).  h is convex, so between two nodes it lies below the chord of
-any upper values there; the integral of chord times power has a closed form.  Every term is positive, and all is kept
-in logarithms: orders of many thousands need delta far below the smallest double.
+mapped to E > 1 by D_E(P||Q) - (1 - E) = E D_{1/E}(Q||P).  h is convex, so between two nodes it lies below the chord of
+any upper values there; the integral of chord times power has a closed form.  Every term is positive and kept
+as a logarithm: orders of many thousands need delta far below the smallest double.
 
 An infinite local guarantee means a set with P > 0 = Q, so every Renyi divergence is infinite.
 """
@@ -101,9 +101,9 @@ def _log_weights(first: FloatArray, last: FloatArray, b: float) -> tuple[FloatAr
 
 
 def by_counts(pair: ShuffledPair, *, n: int, order: float) -> float:
-    """The Renyi divergence D_a(P || Q) of one round among n messages, by enumerating the counts.
+    """The Renyi divergence D_a(P || Q) of one shuffled pair among n messages, by enumerating the counts.
 
-    Q gives the counts h the mass Mult(h) V_h / n and P the mass Mult(h) U_h / n (round.py), so
+    Q gives the counts h the mass Mult(h) V_h / n and P the mass Mult(h) U_h / n (pair.py), so
     E_Q[(P/Q)^a] = sum_h Mult(h) U_h^a V_h^(1-a) / n, plus P0^a P1^(1-a) of each symbol that nobody else sends.  For
     small n and few symbols.
 

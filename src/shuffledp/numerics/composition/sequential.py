@@ -1,4 +1,4 @@
-"""Sequential composition: from privacy profiles and how often each is used to eps, delta and a lower eps."""
+"""Sequential composition: privacy profiles, and how often each is used, give eps, delta and a lower bound on eps."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .fixed_pair import PairLosses, rounded_down
 from .loss_grid import Sum, Window, solve_epsilon
 from .profile_curve import COARSE, FINE, FINEST, MEDIUM, Curve, Ladder, Losses, losses, on_grid, sample, second_moment
 
-#: The grid raises the variance of the composed loss by this part at most (eps by half of it), if cells allow it.
+#: The grid raises the variance of the composed loss by at most this share (eps by half of it), if cells allow it.
 _EXTRA = 2e-5
 #: Fewest and most cells of the composed law; divided by the root of the number of kinds, each of which costs a
 #: transform.
@@ -26,7 +26,7 @@ _CELLS = 2**15, 2**20
 _LOWER_CELLS = 2**20
 #: Largest number of cells on one side of 0 of a single loss.
 _MOST_CELLS = 2**21
-#: Part of delta that cutting off tails may cost.
+#: Share of delta that cutting off tails may cost.
 _TAIL = 1e-4
 #: Profiles are sampled down to a log delta that is a multiple of this, so that samples can be used again.
 _DEPTH_STEP, _DEEPEST = 20.0, -459.0
@@ -51,7 +51,7 @@ class Kind:
     _curves: dict[tuple[Ladder, float], Curve] = field(default_factory=dict, repr=False)
 
     def curve(self, ladder: Ladder, lowest: float) -> Curve:
-        """The sampled profile; kept, because sampling is what costs."""
+        """The sampled profile; cached, because sampling is the expensive part."""
         ladder = COARSE if self.slow else _FINER[ladder] if self.kinked else ladder
         found = self._curves.get((ladder, lowest))
         if found is None:
@@ -65,7 +65,7 @@ def _ladder(kinds: int) -> Ladder:
 
 
 def build(kinds: Sequence[Kind], counts: Sequence[int], log_delta: float, step: float | None = None) -> Sum:
-    """The sum of all losses on a common grid, cut where that costs at most a small part of exp(log_delta)."""
+    """The sum of all losses on a common grid, cut where that costs at most a small share of exp(log_delta)."""
     total = float(sum(counts))
     lowest = log_delta + math.log(_TAIL) - math.log(max(total, 1.0))
     depth = max(math.floor(lowest / _DEPTH_STEP) * _DEPTH_STEP, _DEEPEST)
@@ -133,7 +133,7 @@ def epsilon(kinds: Sequence[Kind], counts: Sequence[int], delta: float) -> float
 
 
 def _wide_enough(whole: Sum, theta: float, delta: float) -> Window:
-    """A window beyond which there is little compared with delta (what there is, is added in any case)."""
+    """A window that leaves out little compared with delta (what it leaves out is added in any case)."""
     window = whole.window(theta)
     for reach in (20.0, 40.0, 80.0):
         if window.beyond <= 1e-3 * delta:
@@ -194,7 +194,7 @@ def renyi_curve(kinds: Sequence[Kind], counts: Sequence[int], orders: FloatArray
 def lower_epsilon(pairs: Sequence[PairLosses], counts: Sequence[int], delta: float, upper: float) -> float:
     """A lower bound on the eps of the composition of fixed pairs; ``upper`` is a known upper bound on it.
 
-    Every loss is moved down by up to one step, so eps by up to half a step a round on average.
+    Every loss is moved down by up to one step, so eps by up to half a step per round on average.
     """
     if not 0.0 < upper < math.inf or not pairs:
         return 0.0

@@ -3,10 +3,10 @@
 The contour sum of contour.py is already an upper bound whatever c, s, h > 0 are: the untruncated
 trapezoid sum exceeds the dithered value by positive aliases (Poisson summation), the dithered value
 exceeds E[(S)_+] (Jensen), and the nodes left out are bounded.  So a proof needs no adaptive
-quadrature: evaluate every node as a ball, add the bound on the rest, and look at the upper end.
+quadrature: evaluate every node as a ball, add the bound on the rest, and take the upper end.
 Where the counts are few they are enumerated in balls instead.
 
-The law is exact (fractions of the stated decimals) and carries the slack of evaluate.py, so that the
+The law is exact (fractions of the stated decimals) and carries the slack of choose.py, so that the
 proof also covers the rounding of the law itself.
 """
 
@@ -27,7 +27,7 @@ from . import exact
 from .choose import mass_slack
 from .contour_nodes import place
 
-#: Proved at eps - slack: covers the rounding of a law (2^-49) and laws called equal in pairs.py (2^-38).
+#: Proved at eps - slack: covers the rounding of a law (2^-49) and laws called equal in matrix_pairs.py (2^-38).
 PROOF_SLACK = Fraction(1, 2**38)
 #: The precision of python-flint is global: one proof at a time.
 _PRECISION = threading.Lock()
@@ -35,9 +35,9 @@ _PRECISION = threading.Lock()
 MAX_NODES = 300_000
 #: Counts are enumerated up to this many rows.
 MAX_ROWS = 8_000
-#: A proof chooses at most 112 + 2 * 50 bits; symbols of one round.
+#: A proof chooses at most 112 + 2 * 50 bits; symbols of one pair.
 MAX_BITS, MAX_SYMBOLS = 512, 2**14
-#: Nodes times symbols, or counts, of all rounds together, at up to 256 bits: 5 microseconds each, less than a minute.
+#: Nodes times symbols, or counts, of all pairs together, at up to 256 bits: 5 microseconds each, less than a minute.
 MAX_WORK = 2**23
 #: No proof is chosen to be more accurate than this (relative, in delta).
 _FINEST = 1e-7
@@ -45,7 +45,7 @@ _FINEST = 1e-7
 
 @dataclass(frozen=True)
 class Method:
-    """How a proof goes.
+    """The method of a proof and its numbers.
 
     "counts": enumerate at most ``cap`` clones; "contour": abscissa c, dither s, step h and a number of nodes;
     "local": sum_j (P0_j - E P1_j)_+, the divergence of one user alone, which shuffling never exceeds.
@@ -102,13 +102,13 @@ def choose(pair: ShuffledPair, n: int, eps: float, rtol: float) -> Method:
 
 
 def refuse_endless(steps: Iterable[tuple[ShuffledPair, Method]], n: int, eps: Fraction) -> None:
-    """Methods that no proof needs, or that would take minutes, are refused before anything is computed."""
+    """Refuse, before computing anything, methods that no proof needs or that would take minutes."""
     total = 0.0
     for pair, method in steps:
         p0, p1, t = (np.asarray(law) for law in (pair.P0, pair.P1, pair.t))
         symbols = int(np.count_nonzero(((p0 > 0) | (p1 > 0)) & (t > 0)))  # as in _law
         if symbols > MAX_SYMBOLS:
-            raise CertificationError(f"a round must have at most {MAX_SYMBOLS:,} symbols, got {symbols:,}; merge some.")
+            raise CertificationError(f"a pair must have at most {MAX_SYMBOLS:,} symbols, got {symbols:,}; merge some.")
         if method.kind == "contour" and method.nodes > (most := _most_nodes(pair, n, float(eps))):
             raise CertificationError(
                 f"the contour must have at most {most:,} nodes, as many as the finest proof needs, got "
@@ -117,8 +117,8 @@ def refuse_endless(steps: Iterable[tuple[ShuffledPair, Method]], n: int, eps: Fr
         total += _work(method, symbols, n) + t.size
     if total > MAX_WORK:
         raise CertificationError(
-            f"the proof of all rounds must take at most {MAX_WORK:,} steps, got {total:.3g}; certify with a looser "
-            "tol, or bound='variation-ratio', which has fewer rounds."
+            f"the proof of all pairs must take at most {MAX_WORK:,} steps, got {total:.3g}; certify with a looser "
+            "tol, or bound='variation-ratio', which has fewer pairs."
         )
 
 
@@ -140,14 +140,14 @@ def _most_nodes(pair: ShuffledPair, n: int, eps: float) -> int:
     atoms = pair.atoms
     values = atoms.values(np.array([eps]))
     if not values.size or values.max() <= 1e-14 * np.abs(values).max():
-        return MAX_NODES  # no contour is chosen here, and a proof by one ends with a sentence
+        return MAX_NODES  # no contour is chosen here; a proof that asks for one gets an error message
     with np.errstate(all="ignore"):
         last = float(place(values, atoms.t, float(n), np.array([_FINEST])).last[0])
     return min(MAX_NODES, 64 + math.ceil(1.25 * last)) if math.isfinite(last) else MAX_NODES
 
 
 def prove(pair: ShuffledPair, n: int, eps: Fraction, method: Method) -> Proof:
-    """An interval with delta(eps) <= upper, in exact arithmetic from the round's stated numbers."""
+    """An interval with delta(eps) <= upper, in exact arithmetic from the pair's stated numbers."""
     with _PRECISION:
         return _prove(pair, n, eps, method)
 
@@ -162,7 +162,7 @@ def _prove(pair: ShuffledPair, n: int, eps: Fraction, method: Method) -> Proof:
         upper = ((high + law.exposed) * (1 + _ball(Fraction(1, 2**48)))).upper()
         lower = (low + law.exposed).lower()
         if not upper.is_finite():
-            raise CertificationError("the balls grew beyond use; ask for more bits or a smaller n.")
+            raise CertificationError("the balls grew too wide to prove anything; ask for more bits or a smaller n.")
         least = max(_fraction(lower, up=False), Fraction(0)) if lower.is_finite() else Fraction(0)
         return Proof(least, _fraction(upper, up=True))
     finally:
@@ -308,7 +308,7 @@ def _min(values: list[arb]) -> arb:
 
 
 def _fraction(x: arb, *, up: bool) -> Fraction:
-    """The exact value of an exact ball; beyond 2^+-4000 rounded to the named side, or refused."""
+    """The exact value of an exact ball; beyond 2^+-4000 it is rounded to the named side, or refused."""
     mantissa, exponent = x.man_exp()
     m, size = int(mantissa), int(mantissa).bit_length() + int(exponent)
     if m and size < -4000:

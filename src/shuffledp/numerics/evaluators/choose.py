@@ -27,11 +27,11 @@ Side = Literal["upper", "lower"]
 LAW_SLACK = 2.0**-49
 #: e^eps beyond this is not formed: upper values stop falling here, lower ones are those of eps -> inf.
 LARGEST_EPSILON = 200.0
-#: A table up to this size is built at once; a larger one only where the contour does not get there.
+#: A table up to this size is built at once; a larger one only where the contour is not accurate enough.
 QUICK_ROWS = 8_000
 #: Relative width of a bracket by the enumeration of few clones that is not compared with the contour.
 _SHARP = 1e-8
-#: A relative accuracy from which an enumeration of many counts is not worth it.
+#: A relative accuracy from which enumerating many counts does not pay.
 _COARSE = 1e-3
 #: Expected number of others sending a symbol below which it counts as never sent.
 _RARE_UPPER, _RARE_LOWER = 1e-7, 1e-12
@@ -80,7 +80,7 @@ class Divergence:
         return exposed if self._kept is None else min(exposed, self._kept.floor)
 
     def bracket(self, eps: FloatArray, rtol: FloatArray | float) -> LogBracket:
-        """log upper, log lower and d(upper)/d(eps); relative width about rtol where it can be had.
+        """log upper, log lower and d(upper)/d(eps); relative width about rtol where that is possible.
 
         The safe end is ``upper`` for side="upper" and ``lower`` for side="lower".
         """
@@ -130,7 +130,7 @@ class Divergence:
             best = self._on_contour(eps, rtol)
         else:
             best = _where_usable(few, eps)
-            loose = _loose(best, np.minimum(rtol, _SHARP))  # sharp or not at all: never looser than the contour alone
+            loose = _loose(best, np.minimum(rtol, _SHARP))  # used only if sharp: never looser than the contour alone
             if loose.size:
                 best = _merge(best, self._on_contour(eps[loose], rtol[loose]), loose)
         loose = _loose(best, rtol)
@@ -142,18 +142,18 @@ class Divergence:
 
     @cached_property
     def few_clones(self) -> FewClones | None:
-        """The other enumeration, where the symbols that tell most are rare; None where it is of no use."""
+        """The few-clones enumeration, where the most revealing symbols are rare; None where it does not help."""
         if self._rows <= QUICK_ROWS or (self.n - 1) * self.atoms.t.min(initial=np.inf) >= FEW:
             return None
         return FewClones.of(self.atoms, self.n)
 
     @property
     def enumerable(self) -> bool:
-        """Whether a look is an enumeration of few clones and costs next to nothing."""
+        """Whether an evaluation enumerates few clones only and costs next to nothing."""
         return self.few_clones is not None and self.few_clones.quick
 
     def sharp(self, eps: float) -> LogBracket | None:
-        """The bracket at eps if that is a matter of milliseconds and its relative width is below _SHARP; else None."""
+        """The bracket at eps if it takes milliseconds and its relative width is below _SHARP; else None."""
         few, at = self.few_clones, np.array([eps]) + self._sign * law_shift(np.array([eps]))
         if few is None or eps > LARGEST_EPSILON or not few.usable(at)[0]:
             return None
@@ -163,7 +163,7 @@ class Divergence:
         return found if found.upper[0] - found.lower[0] <= _SHARP else None
 
     def _on_contour(self, eps: FloatArray, rtol: FloatArray) -> LogBracket:
-        """Bracket on the contour, after setting aside the atoms of which one draw already makes S <= 0."""
+        """Bracket on the contour, after setting aside the atoms of which a single draw makes S <= 0."""
         values = self.atoms.values(eps)
         deadly = values <= -(self.n - 1) * np.maximum(values.max(axis=1, keepdims=True), 0.0)
         if not deadly.any():
@@ -275,11 +275,11 @@ def _shrunk(atoms: Atoms, symbols: int) -> Atoms:
 def _expose_rare(atoms: Atoms, n: int, side: Side, least_ratio: float) -> Atoms:
     """Count symbols that others almost never send (n t_j tiny) as exposed, if P/t is at least ``least_ratio``.
 
-    Where P/t is far above n it would swamp the law, and the symbol gives the victim away.  Where it is not, many such
-    symbols may together have more mass than delta and yet give nobody away.
+    Where P/t is far above n it would swamp the law, and the symbol reveals the victim.  Where it is not, many such
+    symbols may together have more mass than delta and yet reveal nobody.
 
     Upper: t_j -> 0 is sound and costs at most the victim's mass on j.  Lower: on the event that somebody sends j the
-    divergence is at least P0_j - E (P1_j + n t_j), on the rest the round without j keeps 1 - n t_j of its mass.
+    divergence is at least P0_j - E (P1_j + n t_j), on the rest the pair without j keeps 1 - n t_j of its mass.
     """
     rare = n * atoms.t < (_RARE_UPPER if side == "upper" else _RARE_LOWER)
     rare &= np.maximum(atoms.u, atoms.v) >= least_ratio
@@ -297,7 +297,7 @@ def _expose_rare(atoms: Atoms, n: int, side: Side, least_ratio: float) -> Atoms:
 
 
 def _where_usable(few: FewClones, eps: FloatArray) -> LogBracket:
-    """The hidden part by the enumeration of few clones; nothing is claimed where that says little."""
+    """The hidden part by the enumeration of few clones; no claim is made where that bracket is wide."""
     out = LogBracket(np.full(eps.size, np.inf), np.full(eps.size, -np.inf), np.zeros(eps.size))
     usable = few.usable(eps)
     if usable.any():
@@ -307,7 +307,7 @@ def _where_usable(few: FewClones, eps: FloatArray) -> LogBracket:
 
 
 def _loose(bracket: LogBracket, rtol: FloatArray) -> np.ndarray:
-    """Where the bracket is wider than asked for (one that underflows is not)."""
+    """Where the bracket is wider than asked for (one that underflows counts as narrow enough)."""
     with np.errstate(invalid="ignore"):
         gap = bracket.upper - bracket.lower
     return np.flatnonzero(~(gap <= 2.0 * rtol) & (bracket.upper > contour.UNDERFLOW))

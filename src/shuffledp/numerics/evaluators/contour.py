@@ -14,7 +14,7 @@ Four facts make the trapezoid sum a two-sided bound on E[(S)_+] (docs/theory.md)
 3. Beyond the last node the integrand is at most exp(-s^2 y^2 / 2), and for |y| <= pi / range(X) also
    exp(-(2/pi^2) n Var_c(X) y^2), because cos a <= 1 - 2 a^2/pi^2 on [-pi, pi].
 4. |M(c+iy)/M(c)|^n <= exp(-n w_i w_j (1 - cos(y (l_i - l_j)))) for any two atoms with tilted weights
-   w_i, w_j: between the resonances of one heavy pair nothing has to be evaluated at all.
+   w_i, w_j: between the resonances of one heavy pair no node has to be evaluated.
 
 The event "no clone at all" puts a point mass at S = 0 that adds nothing to E[(S)_+] but would cost
 dither; it is removed exactly.  Rounding is added with a running error bound.
@@ -41,7 +41,7 @@ BATCH_CELLS = 1_000_000
 _MANY_ATOMS, _ENOUGH_COPIES = 24, 16
 #: They may blur M^n by this share of the accuracy asked for, and by this much in any case.
 _MOST_DOUBT, _LEAST_DOUBT = 0.05, 1e-8
-#: Up to so many atoms the nodes are transformed one atom at a time, beyond by matrix products.
+#: Up to this many atoms the nodes are transformed one atom at a time, beyond that by matrix products.
 _FEW_ATOMS = 6
 #: log of a divergence below every positive double.
 UNDERFLOW = -760.0
@@ -55,7 +55,7 @@ class LogBracket(NamedTuple):
     slope: FloatArray
 
 
-@np.errstate(all="ignore")  # what overflows or cancels shows as inf or NaN, and is answered on the safe side
+@np.errstate(all="ignore")  # overflow and cancellation show as inf or NaN, and the answer is then on the safe side
 def log_bracket(
     l: FloatArray, v: FloatArray | None, t: FloatArray, n: int | FloatArray, rtol: FloatArray
 ) -> LogBracket:
@@ -74,10 +74,10 @@ def log_bracket(
     copies = np.broadcast_to(np.asarray(n, dtype=np.float64), len(l))
     line = place(l[active], t, copies[active], rtol[active])
     speed = np.broadcast_to(0.0 if v is None else v, l.shape)
-    # (x)_+ <= e^{cx} / (e c): where this already underflows, no more is worth knowing.
+    # (x)_+ <= e^{cx} / (e c): where this already underflows, a finer value is not needed.
     chernoff = line.log_peak + np.log(line.c) - 1.0 - np.log(copies[active])
     hopeless = chernoff < UNDERFLOW
-    broken = ~(np.isfinite(line.last) & np.isfinite(line.h) & (line.h > 0.0))  # overflow: nothing is claimed
+    broken = ~(np.isfinite(line.last) & np.isfinite(line.h) & (line.h > 0.0))  # overflow: no claim is made
     out.upper[active[hopeless]] = chernoff[hopeless]
     out.upper[active[broken]] = np.inf
     usable = ~hopeless & ~broken
@@ -93,7 +93,7 @@ def log_bracket(
 
 
 def _batches(line: Line, most: float) -> list[NDArrayInt]:
-    """Consecutive rows that have about so many nodes together."""
+    """Consecutive rows that have about this many nodes together."""
     nodes = count_nodes(line.last, line.kappa, line.cut)
     group = np.floor(np.cumsum(nodes) / most).astype(np.int64)
     return np.split(np.arange(nodes.size), np.flatnonzero(np.diff(group)) + 1) if nodes.size else []
@@ -258,7 +258,7 @@ def _turned(y: FloatArray, l: FloatArray) -> NDArrayComplex:
 
 
 def _missed(line: Line, nothing: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """What the nodes not evaluated can add, in units of the peak, for F and for z^2 F / c^2.
+    """What the nodes that are not evaluated can add, in units of the peak, for F and for z^2 F / c^2.
 
     Skipped nodes inside the comb and nodes past the last one are below exp(-cut); the sums over
     them are compared with integrals (the bounds fall with y).

@@ -1,6 +1,6 @@
 """Where the contour evaluator integrates: abscissa, dither, step, and the nodes worth evaluating.
 
-Soundness needs only c, s, h > 0 and honest bounds on what is skipped; everything else here is a choice
+Soundness needs only c, s, h > 0 and valid bounds on the skipped nodes; everything else here is a choice
 that makes the answer tight and cheap.
 """
 
@@ -17,13 +17,13 @@ NDArrayInt = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
 
 #: Dither in units of range(X) from which the tail beyond pi/range(X) is negligible.
 WIDE = 3.0
-#: M(c) - 1 is not taken below this: M(c) itself is a normalisation, and any value of it will do.
+#: M(c) - 1 is not taken below this: M(c) itself is a normalisation, so any value is valid.
 LEAST_GROWTH = -1.0 + 2.0**-52
 #: Nodes are worth evaluating down to exp(-_MARGIN) times the accuracy asked for.
 _MARGIN = 10.0
 #: Rows that move together in the search for the abscissa; of more rows, those that have settled stay.
 _TOGETHER = 64
-#: Nodes at most for one row; beyond, the dither is widened (still an upper bound, less tight).
+#: Largest number of nodes of one row; beyond it the dither is widened (still an upper bound, less tight).
 MAX_NODES = 100_000
 
 
@@ -141,7 +141,7 @@ def log_nothing(t: FloatArray, n: FloatArray) -> FloatArray:
 
 
 def count_nodes(last: FloatArray, kappa: FloatArray, cut: FloatArray) -> FloatArray:
-    """About how many nodes the comb of fact 4 leaves."""
+    """Roughly how many nodes the comb of fact 4 leaves."""
     return np.asarray(last * np.minimum(1.0, np.sqrt(0.5 * cut / np.maximum(kappa, 1e-300))) + 60.0)
 
 

@@ -40,7 +40,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Categories:
-    """Every draw is one of these; the heaviest is the rest of the n draws and is not enumerated.
+    """The categories of a draw; the heaviest takes the rest of the n draws and is not enumerated.
 
     Where most draws are "nothing" the others are clones; where one symbol takes most draws, "nothing" is among the
     enumerated.  Either way few draws fall outside the rest.
@@ -54,7 +54,7 @@ class Categories:
 
     @property
     def rest_is_nothing(self) -> bool:
-        """Whether the rest of the draws are no symbol at all."""
+        """Whether the heaviest category is "nothing"."""
         return self.rest_u == 0.0 and self.rest_v == 0.0
 
     @classmethod
@@ -83,7 +83,7 @@ def rows_needed(atoms: Atoms, n: int) -> float:
 
 
 def build(atoms: Atoms, n: int) -> Table:
-    """The table for one round and one n; it answers every eps."""
+    """The table for one pair and one n; it answers every eps."""
     cap, split = clone_cap(atoms, n), Categories.of(atoms)
     counts = _compositions(cap, split.mass.size)
     weight = np.exp(log_multinomial(counts, n, split.mass)) / n
@@ -121,7 +121,7 @@ def log_bracket(table: Table, eps: FloatArray) -> LogBracket:
 
 
 def _compositions(cap: int, k: int) -> FloatArray:
-    """All vectors of k counts with sum <= cap, one a row."""
+    """All vectors of k counts with sum <= cap, one per row."""
     rows = np.zeros((1, 0))
     left = np.array([cap])
     for _ in range(k):

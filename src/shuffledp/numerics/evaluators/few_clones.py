@@ -1,6 +1,6 @@
-"""The evaluator for few clones: enumerate the counts of the rare telling symbols, bound what the frequent ones add.
+"""The evaluator for few clones: enumerate the counts of rare, revealing symbols and bound what frequent ones add.
 
-With a large eps0 the others send the symbols that tell most a handful of times, however many users there are, and
+With a large eps0 the others send the most revealing symbols a handful of times, however many users there are, and
 S = sum_j h_j X_j lives on a coarse lattice, which a Fourier sum resolves only with very many nodes.  The frequent
 symbols (and "nothing") have small values.  Given the counts h of the rare ones, the sum of the other m = n - |h| draws
 is m mu + noise, with a variance m sigma^2 and every term within b of mu.  With x_h = h.X + m mu and s^2 = m sigma^2,
@@ -28,22 +28,22 @@ from ..binomial import first_rare, log_draws, log_tail_bound, log_term
 from ..pair import Atoms, FloatArray
 from .contour import LogBracket
 
-#: Largest number of count vectors, about, and how many are next to nothing.
+#: Largest number of count vectors, roughly, and how many of them cost next to nothing.
 _MOST_ROWS, _QUICK_ROWS = 200_000, 20_000
 #: The counts of one symbol end where the log-probability of more is below this; single vectors below it are dropped.
 _LOG_LEFT_OUT = -75.0
-#: Symbols with ratios below this part of the largest, or sent more often than this, are enumerated only where that
+#: Symbols with ratios below this share of the largest, or sent more often than this, are enumerated only where that
 #: costs next to nothing.
 _SMALL, _RARE = 1e-3, 0.01
-#: The noise of the frequent symbols, in units of the largest rare value, from which nothing tight comes out.
+#: The noise of the frequent symbols, in units of the largest rare value, from which the bound is no longer tight.
 _NOISY = 0.02
-#: Distance from 0, in units of the noise, from which rows are not looked at one by one.
+#: Distance from 0, in units of the noise, from which rows are not evaluated one by one.
 _FAR = 40.0
-#: A count that reaches this is not of few clones.
+#: A count that reaches this is too large for this evaluator.
 FEW = 150
 #: Laws with more symbols than this have values of all sizes.
 _MOST_SYMBOLS = 40
-#: Values this near to each other, relatively, are one.
+#: Values that are relatively this close count as one value.
 _SAME = 2.0**-50
 #: Relative rounding of the masses (Loader's form), and of one value in units of the sizes of its terms.
 _MASS_ERROR, _VALUE_ERROR = 1e-12, 2.0**-48
@@ -64,12 +64,12 @@ class FewClones:
 
     def __init__(self, atoms: Atoms, n: int, caps: dict[int, int], rows: float) -> None:
         self.atoms, self.n, self._caps = atoms, n, caps
-        #: whether a look costs less than one on the contour
+        #: whether an evaluation costs less than one on the contour
         self.quick = rows <= _QUICK_ROWS
         self.rare = list(caps)
         share = atoms.t.copy()
         share[self.rare] = 0.0
-        #: what a draw that is no rare symbol is: the law of the other symbols, and the chance of none at all
+        #: a draw that is not a rare symbol: the law of the other symbols, and the probability of nothing
         self._share = share / (1.0 - float(atoms.t[self.rare].sum()))
         self._nothing = max(0.0, 1.0 - float(self._share.sum()))
 
@@ -161,7 +161,7 @@ class FewClones:
 
 
 def _merged(atoms: Atoms) -> Atoms:
-    """Symbols whose values differ by rounding only are one (what that moves is inside _VALUE_ERROR)."""
+    """Merge symbols whose values differ by rounding only (_VALUE_ERROR covers the difference)."""
     groups: list[list[int]] = []
     for j in range(atoms.t.size):
         for group in groups:

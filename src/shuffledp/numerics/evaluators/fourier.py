@@ -71,7 +71,7 @@ def sums(
         for p in range(TERMS - 1, -1, -1):  # Horner's rule in -i theta
             moments = np.bincount(at, weights=weight * powers[p], minlength=size)
             if p == 0:
-                moments[0] = 0.0  # w exp(0) - w: what is near 0, often nearly all, must not blur the rest
+                moments[0] = 0.0  # w exp(0) - w: the mass near 0, often nearly all of it, must not blur the rest
             total *= turn / (p + 1)
             total += np.fft.rfft(moments)[k]
         away = float(weight[at != 0].sum())

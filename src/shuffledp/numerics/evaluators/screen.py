@@ -1,4 +1,4 @@
-"""A cheap sound upper bound for many laws at once, to find out which of them are worth evaluating.
+"""A cheap sound upper bound for many laws at once, to decide which of them need an evaluation.
 
 The contour sum of contour.py is at most the sum of the moduli of its nodes, and the moduli are bounded
 from two moments of the tilted law instead of its whole transform:
@@ -25,15 +25,15 @@ from ..pair import FloatArray
 from .contour_nodes import saddle
 
 _NODES = 40
-#: Expected number of draws up to which the event without a negative one is worth treating apart.
+#: Expected number of draws up to which the event without a negative one is treated separately.
 _FEW_DRAWS = 40.0
-#: What underflows counts as this much.
+#: Values that underflow are replaced by this.
 _LEAST = 1e-290
 #: The abscissa is doubled this often; each time costs two products.
 _DOUBLINGS = 5
 
 
-@np.errstate(all="ignore")  # what overflows is inf or NaN, and bounds nothing
+@np.errstate(all="ignore")  # overflow gives inf or NaN, which bounds nothing
 def log_upper(l: FloatArray, t: FloatArray, n: int) -> FloatArray:
     """log of an upper bound on E[(S)_+]/n for every row of l; -inf where S <= 0."""
     out = np.full(len(l), -np.inf)

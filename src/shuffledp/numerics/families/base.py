@@ -1,6 +1,6 @@
-"""A family of rounds: delta is the largest over its members, at every eps separately.
+"""A family of shuffled pairs: delta is the largest over its members, at every eps separately.
 
-The worst member may change with eps, n and direction, so nothing here fixes a pair in advance.
+The worst member may change with eps, n and direction, so no pair is fixed in advance.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..evaluators.choose import Divergence, Side
 from ..pair import FloatArray, ShuffledPair
 from ..solve import epsilon
 
-#: Relative accuracies in delta at which the members are looked at, to find out which one is the largest.
+#: Relative accuracies in delta at which the members are evaluated, to find the largest one.
 _CASCADE = (0.1, 0.01)
 
 
@@ -33,7 +33,7 @@ class Answer(NamedTuple):
 
 
 class Family(Protocol):
-    """What a bound needs to know of a mechanism."""
+    """What a bound needs to know about a mechanism."""
 
     def epsilon(self, *, n: int, delta: float, tol: float, side: Side) -> Answer:
         """The smallest eps with delta(eps) <= delta, on the named side."""
@@ -42,11 +42,11 @@ class Family(Protocol):
         """log delta(eps) on the named side, one value per eps."""
 
     def pairs(self, most: int) -> Sequence[ShuffledPair] | None:
-        """The members as rounds, or None if there are more than ``most``."""
+        """The members as shuffled pairs, or None if there are more than ``most``."""
 
 
 class PairSet:
-    """Finitely many rounds, each taken as it is (add ``round.swapped()`` for the other direction).
+    """Finitely many shuffled pairs, each in its own direction (add ``pair.swapped()`` for the other one).
 
     Examples
     --------
@@ -79,16 +79,16 @@ class PairSet:
         return self._members if len(self._members) <= most else None
 
     def thinned(self, chance: float) -> Self:
-        """Every other user takes part with this probability, independently: exactly t times that."""
+        """Every other user takes part with this probability, independently: t is multiplied by it, exactly."""
         other = copy.copy(self)  # subclasses keep what else they know
         other._members = tuple(pair.thinned(chance) for pair in self._members)
         return other
 
 
 def _largest_upper(curves: Sequence[Divergence], eps: FloatArray, tol: float) -> FloatArray:
-    """The largest upper value at every eps: at each, only the curve that leads is looked at more finely.
+    """The largest upper value at every eps: at each, only the leading curve is evaluated more finely.
 
-    A curve that never leads is below the leader by a coarser look, which is an upper value as well.
+    A curve that never leads is below the leader by a coarser evaluation, which is an upper value as well.
     """
     levels = [*(rtol for rtol in _CASCADE if rtol > 3.0 * tol), tol]
     upper = np.full((len(curves), eps.size), np.inf)
@@ -106,7 +106,7 @@ def _largest_upper(curves: Sequence[Divergence], eps: FloatArray, tol: float) ->
 
 
 def thinned(family: Family, chance: float) -> Family:
-    """The family when every other user takes part with this probability; refused where that is not known."""
+    """The family when every other user takes part with this probability; an error where that is not known."""
     if chance == 1.0:
         return family
     make: Callable[[float], Family] | None = getattr(family, "thinned", None)
@@ -118,12 +118,12 @@ def thinned(family: Family, chance: float) -> Family:
 
 
 def two_counts(pair: ShuffledPair) -> ShuffledPair:
-    """The round seen through two counts: {P0 > P1}, {P0 < P1} and the rest merged (paper, Theorem 5.1)."""
+    """The pair seen through two counts: {P0 > P1}, {P0 < P1} and the rest merged (paper, Theorem 5.1)."""
     laws = [np.asarray(a) for a in (pair.P0, pair.P1, pair.t)]
     side = np.sign(laws[0] - laws[1])
     return ShuffledPair(*([float(law[side == k].sum()) for k in (1, -1, 0)] for law in laws))
 
 
 def both_directions(pair: ShuffledPair) -> list[ShuffledPair]:
-    """The round and its swap: a guarantee needs D(P||Q) and D(Q||P)."""
+    """The pair in both directions: a guarantee needs D(P||Q) and D(Q||P)."""
     return [pair, pair.swapped()]

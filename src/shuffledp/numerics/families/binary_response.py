@@ -9,9 +9,10 @@ The second form holds because g is log-concave (a sum of independent coins), so 
 positive terms are those up to a threshold.  The other direction is the same with k and m exchanged, so the truth
 for n users is the maximum of D(k, n-1-k) over k = 0, ..., n-1.
 
-What is proved about that maximum: D(k, m) falls with k and with m (an adversary told a report is only stronger), so
-k in [k1, k2] costs at most D(k1, n-1-k2).  Blocks of k are shown to be harmless by that inequality and halved until
-they are.  That the worst k is small is an observation, used only to start the search; no k is left unchecked.
+What is proved about that maximum: D(k, m) falls with k and with m (an adversary who is told a report is only
+stronger), so k in [k1, k2] costs at most D(k1, n-1-k2).  A block of k that this inequality does not prove harmless
+is halved, until all are.  That the worst k is small is an observation, used only to start the search; every k is
+checked.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ PATIENCE, PATIENCE_TIMES_N = 64, 2**20
 _FIRST = 8  # k that a search starts from
 #: Windows of a binomial leave out at most this log-probability on either side.
 _LOG_LEFT_OUT = -110.0
-#: Thresholds that are looked at one by one; the guess is off by a few only unless delta is absurdly small.
+#: Thresholds that are evaluated one by one; the guess is off by at most a few unless delta is extremely small.
 _LONGEST_SCAN = 64
 _STEPS = 200
 
@@ -64,9 +65,9 @@ class ExactCounts:
     """The family of all datasets of binary randomized response, for numerics/families/base.py.
 
     ``side="upper"`` bounds the maximum over all datasets and is never above the blanket; ``side="lower"`` is the
-    exact divergence of the best dataset that was looked at, never below the constant ones.  Up to EVERY_K users
+    exact divergence of the worst dataset that was evaluated, never below the constant ones.  Up to EVERY_K users
     both are the truth to rounding (delta) or tol (eps).  Up to MOST_USERS they meet to tol, or to two percent or so in
-    eps (which may be a factor of two in a small delta) where patience ran out.  Beyond, the
+    eps (which may be a factor of two in a small delta) where the search was stopped.  Beyond, the
     upper side is the smaller of the blanket and the truth for MOST_USERS.
 
     Parameters
@@ -138,7 +139,7 @@ class ExactCounts:
         return Best(pairs, Split(self, lambda n: Count(0, ((n - 1, chance),))))
 
     def pairs(self, most: int) -> None:
-        """None: the datasets are not rounds (a certificate is made with bound='variation-ratio')."""
+        """None: the datasets are not shuffled pairs (a certificate is made with bound='variation-ratio')."""
         return None
 
     def _largest(self, n: int, eps: float, ceiling: float, tol: float) -> float:
@@ -190,7 +191,7 @@ def _cover(
     """A level (of eps or delta) at which every k is safe, and the number of evaluations.
 
     Starts a little above the best k known; a single k that is not safe raises the level to its own, and
-    patience running out raises it further.  Above ``ceiling`` the search is pointless: inf.
+    a search that takes too long raises it further.  Above ``ceiling`` the search stops and returns inf.
     """
     if n <= EVERY_K:
         for k in range(n):
@@ -216,7 +217,7 @@ def _cover(
 
 
 def _likely(n: int) -> list[int]:
-    """Where the worst k is looked for: it was found among the first few, or in the middle for eps near 0."""
+    """Where the search for the worst k starts: it is usually among the first few, or in the middle for eps near 0."""
     return sorted({*range(min(n, _FIRST)), n // 2, n - 1})
 
 
@@ -323,7 +324,7 @@ def _mass(first: Window, second: Window, s: int) -> float:
 def _total(first: Window, second: Window, s: int) -> float:
     """G(s) = sum_i first(i) Pr[second <= s - i]."""
     low, high = _overlap(first, second, s)
-    out = float(first.mass[: max(low - first.start, 0)].sum())  # there, all of the second window counts
+    out = float(first.mass[: max(low - first.start, 0)].sum())  # for these i all of the second window counts
     if low < high:
         other = np.cumsum(second.mass[: s - low + 1 - second.start])[s - high + 1 - second.start :]
         out += float(first.mass[low - first.start : high - first.start] @ other[::-1])

@@ -5,7 +5,7 @@ A d x d matrix has d (d - 1) ordered pairs.  Three things keep that cheap and ex
 - equal rows and proportional columns are merged (same likelihood ratios for every pair);
 - matrices with few distinct ratios R(x)_j / omega_j (every textbook randomizer) have few distinct laws;
 - elsewhere the worst pair is found by solving the most promising one, and every other pair is
-  discarded by the bound of screen.py at that eps, or evaluated there; no pair is dropped unproved.
+  discarded by the bound of screen.py at that eps, or evaluated there; no pair is dropped without proof.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ from .base import Answer, PairSet, two_counts
 _FEW_LEVELS = 8
 _FEW_LAWS = 512
 _FEW_PAIRS = 12
-#: Pairs x symbols looked at in one go: more would not fit into the cache.
+#: Pairs x symbols evaluated at once: more would not fit into the cache.
 _CELLS = 100_000
 _CANDIDATES = 24
-#: Relative accuracies in delta at which suspects are looked at; 0.01 in delta is below 1e-3 in eps.
+#: Relative accuracies in delta at which suspects are evaluated; 0.01 in delta is below 1e-3 in eps.
 _CASCADE = (0.2, 0.01)
 #: Products of this size are not worth a second thread, whose waiting would cost more than it saves.
 _STRIP = 2**18
-#: With more suspects x symbols than this after the first pair it pays to look for the worst by a sharp screen.
+#: With more suspects x symbols than this after the first pair it pays to search for the worst pair by a sharp screen.
 _MANY_SUSPECTS, _NARROWINGS = 4000, 16
 #: Laws are called equal when their masses agree to 2^-40; that moves eps by at most this much.
 _SAME_LAW_SLACK = 4.0 * 2.0**-40
 
 
 class BlanketPairs:
-    """Every ordered pair of inputs over the blanket omega_j = min_x R(x)_j, or another that the others send."""
+    """Every ordered pair of inputs over the blanket omega_j = min_x R(x)_j, or over a given one."""
 
     def __init__(self, matrix: FloatArray, blanket: FloatArray | None = None) -> None:
         self.rows = np.unique(matrix, axis=0)
@@ -59,7 +59,7 @@ class BlanketPairs:
         return min(log_up(float(ratio)), LARGEST_EPSILON)
 
     def pairs(self, most: int) -> Sequence[ShuffledPair] | None:
-        """One round per distinct law, if there are at most ``most``."""
+        """One shuffled pair per distinct law, if there are at most ``most``."""
         if self._few is not None:
             return self._few.pairs(most)
         if self.first.size <= most:
@@ -88,11 +88,11 @@ class BlanketPairs:
         return np.array([self._largest(float(x), n, tol) for x in eps])
 
     def thinned(self, chance: float) -> BlanketPairs:
-        """Every other user takes part with this probability, independently: exactly omega times that."""
+        """Every other user takes part with this probability, independently: omega is multiplied by it, exactly."""
         return BlanketPairs(self.rows, self._blanket * chance)
 
     def _search(self, n: int, delta: float, tol: float) -> Answer:
-        """Solve a promising pair, discard others at its eps, look at those left, solve the first found above it."""
+        """Solve a promising pair, discard others at its eps, evaluate the rest, solve the first found above it."""
         log_delta = math.log(delta)
         pending = np.argsort(-self.spreads())
         chosen, pending = int(pending[0]), pending[1:]
@@ -136,7 +136,7 @@ class BlanketPairs:
     ) -> tuple[int | None, NDArrayInt]:
         """The first pair found (with its batch, the largest there) to be above delta at eps, and those still open.
 
-        ``pairs`` come with their screens, largest first; the others of a batch that was looked at are settled.
+        ``pairs`` come with their screens, largest first; the others of a batch that was evaluated are settled.
         """
         start, size = 0, 16
         while start < pairs.size:
@@ -191,7 +191,7 @@ class BlanketPairs:
             return np.asarray(np.log(np.maximum((a - b) - growth * b, 0.0).sum(axis=1) * (1.0 + 1e-14)))
 
     def spreads(self) -> FloatArray:
-        """The leading order of eps, pair by pair: what others never send counts most."""
+        """The leading order of eps, pair by pair: symbols that others never send count most."""
         weighted = self.level * self.omega
         square = (weighted * self.level).sum(axis=1)
         smooth = square[self.first] + square[self.second] - 2.0 * (weighted @ self.level.T)[self.first, self.second]
@@ -243,7 +243,7 @@ def _only_upper(side: Side) -> None:
 
 
 def constant_datasets(matrix: FloatArray) -> PairSet:
-    """Rounds t = R(x*) for the most telling pairs and x*: each is the *exact* divergence of a dataset.
+    """Pairs with t = R(x*) for the most distinguishable inputs and x*: each is the *exact* divergence of a dataset.
 
     Any choice is a valid lower bound, so only the largest in leading order are kept.
     """
@@ -262,7 +262,7 @@ def two_count_datasets(matrix: FloatArray) -> PairSet:
 
 
 def _unlike(pairs: list[ShuffledPair], cells: int) -> PairSet:
-    """The first few rounds with different laws; more of them for a small matrix."""
+    """The first few shuffled pairs with different laws; more of them for a small matrix."""
     seen: dict[bytes, ShuffledPair] = {}
     for pair in pairs:
         atoms = pair.atoms

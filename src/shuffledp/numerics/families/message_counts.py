@@ -1,7 +1,7 @@
 """Random numbers of messages: sums of independent binomials and Poissons, and their laws rounded to buckets.
 
 A law rounded down is stochastically smaller, which is what an upper bound on delta needs; rounded up, a lower bound.
-Nothing is cut off: the far ends are rounded to the smallest or largest number there can be.
+The tails are kept: they are rounded to the smallest or largest possible number.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ class Count(NamedTuple):
 
     @property
     def most(self) -> int:
-        """The largest value (beyond all that occurs if there is none)."""
+        """The largest value (if there is none, a number beyond all that occur)."""
         return _NO_END if self.unlimited else self.fixed + sum(size for size, _ in self.parts)
 
     @property
     def top(self) -> int:
-        """The largest value that is looked at: ``most``, or one that is passed with probability 1e-30 or less."""
+        """The largest value considered: ``most``, or one that is exceeded with probability 1e-30 or less."""
         return self.fixed + sum(_window(*x)[1] if x[0] == UNLIMITED else x[0] for x in self.parts)
 
     @property
@@ -158,7 +158,7 @@ def _in_cells(count: Count, up: bool) -> tuple[Ints, FloatArray]:
         ends = grid(mean, math.sqrt(variance), 0, last - 1, _CELLS // 2)
         more = np.concatenate([[0], ends + 1]) if up else np.concatenate([ends, [last]])
         weight = np.diff(np.concatenate([[0.0], _cdf(size, chance, ends), [1.0]]))
-        if size == UNLIMITED and not up:  # beyond the last end: counted nowhere
+        if size == UNLIMITED and not up:  # values beyond the last end are not counted
             more, weight = more[:-1], weight[:-1]
         values, mass = _compress((values[:, None] + more).ravel(), (mass[:, None] * weight).ravel(), up)
     return values, mass
@@ -182,7 +182,7 @@ def _compress(values: Ints, mass: FloatArray, up: bool) -> tuple[Ints, FloatArra
 
 
 class Ranged(Protocol):
-    """What :func:`edges` asks of a random number (see :class:`Count`)."""
+    """What :func:`edges` needs to know of a random number (see :class:`Count`)."""
 
     @property
     def least(self) -> int: ...  # noqa: D102

@@ -1,13 +1,13 @@
-"""Rounds among a random number of messages: delta = E_M[delta(M)], never delta at the mean of M.
+"""Shuffled pairs among a random number of messages: delta = E_M[delta(M)], never delta at the mean of M.
 
 One input-dependent message is hidden by M others, M = fixed + independent binomials and Poissons.  delta falls with the
-number of draws (round.py), so any law that is stochastically smaller than M gives an upper bound and any larger
-one a lower bound.  M is rounded to some dozens of bucket edges, downwards or upwards; nothing is cut off, the far
-ends are rounded to the smallest or largest number that M can be (a Poisson has no largest one: what lies beyond the
+number of draws (pair.py), so any law that is stochastically smaller than M gives an upper bound and any larger
+one a lower bound.  M is rounded to some dozens of bucket edges, downwards or upwards; the tails are
+rounded to the smallest or largest number that M can be (a Poisson has no largest one: what lies beyond the
 last edge counts as the edge in an upper bound, and as nothing, delta >= 0, in a lower one).
 
-Three cases need no bucket: M fixed; M ~ Bin(size, chance), which *is* a round of size + 1 draws with t scaled by
-``chance`` (a message is sent or there is nothing); and M ~ Poisson(mean), a sum of N independent Poisson(x),
+Three cases need no bucket: M fixed; M ~ Bin(size, chance), which *is* a shuffled pair among size + 1 draws with t
+scaled by ``chance`` (a message is sent or there is nothing); and M ~ Poisson(mean), a sum of N independent Poisson(x),
 x = mean/N, with N huge.  Each of them is at least a coin of probability 1 - e^-x (upper bound).  With probability
 ((1 + x) e^-x)^N >= e^(-mean^2/2N) none exceeds 1, and then each is a coin of probability x/(1 + x) (lower bound).
 """
@@ -33,12 +33,12 @@ from .message_counts import UNLIMITED, Count, Distribution, bucket_masses, edges
 _COINS, _COINS_UP_TO = 10**14, 2e5
 #: The evaluators are proved and tested up to this many messages.
 MOST_MESSAGES = 10**15
-#: Curves of a mixture that are looked at before deciding how many of the others matter.
+#: Curves of a mixture that are evaluated before deciding how many of the others matter.
 _FIRST_CURVES = 8
 
 
 class Piece(NamedTuple):
-    """A round among so many draws, with the probability of that number."""
+    """A shuffled pair, its number of draws, and the probability of that number."""
 
     mass: float
     pair: ShuffledPair
@@ -46,7 +46,7 @@ class Piece(NamedTuple):
 
 
 def pieces(pair: ShuffledPair, count: Count, side: Side, tol: float) -> list[Piece]:
-    """The round among ``count`` other messages, as rounds among fixed numbers of them."""
+    """The pair among ``count`` other messages, as a mixture over fixed numbers of them."""
     count = count.simplified()
     if count.top > MOST_MESSAGES:
         raise ParameterError(
@@ -69,11 +69,11 @@ def pieces(pair: ShuffledPair, count: Count, side: Side, tol: float) -> list[Pie
 
 
 class Mixture(Divergence):
-    """The curve sum_k mass_k D_E(round_k, draws_k), bracketed like a single one."""
+    """The curve sum_k mass_k D_E(pair_k, draws_k), bracketed like a single one."""
 
     def __init__(self, parts: Sequence[Piece], side: Side) -> None:
         ordered = sorted(parts, key=lambda piece: -piece.mass)
-        super().__init__(ordered[0].pair, ordered[0].draws, side)  # what a first guess of eps is made from
+        super().__init__(ordered[0].pair, ordered[0].draws, side)  # the first guess of eps comes from this one
         self._masses = [piece.mass for piece in ordered]
         self._left = np.cumsum(self._masses[::-1])[::-1] * (1.0 + 1e-12)  # what is still to come, rounded up
         self._curves = [Divergence(piece.pair, piece.draws, side) for piece in ordered]
@@ -120,10 +120,10 @@ class Mixture(Divergence):
 
 @lru_cache(maxsize=32)  # several bounds of one mechanism are often the same law
 def _largest_epsilon(members: tuple[tuple[Piece, ...], ...], delta: float, tol: float, side: Side) -> float:
-    """The largest eps over mixtures; one no worse than the current answer costs one look."""
+    """The largest eps over mixtures; one that does not raise the current answer costs one evaluation."""
     best = 0.0
     for parts in members:
-        if not parts:  # a lower bound of which nothing is left
+        if not parts:  # no pieces: the lower bound is 0
             continue
         curve = Mixture(parts, side)
         if curve.limit <= best:
@@ -162,12 +162,12 @@ class MixtureSet:
         return best
 
     def pairs(self, most: int) -> Sequence[ShuffledPair] | None:
-        """None: the members are not rounds among n messages."""
+        """None: the members are mixtures, not shuffled pairs among n messages."""
         return None
 
 
 class _Among(MixtureSet):
-    """Rounds among count(n) other messages, which also knows what is left of them if users may stay away."""
+    """Pairs among count(n) other messages; it also knows how many remain if users may stay away."""
 
     def __init__(self, pairs: Sequence[ShuffledPair], count: Callable[[int], Count]) -> None:
         super().__init__(lambda n, side, tol: [pieces(r, count(n), side, tol) for r in pairs])
@@ -181,7 +181,7 @@ class _Among(MixtureSet):
 
 
 def among(pairs: Sequence[ShuffledPair], count: Callable[[int], Count]) -> MixtureSet:
-    """Every round among ``count(n)`` other messages.
+    """Every one of these pairs among ``count(n)`` other messages.
 
     Examples
     --------

@@ -1,14 +1,14 @@
 """Families when each of the other users takes part with some probability only, independently of everything else.
 
 Let U ~ Bin(n-1, chance) of the others take part.  U says nothing about the victim, so the divergence before the
-batch is seen is E_U[delta(U + 1 users)].  For a round this is exact and needs no sum: t becomes chance * t.
+batch is seen is E_U[delta(U + 1 users)].  For a shuffled pair this is exact and needs no sum: t becomes chance * t.
 
 A user who sends several blanket messages sends all of them or none.  Thinning every message on its own would have the
 same mean with less spread, and delta would come out too small; so the number of messages is a mixture over U here,
 unless a user sends at most one.  delta falls with U, so U may be rounded down (upper bound) or up (lower bound).
 
-A lower bound must not tell the adversary more than it sees.  E_U[delta(U + 1 users)] is the truth only if U can be read
-off the batch: it can if every user sends the same number of messages, and it is not claimed elsewhere.
+A lower bound must not tell the adversary more than it sees.  E_U[delta(U + 1 users)] is the truth only if the batch
+reveals U.  It does if every user sends the same number of messages; elsewhere no lower bound is claimed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _KEPT = (0.6, 0.9, 0.99)
 
 
 class Blend(NamedTuple):
-    """A mixture of counts: ``counts[i]`` with probability ``masses[i]``; what :func:`edges` asks of a count."""
+    """A mixture of counts: ``counts[i]`` with probability ``masses[i]``; it has what :func:`edges` needs."""
 
     masses: FloatArray
     counts: Sequence[Count]
@@ -47,7 +47,7 @@ class Blend(NamedTuple):
 
     @property
     def top(self) -> int:
-        """The largest value that is looked at."""
+        """The largest value considered."""
         return max(c.top for c in self.counts)
 
     @property
@@ -91,7 +91,7 @@ def present(n: int, chance: float, count: Callable[[int], Count], side: Side, to
 
 
 def blended(pair: ShuffledPair, law: Count | Blend, side: Side, tol: float) -> list[Piece]:
-    """The round among a random number of messages, as rounds among fixed numbers of them."""
+    """The pair among a random number of messages, as a mixture over fixed numbers of them."""
     if isinstance(law, Count):
         return pieces(pair, law, side, tol)
     at = edges(law, tol)
@@ -100,7 +100,7 @@ def blended(pair: ShuffledPair, law: Count | Blend, side: Side, tol: float) -> l
 
 
 def present_among(pairs: Sequence[ShuffledPair], count: Callable[[int], Count], chance: float) -> MixtureSet:
-    """Every round among the messages of the victim and of those others who take part.
+    """Every one of these pairs among the messages of the victim and of the others who take part.
 
     Examples
     --------
@@ -166,7 +166,7 @@ class Split:
         return best
 
     def pairs(self, most: int) -> None:
-        """None: the members are not rounds among n messages."""
+        """None: the number of messages is random."""
         return None
 
 
@@ -177,20 +177,20 @@ class Sides:
         self._of: dict[Side, Family] = {"upper": upper, "lower": lower}
 
     def epsilon(self, *, n: int, delta: float, tol: float, side: Side) -> Answer:
-        """That of the family of this side."""
+        """The answer of this side's family."""
         return self._of[side].epsilon(n=n, delta=delta, tol=tol, side=side)
 
     def log_delta(self, eps: FloatArray, *, n: int, tol: float, side: Side) -> FloatArray:
-        """That of the family of this side."""
+        """The answer of this side's family."""
         return self._of[side].log_delta(eps, n=n, tol=tol, side=side)
 
     def pairs(self, most: int) -> None:
-        """None: the sides have different rounds."""
+        """None: the two sides have different shuffled pairs."""
         return None
 
 
 class Best:
-    """Two analyses of the same thing: the smaller upper bound, the larger lower bound."""
+    """Two analyses of the same mechanism: the smaller upper bound, the larger lower bound."""
 
     def __init__(self, first: Family, second: Family) -> None:
         self._both = (first, second)
