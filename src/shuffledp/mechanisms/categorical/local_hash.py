@@ -128,7 +128,7 @@ class LocalHash(FrequencyOracle):
         return ShuffledPair(*zip(*rows, strict=True))
 
     def blanket(self) -> PairSet:
-        """One pair, its own swap: x0 and x1 apart, together, or together with every input."""
+        """One pair, symmetric in x0 and x1: they hash apart, together, or together with every input."""
         l, everything = self.l, float(self.l) ** -self._bits
         return PairSet(
             [self._pair([(1 - 1 / l, (0, 1, -1)), (1 / l - everything, (0, 0, -1)), (everything, (0, 0, 0))])]

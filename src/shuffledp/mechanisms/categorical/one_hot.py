@@ -65,7 +65,7 @@ class OneHot(FrequencyOracle):
         return PackedBits(self.d, scratch=64 + 16 * ((self.d + 7) // 8))
 
     def blanket(self) -> PairSet:
-        """min_x R(x)_y = B_y w(0) unless all d bits are 1, where it is B_y w(1); the pair is its own swap.
+        """min_x R(x)_y = B_y w(0) unless all d bits are 1, where it is B_y w(1); symmetric in x0 and x1.
 
         Symbols: bits (x0, x1) = 10, 01, 00, 11 with another bit 0, and all bits 1.
         """

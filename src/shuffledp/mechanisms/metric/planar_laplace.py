@@ -51,7 +51,8 @@ class PlanarLaplace(MetricPair, Randomizer):
       by h^2/12 times the largest curvature e^-r max(1, 1/r)/(2 pi) there; summed, with the cells near 0 by their
       slope, less than 0.3 h^2, twice that with the normalisation: 2^-42 is added to beta.
 
-    Lower bound: the victim is x0 or x1 on a diameter, and reports are seen only by the side of the line between them.
+    Lower bound: the victim is x0 or x1 on a diameter, and the adversary sees only on which side of the line between
+    them a report lies.
 
     Examples
     --------
@@ -108,7 +109,7 @@ class PlanarLaplace(MetricPair, Randomizer):
         places = numbers(values, -half, half, columns=2)
         if np.any(np.hypot(places[:, 0], places[:, 1]) > half * (1.0 + 1e-13)):
             raise ParameterError(
-                f"values must lie in the disc of radius {half:g} around 0, got others; centre and rescale them."
+                f"values must lie in the disc of radius {half:g} around 0, got places outside; centre and rescale them."
             )
         return places
 

@@ -43,7 +43,7 @@ class CheuZhilyaev(MultiMessage):
     Only the bits of x0 and x1 matter: four classes, and permutations of the items make all pairs alike.  Paper, Table
     4: p = ((1-f)/f)^2, beta = 1-2f, q = (1-f)/f.  Every own row of another user contains a blanket row with
     probability f/(1-f), which the blanket bound uses.  Lower bound: the others hold a third item, so their
-    rows are blanket rows in both columns (d = 2: all hold x0, and column x1 alone is looked at).
+    rows are blanket rows in both columns (d = 2: all hold x0, and the adversary uses column x1 only).
 
     Examples
     --------

@@ -59,7 +59,7 @@ class PrivUnit(Randomizer):
     Lower bound: the others hold x0, or a third vector at 120 degrees where three caps fit (gamma >= 1/2).
 
     The coin "cap or not" is exact.  The direction is made of floating-point Gaussians; it is rounded to a public
-    grid of step 1/32767 before release, so that its low bits, in which the arithmetic could betray x, are never
+    grid of step 1/32767 before release, so that its low bits, in which the arithmetic could reveal x, are never
     seen.  This is a mitigation, not a proof: the stated law is that of real numbers.
 
     Examples

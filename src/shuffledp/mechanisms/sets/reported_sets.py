@@ -113,7 +113,7 @@ class SetRandomizer(FrequencyOracle):
         return ShuffledPair(P0=P0, P1=P1, t=t)
 
     def blanket(self) -> PairSet:
-        """Two disjoint sets over t/(C(D,k) Omega), which is attained: k <= D - s, so some S avoids y.  Its own swap."""
+        """Two disjoint sets over t/(C(D,k) Omega), attained as k <= D - s: some S avoids y.  Symmetric in the sets."""
         s = self.held
         return PairSet([self._pair(range(s), range(s, 2 * s))])
 
