@@ -88,7 +88,7 @@ class MatrixRandomizer(Randomizer):
         if ratio <= 1.0:
             raise ParameterError(
                 "matrix must have two different rows for (p, beta, q) to exist, got rows that coincide; "
-                "its output says nothing of the input and eps is 0."
+                "its output says nothing about the input and eps is 0."
             )
         most = 1.0 if math.isinf(ratio) else (ratio - 1.0) / (ratio + 1.0)
         return VariationRatio(p=ratio, beta=min(self._largest_variation, most), q=ratio)

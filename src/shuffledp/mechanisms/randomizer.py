@@ -81,7 +81,7 @@ class Randomizer(Mechanism):
         checked = self._inputs(values)
         chunks = self._chunks(checked)
         data = _stacked((self._randomise(chunk, src) for chunk in chunks), len(chunks))
-        if self._shuffles:  # all at once: a chunk of the messages is one of the users
+        if self._shuffles:  # all at once: a message's chunk would reveal its user's chunk
             permute(src, data)
         return Reports(data, self.spec, len(checked), src.for_release)
 
@@ -211,7 +211,7 @@ def _said(for_release: object) -> bool | None:
 def _not_said(for_release: object, kind: str) -> None:
     if for_release is not None:
         raise ParameterError(
-            f"for_release must be left out with a {kind}, which knows it, got {for_release!r}; it is for bare arrays."
+            f"for_release must be left out with a {kind}, which records it, got {for_release!r}; it is for bare arrays."
         )
 
 

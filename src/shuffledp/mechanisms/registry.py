@@ -52,7 +52,7 @@ CATALOGUE: dict[str, tuple[str, str]] = {
     "pure-dump": ("multimessage.pure_dump", "PureDump"),
     "mix-dump": ("multimessage.mix_dump", "MixDump"),
 }
-#: The mechanism that is its matrix, and the word for a shuffled pair that stands for itself.
+#: The mechanism given by a matrix, and the word reserved for a bare shuffled pair.
 BY_MATRIX, RESERVED = "finite", "round"
 #: Installed packages name their mechanisms in this group of entry points.
 GROUP = "shuffledp.mechanisms"

@@ -132,7 +132,8 @@ def packed_coins(src: Source, probability: float, size: int) -> NDArray[np.uint8
     """``size`` bytes of independent bits, each 1 with exactly this probability (to within 2^-80).
 
     Every bit of a random byte is the next binary digit of its own uniform number, compared with that of the
-    probability: the smaller digit decides, a tie reads on.  After a few digits only the bytes with a tie do.
+    probability: the smaller digit decides, and a tie goes on to the next digit; after a few digits only bytes with
+    a tie go on.
     """
     digits = int(Fraction(probability) * 2**_DIGITS)
     out = np.zeros(size, dtype=np.uint8)

@@ -188,7 +188,7 @@ class Parallel(Randomizer):
         return PairSet(both_unlike(pairs))
 
     def shared_budget(self) -> SharedBudget | None:
-        """One eps0 for all queries that have one; the rest is kept, except the name of the file (its budgets differ)."""
+        """One eps0 for all queries that have one; the rest is kept, except the file name (its budgets differ)."""
         ranges = [declared(type(m))["eps0"].limits(m) for m in self._mechanisms if "eps0" in declared(type(m))]
         if not ranges:
             return None

@@ -42,7 +42,7 @@ class PlanarLaplace(MetricPair, Randomizer):
     -----
     Parameters (paper, Table 3): p = e^d01, q = e^dmax, beta of :func:`~.planar_noise.planar_variation`; all rise with
     d01.
-    Allowances for what is run, all of them added:
+    Allowances for the implementation, all of them added:
 
     - rounding moves two inputs apart by at most sqrt(2) h, and the sampler's floats (z is proposed by two exact
       discrete Laplace variables and kept with probability e^(-h|z| + rate |z|_1)) are right to a relative 2^-43:
@@ -67,7 +67,7 @@ class PlanarLaplace(MetricPair, Randomizer):
     name: ClassVar[str] = "planar-laplace"
     lower_scope: ClassVar[str] = "planar Laplace noise (its continuous law, computed numerically)"
     STEP: ClassVar[float] = 2.0**-31
-    #: Added to both distances, and to beta: rounding of inputs, floats of the sampler, grid for plane.
+    #: Added to both distances, and to beta: rounding of inputs, floats of the sampler, grid instead of plane.
     SLACK: ClassVar[float] = 2.0**-30
     BETA_SLACK: ClassVar[float] = 2.0**-42
 

@@ -219,7 +219,7 @@ def _best_cap(eps0: float, dim: int) -> float:
         c = math.exp(log_cap)
         tail = float(special.betaincinv(half, half, c))
         gain = constant + math.log1p(-2.0 * tail) - half * math.log(tail * (1.0 - tail))
-        return gain > math.log(-math.expm1(-eps0) / (c + (1.0 - c) * t)) - 1e-13  # of equals the larger cap
+        return gain > math.log(-math.expm1(-eps0) / (c + (1.0 - c) * t)) - 1e-13  # of equal ones, the larger cap
 
     low, high = max(-eps0 - 3.0, math.log(_LEAST_CAP)), math.log(0.5)
     while high - low > 1e-15 * (1.0 - low):
