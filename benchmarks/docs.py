@@ -10,7 +10,7 @@ from .brackets import table
 
 PAGE = """# The mechanisms
 
-Every mechanism is a page in `src/shuffledp/mechanisms/`: its definition in formulas, its law, its sampler and its
+Every mechanism has a file in `src/shuffledp/mechanisms/` with its definition in formulas, its law, its sampler and its
 estimator. Make one by class (`sdp.GRR(eps0=2.0, d=64)`) or by spec (`sdp.mechanism("grr:eps0=2,d=64")`, the same on
 the command line); optional parameters, in brackets, default to the best value. `m.variation_ratio()` gives the paper's
 (p, beta, q); where a printed row is wrong it gives the corrected one (sampling RAPPOR; PrivUnit and Wheel beyond one
@@ -28,16 +28,23 @@ so the bracket is what is still open.
 
 {brackets}
 
-Where the gap is wide the truth lies between the best constant dataset and the blanket bound; closing it is open
-research, not rounding. `randomized-response` is solved over the number of others holding 1. The lower value of
-`planar-laplace` is that of its continuous law, computed numerically, and not a proof about the law on the grid.
+Where the gap is wide, the truth lies between the best constant dataset and the blanket bound; the gap is an open
+research question, not a rounding error. `randomized-response` is maximised over the number of other users who hold 1.
+The lower value of `planar-laplace` is that of its continuous law, computed numerically, and not a proof about the law
+on the grid.
 
 ## Running them
 
 `privatise` takes numpy (or pyarrow) arrays with one entry per user and returns compact reports; `m.estimate(reports)`
 is unbiased and has standard errors. Randomness is an AES-CTR keystream unless a seeded `rng=` is passed; then reports
-and estimates say `for_release = False`. A bare array does not know where it came from: its estimate says
+and estimates say `for_release = False`. A bare array does not record how it was made: its estimate says
 `for_release = None` (unknown), unless you declare it, `m.estimate(array, for_release=True)`.
+
+Reports are in the order of the users: report i is that of user i. The amplified guarantee does not hold against an
+adversary who sees them in this order. `reports.shuffled()` returns them in a uniformly random order (secure, exact, and
+with a few MB of memory beyond the copy it returns); pass on only these. The multi-message mechanisms shuffle
+themselves: their `privatise` returns the messages of all users in one uniformly random order.
+
 Laplace noise, planar too, is drawn on a public grid with exact integers. PrivUnit rounds a float computation to a
 public grid: a mitigation of low-bit attacks, not a proof; its docstring says so.
 
@@ -45,13 +52,13 @@ public grid: a mitigation of low-bit attacks, not a proof; its docstring says so
 
 `estimate.interval(0.95)` is for every item on its own, and covers one of two things:
 
-| call | covers | what errs |
+| call | covers | source of error |
 |---|---|---|
-| `interval(0.95)`, `of="users"` | the frequencies (mean, ...) of the very users who reported | the privacy noise |
+| `interval(0.95)`, `of="users"` | the frequencies (mean, ...) of the users who reported | the privacy noise |
 | `interval(0.95, of="population")` | those of the population they were drawn from | the noise and the draw |
 
 At large local budgets the draw is most of the error: an interval of 95 % for the users may cover the population in 86 %
-of cases or fewer. `stderr` is that of the noise. What the draw adds to the variance, by kind of estimate:
+of cases or fewer. `stderr` counts the noise only. What the draw adds to the variance, by kind of estimate:
 
 | estimate | added for a population |
 |---|---|
@@ -69,9 +76,9 @@ nominal. Ends may lie outside the range of the truth, as values may.
 
 ### Making estimates consistent
 
-An estimate knows what is known of the truth, and `estimate.consistent("nearest")` moves it to the nearest point (least
-squares) that satisfies it. This is biased, so ask for intervals before. For frequencies of one item per user there are
-also `"simplex"`, the same, and `"norm-sub"`; elsewhere these names are refused.
+An estimate stores the constraints that the truth satisfies; `estimate.consistent("nearest")` moves it to the nearest
+point (least squares) that satisfies them. This is biased, so compute intervals before. For frequencies of
+one item per user there are also `"simplex"`, the same, and `"norm-sub"`; elsewhere these names are refused.
 
 | estimate | constraint |
 |---|---|

@@ -17,11 +17,11 @@ from ..numerics.evaluators.choose import Side
 from ..numerics.families.base import Answer, Family
 from ..numerics.pair import FloatArray
 
-#: Relative room for the rounding of a closed form, always upward.
+#: Closed forms are increased by this relative amount, to cover their rounding.
 _ROUNDING = 1e-12
-#: Closed forms in eps are first looked at on this grid, then on finer ones inside the step that was found.
+#: Closed forms in eps are first evaluated on this grid, then on finer grids inside the step that was found.
 _SMALLEST, _LARGEST, _POINTS, _REFINED = 1e-9, 200.0, 161, 65
-#: log of the smallest delta that an inverted closed form is asked for.
+#: log of the smallest delta at which a closed form is evaluated when it is inverted.
 _LOG_LEAST_DELTA = -700.0
 
 
@@ -31,10 +31,10 @@ class Bound(ABC):
 
     Attributes
     ----------
-    name, title, citation : how it is called, what it is, who proved it.
+    name, title, citation : its name, what it is, who proved it.
     side : "upper" bounds eps from above (what can be claimed), "lower" from below (what cannot be beaten).
     sound : False only for formulas kept as printed, to reproduce a paper.
-    needs : what it uses of a mechanism, in words.
+    needs : what it must know about a mechanism, in words.
     validity : where it holds, in words; elsewhere it raises BoundNotApplicableError.
 
     Examples
@@ -70,7 +70,7 @@ class Bound(ABC):
         )
 
     def refuse(self, found: str) -> BoundNotApplicableError:
-        """The one sentence for a question outside the range."""
+        """The error for parameters outside the range of this bound."""
         return BoundNotApplicableError(f"bound {self.name!r} holds for {self.validity}, got {found}; use bound='auto'.")
 
     @abstractmethod
@@ -89,7 +89,7 @@ def capped(log_delta: FloatArray, eps: FloatArray, cap: float) -> FloatArray:
 
 @dataclass(frozen=True, kw_only=True)
 class Numerical(Bound):
-    """The one formula of numerics/pair.py on a family of shuffled pairs."""
+    """The formula of numerics/pair.py, evaluated on a family of shuffled pairs."""
 
     pairs: Callable[[Mechanism], Family]
 
@@ -110,7 +110,7 @@ def log_over(numerator: float, delta: float) -> float:
 
 
 class Question(NamedTuple):
-    """What a closed form is asked: ``refuse`` makes the exception for parameters outside its range."""
+    """The arguments of a closed form; ``refuse`` makes the exception for parameters outside its range."""
 
     mechanism: Mechanism
     n: int
@@ -120,10 +120,10 @@ class Question(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class EpsilonFormula(Bound):
-    """A closed form eps(n, delta), falling in delta where it holds; delta(eps) by inverting it."""
+    """A closed form eps(n, delta), decreasing in delta where it holds; inverting it gives delta(eps)."""
 
     formula: Callable[[Question], float]
-    largest_delta: float = 1.0 - 2.0**-53  # of the part with the smallest range
+    largest_delta: float = 1.0 - 2.0**-53  # for a formula in parts: that of the part with the smallest range
 
     def _epsilon(self, mechanism: Mechanism, n: int, delta: float, tol: float) -> Answer:
         return Answer(self._value(mechanism, n, delta), 1, 1)
@@ -135,7 +135,7 @@ class EpsilonFormula(Bound):
         return math.inf if math.isnan(value) else value  # NaN never counts as private enough
 
     def _log_delta(self, mechanism: Mechanism, eps: FloatArray, n: int, tol: float) -> FloatArray:
-        self._value(mechanism, n, self.largest_delta)  # not applicable at all: say so
+        self._value(mechanism, n, self.largest_delta)  # raises if the formula never applies
         return np.array([self._invert(mechanism, n, float(e)) for e in eps.reshape(-1)]).reshape(eps.shape)
 
     def _invert(self, mechanism: Mechanism, n: int, eps: float) -> float:
@@ -159,8 +159,9 @@ class EpsilonFormula(Bound):
 class DeltaFormula(Bound):
     """A closed form delta(eps); eps(delta) is the first eps at which it is small enough.
 
-    ``curve(mechanism, n, refuse)`` returns log delta as a function of an array of eps > 0.  It need not fall: the true
-    delta does, so the smallest value up to an eps holds there.  ``falling`` says that it does, which saves looks.
+    ``curve(mechanism, n, refuse)`` returns log delta as a function of an array of eps > 0.  It need not be
+    decreasing: the true delta is, so the smallest value at any eps' <= eps holds at eps.  ``falling`` declares that
+    the curve is decreasing, which saves evaluations.
     """
 
     curve: Callable[[Mechanism, int, Callable[[str], BoundNotApplicableError]], Callable[[FloatArray], FloatArray]]
@@ -198,7 +199,7 @@ class DeltaFormula(Bound):
             return np.full(eps.shape, -np.inf)
         values = self._values(mechanism, n)
         points = np.unique(np.concatenate([_grid(mechanism), eps.reshape(-1)]))
-        at = np.maximum(points, _SMALLEST)  # nearer to 0 nothing is claimed
+        at = np.maximum(points, _SMALLEST)  # nothing is claimed for smaller eps
         found = np.minimum.accumulate(np.where(points >= _SMALLEST, values(at), np.inf))
         return np.asarray(found[np.searchsorted(points, eps)])
 

@@ -19,12 +19,12 @@ from ..numerics.pair import FloatArray, ShuffledPair
 
 Refuse = Callable[[str], BoundNotApplicableError]
 Curve = Callable[[FloatArray], FloatArray]
-#: A mechanism with more distinct pairs than this is left to the exact blanket.
+#: Mechanisms with more distinct pairs than this are refused; the exact blanket bound handles them.
 _MAX_PAIRS = 64
 
 
 class Range(NamedTuple):
-    """What a tail bound knows of L at each eps."""
+    """What a tail bound uses of L, at each eps: the range b, the maximum b+ and the second moment c."""
 
     width: FloatArray
     top: FloatArray
@@ -55,13 +55,13 @@ def exactly(mechanism: Mechanism, refuse: Refuse) -> Knowledge:
 
 
 def by_mass(mechanism: Mechanism, refuse: Refuse) -> Knowledge:
-    """gamma of the mechanism, b, b+ and c from eps0: what the paper's wording suggests."""
+    """gamma of the mechanism; b, b+ and c from eps0, as the wording of the paper suggests."""
     gamma = exactly(mechanism, refuse).gamma
     return Knowledge(gamma, [_generic_range(_budget(mechanism, refuse), gamma, gamma)])
 
 
 def generic(mechanism: Mechanism, refuse: Refuse) -> Knowledge:
-    """eps0 alone: e^-eps0 <= gamma <= 1."""
+    """Everything from eps0 alone: e^-eps0 <= gamma <= 1."""
     budget = _budget(mechanism, refuse)
     least = math.exp(-budget)
     return Knowledge(least, [_generic_range(budget, least, 1.0)])

@@ -1,4 +1,4 @@
-"""Closed forms that use eps0 alone, of the works before the paper."""
+"""Earlier closed forms, which use eps0 alone."""
 
 from __future__ import annotations
 

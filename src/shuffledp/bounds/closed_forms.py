@@ -14,7 +14,7 @@ from .base import Question, log_over
 
 
 class Terms(NamedTuple):
-    """What the formulas are made of; ``top`` is p alpha."""
+    """The quantities in the formulas; ``top`` is p alpha."""
 
     beta: float
     alpha: float
@@ -37,7 +37,7 @@ class Terms(NamedTuple):
 
     @property
     def fewest(self) -> float:
-        """A number of clones that is exceeded except with probability delta/4 (Chernoff, Hoeffding)."""
+        """The number of clones is larger than this, except with probability delta/4 (Chernoff, Hoeffding)."""
         return 2.0 * self.r * self.N - math.sqrt(min(6.0 * self.r, 0.5) * self.N * self.L)
 
 
@@ -49,7 +49,7 @@ def terms_of(ratio: VariationRatio, N: int, delta: float) -> Terms:
 
 
 def analytic(ask: Question) -> float:
-    """Theorem 4.2, repaired: the largest F(C) over all numbers of clones C that are likely, not F at one of them."""
+    """Theorem 4.2, repaired: the largest F(C) over all likely numbers of clones C, not F at a single C."""
     terms = _question_terms(ask)
     exact = ask.mechanism.published_law_exact
     return worst_of_likely_counts(terms, published_law=exact) if terms.N else math.inf
@@ -77,7 +77,7 @@ def worst_of_likely_counts(terms: Terms, *, published_law: bool) -> float:
 
 
 def analytic_published(ask: Question) -> float:
-    """F(Omega) of the paper's proof of Theorem 4.2 under its printed condition: it can under-report tenfold."""
+    """F(Omega) of the paper's proof of Theorem 4.2 under its printed condition: its eps can be ten times too small."""
     terms = _question_terms(ask)
     ratio = ask.mechanism.variation_ratio()
     p, beta, q, N = ratio.p, ratio.beta, ratio.q, terms.N

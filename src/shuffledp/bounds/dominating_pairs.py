@@ -1,4 +1,4 @@
-"""The numerical bounds: each is the one formula of core on a different family of rounds."""
+"""The numerical bounds: each evaluates the formula of numerics/pair.py on another family of shuffled pairs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def alone(mechanism: Mechanism) -> Family:
 
 
 def stronger_clone(mechanism: Mechanism) -> Family:
-    """Only eps0 is used: of one report for the victim, and between the reports of two users for the crowd."""
+    """Uses eps0 only: the local guarantee for the victim, the largest ratio between two users for the crowd."""
     return _from_budget(mechanism, weaker=False)
 
 
@@ -45,7 +45,7 @@ def _from_budget(mechanism: Mechanism, *, weaker: bool) -> Family:
     own, crowd = mechanism.local_epsilon, mechanism.crowd_epsilon
     if own <= 0.0:
         return PairSet([])
-    if mechanism.pairwise_epsilon > check.MAX_EPS0:  # nothing is known: the report may give its input away
+    if mechanism.pairwise_epsilon > check.MAX_EPS0:  # nothing is known: the report may reveal its input
         return PairSet([VariationRatio(p=math.inf, beta=1.0, q=math.inf).pair()])
     p, beta = math.exp(own), math.tanh(0.5 * own)  # the largest beta that eps0 allows; q >= 1 + beta always holds then
     q = math.exp(crowd) * (2.0 * p / (p + 1.0) if weaker else 1.0)

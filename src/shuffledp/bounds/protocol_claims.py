@@ -1,6 +1,6 @@
-"""What the authors of two multi-message protocols claim of them, in closed form or by their own search.
+"""Bounds that the authors of two multi-message protocols state for them: closed forms and a numerical search.
 
-Their classes and scipy are imported where they are used: every answer loads this page, few need them.
+Their classes and scipy are imported where they are used: every query loads this module, and few need them.
 """
 
 from __future__ import annotations
@@ -55,8 +55,9 @@ def balls_search(
 ) -> Callable[[FloatArray], FloatArray]:
     """delta <= Pr[X1 >= ceil(E X2 - 1)], X1 and X2 the blanket messages in the special bins of the two items.
 
-    The authors' code draws X1 and X2 independently, which is right in the limit of many bins; they are multinomial
-    (the more messages in one set of bins, the fewer in the other), and only that is a bound for every d and s.
+    The authors' code draws X1 and X2 independently, which is right in the limit of many bins; in fact they are
+    multinomial (the more messages in one set of bins, the fewer in the other), and only that law gives a bound for
+    every d and s.
     """
     from ..mechanisms.multimessage.balls_into_bins import BallsIntoBins
 

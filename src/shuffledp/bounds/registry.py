@@ -1,4 +1,4 @@
-"""Every bound by name.  A name that is not here is refused with the nearest one; nothing falls back."""
+"""Every bound by name.  An unknown name is an error that suggests the nearest one; there is no silent fallback."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class _Local(Bound):
     """No shuffling: eps is the local guarantee, whatever n and delta are."""
 
     def family(self, mechanism: Mechanism) -> Family:
-        """The victim's report on its own."""
+        """The victim's report alone, without a crowd."""
         return pairs.alone(mechanism)
 
     def _epsilon(self, mechanism: Mechanism, n: int, delta: float, tol: float) -> Answer:
@@ -199,7 +199,7 @@ BOUNDS: dict[str, Bound] = {
 
 #: Installed packages name their bounds in this group of entry points.
 GROUP = "shuffledp.bounds"
-#: The bounds of the library, which nothing may replace, and the name that stands for a choice.
+#: The bounds of the library, which cannot be replaced, and "auto", which chooses among them.
 _OURS = ("auto", *BOUNDS)
 _plugins_loaded = False
 _Bound = TypeVar("_Bound", bound=Bound)
@@ -212,12 +212,12 @@ def register_bound(bound: _Bound) -> _Bound:
     ----------
     bound : Bound
         Usually a :class:`~shuffledp.bounds.base.Numerical` (a family of shuffled pairs), an ``EpsilonFormula`` or a
-        ``DeltaFormula``.  Whoever registers it answers for ``sound``: nothing here can prove a theorem.
+        ``DeltaFormula``.  If you register a bound as ``sound``, you vouch for it: the library cannot check the proof.
 
     Raises
     ------
     ExtensionError
-        It is no bound, or its name is taken.
+        It is not a bound, or its name is taken.
 
     Examples
     --------
@@ -265,7 +265,7 @@ def names() -> list[str]:
 
 
 def choose(name: str, mechanism: Mechanism) -> tuple[Bound, Family | None]:
-    """The bound of that name, and its family where that was built to find out.
+    """The bound of that name, and its family if choosing the bound required building it.
 
     "auto" is the exact blanket where the law is known, else variation-ratio.
 

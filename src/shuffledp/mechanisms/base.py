@@ -1,6 +1,6 @@
 """What every mechanism declares: its parameters, what is known of its law, and how it behaves in a deployment.
 
-A mechanism is a frozen keyword-only dataclass on a page of its own.  Its fields are made by ``parameters.py``; this
+A mechanism is a frozen keyword-only dataclass in a file of its own.  Its fields are made by ``parameters.py``; this
 base validates them, writes the spec, and refuses a class that leaves out something it must state.
 """
 
@@ -35,8 +35,8 @@ class _InitSignature:
 class Mechanism:
     """Base of every local randomizer; subclasses are frozen keyword-only dataclasses with a ``name``.
 
-    ``name`` is the word of the spec string.  A class with a name is complete: one that leaves an abstract member
-    open is refused when it is made, with a sentence that says which.
+    ``name`` is the word of the spec string.  A class with a name must be complete: defining one that
+    lacks an abstract member raises an error that names the member.
 
     Examples
     --------
@@ -46,7 +46,7 @@ class Mechanism:
     """
 
     name: ClassVar[str]
-    #: What a lower bound of this object speaks of, in words.
+    #: What a lower bound of this object refers to, in words.
     lower_scope: ClassVar[str] = "this mechanism"
     #: The pair of the paper's Theorem 4.7 as printed is the exact law of this mechanism (mixDUMP), hence a bound.
     published_law_exact: ClassVar[bool] = False
@@ -69,7 +69,7 @@ class Mechanism:
             )
 
     def __new__(cls, *args: object, **given: object) -> Self:
-        """Refuse numbers without a name, which a keyword-only dataclass would do with a bare TypeError."""
+        """Refuse positional arguments with a helpful error (a dataclass would raise a bare TypeError)."""
         if args:
             refuse_positional(cls, args, given)
         return super().__new__(cls)
@@ -123,7 +123,7 @@ class Mechanism:
 
     @property
     def neighbours(self) -> str:
-        """Which change of one user's value the guarantee covers."""
+        """The changes of one user's value that the guarantee covers."""
         return "replace-one"
 
     # -- what is known of its law -----------------------------------------------------------------------------
@@ -151,13 +151,13 @@ class Mechanism:
         )
 
     def among(self, pairs: Sequence[ShuffledPair]) -> Family:
-        """These pairs among the messages that n users of this mechanism send: one each, unless it says otherwise."""
+        """These pairs, hidden by the messages of n users of this mechanism: one message each unless overridden."""
         from ..numerics.families.base import PairSet
 
         return PairSet(pairs)
 
     def blanket_pairs(self, most: int) -> Sequence[ShuffledPair] | None:
-        """The input pairs over the blanket, among n messages; None if that is not how it is analysed."""
+        """The input pairs over the blanket; None if there are too many or the mechanism is analysed otherwise."""
         return self.blanket().pairs(most)
 
     def dominating_pairs(self, most: int) -> Sequence[ShuffledPair] | None:
@@ -170,18 +170,18 @@ class Mechanism:
     # -- deployments ------------------------------------------------------------------------------------------
 
     def other_messages(self, n: int) -> int:
-        """Messages that are sure to hide the victim's: one of each other user, unless a mechanism says otherwise."""
+        """Messages that certainly hide the victim's: one from each other user unless overridden."""
         return n - 1
 
     def without(self, missing: int, *, n: int, participation: float) -> Mechanism:
-        """The mechanism as the others run it if ``missing`` of n users stay away, with the messages they take along."""
+        """The mechanism that the remaining users run if ``missing`` of n users, and their messages, are absent."""
         return self
 
     def blanket_ratio(self, victim: Mechanism) -> float:
         """min over reports y of w_self(y)/w_victim(y), w the blanket, rounded down; 0 where these users do not help.
 
-        Defined where two mechanisms write the same reports: it is what a victim of one class needs to know of
-        another (mixed budgets).
+        Defined where two mechanisms write the same reports: it says how well users of one class hide
+        a victim of another (mixed budgets).
         """
         raise BoundNotApplicableError(
             f"classes must be of one family with the same reports, got {self.spec} and {victim.spec}; "

@@ -143,7 +143,7 @@ class _WholeRows:
 
 @dataclass(frozen=True)
 class Members(_WholeRows):
-    """``count`` different items of a domain of ``limit``, in rising order (so that the order says nothing)."""
+    """``count`` different items of a domain of ``limit``, in rising order (so that the order reveals nothing)."""
 
     def tally(self, data: NDArray[Any]) -> NDArray[Any]:
         """How often each item was named."""

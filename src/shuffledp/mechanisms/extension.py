@@ -1,4 +1,4 @@
-"""Mechanisms from outside the package: what a class must state, plug-ins of other packages, and module:Class.
+"""Mechanisms from outside the package: requirements on a class, plug-ins of other packages, and module:Class.
 
 A class is known by its name once it is registered.  That happens by ``@shuffledp.register``, by an entry point of an
 installed package (group ``shuffledp.mechanisms``), or by a spec ``package.module:Class:key=value,...``.
@@ -58,7 +58,7 @@ class ClassPath(NamedTuple):
 
 
 def refuse_incomplete(cls: object) -> None:
-    """Raise, in one sentence, unless this is a class that can be used like those of the library."""
+    """Raise unless this is a class that can be used like those of the library."""
     if not (isinstance(cls, type) and issubclass(cls, Mechanism)):
         got = cls.__name__ if isinstance(cls, type) else type(cls).__name__
         raise ExtensionError(
@@ -99,7 +99,7 @@ def _faults(cls: type[Mechanism]) -> Iterator[str]:
 
 
 def load_plugins(group: str, register: Callable[[Any], object]) -> None:
-    """Register what installed packages offer in a group; what cannot be loaded is told in a warning and left out."""
+    """Register the plug-ins that installed packages offer in a group; warn about those that cannot be loaded."""
     from importlib import metadata  # slow to load, and rarely needed
 
     for entry in metadata.entry_points(group=group):
@@ -114,7 +114,7 @@ def load_plugins(group: str, register: Callable[[Any], object]) -> None:
 
 
 def imported(path: ClassPath) -> Any:
-    """What stands at module:Class, imported from the installed packages or the current directory."""
+    """The object at module:Class, imported from the installed packages or the current directory."""
     try:
         with _current_directory():
             module = importlib.import_module(path.module)
@@ -133,7 +133,7 @@ def imported(path: ClassPath) -> Any:
 
 @contextmanager
 def _current_directory() -> Iterator[None]:
-    """The current directory counts, too, but nothing installed is hidden by it."""
+    """Search the current directory too, after the installed packages, so that it hides none of them."""
     here = os.getcwd()
     if here in sys.path or "" in sys.path:
         yield

@@ -1,7 +1,7 @@
-"""A setting that a mechanism derives from eps0 unless told; calibration tries its values one by one.
+"""A setting that a mechanism derives from eps0 unless it is given; calibration tries its values one by one.
 
-For a fixed value eps rises with eps0; a default that changes with eps0 makes eps jump, so nothing is ever searched
-across such a jump.
+With the setting fixed, eps rises with eps0.  A default that changes with eps0 makes eps jump, so calibration never
+searches across such a jump.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class FreeSetting:
     ----------
     low, high, whole : the range, and whether only whole numbers count
     ratio : the step of the first grid over the range
-    start : eps0 -> the value that the mechanism itself would take
+    start : eps0 -> the default of the mechanism
     make : (value, eps0) -> the mechanism
     frequency : the mean of the estimated frequencies, at which a variance is the mean over the items, whatever the
         data (it is linear in the frequency); None where the variance takes none

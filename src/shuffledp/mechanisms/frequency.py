@@ -1,9 +1,9 @@
-"""Pure frequency oracles: a report supports some of the items, those that are held more often than others.
+"""Pure frequency oracles: a report supports some of the items, and more often those that are held.
 
 If a report supports an item that is held with probability ``keep`` and any other item with probability ``stray``,
 whatever else is held, then (hits/n - stray)/(keep - stray) is unbiased for the share of users who hold it (Wang,
 Blocki, Li, Jha, USENIX Security 2017).  A mechanism of this kind states keep, stray, beta, codec, blanket, constant
-datasets and how a report is drawn; everything else follows and is written here once.
+datasets and how a report is drawn; everything else is derived here.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class FrequencyOracle(Randomizer):
 
     @property
     def lost(self) -> float:
-        """1 - keep; a mechanism that knows it to full relative accuracy says so."""
+        """1 - keep; overridden where it can be computed to full relative accuracy."""
         return 1.0 - self.keep
 
     @property

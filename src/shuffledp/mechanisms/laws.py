@@ -1,4 +1,4 @@
-"""Small laws that several pages need: independent symbols, and ratios of blankets rounded to the safe side."""
+"""Small laws that several mechanisms need: independent symbols, and ratios of blankets rounded to the safe side."""
 
 from __future__ import annotations
 

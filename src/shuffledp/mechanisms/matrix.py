@@ -27,7 +27,7 @@ from .values import categories
 
 #: Total variations within rounding of the largest that are summed again exactly.
 _FEW_TIES = 256
-#: A matrix whose inputs are told apart by less than this, relatively, is not inverted.
+#: A matrix whose smallest singular value is relatively below this is not inverted.
 _SINGULAR = 1e-10
 #: Inputs up to which the covariance of the estimate is kept, and those that a sentence names.
 _MOST_COVARIANCE, _MOST_NAMED = 2000, 6
@@ -40,12 +40,12 @@ class MatrixRandomizer(Randomizer):
 
     The sampler works on whole numbers.  A row of floats is a law only up to rounding; the sampler divides it by its
     exact sum, so every probability is the accounted one to within a relative 2^-52 per column (and an absolute
-    2^-128).  Frequencies are estimated by least squares, where an output weighs the less the more often it is sent
-    if all inputs are equally frequent (McKenna, Maity, Mazumdar, Miklau, PVLDB 2020): unbiased whatever the weights,
-    and the inverse where the matrix is square.
+    2^-128).  Frequencies are estimated by least squares, where an output that is sent more often (if all
+    inputs are equally frequent) has a smaller weight (McKenna, Maity, Mazumdar, Miklau, PVLDB 2020): unbiased
+    whatever the weights, and the inverse where the matrix is square.
     """
 
-    #: The parameter that the law is made of, and what to do about inputs that it does not tell apart.
+    #: The parameter that defines the law, and the advice if some inputs cannot be distinguished.
     _made_of: ClassVar[str] = "matrix"
     _merge: ClassVar[str] = "merge them into one input"
 
@@ -88,7 +88,7 @@ class MatrixRandomizer(Randomizer):
         if ratio <= 1.0:
             raise ParameterError(
                 "matrix must have two different rows for (p, beta, q) to exist, got rows that coincide; "
-                "its output says nothing of the input and eps is 0."
+                "its output says nothing about the input and eps is 0."
             )
         most = 1.0 if math.isinf(ratio) else (ratio - 1.0) / (ratio + 1.0)
         return VariationRatio(p=ratio, beta=min(self._largest_variation, most), q=ratio)
@@ -122,7 +122,7 @@ class MatrixRandomizer(Randomizer):
         return list(range(len(self._rows)))
 
     def probabilities(self) -> NDArray[np.float64]:
-        """The matrix, to change at will."""
+        """A copy of the matrix."""
         return self._rows.copy()
 
     # -- running it -------------------------------------------------------------------------------------------
@@ -160,7 +160,7 @@ class MatrixRandomizer(Randomizer):
         return np.asarray((left / size) @ right * scale)
 
     def _alike(self, seen: FloatArray) -> str:
-        """Which inputs cannot be told apart; ``seen`` spans the differences of frequencies that can be seen."""
+        """Names the inputs that cannot be distinguished; ``seen`` spans the identifiable differences of frequencies."""
         places = np.flatnonzero(1.0 - np.einsum("ij,ij->i", seen, seen) > 1e-6)
         named = [str(x) for x in places[:_MOST_NAMED]]
         more = f" and {len(places) - len(named)} more" if len(places) > len(named) else ""
@@ -172,7 +172,7 @@ class MatrixRandomizer(Randomizer):
         )
 
     def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
-        """Errors are those of the law at the nearest frequencies: what was counted may be too few to tell."""
+        """Standard errors come from the law at the nearest valid frequencies: small counts cannot give them."""
         value = self._inverse @ (np.asarray(counts, dtype=np.float64) / users)
         nearest, rows = Simplex().nearest(value), self._rows
         # squares[i, x]: mean square of what a report of a user at x adds to the frequency of input i

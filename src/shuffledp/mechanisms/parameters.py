@@ -20,7 +20,7 @@ from .._support import validation as check
 
 #: A limit, or a function of the mechanism (its parameters before this one are checked already).
 Limit = float | Callable[[Any], float]
-#: What calibration may do with a parameter: less of a budget is more private, more of the other two is;
+#: What calibration may do with a parameter: a smaller budget is more private, so are larger values of the other two;
 #: a setting says how the mechanism works and is not solved for.
 Role = Literal["budget", "flip", "messages", "setting"]
 
@@ -55,7 +55,7 @@ class Parameter:
         return low, high
 
     def checked(self, name: str, value: object, mechanism: Any) -> Any:
-        """The value, in range and of the right kind; one sentence otherwise."""
+        """The value, checked for type and range; raises otherwise."""
         if value is None and self.choose is not None:
             value = self.choose(mechanism)
         if value is None and self.optional:

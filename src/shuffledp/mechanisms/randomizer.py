@@ -1,7 +1,7 @@
-"""What a mechanism is to the collecting side: it privatises values, and estimates from the reports.
+"""Mechanisms that can be run: they privatise values and estimate from the reports.
 
 A randomizer fills in four small steps (check, randomise, tally, infer); chunking, secure randomness and
-bookkeeping are done here once, so memory stays flat whatever the number of users.
+bookkeeping are done here, so the work space does not grow with the number of users.
 """
 
 from __future__ import annotations
@@ -74,14 +74,14 @@ class Randomizer(Mechanism):
     def privatise(self, values: ArrayLike, *, rng: np.random.Generator | None = None) -> Reports:
         """Randomise one value per user; secure unless a seeded ``rng`` is passed (then not for release).
 
-        Reports stand in the order of the users and must be shuffled before anyone sees them
+        Reports are in the order of the users and must be shuffled before anyone sees them
         (:meth:`Reports.shuffled`), except for the messages of multi-message mechanisms, whose order is random.
         """
         src = randomness.source(rng)
         checked = self._inputs(values)
         chunks = self._chunks(checked)
         data = _stacked((self._randomise(chunk, src) for chunk in chunks), len(chunks))
-        if self._shuffles:  # all at once: a chunk of the messages is one of the users
+        if self._shuffles:  # all at once: a message's chunk would reveal its user's chunk
             permute(src, data)
         return Reports(data, self.spec, len(checked), src.for_release)
 
@@ -102,7 +102,7 @@ class Randomizer(Mechanism):
     ) -> Tally:
         """Sum reports (raw arrays need ``users`` where a user sends several messages).
 
-        Raw arrays do not know whether secure randomness made them: say so by ``for_release``, or it stays unknown.
+        Raw arrays do not record whether secure randomness made them: state it by ``for_release``, or it stays unknown.
         """
         if isinstance(reports, Reports):
             _not_said(for_release, "Reports object")
@@ -141,8 +141,8 @@ class Randomizer(Mechanism):
     ) -> Estimate:
         """The unbiased estimate with standard errors, from reports, from their bare array, or from their tally.
 
-        A bare array does not know whether secure randomness made it: say so by ``for_release``, or the estimate
-        answers None (unknown).
+        A bare array does not record whether secure randomness made it: state it by ``for_release``, or that of the
+        estimate is None (unknown).
         """
         total = self._tally_of(reports, users, for_release)
         return replace(self._infer(total.counts, total.users), for_release=total.for_release)
@@ -211,12 +211,12 @@ def _said(for_release: object) -> bool | None:
 def _not_said(for_release: object, kind: str) -> None:
     if for_release is not None:
         raise ParameterError(
-            f"for_release must be left out with a {kind}, which knows it, got {for_release!r}; it is for bare arrays."
+            f"for_release must be left out with a {kind}, which records it, got {for_release!r}; it is for bare arrays."
         )
 
 
 def _stacked(parts: Iterator[NDArray[Any]], count: int) -> NDArray[Any]:
-    """One array of ``count`` parts, each of which is forgotten once it is in: there is never a second copy of all."""
+    """Join ``count`` parts into one array, freeing each part once it is copied: never two copies of everything."""
     first = next(parts)
     if count == 1:
         return first

@@ -17,7 +17,7 @@ from .extension import ClassPath, imported, load_plugins, refuse_incomplete
 
 #: The word of the spec -> module and class; a module is imported when its word is used.
 CATALOGUE: dict[str, tuple[str, str]] = {
-    # what is known, not how it is made
+    # known by their parameters or law only
     "general": ("known.general", "General"),
     "variation-ratio": ("known.variation_ratio", "VariationRatio"),
     "finite": ("known.finite", "FiniteRandomizer"),
@@ -52,7 +52,7 @@ CATALOGUE: dict[str, tuple[str, str]] = {
     "pure-dump": ("multimessage.pure_dump", "PureDump"),
     "mix-dump": ("multimessage.mix_dump", "MixDump"),
 }
-#: The mechanism that is its matrix, and the word for a shuffled pair that stands for itself.
+#: The mechanism given by a matrix, and the word reserved for a bare shuffled pair.
 BY_MATRIX, RESERVED = "finite", "round"
 #: Installed packages name their mechanisms in this group of entry points.
 GROUP = "shuffledp.mechanisms"
@@ -101,12 +101,12 @@ def names() -> list[str]:
 def _load_plugins() -> None:
     global _plugins_loaded
     if not _plugins_loaded:
-        _plugins_loaded = True  # first, for a plug-in may ask for a mechanism itself
+        _plugins_loaded = True  # set first: loading a plug-in may look up a mechanism
         load_plugins(GROUP, register)
 
 
 def _word(name: str) -> str | None:
-    """The word behind a name; plug-ins are looked at only if it is not known without them."""
+    """The word behind a name; plug-ins are loaded only if the name is not known without them."""
     found = _names.resolve(name, [*CATALOGUE, *_REGISTERED])
     if found is None and not _plugins_loaded:
         _load_plugins()
@@ -143,8 +143,8 @@ def word_of(name: str) -> str:
 def split(spec: str, *, imports: bool = True) -> tuple[type[Mechanism], str]:
     """The class that a spec names and the text of its parameters.
 
-    ``package.module:Class:parameters`` names a class by where it is.  It is imported, and registered, only with
-    ``imports``: a spec that was read from a file must never decide which code is run.
+    ``package.module:Class:parameters`` names a class by its module.  The class is imported, and registered,
+    only with ``imports``: a spec that was read from a file must never decide which code is run.
 
     Examples
     --------
@@ -194,8 +194,8 @@ def mechanism(spec: str) -> Mechanism:
     """The mechanism named by a spec string.
 
     Values may be given by name or, in the order of the parameters, without one.  Case and hyphens of the name do not
-    matter, and names of the literature are known: krr, oue, sue, rappor, olh, hr, ss.  A class of your own is named
-    by where it is, ``package.module:Class:eps0=1,d=4``, which imports and registers it.
+    matter, and names of the literature are known: krr, oue, sue, rappor, olh, hr, ss.  Name a class of your own
+    by its module, ``package.module:Class:eps0=1,d=4``; this imports and registers it.
 
     Examples
     --------

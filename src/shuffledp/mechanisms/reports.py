@@ -20,9 +20,9 @@ class Reports:
     ``users`` is the number of users behind them; ``for_release`` is False if a seeded generator made them, None if
     that is not known.
 
-    The order.  Messages of multi-message mechanisms come in a uniformly random order.  All other reports stand in the
-    order of the users: report i is that of user i, as it is before a shuffler.  An amplified guarantee holds only for
-    those who see them shuffled, so pass on :meth:`shuffled` and not the reports themselves.
+    The order.  Messages of multi-message mechanisms come in a uniformly random order.  All other reports are in the
+    order of the users: report i is that of user i, not yet shuffled.  An amplified guarantee holds only against
+    adversaries who see them shuffled, so pass on :meth:`shuffled` and not the reports themselves.
 
     Examples
     --------
@@ -46,8 +46,8 @@ class Reports:
     def shuffled(self, *, rng: np.random.Generator | None = None) -> Reports:
         """The same reports in a uniformly random order, which says nothing about who sent what.
 
-        Secure unless a seeded ``rng`` is passed (then not for release).  These reports stay as they are, and memory
-        grows by the copy that is returned and not by more.
+        Secure unless a seeded ``rng`` is passed (then not for release).  The original reports are not changed; memory
+        grows by the returned copy only.
 
         Examples
         --------

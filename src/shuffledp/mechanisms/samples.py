@@ -15,8 +15,8 @@ from ..estimation.estimate import Estimate, Variance
 def sampled(estimate: Estimate, users: int) -> Estimate:
     """An estimate from a random sample of ``estimate.n`` out of ``users``, as one of all of them.
 
-    Sampling without replacement adds (users - n)/(users - 1) of what drawing n users from a population adds: it
-    becomes noise.  What is left of that is what drawing the users adds.
+    Sampling without replacement adds (users - n)/(users - 1) of what drawing n users from a population adds: this
+    part is counted as noise.  The remainder is what drawing the users adds.
     """
     n, sampling = estimate.n, estimate.sampling
     if n >= users or n == 0:
@@ -40,7 +40,7 @@ def sampled(estimate: Estimate, users: int) -> Estimate:
 
 
 def without_reports(size: int, constraint: Constraint) -> Estimate:
-    """What no report says: 0, with infinite error."""
+    """The estimate without any report: 0, with infinite error."""
     error = np.full(size, np.inf)
     return Estimate(
         value=np.zeros(size), stderr=error, n=0, constraint=constraint, noise=Variance(error), sampling=Variance(0.0)

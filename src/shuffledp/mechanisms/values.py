@@ -1,4 +1,4 @@
-"""Values of users: whatever was passed as one checked array; what is outside the domain is refused in a sentence."""
+"""Values of users: turns what was passed into one checked array and refuses values outside the domain."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..errors import ParameterError
 
 
 def refuse_single(name: str, of: str, array: NDArray[Any], given: object) -> None:
-    """One bare value is no array of values: the sentence shows how to write it as one."""
+    """Refuse a single bare value; the message shows how to pass it as an array."""
     if array.ndim > 0:
         return
     if array.dtype.kind == "O" and not isinstance(given, Number):  # None, a set, a dictionary, a generator
@@ -54,7 +54,7 @@ def categories(values: NDArray[Any], d: int, name: str = "values") -> NDArray[An
 
 
 def item_sets(values: NDArray[Any], d: int, s: int) -> NDArray[Any]:
-    """Sets of s different items of [0, d), one row per user; a flat array will do for s = 1."""
+    """Sets of s different items of [0, d), one row per user; a flat array is accepted for s = 1."""
     if s == 1 and values.ndim == 1:
         values = values[:, None]
     if values.dtype.kind not in "iu" or values.ndim != 2 or values.shape[1] != s:
@@ -81,9 +81,7 @@ def numbers(values: NDArray[Any], low: float, high: float, columns: int | None =
         shape = "(users,)" if columns is None else f"(users, {columns})"
         raise ParameterError(f"values must have shape {shape}, got {out.shape}; give one row per user.")
     if not np.all(np.isfinite(out)) or out.min() < low or out.max() > high:
-        raise ParameterError(
-            f"values must lie in [{low:g}, {high:g}], got others; rescale them (clipping is yours to decide)."
-        )
+        raise ParameterError(f"values must lie in [{low:g}, {high:g}], got values outside; rescale or clip them first.")
     return out
 
 
@@ -109,7 +107,7 @@ def key_values(values: NDArray[Any], d: int) -> NDArray[np.float64]:
     out = values.astype(np.float64, copy=False)
     keys, held = out[:, :, 0], out[:, :, 1]
     if not np.all((keys >= -1) & (keys < d) & (keys == np.floor(keys))):
-        raise ParameterError(f"keys must be whole numbers in [0, {d}) or -1 for none, got others; number them from 0.")
+        raise ParameterError(f"keys must be whole numbers in [0, {d}) or -1 for none, got others; number keys from 0.")
     ordered = np.sort(keys, axis=1)
     if np.any((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)):
         raise ParameterError("keys must differ within a user, got one twice; merge its values first.")

@@ -80,7 +80,7 @@ class GRR(FrequencyOracle):
         return ShuffledPair(P0=[a, b, more * b], P1=[b, a, more * b], t=[own, other, more * third])
 
     def blanket(self) -> Family:
-        """The blanket is uniform with mass d b; the pair is its own swap."""
+        """The blanket is uniform with mass d b; the pair is symmetric in x0 and x1."""
         b = self.stray
         return PairSet([self._pair(b, b, b)])
 

@@ -48,11 +48,11 @@ class Hadamard(Randomizer):
     p = q = e, beta = (s/2)(e-1)/Omega if U = 1, else s(e-1)/Omega (paper, Table 2, with U for B).
 
     *Blanket*: 1/Omega, except at output 0 of the only populated block (U = 1), which lies in every C_x: the rows 1, 2,
-    4, ..., b/2 are all used, so no other output does.  What a pair knows of an output is whether it lies in C_x0 and
-    C_x1.  Two different nonzero rows are independent over GF(2), so each of the four answers has b/4 outputs of a
-    common block: all pairs within a block are alike, and so are all pairs across blocks.  One pair of each kind is
-    listed, its own swap.  (With U > 1 a pair across is never the better hidden: it moves the mass s/2 from the ratios
-    (e, e) and (1, 1) to (e, 1) and (1, e), which keeps the mean of X and spreads it.)
+    4, ..., b/2 are all used, so no other output does.  For a pair, all that matters about an output is whether it
+    lies in C_x0 and in C_x1.  Two different nonzero rows are independent over GF(2), so each of the four cases has b/4
+    outputs of a common block: all pairs within a block are alike, and so are all pairs across blocks.  One pair of each
+    kind is listed, symmetric in x0 and x1.  (With U > 1 a pair across blocks is hidden no better: it moves the mass s/2
+    from the ratios (e, e) and (1, 1) to (e, 1) and (1, e), which keeps the mean of X and spreads it.)
 
     *Lower bound*: x* may be x0, or share the block with both (its row the sum of theirs, or independent of them),
     with one of them, or with none; where these exist.

@@ -30,7 +30,7 @@ class LocalHash(FrequencyOracle):
         h_a(x) = a_1 x_1 + ... + a_k x_k  mod l.
 
     The report is (a, y) where y = h_a(x) with probability e/(e+l-1), e = e^eps0, and any other bucket with
-    probability 1/(e+l-1) each.  The seed is part of the report; one tied to the user would void the shuffling.
+    probability 1/(e+l-1) each.  The seed is part of the report; a seed tied to the user would undo the shuffling.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class LocalHash(FrequencyOracle):
     (Charging the stray weight there too would be sound, since a smaller t is; this one is exact.)
 
     *Parameters.*  p = q = e and beta = (e-1)/(e+l-1) as printed in the paper's Table 2: safe for every hash
-    family; the exact beta of this one is smaller by the factor 1 - 1/l, which the blanket knows.
+    family; the exact beta of this one is smaller by the factor 1 - 1/l, which the blanket bound uses.
 
     *Estimator.*  A report supports v if h_a(v) = y: with probability e/(e+l-1) if v is held, else 1/l exactly.
 
@@ -72,7 +72,7 @@ class LocalHash(FrequencyOracle):
 
     @classmethod
     def free_setting(cls, given: dict[str, Any]) -> FreeSetting | None:
-        """l, for the mean error over the options."""
+        """The setting l, chosen by the mean error over the options."""
         return open_setting(
             cls, given, "l", limits=lambda m: (2, _MOST_BUCKETS), whole=True, ratio=4.0, frequency=lambda m: 1.0 / m.d
         )
@@ -128,7 +128,7 @@ class LocalHash(FrequencyOracle):
         return ShuffledPair(*zip(*rows, strict=True))
 
     def blanket(self) -> PairSet:
-        """One pair, its own swap: x0 and x1 apart, together, or together with every input."""
+        """One pair, symmetric in x0 and x1: they hash apart, together, or together with every input."""
         l, everything = self.l, float(self.l) ** -self._bits
         return PairSet(
             [self._pair([(1 - 1 / l, (0, 1, -1)), (1 / l - everything, (0, 0, -1)), (everything, (0, 0, 0))])]

@@ -65,7 +65,7 @@ class OneHot(FrequencyOracle):
         return PackedBits(self.d, scratch=64 + 16 * ((self.d + 7) // 8))
 
     def blanket(self) -> PairSet:
-        """min_x R(x)_y = B_y w(0) unless all d bits are 1, where it is B_y w(1); the pair is its own swap.
+        """min_x R(x)_y = B_y w(0) unless all d bits are 1, where it is B_y w(1); symmetric in x0 and x1.
 
         Symbols: bits (x0, x1) = 10, 01, 00, 11 with another bit 0, and all bits 1.
         """
@@ -132,7 +132,8 @@ def packed_coins(src: Source, probability: float, size: int) -> NDArray[np.uint8
     """``size`` bytes of independent bits, each 1 with exactly this probability (to within 2^-80).
 
     Every bit of a random byte is the next binary digit of its own uniform number, compared with that of the
-    probability: the smaller digit decides, a tie reads on.  After a few digits only the bytes with a tie do.
+    probability: the smaller digit decides, and a tie goes on to the next digit; after a few digits only bytes with
+    a tie go on.
     """
     digits = int(Fraction(probability) * 2**_DIGITS)
     out = np.zeros(size, dtype=np.uint8)

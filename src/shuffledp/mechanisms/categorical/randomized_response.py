@@ -23,7 +23,7 @@ class RandomizedResponse(GRR):
 
     The report is the true bit with probability a = e^eps0/(e^eps0 + 1), else the other one: the mechanism
     ``grr:eps0,d=2``.  What differs is the analysis.  The blanket counts only the reports that do not depend on their
-    values; the others hide the victim too.  Here every dataset is looked at: how many of the others hold 1.
+    values; the others hide the victim too.  Here every dataset is evaluated: every number of others who hold 1.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class RandomizedResponse(GRR):
         return self._every_dataset
 
     def blanket_pairs(self, most: int) -> Sequence[ShuffledPair] | None:
-        """Those of GRR on two options: bounds from the blanket do not see the exact analysis."""
+        """Those of GRR on two options: bounds from the blanket do not use the exact analysis."""
         return super().blanket().pairs(most)
 
     def constant_datasets(self) -> Family:

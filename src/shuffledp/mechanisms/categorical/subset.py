@@ -52,7 +52,7 @@ class Subset(SetRandomizer):
 
     @classmethod
     def free_setting(cls, given: dict[str, Any]) -> FreeSetting | None:
-        """k, for the mean error over the options."""
+        """The setting k, chosen by the mean error over the options."""
         return open_setting(
             cls, given, "k", limits=lambda m: (1, m.d - 1), whole=True, ratio=2.0, frequency=lambda m: 1.0 / m.d
         )

@@ -34,7 +34,7 @@ class HierarchicalGRR(Randomizer):
     """One of H levels of a tree, uniformly, and GRR on the node of that level (paper, section 7.3 and figure 5).
 
     Level h = 0, ..., H-1 has k_h = ceil(d / branching^h) nodes; h = 0 are the leaves, and node x // branching^h holds
-    leaf x.  Levels with a single node say nothing and are left out.  With probability 1/H each the report is
+    leaf x.  Levels with a single node carry no information and are left out.  With probability 1/H each the report is
     GRR(eps0, k_h) of the node on level h (Cormode, Kulkarni, Srivastava, PVLDB 2019, with GRR as in the paper).
 
     Parameters
@@ -55,7 +55,7 @@ class HierarchicalGRR(Randomizer):
     meet.  *Meeting at no level is the worst*: on one level X takes, each with the blanket's mass b, the values
     (e - E, 1 - E e) at the two nodes if they differ and ((1-E) e, 1-E) if they agree, at equal mean, and 1-E
     elsewhere; for E >= 1 the first pair is the wider, so X of the level, and with it X of the tree, is larger in
-    convex order.  The first and the last leaf meet at no level; that pair is its own swap.
+    convex order.  The first and the last leaf meet at no level; that pair is symmetric.
 
     Examples
     --------

@@ -62,8 +62,8 @@ class Parallel(Randomizer):
     more than 1024 combinations, the shuffled pair of its (p, beta, q) stands for all its pairs.
 
     Values: a list with one array per query, or (scalar queries) one array of shape (users, queries).  Inputs of the
-    queries are free of each other; if they are functions of one value the upper bound holds all the more, but
-    the lower one need not.  A report is a record of the query's number and its answer, in the field of that query.
+    queries are unrelated; if they are functions of one value the upper bound still holds, but the lower bound
+    need not.  A report is a record of the query's number and its answer, in the field of that query.
     The estimate is that of every query, one after the other (:meth:`estimates` keeps them apart), from the users
     who answered it: a random sample, whose error is included.
 
@@ -188,7 +188,7 @@ class Parallel(Randomizer):
         return PairSet(both_unlike(pairs))
 
     def shared_budget(self) -> SharedBudget | None:
-        """One eps0 for all queries that have one; everything else is kept, but for the file, which says otherwise."""
+        """One eps0 for all queries that have one; the rest is kept, except the file name (its budgets differ)."""
         ranges = [declared(type(m))["eps0"].limits(m) for m in self._mechanisms if "eps0" in declared(type(m))]
         if not ranges:
             return None

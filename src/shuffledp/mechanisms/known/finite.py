@@ -39,7 +39,7 @@ class FiniteRandomizer(MatrixRandomizer):
     It can be run: values are row numbers, reports are column numbers, drawn on whole numbers.  A row of floats sums
     to 1 only up to rounding; the sampler divides it by its exact sum, so it draws every output with the accounted
     probability to within a relative 2^-52 per column.  The estimate is that of the frequencies of the inputs, by
-    least squares; it is unbiased, and refused if some inputs cannot be told apart.
+    least squares; it is unbiased, and refused if some inputs cannot be distinguished.
 
     Examples
     --------
@@ -97,7 +97,7 @@ class FiniteRandomizer(MatrixRandomizer):
         return f"the randomizer{where} with {inputs} inputs and {outputs} outputs"
 
     def identity(self) -> dict[str, Any]:
-        """The matrix: whatever the file holds later."""
+        """The matrix itself, not its file, which may change later."""
         return {"matrix": self._rows.tolist()}
 
 

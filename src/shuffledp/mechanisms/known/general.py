@@ -18,7 +18,7 @@ class General(Mechanism):
     """Any eps0-LDP randomizer: p = q = e^eps0, beta = (p-1)/(p+1) (Kairouz et al. 2014).
 
     The variation-ratio bound with these parameters is the stronger clone of Feldman, McMillan and
-    Talwar (2023); there is no remainder, so the printed and the repaired law agree.
+    Talwar (2023); there is no remainder, so the printed and the repaired pair agree.
 
     Parameters
     ----------

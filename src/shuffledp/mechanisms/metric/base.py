@@ -15,12 +15,12 @@ from ..._support.numbers import round_down
 from ..base import Mechanism, plain
 from ..parameters import budget
 
-#: Smaller distances drown in the noise.
+#: Smaller distances are negligible beside the noise.
 _LEAST = 1e-6
 
 
 def _widest(mechanism: MetricPair) -> float:
-    """dmax, where it is a distance; if it is not, dmax itself is refused."""
+    """dmax if it is a valid distance; otherwise the check of dmax itself raises."""
     far = mechanism.dmax
     distance = isinstance(far, Real) and not isinstance(far, bool) and far >= _LEAST
     return float(min(far, check.MAX_EPS0)) if distance else check.MAX_EPS0

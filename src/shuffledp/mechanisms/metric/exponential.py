@@ -154,9 +154,9 @@ def _checked(distances: ArrayLike) -> FloatArray:
             "give one row and one column per point."
         )
     if not np.all(np.isfinite(table)) or np.any(table < 0):
-        raise ParameterError("distances must be finite and >= 0, got others; check the entries.")
+        raise ParameterError("distances must be finite and >= 0, got negative, infinite or NaN ones; correct them.")
     if np.any(np.diag(table) != 0):
-        raise ParameterError("distances must be 0 from a point to itself, got others; check the diagonal.")
+        raise ParameterError("distances must be 0 from a point to itself, got a nonzero diagonal; correct it.")
     room = _ROUNDING * float(table.max())
     wrong = np.argwhere(np.abs(table - table.T) > room)
     if wrong.size:

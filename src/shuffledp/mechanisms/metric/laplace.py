@@ -44,7 +44,7 @@ class MetricLaplace(MetricPair, Randomizer):
     p = e^(mh), beta = 1 - e^(-mh/2), q = e^(Mh), exact on the grid.
 
     The blanket bound is the maximum over all such pairs, at every distance and position (line_pairs.py proves
-    which are needed); it costs about 0.5% of eps at most, and up to 3% where shuffling hides next to nothing.
+    which are needed); it costs about 0.5% of eps at most, and up to 3% where shuffling hardly amplifies.
 
     Examples
     --------
@@ -120,7 +120,7 @@ class MetricLaplace(MetricPair, Randomizer):
         return self._step * (on_grid(src, values, self._step) + noise)
 
     def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
-        """The spread of the users' numbers is not seen: for a population the largest possible one is added."""
+        """Reports do not show the spread of the users' numbers: for a population the largest possible one is added."""
         noise, sampling = Variance(self.variance(users)), range_sampling(users, 0.0, self.dmax)
         return modelled(counts / users, users, Box(0.0, self.dmax), noise, sampling)
 

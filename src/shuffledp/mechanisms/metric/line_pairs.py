@@ -9,7 +9,7 @@ smallest.  Which pairs x0 < x1 are needed:
 1. If x0 <= c, X is largest (in the other direction smallest) and constant on {y <= x0}, and moving x0 left takes
    mass of R0 there from everywhere else: the bound rises.  So it does by moving x1 right, if x1 >= c.  With the
    reflection y -> M - y, both directions of these pairs are left: (s, s+m) with 0 <= s <= (M-m)/2, which are m apart,
-   and (0, k) with k < m and k < c, which have nowhere left to go.
+   and (0, k) with k < m and k < c, which cannot be moved further.
 2. Positions s in [s0, s1], with z = y - s: omega >= tanh(h/2) e^(-h max(z + s1, M - s0 - z)).  Smaller t is sound.
 3. Pairs (0, k) with a <= k <= b: either move x0 left by b - k, beyond the domain: a pair b apart at the position
    k - b in [a-b, 0], as in 2; or lower t right of a to tanh(h/2) e^(-h(M - 2a + y)), which puts its centre
@@ -130,7 +130,7 @@ def _widest(make: Callable[[int], ShuffledPair], width: int, least: int, most: F
 
 
 class _Crowd(PairSet):
-    """Pairs with ratios up to e^limit, worst first: a quick look tells whether the crowd hides anything."""
+    """Pairs with ratios up to e^limit, worst first: a quick test first shows whether the crowd hides anything."""
 
     def __init__(self, pairs: list[ShuffledPair], limit: float) -> None:
         super().__init__(pairs)

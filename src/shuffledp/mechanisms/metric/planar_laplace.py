@@ -42,7 +42,7 @@ class PlanarLaplace(MetricPair, Randomizer):
     -----
     Parameters (paper, Table 3): p = e^d01, q = e^dmax, beta of :func:`~.planar_noise.planar_variation`; all rise with
     d01.
-    Allowances for what is run, all of them added:
+    Allowances for the implementation, all of them added:
 
     - rounding moves two inputs apart by at most sqrt(2) h, and the sampler's floats (z is proposed by two exact
       discrete Laplace variables and kept with probability e^(-h|z| + rate |z|_1)) are right to a relative 2^-43:
@@ -51,7 +51,8 @@ class PlanarLaplace(MetricPair, Randomizer):
       by h^2/12 times the largest curvature e^-r max(1, 1/r)/(2 pi) there; summed, with the cells near 0 by their
       slope, less than 0.3 h^2, twice that with the normalisation: 2^-42 is added to beta.
 
-    Lower bound: the victim is x0 or x1 on a diameter, and reports are seen only by the side of the line between them.
+    Lower bound: the victim is x0 or x1 on a diameter, and the adversary sees only on which side of the line between
+    them a report lies.
 
     Examples
     --------
@@ -66,7 +67,7 @@ class PlanarLaplace(MetricPair, Randomizer):
     name: ClassVar[str] = "planar-laplace"
     lower_scope: ClassVar[str] = "planar Laplace noise (its continuous law, computed numerically)"
     STEP: ClassVar[float] = 2.0**-31
-    #: Added to both distances, and to beta: rounding of inputs, floats of the sampler, grid for plane.
+    #: Added to both distances, and to beta: rounding of inputs, floats of the sampler, grid instead of plane.
     SLACK: ClassVar[float] = 2.0**-30
     BETA_SLACK: ClassVar[float] = 2.0**-42
 
@@ -108,7 +109,7 @@ class PlanarLaplace(MetricPair, Randomizer):
         places = numbers(values, -half, half, columns=2)
         if np.any(np.hypot(places[:, 0], places[:, 1]) > half * (1.0 + 1e-13)):
             raise ParameterError(
-                f"values must lie in the disc of radius {half:g} around 0, got others; centre and rescale them."
+                f"values must lie in the disc of radius {half:g} around 0, got places outside; centre and rescale them."
             )
         return places
 

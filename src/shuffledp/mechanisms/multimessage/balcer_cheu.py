@@ -27,7 +27,7 @@ class BalcerCheu(BinarySum):
     Notes
     -----
     P0 = (1, 0), P1 = (0, 1), t = (1-c, c), both directions; the others' bits are known in the worst case and are
-    subtracted, so upper and lower bound are the same law.  Paper, Table 4: p = inf, beta = 1, q = max(1/c, 1/(1-c)).
+    subtracted, so upper and lower bound agree.  Paper, Table 4: p = inf, beta = 1, q = max(1/c, 1/(1-c)).
     It is a protocol for one bit: a histogram made of it changes two bins when an input changes (compose).
 
     Examples

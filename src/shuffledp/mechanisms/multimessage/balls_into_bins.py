@@ -39,7 +39,7 @@ class BallsIntoBins(Dump):
     X takes d/s and -E d/s with probability s/d each.  This covers any choice of s special bins per item, such as the
     hashed bins of Luo et al. (d/s = number of hash values): moving the overlap of two sets apart replaces the values
     (1-E) d/s and 0, equally likely, by d/s and -E d/s, a mean-preserving spread.  With disjoint bins the others'
-    own messages are told apart by their block, so upper and lower bound agree.  Paper, Table 4: p = inf, beta = 1,
+    own messages are recognised by their block, so upper and lower bound agree.  Paper, Table 4: p = inf, beta = 1,
     q = d/s.
 
     Examples
@@ -55,7 +55,7 @@ class BallsIntoBins(Dump):
 
     @property
     def local_epsilon(self) -> float:
-        """inf: without a shuffler a special bin gives its item away."""
+        """inf: without a shuffler a special bin reveals its item."""
         return math.inf
 
     @property

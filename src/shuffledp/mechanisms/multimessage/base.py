@@ -2,7 +2,7 @@
 
 A blanket message is drawn from a public law whatever its sender's input is, so that law *is* t, and the number of
 blanket messages is that of all users together.  ``local_epsilon`` is what one user's messages reveal without a
-shuffler: log of the largest ratio of its input-dependent message (its blanket messages say nothing), inf where that
+shuffler: log of the largest ratio of its input-dependent message (its blanket messages reveal nothing), inf where that
 message is the input itself.
 
 Protocols whose messages are correlated (secret shares that sum to the input) are not covered: no count of theirs is
@@ -56,7 +56,7 @@ class MultiMessage(Randomizer):
     the first total mod n users one more.  With ``poisson`` every user sends a Poisson number of that mean, so that the
     total of n users is Poisson(n poisson).  Exactly one of the three is given.  Users who drop out or collude take
     their blanket messages with them: state them in ``amplify(dropouts=, colluding=)``.  ``privatise`` returns the
-    messages of all users in one uniformly random order: a place in the array says nothing about who sent what.
+    messages of all users in one uniformly random order: the position in the array says nothing about who sent what.
     """
 
     single_message: ClassVar[bool] = False
@@ -137,7 +137,7 @@ class MultiMessage(Randomizer):
         return sent._replace(parts=(*sent.parts, (n - 1, self._own_share)))
 
     def among(self, pairs: Sequence[ShuffledPair]) -> Family:
-        """These pairs among the blanket messages of n users (paper, Table 4: n - 1 is the number of blankets)."""
+        """These pairs, hidden by the blanket messages of n users (paper, Table 4: n - 1 is the number of blankets)."""
         return among(pairs, self._blankets)
 
     def other_messages(self, n: int) -> int:
@@ -145,7 +145,7 @@ class MultiMessage(Randomizer):
         return self._blankets(n).least
 
     def without(self, missing: int, *, n: int, participation: float) -> Mechanism:
-        """Missing users take their blanket messages along: a fixed total loses theirs.
+        """Missing users send no blanket messages, so a fixed total loses theirs.
 
         Of n users each sends floor(total/n) and the first total mod n one more; at worst the missing are among those.
         A number per user (``messages``, ``poisson``) is not changed: there are fewer users to send it.
@@ -165,9 +165,9 @@ class MultiMessage(Randomizer):
         return among(self._pairs(), self._hidden_by)
 
     def _dataset(self) -> tuple[list[ShuffledPair], Callable[[int], Count]]:
-        """Pairs and number of messages that hide them, exactly, when the others all hold one value.
+        """Pairs and the exact number of messages that hide them, when the others all hold one value.
 
-        By default their own messages can be told from the victim's: only the blanket messages hide it.
+        By default the adversary can distinguish their own messages from the victim's: only blanket messages hide it.
         """
         return self._pairs(), self._blankets
 

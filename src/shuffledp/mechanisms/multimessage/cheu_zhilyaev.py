@@ -41,9 +41,9 @@ class CheuZhilyaev(MultiMessage):
     Notes
     -----
     Only the bits of x0 and x1 matter: four classes, and permutations of the items make all pairs alike.  Paper, Table
-    4: p = ((1-f)/f)^2, beta = 1-2f, q = (1-f)/f.  Every own row of another user contains a blanket row with
+    4: p = ((1-f)/f)^2, beta = 1-2f, q = (1-f)/f.  Every other user's own row contains a blanket row with
     probability f/(1-f), which the blanket bound uses.  Lower bound: the others hold a third item, so their
-    rows are blanket rows in both columns (d = 2: all hold x0, and column x1 alone is looked at).
+    rows are blanket rows in both columns (d = 2: all hold x0, and the adversary uses column x1 only).
 
     Examples
     --------
@@ -60,7 +60,7 @@ class CheuZhilyaev(MultiMessage):
 
     @property
     def local_epsilon(self) -> float:
-        """2 log((1-f)/f): two bits of the own row change."""
+        """2 log((1-f)/f): two bits of the user's row change."""
         return 2.0 * (math.log1p(-self.flip) - math.log(self.flip))
 
     @property

@@ -22,8 +22,8 @@ def coin_pieces(hits: Count, keep: float, stray: float, miss: float, tol: float)
     The others hit {x0, x1} K times in all (``hits``, a sum of independent events) and each hit is a fair coin; the
     victim sends x0, x1 with probability keep, stray or the reverse, neither with ``miss`` (V = 0).  T = K + V has
     the same law under both hypotheses.  Given T the victim sent one of the two with probability rho_T, and if
-    not, the T-th message is a coin as well: a shuffled pair with t = (1/2, 1/2) among T messages, whose divergence
-    falls with T and rises with rho.  rho_T = v r/(v r + miss) with v = keep + stray and
+    not, the T-th message is a coin as well: a shuffled pair with t = (1/2, 1/2) among T messages in all, whose
+    divergence falls with T and rises with rho.  rho_T = v r/(v r + miss) with v = keep + stray and
     r_T = Pr[K = T-1]/Pr[K = T], which rises with T because K is log-concave.  So on a block of totals
     rho at its first total may be used for all of them.
     """

@@ -15,7 +15,7 @@ from .base import MultiMessage
 
 @dataclass(frozen=True, kw_only=True)
 class Dump(MultiMessage):
-    """Dummy points: an own value, perhaps randomised, among uniform values of [d]."""
+    """Dummy points: the user's value, perhaps randomised, among uniform values of [d]."""
 
     d: int = whole(low=2, high=2**32, hint="d counts the options")
 

@@ -43,9 +43,9 @@ class MixDump(Dump):
     Notes
     -----
     Symbols {x0}, {x1}, {the others}; permutations of the options make all pairs alike.  Paper, Table 4: p =
-    (1-f)(d-1)/f, beta = 1-f-b, q = (1-f) d.  Every own message of another user is uniform with probability d b, so
+    (1-f)(d-1)/f, beta = 1-f-b, q = (1-f) d.  Every other user's own message is uniform with probability d b, so
     the blanket bound has m + Bin(n-1, d b) uniform messages.  Lower bound: the others hold a third value (d >= 3)
-    and only the counts of x0 and x1 are looked at (:func:`~.coin_pieces.coin_pieces`).
+    and the adversary uses only the counts of x0 and x1 (:func:`~.coin_pieces.coin_pieces`).
 
     Examples
     --------
@@ -61,7 +61,7 @@ class MixDump(Dump):
         high=lambda m: (m.d - 1) / m.d,
         high_open=True,
         role="flip",
-        hint="flip = 0 is pure-dump, and from (d-1)/d on a report says nothing of the value",
+        hint="flip = 0 is pure-dump, and from (d-1)/d on a report says nothing about the value",
     )
 
     @property
@@ -108,7 +108,7 @@ class MixDump(Dump):
         return MixtureSet(make)
 
     def two_counts(self) -> Family:
-        """The constant datasets are seen through two counts already."""
+        """The constant datasets, which use only two counts already."""
         return self.constant_datasets()
 
     @property

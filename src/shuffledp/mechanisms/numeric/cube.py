@@ -52,7 +52,7 @@ class Cube(Randomizer):
     def _mean(self, value: NDArray[np.float64], square: float, users: int, grain: float) -> Estimate:
         """An estimate whose reports have this mean square each: variance (square - mean x_j^2)/n.
 
-        mean x_j^2 is at least the square of the mean, so the standard error is right where users agree, else large.
+        mean x_j^2 is at least the square of the mean, so the standard error is exact where users agree, else too large.
         For users drawn from a population (square - mean^2)/n is the variance: nothing is added.
         """
         noise = Variance(square / users, 0.0, -1.0 / users)

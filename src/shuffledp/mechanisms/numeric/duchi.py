@@ -39,8 +39,8 @@ class Duchi(Cube):
     -----
     p = q = e, beta = C (e-1)/Z (paper, Table 2, prints (e-1)/(e+1), which is right for odd dim and loose for even).
     The blanket is 1/Z everywhere and the worst pair is v, -v (proved in cube.py): C reports of each kind and
-    2^dim - 2C ties; the pair is its own swap.  Lower bound: the others hold v0, or v0 with one coordinate flipped,
-    which raises the weight of half of all ties and so spends less on the reports that tell v0 from -v0.
+    2^dim - 2C ties; the pair is symmetric.  Lower bound: the others hold v0, or v0 with one coordinate flipped,
+    which raises the weight of half of all ties and so spends less on the reports that distinguish v0 from -v0.
 
     Sampler: z uniform, mirrored or drawn again until it lies in the half-space that an exact coin chose.
 

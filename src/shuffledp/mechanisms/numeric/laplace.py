@@ -1,4 +1,4 @@
-"""Means of numbers: Laplace noise, on a public grid so that floating point gives nothing away."""
+"""Means of numbers: Laplace noise, on a public grid so that floating-point bits reveal nothing."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Laplace(Randomizer):
     x is rounded to a grid point g/N at random, up or down, without bias; the report is the whole number
     y = g + noise, where noise = k with probability tanh(eps0/(2N)) a^|k|, a = e^(-eps0/N).  Two grid inputs differ by
     at most N steps, so the ratio of their probabilities is at most a^-N = e^eps0, and a rounded input is a mixture
-    of two: exactly eps0-LDP.  Textbook noise in floating point is not: the low bits of x + noise betray x
+    of two: exactly eps0-LDP.  Textbook noise in floating point is not: the low bits of x + noise reveal x
     (Mironov, CCS 2012).  The noise is sampled exactly on integers (Canonne, Kamath, Steinke, NeurIPS 2020).
 
     Parameters
@@ -56,7 +56,7 @@ class Laplace(Randomizer):
        R(g)(B) and omega(B).
     3. h < g <= N/2, against (N, 0): if X rises, A = {y > c} as in 1; else as in 2 with A an interval around g.
 
-    Reflection y -> N - y gives the other cases and makes the pair its own swap.
+    Reflection y -> N - y gives the other cases and makes the pair symmetric.
 
     (u, v) of (0, N) runs on two straight segments, (e, 1) to (1, 1) to (1, e).  For the upper bound inner points
     are split onto the ends of short pieces of them, which keeps mass and both means; for the lower bound
@@ -140,7 +140,7 @@ class Laplace(Randomizer):
         )
 
     def constant_datasets(self) -> PairSet:
-        """The others hold 0, 1 (by the swap) or 1/2; inner reports are merged, which is post-processing."""
+        """The others hold 0, 1 (by symmetry) or 1/2; inner reports are merged, which is post-processing."""
         size = self._steps
         starts = np.array([0, *range(1, size, max(1, size // self.GROUPS)), size])
         low, middle, high = (np.add.reduceat(self._law(g), starts) for g in (0, size // 2, size))
@@ -178,7 +178,7 @@ class Laplace(Randomizer):
         return np.asarray(grid + discrete_laplace(src, self._rate, len(values)), dtype=self.codec.dtype)
 
     def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
-        """The spread of the users' numbers is not seen: for a population the largest possible one is added."""
+        """Reports do not show the spread of the users' numbers: for a population the largest possible one is added."""
         noise = Variance(self.variance(users))
         return modelled(counts / (users * self._steps), users, Box(0.0, 1.0), noise, range_sampling(users, 0.0, 1.0))
 

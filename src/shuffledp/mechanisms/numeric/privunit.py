@@ -59,7 +59,7 @@ class PrivUnit(Randomizer):
     Lower bound: the others hold x0, or a third vector at 120 degrees where three caps fit (gamma >= 1/2).
 
     The coin "cap or not" is exact.  The direction is made of floating-point Gaussians; it is rounded to a public
-    grid of step 1/32767 before release, so that its low bits, in which the arithmetic could betray x, are never
+    grid of step 1/32767 before release, so that its low bits, in which the arithmetic could reveal x, are never
     seen.  This is a mitigation, not a proof: the stated law is that of real numbers.
 
     Examples
@@ -219,7 +219,7 @@ def _best_cap(eps0: float, dim: int) -> float:
         c = math.exp(log_cap)
         tail = float(special.betaincinv(half, half, c))
         gain = constant + math.log1p(-2.0 * tail) - half * math.log(tail * (1.0 - tail))
-        return gain > math.log(-math.expm1(-eps0) / (c + (1.0 - c) * t)) - 1e-13  # of equals the larger cap
+        return gain > math.log(-math.expm1(-eps0) / (c + (1.0 - c) * t)) - 1e-13  # of equal ones, the larger cap
 
     low, high = max(-eps0 - 3.0, math.log(_LEAST_CAP)), math.log(0.5)
     while high - low > 1e-15 * (1.0 - low):

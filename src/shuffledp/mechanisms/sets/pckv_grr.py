@@ -53,7 +53,7 @@ class PCKVGRR(FrequencyOracle):
     and the blanket is 1/Omega on every symbol.  *One pair suffices*: the divergence is convex in each pi and does not
     change under permutations of the symbols; every pi_x is a mixture of uniform laws on l symbols (permuted); and
     with the argument of :class:`SamplingRappor` the worst two such sets are disjoint.  l keys with signs + against
-    the same keys with signs - are such a pair, and its own swap.
+    the same keys with signs - are such a pair, which is symmetric in its two inputs.
 
     Examples
     --------

@@ -80,7 +80,7 @@ class PrivSet(SetRandomizer):
 
     @classmethod
     def free_setting(cls, given: dict[str, Any]) -> FreeSetting | None:
-        """k, for the mean error over the items and the dummies."""
+        """The setting k, chosen by the mean error over the items and the dummies."""
         return open_setting(
             cls, given, "k", limits=lambda m: (1, m.d), whole=True, ratio=2.0, frequency=lambda m: m.s / (m.d + m.s)
         )
@@ -126,7 +126,7 @@ class PrivSet(SetRandomizer):
             twice = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)
             if twice.any():
                 item = int(ordered[:, 1:][twice][0])
-                raise ParameterError(f"values must not repeat an item in a row, got {item} twice; list sets, not bags.")
+                raise ParameterError(f"values must not repeat an item in a row, got {item} twice; list each item once.")
         return values
 
     def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:

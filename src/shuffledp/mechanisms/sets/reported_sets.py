@@ -39,7 +39,7 @@ _GRID = 64
 class SetRandomizer(FrequencyOracle):
     """A mechanism that reports a k-subset of D items, e^eps0 times likelier if it meets the s items held.
 
-    A report is stored as its k members in rising order (the order must not tell which of them was held), in the
+    A report is stored as its k members in rising order (the order must not reveal which of them was held), in the
     smallest dtype, or as ceil(D/8) bytes of bits (``numpy.packbits``) where that is smaller.
     """
 
@@ -113,7 +113,7 @@ class SetRandomizer(FrequencyOracle):
         return ShuffledPair(P0=P0, P1=P1, t=t)
 
     def blanket(self) -> PairSet:
-        """Two disjoint sets over t/(C(D,k) Omega), which is attained: k <= D - s, so some S avoids y.  Its own swap."""
+        """Two disjoint sets over t/(C(D,k) Omega), attained as k <= D - s: some S avoids y.  Symmetric in the sets."""
         s = self.held
         return PairSet([self._pair(range(s), range(s, 2 * s))])
 

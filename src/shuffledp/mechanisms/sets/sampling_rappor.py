@@ -54,7 +54,7 @@ class SamplingRappor(FixedSets):
     W = R(S0) - E R(S1) the divergence is convex in W, and for c in S0 and S1 and o in neither, W lies on the segment
     between the W of (S0, S1-c+o) and of (S0-c+o, S1), because R(S) is a mean over the items of S.  So pairs with
     a smaller overlap are at least as bad, at every E and n; pairs of equal overlap are alike under permutations
-    of the items, and the pair with the least overlap is its own swap.
+    of the items, and the pair with the least overlap is symmetric in S0 and S1.
 
     Classes are (ones in S0, ones in S1, ones in the s-subset with the fewest).  If there are more than 1000 the
     last is taken as 0 (a smaller t is sound); for s > 30 the numbers of ones are spread over a grid that keeps mass

@@ -63,7 +63,7 @@ class Wheel(FixedSets):
     Moving mass from (e, e) and (1, 1) to (e, 1) and (1, e) keeps the mean of X and spreads it, so (sw)^2 is the
     worst case, in both directions, and one shuffled pair covers all pairs of sets.
 
-    *Lower bound*: what is seen is only whether y lies on an arc of a set, which happens to a point on its own with
+    *Lower bound*: the adversary sees only whether y lies on an arc of a set; an independent point does so with
     probability 1 - (1-w)^k for k items.
 
     *Estimator*: a report supports v if y is on its arc, with probability we/Omega if v is held, else w.
