@@ -32,7 +32,7 @@ class Audit:
         most 1 - confidence.  (The half of it that goes to the law, where one is compared, rests on the chi-square
         approximation: in simulations the level was met to about a quarter of its size.)
     event, pair, hits, proved_on
-        The event, in words; the two inputs it tells apart; how often it was seen among the ``proved_on`` held-out
+        The event, in words; the two inputs it distinguishes; how often it was seen among the ``proved_on`` held-out
         reports of each.
     samples, inputs, listed
         Reports drawn per input; the inputs audited; the number of inputs they were picked from.
@@ -43,7 +43,7 @@ class Audit:
     law_words : str
         The worst disagreement with the claimed law, or why it was not tested.
     violated, breaks_eps0, refutes_law : bool
-        The claimed eps0 is below ``lower``; the law is refuted; one of the two.
+        ``breaks_eps0``: the claimed eps0 is below ``lower``; ``refutes_law``: the law is refuted; ``violated``: either.
 
     Examples
     --------
