@@ -100,7 +100,7 @@ def tolerance(value: object) -> float:
 def parse_number(name: str, text: str) -> float:
     """The number written in a spec or on the command line: 1e6, 1_000_000 and inf are fine.
 
-    Figures of other scripts, which float() reads too, are refused: not every reader can read them.
+    Digits of other scripts, which float() also reads, are refused: not every reader can read them.
 
     Examples
     --------

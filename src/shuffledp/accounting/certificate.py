@@ -330,7 +330,7 @@ def _decimal(text: object, *, low: int, high: int) -> Fraction:
 
 
 def _double(text: object) -> float:
-    """The double that an exact decimal states; a decimal that is no double is refused."""
+    """The double that an exact decimal states; a decimal that is not a double is refused."""
     exact = _decimal(text, low=0, high=2)
     if Fraction(float(exact)) != exact:
         raise ValueError(f"{text!s:.40} is not an exact double")

@@ -2,8 +2,8 @@
 
 *Formula.*  Let w_c(y) = min over inputs x of R_c(x)_y be the blanket of class c, and omega any probability law on the
 reports.  If chance_c omega <= w_c pointwise, every report of class c is a draw of omega with probability chance_c,
-for any inputs, and an adversary told all the other reports is only stronger.  So a victim of class v hides among
-K = sum over c of Bin(n_c - [c = v], chance_c) draws of omega, and
+for any inputs, and telling the adversary all the other reports only makes it stronger.  So a victim of class v hides
+among K = sum over c of Bin(n_c - [c = v], chance_c) draws of omega, and
 
     delta_v(eps) <= E_K[ D_E of the pair (R_v(x0), R_v(x1), t = omega) among K other messages ].
 

@@ -86,6 +86,6 @@ def looked_at(step: Callable[..., _T], *reports: Any) -> _T:
 
 
 def _unless_stopped(error: BaseException) -> None:
-    """Ctrl-C stops the audit; it cannot be told from a KeyboardInterrupt that the code raises."""
+    """Ctrl-C stops the audit; it cannot be distinguished from a KeyboardInterrupt that the code raises."""
     if type(error) is KeyboardInterrupt:
         raise error

@@ -147,12 +147,12 @@ class Audit:
         if self.refutes_law:
             size = f"p = {round_up(self.law, 2)}" if self.law else "this settles it"
             return [f"VIOLATION: the reports do not follow the claimed law ({size}); {self.law_words}."]
-        return [f"As to the claimed law, the p-value is {round_down(self.law, 2)}."]
+        return [f"The p-value of the claimed law is {round_down(self.law, 2)}."]
 
     def _scope(self) -> str:
         many = f"{len(self.inputs)} of {self.listed:,}" if self.listed > len(self.inputs) else f"{len(self.inputs)}"
         return (
-            f"Looked at {many} inputs with {self.samples:,} reports each; "
+            f"Audited {many} inputs with {self.samples:,} reports each; "
             "an audit can find a leak, but finding none proves nothing."
         )
 

@@ -231,7 +231,8 @@ def _drawer(runner: Any, vectorised: bool, rng: np.random.Generator | None) -> D
     """A function from (value, how many) to reports, and how many to ask for at once."""
     if not isinstance(vectorised, bool):
         raise ParameterError(
-            f"vectorised must be True or False, got {short(vectorised)}; it says what inputs it takes."
+            f"vectorised must be True or False, got {short(vectorised)}; "
+            "it says whether the function takes an array of values."
         )
     if isinstance(runner, Randomizer):
         if not runner.single_message:
@@ -241,7 +242,7 @@ def _drawer(runner: Any, vectorised: bool, rng: np.random.Generator | None) -> D
             )
         if vectorised:
             raise ParameterError("vectorised must be left out for a mechanism of the library, got True; omit it.")
-        randomness.source(rng)  # refuses what is no generator
+        randomness.source(rng)  # refuses anything but a generator
         return lambda value, size: runner.privatise(_repeated(value, size), rng=rng).data, _BATCH
     if isinstance(runner, Mechanism) or not callable(runner):
         got = runner.spec if isinstance(runner, Mechanism) else short(runner)

@@ -46,8 +46,8 @@ class Accountant(Tabular):
     The losses of the pairs are spread onto a grid, upwards only, and added by a tilted Fourier transform with its
     round-off included (numerics/composition/profile_curve.py, numerics/composition/loss_grid.py).
 
-    Asking the same users the same question again costs again, however often the value is unchanged: the rounds
-    compose.  A *memoised* answer (drawn once and sent in every round) is no fresh round and is refused, because the
+    Asking the same users the same question again costs again, even if their values have not changed: the rounds
+    compose.  A *memoised* answer (drawn once and sent in every round) is not a fresh round and is refused, because the
     shuffler does not hide a report that comes back the same: batches can be linked.
 
     Examples
@@ -277,7 +277,7 @@ class Accountant(Tabular):
         if found is None:
             return None
         upper = self.epsilon(delta=delta)
-        if math.isinf(upper):  # any finite eps will do as a start
+        if math.isinf(upper):  # any finite eps can serve as a start
             upper = max((float(np.abs(p.loss).max()) * c for p, c in zip(*found, strict=True)), default=0.0)
         return sequential.lower_epsilon(*found, delta, upper)
 

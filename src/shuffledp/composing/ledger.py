@@ -168,7 +168,7 @@ def make_entry(
 
 
 def sha256_of(path: str) -> str | None:
-    """Of the bytes of a file; None if there is no such file, or none that would be read."""
+    """The hash of the bytes of a file; None if there is no such file, or if it would not be read."""
     try:
         return hashlib.sha256(read_bytes(path, TABLE)).hexdigest()
     except ParameterError:

@@ -179,7 +179,7 @@ def _entry(item: dict[str, Any], number: int, known: dict[str, LedgerEntry]) -> 
             if entry.law.get("files") != item["mechanism"].get("files"):
                 raise ParameterError(
                     f"files must hold the SHA-256 of every file that {entry.mechanism.spec!r} was read from, got "
-                    "others or none; what was run cannot be told from the ledger, so restore it or compose them anew."
+                    "others or none; the ledger does not say what was run, so restore it or compose the rounds again."
                 )
             known[law] = entry
         local = entry.mechanism.local_epsilon
