@@ -119,7 +119,7 @@ def test_a_ledger_grows_and_is_guarded(here: Path) -> None:
     assert first.exit_code == 0 and first.stderr == "wrote ledger.json\n" and "within the budget" in first.stdout
     before = (here / "ledger.json").read_bytes()
     over = run("compose", "ledger.json", "--round", f"{ROUND},count=100", *budget, "--json")
-    assert over.exit_code == 1 and over.stderr == "ledger.json was left as it was\n"
+    assert over.exit_code == 1 and over.stderr == "ledger.json was not changed\n"
     data = json.loads(over.stdout)
     assert (data["within"], data["saved"]) == (False, False) and data["guarantee"]["epsilon"] > 0.25
     assert (here / "ledger.json").read_bytes() == before and [p.name for p in here.iterdir()] == ["ledger.json"]

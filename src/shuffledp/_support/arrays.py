@@ -7,9 +7,9 @@ from numpy.typing import ArrayLike, NDArray
 
 
 def reals(values: ArrayLike) -> NDArray[np.float64]:
-    """A fresh array of doubles; TypeError or ValueError if there is anything in it that is no real number.
+    """A fresh array of doubles; TypeError or ValueError if it holds anything but real numbers.
 
-    NumPy alone drops the imaginary part of a complex number, and reads text as numbers, in the figures of any script.
+    NumPy alone drops the imaginary part of a complex number, and reads text as numbers, in the digits of any script.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""The one reader of delta: a number, or a rule "c/n" that makes it one hundredth, say, of one user's share.
+"""The one reader of delta: a number, or a rule "c/n" such as "0.01/n".
 
-A delta of the order 1/n allows to publish somebody's record outright, so it is often asked for as 0.01/n.  c is taken
+A delta of the order 1/n would allow publishing somebody's record outright, so 0.01/n is a common choice.  c is taken
 as it is written, in decimals, and c/n is rounded down: the delta that is used is never above the one that was meant.
 """
 

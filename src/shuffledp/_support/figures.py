@@ -1,4 +1,4 @@
-"""Figures fit for print and for notebooks: one style, lines that differ without colour, the same bytes every time.
+"""Figures for print and for notebooks: one style, lines that differ without colour, the same bytes every time.
 
 Everything is drawn on figures that no global state knows of; no display is involved.
 """
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 #: Widths in inches of one column and of the text of a two-column page.
 COLUMN_WIDTH, TEXT_WIDTH = 3.33, 7.0
 
-#: Okabe and Ito's colours, told apart by the colour-blind; their yellow is left out, it is too pale for a line.
+#: Okabe and Ito's colours, distinguishable for the colour-blind; their yellow is left out, it is too pale for a line.
 COLOURS = ("#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 _DASHES = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (5, 1, 1, 1)))
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
@@ -41,7 +41,7 @@ LINES: tuple[dict[str, Any], ...] = tuple(
 
 #: The curve of a figure that has only one.
 CURVE: dict[str, Any] = {"color": "#0072B2", "marker": "o"}
-#: Bars that stay within a limit, that go beyond it (hatched, so that grey print tells), and that are a part of others.
+#: Bars that stay within a limit, that go beyond it (hatched, to show in grey print), and that are a part of others.
 _EDGE: dict[str, Any] = {"edgecolor": "#000000", "linewidth": 0.6}
 WITHIN_BAR: dict[str, Any] = {"color": "#56B4E9", **_EDGE}
 BEYOND_BAR: dict[str, Any] = {"color": "#E69F00", "hatch": "///", **_EDGE}
@@ -150,7 +150,7 @@ def _quiet(name: str) -> Iterator[None]:
 
 
 def prepare(path: str | os.PathLike[str]) -> str:
-    """The format that the end of ``path`` asks for; call it before long work, so that a slip costs nothing."""
+    """The format that the end of ``path`` asks for; call it before long work, so that a typo costs no time."""
     if not isinstance(path, str | os.PathLike):
         raise ParameterError(f"plot must be the path of a file, got {path!r}; name a .pdf, .svg or .png file.")
     kind = Path(path).suffix.lower().removeprefix(".")

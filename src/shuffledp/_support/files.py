@@ -1,4 +1,4 @@
-"""Writing a file in one piece: a reader, or a crash, never sees half of it."""
+"""Writing a file atomically: a reader never sees half of it, even after a crash."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results as JSON: the one place that says how a number is written that JSON does not know."""
+"""Results as JSON: the one place that says how to write numbers that JSON does not have."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What a mechanism may be called: short names of the literature, other spellings, and words for what it is for.
 
-Only words are known here, so that the front door can use them without loading anything.
+This module holds words only, so that the package can use them without loading anything else.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Purpose(NamedTuple):
     words: str
 
 
-#: Words that name no mechanism here, by what they mean; the tests hold every purpose against the mechanisms.
+#: Words that name no mechanism here, by what they mean; the tests compare every purpose with the mechanisms.
 PURPOSES = (
     Purpose(
         "noise on a number",

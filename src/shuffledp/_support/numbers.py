@@ -9,7 +9,7 @@ from __future__ import annotations
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
-#: Rounding keeps this many significant figures unless told otherwise.
+#: Rounding keeps this many significant figures by default.
 _DIGITS = 5
 
 
@@ -61,7 +61,7 @@ def _rounded(x: float | Fraction, digits: int, rounding: str) -> str:
 
 
 def _nearest(x: Fraction) -> float:
-    """The nearest double; one that is too large for a double is as far from all of them as 0 is."""
+    """The nearest double; 0, which equals no such number, if it is too large for a double."""
     try:
         return float(x)
     except OverflowError:

@@ -100,7 +100,7 @@ def tolerance(value: object) -> float:
 def parse_number(name: str, text: str) -> float:
     """The number written in a spec or on the command line: 1e6, 1_000_000 and inf are fine.
 
-    Figures of other scripts, which float() reads too, are refused: who sees them need not know what they say.
+    Digits of other scripts, which float() also reads, are refused: not every reader can read them.
 
     Examples
     --------
@@ -147,5 +147,5 @@ def one_of(kind: str, name: str, known: Iterable[str]) -> str:
 
 
 def local_budget(value: object) -> float:
-    """eps0 in [1e-9, 500]: below, its law rounds to that of no input; beyond, a local guarantee means nothing."""
+    """eps0 in [1e-9, 500]: smaller values cannot be told from 0 in double precision, larger ones protect nothing."""
     return in_range("eps0", value, low=MIN_EPS0, high=MAX_EPS0, hint="eps0 is the local budget")

@@ -38,7 +38,7 @@ def amplify(
     bound : "auto" (the exact blanket where the law is known, else variation-ratio), or a name of ``shuffledp.bounds``
     tol : relative accuracy of eps; the error is always upward
     certify : prove the answer in ball arithmetic; the proof is in ``.certificate`` (for the honest users)
-    dropouts, colluding : users of n who may stay away, or work with the adversary, at worst: a whole number, or a
+    dropouts, colluding : users of n who may drop out, or work with the adversary, at worst: a whole number, or a
         fraction below 1, rounded up to users; they take their blanket messages with them
     participation : probability in (0, 1] with which every other user takes part, independently of all values; the
         guarantee is then one *before the batch is seen*: once its size is known, use that n with participation = 1
@@ -88,7 +88,7 @@ def profile(
     mechanism, n, bound : as in :func:`amplify`
     epsilon : one number or an array of numbers >= 0
     tol : relative accuracy of delta; the error is always on the safe side
-    side : "upper", or "lower" for what no analysis can go below (``bound`` must be "auto" or a lower bound)
+    side : "upper", or "lower" for a delta that no analysis can beat (``bound`` must be "auto" or a lower bound)
     dropouts, colluding, participation : as in :func:`amplify`
 
     Returns
@@ -111,7 +111,7 @@ def profile(
     if side != question.bound.side:
         raise ParameterError(
             f"side must be {question.bound.side!r} for bound {bound!r}, got {side!r}; "
-            f"say side={question.bound.side!r} or take bound='auto'."
+            f"pass side={question.bound.side!r} or take bound='auto'."
         )
     value = question.log_delta(flat, tol=tol)
     with np.errstate(under="ignore"):

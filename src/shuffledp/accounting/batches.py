@@ -1,4 +1,4 @@
-"""What a batch is worth when it has the size it has: eps as a function of the number of users actually reached.
+"""The eps of a batch as a function of the number of users it actually reached.
 
 Collections that wait for reports often do not know n in advance.  A table made before the collection says which eps
 goes with which size, and from which size on a target is met; a batch that stays below it is not released.  When a
@@ -35,7 +35,7 @@ _MOST_ROWS = 10_000
 
 @dataclass(frozen=True)
 class BatchTable(Tabular):
-    """eps for every size of a batch, at one delta or at one of its own by a rule.
+    """eps for every size of a batch, at one delta or at a delta that follows the size by a rule.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class BatchTable(Tabular):
     delta : of all sizes; by a rule, of the smallest size, which is the largest delta.
     deltas, rule : the delta of every size, and the rule as written ("0.01/n"), if one was given.
     mechanism, description, bound, local_epsilon, neighbours : as in a Guarantee.
-    dropouts, colluding : as given, counts or fractions of the batch, which are not counted on.
+    dropouts, colluding : users not counted on, as given: numbers of users or fractions of the batch.
 
     Examples
     --------
@@ -66,7 +66,7 @@ class BatchTable(Tabular):
     rule: str | None = None
 
     def minimum(self, epsilon: float) -> int | None:
-        """The smallest batch of the table from which on every batch of it meets the target; None if there is none."""
+        """The smallest size from which on every batch of the table meets the target; None if there is none."""
         target = check.in_range("epsilon", epsilon, low=0.0, hint="it is the central target")
         found = None
         for size, eps in zip(reversed(self.sizes), reversed(self.epsilons), strict=True):
@@ -76,7 +76,7 @@ class BatchTable(Tabular):
         return found
 
     def epsilon(self, n: int) -> float:
-        """The eps of a batch of n users: that of the largest size of the table that is not above it.
+        """The eps of a batch of n users: that of the largest size of the table up to n.
 
         A larger batch hides no less.  With fractions of dropouts or colluders, which are rounded up to users, and where
         delta follows n, n must be a size of the table.
@@ -105,7 +105,7 @@ class BatchTable(Tabular):
         return Table(tuple(columns), caption=visible(f"{self.description}, {terms}"))
 
     def __repr__(self) -> str:
-        """One line: the sizes and what the smallest and the largest batch are worth."""
+        """One line: the sizes, and the eps of the smallest and the largest batch."""
         ends = [round_up(eps) if math.isfinite(eps) else "none" for eps in (self.epsilons[0], self.epsilons[-1])]
         delta = round_up(self.delta, 6) if self.rule is None else self.rule
         return visible(
@@ -168,7 +168,7 @@ def batch_table(
     -------
     BatchTable
         For every size, max(D_E(P||Q), D_E(Q||P)) <= delta at E = e^eps over all neighbouring inputs.  There is no
-        ``participation`` here: the size that was reached is known.
+        ``participation`` here: the size of the batch is known.
 
     Examples
     --------
@@ -217,7 +217,7 @@ def _sizes(n: object, minimum: object, maximum: object) -> tuple[int, ...]:
         return tuple(sorted(sizes))
     low, high = check.users(minimum, "minimum"), check.users(maximum, "maximum")
     if low > high:
-        raise ParameterError(f"minimum must not exceed maximum, got {low:,} and {high:,}; exchange them.")
+        raise ParameterError(f"minimum must not exceed maximum, got {low:,} and {high:,}; swap them.")
     steps = (digit * 10**power for power in range(16) for digit in (1, 2, 5))
     return tuple(sorted({low, high, *(x for x in steps if low < x < high)}))
 

@@ -1,8 +1,9 @@
 """Certificates: a small JSON file from which anyone can re-check a guarantee in ball arithmetic.
 
-A certificate states rounds (their numbers as exact decimals), n, eps and delta, how each proof goes, and the terms:
-which law (its hash), which neighbours, what is trusted.  Nothing in it has to be trusted: :func:`verify` recomputes
-every bound from the stated numbers, and where the mechanism has a spec it derives the rounds again and compares them.
+A certificate states shuffled pairs (their numbers as exact decimals), n, eps and delta, the method of each proof, and
+the terms: which law (its hash), which neighbours, what is trusted.  The file need not be trusted: :func:`verify`
+recomputes every bound from the stated numbers, and where the mechanism has a spec it derives the pairs again and
+compares them.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Step:
-    """One round of a certificate, how its proof goes, and the proved interval of delta at eps."""
+    """One shuffled pair of a certificate, the method of its proof, and the proved interval of delta at eps."""
 
     pair: ShuffledPair
     method: Method
@@ -48,9 +49,9 @@ class Step:
 class Certificate:
     """Proof that max over the steps of delta(epsilon) <= delta among n messages.
 
-    ``matrix`` is the probability matrix of a finite randomizer, so that its rounds can be derived again.  The terms:
-    ``law_sha256`` (of the matrix, or else of the rounds), ``neighbours`` and ``trust``.  ``notes`` is what
-    :func:`verify` has to say of the label.
+    ``matrix`` is the probability matrix of a finite randomizer, so that its pairs can be derived again.  The terms:
+    ``law_sha256`` (of the matrix, or else of the pairs), ``neighbours`` and ``trust``.  ``notes`` is what
+    :func:`verify` found out about the label.
 
     Examples
     --------
@@ -79,7 +80,7 @@ class Certificate:
         return max((step.upper for step in self.steps), default=Fraction(0))
 
     def __repr__(self) -> str:
-        """One line: what is proved of what."""
+        """One line: the proved bound and its mechanism."""
         return visible(
             f"<Certificate: delta <= {round_up(self.proved_delta)} at eps = {round_up(self.epsilon)}, "
             f"n = {self.n:,} of {self.mechanism!r} ({self.bound})>"
@@ -102,7 +103,7 @@ class Certificate:
         return Table.facts(facts, notes=self.notes).html()
 
     def __str__(self) -> str:
-        """What is proved, in one line; the label is quoted, so that it ends where it ends."""
+        """What is proved, in one line; the label is quoted, so that one sees where it ends."""
         return visible(
             f"{self.mechanism!r} with n = {self.n:,} has delta <= {round_up(self.proved_delta, 9)} at "
             f"eps = {round_up(self.epsilon, 9)}, within the stated delta = {round_down(self.delta, 9)}, "
@@ -138,15 +139,15 @@ class Certificate:
         return json.dumps(self.to_dict(), indent=1) + "\n"
 
     def write(self, path: str | Path) -> None:
-        """Write the file in one piece (a reader never sees half of it)."""
+        """Write the file atomically (a reader never sees half of it)."""
         write_whole(path, self.to_json(), name="out")
 
 
 _LAW = ("P0", "P1", "t")
 _TERMS = ("law_sha256", "neighbours", "trust")
-#: What every format states, and what this one states beside it.
+#: Keys of every format, and the additional keys of this one.
 _KEYS = ("format", "claim", "mechanism", "bound", "n", "epsilon", "delta", "rounds")
-#: What a method states beside its kind and bits.
+#: Keys of a method besides its kind and bits.
 _METHOD = {"counts": ("cap",), "contour": ("c", "s", "h", "nodes"), "local": ()}
 _WHOLE = ("bits", "cap", "nodes")
 #: Figures before and after the point: the exact decimal of a double has up to 1074.
@@ -156,14 +157,14 @@ _FIGURES = 1200
 def certify(question: Resolved, *, delta: float, tol: float) -> Guarantee:
     """The guarantee of :func:`shuffledp.amplify`, with eps raised (a little) until ball arithmetic proves it.
 
-    The proof is one for the honest users; chance participation is no part of the certificate format.
+    The proof covers the honest users; the certificate format has no random participation.
     """
     from ..numerics.evaluators.certified import choose, prove, refuse_endless
 
     subject, n, bound = question.mechanism, question.n, question.bound.name
     if question.crowd.participation < 1.0:
         raise CertificationError(
-            f"a certificate is for a batch that was reached, got participation = {question.crowd.participation!r}; "
+            f"a certificate is for a batch of known size, got participation = {question.crowd.participation!r}; "
             "certify the size of the batch with participation = 1."
         )
     if not provable(question.bound):
@@ -221,7 +222,7 @@ def verify(source: Certificate | str | Path) -> Certificate:
 def _verified(claim: Certificate) -> Certificate:
     from ..numerics.evaluators.certified import Proof, prove, refuse_endless
 
-    distinct = dict.fromkeys((step.pair, step.method) for step in claim.steps)  # a round stated twice is proved once
+    distinct = dict.fromkeys((step.pair, step.method) for step in claim.steps)  # a pair stated twice is proved once
     if len(distinct) > MAX_PAIRS:
         raise VerificationError(
             f"a certificate covers at most {MAX_PAIRS} distinct laws, and this one states {len(distinct):,}; "
@@ -238,7 +239,7 @@ def _verified(claim: Certificate) -> Certificate:
         proof = proofs[key]
         if proof.upper > claim.delta:
             raise VerificationError(
-                f"round {number} has delta up to {round_up(proof.upper, 9)} at eps = {round_up(claim.epsilon, 9)}, "
+                f"pair {number} has delta up to {round_up(proof.upper, 9)} at eps = {round_up(claim.epsilon, 9)}, "
                 f"more than the stated {round_down(claim.delta, 9)}; the certificate does not hold."
             )
         steps.append(replace(step, lower=proof.lower, upper=proof.upper))
@@ -329,7 +330,7 @@ def _decimal(text: object, *, low: int, high: int) -> Fraction:
 
 
 def _double(text: object) -> float:
-    """The double that an exact decimal states; a decimal that is no double is refused."""
+    """The double that an exact decimal states; a decimal that is not a double is refused."""
     exact = _decimal(text, low=0, high=2)
     if Fraction(float(exact)) != exact:
         raise ValueError(f"{text!s:.40} is not an exact double")

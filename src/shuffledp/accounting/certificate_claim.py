@@ -1,7 +1,7 @@
-"""What a certificate claims beside its numbers, in words that are checked: which law was proved, and on which terms.
+"""What a certificate claims besides its numbers, all of it checked: which law was proved, and on which terms.
 
 A label such as ``finite:matrix.csv`` is text that anyone can write.  What is proved is the law that the certificate
-carries, so the claim names that law by its hash, and a label that names a file is held against the file.
+carries, so the claim names that law by its hash, and a label that names a file is compared with the file.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 FORMAT = "shuffledp-certificate/2"
 #: Still read: it states neither the hash of the law nor the terms.
 OLD_FORMAT = "shuffledp-certificate/1"
-#: A proof covers every distinct round; a matrix with more distinct laws is refused.
+#: A proof covers every distinct shuffled pair; a matrix with more distinct pairs is refused.
 MAX_PAIRS = 64
-#: The sentence that every certificate proves.
+#: The sentence that every certificate proves (fixed by the file format; a "round" here is a shuffled pair).
 STATEMENT = "max over the rounds of delta(epsilon) <= delta"
 #: Said of a certificate of the first format, which stated less.
 FORMAT_1 = (
@@ -46,7 +46,7 @@ _IN_MEMORY = re.compile(rf"{BY_MATRIX}:<[^<>]* matrix>")
 
 
 def law_hash(matrix: tuple[tuple[float, ...], ...], pairs: Iterable[ShuffledPair]) -> str:
-    """SHA-256 of the law: of the matrix where there is one, else of the rounds.
+    """SHA-256 of the law: of the matrix where there is one, else of the shuffled pairs.
 
     It is taken over the JSON text ``[[row], ...]``, or ``[[P0, P1, t], ...]`` sorted and without repetition, in which
     every number is a string with its exact decimal and there is no white space.
@@ -70,12 +70,12 @@ def _written_pair(pair: ShuffledPair) -> str:
 
 
 def provable(bound: Bound) -> bool:
-    """Upper bounds that hold and that are a sum over rounds."""
+    """Whether this is a sound upper bound that is computed from shuffled pairs."""
     return isinstance(bound, Numerical) and bound.side == "upper" and bound.sound and bound.name != "local"
 
 
 def derived(claim: Certificate) -> Certificate:
-    """Derive rounds and terms again from the mechanism's spec or matrix; a bare round is its own law.
+    """Derive pairs and terms again from the mechanism's spec or matrix; a bare shuffled pair is its own law.
 
     Returns the claim with its notes, in the present format.
     """
@@ -90,8 +90,8 @@ def derived(claim: Certificate) -> Certificate:
     if claim.mechanism == RESERVED:
         stated = {step.pair for step in claim.steps}
         if not stated or {r.swapped() for r in stated} != stated:
-            raise VerificationError("a certificate of a round must state it in both directions; certify again.")
-        return _on_terms(claim, Guarantee.neighbours, "the rounds stand for themselves")
+            raise VerificationError("a certificate of a shuffled pair must state it in both directions; certify again.")
+        return _on_terms(claim, Guarantee.neighbours, "the pairs stand for themselves")
     try:
         subject = made_again({"matrix": claim.matrix} if claim.matrix else {"spec": claim.mechanism})
         family = bound.family(subject)
@@ -100,14 +100,14 @@ def derived(claim: Certificate) -> Certificate:
     pairs = family.pairs(MAX_PAIRS)
     if pairs is None or set(pairs) != {step.pair for step in claim.steps}:
         raise VerificationError(
-            f"the stated rounds are not those of {claim.mechanism!r} under {claim.bound!r}; "
+            f"the stated pairs are not those of {claim.mechanism!r} under {claim.bound!r}; "
             "the certificate proves another law."
         )
     if claim.matrix:
         if not np.array_equal(np.asarray(subject.identity()["matrix"]), np.asarray(claim.matrix)):
             raise VerificationError("the matrix of a certificate must have rows that sum to 1; certify again.")
         return _on_terms(claim, subject.neighbours, _compare_label(claim.mechanism, subject))
-    return _on_terms(claim, subject.neighbours, "the label gives the same rounds again")
+    return _on_terms(claim, subject.neighbours, "the label gives the same pairs")
 
 
 def _on_terms(claim: Certificate, neighbours: str, label: str) -> Certificate:
@@ -118,12 +118,12 @@ def _on_terms(claim: Certificate, neighbours: str, label: str) -> Certificate:
         claim = replace(claim, format=FORMAT, law_sha256=found, neighbours=neighbours, trust=TRUST)
         notes = (FORMAT_1,)
     found = _check_terms(claim, neighbours=neighbours)
-    law = "matrix" if claim.matrix else "rounds"
+    law = "matrix" if claim.matrix else "pairs"
     return replace(claim, notes=(f"Proved for the {law} with SHA-256 {found}; {label}.", *notes))
 
 
 def _check_terms(claim: Certificate, *, neighbours: str) -> str:
-    """Hold the stated hash, neighbours and trust against those of the mechanism; returns the hash."""
+    """Compare the stated hash, neighbours and trust with those of the mechanism; returns the hash."""
     found = law_hash(claim.matrix, (step.pair for step in claim.steps))
     stated = {
         "law_sha256": (claim.law_sha256, found, "the certificate proves another law"),
@@ -162,7 +162,7 @@ def _compare_label(label: str, law: Mechanism) -> str:
     except (ShuffleDPError, OSError, ValueError):
         raise VerificationError(
             f"the label names {name!r}, which is not a readable file with a probability matrix; "
-            "verify where the certified file is, or where there is none of that name."
+            "verify in the directory of the certified file, or in one without a file of that name."
         ) from None
     if not same:
         raise VerificationError(

@@ -1,4 +1,4 @@
-"""Every bound side by side: which is tightest, how much it saves, and how far it is from what cannot be beaten."""
+"""Every bound side by side: which is tightest, how much it saves, and how far it is from the best lower bound."""
 
 from __future__ import annotations
 

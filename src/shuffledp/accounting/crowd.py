@@ -7,7 +7,7 @@ the values).  Missing users take their blanket messages with them.
 
 *Participation* is chance: every other user takes part with probability pi, independently of all values.  Let M take
 part; M says nothing about the victim, so before the batch is seen delta = E_M[delta(M)], which for a shuffled pair is
-t multiplied by pi.  This is no statement about the batch that was reached: once its size is known or published, use
+t multiplied by pi.  This says nothing about the batch actually reached: once its size is known or published, use
 that n with participation = 1 (see :func:`shuffledp.batch_table`).  The victim itself is taken to be present: if not,
 its value is not there to be protected.
 """
@@ -58,7 +58,7 @@ class Crowd:
                 f"dropouts + colluding must leave at least one honest user of n = {n:,}, got {away:,} + {against:,}; "
                 "lower them or raise n."
             )
-        hint = "it is a probability; state users who never come as dropouts"
+        hint = "it is a probability; state users who never take part as dropouts"
         share = check.in_range("participation", participation, low=0.0, high=1.0, low_open=True, hint=hint)
         return cls(n, away, against, share)
 

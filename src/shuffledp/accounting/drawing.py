@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .comparison import Comparison, Row
     from .sweeping import Sweep
 
-#: Curves of a sweep, unless told otherwise.
+#: Curves of a sweep by default.
 MOST_CURVES = 6
 
 # -- a comparison: one dot per bound --------------------------------------------------------------------------------
@@ -35,7 +35,7 @@ _DOTS: dict[str, dict[str, Any]] = {
 
 
 def draw_comparison(comparison: Comparison, *, width: float = TEXT_WIDTH) -> Figure:
-    """A dot per bound, tightest on top, and a line at the best lower bound; infinite eps is said, not drawn.
+    """A dot per bound, tightest on top, and a line at the best lower bound; an infinite eps is written, not drawn.
 
     Examples
     --------

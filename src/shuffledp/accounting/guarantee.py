@@ -43,7 +43,7 @@ class Guarantee:
     kind : "upper" for a guarantee, "lower" if a lower bound was asked for by name.
     certified : True if ball arithmetic proved it; then ``certificate`` holds the proof.
     local_epsilon : what remains if the shuffler fails.
-    dropouts, colluding : users of n who may stay away or work with the adversary, at worst.
+    dropouts, colluding : users of n who may drop out or work with the adversary, at worst.
     participation : probability with which every other honest user takes part (1: all of them do).
     neighbours, trust : the terms.
     evaluated, members : how many of the input pairs had to be evaluated.
@@ -82,7 +82,7 @@ class Guarantee:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> float | None:
-            """The lower bound, computed when it is first read: until then it is not there, but how to find it is."""
+            """The lower bound, computed when it is first read; until then only the way to compute it is stored."""
             own = vars(self)
             if name != "lower" or "_find_lower" not in own:
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
@@ -92,7 +92,7 @@ class Guarantee:
             return own["lower"]
 
     def __getstate__(self) -> dict[str, Any]:
-        """All numbers, the lower bound included: a copy cannot find it again."""
+        """All numbers, the lower bound included: a copy cannot compute it again."""
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
     def __repr__(self) -> str:
@@ -106,7 +106,7 @@ class Guarantee:
         return visible(f"<Guarantee {claim}: {_count(self.n)} of {self.mechanism} ({self.bound})>")
 
     def __str__(self) -> str:
-        """One paragraph that a privacy reviewer can paste; every number is rounded to the side that stays true."""
+        """One paragraph that a privacy reviewer can paste; every number is rounded to the safe side."""
         return visible(self._paragraph())
 
     def _paragraph(self) -> str:
@@ -128,7 +128,7 @@ class Guarantee:
             text = (
                 f"{crowd} no finite eps reaches delta = {round_down(self.delta, 6)}, {self.neighbours} "
                 f"(bound: {self.bound}): "
-                "too few others are sure to send what the victim may send, so an output can give its sender away."
+                "too few others are sure to send what the victim may send, so an output can reveal its sender."
             )
         else:
             proof = ", proved in ball arithmetic" if self.certified else ""
@@ -198,7 +198,7 @@ def _count(n: int) -> str:
 
 
 def not_below(lower: float, delta: float) -> str:
-    """A lower bound on eps, rounded down; with its delta where that one is shown rounded up beside a guarantee.
+    """A lower bound on eps, rounded down; with its delta where the guarantee beside it shows delta rounded up.
 
     A lower bound falls as delta grows, so it need not hold at a larger delta than its own.
     """

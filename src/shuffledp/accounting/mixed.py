@@ -131,8 +131,8 @@ def amplify_mixed(
         of your own that states its ``blanket_ratio`` or lists its ``probabilities``.
     delta : in (0, 1), or a rule such as "0.01/n", where n is the number of all users
     tol : relative accuracy of eps; the error is always upward
-    dropouts, colluding, participation : as in :func:`shuffledp.amplify`; at worst those are missing who would hide
-        the victim best
+    dropouts, colluding, participation : as in :func:`shuffledp.amplify`; in the worst case the
+        missing users are those who would hide the victim best
 
     Returns
     -------
@@ -143,7 +143,7 @@ def amplify_mixed(
     -----
     eps0-LDP alone does not bound the ratio of two users' laws, so ``general`` classes cannot be mixed.  Laplace:
     users with a larger budget than the victim's have thinner tails and are not counted for it.  Unary encodings of
-    many options hide each other little: the number of ones tells the classes apart.
+    many options hide each other little: the number of ones distinguishes the classes.
 
     Examples
     --------

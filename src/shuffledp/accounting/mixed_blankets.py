@@ -1,9 +1,9 @@
-"""One victim among users with other budgets: a law that all of them send, and how often each class does.
+"""One victim among users with other budgets: a law that all of them sometimes send, and how often each class does.
 
 *Formula.*  Let w_c(y) = min over inputs x of R_c(x)_y be the blanket of class c, and omega any probability law on the
 reports.  If chance_c omega <= w_c pointwise, every report of class c is a draw of omega with probability chance_c,
-for any inputs, and an adversary told all the other reports is only stronger.  So a victim of class v hides among
-K = sum over c of Bin(n_c - [c = v], chance_c) draws of omega, and
+for any inputs, and telling the adversary all the other reports only makes it stronger.  So a victim of class v hides
+among K = sum over c of Bin(n_c - [c = v], chance_c) draws of omega, and
 
     delta_v(eps) <= E_K[ D_E of the pair (R_v(x0), R_v(x1), t = omega) among K other messages ].
 
@@ -44,7 +44,7 @@ _FEW_REPORTS = 256
 _FEW_PAIRS = 32
 #: Shapes that are evaluated, of all that are known.
 _SHAPES = 2
-#: Rounding of masses, relative; and in eps where pairs are told apart to 2^-40 only (matrix_pairs.py).
+#: Rounding of masses, relative; and in eps where pairs are distinguished to 2^-40 only (matrix_pairs.py).
 _SLACK, _PAIR_SLACK = 2.0**-46, 2.0**-38
 
 
@@ -85,7 +85,7 @@ def _draws(victim: Mechanism, sizes: dict[Mechanism, int], chances: dict[Mechani
 
 
 def comparable(mechanism: Mechanism) -> bool:
-    """Whether the mechanism can stand beside another budget: it states a ratio of blankets, or its whole law."""
+    """Whether the mechanism can be mixed with another budget: it states a ratio of blankets, or its whole law."""
     if not mechanism.single_message:
         return False
     return _is_matrix(mechanism) or isinstance(mechanism, FrequencyOracle) or _states_ratio(mechanism)

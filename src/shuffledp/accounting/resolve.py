@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 #: What may be passed where a mechanism is expected.
 MechanismLike = Mechanism | ShuffledPair | str
-#: Datasets in which all others hold one value: what no analysis can go below.
+#: Lower bounds from datasets in which all others hold one value: no analysis can go below them.
 _DATASETS = BOUNDS["constant-dataset-lower"]
 #: Specs whose subjects are kept, at most.
 _MOST_KEPT = 64
@@ -46,7 +46,7 @@ class Facts(TypedDict):
 
 
 class Subject:
-    """A mechanism, and what was found out about it: its families and the words for it are made once.
+    """A mechanism with its families and its description, each computed once.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """An audit of somebody else's code in a process of its own, with a time limit.
 
-The code may end its process, hang, crash or close its files: that is one sentence here.  Nothing that comes back is
-unpickled or trusted to be well formed; it is JSON of limited size, and every field of the answer is checked.  This
-protects from faults and not from malice: the code runs with your rights, and code that wants to look harmless can.
+The code may end its process, hang, crash or close its files: each becomes one error message here.  Nothing that comes
+back is unpickled or trusted to be well formed; it is JSON of limited size, and every field of the answer is checked.
+This protects from faults, not from malice: the code runs with your rights, and malicious code can look harmless.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from ..errors import ParameterError
 from .foreign import printable
 from .result import Audit
 
-#: Seconds that an audit may take unless it is told otherwise, and at most.
+#: Seconds that an audit may take: by default, and at most.
 TIME_LIMIT, LONGEST = 600.0, 1e6
 #: Bytes of one message of the child, and of a text in it.
 _LINE, _TEXT = 1 << 20, 4000
-#: Seconds between two looks at whether the child is still there.
+#: Seconds between two checks that the child still runs.
 _TICK = 0.2
 #: The library is found where this process found it; the current directory (-P) and the code come later.
 _START = "import sys; sys.path.append({root!r}); from shuffledp.auditing.child import main; main()"
@@ -62,7 +62,7 @@ def audit_apart(
             except queue.Empty:
                 if child.poll() is None:
                     continue
-                talk.join(timeout=1.0)  # what it started may hold its end of the pipe for longer than it lives
+                talk.join(timeout=1.0)  # processes that it started may keep its end of the pipe open
                 line = None if said.empty() else said.get()
             if line is None:
                 _ended(child)
@@ -94,7 +94,7 @@ def _started() -> subprocess.Popen[bytes]:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             bufsize=0,
-            start_new_session=True,  # Ctrl-C is ours alone, and its children end with it
+            start_new_session=True,  # Ctrl-C reaches only the parent, and the child's own children end with it
         )
     except (OSError, ValueError) as error:
         raise ParameterError(
@@ -133,7 +133,7 @@ def _end(child: subprocess.Popen[bytes]) -> None:
 
 
 def _drain(child: subprocess.Popen[bytes], talk: threading.Thread, said: queue.Queue[bytes | None]) -> None:
-    """Let the reader come to its end, which is near unless a stranger holds the pipe, and close the pipes."""
+    """Wait for the reader to finish, which takes long only if another process holds the pipe, and close the pipes."""
     until = time.monotonic() + 1.0
     while talk.is_alive() and time.monotonic() < until:
         with contextlib.suppress(queue.Empty):
@@ -144,7 +144,7 @@ def _drain(child: subprocess.Popen[bytes], talk: threading.Thread, said: queue.Q
 
 
 def _ended(child: subprocess.Popen[bytes]) -> NoReturn:
-    """The child is gone, or its pipe is, and there was no answer."""
+    """The child, or its pipe, is gone and there was no answer."""
     try:
         code = child.wait(timeout=1.0)
     except subprocess.TimeoutExpired:

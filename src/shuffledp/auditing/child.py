@@ -27,7 +27,7 @@ _PAUSE = 0.1
 
 
 def main() -> None:
-    """Answer the one question that stands in the standard input, then end."""
+    """Answer the one question on the standard input, then end."""
     asked, answers = _moved()
     with os.fdopen(asked, "rb", buffering=0, closefd=False) as line:
         request = json.loads(line.readline())
@@ -47,7 +47,7 @@ def main() -> None:
     except BaseException as error:  # there is no Ctrl-C here: the parent gets it
         answer = {"refused": f"randomizer must return a report for every input, got {told(error)}; try it by itself."}
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(BaseException):  # they may be the code's own by now
+        with contextlib.suppress(BaseException):  # the code may have replaced them
             stream.flush()
     _write(answers, answer)
     os._exit(0)  # nothing that the code left behind runs after the answer
@@ -86,7 +86,7 @@ def load(text: str) -> Callable[[Any], Any]:
 
 
 def _moved() -> tuple[int, int]:
-    """The standard input and output, out of the reach of print and input."""
+    """The standard input and output, where print and input cannot reach them."""
     asked, answers = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
@@ -100,13 +100,13 @@ def _moved() -> tuple[int, int]:
 
 def _write(answers: int, message: dict[str, Any]) -> None:
     line = json.dumps(message, allow_nan=False).encode() + b"\n"
-    with contextlib.suppress(OSError):  # the code has closed what it did not open: the parent will see
+    with contextlib.suppress(OSError):  # the code has closed our pipe: the parent will notice
         while line:
             line = line[os.write(answers, line) :]
 
 
 def _end_with_the_parent(asked: int) -> None:
-    """The parent never writes again: the end of its pipe is the end of the parent, however that came about."""
+    """The parent never writes again, so the end of its pipe means that the parent has ended, for whatever reason."""
     with contextlib.suppress(OSError):
         while os.read(asked, 1):
             pass

@@ -1,9 +1,9 @@
-"""Events that tell two inputs apart: found on some of the reports, chosen on others, counted on the rest.
+"""Events that distinguish two inputs: found on some of the reports, chosen on others, counted on the rest.
 
-Any function of a report may be looked at, since the ratio of the probabilities of an event never exceeds
-e^eps0; what is good at telling inputs apart only decides how much of eps0 is seen.  Candidates are made from the
+Any event may be used, since the ratio of its probabilities under two inputs never exceeds e^eps0; an event that
+distinguishes the inputs better only shows more of eps0.  Candidates are made from the
 reports ORDER, the best of them is chosen by its counts on CHOOSE, and only PROVE says how often it happens: the
-three are disjoint, so the choice does not touch the proof.
+three are disjoint, so the choice does not bias the proof.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class _Candidates(NamedTuple):
 
 
 class Search:
-    """Finds the most telling event of a pair of inputs."""
+    """Finds the event that best distinguishes a pair of inputs."""
 
     def __init__(self, observed: Observed) -> None:
         self._seen = observed
@@ -62,7 +62,7 @@ class Search:
             self._moments = [(part[ORDER].mean(axis=0), part[ORDER].var(axis=0)) for part in observed.rows]
 
     def best(self, first: int, second: int, alpha: float) -> tuple[Event, Event]:
-        """The event most telling for the first input, and the one most telling for the second."""
+        """The event most indicative of the first input, and the one most indicative of the second."""
         groups = list(self._groups(first, second))
         sizes = (self._size, self._size)
         found = []
@@ -222,7 +222,7 @@ def _entries(bits: Bits, x: int, part: slice, which: IntArray) -> NDArray[np.boo
 
 
 def _of_numbers(values: Callable[[int, slice], FloatArray], i: int, j: int, name: str) -> Iterator[_Candidates]:
-    """Where a number lies, and how fine it is: sums of floats betray the larger term by their last digits.
+    """Where a number lies, and how fine it is: the last digits of a sum of floats reveal its larger term.
 
     (I. Mironov, "On significance of the least significant bits for differential privacy", CCS 2012.)
     """

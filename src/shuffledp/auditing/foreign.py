@@ -1,4 +1,4 @@
-"""Values and errors of somebody else's code in a few safe words, whatever they do when they are looked at."""
+"""Values and errors of somebody else's code in a few safe words, whatever their own ``repr`` or ``str`` may do."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def short(value: Any) -> str:
 
 
 def printable(text: str) -> str:
-    """Text on one line, with whatever a terminal might act on written as an escape."""
+    """Text on one line, with control characters written as escapes."""
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in " ".join(text.split()))
 
 
@@ -60,7 +60,7 @@ def told(error: BaseException, where: str = "") -> str:
 
 
 def called(function: Callable[[Any], Any], argument: Any, value: Any) -> Any:
-    """What the function returns for an argument, which stands for an input; every failure is one sentence."""
+    """What the function returns for an argument, which stands for an input; every failure is one error message."""
     try:
         return function(argument)
     except BaseException as error:  # a randomizer that ends the program, or a generator, is broken too
@@ -86,6 +86,6 @@ def looked_at(step: Callable[..., _T], *reports: Any) -> _T:
 
 
 def _unless_stopped(error: BaseException) -> None:
-    """Ctrl-C stops the audit; it cannot be told from a KeyboardInterrupt that the code raises."""
+    """Ctrl-C stops the audit; it cannot be distinguished from a KeyboardInterrupt that the code raises."""
     if type(error) is KeyboardInterrupt:
         raise error

@@ -128,7 +128,7 @@ def _of_matrix(rows: FloatArray, inputs: Sequence[Any], outputs: Sequence[Any] |
 
 
 def compare(law: Law, raw: Sequence[Raw], inputs: Sequence[Any], alpha: float) -> Verdict:
-    """Bonferroni over the inputs, to be held against alpha; a report of probability zero settles it."""
+    """Bonferroni over the inputs, to be compared with alpha; a report of probability zero refutes the law."""
     worst = Verdict(1.0, "")
     for row, place in zip(law.rows, law.places, strict=True):
         columns, reports, name = law.columns(raw[place]), raw[place], f"input {short(inputs[place])}"
@@ -160,7 +160,7 @@ class Fit(NamedTuple):
 
 
 def chi_square(seen: IntArray, law: FloatArray, alpha: float) -> Fit:
-    """Pearson's test, to be held against alpha; rare cells are pooled with their neighbours.
+    """Pearson's test, to be compared with alpha; rare cells are pooled with their neighbours.
 
     A count with mean m exceeds it by z standard deviations about exp(z^3/(6 sqrt m)) times as often as a normal
     variable: from m = z^6/9 on, at the z of alpha, less than twice as often on one side and less on the other; so

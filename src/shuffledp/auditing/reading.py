@@ -1,4 +1,4 @@
-"""Whatever a randomizer returns, as arrays: numbers, rows of bits, rows of numbers, or labels; junk is refused."""
+"""Whatever a randomizer returns, as arrays: numbers, bit rows, rows of numbers, or labels; the rest is refused."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .foreign import kind, short
 
 #: Reports of one input: an array, or a list of what a Python function returned.
 Raw = NDArray[Any] | list[Any]
-#: Items of set-valued reports that are told apart; rarer ones are looked through (which is sound).
+#: Items of set-valued reports that are distinguished; rarer ones are ignored (which is sound).
 MOST_ITEMS = 1024
 _NUMBERS, _ROWS = "biuf", 1 << 14
 

@@ -32,7 +32,7 @@ class Audit:
         most 1 - confidence.  (The half of it that goes to the law, where one is compared, rests on the chi-square
         approximation: in simulations the level was met to about a quarter of its size.)
     event, pair, hits, proved_on
-        The event, in words; the two inputs it tells apart; how often it was seen among the ``proved_on`` held-out
+        The event, in words; the two inputs it distinguishes; how often it was seen among the ``proved_on`` held-out
         reports of each.
     samples, inputs, listed
         Reports drawn per input; the inputs audited; the number of inputs they were picked from.
@@ -43,7 +43,7 @@ class Audit:
     law_words : str
         The worst disagreement with the claimed law, or why it was not tested.
     violated, breaks_eps0, refutes_law : bool
-        The claimed eps0 is below ``lower``; the law is refuted; one of the two.
+        ``breaks_eps0``: the claimed eps0 is below ``lower``; ``refutes_law``: the law is refuted; ``violated``: either.
 
     Examples
     --------
@@ -147,12 +147,12 @@ class Audit:
         if self.refutes_law:
             size = f"p = {round_up(self.law, 2)}" if self.law else "this settles it"
             return [f"VIOLATION: the reports do not follow the claimed law ({size}); {self.law_words}."]
-        return [f"As to the claimed law, the p-value is {round_down(self.law, 2)}."]
+        return [f"The p-value of the claimed law is {round_down(self.law, 2)}."]
 
     def _scope(self) -> str:
         many = f"{len(self.inputs)} of {self.listed:,}" if self.listed > len(self.inputs) else f"{len(self.inputs)}"
         return (
-            f"Looked at {many} inputs with {self.samples:,} reports each; "
+            f"Audited {many} inputs with {self.samples:,} reports each; "
             "an audit can find a leak, but finding none proves nothing."
         )
 

@@ -1,4 +1,4 @@
-"""audit: draw reports of some inputs, and say how much they give away."""
+"""audit: draw reports of some inputs, and bound from below how well they distinguish the inputs."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ def audit(
     Parameters
     ----------
     randomizer : mechanism, spec or function
-        A library mechanism, or any function that makes a report of a value: numbers, text, tuples, sets, lists or
+        A library mechanism, or any function that turns a value into a report: numbers, text, tuples, sets, lists or
         arrays of one length.  Every call must use fresh randomness: an answer that is remembered looks like a leak.
-        It is called in this process, with your rights and without a time limit: what it raises is told in one
-        sentence, but nothing can be done here about code that ends the process or never returns
+        It is called in this process, with your rights and without a time limit: its exceptions become one
+        error message, but nothing can be done here about code that ends the process or never returns
         (``shuffledp audit --python`` runs it in a process of its own).
     inputs : at least two values, at most 32
         Default: those of the mechanism or of the claim (8 of them, evenly spread, if there are more).
@@ -84,7 +84,7 @@ def audit(
     probability 1 - alpha, and the largest is reported.  U is positive at k1 = 0, so the bound is finite.
     The law is compared by Pearson's chi-square for every input (rare cells pooled, p-value times the number of
     inputs); a report of probability zero refutes it.  alpha = 1 - confidence, shared
-    half and half if a law is compared.  The pairs of a metric mechanism are held against its largest eps.
+    half and half if a law is compared.  The pairs of a metric mechanism are compared with its largest eps.
 
     Examples
     --------
@@ -231,7 +231,8 @@ def _drawer(runner: Any, vectorised: bool, rng: np.random.Generator | None) -> D
     """A function from (value, how many) to reports, and how many to ask for at once."""
     if not isinstance(vectorised, bool):
         raise ParameterError(
-            f"vectorised must be True or False, got {short(vectorised)}; it says what inputs it takes."
+            f"vectorised must be True or False, got {short(vectorised)}; "
+            "it says whether the function takes an array of values."
         )
     if isinstance(runner, Randomizer):
         if not runner.single_message:
@@ -241,7 +242,7 @@ def _drawer(runner: Any, vectorised: bool, rng: np.random.Generator | None) -> D
             )
         if vectorised:
             raise ParameterError("vectorised must be left out for a mechanism of the library, got True; omit it.")
-        randomness.source(rng)  # refuses what is no generator
+        randomness.source(rng)  # refuses anything but a generator
         return lambda value, size: runner.privatise(_repeated(value, size), rng=rng).data, _BATCH
     if isinstance(runner, Mechanism) or not callable(runner):
         got = runner.spec if isinstance(runner, Mechanism) else short(runner)

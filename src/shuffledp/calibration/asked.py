@@ -27,7 +27,7 @@ def question(subject: Subject, n: int, unknown: str | None, fixed: dict[str, Any
         subject = _of_file(cls, cls.file_parameters, text)
     if fixed:
         raise ParameterError(
-            f"{min(fixed)} must be part of the mechanism or function that was passed, got it as a keyword, too; "
+            f"{min(fixed)} must be part of the mechanism or function that was passed, got it as a keyword as well; "
             "remove it, or pass the name of a mechanism."
         )
     if isinstance(subject, Mechanism):
@@ -93,7 +93,7 @@ def _messages(cls: type[Mechanism]) -> list[str]:
 
 
 def _of_file(cls: type[Mechanism], before: tuple[str, ...], text: str) -> Mechanism:
-    """A mechanism that is read from a file, its budget the least that there is."""
+    """A mechanism that is read from a file, with the smallest budget allowed."""
     budgets = {name: check.MIN_EPS0 for name in before if name in tunable(cls)}
     if not budgets and cls.shared_budget is Mechanism.shared_budget:
         raise _nothing_to_solve(cls)
@@ -124,7 +124,7 @@ def _given(cls: type[Mechanism], spec: str, text: str, fixed: dict[str, Any]) ->
 
 
 def _choose(cls: type[Mechanism], given: list[str], unknown: str | None) -> str:
-    """The tunable parameter that is not given; of the numbers of messages one is meant, by default the first."""
+    """The tunable parameter that is not given; among numbers of messages, by default the first."""
     names, messages = list(tunable(cls)), _messages(cls)
     if not names:
         raise _nothing_to_solve(cls)

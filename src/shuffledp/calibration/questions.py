@@ -49,7 +49,7 @@ def calibrate(
     local guarantee holds without any shuffling.
 
     A setting left to the mechanism (k of subset and privset, l of local-hash, w of wheel, cap of privunit, the blocks
-    of hadamard) is chosen, too: for every value on its own eps rises with eps0, and the value whose largest eps0 has
+    of hadamard) is chosen as well: for every value on its own eps rises with eps0, and the value whose largest eps0 has
     the smallest predicted error (variance of the estimate, averaged over the items) is frozen in the result.
 
     Parameters
@@ -131,7 +131,7 @@ def users_needed(
     def among(n: int) -> Resolved:
         return resolve(subject, bound, Crowd(n)).must_hold("be solved for")
 
-    among(1)  # a bound that is no guarantee is refused first
+    among(1)  # a bound that is not a guarantee is refused first
     rule = read(delta)
 
     def users(u: float) -> int:
@@ -176,7 +176,7 @@ def delta_needed(mechanism: MechanismLike, *, n: int, epsilon: float, bound: str
     Raises
     ------
     ImpossibleError
-        No delta below 1 will do.
+        No delta below 1 suffices.
 
     Examples
     --------

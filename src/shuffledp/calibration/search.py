@@ -11,11 +11,11 @@ from collections.abc import Callable
 import numpy as np
 
 _STEPS = 120
-#: Slopes of an excess over its coordinate that are believed.
+#: Range of plausible slopes of an excess over its coordinate.
 _FLATTEST, _STEEPEST = 0.02, 1e12
 #: Errors within the first factor of the best may hide a better one nearby; only below the second one is better.
 _NEARLY, _BETTER = 1.05, 1.0 - 1e-4
-#: Settings within these factors are not told apart: near the best one the error changes by the square of that.
+#: Settings within these factors count as equal: near the best one the error changes by the square of that.
 _CLOSE, _CLOSE_WHOLE = 1.02, 1.002
 
 
@@ -61,7 +61,7 @@ def largest(
         previous = (u, y) if math.isfinite(y) else previous
         aim = u - math.copysign(min(abs(y + 0.5 * window) / slope, reach), y)
         reach *= 2.0
-        halving = step % 4 == 3 and failing - passing > 0.25 * width  # the secants do not close in
+        halving = step % 4 == 3 and failing - passing > 0.25 * width  # the secants do not shrink the bracket
         width = failing - passing if step % 4 == 3 else width
         if passed and failed and (halving or not passing < aim < failing):
             aim = 0.5 * (passing + failing)
@@ -70,7 +70,7 @@ def largest(
 
 
 def _slope(point: tuple[float, float], previous: tuple[float, float], default: float) -> float:
-    """The slope of the chord, where it can be believed."""
+    """The slope of the chord, where it is plausible."""
     run, rise = point[0] - previous[0], point[1] - previous[1]
     if run == 0.0 or not math.isfinite(rise) or not rise / run > 0.0:
         return default
@@ -86,11 +86,11 @@ def best_of_range(
     start: float,
     ratio: float = 2.0,
 ) -> float:
-    """The setting in [low, high] with the smallest error, for an error with few valleys in the logarithm of it.
+    """The setting in [low, high] with the smallest error, for an error with few local minima on a logarithmic scale.
 
     ``error(s, limit)`` may return inf for an error above ``limit``, which is cheaper to find out.  A grid over the
-    whole range with steps of ``ratio`` comes first, looked at from ``start`` outwards, then finer ones around its
-    lowest point (and around a second valley that is nearly as low), until neighbouring whole numbers, or numbers
+    whole range with steps of ``ratio`` comes first, tried from ``start`` outwards, then finer ones around its
+    lowest point (and around a second local minimum that is nearly as low), until neighbouring whole numbers, or numbers
     that differ by less than 2 percent (whole ones: 0.2 percent), have been compared.
 
     Examples

@@ -19,13 +19,13 @@ from ..numerics.bisect import smallest_whole
 from .search import largest
 from .unknowns import Unknown, row_of
 
-#: The coarsest look at delta, relative.
+#: The coarsest relative accuracy of delta.
 _COARSE = 0.02
 
 
 @dataclass
 class Target:
-    """What ``amplify`` has to say of a mechanism: eps at most ``epsilon``; ``start`` is where the last search ended."""
+    """The target that ``amplify`` must confirm: eps at most ``epsilon``; ``start`` is where the last search ended."""
 
     n: int
     epsilon: float
@@ -66,7 +66,7 @@ class Target:
             window = -math.log1p(-self.tol)
             u = largest(excess, low=low, high=high, start=start, window=window, reach=2.0 * self.tol)
             value = None if u is None else unknown.value(u)
-        if unknown.is_budget and (value is None or value < self.epsilon):  # the local guarantee alone may do
+        if unknown.is_budget and (value is None or value < self.epsilon):  # the local guarantee alone may suffice
             plain = min(self.epsilon, unknown.loose)
             value = plain if reached(plain) <= self.epsilon else value
         if value is None:
@@ -74,7 +74,7 @@ class Target:
         return unknown.make(value)
 
     def near(self, unknown: Unknown) -> float | None:
-        """Where the target is met, by single looks at delta(epsilon): one evaluation each, no solve for eps."""
+        """Where the target is met, from single evaluations of delta(epsilon), without solving for eps."""
         log_delta = math.log(self.delta)
         fine = min(max(0.3 * self.tol * -log_delta, 1e-7), _COARSE)
         rtol = _COARSE
@@ -82,7 +82,7 @@ class Target:
         def excess(u: float) -> float:
             nonlocal rtol
             y = self._look(unknown, u, rtol)
-            rtol = min(max(0.1 * abs(y) * -log_delta, fine), _COARSE)  # far from the root a coarse look will do
+            rtol = min(max(0.1 * abs(y) * -log_delta, fine), _COARSE)  # far from the root a coarse value suffices
             return y
 
         ends = [unknown.private]
@@ -103,7 +103,7 @@ class Target:
     def error(self, free: FreeSetting, setting: float, limit: float) -> float:
         """The predicted error of the loosest mechanism with this setting, inf if it is above ``limit``.
 
-        The error falls as eps0 rises.  Where eps0 would be too large at the limit already, one look settles it.
+        The error falls as eps0 rises.  Where eps0 would be too large at the limit already, one evaluation settles it.
         """
         row = row_of(free, setting)
         if limit == 0.0:  # huge budgets: nothing is better
@@ -119,7 +119,7 @@ class Target:
             needed = largest(
                 lambda v: short(-v), low=-high, high=-low, start=-(self.start or 0.0), window=1e-6, slope=1.0
             )
-            doubt = -0.5 * _COARSE / math.log(self.delta)  # of a coarse look
+            doubt = -0.5 * _COARSE / math.log(self.delta)  # error of a coarse value
             if needed is None or self._look(row, -needed, _COARSE) > doubt:
                 return math.inf
         u = self.near(row)
@@ -132,12 +132,12 @@ class Target:
 
     @property
     def _noise(self) -> float:
-        """eps^2 over 2 log(1/delta) + 1; a target beyond 1e-100 or 1e100 is as far away as one there."""
+        """eps^2 over 2 log(1/delta) + 1; targets beyond 1e-100 or 1e100 are treated as these."""
         return min(max(self.epsilon, 1e-100), 1e100) ** 2 / (2.0 * math.log(1.0 / self.delta) + 1.0)
 
     @property
     def _inside(self) -> float:
-        """The reported eps is above the truth by some part of tol: aim at the middle of what it may be."""
+        """The reported eps is above the truth by some part of tol: aim at the middle of that margin."""
         return self.epsilon * (1.0 - 0.5 * self.tol)
 
     def _look(self, unknown: Unknown, u: float, rtol: float) -> float:

@@ -1,6 +1,6 @@
 """What can be solved for: mechanisms that differ in one number, its range, and which way privacy rises with it.
 
-Which parameters of a mechanism these are, and their ranges, is what its class declares (mechanisms/parameters.py).
+The class of a mechanism declares which parameters these are, and their ranges (mechanisms/parameters.py).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Unknown:
         return self.role == "budget"
 
     def value(self, u: float) -> float:
-        """The number at u, inside its range whatever the rounding."""
+        """The number at u, kept inside its range despite rounding."""
         return min(max(self.inverse(u), min(self.private, self.loose)), max(self.private, self.loose))
 
     def at(self, u: float) -> Mechanism:
@@ -63,7 +63,7 @@ def _log_expm1(x: float) -> float:
 
 
 def flip(name: str, make: Make, *, low: float, top: float) -> Unknown:
-    """A flip probability f below ``top``, where a report says nothing: u = log((top-f)/f).
+    """A flip probability f below ``top``, where a report carries no information: u = log((top-f)/f).
 
     More flips are post-processing of fewer, and the part of a message that is blanket grows with f: eps falls.
     """
@@ -150,7 +150,7 @@ class _Given:
         self._open.add(name)
         try:
             return self._parameters[name].checked(name, value, self)
-        except AttributeError:  # its own range depends on what is sought
+        except AttributeError:  # its range depends on the unknown itself
             return check.real(name, value)
         finally:
             self._open.discard(name)

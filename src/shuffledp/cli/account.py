@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.option("--delta", type=DELTA, required=True, help=DELTA_HELP)
 @click.option("--tol", type=TOL, default="1e-4", show_default=True, help="Relative accuracy of eps (errors go up).")
 @click.option("--certify", "certified", is_flag=True, help="Prove the answer in ball arithmetic.")
-@click.option("--dropouts", default="0", metavar="K", help="Users who may stay away: a number, or a part below 1 of n.")
+@click.option("--dropouts", default="0", metavar="K", help="Users who may drop out: a number, or a fraction of n.")
 @click.option("--colluding", default="0", metavar="K", help="Users who may help the adversary, likewise.")
 @click.option("--participation", default="1", metavar="P", help="Probability with which every other user takes part.")
 def amplify(
@@ -46,7 +46,7 @@ def amplify(
 
 
 def _away(name: str, text: str) -> float:
-    """Users written as 100 or 1e2, or a part of them written as 0.05: only a decimal point makes it a part."""
+    """Users written as 100 or 1e2, or a fraction of them written as 0.05: only a decimal point makes it a fraction."""
     number = check.parse_number(name, text)
     return int(number) if "." not in text and number.is_integer() else number
 

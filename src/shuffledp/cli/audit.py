@@ -21,11 +21,11 @@ from .base import SPEC_HELP, json_option, main, print_json, say
     is_flag=True,
     help="SPEC is module:function, imported from the current directory: this RUNS that code.",
 )
-@click.option("--inputs", metavar="A,B,...", help="Values to tell apart: numbers, words, or JSON such as [0,1],[1,0].")
+@click.option("--inputs", metavar="A,B,...", help="Values to distinguish: numbers, words, or JSON such as [0,1],[1,0].")
 @click.option("--claimed", metavar="SPEC", help="The law that the reports should follow, and its eps0.")
 @click.option("--eps0", metavar="X", help="The claimed local budget, if not that of the law.")
 @click.option("--samples", default="20000", show_default=True, help="Reports drawn per input.")
-@click.option("--confidence", default="0.99", show_default=True, help="Of everything that is said, in [0.5, 1).")
+@click.option("--confidence", default="0.99", show_default=True, help="Confidence of the whole audit, in [0.5, 1).")
 @click.option("--vectorised", is_flag=True, help="The function takes an array of values and returns as many reports.")
 @click.option("--time-limit", metavar="SECONDS", help="Of an audit with --python, at most 1e6.  [default: 600]")
 @json_option
@@ -72,9 +72,7 @@ def audit(
         else:
             from ..auditing.run import audit as run
 
-            found = run(
-                _spec(subject), **terms, progress=advance
-            )  # what cannot be a mechanism is not guessed to be code
+            found = run(_spec(subject), **terms, progress=advance)  # code is never run unless --python is given
     if as_json:
         print_json(found.to_dict())
     else:

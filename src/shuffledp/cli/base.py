@@ -1,4 +1,4 @@
-"""What the commands share: the group, the way errors are told, number types, options and grids."""
+"""What the commands share: the group, how errors are printed, number types, options and grids."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SPEC names the local randomizer:
 """
 
 
-#: Exit codes: a wrong input or an output that cannot be written, a fault of ours (EX_SOFTWARE), Ctrl-C.
+#: Exit codes: a wrong input or an output that cannot be written, an internal error (EX_SOFTWARE), Ctrl-C.
 _UNUSABLE, _INTERNAL, STOPPED = 2, 70, 130
 
 
@@ -61,7 +61,7 @@ class _Commands(click.Group):
 
 
 def _tell(error: Exception) -> None:
-    """What went wrong that no command expected, in one sentence; a traceback only on request."""
+    """An error that no command expected, in one sentence; a traceback only on request."""
     if os.environ.get("SHUFFLEDP_TRACEBACK") == "1":
         import traceback
 
@@ -123,7 +123,7 @@ def common(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def say(*lines: str, err: bool = False) -> None:
-    """Lines on stdout or stderr; whatever text of others is in one of them stays in it and is shown, not obeyed."""
+    """Lines on stdout or stderr; control characters in text from outside are shown, not obeyed."""
     for line in lines:
         click.echo(visible(line), err=err)
 

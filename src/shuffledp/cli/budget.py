@@ -66,7 +66,7 @@ def calibrate(
 
 @contextlib.contextmanager
 def _impossible_too(as_json: bool) -> Iterator[None]:
-    """That a target cannot be reached is an answer: with --json it is on stdout, too."""
+    """An unreachable target is an answer: with --json it is printed on stdout as well."""
     try:
         yield
     except ImpossibleError as error:
@@ -145,7 +145,7 @@ def compose(
 ) -> None:
     """What many rounds over the same users cost together.
 
-    LEDGER is a JSON file of the rounds that were run; with --round it is made or added to, in one step.  Without
+    LEDGER is a JSON file of the rounds that were run; with --round it is created or extended, in one step.  Without
     LEDGER the rounds are only counted.
 
     \b
@@ -158,7 +158,7 @@ def compose(
     if target is not None and delta is None:
         raise click.UsageError("--target needs --delta, at which it is compared.")
     if remaining is not None and target is None:
-        raise click.UsageError("--remaining needs --target and --delta, the budget that it is about.")
+        raise click.UsageError("--remaining needs --target and --delta, which state the budget.")
     if target is not None:
         hint = "it is the central eps that must not be exceeded"
         number = valid.parse_number("target", target)
@@ -205,7 +205,7 @@ def compose(
 
             show_table(accountant.table())
     if ledger is not None and rounds:
-        say(f"wrote {ledger}" if result["saved"] else f"{ledger} was left as it was", err=True)
+        say(f"wrote {ledger}" if result["saved"] else f"{ledger} was not changed", err=True)
     click.get_current_context().exit(0 if result.get("within", True) else 1)
 
 
@@ -229,13 +229,13 @@ def _round(text: str) -> dict[str, Any]:
 
 
 def _refuse_unknown(spec: str) -> None:
-    """A key after n that is no setting of a round hides n: it is the one to name."""
+    """A key after n that is not a setting of a round hides n, so the error names that key."""
     keys = [part.partition("=")[0].strip() for part in spec.split(",")]
     unknown = [key for key in keys[keys.index("n") :] if key not in _SETTINGS] if "n" in keys else []
     if unknown:
         raise ParameterError(
             f"a round has no setting {unknown[0]!r}, it takes {', '.join(_SETTINGS)}; correct the name or remove it "
-            "(leave users who may stay away or collude out of n)."
+            "(leave users who may drop out or collude out of n)."
         )
 
 
@@ -268,7 +268,7 @@ def _shown(entry: Any) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def _alone(ledger: str | None) -> Iterator[None]:
-    """One writer at a time, from reading the ledger to replacing it: of two additions none is lost.
+    """One writer at a time, from reading the ledger to replacing it: no addition is lost.
 
     The directory is locked, not the file, which is replaced; where there are no such locks, writers must take turns.
     """

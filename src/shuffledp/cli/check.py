@@ -12,9 +12,9 @@ from .base import json_option, main, print_json, say
 @click.option("--schema", is_flag=True, help="Print the JSON schema of programme files, for editors, and stop.")
 @json_option
 def check(file: str | None, schema: bool, as_json: bool) -> None:
-    """Hold the rounds of a programme FILE (YAML or JSON) against its budget.
+    """Check the rounds of a programme FILE (YAML or JSON) against its budget.
 
-    Exit code 0 if they are within it, 1 if not, 2 if the file is no programme.  The statement can be pasted into a
+    Exit code 0 if they are within it, 1 if not, 2 if the file is not a programme.  The statement can be pasted into a
     privacy review.
 
     \b

@@ -73,7 +73,7 @@ def compare(
     if plot is not None:
         from .._support.figures import prepare
 
-        prepare(plot)  # a wrong suffix is told before the work, not after
+        prepare(plot)  # a wrong suffix is refused before the work, not after
     result = _run(spec, swept is not None, terms)
     _write(result, plot, html, csv, most)
     if as_json:
@@ -148,7 +148,7 @@ def _show(result: Comparison | Sweep) -> None:
     console = Console()
     console.print(escape(result.title), highlight=False)
     if not (result.rows if isinstance(result, Comparison) else result.bounds):
-        pass  # the reasons below say all there is
+        pass  # the reasons below explain it
     elif isinstance(result, Comparison):
         show_table(result.table(), faint=[i for i, row in enumerate(result.rows) if not row.sound])
         for note in result.notes:

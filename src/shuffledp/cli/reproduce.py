@@ -1,4 +1,4 @@
-"""The paper again: its figures and table computed, its claims judged."""
+"""Reproduce the paper: compute its figures and table, and judge its claims."""
 
 from __future__ import annotations
 

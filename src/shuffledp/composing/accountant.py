@@ -28,7 +28,7 @@ from .profiles import fixed_pairs, kind_of
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: remaining() looks no further.
+#: The largest number of rounds that remaining() tries.
 MOST_REMAINING = 10**6
 #: Most guesses before its search.
 _GUESSES = 6
@@ -46,8 +46,8 @@ class Accountant(Tabular):
     The losses of the pairs are spread onto a grid, upwards only, and added by a tilted Fourier transform with its
     round-off included (numerics/composition/profile_curve.py, numerics/composition/loss_grid.py).
 
-    Asking the same users the same question again costs again, however often the value is unchanged: the rounds
-    compose.  A *memoised* answer (drawn once and sent in every round) is no fresh round and is refused, because the
+    Asking the same users the same question again costs again, even if their values have not changed: the rounds
+    compose.  A *memoised* answer (drawn once and sent in every round) is not a fresh round and is refused, because the
     shuffler does not hide a report that comes back the same: batches can be linked.
 
     Examples
@@ -75,7 +75,7 @@ class Accountant(Tabular):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What there is to say about the ledger file that was loaded; usually nothing."""
+        """Remarks on the ledger file that was loaded; usually none."""
         return self._notes
 
     def table(self) -> Table:
@@ -130,7 +130,7 @@ class Accountant(Tabular):
 
         Parameters
         ----------
-        mechanism, n, bound : as in :func:`shuffledp.amplify`; the bound must be one that holds
+        mechanism, n, bound : as in :func:`shuffledp.amplify`; the bound must be a proved upper bound
         count : number of rounds
         name : for the ledger
         participation_limit : if no user takes part in more than k of these rounds, each pays for the worst k of them.
@@ -194,7 +194,7 @@ class Accountant(Tabular):
                     f"({' '.join(reason.split()).rstrip('.')}); an event for adding or removing a record is converted "
                     "with neighbours='add-or-remove-one'."
                 )
-        more = self._copy()  # all leaves or none: what fails on the way leaves this accountant as it was
+        more = self._copy()  # all leaves or none: a failure leaves this accountant unchanged
         for leaf, repeats in found:
             if isinstance(leaf, ShuffledRoundEvent):
                 more.compose(leaf.mechanism, n=leaf.n, bound=leaf.bound, count=repeats)
@@ -218,7 +218,7 @@ class Accountant(Tabular):
         return self._entries[0].mechanism.neighbours if self._entries else "replace-one"
 
     def _costs(self) -> tuple[list[Kind], list[int]]:
-        """Distinct profiles and how often each is paid; sorted, so that the order of composition leaves no trace."""
+        """Distinct profiles and how often each is paid; sorted, so that the order of composition does not matter."""
         totals: dict[str, int] = {}
         for entry in self._entries:
             totals[entry.key] = totals.get(entry.key, 0) + entry.cost
@@ -237,7 +237,7 @@ class Accountant(Tabular):
     def epsilon(self, *, delta: float | str, method: str = "pld") -> float:
         """The eps of all rounds together at delta: never too small, inf if no finite value reaches delta.
 
-        delta may be a rule such as "0.01/n": at most that for the n of every round, so with the largest of them.
+        delta may be a rule such as "0.01/n"; it is applied to the largest n, so it is met for the n of every round.
         method "pld" (privacy loss distributions, tight) or "renyi" (looser, and inf without a local guarantee).
         """
         delta = self._delta(delta)
@@ -248,7 +248,7 @@ class Accountant(Tabular):
         if delta < sequential.LEAST_DELTA:
             raise ParameterError(
                 f"delta must be at least {sequential.LEAST_DELTA:g} for a composition, got {delta!r}; "
-                "below, profiles are not followed: use method='renyi' or a larger delta."
+                "profiles are not computed below it: use method='renyi' or a larger delta."
             )
         return sequential.epsilon(kinds, counts, delta)
 
@@ -265,7 +265,7 @@ class Accountant(Tabular):
 
     @by_name
     def lower_epsilon(self, *, delta: float | str) -> float | None:
-        """What no analysis of these rounds can go below: one fixed pair of datasets in every round.
+        """An eps that no analysis of these rounds can go below: one fixed pair of datasets in every round.
 
         None if a round has no dataset whose exact law is known, if users send several reports into one batch, or if
         events of dp-accounting were composed.
@@ -277,7 +277,7 @@ class Accountant(Tabular):
         if found is None:
             return None
         upper = self.epsilon(delta=delta)
-        if math.isinf(upper):  # any finite eps will do as a start
+        if math.isinf(upper):  # any finite eps can serve as a start
             upper = max((float(np.abs(p.loss).max()) * c for p, c in zip(*found, strict=True)), default=0.0)
         return sequential.lower_epsilon(*found, delta, upper)
 
@@ -341,9 +341,9 @@ class Accountant(Tabular):
 
     @by_name
     def remaining(self, *, epsilon: float, delta: float | str, mechanism: MechanismLike, n: int, **round_: Any) -> int:
-        """How many more such rounds fit into (epsilon, delta); at most MOST_REMAINING are looked for.
+        """How many more such rounds fit into (epsilon, delta); at most MOST_REMAINING.
 
-        The number returned was checked itself, and one more was found not to fit.
+        The returned number was checked to fit, and one more was checked not to.
         """
         target = _budget(epsilon, round_)
         for name in round_.keys() & {"count", "participation_limit"}:
@@ -389,7 +389,7 @@ class Accountant(Tabular):
         return made
 
     def _copy(self) -> Accountant:
-        """Rounds can be added to it without a trace here; sampled profiles are shared."""
+        """Rounds added to the copy do not change this accountant; sampled profiles are shared."""
         copy = Accountant()
         copy._entries, copy._events, copy._kinds = list(self._entries), list(self._events), self._kinds
         return copy
@@ -409,7 +409,7 @@ class Accountant(Tabular):
     def load(cls, path: str | Path) -> Accountant:
         """The accountant of a ledger file; every key and the chain of hashes are checked.
 
-        What there is to say about the file, such as that it is of an old version, is in :attr:`notes`.
+        Remarks on the file, such as that it is of an old version, are in :attr:`notes`.
         """
         found = ledger_file.load(path)
         made = cls()
@@ -420,7 +420,7 @@ class Accountant(Tabular):
 
 
 def _budget(epsilon: object, round_: dict[str, Any]) -> float:
-    """The checked eps of a question about further rounds, whose parameters must be some that compose() has."""
+    """The checked eps of a question about further rounds; their parameters must be parameters of compose()."""
     for name in round_:
         check.one_of("parameter", name, _TERMS)
     hint = "it is the eps that all rounds together may cost"

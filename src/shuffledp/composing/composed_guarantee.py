@@ -13,7 +13,7 @@ from ..accounting.guarantee import TRUST, at_most, not_below
 
 
 def trust_text(*, crowd: str = TRUST, many: bool = True, limited: bool = False) -> str:
-    """What a composition rests on: ``crowd`` for one round, more if there are many or if taking part is limited.
+    """What a composition rests on: ``crowd`` for one round, more for several rounds or limited participation.
 
     Examples
     --------
@@ -47,7 +47,7 @@ class ComposedGuarantee:
     lower : no analysis of the same rounds can claim less; None where nothing is known
     delta : what was asked
     rounds : how many rounds were run
-    cost : in how many of them, at most, one user's value was at stake
+    cost : the most rounds in which one user's value was at stake
     pure_epsilon : the sum of the local guarantees, which holds with delta = 0 even if the shuffler fails
     neighbours, trust : the terms
 

@@ -1,4 +1,4 @@
-"""The figure of an account: what the rounds cost together, round after round."""
+"""The figure of an accountant: what the rounds cost together, round after round."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ MOST_ROUNDS, MOST_REPORTS = 10**9, 10**6
 
 @dataclass(frozen=True, kw_only=True)
 class LedgerEntry:
-    """So many shuffled rounds of one mechanism.
+    """``count`` shuffled rounds of one mechanism.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class LedgerEntry:
     count : number of rounds
     bound : which bound the accounting uses
     name : what the rounds are called, or None
-    participation_limit : no user takes part in more than so many of the ``count`` rounds; None if there is no limit
+    participation_limit : the most of the ``count`` rounds that one user takes part in; None if there is no limit
     reports_per_user : reports of one user in one round
 
     Examples
@@ -55,9 +55,9 @@ class LedgerEntry:
     def cost(self) -> int:
         """How many times one user's value is put at stake.
 
-        A user who takes part in at most k of the rounds pays for k of them, also if it depends on earlier results
-        which ones (but not on the value itself).  r reports in one batch of n users cost r rounds of n reports:
-        shuffling the first reports, the second ones, ... apart from each other tells more than shuffling all together.
+        A user who takes part in at most k of the rounds pays for k of them, even if earlier results (but
+        not the value itself) decide which ones.  r reports in one batch of n users cost r rounds of n reports:
+        shuffling the first reports, the second ones, ... separately reveals more than shuffling all together.
         """
         most = self.count if self.participation_limit is None else min(self.count, self.participation_limit)
         return most * self.reports_per_user
@@ -78,7 +78,7 @@ class LedgerEntry:
 
     @cached_property
     def reproducible(self) -> bool:
-        """Whether ``law`` makes the mechanism again; asked when the rounds are composed, for files may change later."""
+        """Whether ``law`` gives the mechanism back; checked when the rounds are composed: files may change later."""
         if "spec" not in self.law:
             return True
         try:
@@ -99,7 +99,7 @@ class LedgerEntry:
         return other
 
     def first(self, count: int) -> LedgerEntry:
-        """The first ``count`` rounds of this entry; they cost the same each, and no file is read a second time."""
+        """The first ``count`` rounds of this entry; each costs the same, and no file is read a second time."""
         made = replace(self, count=count)
         made.__dict__.update({"law": self.law, "key": self.key})
         return made
@@ -133,7 +133,7 @@ def make_entry(
     participation_limit: object = None,
     reports_per_user: object = 1,
 ) -> LedgerEntry:
-    """A checked entry; the bound must be one that holds.
+    """A checked entry; the bound must be a proved upper bound.
 
     Examples
     --------
@@ -168,7 +168,7 @@ def make_entry(
 
 
 def sha256_of(path: str) -> str | None:
-    """Of the bytes of a file; None if there is no such file, or none that would be read."""
+    """The hash of the bytes of a file; None if there is no such file, or if it would not be read."""
     try:
         return hashlib.sha256(read_bytes(path, TABLE)).hexdigest()
     except ParameterError:

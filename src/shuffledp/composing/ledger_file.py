@@ -2,7 +2,7 @@
 
 Every entry carries the SHA-256 of the entry before it and of itself, and the head of the file says how many entries
 there are and what the last hash is.  So an entry that was edited, removed, added or moved is noticed, and so is a tail
-that was cut off.  This detects accidents; who can rewrite the file can also compute the hashes anew.
+that was cut off.  This detects accidents; anyone who can rewrite the file can also recompute the hashes.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _RESTORE = "restore it from a copy"
 
 @dataclass(frozen=True)
 class LedgerFile:
-    """What a ledger file holds, and what is to be said about it.
+    """The content of a ledger file, and remarks on it.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class LedgerFile:
 
 
 def save(entries: Iterable[LedgerEntry], path: str | Path) -> None:
-    """Write a ledger file in one piece: a reader sees the old file or the new one, never half of it."""
+    """Write a ledger file atomically: a reader sees the old file or the new one, never half of it."""
     rounds = list(entries)
     neighbours = sorted({entry.mechanism.neighbours for entry in rounds}) or ["replace-one"]
     if len(neighbours) > 1:
@@ -179,7 +179,7 @@ def _entry(item: dict[str, Any], number: int, known: dict[str, LedgerEntry]) -> 
             if entry.law.get("files") != item["mechanism"].get("files"):
                 raise ParameterError(
                     f"files must hold the SHA-256 of every file that {entry.mechanism.spec!r} was read from, got "
-                    "others or none; what was run cannot be told from the ledger, so restore it or compose them anew."
+                    "others or none; the ledger does not say what was run, so restore it or compose the rounds again."
                 )
             known[law] = entry
         local = entry.mechanism.local_epsilon
@@ -209,4 +209,4 @@ def _mechanism(law: object) -> MechanismLike:
             return made_again(law)
         if isinstance(law.get("round"), dict) and set(law["round"]) == {"P0", "P1", "t"}:
             return ShuffledPair(**law["round"])
-    raise ParameterError("mechanism must be a spec, a matrix or a round, got something else; restore the file.")
+    raise ParameterError("mechanism must be a spec, a matrix or a shuffled pair, got something else; restore the file.")

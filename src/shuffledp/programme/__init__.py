@@ -1,1 +1,1 @@
-"""A programme: all rounds over the same users, written down in a file and held against one budget."""
+"""A programme: all rounds over the same users, written down in a file and checked against one budget."""

@@ -24,13 +24,13 @@ _TOL = 1e-4
 
 @by_name
 def check(programme: str | os.PathLike[str] | Mapping[str, Any], *, progress: Progress | None = None) -> Check:
-    """Hold all rounds of a programme against its budget.
+    """Check all rounds of a programme against its budget.
 
     A programme that costs each user one round is answered by :func:`shuffledp.amplify`, any other by
     :class:`shuffledp.Accountant` with privacy loss distributions (Renyi divergences where delta is below 1e-150; the
-    result says which).  Users who may drop out or collude are not counted on, at worst all of them; where batches below
-    ``minimum_batch`` are not released, that number of users is counted on, less the colluding ones.  The budget is
-    taken as written, in decimals, and compared without rounding it up.
+    result says which).  Users who may drop out or collude are not counted on: all of them may be missing at once.
+    Where batches below ``minimum_batch`` are not released, that number of users is counted on, less the colluding ones.
+    The budget is taken as written, in decimals, and compared without rounding it up.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ _MOST, _LONGEST = 20, 40
 def draw_check(check: Check, *, width: float = TEXT_WIDTH) -> Figure:
     """A bar for all rounds together, one for a single round of every entry, and a line at the budget.
 
-    Of more than 20 entries the 20 with the largest eps are drawn.  An infinite eps is said, not drawn.
+    Of more than 20 entries the 20 with the largest eps are drawn.  An infinite eps is written, not drawn.
 
     Examples
     --------

@@ -35,11 +35,11 @@ class CheckedRounds:
     name, mechanism : as written; the spec stands for a missing name
     epsilon : of *one* of these rounds at the target delta, never too small
     bound : the bound that gave it
-    users, dropouts, colluding, counted : those who are asked, those who may be missing at worst, and the rest
+    users, dropouts, colluding, counted : users asked, users who may be missing at worst, and the rest
     minimum_batch : a smaller batch is not released, or None
     count, participation_limit, reports_per_user : as written
     cost : how many times one user's value is put at stake
-    local_epsilon : what remains of one round if the shuffler fails; inf if nothing does
+    local_epsilon : the local guarantee of one round if the shuffler fails; inf if there is none
 
     Examples
     --------
@@ -66,7 +66,7 @@ class CheckedRounds:
     local_epsilon: float
 
     def __repr__(self) -> str:
-        """One line: how many rounds of what, and what one of them is worth."""
+        """One line: how many rounds of which mechanism, and the eps of one of them."""
         eps = "no finite eps" if math.isinf(self.epsilon) else f"eps <= {round_up(self.epsilon)}"
         return visible(f"<CheckedRounds {self.name!r}: {rounds_in_words(self.count)}, {eps} each>")
 
@@ -100,9 +100,9 @@ class Check(Tabular):
     ----------
     within : epsilon is at most the target as it was written; str() is the statement for a review
     epsilon : of all rounds together at ``delta``, never too small; inf if no finite value reaches it
-    lower : where the budget is exceeded, what no analysis of these rounds can go below; None if unknown or not asked
+    lower : where the budget is exceeded, an eps that no analysis of these rounds can beat; None if unknown or not asked
     target_epsilon, delta : the budget
-    left_epsilon, left_delta : whatever else is run on the same users stays within the budget if it is
+    left_epsilon, left_delta : the remaining budget: anything else on the same users fits if it is
         (left_epsilon, left_delta)-DP (basic composition: the rounds are charged at delta - left_delta); None if nothing
         is left
     pure_epsilon : the sum of the local guarantees, which holds with delta = 0 even if the shuffler fails

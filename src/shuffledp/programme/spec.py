@@ -100,7 +100,7 @@ def _one_rule(where: str, given: dict[str, Any]) -> None:
     names = {key.rpartition(".")[2] for key in given}
     if {"dropouts", "minimum_batch"} <= names:
         raise ParameterError(
-            f"{where} must have dropouts or minimum_batch, got both; a smallest batch already allows for the others to "
+            f"{where} must have dropouts or minimum_batch, got both; a smallest batch already allows all others to "
             "drop out, so remove dropouts."
         )
 
@@ -113,7 +113,7 @@ def _round(where: str, item: object, defaults: dict[str, Any]) -> PlannedRounds:
     given = mapping(where, item, optional=ROUND)
     _one_rule(where, given)
     own = {f"{where}.{key}": given[key] for key in (*CROWD, "minimum_batch") if key in given}
-    # a round's own key replaces the default; dropouts and minimum_batch replace each other
+    # a key of the round replaces the default; dropouts and minimum_batch replace each other
     settled = {key.rpartition(".")[2] for key in own}
     settled |= {"dropouts", "minimum_batch"} if settled & {"dropouts", "minimum_batch"} else set()
     terms = own | {key: value for key, value in defaults.items() if key.rpartition(".")[2] not in settled}
@@ -223,7 +223,7 @@ def _below(where: str, value: object) -> tuple[float, float]:
 
 
 def _delta(value: object) -> Callable[[int], tuple[float, float]]:
-    """The same of delta, as a function of n for a rule such as 0.01/n; what is wrong with any n is said at once."""
+    """The same of delta, as a function of n for a rule such as 0.01/n, which is checked for every n at once."""
     if not is_rule(value):
         found = _below("target.delta", value)
         with place("target"):

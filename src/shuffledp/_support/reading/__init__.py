@@ -1,7 +1,7 @@
 """The one way to read a file: what may be read, how much of it, how deep, and which numbers and keys it may hold.
 
 Every file that the library opens for a user goes through here: certificates, ledgers, programmes, query files and
-tables (matrices and distances).  Whatever the bytes are, the answer is plain data or one sentence.
+tables (matrices and distances).  Whatever the bytes are, the result is plain data or one error message.
 """
 
 from __future__ import annotations

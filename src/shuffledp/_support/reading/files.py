@@ -40,10 +40,10 @@ LEDGER = Kind("a ledger file", 2**24, "restore it from a copy", "path")
 PROGRAMME = Kind("programme", 2**20, "correct it")
 QUERIES = Kind("file", 2**20, "correct it")
 TABLE = Kind("file", 2**27, "save the table again")
-#: What the library wrote for itself.
+#: Files that the library wrote for its own use.
 STORED = Kind("a stored part", 2**28, "compute it again")
 
-#: O_NONBLOCK: a pipe that takes the file's place after it was looked at does not hold us up.
+#: O_NONBLOCK: opening does not block if a pipe replaces the file after it was checked.
 _FLAGS = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY"))
 _CHUNK = 2**20
 _NAMES = {
@@ -55,7 +55,7 @@ _NAMES = {
 
 
 def read_bytes(path: str | os.PathLike[str], kind: Kind) -> bytes:
-    """The bytes of a regular file (a link to one will do); anything else is refused at once, without opening it.
+    """The bytes of a regular file (or of a link to one); anything else is refused at once, without opening it.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def _refuse_irregular(found: os.stat_result) -> None:
 
 
 def _up_to(read: Callable[[int], bytes | None], most: int) -> bytes:
-    """At most so many bytes; the size that a file system states need not be the truth (it is 0 in /proc)."""
+    """At most so many bytes; the size that a file system states may be wrong (it is 0 in /proc)."""
     parts: list[bytes] = []
     left = most
     while left > 0:
@@ -123,7 +123,7 @@ def read_text(path: str | os.PathLike[str], kind: Kind) -> str:
 
 @contextmanager
 def contained(kind: Kind, path: object) -> Iterator[None]:
-    """What a file asks of the interpreter that it cannot give becomes one sentence.
+    """Running out of memory or recursion depth while reading a file becomes one error message.
 
     Examples
     --------

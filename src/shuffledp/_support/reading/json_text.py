@@ -15,13 +15,13 @@ from .files import Kind, read_text
 MOST_DEPTH = 32
 #: Characters of one number.
 MOST_FIGURES = 100
-#: A text (also one that never ends, to the end of the file: no place is looked at twice) or a bracket.
+#: A text (an unclosed one extends to the end of the file, so that no character is scanned twice) or a bracket.
 _TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
 _EXPONENT = re.compile(r"[eE][+-]?[0-9]{4}", re.ASCII)
 
 
 class NotJSONError(ValueError):
-    """The text is no JSON: at most a mistake in its notation."""
+    """The text is not JSON: its notation is wrong."""
 
 
 def read_json(path: str | os.PathLike[str], kind: Kind) -> Any:
@@ -75,7 +75,7 @@ def parse_json(text: str, kind: Kind, shown: str, *, numbers_as_text: bool = Fal
     )
     try:
         data = json.loads(text, object_pairs_hook=once, **hooks)
-        if "\\u" in text:  # half of a surrogate pair is no text: it could not be printed
+        if "\\u" in text:  # half of a surrogate pair is not text: it cannot be printed
             json.dumps(data, ensure_ascii=False).encode("utf-8")
         return data
     except json.JSONDecodeError as error:
@@ -85,7 +85,7 @@ def parse_json(text: str, kind: Kind, shown: str, *, numbers_as_text: bool = Fal
 
 
 def unrepeated(pairs: list[tuple[str, Any]], shown: str) -> dict[str, Any]:
-    """A mapping in which no key comes twice."""
+    """A mapping without repeated keys."""
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
@@ -111,7 +111,7 @@ def _refuse_depth(text: str, kind: Kind, shown: str) -> None:
 
 
 def too_deep(kind: Kind, shown: str) -> ParameterError:
-    """The sentence about nesting."""
+    """The error message about nesting."""
     return ParameterError(
         f"{kind.subject} must not be nested so deeply, got more than {MOST_DEPTH} levels in {shown}; {kind.advice}."
     )

@@ -51,7 +51,7 @@ def _csv(path: str | Path) -> NDArray[np.float64]:
             continue
         cells = content.removesuffix(",").split(",") if "," in content else content.split()
         try:
-            # float() also reads the figures of other scripts, which are not what a CSV file is written in
+            # float() also reads the digits of other scripts, which a CSV file should not hold
             if not content.isascii() or max(map(len, cells)) > MOST_CHARACTERS:
                 raise ValueError(content)
             rows.append([_cell(cell) for cell in cells])
@@ -101,7 +101,7 @@ def _npy(path: str | Path) -> NDArray[np.float64]:
 
 
 def _npy_header(data: bytes) -> tuple[np.dtype[np.generic], bool, tuple[int, ...], int] | None:
-    """(type, Fortran order, shape, first byte of the numbers), or None if this is no plain array."""
+    """(type, Fortran order, shape, first byte of the numbers), or None if this is not a plain array."""
     wide = _HEADER.get(data[6:8])
     if not data.startswith(_MAGIC) or wide is None:
         return None

@@ -68,7 +68,7 @@ def parse_yaml(text: str, kind: Kind, shown: str) -> Any:
         raise _mistake(kind, where, str(reason), shown) from None
     except ParameterError:
         raise
-    except (ValueError, OverflowError) as error:  # the parser's own slips: "\U99999999", %YAML 1.<5,000 figures>
+    except (ValueError, OverflowError) as error:  # bugs of the parser: "\U99999999", %YAML 1.<5,000 figures>
         raise _mistake(kind, "", str(error), shown) from None
     return None if node is None else _Data(kind, shown).of(node)
 

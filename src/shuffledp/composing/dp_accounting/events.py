@@ -35,7 +35,7 @@ class ShuffleAccountant(PrivacyAccountant):  # type: ignore[misc]
         if neighboring_relation is not NeighboringRelation.REPLACE_ONE:
             raise ParameterError(
                 f"neighboring_relation must be REPLACE_ONE, got {neighboring_relation}; shuffled rounds hide a value "
-                "among n others and say nothing of adding or removing a user."
+                "among n others; they do not cover adding or removing a user."
             )
         super().__init__(neighboring_relation)
         self._accountant = Accountant()

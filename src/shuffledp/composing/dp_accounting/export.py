@@ -1,6 +1,6 @@
 """To and from dp-accounting (Google's library): privacy loss distributions and events, all with replace-one neighbours.
 
-Importing this module needs the extra: ``pip install 'shuffledp[accounting]'``.  Nothing else of shuffledp does.
+Importing this module needs the extra: ``pip install 'shuffledp[accounting]'``.  No other module of shuffledp needs it.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def limit(event: Any, *, neighbours: str) -> float:
 
 
 def _distribution(event: Any, neighbours: str, interval: float) -> tuple[Callable[[float], float], float]:
-    """delta(eps) of dp-accounting for one event, and what its rounding may take off.
+    """delta(eps) of dp-accounting for one event, and by how much rounding may have lowered it.
 
     Gaussian and Laplace noise are built without a transform.  Others pass through PLDAccountant, which convolves
     with the identity by FFT: an absolute round-off, bounded like that of numerics/composition/loss_grid.py, is added.
