@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-PYTEST := -m pytest -q -n 2
+PYTEST := -m pytest -q -n 2 --dist worksteal
 # Where a forgotten assert could let something through: what is refused, in functions and in mechanisms.
 REFUSALS := tests/support/test_validation.py tests/support/test_by_name.py tests/accounting/test_bad_input.py \
 	tests/auditing/test_bad_input.py tests/mechanisms/test_registry.py tests/numerics/test_pair.py \
