@@ -32,8 +32,9 @@ def check(laws: Laws, n: int, eps: float, rtol: float) -> None:
     true_low, true_high = round_enclosure(*laws, n, eps)
     assert low <= true_low * (1 + 1e-15)
     assert high >= true_high * (1 - 1e-15)
-    if true_low > 1e-9:  # below, the slack for the rounding of the law shows; a rare symbol may cost a relative 1e-7
-        assert high / low <= 1 + 2 * rtol + 1e-7
+    rare = any(0.0 < n * t < 1e-5 for t in laws[2])  # such symbols may be counted as exposed, on either side
+    if true_low > 1e-9 and not rare:  # below, the slack for the rounding of the law shows
+        assert high / low <= 1 + 2 * rtol + 1e-9
 
 
 @settings(max_examples=120, deadline=None)
