@@ -117,7 +117,7 @@ def test_mean_of_x_is_one_minus_E() -> None:
 
 
 def test_a_law_that_misses_some_mass_is_divided_by_its_sum() -> None:
-    """Mass that is left out would be mass that gives the victim away: eps was 2.5e-11 where nothing was hidden."""
+    """A sum that misses 1 by at most 1e-9 is rounding: the pair is that of the normalised laws."""
     r = ShuffledPair(P0=[0.5, 0.5 - 9e-10], P1=[0.5 - 9e-10, 0.5], t=[0.5 + 4e-10, 0.5 + 4e-10])
     for law in (r.P0, r.P1, r.t):
         assert float(np.asarray(law).sum()) == pytest.approx(1.0, abs=1e-15)

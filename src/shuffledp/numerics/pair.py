@@ -39,7 +39,8 @@ class ShuffledPair:
     Parameters
     ----------
     P0, P1 : sequences of probabilities summing to 1
-        The victim's message under the two hypotheses.
+        The victim's message under the two hypotheses.  Sums that miss 1 by up to 1e-9 are taken as rounding, and the
+        law is divided by its sum: a symbol that is left out altogether is not counted, so list every one.
     t : sequence of probabilities summing to at most 1
         What each other message is known to contain.
 
