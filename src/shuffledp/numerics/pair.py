@@ -65,7 +65,7 @@ class ShuffledPair:
             total = float(law.sum())
             if abs(total - 1.0) > SUM_TOLERANCE:
                 raise ParameterError(f"{name} must sum to 1, got {total!r}; include every symbol the victim may send.")
-            if abs(total - 1.0) > NORMALISED:  # the missing mass could be on symbols that reveal the victim
+            if abs(total - 1.0) > NORMALISED:  # taken as rounding, not as a symbol left out
                 law /= total
         total = float(t.sum())
         if total > 1.0 + SUM_TOLERANCE:
