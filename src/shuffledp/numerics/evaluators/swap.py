@@ -1,0 +1,277 @@
+"""The swap bound: the others hide the victim with their whole laws, not with their common part only.
+
+One user i* of the others whose report does not depend on her value is enough.  Exchange her report for the victim's:
+then every slot of a set S of others, i* unknown among them, holds a report of its owner's own law except one, which
+holds the victim's.  So with X_i = (P0 - E P1)(J_i) / R_{x_i}(J_i) and beta the mass of the common part of all laws
+(docs/swap.md, Theorem 1)
+
+    delta(E) <= sum_{k=0}^{n-2} beta (1-beta)^k E[(mean of X_i over n-1-k others)_+] + (1-beta)^{n-1} local(E).
+
+Theorem 2 makes this a maximum over the *types* x that the others may hold: for any c, h > 0 and s >= 0, the same for
+all x,
+
+    delta(E) <= max_x U(x) + (1-beta)^{n-1} local(E),
+    U(x) = (h/2 pi) sum_{y in hZ} exp(s^2 (c^2 - y^2)/2) / (c^2 + y^2) A(|M_x(c+iy)|),
+    A(r) = sum_{k=0}^{n-2} beta (1-beta)^k r^{n-1-k} / (n-1-k),      M_x(z) = E exp(z X).
+
+It is a finite sum of positive terms: every (c, h, s) gives a bound, and there is no quadrature error.
+
+If one law Y dominates X of every type in convex order, E[(mean)_+] is largest when everybody has Y, and the modulus
+is not needed: the trapezoid sum of Re[A(M_Y(z)) e^{s^2 z^2/2} / z^2] is a bound too, since each of its summands k is
+a sum of non-negative numbers by Poisson summation (contour.py, fact 2).  That is sharper for small eps.
+
+Every function works on rows: one row per eps and type, ``x`` its values and ``t`` their probabilities (0 otherwise).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..pair import FloatArray
+
+#: Each rounding step is charged this much (2^-48 is 16 units in the last place).
+ULP = 2.0**-48
+#: Charged on every sum for the roundings that do not grow with n.
+_SUMMING = 1e-12
+#: Deviations per node of the trapezoid sum; a coarse step errs upward, by about exp(-2 (pi/1.1)^2) here.
+_STEP = 1.1
+#: Blocks of k grow by this ratio: 1/(n-1-k) is replaced by its largest value in each.
+_GROWTH = 1.25
+#: e^-this of a sum is not worth a term.
+_NEGLIGIBLE = 25.0
+#: Node counts: by the Gaussian tail of M for many users, and at most.
+_FEW_NODES, _MOST_NODES = 15, 4096
+#: Rows x nodes x values evaluated at once.
+_CELLS = 400_000
+#: The exponent c x never exceeds this.
+_LARGEST_EXPONENT = 300.0
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """The number k of others looked at before the first free one: geometric, in blocks [first, last] of k."""
+
+    common_mass: float
+    others: float
+    first: FloatArray
+    last: FloatArray
+    #: log Pr[nobody among those of the blocks is free]
+    log_rest: float
+
+    @classmethod
+    def of(cls, common_mass: float, n: int, log_target: float) -> Waiting:
+        """Blocks up to where the rest is below e^(log_target - 25); ``n`` is at least 2."""
+        beta = common_mass * (1.0 - ULP)
+        if beta >= 1.0 - 2.0**-40:
+            zero = np.zeros(1)
+            return cls(1.0, n - 1.0, zero, zero, -math.inf) if common_mass >= 1.0 else cls._made(beta, n, 1)
+        rate = -math.log1p(-beta)
+        most = (_NEGLIGIBLE - max(log_target, -745.0)) / rate
+        return cls._made(beta, n, int(min(most, n - 2)) + 1)
+
+    @classmethod
+    def _made(cls, beta: float, n: int, count: int) -> Waiting:
+        edges = [0]
+        while edges[-1] < count:
+            edges.append(min(count, max(edges[-1] + 1, int(edges[-1] * _GROWTH))))
+        at = np.array(edges, dtype=np.float64)
+        rate = math.log1p(-beta)
+        return cls(beta, n - 1.0, at[:-1], at[1:] - 1.0, count * rate * (1.0 - ULP))
+
+    @property
+    def fewest(self) -> float:
+        """The smallest number of copies in any block."""
+        return float(self.others - self.last[-1])
+
+    def log_sum(self, log_r: FloatArray) -> FloatArray:
+        """log of (an upper value of) A(r), each term raised to the largest 1/(n-1-k) of its block."""
+        if self.common_mass == 1.0:
+            return np.asarray(self.others * log_r - math.log(self.others))
+        log_rho = math.log1p(-self.common_mass) - log_r[..., None]
+        log_rho = np.where(np.abs(log_rho) < 1e-9, 1e-9, log_rho)  # the sum rises with rho
+        width = self.last - self.first + 1.0
+        # 1 + rho + ... + rho^(width-1), from its larger end
+        small, wide = np.abs(log_rho), width * np.abs(log_rho)
+        log_geometric = np.log(np.expm1(-wide) / np.expm1(-small)) + np.maximum(log_rho, 0.0) * (width - 1.0)
+        terms = self.first * log_rho + log_geometric - np.log(self.others - self.last)
+        top = terms.max(axis=-1)
+        total = top + np.log(np.exp(terms - top[..., None]).sum(axis=-1))
+        return np.asarray(math.log(self.common_mass) + self.others * log_r + total + _SUMMING)
+
+    def sum(self, growth: np.ndarray, log_m: np.ndarray, peak: FloatArray, size: FloatArray) -> np.ndarray:
+        """A(M)/e^peak for complex M = 1 + growth, weighted as in :meth:`log_sum`; ``size`` bounds its modulus."""
+        if self.common_mass == 1.0:
+            return np.asarray(np.exp(self.others * log_m - math.log(self.others) - peak))
+        log_rho = (math.log1p(-self.common_mass) - log_m)[..., None]
+        width = self.last - self.first + 1.0
+        less = (self.common_mass + growth) / (1.0 + growth)  # 1 - rho without cancellation
+        base = self.others * log_m - peak + math.log(self.common_mass)
+        ends = np.exp(self.first * log_rho + base[..., None]) * -np.expm1(width * log_rho)
+        total = (ends / (self.others - self.last)).sum(axis=-1) / less
+        return np.where(np.abs(less) < 1e-6, size, total)  # near a resonance the modulus will do
+
+
+@dataclass(frozen=True)
+class Line:
+    """Where the trapezoid sum is taken, one entry per row: abscissa, step, dither."""
+
+    c: FloatArray
+    h: FloatArray
+    s: FloatArray
+
+    def at(self, rows: np.ndarray) -> Line:
+        """Some of the rows."""
+        return Line(self.c[rows], self.h[rows], self.s[rows])
+
+
+@np.errstate(all="ignore")
+def saddle(x: FloatArray, t: FloatArray, copies: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """c near the minimum of f(c) = copies log M(c) - 2 log c for every row; also f(c) and copies (log M)''(c).
+
+    Any c is sound; this one makes the phase of M^copies / z^2 vanish to third order.
+    """
+    top = np.maximum(x.max(axis=1), 1e-300)
+    mean, square = (t * x).sum(axis=1), (t * x * x).sum(axis=1)
+    variance = np.maximum(square - mean * mean, 1e-300)
+    drift = copies * mean
+    c = (np.sqrt(drift * drift + 8.0 * copies * variance) - drift) / (2.0 * copies * variance)
+    most = _LARGEST_EXPONENT / top
+    c = np.clip(np.where(np.isfinite(c), c, 1.0), 1e-300, most)
+    for _ in range(40):
+        weight = t * np.exp(c[:, None] * x)
+        total = 1.0 + (t * np.expm1(c[:, None] * x)).sum(axis=1)
+        m1 = (weight * x).sum(axis=1) / total
+        bend = copies * np.maximum((weight * x * x).sum(axis=1) / total - m1 * m1, 0.0)
+        step = (copies * m1 - 2.0 / c) / (bend + 2.0 / (c * c))
+        new = np.minimum(np.clip(c - step, 0.3 * c, 3.0 * c), most)
+        close = np.abs(new - c) <= 1e-3 * c
+        c = np.where(np.isfinite(new), new, c)
+        if close.all():
+            break
+    total = np.log1p((t * np.expm1(c[:, None] * x)).sum(axis=1))
+    return c, copies * total - 2.0 * np.log(c), bend
+
+
+def line_at(c: FloatArray, bend: FloatArray, dither: float) -> Line:
+    """The step and the dither that suit this abscissa; ``dither`` is in units of the tilted deviation."""
+    deviation = np.sqrt(np.maximum(bend, 1e-300))
+    deviation = np.maximum(deviation, 1e-3 / c)  # nearly no spread: any positive step and dither are sound
+    return Line(c, _STEP / deviation, dither * deviation)
+
+
+@np.errstate(all="ignore")
+def log_crude(x: FloatArray, t: FloatArray, waiting: Waiting, line: Line) -> FloatArray:
+    """log of an upper value of U(x) from M(c) alone: |M(c+iy)| <= M(c), and the sum over y of 1/(c^2+y^2)."""
+    log_m = _log_growth(x, t, line.c)
+    c, h = line.c, line.h
+    weights = h / (2.0 * np.pi * c * c) + 0.5 / c  # the node 0, and an integral for the others
+    return np.asarray(waiting.log_sum(log_m) + 0.5 * (line.s * c) ** 2 + np.log(weights) + 1e-9)
+
+
+@np.errstate(all="ignore")
+def log_upper(x: FloatArray, t: FloatArray, waiting: Waiting, line: Line, *, phases: bool = False) -> FloatArray:
+    """log U of every row; inf where the arithmetic fails.  With ``phases`` the row's law must dominate every type."""
+    nodes, tail = _nodes(x, t, waiting, line)
+    peak = waiting.log_sum(_log_growth(x, t, line.c))
+    out = np.full(len(x), np.inf)
+    rows = max(1, int(_CELLS / (max(int(nodes.max(initial=1)), 1) * x.shape[1])))
+    for start in range(0, len(x), rows):
+        part = np.arange(start, min(start + rows, len(x)))
+        total = _sum(x[part], t[part], waiting, line.at(part), int(nodes[part].max()), peak[part], phases)
+        out[part] = np.log(total + tail[part]) + peak[part]
+    value = out + np.log(line.h / (2.0 * np.pi)) + 0.5 * (line.s * line.c) ** 2 + 1e-11
+    return np.where(np.isnan(value), np.inf, value)
+
+
+def _log_growth(x: FloatArray, t: FloatArray, c: FloatArray) -> FloatArray:
+    """log M(c), rounded up."""
+    exponent = c[:, None] * x
+    growth = (t * np.expm1(exponent)).sum(axis=1)
+    doubt = ULP * (t * np.abs(exponent) * np.exp(np.maximum(exponent, 0.0))).sum(axis=1)
+    log_m = np.where(growth < -0.5, np.log(np.maximum(1.0 + growth, 1e-300)), np.log1p(np.maximum(growth, -0.5)))
+    return _raised(log_m, 1.0 + growth, doubt)
+
+
+def _nodes(x: FloatArray, t: FloatArray, waiting: Waiting, line: Line) -> tuple[np.ndarray, FloatArray]:
+    """How many nodes y = h, 2h, ... are summed, and what bounds all later ones (in the units of the peak).
+
+    Beyond any node the dither alone bounds the terms, as |M(c+iy)| <= M(c).  For many users the terms are below
+    exp(-(2/pi^2) V y^2 per copy) for y <= pi/range (contour.py, fact 3) before the dither takes over.
+    """
+    c, h, s = line.c, line.h, line.s
+    weight = t * np.exp(c[:, None] * x)
+    nothing = np.maximum(1.0 - t.sum(axis=1), 0.0)
+    total = weight.sum(axis=1) + nothing
+    live = t > 0.0
+    high = np.maximum(np.where(live, x, -np.inf).max(axis=1), np.where(nothing > 0.0, 0.0, -np.inf))
+    low = np.minimum(np.where(live, x, np.inf).min(axis=1), np.where(nothing > 0.0, 0.0, np.inf))
+    mean = (weight * x).sum(axis=1) / total
+    square = (x - mean[:, None]) ** 2
+    variance = ((weight * square).sum(axis=1) + nothing * mean * mean) / total * (1.0 - 1e-9)
+    cliff = np.pi / np.maximum(high - low, 1e-300) * (1.0 - 1e-12)
+    rate = (2.0 / np.pi**2) * variance * waiting.fewest
+    few = h * _FEW_NODES
+    quick = (s * cliff >= 9.0) & (few < cliff) & (rate * few * few > 40.0)
+    middle = 2.0 * np.exp(-rate * few * few) / ((c * c + few * few) * 2.0 * rate * few * h)
+    reach = np.sqrt(2.0 * np.log(np.maximum(1e7 * s * c * c / h, 10.0))) / s  # the rest is then about 1e-7 of the sum
+    count = np.where(quick, _FEW_NODES, np.minimum(np.ceil(reach / h), _MOST_NODES)).astype(np.int64)
+    last = np.where(quick, cliff, count * h)
+    beyond = 2.0 * np.exp(-0.5 * (s * last) ** 2) / (c * c + last * last) * (1.0 + 1.0 / (h * s * s * last))
+    return count, np.asarray(beyond + np.where(quick, middle, 0.0)) * (1.0 + 1e-9)
+
+
+def _sum(
+    x: FloatArray, t: FloatArray, waiting: Waiting, line: Line, nodes: int, peak: FloatArray, phases: bool
+) -> FloatArray:
+    """The trapezoid sum over |y| <= nodes h, in units of e^peak (and without e^{s^2 c^2/2} h/(2 pi))."""
+    y = line.h[:, None] * np.arange(nodes + 1)
+    growth = np.zeros(y.shape, dtype=np.complex128)
+    doubt = np.zeros(y.shape)
+    for j in range(x.shape[1]):  # one value at a time: fewer and smaller temporaries
+        turn = x[:, j, None] * y
+        exponent = line.c * x[:, j]
+        scale = np.exp(exponent)[:, None]
+        half = np.sin(0.5 * turn)
+        growth.real += t[:, j, None] * (np.expm1(exponent)[:, None] - scale * (2.0 * half * half))
+        growth.imag += t[:, j, None] * (scale * np.sin(turn))
+        doubt += (t[:, j] * np.maximum(scale[:, 0], 1.0))[:, None] * (np.abs(exponent)[:, None] + np.abs(turn))
+    doubt *= ULP * (1.0 + x.shape[1] / 16.0)
+    excess = 2.0 * growth.real + growth.real**2 + growth.imag**2
+    modulus = np.hypot(1.0 + growth.real, growth.imag)
+    log_modulus = np.where(modulus < 0.5, np.log(np.maximum(modulus, 1e-300)), 0.5 * np.log1p(np.maximum(excess, -0.75)))
+    weight = np.exp(-0.5 * (line.s[:, None] * y) ** 2) / (line.c[:, None] ** 2 + y * y)
+    weight[:, 1:] *= 2.0
+    top = peak[:, None]
+    if not phases:
+        log_r = _raised(log_modulus, modulus, doubt)
+        size = _log_sums(waiting, log_r)
+        return np.asarray((weight * np.exp(size - top)).sum(axis=1) * (1.0 + _SUMMING))
+    log_r = _raised(log_modulus, modulus, doubt)
+    size = np.exp(_log_sums(waiting, log_r) - top)
+    wave = size.astype(np.complex128)  # far below the peak the modulus will do
+    live = size > 1e-25
+    log_m = (log_modulus + 1j * np.arctan2(growth.imag, 1.0 + growth.real))[live]
+    wave[live] = waiting.sum(growth[live], log_m, np.broadcast_to(top, y.shape)[live], size[live])
+    rough = np.expm1(np.minimum(waiting.others * (log_r - log_modulus), 50.0)) + _SUMMING
+    # e^{s^2 z^2/2}/z^2 = weight e^{i s^2 c y} (conj z)^2/|z|^2
+    z = line.c[:, None] + 1j * y
+    twist = np.exp(1j * (line.s * line.s * line.c)[:, None] * y) * (z.conj() / np.abs(z)) ** 2
+    blur = rough + ULP * (1.0 + (line.s * line.s * line.c)[:, None] * y)
+    return np.asarray((weight * ((wave * twist).real + size * blur)).sum(axis=1))
+
+
+def _raised(log_modulus: FloatArray, modulus: FloatArray, doubt: FloatArray) -> FloatArray:
+    """log(modulus + doubt)."""
+    return np.asarray(np.where(modulus < 0.5, np.log(modulus + doubt + 1e-300) + ULP, log_modulus + 2.0 * doubt))
+
+
+def _log_sums(waiting: Waiting, log_r: FloatArray) -> FloatArray:
+    """log A(r) at every node; far below the first node one value stands for all, which is sound: A rises with r."""
+    least = log_r[:, :1] - 60.0 / waiting.fewest
+    live = log_r > least
+    out = np.broadcast_to(waiting.log_sum(least), log_r.shape).copy()
+    out[live] = waiting.log_sum(log_r[live])
+    return out

@@ -1,0 +1,318 @@
+"""Victim pairs among others of several types, by the swap bound (evaluators/swap.py)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from ...errors import BoundNotApplicableError
+from ..evaluators import swap
+from ..evaluators.choose import LARGEST_EPSILON, Side, law_shift, mass_slack, spread
+from ..evaluators.contour import LogBracket
+from ..pair import Atoms, FloatArray, ShuffledPair
+from ..solve import guess_epsilon, log_up, look, solve
+from .base import Answer, Family
+
+#: Dither in units of the tilted deviation: it costs its square over 2 of eps.
+_FINE, _COARSE = 0.01, 0.05
+#: Where one user's X is more than this many steps of the sum, lattices resonate and more dither may be better.
+_GRAINY, _DITHERS = 0.05, (0.05, 0.1, 0.2)
+#: Below this many deviations the modulus costs so much that the law that dominates every type is tried too.
+_CLOSE = 3.5
+#: It is used if its spread is at most this far above that of the worst type.
+_NEARLY = 1.1
+#: Expected number of others who send a symbol below which it counts as never sent, if its ratio is above n times that.
+_RARE, _SWAMPS = 1e-7, 1e3
+
+
+@dataclass(frozen=True)
+class SwapPair:
+    """One ordered pair of the victim's values, and every type that another user may be.
+
+    Attributes
+    ----------
+    types : shuffled pairs, one per type
+        P0 and P1 are the victim's laws, t is the law of a user of this type (or a part of it).  Symbols may be merged
+        differently from type to type, as long as P0/t and P1/t of merged symbols agree.
+    common_mass : float in [0, 1]
+        Mass of a part that the laws of all types share; it may be smaller than the largest possible one.
+    """
+
+    types: tuple[ShuffledPair, ...]
+    common_mass: float
+
+    def thinned(self, chance: float) -> SwapPair:
+        """Others take part with this probability: an absent user sends "nothing", which all types share."""
+        return SwapPair(tuple(p.thinned(chance) for p in self.types), 1.0 - chance + chance * self.common_mass)
+
+    @property
+    def max_ratio(self) -> float:
+        """sup P0/P1 of the victim."""
+        return max(pair.max_ratio for pair in self.types)
+
+    @cached_property
+    def laws(self) -> _Laws:
+        """Every type's X, with its masses rounded down."""
+        return _Laws.of([_shrunk(pair) for pair in self.types])
+
+
+class SwapSet:
+    """The largest swap bound over some ordered victim pairs."""
+
+    def __init__(self, members: Sequence[SwapPair]) -> None:
+        self._members = tuple(members)
+
+    def epsilon(self, *, n: int, delta: float, tol: float, side: Side) -> Answer:
+        """The largest eps over the members."""
+        only_upper(side)
+        best = 0.0
+        count = len(self._members)
+        for member in sorted(self._members, key=_widest, reverse=True):
+            best = max(best, epsilon_of(member, n=n, delta=delta, tol=tol, least=best))
+        return Answer(best, count, count)
+
+    def log_delta(self, eps: FloatArray, *, n: int, tol: float, side: Side) -> FloatArray:
+        """The largest log delta over the members, for every eps."""
+        only_upper(side)
+        best = np.full(eps.shape, -np.inf)
+        for member in self._members:
+            best = np.maximum(best, Curve(member, n, tol).log_upper(eps))
+        return best
+
+    def pairs(self, most: int) -> None:
+        """None: a member is not one shuffled pair but several types."""
+        return None
+
+    def members(self, most: int) -> Sequence[SwapPair] | None:
+        """The victim pairs, if there are at most ``most``."""
+        return self._members if len(self._members) <= most else None
+
+    def thinned(self, chance: float) -> SwapSet:
+        """Every other user takes part with this probability, independently."""
+        return SwapSet([member.thinned(chance) for member in self._members])
+
+
+def epsilon_of(member: SwapPair, *, n: int, delta: float, tol: float, least: float = 0.0) -> float:
+    """eps of one victim pair; ``least`` or less if that is enough."""
+    limit = log_up(member.max_ratio)
+    if limit <= least:
+        return least
+    curve = Curve(member, n, tol)
+    log_delta = math.log(delta)
+    worst = max(member.types, key=spread)
+    likely = least > 0.0 or delta >= 0.3 * math.sqrt(min(spread(worst), 1e300) / n)
+    if likely and look(curve, least, 1e-3, log_delta).excess <= 0.0:  # type: ignore[arg-type]
+        return least
+    guess = guess_epsilon(worst.atoms, max(int(n - 1.0 / max(member.common_mass, 1e-15)), 1), delta, limit)
+    return solve(curve, delta, limit=limit, tol=tol, guess=guess)  # type: ignore[arg-type]
+
+
+class Curve:
+    """The swap bound of one victim pair among n users, in the form that the solver asks for."""
+
+    side: Side = "upper"
+
+    def __init__(self, member: SwapPair, n: int, tol: float) -> None:
+        self.member, self.n = member, n
+        self._dither = min(max(math.sqrt(tol), _FINE), _COARSE)
+
+    def bracket(self, eps: FloatArray, rtol: FloatArray | float) -> LogBracket:
+        """log delta (the lower end makes no claim), and its slope in eps."""
+        at = np.atleast_1d(np.asarray(eps, dtype=np.float64))
+        upper, fall = self._evaluate(np.minimum(at, LARGEST_EPSILON))
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            return LogBracket(upper, np.full(at.shape, -np.inf), -fall * np.exp(upper))
+
+    def log_upper(self, eps: FloatArray) -> FloatArray:
+        """log delta at every eps."""
+        return self._evaluate(np.minimum(np.asarray(eps, dtype=np.float64), LARGEST_EPSILON))[0]
+
+    @np.errstate(all="ignore")
+    def _evaluate(self, eps: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """log delta and -d(log delta)/d(eps), roughly."""
+        shifted = eps - law_shift(eps)
+        laws = self.member.laws
+        x, t, alone = laws.at(shifted, self.n)  # eps, type, symbol
+        local = np.log(np.minimum((np.maximum(x, 0.0) * t).sum(axis=2).max(axis=1) + alone.max(axis=1), 1.0)) + 1e-13
+        if self.n == 1 or self.member.common_mass <= 0.0:
+            return local, np.ones(eps.size)
+        rows, types, symbols = x.shape
+        copies = max(self.n - 1.0 / self.member.common_mass, 1.0)
+        flat_x, flat_t = x.reshape(-1, symbols), np.ascontiguousarray(t).reshape(-1, symbols)
+        c, height, bend = (a.reshape(rows, types) for a in swap.saddle(flat_x, flat_t, copies))
+        worst = np.where(np.isfinite(height), height, -np.inf).argmax(axis=1)
+        pick = (np.arange(rows), worst)
+        line = swap.line_at(c[pick], bend[pick], self._dither)
+        target = float(np.min(np.maximum(height[pick] - math.log(self.n), -740.0), initial=0.0))
+        waiting = swap.Waiting.of(self.member.common_mass, self.n, target)
+        value = self._largest(x, t, alone, worst, waiting, line)
+        grain = (x[pick].max(axis=1) - x[pick].min(axis=1)) * line.h
+        coarse = np.flatnonzero(grain > _GRAINY)
+        for dither in _DITHERS if coarse.size else ():
+            wide = swap.line_at(line.c[coarse], bend[pick][coarse], dither)
+            again = self._largest(x[coarse], t[coarse], alone[coarse], worst[coarse], waiting, wide)
+            value[coarse] = np.minimum(value[coarse], again)
+        deviations = line.c * np.sqrt(bend[pick])
+        close = np.flatnonzero((deviations < _CLOSE) & (alone.max(axis=1) == 0.0))
+        if close.size:
+            value[close] = np.minimum(value[close], self._joined(x[close], t[close], waiting, copies))
+        total = np.logaddexp(value, waiting.log_rest + local)
+        weight = t[pick] * np.exp(line.c[:, None] * x[pick])
+        fall = np.exp(eps) * line.c * copies * (weight * laws.v[worst]).sum(axis=1) / (weight.sum(axis=1) + 1e-300)
+        total = np.where(np.isnan(total), np.inf, total)
+        return np.minimum(total, local), fall
+
+    def _largest(
+        self, x: FloatArray, t: FloatArray, alone: FloatArray, worst: np.ndarray, waiting: swap.Waiting, line: swap.Line
+    ) -> FloatArray:
+        """max over types of log(U + what is exposed): the most promising type, then those that may exceed it."""
+        rows = np.arange(len(x))
+        bare = np.log(alone)
+        value = np.logaddexp(swap.log_upper(x[rows, worst], t[rows, worst], waiting, line), bare[rows, worst])
+        for k in range(x.shape[1]):
+            crude = np.logaddexp(swap.log_crude(x[:, k], t[:, k], waiting, line), bare[:, k])
+            open_ = np.flatnonzero((worst != k) & ~(crude <= value))
+            if open_.size:
+                other = swap.log_upper(x[open_, k], t[open_, k], waiting, line.at(open_))
+                value[open_] = np.maximum(value[open_], np.logaddexp(other, bare[open_, k]))
+        return value
+
+    def _joined(self, x: FloatArray, t: FloatArray, waiting: swap.Waiting, copies: float) -> FloatArray:
+        """The bound by one law that dominates every type; inf where that is much wider than the types."""
+        y, mass = join(x, t)
+        out = np.full(len(y), np.inf)
+        wide = (mass * y * y).sum(axis=1)
+        good = np.flatnonzero(wide <= _NEARLY * (t * x * x).sum(axis=2).max(axis=1))
+        if good.size:
+            c, _, bend = swap.saddle(y[good], mass[good], copies)
+            line = swap.line_at(c, bend, self._dither)
+            out[good] = swap.log_upper(y[good], mass[good], waiting, line, phases=True)
+        return out
+
+
+def join(x: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The least law on the values of all types that dominates each type in increasing convex order, row by row.
+
+    E(X - a)_+ of every type is convex in a, and linear between the values.  The largest of them at each value, joined
+    by straight lines, is convex again: the same function of a law on these values, whose masses are the changes of
+    slope.  They cancel, so the function is summed again from the masses, and all values are raised by the range times
+    the largest relative shortfall: as E(Y - a)_+ <= range Pr[Y > a], that repairs it at every a.
+    """
+    rows = len(x)
+    points = np.sort(np.concatenate([x.reshape(rows, -1), np.zeros((rows, 1))], axis=1), axis=1)
+    least = np.zeros((rows, points.shape[1]))
+    for k in range(x.shape[1]):
+        calls = np.maximum(x[:, k, None, :] - points[:, :, None], 0.0) @ t[:, k, :, None]
+        nothing = np.maximum(1.0 - t[:, k].sum(axis=1), 0.0)[:, None] * np.maximum(-points, 0.0)
+        least = np.maximum(least, calls[:, :, 0] + nothing)
+    step = np.diff(points, axis=1)
+    span = (points[:, -1] - points[:, 0])[:, None]
+    distinct = step > 1e-12 * span
+    slope = np.where(distinct, np.diff(least, axis=1) / np.where(distinct, step, 1.0), np.nan)
+    slope = np.concatenate([np.full((rows, 1), -1.0), slope, np.zeros((rows, 1))], axis=1)
+    for i in range(1, slope.shape[1]):  # values that coincide: the slope before them goes on
+        slope[:, i] = np.where(np.isnan(slope[:, i]), slope[:, i - 1], slope[:, i])
+    mass = np.maximum(np.diff(slope, axis=1), 0.0)
+    mass[:, 0] = np.maximum(mass[:, 0] - np.maximum(mass.sum(axis=1) - 1.0, 0.0) - 1e-15, 0.0)
+    calls = (np.maximum(points[:, None, :] - points[:, :, None], 0.0) @ mass[:, :, None])[:, :, 0]
+    calls += np.maximum(1.0 - mass.sum(axis=1), 0.0)[:, None] * np.maximum(-points, 0.0)
+    short = np.where(least > 0.0, least / np.maximum(calls, 1e-300), 1.0).max(axis=1) - 1.0
+    return points + span * (np.maximum(short, 0.0)[:, None] + 1e-12), mass
+
+
+class _Laws(NamedTuple):
+    """The laws of X of all types, filled up with symbols of no mass to one width: (type, symbol)."""
+
+    gap: FloatArray
+    v: FloatArray
+    ratio: FloatArray
+    t: FloatArray
+    exposed: Sequence[Atoms]
+
+    @classmethod
+    def of(cls, atoms: Sequence[Atoms]) -> _Laws:
+        width = max(a.t.size for a in atoms)
+        gap, v, ratio, t = (np.zeros((len(atoms), max(width, 1))) for _ in range(4))
+        for k, a in enumerate(atoms):
+            gap[k, : a.t.size], v[k, : a.t.size], t[k, : a.t.size] = a.gap, a.v, a.t
+            ratio[k, : a.t.size] = np.maximum(a.u, a.v)
+        return cls(gap, v, ratio, t, atoms)
+
+    def at(self, eps: FloatArray, n: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """X and its masses (eps, type, symbol), and the mass that is exposed (eps, type).
+
+        A symbol that others almost never send, and that would swamp the law, counts as never sent: a part of a law is
+        as good as the law.
+        """
+        growth = np.expm1(eps)[:, None, None]
+        x = self.gap - growth * self.v
+        alone = np.stack([a.exposed(eps) for a in self.exposed], axis=1)
+        rare = (n * self.t < _RARE) & (self.ratio > _SWAMPS * n)
+        t = np.where(rare, 0.0, self.t)
+        if rare.any():
+            alone = alone + (np.maximum(x, 0.0) * (self.t - t)).sum(axis=2)
+            x = np.where(rare, 0.0, x)
+        return x, np.broadcast_to(t, x.shape), alone
+
+
+class Smaller:
+    """Two analyses of which both hold: the smaller upper bound; lower bounds come from the second."""
+
+    def __init__(self, first: Family, second: Family) -> None:
+        self.first, self.second = first, second
+
+    def epsilon(self, *, n: int, delta: float, tol: float, side: Side) -> Answer:
+        """The smaller eps; the second is solved only if it is not clearly above the first."""
+        if side == "lower":
+            return self.second.epsilon(n=n, delta=delta, tol=tol, side=side)
+        answer = self.first.epsilon(n=n, delta=delta, tol=tol, side=side)
+        if answer.epsilon == 0.0:
+            return answer
+        if math.isfinite(answer.epsilon):
+            other = self.second.log_delta(np.array([answer.epsilon]), n=n, tol=_GLANCE, side=side)[0]
+            if other > math.log(delta) + 3.0 * _GLANCE:
+                return answer
+        return min(answer, self.second.epsilon(n=n, delta=delta, tol=tol, side=side))
+
+    def log_delta(self, eps: FloatArray, *, n: int, tol: float, side: Side) -> FloatArray:
+        """The smaller log delta, for every eps."""
+        second = self.second.log_delta(eps, n=n, tol=tol, side=side)
+        if side == "lower":
+            return second
+        return np.minimum(self.first.log_delta(eps, n=n, tol=tol, side=side), second)
+
+    def pairs(self, most: int) -> Sequence[ShuffledPair] | None:
+        """Those of the second analysis."""
+        return self.second.pairs(most)
+
+    def thinned(self, chance: float) -> Family:
+        """Both, thinned."""
+        from .base import thinned
+
+        return Smaller(thinned(self.first, chance), thinned(self.second, chance))
+
+
+#: Relative accuracy in delta of one look at the second analysis.
+_GLANCE = 0.01
+
+
+def only_upper(side: Side) -> None:
+    """The swap bound says nothing from below."""
+    if side != "upper":
+        raise BoundNotApplicableError("the swap bound is an upper bound; take the lower one from constant datasets.")
+
+
+def _widest(member: SwapPair) -> float:
+    return max(spread(pair) for pair in member.types)
+
+
+def _shrunk(pair: ShuffledPair) -> Atoms:
+    """The atoms of a pair with their masses rounded down."""
+    a = pair.atoms
+    factor = 1.0 - mass_slack(np.size(pair.t))
+    return Atoms(a.u / factor, a.v / factor, a.gap / factor, a.t * factor, a.zero0, a.zero1)
