@@ -180,7 +180,7 @@ class Resolved:
             lower=None,
             delta=delta,
             n=self.crowd.n,
-            bound=self.bound.name,
+            bound=answer.bound or self.bound.name,
             sound=self.bound.sound,
             kind=self.bound.side,
             evaluated=answer.evaluated,

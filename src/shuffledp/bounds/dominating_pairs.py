@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 
 from .._support import validation as check
+from ..errors import BoundNotApplicableError
 from ..mechanisms.base import Mechanism
+from ..mechanisms.known.eps0_vertices import swap_of
 from ..mechanisms.known.variation_ratio import VariationRatio
 from ..numerics.families.base import Family, PairSet
 
@@ -34,6 +36,18 @@ def alone(mechanism: Mechanism) -> Family:
 def stronger_clone(mechanism: Mechanism) -> Family:
     """Uses eps0 only: the local guarantee for the victim, the largest ratio between two users for the crowd."""
     return _from_budget(mechanism, weaker=False)
+
+
+def swap_general(mechanism: Mechanism) -> Family:
+    """Uses eps0 only (docs/swap.md, Theorem 3): ratios of the victim's two values, and of two users."""
+    if mechanism.local_epsilon <= 0.0:
+        return PairSet([])
+    if mechanism.pairwise_epsilon > check.MAX_EPS0:
+        raise BoundNotApplicableError(
+            f"bound 'swap-general' needs a finite local guarantee, got {mechanism.spec}, whose reports may reveal their "
+            "input; use bound='auto'."
+        )
+    return swap_of(mechanism.local_epsilon, mechanism.pairwise_epsilon)
 
 
 def clone(mechanism: Mechanism) -> Family:

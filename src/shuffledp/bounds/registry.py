@@ -11,6 +11,7 @@ from ..errors import BoundNotApplicableError, ExtensionError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.extension import WORD, load_plugins
 from ..numerics.families.base import Answer, Family
+from ..numerics.families.smallest import Smallest
 from ..numerics.pair import FloatArray
 from . import blanket_tails, budget_forms, closed_forms, protocol_claims
 from . import dominating_pairs as pairs
@@ -63,6 +64,14 @@ BOUNDS: dict[str, Bound] = {
             citation=f"{_BLANKET}, evaluated without tail bounds",
             needs=_LAW,
             pairs=lambda m: m.blanket(),
+        ),
+        Numerical(
+            name="swap",
+            title="swap bound, maximum over input pairs and over what the others hold",
+            citation="docs/swap.md, Theorems 1 and 2",
+            needs=_LAW,
+            validity="mechanisms whose laws share a common part",
+            pairs=lambda m: m.swap(),
         ),
         Numerical(
             name="variation-ratio",
@@ -136,6 +145,14 @@ BOUNDS: dict[str, Bound] = {
             pairs=pairs.stronger_clone,
         ),
         Numerical(
+            name="swap-general",
+            title="swap bound: uses eps0 only",
+            citation="docs/swap.md, Theorem 3",
+            needs=_BUDGET,
+            validity="one randomizer that everybody runs",
+            pairs=pairs.swap_general,
+        ),
+        Numerical(
             name="clone",
             title="clone, evaluated numerically",
             citation="Feldman, McMillan, Talwar, FOCS 2021",
@@ -196,6 +213,15 @@ BOUNDS: dict[str, Bound] = {
     )
 }
 
+
+#: What bound="auto" stands for where two bounds are compared; an answer says which of them gave it.
+AUTO = Numerical(
+    name="auto",
+    title="the smallest of the bounds that use all that is known",
+    citation="each of them",
+    needs="whatever is known",
+    pairs=lambda m: choose("auto", m)[1] or Smallest({}),
+)
 
 #: Installed packages name their bounds in this group of entry points.
 GROUP = "shuffledp.bounds"
@@ -267,18 +293,29 @@ def names() -> list[str]:
 def choose(name: str, mechanism: Mechanism) -> tuple[Bound, Family | None]:
     """The bound of that name, and its family if choosing the bound required building it.
 
-    "auto" is the exact blanket where the law is known, else variation-ratio.
+    "auto" is the smallest of those that use all that is known: swap and the exact blanket where the law is known,
+    else swap-general and variation-ratio.  Where only one of them applies, it is that one.
 
     Examples
     --------
-    >>> from shuffledp.mechanisms.known.general import General
-    >>> choose("auto", General(eps0=1.0))[0].name
+    >>> from shuffledp.mechanisms.known.variation_ratio import VariationRatio
+    >>> choose("auto", VariationRatio(p=3.0, beta=0.4, q=3.0))[0].name
     'variation-ratio'
     """
     if name != "auto":
         known_name = isinstance(name, str) and name in BOUNDS
         return BOUNDS[name if known_name else check.one_of("bound", name, names())], None
-    try:
-        return BOUNDS["blanket"], mechanism.blanket()
-    except BoundNotApplicableError:
-        return BOUNDS["variation-ratio"], None
+    found: dict[str, Family] = {}
+    for candidate in ("swap", "blanket"):
+        try:
+            found[candidate] = BOUNDS[candidate].family(mechanism)
+        except BoundNotApplicableError:
+            continue
+    if not found:
+        if mechanism.known_by_budget:
+            found["swap-general"] = BOUNDS["swap-general"].family(mechanism)
+        found["variation-ratio"] = BOUNDS["variation-ratio"].family(mechanism)
+    if len(found) == 1:
+        ((only, family),) = found.items()
+        return BOUNDS[only], family
+    return AUTO, Smallest(found)

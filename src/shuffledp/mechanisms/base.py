@@ -50,6 +50,8 @@ class Mechanism:
     lower_scope: ClassVar[str] = "this mechanism"
     #: The pair of the paper's Theorem 4.7 as printed is the exact law of this mechanism (mixDUMP), hence a bound.
     published_law_exact: ClassVar[bool] = False
+    #: Nothing is known but how much the law of a report depends on its value, for one randomizer that everybody runs.
+    known_by_budget: ClassVar[bool] = False
     #: Whether a user sends one message; several may be hidden by others' blanket messages.
     single_message: ClassVar[bool] = True
     #: Relabelling the options or bits of a report, whatever the budget, maps any two inputs to any other two.
@@ -137,6 +139,13 @@ class Mechanism:
         raise BoundNotApplicableError(
             f"bound 'blanket' needs the whole law of the mechanism and {self.name} does not state one; "
             "use bound='variation-ratio'."
+        )
+
+    def swap(self) -> Family:
+        """All input pairs among others of every type, by the swap bound: it needs the law of each type."""
+        raise BoundNotApplicableError(
+            f"bound 'swap' needs the laws of all that another user may hold, and {self.name} does not list them; "
+            "use bound='auto'."
         )
 
     def constant_datasets(self) -> Family:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ...numerics.families.base import PairSet
-from ...numerics.pair import ShuffledPair
 from ..base import Mechanism, plain
 from ..parameters import budget
+from .eps0_vertices import informative
 from .variation_ratio import VariationRatio
 
 
@@ -33,6 +33,8 @@ class General(Mechanism):
     name: ClassVar[str] = "general"
     lower_scope: ClassVar[str] = "mechanisms known only by eps0"
 
+    known_by_budget: ClassVar[bool] = True
+
     eps0: float = budget()
 
     @property
@@ -46,12 +48,9 @@ class General(Mechanism):
         return VariationRatio(p=p, beta=math.tanh(0.5 * self.eps0), q=p)
 
     def constant_datasets(self) -> PairSet:
-        """Randomized response on 2 and on 3 options is eps0-LDP: its exact divergence bounds every analysis."""
-        p = math.exp(self.eps0)
-        keep, flip = p / (p + 1.0), 1.0 / (p + 1.0)
-        two = ShuffledPair(P0=[keep, flip], P1=[flip, keep], t=[keep, flip])  # others hold x0
-        keep, flip = p / (p + 2.0), 1.0 / (p + 2.0)
-        three = ShuffledPair(
-            P0=[keep, flip, flip], P1=[flip, keep, flip], t=[flip, flip, keep]
-        )  # others hold the third
-        return PairSet([two, three])
+        """Four mechanisms with this budget and the best dataset of each: no analysis from eps0 alone can claim less.
+
+        Randomized response on 2 options with the others on x0 or on x1, on 3 with the others on the third, and
+        the choice of 2 out of 3 (docs/swap.md, Theorem 3).
+        """
+        return PairSet(informative(self.eps0, self.eps0))

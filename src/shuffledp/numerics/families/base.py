@@ -24,12 +24,14 @@ class Answer(NamedTuple):
     """An eps, and how many of the members had to be evaluated for it.
 
     ``note`` says "looser, because ..." where a quick bound stands in for a slow one; a Guarantee prints it.
+    ``bound`` names the analysis that gave the answer, where several were compared.
     """
 
     epsilon: float
     evaluated: int
     members: int
     note: str = ""
+    bound: str = ""
 
 
 class Family(Protocol):

@@ -20,14 +20,28 @@ from .base import Answer, Family
 
 #: Dither in units of the tilted deviation: it costs its square over 2 of eps.
 _FINE, _COARSE = 0.01, 0.05
-#: Where one user's X is more than this many steps of the sum, lattices resonate and more dither may be better.
-_GRAINY, _DITHERS = 0.05, (0.05, 0.1, 0.2)
+#: Where one user's X is more than this many steps of the sum, lattices resonate, and other lines may be better.
+_GRAINY = 0.05
 #: Below this many deviations the modulus costs so much that the law that dominates every type is tried too.
 _CLOSE = 3.5
+#: Fewer free users than this make the bound loose.
+_FEW_FREE = 60.0
 #: It is used if its spread is at most this far above that of the worst type.
 _NEARLY = 1.1
 #: Expected number of others who send a symbol below which it counts as never sent, if its ratio is above n times that.
 _RARE, _SWAMPS = 1e-7, 1e3
+
+
+class _Option(NamedTuple):
+    """Another line to try: the abscissa over the saddle, and the dither."""
+
+    scale: float
+    dither: float
+
+
+_OPTIONS = tuple(
+    _Option(*option) for option in ((0.9, _FINE), (0.9, 0.1), (0.9, 0.2), (1.0, 0.05), (1.0, 0.1), (1.0, 0.2))
+)
 
 
 @dataclass(frozen=True)
@@ -84,6 +98,10 @@ class SwapSet:
             best = np.maximum(best, Curve(member, n, tol).log_upper(eps))
         return best
 
+    def loose_for(self, n: int) -> bool:
+        """Whether the users who are displaced are too many of n for the bound to be sharp."""
+        return any(n * member.common_mass < _FEW_FREE for member in self._members)
+
     def pairs(self, most: int) -> None:
         """None: a member is not one shuffled pair but several types."""
         return None
@@ -120,6 +138,7 @@ class Curve:
     def __init__(self, member: SwapPair, n: int, tol: float) -> None:
         self.member, self.n = member, n
         self._dither = min(max(math.sqrt(tol), _FINE), _COARSE)
+        self._options: Sequence[_Option] = _OPTIONS
 
     def bracket(self, eps: FloatArray, rtol: FloatArray | float) -> LogBracket:
         """log delta (the lower end makes no claim), and its slope in eps."""
@@ -151,16 +170,11 @@ class Curve:
         target = float(np.min(np.maximum(height[pick] - math.log(self.n), -740.0), initial=0.0))
         waiting = swap.Waiting.of(self.member.common_mass, self.n, target)
         value = self._largest(x, t, alone, worst, waiting, line)
-        grain = (x[pick].max(axis=1) - x[pick].min(axis=1)) * line.h
-        coarse = np.flatnonzero(grain > _GRAINY)
-        for dither in _DITHERS if coarse.size else ():
-            wide = swap.line_at(line.c[coarse], bend[pick][coarse], dither)
-            again = self._largest(x[coarse], t[coarse], alone[coarse], worst[coarse], waiting, wide)
-            value[coarse] = np.minimum(value[coarse], again)
         deviations = line.c * np.sqrt(bend[pick])
-        close = np.flatnonzero((deviations < _CLOSE) & (alone.max(axis=1) == 0.0))
-        if close.size:
-            value[close] = np.minimum(value[close], self._joined(x[close], t[close], waiting, copies))
+        grain = (x[pick].max(axis=1) - x[pick].min(axis=1)) * line.h
+        hard = np.flatnonzero((grain > _GRAINY) | (deviations < _CLOSE))
+        if hard.size:
+            value[hard] = self._sharper(hard, value, x, t, alone, worst, waiting, line, bend[pick], bool((grain > _GRAINY).any()))
         total = np.logaddexp(value, waiting.log_rest + local)
         weight = t[pick] * np.exp(line.c[:, None] * x[pick])
         fall = np.exp(eps) * line.c * copies * (weight * laws.v[worst]).sum(axis=1) / (weight.sum(axis=1) + 1e-300)
@@ -171,16 +185,61 @@ class Curve:
         self, x: FloatArray, t: FloatArray, alone: FloatArray, worst: np.ndarray, waiting: swap.Waiting, line: swap.Line
     ) -> FloatArray:
         """max over types of log(U + what is exposed): the most promising type, then those that may exceed it."""
-        rows = np.arange(len(x))
+        rows, types, symbols = x.shape
+        at = np.arange(rows)
         bare = np.log(alone)
-        value = np.logaddexp(swap.log_upper(x[rows, worst], t[rows, worst], waiting, line), bare[rows, worst])
-        for k in range(x.shape[1]):
-            crude = np.logaddexp(swap.log_crude(x[:, k], t[:, k], waiting, line), bare[:, k])
-            open_ = np.flatnonzero((worst != k) & ~(crude <= value))
-            if open_.size:
-                other = swap.log_upper(x[open_, k], t[open_, k], waiting, line.at(open_))
-                value[open_] = np.maximum(value[open_], np.logaddexp(other, bare[open_, k]))
+        value = np.logaddexp(swap.log_upper(x[at, worst], t[at, worst], waiting, line), bare[at, worst])
+        if types == 1:
+            return value
+        every = np.repeat(at, types)
+        crude = swap.log_crude(x.reshape(-1, symbols), t.reshape(-1, symbols), waiting, line.at(every))
+        open_ = ~(np.logaddexp(crude.reshape(rows, types), bare) <= value[:, None])
+        open_[at, worst] = False
+        row, kind = np.nonzero(open_)
+        if row.size:
+            other = np.logaddexp(swap.log_upper(x[row, kind], t[row, kind], waiting, line.at(row)), bare[row, kind])
+            np.maximum.at(value, row, other)
         return value
+
+    def _sharper(
+        self,
+        rows: np.ndarray,
+        value: FloatArray,
+        x: FloatArray,
+        t: FloatArray,
+        alone: FloatArray,
+        worst: np.ndarray,
+        waiting: swap.Waiting,
+        line: swap.Line,
+        bend: FloatArray,
+        grainy: bool,
+    ) -> FloatArray:
+        """Rows that are few deviations away or on a coarse lattice: by one dominating law, else on other lines."""
+        best = value[rows]
+        covered = np.flatnonzero(alone[rows].max(axis=1) == 0.0)
+        if covered.size:
+            copies = max(self.n - 1.0 / self.member.common_mass, 1.0)
+            joined = np.full(rows.size, np.inf)
+            joined[covered] = self._joined(x[rows[covered]], t[rows[covered]], waiting, copies)
+            best = np.minimum(best, joined)
+            rows = rows[np.isinf(joined)]
+            left = np.flatnonzero(np.isinf(joined))
+        else:
+            left = np.arange(rows.size)
+        if not rows.size:
+            return best
+        chosen: _Option | None = None
+        for option in self._options:
+            if option.dither != _FINE and not grainy:
+                continue
+            other = swap.line_at(option.scale * line.c[rows], bend[rows], option.dither)
+            again = self._largest(x[rows], t[rows], alone[rows], worst[rows], waiting, other)
+            if again[0] < best[left[0]]:
+                chosen = option
+            best[left] = np.minimum(best[left], again)
+        if len(value) == 1 and len(self._options) > 1:
+            self._options = (chosen,) if chosen else ()  # the best one at this eps will do for those nearby
+        return best
 
     def _joined(self, x: FloatArray, t: FloatArray, waiting: swap.Waiting, copies: float) -> FloatArray:
         """The bound by one law that dominates every type; inf where that is much wider than the types."""
@@ -258,47 +317,6 @@ class _Laws(NamedTuple):
             alone = alone + (np.maximum(x, 0.0) * (self.t - t)).sum(axis=2)
             x = np.where(rare, 0.0, x)
         return x, np.broadcast_to(t, x.shape), alone
-
-
-class Smaller:
-    """Two analyses of which both hold: the smaller upper bound; lower bounds come from the second."""
-
-    def __init__(self, first: Family, second: Family) -> None:
-        self.first, self.second = first, second
-
-    def epsilon(self, *, n: int, delta: float, tol: float, side: Side) -> Answer:
-        """The smaller eps; the second is solved only if it is not clearly above the first."""
-        if side == "lower":
-            return self.second.epsilon(n=n, delta=delta, tol=tol, side=side)
-        answer = self.first.epsilon(n=n, delta=delta, tol=tol, side=side)
-        if answer.epsilon == 0.0:
-            return answer
-        if math.isfinite(answer.epsilon):
-            other = self.second.log_delta(np.array([answer.epsilon]), n=n, tol=_GLANCE, side=side)[0]
-            if other > math.log(delta) + 3.0 * _GLANCE:
-                return answer
-        return min(answer, self.second.epsilon(n=n, delta=delta, tol=tol, side=side))
-
-    def log_delta(self, eps: FloatArray, *, n: int, tol: float, side: Side) -> FloatArray:
-        """The smaller log delta, for every eps."""
-        second = self.second.log_delta(eps, n=n, tol=tol, side=side)
-        if side == "lower":
-            return second
-        return np.minimum(self.first.log_delta(eps, n=n, tol=tol, side=side), second)
-
-    def pairs(self, most: int) -> Sequence[ShuffledPair] | None:
-        """Those of the second analysis."""
-        return self.second.pairs(most)
-
-    def thinned(self, chance: float) -> Family:
-        """Both, thinned."""
-        from .base import thinned
-
-        return Smaller(thinned(self.first, chance), thinned(self.second, chance))
-
-
-#: Relative accuracy in delta of one look at the second analysis.
-_GLANCE = 0.01
 
 
 def only_upper(side: Side) -> None:

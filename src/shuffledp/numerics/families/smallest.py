@@ -1,0 +1,63 @@
+"""Several analyses of one mechanism that all hold: the smallest upper bound counts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from ..evaluators.choose import Side
+from ..pair import FloatArray, ShuffledPair
+from .base import Answer, Family, thinned
+
+#: Relative accuracy in delta of one look at an analysis that may not be needed.
+_GLANCE = 0.01
+
+
+class Smallest:
+    """Named families, the one that is usually smallest first; an answer says whose it is.
+
+    Examples
+    --------
+    >>> from shuffledp.numerics.families.base import PairSet
+    >>> few, many = (PairSet([ShuffledPair(P0=[0.75, 0.25], P1=[0.25, 0.75], t=[t, t])]) for t in (0.1, 0.25))
+    >>> Smallest({"few": few, "many": many}).epsilon(n=1000, delta=1e-6, tol=1e-4, side="upper").bound
+    'many'
+    """
+
+    def __init__(self, families: Mapping[str, Family]) -> None:
+        self.families = dict(families)
+
+    def epsilon(self, *, n: int, delta: float, tol: float, side: Side) -> Answer:
+        """The smallest eps; a later family is solved only if one look does not show that it is larger."""
+        best = Answer(math.inf, 0, 0)
+        for name, family in sorted(self.families.items(), key=lambda item: _weak(item[1], n)):
+            if 0.0 < best.epsilon < math.inf:
+                look = family.log_delta(np.array([best.epsilon]), n=n, tol=_GLANCE, side=side)[0]
+                if look > math.log(delta) + 3.0 * _GLANCE:
+                    continue
+            if best.epsilon > 0.0:
+                answer = family.epsilon(n=n, delta=delta, tol=tol, side=side)
+                if answer.epsilon < best.epsilon or not best.bound:
+                    best = answer._replace(bound=name)
+        return best
+
+    def log_delta(self, eps: FloatArray, *, n: int, tol: float, side: Side) -> FloatArray:
+        """The smallest log delta, for every eps."""
+        found = [family.log_delta(eps, n=n, tol=tol, side=side) for family in self.families.values()]
+        return np.asarray(np.min(found, axis=0))
+
+    def pairs(self, most: int) -> Sequence[ShuffledPair] | None:
+        """None: the analyses have different shuffled pairs."""
+        return None
+
+    def thinned(self, chance: float) -> Smallest:
+        """Every family, thinned."""
+        return Smallest({name: thinned(family, chance) for name, family in self.families.items()})
+
+
+def _weak(family: Family, n: int) -> bool:
+    """Whether the family says that it is loose among so few users, so that others are better tried first."""
+    loose: Callable[[int], bool] | None = getattr(family, "loose_for", None)
+    return loose is not None and loose(n)
