@@ -40,7 +40,8 @@ class _Option(NamedTuple):
 
 
 _OPTIONS = tuple(
-    _Option(*option) for option in ((0.9, _FINE), (0.9, 0.1), (0.9, 0.2), (1.0, 0.05), (1.0, 0.1), (1.0, 0.2))
+    _Option(*option)
+    for option in ((0.9, _FINE), (1.1, _FINE), (0.9, 0.1), (0.9, 0.2), (1.0, 0.05), (1.0, 0.1), (1.0, 0.2), (1.1, 0.1))
 )
 
 
