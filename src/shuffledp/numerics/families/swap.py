@@ -222,9 +222,9 @@ class Curve:
             copies = max(self.n - 1.0 / self.member.common_mass, 1.0)
             joined = np.full(rows.size, np.inf)
             joined[covered] = self._joined(x[rows[covered]], t[rows[covered]], waiting, copies)
+            left = np.flatnonzero(joined >= best)
             best = np.minimum(best, joined)
-            rows = rows[np.isinf(joined)]
-            left = np.flatnonzero(np.isinf(joined))
+            rows = rows[left]
         else:
             left = np.arange(rows.size)
         if not rows.size:
