@@ -14,8 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import ParameterError
 from ..estimation.constraints import Simplex
 from ..estimation.estimate import Estimate, Variance, share_sampling
-from ..numerics.families.base import PairSet
+from ..numerics.families.base import Family, PairSet
 from ..numerics.families.matrix_pairs import BlanketPairs, constant_datasets, two_count_datasets
+from ..numerics.families.swap_matrix import swap_pairs
 from ..numerics.pair import FloatArray, ShuffledPair
 from ..numerics.solve import log_up
 from ..randomness.alias import AliasTable
@@ -100,6 +101,14 @@ class MatrixRandomizer(Randomizer):
     def blanket(self) -> BlanketPairs:
         """All ordered input pairs over omega_y = min_x R(x)_y."""
         return self._blanket
+
+    @cached_property
+    def _swap(self) -> Family:
+        return swap_pairs(self._rows)
+
+    def swap(self) -> Family:
+        """All ordered input pairs among others who hold any input."""
+        return self._swap
 
     def constant_datasets(self) -> PairSet:
         """t = R(x*) for the pairs and x* that are easiest to distinguish."""

@@ -163,12 +163,51 @@ def line_at(c: FloatArray, bend: FloatArray, dither: float) -> Line:
 
 
 @np.errstate(all="ignore")
-def log_crude(x: FloatArray, t: FloatArray, waiting: Waiting, line: Line) -> FloatArray:
-    """log of an upper value of U(x) from M(c) alone: |M(c+iy)| <= M(c), and the sum over y of 1/(c^2+y^2)."""
-    log_m = _log_growth(x, t, line.c)
-    c, h = line.c, line.h
-    weights = h / (2.0 * np.pi * c * c) + 0.5 / c  # the node 0, and an integral for the others
-    return np.asarray(waiting.log_sum(log_m) + 0.5 * (line.s * c) ** 2 + np.log(weights) + 1e-9)
+def log_screen(x: FloatArray, t: FloatArray, waiting: Waiting, line: Line) -> FloatArray:
+    """log of an upper value of U from M(c) and the tilted variance alone, without a sum over nodes."""
+    variance, span = _tilted(x, t, line.c)
+    return log_screened(_log_growth(x, t, line.c), variance, span, waiting, line)
+
+
+@np.errstate(all="ignore")
+def log_screened(
+    log_m: FloatArray, variance: FloatArray, span: FloatArray, waiting: Waiting, line: Line
+) -> FloatArray:
+    """An upper value of log U given upper values of log M(c) and of the range, and a lower one of the variance V.
+
+    |M(c+iy)/M(c)|^2 = E cos(y(X - X')) under the tilted law, and cos a <= 1 - a^2/2 + a^4/24, so that it is at most
+    exp(-V y^2 (1 - span^2 y^2/12)); for |y| <= pi/span also at most exp(-(4/pi^2) V y^2) (contour.py, fact 3);
+    beyond, the dither bounds the terms.
+    """
+    c, h, s = line.c, line.h, line.s
+    copies = waiting.fewest
+    close = 10.0 / np.sqrt(variance * copies)
+    flat = np.maximum(1.0 - (span * close) ** 2 / 12.0, 4.0 / np.pi**2)
+    cliff = np.pi / span * (1.0 - 1e-12)
+    close = np.minimum(close, cliff)
+    rate = 0.5 * variance * copies * flat + 0.5 * s * s
+    slow = (2.0 / np.pi**2) * variance * copies
+    near = _gaussian_sum(rate, c, h) / h
+    middle = 2.0 * np.exp(-slow * close**2) * (1.0 / (c * c + close**2) + np.arctan2(c, close) / (c * h))
+    far = 2.0 * np.exp(-0.5 * (s * cliff) ** 2) * (1.0 / (c * c + cliff**2) + np.arctan2(c, cliff) / (c * h))
+    sharp = np.log(h / (2.0 * np.pi) * (near + middle + far))
+    crude = np.log(h / (2.0 * np.pi * c * c) + 0.5 / c)  # |M(c+iy)| <= M(c) only
+    value = waiting.log_sum(log_m) + 0.5 * (s * c) ** 2 + np.fmin(sharp, crude) + 1e-9
+    return np.where(np.isnan(value), np.inf, value)
+
+
+def _gaussian_sum(rate: FloatArray, c: FloatArray, h: FloatArray) -> FloatArray:
+    """An upper value of h sum over y in hZ of g(y) = e^(-rate y^2)/(c^2 + y^2).
+
+    By Poisson summation it is sum_k G(2 pi k/h), where G(0) = (pi/c) erfcx(c sqrt(rate)), erfcx(x) <=
+    (2/sqrt(pi))/(x + sqrt(x^2 + 4/pi)) (DLMF 7.8.2), and G(w) = (pi/c) E e^(-c|w - N|), N Gaussian of variance 2 rate,
+    is at most (pi/c) (e^(rate c^2 - c w) + Pr[N > w]).
+    """
+    root = c * np.sqrt(rate)
+    centre = 2.0 / math.sqrt(math.pi) / (root + np.sqrt(root * root + 4.0 / math.pi))
+    w = 2.0 * math.pi / h
+    alias = 2.0 * (np.exp(rate * c * c - c * w) / -np.expm1(-c * w) + 2.0 * np.exp(-w * w / (4.0 * rate)))
+    return np.asarray(math.pi / c * (centre + alias))
 
 
 @np.errstate(all="ignore")
@@ -202,16 +241,8 @@ def _nodes(x: FloatArray, t: FloatArray, waiting: Waiting, line: Line) -> tuple[
     exp(-(2/pi^2) V y^2 per copy) for y <= pi/range (contour.py, fact 3) before the dither takes over.
     """
     c, h, s = line.c, line.h, line.s
-    weight = t * np.exp(c[:, None] * x)
-    nothing = np.maximum(1.0 - t.sum(axis=1), 0.0)
-    total = weight.sum(axis=1) + nothing
-    live = t > 0.0
-    high = np.maximum(np.where(live, x, -np.inf).max(axis=1), np.where(nothing > 0.0, 0.0, -np.inf))
-    low = np.minimum(np.where(live, x, np.inf).min(axis=1), np.where(nothing > 0.0, 0.0, np.inf))
-    mean = (weight * x).sum(axis=1) / total
-    square = (x - mean[:, None]) ** 2
-    variance = ((weight * square).sum(axis=1) + nothing * mean * mean) / total * (1.0 - 1e-9)
-    cliff = np.pi / np.maximum(high - low, 1e-300) * (1.0 - 1e-12)
+    variance, span = _tilted(x, t, c)
+    cliff = np.pi / span * (1.0 - 1e-12)
     rate = (2.0 / np.pi**2) * variance * waiting.fewest
     few = h * _FEW_NODES
     quick = (s * cliff >= 9.0) & (few < cliff) & (rate * few * few > 40.0)
@@ -221,6 +252,20 @@ def _nodes(x: FloatArray, t: FloatArray, waiting: Waiting, line: Line) -> tuple[
     last = np.where(quick, cliff, count * h)
     beyond = 2.0 * np.exp(-0.5 * (s * last) ** 2) / (c * c + last * last) * (1.0 + 1.0 / (h * s * s * last))
     return count, np.asarray(beyond + np.where(quick, middle, 0.0)) * (1.0 + 1e-9)
+
+
+def _tilted(x: FloatArray, t: FloatArray, c: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Variance of the tilted law, rounded down, and its range; "nothing" counts as the value 0."""
+    weight = t * np.exp(c[:, None] * x)
+    nothing = np.maximum(1.0 - t.sum(axis=1), 0.0)
+    total = weight.sum(axis=1) + nothing
+    live = t > 0.0
+    high = np.maximum(np.where(live, x, -np.inf).max(axis=1), np.where(nothing > 0.0, 0.0, -np.inf))
+    low = np.minimum(np.where(live, x, np.inf).min(axis=1), np.where(nothing > 0.0, 0.0, np.inf))
+    mean = (weight * x).sum(axis=1) / total
+    square = (x - mean[:, None]) ** 2
+    variance = ((weight * square).sum(axis=1) + nothing * mean * mean) / total * (1.0 - 1e-9)
+    return variance, np.maximum(high - low, 1e-300)
 
 
 def _sum(

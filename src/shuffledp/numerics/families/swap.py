@@ -30,6 +30,8 @@ _FEW_FREE = 60.0
 _NEARLY = 1.1
 #: Any number of shuffled pairs.
 _EVERY = 10**9
+#: Types x symbols up to which that law is worth its price, and up to which other lines are.
+_MOST_JOINED, _MOST_SHARPENED = 256, 1024
 #: Expected number of others who send a symbol below which it counts as never sent, if its ratio is above n times that.
 _RARE, _SWAMPS = 1e-7, 1e3
 
@@ -189,12 +191,13 @@ class Curve:
         deviations = line.c * np.sqrt(bend[pick])
         grain = (x[pick].max(axis=1) - x[pick].min(axis=1)) * line.h
         hard = np.flatnonzero((grain > _GRAINY) | (deviations < _CLOSE))
-        if hard.size:
+        if hard.size and x[0].size <= _MOST_SHARPENED:
             value[hard] = self._sharper(hard, value, x, t, alone, worst, waiting, line, bend[pick], bool((grain > _GRAINY).any()))
         total = np.logaddexp(value, waiting.log_rest + local)
         weight = t[pick] * np.exp(line.c[:, None] * x[pick])
         fall = np.exp(eps) * line.c * copies * (weight * laws.v[worst]).sum(axis=1) / (weight.sum(axis=1) + 1e-300)
         total = np.where(np.isnan(total), np.inf, total)
+        total[local == -np.inf] = -np.inf  # nothing of the victim's is ever above E times the other law
         return np.minimum(total, local), fall
 
     def _largest(
@@ -208,8 +211,8 @@ class Curve:
         if types == 1:
             return value
         every = np.repeat(at, types)
-        crude = swap.log_crude(x.reshape(-1, symbols), t.reshape(-1, symbols), waiting, line.at(every))
-        open_ = ~(np.logaddexp(crude.reshape(rows, types), bare) <= value[:, None])
+        screen = swap.log_screen(x.reshape(-1, symbols), t.reshape(-1, symbols), waiting, line.at(every))
+        open_ = ~(np.logaddexp(screen.reshape(rows, types), bare) <= value[:, None])
         open_[at, worst] = False
         row, kind = np.nonzero(open_)
         if row.size:
@@ -233,7 +236,7 @@ class Curve:
         """Rows that are few deviations away or on a coarse lattice: by one dominating law, else on other lines."""
         best = value[rows]
         covered = np.flatnonzero(alone[rows].max(axis=1) == 0.0)
-        if covered.size:
+        if covered.size and x[0].size <= _MOST_JOINED:
             copies = max(self.n - 1.0 / self.member.common_mass, 1.0)
             joined = np.full(rows.size, np.inf)
             joined[covered] = self._joined(x[rows[covered]], t[rows[covered]], waiting, copies)
