@@ -16,11 +16,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..._support import validation as check
-from ...errors import ParameterError
+from ...errors import BoundNotApplicableError, ParameterError
 from ...estimation.constraints import Blocks
 from ...estimation.estimate import Estimate
 from ...numerics.evaluators.choose import spread
 from ...numerics.families.base import PairSet
+from ...numerics.families.swap import SwapPair, SwapSet
 from ...randomness.sampling import Source, categorical
 from ..base import Mechanism
 from ..codecs import Records
@@ -30,7 +31,16 @@ from ..parameters import declared
 from ..randomizer import Randomizer
 from ..reports import Reports, Tally
 from ..samples import joined, sampled
-from .parallel_law import MAX_PAIRS, both_unlike, dataset_pairs, dominating_pairs, tells, union
+from .parallel_law import (
+    MAX_PAIRS,
+    MOST_TYPES,
+    both_unlike,
+    dataset_pairs,
+    dominating_pairs,
+    swap_pairs,
+    tells,
+    union,
+)
 from .queries import PARALLEL, Query, checked, read_queries
 
 #: Combinations of datasets tried for the lower bound.
@@ -176,6 +186,32 @@ class Parallel(Randomizer):
             for query, c in alike.items()
         ]
         return PairSet([union(list(itertools.chain(*choice))) for choice in itertools.product(*choices)])
+
+    def swap(self) -> SwapSet:
+        """All combinations of one victim pair per query, among all combinations of types.
+
+        X of a combination is the mixture of the X of its queries, and the common part of all laws is the union of
+        those of the queries, scaled by their weights.  Victims who give the same answer to a query under both
+        hypotheses need not be listed (see Notes): that argument holds for every dataset.
+        """
+        return self._swap
+
+    @cached_property
+    def _swap(self) -> SwapSet:
+        listed = [swap_pairs(m) for m in self._mechanisms]
+        combinations = math.prod(sum(len(member.types) for member in members) for members in listed)
+        if combinations > MOST_TYPES:
+            raise BoundNotApplicableError(
+                f"bound 'swap' lists at most {MOST_TYPES:,} combinations of what another user may hold, got "
+                f"{combinations:,}; use bound='auto'."
+            )
+        members = []
+        for choice in itertools.product(*listed):
+            types = itertools.product(*(member.types for member in choice))
+            mass = math.fsum(float(w) * c.common_mass for w, c in zip(self._shares, choice, strict=True))
+            laws = tuple(union(list(zip(self._shares, some, strict=True))) for some in types)
+            members.append(SwapPair(laws, mass * (1.0 - 2.0**-48)))
+        return SwapSet(members)
 
     def constant_datasets(self) -> PairSet:
         """The datasets of each query that are easiest to distinguish, in all combinations."""

@@ -8,11 +8,15 @@ from fractions import Fraction
 import numpy as np
 
 from ...errors import BoundNotApplicableError
+from ...numerics.families.swap import SwapPair, SwapSet
 from ...numerics.pair import ShuffledPair
 from ..base import Mechanism
 
 #: Combinations of per-query input pairs that are listed; beyond, queries fall back to their (p, beta, q).
 MAX_PAIRS = 1024
+
+#: Combinations of what another user may hold in all queries that are listed for the swap bound.
+MOST_TYPES = 1000
 
 #: A query whose answer does not depend on its input.
 NOTHING = ShuffledPair(P0=[1.0], P1=[1.0], t=[1.0])
@@ -29,6 +33,19 @@ def dominating_pairs(mechanism: Mechanism) -> list[ShuffledPair]:
         return [NOTHING]
     found = mechanism.dominating_pairs(MAX_PAIRS)
     return both_unlike(found) if found else [mechanism.variation_ratio().pair()]
+
+
+def swap_pairs(mechanism: Mechanism) -> Sequence[SwapPair]:
+    """The victim pairs of a query, each among every type of another user."""
+    if not tells(mechanism):
+        return [SwapPair((NOTHING,), 1.0)]
+    family = mechanism.swap()
+    found = family.members(MAX_PAIRS) if isinstance(family, SwapSet) else None
+    if not found:
+        raise BoundNotApplicableError(
+            f"bound 'swap' needs the types of every query, and {mechanism.spec} has too many; use bound='auto'."
+        )
+    return found
 
 
 def dataset_pairs(mechanism: Mechanism) -> list[ShuffledPair]:

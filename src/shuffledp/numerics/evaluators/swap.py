@@ -170,9 +170,7 @@ def log_screen(x: FloatArray, t: FloatArray, waiting: Waiting, line: Line) -> Fl
 
 
 @np.errstate(all="ignore")
-def log_screened(
-    log_m: FloatArray, variance: FloatArray, span: FloatArray, waiting: Waiting, line: Line
-) -> FloatArray:
+def log_screened(log_m: FloatArray, variance: FloatArray, span: FloatArray, waiting: Waiting, line: Line) -> FloatArray:
     """An upper value of log U given upper values of log M(c) and of the range, and a lower one of the variance V.
 
     |M(c+iy)/M(c)|^2 = E cos(y(X - X')) under the tilted law, and cos a <= 1 - a^2/2 + a^4/24, so that it is at most
@@ -286,7 +284,9 @@ def _sum(
     doubt *= ULP * (1.0 + x.shape[1] / 16.0)
     excess = 2.0 * growth.real + growth.real**2 + growth.imag**2
     modulus = np.hypot(1.0 + growth.real, growth.imag)
-    log_modulus = np.where(modulus < 0.5, np.log(np.maximum(modulus, 1e-300)), 0.5 * np.log1p(np.maximum(excess, -0.75)))
+    log_modulus = np.where(
+        modulus < 0.5, np.log(np.maximum(modulus, 1e-300)), 0.5 * np.log1p(np.maximum(excess, -0.75))
+    )
     weight = np.exp(-0.5 * (line.s[:, None] * y) ** 2) / (line.c[:, None] ** 2 + y * y)
     weight[:, 1:] *= 2.0
     top = peak[:, None]

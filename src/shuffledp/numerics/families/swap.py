@@ -192,7 +192,9 @@ class Curve:
         grain = (x[pick].max(axis=1) - x[pick].min(axis=1)) * line.h
         hard = np.flatnonzero((grain > _GRAINY) | (deviations < _CLOSE))
         if hard.size and x[0].size <= _MOST_SHARPENED:
-            value[hard] = self._sharper(hard, value, x, t, alone, worst, waiting, line, bend[pick], bool((grain > _GRAINY).any()))
+            value[hard] = self._sharper(
+                hard, value, x, t, alone, worst, waiting, line, bend[pick], bool((grain > _GRAINY).any())
+            )
         total = np.logaddexp(value, waiting.log_rest + local)
         weight = t[pick] * np.exp(line.c[:, None] * x[pick])
         fall = np.exp(eps) * line.c * copies * (weight * laws.v[worst]).sum(axis=1) / (weight.sum(axis=1) + 1e-300)
@@ -207,7 +209,8 @@ class Curve:
         rows, types, symbols = x.shape
         at = np.arange(rows)
         bare = np.log(alone)
-        value = np.logaddexp(swap.log_upper(x[at, worst], t[at, worst], waiting, line), bare[at, worst])
+        first = swap.log_upper(x[at, worst], t[at, worst], waiting, line)
+        value: FloatArray = np.asarray(np.logaddexp(first, bare[at, worst]))
         if types == 1:
             return value
         every = np.repeat(at, types)
@@ -234,14 +237,14 @@ class Curve:
         grainy: bool,
     ) -> FloatArray:
         """Rows that are few deviations away or on a coarse lattice: by one dominating law, else on other lines."""
-        best = value[rows]
+        best: FloatArray = np.asarray(value[rows])
         covered = np.flatnonzero(alone[rows].max(axis=1) == 0.0)
         if covered.size and x[0].size <= _MOST_JOINED:
             copies = max(self.n - 1.0 / self.member.common_mass, 1.0)
             joined = np.full(rows.size, np.inf)
             joined[covered] = self._joined(x[rows[covered]], t[rows[covered]], waiting, copies)
             left = np.flatnonzero(joined >= best)
-            best = np.minimum(best, joined)
+            best = np.asarray(np.minimum(best, joined))
             rows = rows[left]
         else:
             left = np.arange(rows.size)

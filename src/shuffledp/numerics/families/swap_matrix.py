@@ -68,7 +68,7 @@ class _Moments(NamedTuple):
     def variance(self, x: int, growth: float) -> FloatArray:
         """sum W^2/R(x) by (a, b), W = R(a) - growth R(b)."""
         own = np.diag(self.second[x])
-        return np.maximum(own[:, None] - 2.0 * growth * self.second[x] + growth**2 * own, 0.0)
+        return np.asarray(np.maximum(own[:, None] - 2.0 * growth * self.second[x] + growth**2 * own, 0.0))
 
     def skew(self, x: int, growth: float) -> FloatArray:
         """sum W^3/R(x)^2."""
@@ -77,7 +77,7 @@ class _Moments(NamedTuple):
 
     def reach(self, x: int, growth: float) -> FloatArray:
         """A bound on |W|/R(x)."""
-        return np.maximum(self.ratio[x][:, None], growth * self.ratio[x])
+        return np.asarray(np.maximum(self.ratio[x][:, None], growth * self.ratio[x]))
 
 
 class SwapMatrix:
@@ -85,7 +85,9 @@ class SwapMatrix:
 
     def __init__(self, rows: FloatArray, common: float | None = None, presence: float = 1.0) -> None:
         self.rows = rows
-        self.common_mass = float(rows.min(axis=0).sum()) * (1.0 - mass_slack(rows.shape[1])) if common is None else common
+        self.common_mass = (
+            float(rows.min(axis=0).sum()) * (1.0 - mass_slack(rows.shape[1])) if common is None else common
+        )
         self.presence = presence
 
     def pairs(self, most: int) -> None:
@@ -149,7 +151,7 @@ class SwapMatrix:
             log_m = np.log1p(np.maximum(excess, -0.9) + 1e-15)
             # a density between e^(-rise) and e^rise times the law keeps this much of its variance
             least = np.maximum(variance * (1.0 - 1e-9) - math.expm1(at) ** 2, 0.0) * np.exp(-rise - log_m) + 1e-300
-            value = swap.log_screened(*(a.reshape(-1) for a in (log_m, least, 2.0 * reach)), waiting, line)
+            value = swap.log_screened(log_m.reshape(-1), least.reshape(-1), 2.0 * reach.reshape(-1), waiting, line)
             left = np.flatnonzero(~(np.logaddexp(value, waiting.log_rest) <= level) & ~done.reshape(-1))
             found.append(np.stack([left, np.full(left.size, x)]))
             if sum(part.shape[1] for part in found) > _MOST_OPEN:
