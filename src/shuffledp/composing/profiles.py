@@ -12,6 +12,8 @@ from ..numerics.evaluators.choose import Divergence
 from ..numerics.pair import FloatArray, ShuffledPair
 from .ledger import LedgerEntry
 
+#: Relative accuracy of the eps of a single round.
+_ACCURACY = 1e-4
 #: Families with more members than this are sampled at fewer eps.
 _FEW = 64
 
@@ -22,10 +24,14 @@ def kind_of(entry: LedgerEntry) -> Kind:
     pairs = resolved.family.pairs(_FEW)
     kinked = pairs is not None and all(Divergence(pair, entry.n).enumerable for pair in pairs)
 
+    def once(delta: float) -> float:
+        return resolved.epsilon(delta=delta, tol=_ACCURACY).epsilon
+
     def log_delta(eps: FloatArray, tol: float) -> FloatArray:
         return resolved.log_delta(eps, tol=tol)
 
-    return Kind(log_delta, resolved.left.cap, slow=pairs is None, kinked=kinked)
+    slow = pairs is None and not getattr(resolved.family, "quick", False)
+    return Kind(log_delta, resolved.left.cap, slow=slow, kinked=kinked, once=once)
 
 
 def fixed_pairs(entries: Iterable[LedgerEntry]) -> tuple[list[PairLosses], list[int]] | None:

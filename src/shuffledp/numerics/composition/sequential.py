@@ -41,13 +41,15 @@ class Kind:
     """A privacy profile that may be used many times: ``log_delta(eps, tol)`` is an upper bound on it.
 
     ``limit`` is an eps at which delta is 0 (inf if there is none); ``slow`` profiles are sampled at fewer nodes,
-    ``kinked`` ones (few clones, whose profile is nearly a polygon) at more.
+    ``kinked`` ones (few clones, whose profile is nearly a polygon) at more.  ``once(delta)`` is the eps of a single
+    use, where there is a sharper way to it than through the profile.
     """
 
     log_delta: Callable[[FloatArray, float], FloatArray]
     limit: float
     slow: bool = False
     kinked: bool = False
+    once: Callable[[float], float] | None = None
     _curves: dict[tuple[Ladder, float], Curve] = field(default_factory=dict, repr=False)
 
     def curve(self, ladder: Ladder, lowest: float) -> Curve:
@@ -118,6 +120,9 @@ def epsilon(kinds: Sequence[Kind], counts: Sequence[int], delta: float) -> float
     most = pure_epsilon(kinds, counts)
     if most == 0.0:
         return 0.0
+    single = [kind for kind, count in zip(kinds, counts, strict=True) if count]
+    if sum(counts) == 1 and single[0].once is not None:
+        return min(single[0].once(delta), most)
     whole = build(kinds, counts, math.log(delta))
     if not whole.reach:
         return 0.0 if whole.infinite * (1.0 + 1e-9) <= delta else most
@@ -147,6 +152,9 @@ def delta(kinds: Sequence[Kind], counts: Sequence[int], eps: float) -> float:
     if eps >= pure_epsilon(kinds, counts):
         return 0.0
     best = 1.0
+    if sum(counts) == 1:
+        single = next(kind for kind, count in zip(kinds, counts, strict=True) if count)
+        best = min(math.exp(float(single.log_delta(np.array([eps]), 1e-4)[0])) * (1.0 + 1e-12), 1.0)
     for log_delta in (-20.0, -60.0, -180.0, _DEEPEST):
         whole = build(kinds, counts, log_delta)
         if whole.reach:

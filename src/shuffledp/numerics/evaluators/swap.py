@@ -137,7 +137,8 @@ def saddle(x: FloatArray, t: FloatArray, copies: float) -> tuple[FloatArray, Flo
     mean, square = (t * x).sum(axis=1), (t * x * x).sum(axis=1)
     variance = np.maximum(square - mean * mean, 1e-300)
     drift = copies * mean
-    c = (np.sqrt(drift * drift + 8.0 * copies * variance) - drift) / (2.0 * copies * variance)
+    root = np.sqrt(drift * drift + 8.0 * copies * variance)
+    c = np.where(drift > 0.0, 4.0 / (root + drift), (root - drift) / (2.0 * copies * variance))
     most = _LARGEST_EXPONENT / top
     c = np.clip(np.where(np.isfinite(c), c, 1.0), 1e-300, most)
     for _ in range(40):

@@ -11,6 +11,8 @@ from ..evaluators.choose import Side
 from ..pair import FloatArray, ShuffledPair
 from .base import Answer, Family, thinned
 
+#: So many shuffled pairs are quickly evaluated at many eps.
+_FEW = 64
 #: Relative accuracy in delta of one look at an analysis that may not be needed.
 _GLANCE = 0.01
 
@@ -52,6 +54,11 @@ class Smallest:
     def pairs(self, most: int) -> Sequence[ShuffledPair] | None:
         """None: the analyses have different shuffled pairs."""
         return None
+
+    @property
+    def quick(self) -> bool:
+        """Whether many eps at once cost little with every family."""
+        return all(getattr(f, "quick", False) or f.pairs(_FEW) is not None for f in self.families.values())
 
     def thinned(self, chance: float) -> Smallest:
         """Every family, thinned."""

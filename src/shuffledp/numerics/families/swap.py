@@ -116,6 +116,11 @@ class SwapSet:
             best = np.maximum(best, Curve(member, n, tol).log_upper(eps))
         return best
 
+    @property
+    def quick(self) -> bool:
+        """Whether many eps at once cost little."""
+        return sum(np.size(pair.t) for member in self._members for pair in member.types) <= _MOST_SHARPENED
+
     def loose_for(self, n: int) -> bool:
         """Whether the users who are displaced are too many of n for the bound to be sharp."""
         return any(n * member.common_mass < _FEW_FREE for member in self._members)
