@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,6 +22,7 @@ from ..codecs import PackedBits
 from ..two_level import MIRRORED, Shares, law, mirrored_with_ties, vertices
 from .cube import Cube
 from .discrete_laplace import coins
+from .half_spaces import MOST_DIMENSIONS, triples
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,13 +95,18 @@ class Duchi(Cube):
         return PairSet([self._pair([(half, e, 1, 1), (half, 1, e, 1), (self._ties, 1, 1, 1)])])
 
     def swap(self) -> SwapSet:
-        """Every way in which z and -z may lie to three vertices, ties included, at their known share (cube.py)."""
+        """Every way in which z and -z may lie to three vertices (cube.py); with ties, those of actual vertices."""
+        return self._swap
+
+    @cached_property
+    def _swap(self) -> SwapSet:
         low, high = self._low, math.exp(self.eps0) * self._low
-        kinds: Sequence[Shares] = MIRRORED
-        if self._ties:
-            kinds = vertices(Fraction(1 - Fraction(self._ties)) / 2, mirrored_with_ties())
-        types = [law(kind, low, high) for kind in kinds]
-        return SwapSet([among(types, self.blanket())])
+        kinds: Iterable[Sequence[Shares]] = [MIRRORED]
+        if self._ties and self.dim <= MOST_DIMENSIONS:
+            kinds = triples(self.dim)
+        elif self._ties:
+            kinds = [vertices((1 - Fraction(self._ties)) / 2, mirrored_with_ties())]
+        return SwapSet([among([law(shares, low, high) for shares in types], self.blanket()) for types in kinds])
 
     def constant_datasets(self) -> PairSet:
         """The others hold v0, or v0 with one coordinate flipped (then z.v0 > 0 without z.v* > 0 has share step)."""

@@ -36,8 +36,9 @@ from ..pair import FloatArray
 ULP = 2.0**-48
 #: Charged on every sum for the roundings that do not grow with n.
 _SUMMING = 1e-12
-#: Deviations per node of the trapezoid sum; a coarse step errs upward, by about exp(-2 (pi/1.1)^2) here.
-_STEP = 1.1
+#: Deviations per node of the trapezoid sum; a coarse step errs upward, by about exp(-2 (pi/1.1)^2) here, and by about
+#: exp(-2 pi/0.55) where the abscissa is the shorter scale.
+_STEP, _NARROW = 1.1, 0.55
 #: Blocks of k grow by this ratio: 1/(n-1-k) is replaced by its largest value in each.
 _GROWTH = 1.25
 #: e^-this of a sum is not worth a term.
@@ -160,7 +161,7 @@ def line_at(c: FloatArray, bend: FloatArray, dither: float) -> Line:
     """The step and the dither that suit this abscissa; ``dither`` is in units of the tilted deviation."""
     deviation = np.sqrt(np.maximum(bend, 1e-300))
     deviation = np.maximum(deviation, 1e-3 / c)  # nearly no spread: any positive step and dither are sound
-    return Line(c, _STEP / deviation, dither * deviation)
+    return Line(c, np.minimum(_STEP / deviation, _NARROW * c), dither * deviation)
 
 
 @np.errstate(all="ignore")

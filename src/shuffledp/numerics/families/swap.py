@@ -145,6 +145,8 @@ def epsilon_of(member: SwapPair, *, n: int, delta: float, tol: float, least: flo
         return least
     curve = Curve(member, n, tol)
     log_delta = math.log(delta)
+    if least > 0.0 and curve.screened(least) <= log_delta:
+        return least
     worst = max(member.types, key=spread)
     likely = least > 0.0 or delta >= 0.3 * math.sqrt(min(spread(worst), 1e300) / n)
     if likely and look(curve, least, 1e-3, log_delta).excess <= 0.0:  # type: ignore[arg-type]
@@ -173,6 +175,21 @@ class Curve:
     def log_upper(self, eps: FloatArray) -> FloatArray:
         """log delta at every eps."""
         return self._evaluate(np.minimum(np.asarray(eps, dtype=np.float64), LARGEST_EPSILON))[0]
+
+    @np.errstate(all="ignore")
+    def screened(self, eps: float) -> float:
+        """A cheap upper value of log delta at one eps."""
+        if self.n == 1 or self.member.common_mass <= 0.0:
+            return 0.0
+        at = np.array([min(eps, LARGEST_EPSILON)])
+        x, t, alone = self.member.laws.at(at - law_shift(at), self.n)
+        copies = max(self.n - 1.0 / self.member.common_mass, 1.0)
+        c, height, bend = swap.saddle(x[0], t[0], copies)
+        worst = int(np.where(np.isfinite(height), height, -np.inf).argmax())
+        line = swap.line_at(c[[worst]], bend[[worst]], self._dither).at(np.zeros(len(c), dtype=np.int64))
+        waiting = swap.Waiting.of(self.member.common_mass, self.n, max(float(height[worst]) - math.log(self.n), -740.0))
+        value = np.logaddexp(swap.log_screen(x[0], t[0], waiting, line), np.log(alone[0])).max()
+        return float(np.logaddexp(value, waiting.log_rest)) if value == value else math.inf
 
     @np.errstate(all="ignore")
     def _evaluate(self, eps: FloatArray) -> tuple[FloatArray, FloatArray]:
