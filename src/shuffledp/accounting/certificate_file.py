@@ -50,11 +50,15 @@ def law_written(law: Law) -> dict[str, Any]:
 
 def step_of(raw: object, *, types: bool) -> Step:
     """A step as it was written; with ``types`` it may be one of the swap bound."""
-    swap = types and isinstance(raw, dict) and "types" in raw
+    swap = types and isinstance(raw, dict) and any(key in raw for key in _TYPES)
     given = mapping("pair", raw, needed=(*(_TYPES if swap else _LAW), "method", "proved"))
     law: Law
     if swap:
-        several = [mapping("type", item, needed=_LAW) for item in listed(given["types"], "types")]
+        from ..numerics.evaluators.certified_swap import MAX_TYPES
+
+        if len(several := listed(given["types"], "types")) > MAX_TYPES:
+            raise ValueError(f"a pair has at most {MAX_TYPES:,} types, not {len(several):,}")
+        several = [mapping("type", item, needed=_LAW) for item in several]
         law = SwapPair(tuple(_pair(item) for item in several), double(given["common_mass"]))
     else:
         law = _pair(given)
