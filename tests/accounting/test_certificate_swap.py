@@ -197,7 +197,7 @@ def _another_law(data: Document, source: random.Random) -> None:
     at = source.randrange(len(one))
     value = float(Fraction(one[at]))
     other = source.choice([math.nextafter(value, 0), math.nextafter(value, 1), value / 2, (value + 1) / 2, 0.0, 1.0])
-    one[at] = exact(Fraction(other if other != value else value / 4))
+    one[at] = exact(Fraction(other if other != value else 0.375))
 
 
 def _another_mass(data: Document, source: random.Random) -> None:
@@ -256,6 +256,14 @@ ALTERATIONS: tuple[Callable[[Document, random.Random], None], ...] = (
 )
 
 
+def _refusal(path: Path) -> str:
+    try:
+        sdp.verify(path)
+    except REFUSED as error:
+        return str(error)
+    return ""
+
+
 def test_no_alteration_claims_more(tmp_path: Path) -> None:
     """100 alterations in the quick run, 1,000 in the full one; each file is accepted as it was written."""
     source = random.Random(11)
@@ -276,12 +284,7 @@ def test_no_alteration_claims_more(tmp_path: Path) -> None:
         alter(data, source)
         assert data not in honest
         path.write_text(json.dumps(data))
-        try:
-            sdp.verify(path)
-        except REFUSED as error:
-            assert str(error).endswith(".")
-        else:
-            pytest.fail(f"alteration {i} ({alter.__name__}) of {data['mechanism']} was accepted")
+        assert _refusal(path).endswith("."), f"alteration {i} ({alter.__name__}) of {data['mechanism']} was accepted"
 
 
 def test_the_matrix_of_a_swap_certificate_is_its_law() -> None:
