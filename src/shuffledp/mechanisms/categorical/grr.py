@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from ..._support.numbers import round_down
 from ...numerics.families.base import Family, PairSet, both_directions
-from ...numerics.families.swap import SwapPair, SwapSet
 from ...numerics.pair import ShuffledPair
 from ...randomness.sampling import Source, below, bernoulli
 from ..base import Mechanism
@@ -94,10 +93,6 @@ class GRR(FrequencyOracle):
         more = self.d - 3
         third = ShuffledPair(P0=[a, b, b, more * b], P1=[b, a, b, more * b], t=[b, b, a, more * b])
         return PairSet([third, *held])
-
-    def swap(self) -> Family:
-        """Others hold x0, x1 or a third option; the common part is the blanket."""
-        return SwapSet([SwapPair(tuple(self.constant_datasets().pairs(9) or ()), self.d * self.stray)])
 
     def blanket_ratio(self, victim: Mechanism) -> float:
         """b over that of the victim: both blankets are uniform on the d options."""
