@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from .known.variation_ratio import VariationRatio
 
 
+#: Any number of shuffled pairs.
+_EVERY = 10**9
+
+
 class _InitSignature:
     """The parameters of __init__, for help(): before Python 3.13 inspect would show those of __new__."""
 
@@ -50,6 +54,8 @@ class Mechanism:
     lower_scope: ClassVar[str] = "this mechanism"
     #: The pair of the paper's Theorem 4.7 as printed is the exact law of this mechanism (mixDUMP), hence a bound.
     published_law_exact: ClassVar[bool] = False
+    #: constant_datasets() lists every law that another user may have, for one input pair that stands for all pairs.
+    lists_every_type: ClassVar[bool] = False
     #: Nothing is known but how much the law of a report depends on its value, for one randomizer that everybody runs.
     known_by_budget: ClassVar[bool] = False
     #: Whether a user sends one message; several may be hidden by others' blanket messages.
@@ -143,10 +149,14 @@ class Mechanism:
 
     def swap(self) -> Family:
         """All input pairs among others of every type, by the swap bound: it needs the law of each type."""
-        raise BoundNotApplicableError(
-            f"bound 'swap' needs the laws of all that another user may hold, and {self.name} does not list them; "
-            "use bound='auto'."
-        )
+        if not self.lists_every_type:
+            raise BoundNotApplicableError(
+                f"bound 'swap' needs the laws of all that another user may hold, and {self.name} does not list them; "
+                "use bound='auto'."
+            )
+        from ..numerics.families.swap import SwapSet, among
+
+        return SwapSet([among(self.constant_datasets().pairs(_EVERY) or (), self.blanket())])
 
     def constant_datasets(self) -> Family:
         """Exact divergences of datasets in which all others hold one value: a lower bound."""

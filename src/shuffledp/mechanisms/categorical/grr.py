@@ -48,6 +48,7 @@ class GRR(FrequencyOracle):
     """
 
     name: ClassVar[str] = "grr"
+    lists_every_type: ClassVar[bool] = True
 
     @property
     def description(self) -> str:

@@ -15,6 +15,7 @@ from ..._support.numbers import round_down
 from ...estimation.constraints import Simplex
 from ...estimation.estimate import Estimate, Variance, modelled, share_sampling
 from ...numerics.families.base import PairSet, both_directions
+from ...numerics.families.swap import SwapSet, among
 from ...numerics.pair import ShuffledPair
 from ...randomness.sampling import Source, bernoulli, words
 from ..codecs import Category
@@ -186,8 +187,8 @@ class Hadamard(Randomizer):
             pairs.append(self._pair((s, 1, 0, 0), (s, 0, 1, 0)))
         return PairSet(pairs)
 
-    def constant_datasets(self) -> PairSet:
-        """Others hold x0, or share its block or none: every kind of (x0, x1, x*) that exists."""
+    def _within(self) -> list[ShuffledPair]:
+        """Two items of one block; the others hold one of them, or share its block or not: every kind that exists."""
         s, quarter = self.block // 2, self.block // 4
         items = min(self.d, self.block - 1)  # of the fullest block
         both, one, other = (quarter, 1, 1), (quarter, 1, 0), (quarter, 0, 1)
@@ -200,12 +201,28 @@ class Hadamard(Randomizer):
             pairs.append(self._pair(*((quarter // 2, i, j, k) for i, j, k in itertools.product((0, 1), repeat=3))))
         if items >= 2 and self.populated >= 2:
             pairs.append(self._pair((*both, 0), (*one, 0), (*other, 0), (s, 0, 0, 1)))
-            pairs += both_directions(self._pair((*one, 1), (*one, 0), (quarter, 0, 0, 1), (s, 0, 1, 0)))
+        return pairs
+
+    def _across(self) -> list[ShuffledPair]:
+        """Two items of different blocks; the others hold one of them, share its block, or are elsewhere."""
+        s, quarter = self.block // 2, self.block // 4
+        one = (quarter, 1, 0)
+        pairs = []
         if self.populated >= 2:
             pairs += both_directions(self._pair((s, 1, 0, 1), (s, 0, 1, 0)))
+        if self.populated >= 2 and min(self.d, self.block - 1) >= 2:
+            pairs += both_directions(self._pair((*one, 1), (*one, 0), (quarter, 0, 0, 1), (s, 0, 1, 0)))
         if self.populated >= 3:
             pairs.append(self._pair((s, 1, 0, 0), (s, 0, 1, 0), (s, 0, 0, 1)))
-        return PairSet(pairs)
+        return pairs
+
+    def constant_datasets(self) -> PairSet:
+        """Every kind of (x0, x1, x*) that exists."""
+        return PairSet([*self._within(), *self._across()])
+
+    def swap(self) -> SwapSet:
+        """Pairs within a block and pairs across blocks, each among every kind of others."""
+        return SwapSet([among(types, self.blanket()) for types in (self._within(), self._across()) if types])
 
     # -- running it -------------------------------------------------------------------------------------------
 

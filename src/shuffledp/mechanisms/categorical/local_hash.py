@@ -62,6 +62,7 @@ class LocalHash(FrequencyOracle):
     """
 
     name: ClassVar[str] = "local-hash"
+    lists_every_type: ClassVar[bool] = True
 
     l: int = whole(
         low=2,

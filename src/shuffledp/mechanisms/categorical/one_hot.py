@@ -38,6 +38,7 @@ class OneHot(FrequencyOracle):
     """
 
     inputs_alike: ClassVar[bool] = True
+    lists_every_type: ClassVar[bool] = True
 
     @property
     @abstractmethod

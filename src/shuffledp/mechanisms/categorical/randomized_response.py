@@ -71,6 +71,10 @@ class RandomizedResponse(GRR):
         """Those of GRR on two options: bounds from the blanket do not use the exact analysis."""
         return super().blanket().pairs(most)
 
+    def swap(self) -> Family:
+        """That of GRR on two options: others hold 0 or 1."""
+        return GRR(eps0=self.eps0, d=2).swap()
+
     def constant_datasets(self) -> Family:
         """All datasets, of which the constant ones are two."""
         return self._every_dataset

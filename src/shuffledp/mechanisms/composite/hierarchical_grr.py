@@ -68,6 +68,7 @@ class HierarchicalGRR(Randomizer):
     """
 
     name: ClassVar[str] = "hierarchical-grr"
+    lists_every_type: ClassVar[bool] = True
 
     eps0: float = budget()
     d: int = whole(low=2, high=2**31, hint="d counts the leaves")

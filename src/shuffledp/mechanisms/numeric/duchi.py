@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,9 +14,11 @@ from numpy.typing import NDArray
 from ..._support.numbers import round_down
 from ...estimation.estimate import Estimate
 from ...numerics.families.base import PairSet, both_directions
+from ...numerics.families.swap import SwapSet, among
 from ...numerics.pair import ShuffledPair
 from ...randomness.sampling import Source, bernoulli, words
 from ..codecs import PackedBits
+from ..two_level import MIRRORED, Shares, law, mirrored_with_ties, vertices
 from .cube import Cube
 from .discrete_laplace import coins
 
@@ -87,6 +91,15 @@ class Duchi(Cube):
         """z.v > 0, z.v < 0 and ties."""
         e, half = math.exp(self.eps0), 0.5 * (1.0 - self._ties)
         return PairSet([self._pair([(half, e, 1, 1), (half, 1, e, 1), (self._ties, 1, 1, 1)])])
+
+    def swap(self) -> SwapSet:
+        """Every way in which z and -z may lie to three vertices, ties included, at their known share (cube.py)."""
+        low, high = self._low, math.exp(self.eps0) * self._low
+        kinds: Sequence[Shares] = MIRRORED
+        if self._ties:
+            kinds = vertices(Fraction(1 - Fraction(self._ties)) / 2, mirrored_with_ties())
+        types = [law(kind, low, high) for kind in kinds]
+        return SwapSet([among(types, self.blanket())])
 
     def constant_datasets(self) -> PairSet:
         """The others hold v0, or v0 with one coordinate flipped (then z.v0 > 0 without z.v* > 0 has share step)."""

@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 from ..._support.numbers import round_down
 from ...estimation.estimate import Estimate
 from ...numerics.families.base import PairSet, both_directions
+from ...numerics.families.swap import SwapSet, among
 from ...numerics.pair import ShuffledPair
 from ...randomness.sampling import Source, below, bernoulli
 from ..codecs import Category
+from ..two_level import MIRRORED, law
 from .cube import Cube
 from .discrete_laplace import coins
 
@@ -68,6 +70,11 @@ class Harmony(Cube):
         """Two kinds of reports: those that v0 prefers and those that -v0 prefers."""
         f = self._flip
         return PairSet([ShuffledPair(P0=[1.0 - f, f], P1=[f, 1.0 - f], t=[f, f])])
+
+    def swap(self) -> SwapSet:
+        """In every coordinate a third vertex agrees with both, one or none of the victim's two (cube.py)."""
+        types = [law(kind, 2.0 * self._flip, 2.0 * (1.0 - self._flip)) for kind in MIRRORED]
+        return SwapSet([among(types, self.blanket())])
 
     def constant_datasets(self) -> PairSet:
         """The others agree with v0 in all coordinates, all but one, or half of them (any number, if dim is small)."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,6 +16,7 @@ from ...errors import ParameterError
 from ...estimation.constraints import Ball
 from ...estimation.estimate import Estimate, Variance, modelled
 from ...numerics.families.base import PairSet, both_directions
+from ...numerics.families.swap import SwapSet, among
 from ...numerics.pair import ShuffledPair
 from ...randomness.sampling import Source, bernoulli, words
 from ..codecs import Numbers
@@ -22,6 +24,7 @@ from ..free_setting import FreeSetting, open_setting
 from ..known.variation_ratio import VariationRatio
 from ..parameters import budget, real, whole
 from ..randomizer import Randomizer
+from ..two_level import law, vertices
 from ..values import numbers
 
 #: Reports are rounded to multiples of 1/GRID, which fits 16 bits.
@@ -122,6 +125,11 @@ class PrivUnit(Randomizer):
     def blanket(self) -> PairSet:
         """x0 = -x1: the caps (or their complements) are disjoint; the others favour nothing for certain."""
         return PairSet([self._pair([(area, own, other, 0) for area, own, other in self._opposite()])])
+
+    def swap(self) -> SwapSet:
+        """Three caps of this area, however they may meet."""
+        low, high = reversed(self._densities)
+        return SwapSet([among([law(shares, low, high) for shares in vertices(Fraction(self.cap))], self.blanket())])
 
     def constant_datasets(self) -> PairSet:
         """The others hold x0 = -x1, or a third vector whose cap meets neither of the others."""

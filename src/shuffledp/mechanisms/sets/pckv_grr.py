@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,11 +15,13 @@ from ..._support.numbers import round_down
 from ...estimation.constraints import KeyValues, SumAtMost
 from ...estimation.estimate import Estimate, Variance, modelled, pure
 from ...numerics.families.base import PairSet, both_directions
+from ...numerics.families.swap import SwapSet, among
 from ...numerics.pair import ShuffledPair
 from ...randomness.sampling import Source, below, bernoulli, words
 from ..codecs import Category
 from ..frequency import FrequencyOracle
 from ..parameters import whole
+from ..two_level import law, vertices
 from ..values import key_values, paired
 
 
@@ -125,6 +128,13 @@ class PCKVGRR(FrequencyOracle):
         """l symbols against l others, the remaining 2d alike."""
         l = self.l
         return PairSet([self._pair((l, 1, 0, 0), (l, 0, 1, 0), (2 * self.d, 0, 0, 0))])
+
+    def swap(self) -> SwapSet:
+        """Three sets of l symbols each, of all 2(d+l): every law is a mixture of uniform ones on such sets."""
+        b, size = self._unit, self._symbols
+        shares = vertices(Fraction(self.l, size))
+        types = [law(share, size * b, size * (b + self._gain)) for share in shares]
+        return SwapSet([among(types, self.blanket())])
 
     def constant_datasets(self) -> PairSet:
         """Others hold up to l further keys (dummies for the rest), nothing, or what the victim may hold."""

@@ -19,7 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...errors import BoundNotApplicableError
 from ...numerics.families.base import PairSet, both_directions
+from ...numerics.families.swap import SwapSet, among
 from ...numerics.pair import ShuffledPair
 from ...randomness.sampling import Source, categorical
 from ..base import Mechanism
@@ -27,6 +29,7 @@ from ..codecs import Members, PackedBits
 from ..frequency import FrequencyOracle
 from ..laws import rounded_down
 from .drawing import by_bits, by_members, shuffle
+from .triples import MOST_HELD, triples
 
 #: Up to this many members a report is drawn one member at a time, comparing with those before.
 _FEW_MEMBERS = 64
@@ -122,6 +125,22 @@ class SetRandomizer(FrequencyOracle):
         s = self.held
         pairs = (self._pair(range(s), range(s, 2 * s), others) for others in _others(self.domain, s))
         return PairSet([direction for pair in pairs for direction in both_directions(pair)])
+
+    def swap(self) -> SwapSet:
+        """Every two sets among every third one, up to permutations of the items; for small sets."""
+        return self._swap
+
+    @cached_property
+    def _swap(self) -> SwapSet:
+        if self.held > MOST_HELD:
+            raise BoundNotApplicableError(
+                f"bound 'swap' lists how three sets may meet, for sets of at most {MOST_HELD} items, got {self.held}; "
+                "use bound='auto'."
+            )
+        members = []
+        for first, second, thirds in triples(self.domain, self.held):
+            members.append(among([self._pair(first, second, third) for third in thirds], self.blanket()))
+        return SwapSet(members)
 
     def blanket_ratio(self, victim: Mechanism) -> float:
         """w = t/(C(D,k) Omega) on every subset, so the ratio is the same for all reports."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -14,11 +15,13 @@ from numpy.typing import NDArray
 from ..._support.numbers import round_down
 from ...errors import BoundNotApplicableError
 from ...numerics.families.base import PairSet, both_directions
+from ...numerics.families.swap import SwapSet, among
 from ...numerics.pair import ShuffledPair
 from ...randomness.sampling import Source, below, bernoulli
 from ..codecs import PackedBits
 from .coin_counts import Classes, count, meetings, merged, merged_ones, product, spread_ones, times
 from .fixed_sets import FixedSets
+from .triples import MOST_HELD, triples
 
 #: A law is stated class by class up to this many classes; beyond, classes are grouped on the safe side.
 MAX_CLASSES = 1000
@@ -154,6 +157,27 @@ class SamplingRappor(FixedSets):
         ones = spread_ones(self.s, *self._odds, self._likelihood)
         least = float(self._likelihood(0))
         return PairSet([product(ones, lambda own, other: own[0] * other[0] * least)])
+
+    def swap(self) -> SwapSet:
+        """Every two sets among every third one, up to permutations of the items; for small sets."""
+        return self._swap
+
+    @cached_property
+    def _swap(self) -> SwapSet:
+        if self.s > MOST_HELD:
+            raise BoundNotApplicableError(
+                f"bound 'swap' lists how three sets may meet, for sets of at most {MOST_HELD} items, got {self.s}; "
+                "use bound='auto'."
+            )
+        members = []
+        for first, second, thirds in triples(self.d, self.s):
+            types = []
+            for third in thirds:
+                items = sorted({*first, *second, *third})
+                groups = Counter((int(i in first), int(i in second), int(i in third)) for i in items)
+                types.append(self._pair(count(groups.items(), *self._odds), len(items)))
+            members.append(among(types, self.blanket()))
+        return SwapSet(members)
 
     def constant_datasets(self) -> PairSet:
         """Others hold S0, or what S0 and S1 share and as many items outside both as there are.

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._support.numbers import round_down
-from ...errors import ParameterError
+from ...errors import BoundNotApplicableError, ParameterError
 from ...numerics.families.base import PairSet, both_directions
+from ...numerics.families.swap import SwapSet, among
 from ...numerics.pair import ShuffledPair
 from ...randomness.sampling import Source, below, below_each, bernoulli
 from ..codecs import Digits
@@ -172,6 +173,21 @@ class Wheel(FixedSets):
         return PairSet(
             [ShuffledPair(independent(level, share), independent(share, level), miss * independent(share, share))]
         )
+
+    def swap(self) -> SwapSet:
+        """Single items: the arcs of different items are independent, and the others hold x0, x1 or a third one."""
+        if self.s > 1:
+            raise BoundNotApplicableError(
+                f"bound 'swap' needs the laws of all that another user may hold, and the wheel lists them for s = 1 "
+                f"only, got s = {self.s}; use bound='auto'."
+            )
+        share = [float(self._covered), float(1 - self._covered)]
+        held = [share[0] * self._on, share[1] * math.exp(-self.eps0) * self._on]
+        types = both_directions(ShuffledPair(*(independent(*p) for p in ((held, share), (share, held), (held, share)))))
+        if self.d > 2:
+            laws = (independent(*(held if i == k else share for i in range(3))) for k in range(3))
+            types.append(ShuffledPair(*laws))
+        return SwapSet([among(types, self.blanket())])
 
     def constant_datasets(self) -> PairSet:
         """Others hold x0, or a set apart from both, seen through "y is on an arc of an item that only x0 has" etc."""

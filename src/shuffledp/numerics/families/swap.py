@@ -28,6 +28,8 @@ _CLOSE = 3.5
 _FEW_FREE = 60.0
 #: It is used if its spread is at most this far above that of the worst type.
 _NEARLY = 1.1
+#: Any number of shuffled pairs.
+_EVERY = 10**9
 #: Expected number of others who send a symbol below which it counts as never sent, if its ratio is above n times that.
 _RARE, _SWAMPS = 1e-7, 1e3
 
@@ -74,6 +76,19 @@ class SwapPair:
     def laws(self) -> _Laws:
         """Every type's X, with its masses rounded down."""
         return _Laws.of([_shrunk(pair) for pair in self.types])
+
+
+def among(types: Sequence[ShuffledPair], blanket: Family) -> SwapPair:
+    """One victim pair among these types, whose laws share at least the blanket."""
+    covered = blanket.pairs(_EVERY)
+    if not types or not covered:
+        raise BoundNotApplicableError("the swap bound needs a shuffled pair for every type; use bound='blanket'.")
+    return SwapPair(tuple(types), min(common_mass(pair) for pair in covered))
+
+
+def common_mass(pair: ShuffledPair) -> float:
+    """The mass of t, rounded down: of the common part, for a pair over the blanket."""
+    return float(np.sum(pair.t)) * (1.0 - mass_slack(np.size(pair.t)))
 
 
 class SwapSet:

@@ -1,0 +1,108 @@
+"""Laws with two levels: every input x favours a set C_x, whose reports are e^eps0 times likelier than all others.
+
+For three inputs (the victim's two and another user's) all that matters is the share of reports in each of the eight
+intersections of their sets and complements.  The swap bound is convex in these shares, so its maximum over any
+polytope of shares is at a vertex; each vertex is listed as a type, whether or not three inputs attain it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from ..numerics.pair import ShuffledPair
+
+#: Which of C_x0, C_x1 and C_x a report lies in.
+Cell = tuple[int, int, int]
+#: Shares of reports, by cell.
+Shares = dict[Cell, Fraction]
+
+#: A report and its mirror image lie in complementary sets: one law per way in which the three sets may relate to it.
+MIRRORED: tuple[Shares, ...] = tuple(
+    {(1, j, k): Fraction(1, 2), (0, 1 - j, 1 - k): Fraction(1, 2)} for j, k in itertools.product((0, 1), repeat=2)
+)
+CELLS: tuple[Cell, ...] = tuple(itertools.product((0, 1), repeat=3))  # type: ignore[arg-type]
+
+
+def law(shares: Shares, low: float, high: float) -> ShuffledPair:
+    """The shuffled pair of three sets: densities ``high`` inside a set, ``low`` outside."""
+    rows = [(float(share), cell) for cell, share in shares.items() if share > 0]
+    return ShuffledPair(*([share * (high if cell[i] else low) for share, cell in rows] for i in range(3)))
+
+
+def mirrored_with_ties() -> list[Shares]:
+    """As MIRRORED, where a report may lie on the boundary of a set: then neither it nor its image is inside."""
+    half, kinds = Fraction(1, 2), []
+    for signs in itertools.product((1, 0, -1), repeat=3):
+        if signs >= tuple(-sign for sign in signs):
+            kind: Shares = {}
+            for image in (1, -1):
+                cell = tuple(int(sign * image > 0) for sign in signs)
+                kind[cell] = kind.get(cell, Fraction(0)) + half  # type: ignore[index, arg-type]
+            kinds.append(kind)
+    return kinds
+
+
+def vertices(share: Fraction, kinds: Sequence[Shares] | None = None) -> list[Shares]:
+    """The vertices of all shares of three sets that have the same ``share`` each.
+
+    ``kinds`` are what the reports are made of: each is a law on the cells, a single cell unless given.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> sorted(sum(v.values()) for v in vertices(Fraction(1, 5)))[0]
+    Fraction(1, 1)
+    >>> len(vertices(Fraction(1, 5)))
+    6
+    """
+    parts = [{cell: Fraction(1)} for cell in CELLS] if kinds is None else list(kinds)
+    # one equation for the total and one for each set: a vertex has at most four parts
+    columns = [[Fraction(1), *(_inside(part, i) for i in range(3))] for part in parts]
+    target = [Fraction(1), share, share, share]
+    found: dict[frozenset[tuple[Cell, Fraction]], Shares] = {}
+    for some in _bases(columns, target):
+        weights = _solved([columns[j] for j in some], target)
+        if weights is None or min(weights) < 0:
+            continue
+        shares: Shares = {}
+        for weight, j in zip(weights, some, strict=True):
+            for cell, amount in parts[j].items():
+                shares[cell] = shares.get(cell, Fraction(0)) + weight * amount
+        shares = {cell: amount for cell, amount in shares.items() if amount}
+        found[frozenset(shares.items())] = shares
+    return list(found.values())
+
+
+def _bases(columns: Sequence[Sequence[Fraction]], target: Sequence[Fraction]) -> list[tuple[int, ...]]:
+    """Four columns at a time that may give the target with weights >= 0: in floats, to be checked exactly."""
+    every = list(itertools.combinations(range(len(columns)), 4))
+    table = np.array([[float(x) for x in column] for column in columns])
+    square = table[np.array(every)].transpose(0, 2, 1)
+    regular = np.abs(np.linalg.det(square)) > 1e-9
+    weights = np.full((len(every), 4), -1.0)
+    aim = np.broadcast_to(np.array([float(x) for x in target])[:, None], (int(regular.sum()), 4, 1))
+    weights[regular] = np.linalg.solve(square[regular], aim)[:, :, 0]
+    return [some for some, w in zip(every, weights, strict=True) if w.min() > -1e-9]
+
+
+def _inside(part: Shares, which: int) -> Fraction:
+    return sum((amount for cell, amount in part.items() if cell[which]), Fraction(0))
+
+
+def _solved(columns: Iterable[Sequence[Fraction]], target: Sequence[Fraction]) -> list[Fraction] | None:
+    """The weights of four columns that give the target, exactly; None if they do not span."""
+    rows = [[*row, aim] for row, aim in zip(zip(*columns, strict=True), target, strict=True)]
+    for i in range(4):
+        pivot = next((k for k in range(i, 4) if rows[k][i]), None)
+        if pivot is None:
+            return None
+        rows[i], rows[pivot] = rows[pivot], rows[i]
+        rows[i] = [value / rows[i][i] for value in rows[i]]
+        for k in range(4):
+            if k != i and rows[k][i]:
+                rows[k] = [a - rows[k][i] * b for a, b in zip(rows[k], rows[i], strict=True)]
+    return [row[4] for row in rows]
