@@ -10,6 +10,7 @@ from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import replace
 from fractions import Fraction
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,10 @@ import pytest
 import shuffledp as sdp
 from reference import repetition
 from shuffledp._support.numbers import exact
-from shuffledp.accounting.certificate_steps import laws_of
+from shuffledp.accounting.certificate_steps import laws_of, proved
 from shuffledp.bounds import BOUNDS
-from shuffledp.numerics.families.swap import SwapPair
+from shuffledp.numerics.families.base import PairSet
+from shuffledp.numerics.families.swap import SwapPair, SwapSet
 
 MATRIX = sdp.FiniteRandomizer([[0.5, 0.25, 0.125, 0.125], [0.125, 0.375, 0.25, 0.25], [0.25, 0.25, 0.25, 0.25]])
 MECHANISMS: list[Any] = [
@@ -61,6 +63,23 @@ def test_what_auto_answers_is_proved_within_two_seconds(mechanism: Any, n: int, 
     assert plain.lower is not None and plain.lower <= g.epsilon <= plain.epsilon * 1.001
     assert found.proved_delta <= Fraction(delta) and found == replace(g.certificate, steps=found.steps)
     assert json.loads((tmp_path / "proof.json").read_text()) == g.certificate.to_dict()
+
+
+@pytest.mark.parametrize("n", [10**4, 10**8, 10**12])
+def test_every_victim_pair_of_a_matrix_is_proved(n: int) -> None:
+    """Three inputs, four outputs: six ordered pairs among others of three types, those far below by M(c) alone."""
+    rows = [np.array(row) for row in ([0.5, 0.25, 0.125, 0.125], [0.125, 0.375, 0.25, 0.25], [0.25] * 4)]
+    beta = float(np.min(rows, axis=0).sum())
+    members = [SwapPair(tuple(sdp.ShuffledPair(p, q, t) for t in rows), beta) for p, q in permutations(rows, 2)]
+    delta = 0.01 / n
+    plain = SwapSet(members).epsilon(n=n, delta=delta, tol=1e-4, side="upper").epsilon
+    start = time.process_time()
+    epsilon, steps = proved(members, n=n, epsilon=plain, delta=delta, tol=1e-4)
+    assert plain <= epsilon <= plain * 1.0001 and [step.pair for step in steps] == members
+    assert all(step.upper <= Fraction(delta) for step in steps) and {1} < {step.method.nodes for step in steps}
+    assert time.process_time() - start < 2.0
+    lower = max(PairSet(member.types).epsilon(n=n, delta=delta, tol=1e-4, side="lower").epsilon for member in members)
+    assert lower <= epsilon <= lower * 1.002
 
 
 @pytest.mark.parametrize("delta", [1e-2, 1e-3, 1e-5, 1e-30, 1e-200])

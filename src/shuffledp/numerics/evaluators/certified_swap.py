@@ -121,7 +121,8 @@ class _Sum:
         best = arb(0)
         for crude, law, top, blocks, peak in sorted(open_, key=lambda item: item[0], reverse=True):
             if not crude <= best:
-                best = best.max((self._sum(law, top, blocks, peak) + law.exposed).upper())
+                value = (self._sum(law, top, blocks, peak) + law.exposed).upper()
+                best = best.max(smallest([value, crude]))
         return best + self.miss**self.method.waits * alone
 
     def _blocks(self, top: arb) -> list[_Block]:

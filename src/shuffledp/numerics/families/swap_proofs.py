@@ -28,6 +28,8 @@ _LINES = (
 )
 #: The terms left out are at most about this share of the sum (its logarithm).
 _NEGLIGIBLE = 25.0
+#: Where M(c) alone proves delta with this much of log delta to spare, no node is needed.
+_CRUDE = 0.1
 
 
 class Proposal(NamedTuple):
@@ -60,11 +62,14 @@ def propose(member: SwapPair, n: int, eps: float, delta: float) -> Proposal:
         best: Proposal | None = None
         for scale, dither in _LINES:
             line = swap.line_at(scale * c[[worst]], bend[[worst]], dither)
-            value = np.logaddexp(swap.log_upper(x, t, waiting, line.at(np.zeros(len(x), dtype=int))), bare).max()
+            every = line.at(np.zeros(len(x), dtype=int))
+            crude = np.logaddexp(swap.log_crude(x, t, waiting, every), bare).max()
+            enough = np.logaddexp(crude, rest) <= math.log(delta) - _CRUDE
+            value = crude if enough else np.logaddexp(swap.log_upper(x, t, waiting, every), bare).max()
             value = float(np.logaddexp(value, rest))
             if best is None or value < best.log_delta:
                 c_, s, h = float(line.c[0]), float(line.s[0]), float(line.h[0])
-                nodes = _nodes(x, t, c_, s, h, n - waits)
+                nodes = 1 if enough else _nodes(x, t, c_, s, h, n - waits)
                 best = Proposal(Method("swap", bits, c=c_, s=s, h=h, nodes=nodes, waits=waits), value, fall)
             if value <= math.log(delta):
                 break
