@@ -39,7 +39,10 @@ def laws_of(family: Family) -> Sequence[Law] | None:
     """The laws that a proof must cover, or None if there are too many or if they have another form."""
     pairs: Sequence[Law] | None = family.pairs(MAX_PAIRS)
     members: Callable[[int], Sequence[SwapPair] | None] | None = getattr(family, "members", None)
-    return members(MAX_PAIRS) if pairs is None and members is not None else pairs
+    if pairs is not None or members is None:
+        return pairs
+    found = members(MAX_PAIRS)
+    return found if found is not None and all(isinstance(law, SwapPair) for law in found) else None
 
 
 def proof_of(law: Law, method: Method, n: int, eps: Fraction) -> Proof:

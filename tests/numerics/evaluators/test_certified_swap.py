@@ -57,7 +57,7 @@ def random_rows(source: random.Random) -> Rows:
 
 
 def random_line(source: random.Random, n: int) -> Method:
-    c, s, h = (math.exp(source.uniform(-3.0, 2.0)) for _ in range(3))
+    c, s, h = (math.exp(source.uniform(-4.0, 1.0)) for _ in range(3))
     return Method("swap", 128, c=c, s=s, h=h, nodes=source.choice([1, 3, 30]), waits=source.randint(1, n - 1))
 
 
