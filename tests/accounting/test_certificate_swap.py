@@ -105,6 +105,17 @@ def test_a_named_bound_is_proved(mechanism: str, bound: str) -> None:
     assert all(isinstance(step.pair, SwapPair) for step in g.certificate.steps)
 
 
+@pytest.mark.parametrize("n", [2, 20, 100, 400])
+@pytest.mark.parametrize("eps0", [0.1, 2.0, 5.0])
+@pytest.mark.parametrize("delta", [1e-4, 1e-8, 1e-100])
+def test_few_users_are_proved_up_to_the_local_guarantee(eps0: float, n: int, delta: float) -> None:
+    """Near eps0 the abscissa is large, and the values that are not in question are far below 0."""
+    plain = sdp.amplify(f"general:eps0={eps0}", n=n, delta=delta, bound="swap-general")
+    g = sdp.amplify(f"general:eps0={eps0}", n=n, delta=delta, bound="swap-general", certify=True)
+    assert g.certificate is not None and g.epsilon <= plain.epsilon * 1.01 + 1e-9
+    assert sdp.verify(g.certificate).proved_delta <= Fraction(delta)
+
+
 def test_dropouts_are_left_out() -> None:
     g = sdp.amplify("grr:eps0=1,d=2", n=1000, delta=1e-6, dropouts=100, certify=True)
     assert g.bound == "swap" and g.certificate is not None and g.certificate.n == 900 and g.n == 1000

@@ -108,7 +108,7 @@ class _Sum:
         """max over types of U + exposed, and what the waits that are left out add."""
         for law in laws:
             for x in law.values:
-                if not abs(self.c * x) < MAX_EXPONENT:
+                if not (self.c * x < MAX_EXPONENT and self.c * x > -(10**9)):  # e^-10^9 is a number like any other
                     raise CertificationError(f"c times a value must be at most {MAX_EXPONENT:,}; certify again.")
         open_ = []
         for law in laws:
