@@ -113,10 +113,10 @@ EPS, DELTA, N = set_at("epsilon"), set_at("delta"), set_at("n")
         (N, 10),
         (N, 999),
         (N, 1),
-        (set_at("rounds", 0, "t", 0), "0.5"),
-        (set_at("rounds", 0, "P0"), ["0.5", "0.5"]),
-        (set_at("rounds", 0, "P0", 0), "0.1"),
-        (set_at("rounds"), []),
+        (set_at("pairs", 0, "t", 0), "0.5"),
+        (set_at("pairs", 0, "P0"), ["0.5", "0.5"]),
+        (set_at("pairs", 0, "P0", 0), "0.1"),
+        (set_at("pairs"), []),
         (set_at("mechanism"), "general:eps0=5"),
         (set_at("mechanism"), "variation-ratio:p=inf,beta=1,q=inf"),
         (set_at("mechanism"), "nonsense"),
@@ -167,7 +167,7 @@ def test_a_foolish_method_proves_nothing_false(method: dict[str, Any], tmp_path:
     """eps is a fifth of what can be claimed: whatever the method, the claim must not pass."""
     data = document()
     data["epsilon"] = "0.0185"
-    data["rounds"][0]["method"] = method
+    data["pairs"][0]["method"] = method
     with pytest.raises((sdp.VerificationError, sdp.ParameterError, sdp.CertificationError), match=r"\.$"):
         read(data, tmp_path / "foolish.json")
 
@@ -226,7 +226,7 @@ def test_malformed_files(text: str, tmp_path: Path) -> None:
         read(text, tmp_path / "bad.json")
 
 
-@pytest.mark.parametrize("key", ["mechanism", "bound", "n", "epsilon", "delta", "rounds"])
+@pytest.mark.parametrize("key", ["mechanism", "bound", "n", "epsilon", "delta", "pairs"])
 @pytest.mark.parametrize("value", ["gone", None, [], {}, "x", math.nan], ids=repr)
 def test_malformed_entries(key: str, value: Any, tmp_path: Path) -> None:
     data = document(n=10)
@@ -248,7 +248,7 @@ def test_a_proof_that_would_fill_the_memory_is_refused_at_once(n: int, method: d
     """(1 - T)^n and e^(s^2 c^2) have exponents of astronomical size: as fractions they would fill the memory."""
     data = document(n=10)
     data["n"] = n
-    data["rounds"][0]["method"] = method
+    data["pairs"][0]["method"] = method
     (tmp_path / "huge.json").write_text(json.dumps(data))
     code = (
         "import resource, sys, shuffledp as sdp; resource.setrlimit(resource.RLIMIT_AS, (2**31, 2**31))\n"

@@ -44,17 +44,25 @@ def written(changes: dict[str, Any], name: str = "proof.json") -> str:
 
 def test_the_claim_names_law_neighbours_and_trust() -> None:
     data = certified().to_dict()
-    assert data["format"] == "shuffledp-certificate/2"
-    assert data["claim"] == "max over the rounds of delta(epsilon) <= delta"
+    assert data["format"] == "shuffledp-certificate/3"
+    assert data["claim"] == "max over the pairs of delta(epsilon) <= delta"
     assert data["neighbours"] == "replace-one" and data["trust"] == TRUST
     text = json.dumps(data["matrix"], separators=(",", ":"))  # the canonical form, as anyone can make it from the file
     assert data["law_sha256"] == hashlib.sha256(text.encode()).hexdigest()
 
 
-def test_the_hash_of_rounds_can_be_made_from_the_file_too() -> None:
-    data = certified("general:eps0=1").to_dict()
-    rounds = sorted(json.dumps([r["P0"], r["P1"], r["t"]], separators=(",", ":")) for r in data["rounds"])
-    assert data["law_sha256"] == hashlib.sha256(f"[{','.join(rounds)}]".encode()).hexdigest()
+def test_the_hash_of_pairs_can_be_made_from_the_file_too() -> None:
+    data = certified("general:eps0=1", bound="variation-ratio").to_dict()
+    pairs = sorted(json.dumps([r["P0"], r["P1"], r["t"]], separators=(",", ":")) for r in data["pairs"])
+    assert data["law_sha256"] == hashlib.sha256(f"[{','.join(pairs)}]".encode()).hexdigest()
+
+
+def test_the_hash_of_types_can_be_made_from_the_file_too() -> None:
+    data = certified("general:eps0=1", bound="swap-general").to_dict()
+    assert data["bound"] == "swap-general"
+    pairs = [[*([x["P0"], x["P1"], x["t"]] for x in r["types"]), r["common_mass"]] for r in data["pairs"]]
+    text = json.dumps(pairs, separators=(",", ":"))
+    assert data["law_sha256"] == hashlib.sha256(text.encode()).hexdigest()
 
 
 def test_the_hash_tells_laws_apart_and_forgets_the_order_of_rounds() -> None:
@@ -170,7 +178,7 @@ def test_a_hostile_label_stays_in_its_line() -> None:
         ("law_sha256", ""),
         ("law_sha256", 7),
         ("claim", "everything is private"),
-        ("claim", ["max over the rounds of delta(epsilon) <= delta"]),
+        ("claim", ["max over the pairs of delta(epsilon) <= delta"]),
         ("matrix", [["0.625", "0.375"], ["0.375", "0.625"]]),
     ],
 )
@@ -200,7 +208,7 @@ def test_a_matrix_is_stated_as_it_is_proved() -> None:
         sdp.verify(replace(c, matrix=near, law_sha256=law_hash(near, ())))
 
 
-@pytest.mark.parametrize("key", ["claim", "mechanism", "law_sha256", "neighbours", "trust", "bound", "n", "rounds"])
+@pytest.mark.parametrize("key", ["claim", "mechanism", "law_sha256", "neighbours", "trust", "bound", "n", "pairs"])
 def test_missing_keys_are_refused(key: str) -> None:
     data = certified().to_dict()
     del data[key]
@@ -209,7 +217,7 @@ def test_missing_keys_are_refused(key: str) -> None:
         sdp.verify("short.json")
 
 
-@pytest.mark.parametrize("place", [(), ("rounds", 0), ("rounds", 0, "method")], ids=str)
+@pytest.mark.parametrize("place", [(), ("pairs", 0), ("pairs", 0, "method")], ids=str)
 def test_unknown_keys_are_refused(place: tuple[Any, ...]) -> None:
     data: Any = certified().to_dict()
     at = data
@@ -246,6 +254,33 @@ def test_files_of_the_first_format_still_verify_with_a_note(name: str, label: st
     assert shown.exit_code == 0 and "\nFormat 1: " in shown.stdout and neighbours in shown.stdout
     found.write("new.json")  # what was verified is written in the present format
     assert sdp.verify("new.json") == found and len(sdp.verify("new.json").notes) == 1
+
+
+@pytest.mark.parametrize("name", ["general", "finite"])
+def test_files_of_the_second_format_still_verify(name: str) -> None:
+    """They call a pair a round, and have no types."""
+    path = DATA / f"certificate-2-{name}.json"
+    data = json.loads(path.read_text())
+    assert data["format"] == "shuffledp-certificate/2" and "rounds" in data
+    found = sdp.verify(path)
+    assert found.proved_delta <= found.delta and found.law_sha256 == data["law_sha256"] and len(found.notes) == 1
+    found.write("new.json")
+    assert json.loads(Path("new.json").read_text())["format"] == "shuffledp-certificate/3"
+    assert sdp.verify("new.json") == found
+    for key, value in (("epsilon", "0.01"), ("claim", "max over the pairs of delta(epsilon) <= delta"), ("n", 500)):
+        Path("forged.json").write_text(json.dumps({**data, key: value}))
+        with pytest.raises(sdp.VerificationError, match=r"\.$"):
+            sdp.verify("forged.json")
+
+
+def test_types_are_not_known_to_older_formats() -> None:
+    """A swap certificate that poses as an older one is malformed."""
+    data = certified("general:eps0=1", bound="swap-general").to_dict()
+    old = {**data, "format": "shuffledp-certificate/2", "claim": "max over the rounds of delta(epsilon) <= delta"}
+    old["rounds"] = old.pop("pairs")
+    Path("old.json").write_text(json.dumps(old))
+    with pytest.raises(sdp.ParameterError, match=r"^certificate must"):
+        sdp.verify("old.json")
 
 
 def test_the_label_of_the_first_format_is_compared_too() -> None:

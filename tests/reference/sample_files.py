@@ -35,8 +35,8 @@ def _npy(array: Any) -> bytes:
     return stream.getvalue()
 
 
-def _proof(subject: Any, n: int) -> bytes:
-    made = sdp.amplify(subject, n=n, delta=1e-4, certify=True).certificate
+def _proof(subject: Any, n: int, bound: str = "auto") -> bytes:
+    made = sdp.amplify(subject, n=n, delta=1e-4, bound=bound, certify=True).certificate
     assert made is not None
     return made.to_json().encode()
 
@@ -44,7 +44,12 @@ def _proof(subject: Any, n: int) -> bytes:
 @cache
 def certificates() -> list[bytes]:
     law = sdp.ShuffledPair(P0=[0.6, 0.3, 0.1], P1=[0.3, 0.5, 0.2], t=[0.3, 0.3, 0.1])
-    return [_proof("general:eps0=1", 10_000), _proof(sdp.FiniteRandomizer(COIN), 50), _proof(law, 20)]
+    return [
+        _proof("general:eps0=1", 10_000, "variation-ratio"),
+        _proof(sdp.FiniteRandomizer(COIN), 50, "blanket"),
+        _proof(law, 20),
+        _proof("general:eps0=1", 10_000, "swap-general"),
+    ]
 
 
 @cache

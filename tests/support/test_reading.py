@@ -184,10 +184,11 @@ def test_numbers_of_astronomical_size(number: str, tmp_path: Path) -> None:
         assert key in text
         path.write_text(text.replace(key, f"{key.split(':')[0]}: {number}" + ', "x": "0.' * key.endswith('"0.')))
         assert said(sdp.verify, path).startswith("certificate must ")
-    whole = json.loads(certificates()[0])
-    whole["rounds"][0]["t"][0] = number
-    path.write_text(json.dumps(whole))
-    assert said(sdp.verify, path).startswith("certificate must ")
+    whole, types = json.loads(certificates()[0]), json.loads(certificates()[3])
+    whole["pairs"][0]["t"][0] = types["pairs"][0]["types"][1]["t"][0] = number
+    for data in (whole, types):
+        path.write_text(json.dumps(data))
+        assert said(sdp.verify, path).startswith("certificate must ")
     path.write_text(f"- weight: {number}\n  spec: general:eps0=1\n")
     said(sdp.mechanism, f"parallel:{path}")
     path.write_text(f"version: 1\ntarget: {{epsilon: {number}, delta: 1e-6}}\nrounds: []\n")
@@ -222,14 +223,20 @@ def test_duplicate_keys_are_refused_in_every_file(tmp_path: Path) -> None:
 
 def test_unknown_and_missing_keys_are_refused_in_every_file(tmp_path: Path) -> None:
     path = tmp_path / "file"
-    whole = json.loads(certificates()[0])
-    spots: list[tuple[Any, str]] = [(whole, "n"), (whole["rounds"][0], "t"), (whole["rounds"][0]["method"], "nodes")]
-    for spot, key in spots:
+    whole, types = json.loads(certificates()[0]), json.loads(certificates()[3])
+    spots: list[tuple[Any, Any, str]] = [
+        *((whole, spot, key) for spot, key in ((whole, "n"), (whole["pairs"][0], "t"))),
+        (whole, whole["pairs"][0]["method"], "nodes"),
+        *((types, spot, key) for spot, key in ((types["pairs"][0], "types"), (types["pairs"][0], "common_mass"))),
+        *((types, types["pairs"][0]["types"][0], key) for key in ("P0", "P1", "t")),
+        *((types, types["pairs"][0]["method"], key) for key in ("waits", "c", "s", "h", "nodes", "bits")),
+    ]
+    for data, spot, key in spots:
         kept = dict(spot)
         for changed, words in (({**kept, "more": 1}, "unknown key"), ({k: kept[k] for k in kept if k != key}, key)):
             spot.clear()
             spot.update(changed)
-            path.write_text(json.dumps(whole))
+            path.write_text(json.dumps(data))
             assert words in said(sdp.verify, path)
         spot.clear()
         spot.update(kept)
@@ -290,7 +297,7 @@ def test_figures_of_other_scripts_are_no_numbers(text: str, tmp_path: Path) -> N
         assert said(sdp.verify, path).startswith("certificate must ")
     for key in ("bits", "nodes", "c"):
         changed = json.loads(certificates()[0])
-        changed["rounds"][0]["method"][key] = text
+        changed["pairs"][0]["method"][key] = text
         path.write_text(json.dumps(changed))
         assert said(sdp.verify, path).startswith("certificate must ")
     assert parse_inputs(f"{text},b") == [text.strip(), "b"]
@@ -396,41 +403,46 @@ def test_distances_of_too_many_points(tmp_path: Path) -> None:
 # -- the work that a certificate asks for -------------------------------------------------------------------------
 
 
-def changed(**method: Any) -> str:
-    whole = json.loads(certificates()[0])
-    whole["rounds"][0]["method"] |= method
+def changed(which: int, **method: Any) -> str:
+    whole = json.loads(certificates()[which])
+    whole["pairs"][0]["method"] |= method
     return json.dumps(whole)
 
 
 @pytest.mark.parametrize(
     "method", [{"nodes": 299_999}, {"bits": 4096}, {"bits": 513}, {"nodes": 10**18}, {"bits": 128.5}, {"nodes": True}]
 )
-def test_a_method_that_no_proof_needs(method: dict[str, Any], tmp_path: Path) -> None:
-    (tmp_path / "proof.json").write_text(changed(**method))
+@pytest.mark.parametrize("which", [0, 3], ids=["contour", "swap"])
+def test_a_method_that_no_proof_needs(which: int, method: dict[str, Any], tmp_path: Path) -> None:
+    (tmp_path / "proof.json").write_text(changed(which, **method))
     assert "nodes" in said(sdp.verify, tmp_path / "proof.json") or "bits" in str(method)
 
 
-def test_equal_rounds_are_proved_once(tmp_path: Path) -> None:
-    whole = json.loads(certificates()[0])
-    whole["rounds"] *= 2000
+@pytest.mark.parametrize(("which", "times"), [(0, 2000), (3, 200)], ids=["contour", "swap"])
+def test_equal_pairs_are_proved_once(which: int, times: int, tmp_path: Path) -> None:
+    whole = json.loads(certificates()[which])
+    whole["pairs"] *= times
     (tmp_path / "proof.json").write_text(json.dumps(whole))
     start = time.process_time()
-    assert len(sdp.verify(tmp_path / "proof.json").steps) == 2000
+    assert len(sdp.verify(tmp_path / "proof.json").steps) == times
     assert time.process_time() - start < 5.0
 
 
-def test_many_different_rounds_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = json.loads(certificates()[0])
-    first = whole["rounds"][0]
-    whole["rounds"] = [{**first, "method": {**first["method"], "h": 1.0 + i}} for i in range(2000)]
+@pytest.mark.parametrize(("which", "times"), [(0, 2000), (3, 200)], ids=["contour", "swap"])
+def test_many_different_proofs_are_refused(
+    which: int, times: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = json.loads(certificates()[which])
+    first = whole["pairs"][0]
+    whole["pairs"] = [{**first, "method": {**first["method"], "h": 1.0 + i}} for i in range(times)]
     (tmp_path / "proof.json").write_text(json.dumps(whole))
-    assert "at most 64 distinct laws, and this one states 2,000" in said(sdp.verify, tmp_path / "proof.json")
-    whole["rounds"] = whole["rounds"][:60]
+    assert f"at most 64 distinct laws, and this one states {times:,}" in said(sdp.verify, tmp_path / "proof.json")
+    whole["pairs"] = whole["pairs"][:60]
     (tmp_path / "proof.json").write_text(json.dumps(whole))
     monkeypatch.setattr(certified, "MAX_WORK", 100_000)
     assert "at most 100,000 steps" in said(sdp.verify, tmp_path / "proof.json")
     with pytest.raises(sdp.CertificationError, match="at most 100,000 steps"):  # nor is such a one written
-        sdp.amplify("general:eps0=1", n=10_000, delta=1e-6, tol=1e-7, certify=True)
+        sdp.amplify("general:eps0=1", n=10_000, delta=1e-6, tol=1e-7, bound="variation-ratio", certify=True)
 
 
 def test_thousands_of_symbols_are_no_recursion() -> None:

@@ -1,7 +1,8 @@
 """Certificates: a small JSON file from which anyone can re-check a guarantee in ball arithmetic.
 
-A certificate states shuffled pairs (their numbers as exact decimals), n, eps and delta, the method of each proof, and
-the terms: which law (its hash), which neighbours, what is trusted.  The file need not be trusted: :func:`verify`
+A certificate states shuffled pairs (their numbers as exact decimals; for the swap bound victim pairs, each with its
+types), n, eps and delta, the method of each proof, and the terms: which law (its hash), which neighbours, what is
+trusted.  The file need not be trusted: :func:`verify`
 recomputes every bound from the stated numbers, and where the mechanism has a spec it derives the pairs again and
 compares them.
 """
@@ -9,6 +10,8 @@ compares them.
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
@@ -21,28 +24,20 @@ from .._support.by_name import by_name
 from .._support.files import write_whole
 from .._support.numbers import exact as _exact
 from .._support.numbers import round_down, round_up
-from .._support.reading import CERTIFICATE, as_written, contained, mapping, read_json
+from .._support.reading import CERTIFICATE, contained, mapping, read_json
 from .._support.tables import Table
 from .._support.text import visible
 from ..errors import CertificationError, ParameterError, ShuffleDPError, VerificationError
-from ..numerics.families.base import Answer
-from ..numerics.pair import ShuffledPair
-from .certificate_claim import FORMAT, MAX_PAIRS, OLD_FORMAT, STATEMENT, derived, law_hash, provable
+from ..numerics.families.base import Answer, Family
+from ..numerics.families.smallest import Smallest
+from .certificate_claim import FORMAT, STATEMENT, STATEMENTS, derived, law_hash, provable
+from .certificate_file import decimal, double, listed, step_of, written
+from .certificate_steps import MAX_PAIRS, Law, Step, laws_of, proof_of, proved, refuse_endless
 from .guarantee import TRUST, Guarantee
 from .resolve import Resolved
 
 if TYPE_CHECKING:
-    from ..numerics.evaluators.certified import Method
-
-
-@dataclass(frozen=True)
-class Step:
-    """One shuffled pair of a certificate, the method of its proof, and the proved interval of delta at eps."""
-
-    pair: ShuffledPair
-    method: Method
-    lower: Fraction
-    upper: Fraction
+    from ..numerics.evaluators.certified import Method, Proof
 
 
 @dataclass(frozen=True)
@@ -124,14 +119,7 @@ class Certificate:
             "epsilon": _exact(self.epsilon),
             "delta": _exact(self.delta),
             **({"matrix": [[_exact(Fraction(x)) for x in row] for row in self.matrix]} if self.matrix else {}),
-            "rounds": [
-                {
-                    **{key: [_exact(Fraction(float(x))) for x in np.asarray(getattr(s.pair, key))] for key in _LAW},
-                    "method": _method_dict(s.method),
-                    "proved": [round_down(s.lower, 25), round_up(s.upper, 25)],
-                }
-                for s in self.steps
-            ],
+            "pairs": [written(step) for step in self.steps],
         }
 
     def to_json(self) -> str:
@@ -143,15 +131,11 @@ class Certificate:
         write_whole(path, self.to_json(), name="out")
 
 
-_LAW = ("P0", "P1", "t")
 _TERMS = ("law_sha256", "neighbours", "trust")
-#: Keys of every format, and the additional keys of this one.
-_KEYS = ("format", "claim", "mechanism", "bound", "n", "epsilon", "delta", "rounds")
-#: Keys of a method besides its kind and bits.
-_METHOD = {"counts": ("cap",), "contour": ("c", "s", "h", "nodes"), "local": ()}
-_WHOLE = ("bits", "cap", "nodes")
-#: Figures before and after the point: the exact decimal of a double has up to 1074.
-_FIGURES = 1200
+#: Keys of every format; the first one has no terms, and the first two call the pairs rounds.
+_KEYS = ("format", "claim", "mechanism", "bound", "n", "epsilon", "delta")
+#: The stated ends of a proof may miss those that are found by this much: other versions of Arb round otherwise.
+_SAME = Fraction(1, 10**9)
 
 
 def certify(question: Resolved, *, delta: float, tol: float) -> Guarantee:
@@ -159,8 +143,6 @@ def certify(question: Resolved, *, delta: float, tol: float) -> Guarantee:
 
     The proof covers the honest users; the certificate format has no random participation.
     """
-    from ..numerics.evaluators.certified import choose, prove, refuse_endless
-
     subject, n, bound = question.mechanism, question.n, question.bound.name
     if question.crowd.participation < 1.0:
         raise CertificationError(
@@ -169,35 +151,54 @@ def certify(question: Resolved, *, delta: float, tol: float) -> Guarantee:
         )
     if not provable(question.bound):
         raise CertificationError(f"bound {bound!r} is not one that a certificate can prove; use bound='auto'.")
-    members = question.family.pairs(MAX_PAIRS)
-    if members is None:
+    laws = {name: found for name, family in _analyses(question).items() if (found := laws_of(family)) is not None}
+    if not laws:
         raise CertificationError(
             f"a certificate covers at most {MAX_PAIRS} distinct laws with a fixed number of messages, and bound "
             f"{bound!r} of {subject.spec} has more or another form; try bound='variation-ratio' or 'general'."
         )
-    epsilon = question.epsilon(delta=delta, tol=0.5 * tol).epsilon
-    if not np.isfinite(epsilon):
+    bound, epsilon, steps = _smallest(question, laws, delta=delta, tol=tol)
+    matrix = tuple(map(tuple, np.asarray(subject.identity().get("matrix", ()))))
+    terms = (law_hash(matrix, laws[bound]), subject.neighbours, TRUST)
+    certificate = Certificate(subject.spec, bound, n, Fraction(epsilon), Fraction(delta), steps, matrix, *terms)
+    count = len(laws[bound])
+    return question.guarantee(
+        delta=delta, tol=tol, proved=Answer(epsilon, count, count, bound=bound), certificate=certificate
+    )
+
+
+def _analyses(question: Resolved) -> dict[str, Family]:
+    """The bounds that may be proved, by name: those that "auto" compares, or the one that was asked for."""
+    family = question.family
+    return family.families if isinstance(family, Smallest) else {question.bound.name: family}
+
+
+def _smallest(
+    question: Resolved, laws: Mapping[str, Sequence[Law]], *, delta: float, tol: float
+) -> tuple[str, float, tuple[Step, ...]]:
+    """The bound that proves the smallest eps, that eps, and its steps.
+
+    Proofs of the swap bound do without the phases, so they may need a larger eps than it gives, or than another bound.
+    """
+    asked = {
+        name: family.epsilon(n=question.n, delta=delta, tol=0.5 * tol, side="upper").epsilon
+        for name, family in _analyses(question).items()
+        if name in laws
+    }
+    if not math.isfinite(min(*asked.values(), question.left.cap)):
         raise CertificationError(
             f"there is no finite eps at delta = {round_down(delta, 6)} to certify; raise n or delta."
         )
-    for _ in range(4):
-        exact, target = Fraction(epsilon), Fraction(delta)
-        methods = [choose(pair, n, epsilon, _accuracy(pair, n, epsilon, tol)) for pair in members]
-        refuse_endless(zip(members, methods, strict=True), n, exact)  # what is certified can be verified
-        steps = []
-        for pair, method in zip(members, methods, strict=True):
-            proof = prove(pair, n, exact, method)
-            steps.append(Step(pair, method, proof.lower, proof.upper))
-        if all(step.upper <= target for step in steps):
-            matrix = tuple(map(tuple, np.asarray(subject.identity().get("matrix", ()))))
-            terms = (law_hash(matrix, members), subject.neighbours, TRUST)
-            certificate = Certificate(subject.spec, bound, n, exact, target, tuple(steps), matrix, *terms)
-            proved = Answer(epsilon, len(members), len(members))
-            return question.guarantee(delta=delta, tol=tol, proved=proved, certificate=certificate)
-        epsilon *= 1.0 + 0.3 * tol
-    raise CertificationError(
-        f"ball arithmetic could not confirm eps = {epsilon!r} at delta = {delta!r}; try a larger tol."
-    )
+    best: tuple[str, float, tuple[Step, ...]] | None = None
+    for name in sorted(asked, key=lambda name: asked[name]):
+        start = min(asked[name], question.left.cap)
+        if best is None or start < best[1]:
+            epsilon, steps = proved(laws[name], n=question.n, epsilon=start, delta=delta, tol=tol)
+            if best is None or epsilon < best[1]:
+                best = (name, epsilon, steps)
+    if best is None:
+        raise CertificationError(f"no bound of {question.mechanism.spec} can be proved; use bound='general'.")
+    return best
 
 
 @by_name
@@ -220,8 +221,6 @@ def verify(source: Certificate | str | Path) -> Certificate:
 
 
 def _verified(claim: Certificate) -> Certificate:
-    from ..numerics.evaluators.certified import Proof, prove, refuse_endless
-
     distinct = dict.fromkeys((step.pair, step.method) for step in claim.steps)  # a pair stated twice is proved once
     if len(distinct) > MAX_PAIRS:
         raise VerificationError(
@@ -229,61 +228,56 @@ def _verified(claim: Certificate) -> Certificate:
             "certify again."
         )
     refuse_endless(distinct, claim.n, claim.epsilon)
+    states_ends = claim.format == FORMAT
     claim = derived(claim)
-    proofs: dict[tuple[ShuffledPair, Method], Proof] = {}
+    proofs: dict[tuple[Law, Method], Proof] = {}
     steps = []
     for number, step in enumerate(claim.steps):
         key = (step.pair, step.method)
         if key not in proofs:
-            proofs[key] = prove(step.pair, claim.n, claim.epsilon, step.method)
+            proofs[key] = proof_of(step.pair, step.method, claim.n, claim.epsilon)
         proof = proofs[key]
         if proof.upper > claim.delta:
             raise VerificationError(
                 f"pair {number} has delta up to {round_up(proof.upper, 9)} at eps = {round_up(claim.epsilon, 9)}, "
                 f"more than the stated {round_down(claim.delta, 9)}; the certificate does not hold."
             )
+        if states_ends and not (proof.lower >= step.lower * (1 - _SAME) and proof.upper <= step.upper * (1 + _SAME)):
+            raise VerificationError(
+                f"pair {number} is stated to have been proved between {round_down(step.lower, 9)} and "
+                f"{round_up(step.upper, 9)}, more than its method proves ({round_down(proof.lower, 9)} to "
+                f"{round_up(proof.upper, 9)}); certify again."
+            )
         steps.append(replace(step, lower=proof.lower, upper=proof.upper))
     return replace(claim, steps=tuple(steps))
 
 
-def _accuracy(pair: ShuffledPair, n: int, epsilon: float, tol: float) -> float:
-    """Relative accuracy in delta worth a third of tol in eps."""
-    from ..numerics.evaluators.choose import Divergence
-
-    bracket = Divergence(pair, n).bracket(np.array([epsilon]), 0.02)
-    value = float(np.exp(max(float(bracket.upper[0]), -700.0)))
-    return float(min(max(0.3 * tol * epsilon * abs(float(bracket.slope[0])) / value, 1e-7), 0.02))
-
-
 def _read(path: Path) -> Certificate:
     data = read_json(path, CERTIFICATE)
-    if not isinstance(data, dict) or data.get("format") not in (FORMAT, OLD_FORMAT):
+    if not isinstance(data, dict) or data.get("format") not in STATEMENTS:
         raise ParameterError(
             f"certificate must have format {FORMAT!r}, got another file in {str(path)!r}; certify again."
         )
-    new = data["format"] == FORMAT
+    version = data["format"]
+    statement, new = STATEMENTS[version], version == FORMAT
     try:
-        terms = _TERMS if new else ()
-        whole = mapping("certificate", data, needed=(*_KEYS, *terms), optional=("matrix",))
-        if new and whole["claim"] != STATEMENT:
-            raise VerificationError(f"claim must be {STATEMENT!r}, got {str(whole['claim'])[:200]!r}; certify again.")
-        steps = []
-        for item in _listed(whole["rounds"], "rounds"):
-            given = mapping("round", item, needed=(*_LAW, "method", "proved"))
-            law = {key: [_double(x) for x in _listed(given[key], key)] for key in _LAW}
-            low, high = (_decimal(text, low=0, high=10**9) for text in _listed(given["proved"], "proved"))
-            steps.append(Step(ShuffledPair(**law), _method(given["method"]), low, high))
+        terms = _TERMS if statement else ()
+        key = "pairs" if new else "rounds"
+        whole = mapping("certificate", data, needed=(*_KEYS, key, *terms), optional=("matrix",))
+        if statement and whole["claim"] != statement:
+            raise VerificationError(f"claim must be {statement!r}, got {str(whole['claim'])[:200]!r}; certify again.")
+        steps = [step_of(item, types=new) for item in listed(whole[key], key)]
         if not isinstance(whole["mechanism"], str) or not isinstance(whole["bound"], str):
             raise ValueError("mechanism or bound")
         return Certificate(
             mechanism=whole["mechanism"],
             bound=whole["bound"],
             n=check.users(whole["n"]),
-            epsilon=_decimal(whole["epsilon"], low=0, high=1000),
-            delta=_decimal(whole["delta"], low=0, high=1),
+            epsilon=decimal(whole["epsilon"], low=0, high=1000),
+            delta=decimal(whole["delta"], low=0, high=1),
             steps=tuple(steps),
-            matrix=tuple(tuple(_double(x) for x in _listed(row, "row")) for row in whole.get("matrix", ())),
-            **{key: whole[key] for key in terms},
+            matrix=tuple(tuple(double(x) for x in listed(row, "row")) for row in whole.get("matrix", ())),
+            **{term: whole[term] for term in terms},
             format=whole["format"],
         )
     except (TypeError, ValueError, ArithmeticError) as error:
@@ -294,48 +288,3 @@ def _read(path: Path) -> Certificate:
             f"certificate must be a complete {FORMAT} file, got a malformed entry ({reason:.200}) in {str(path)!r}; "
             "certify again."
         ) from None
-
-
-def _method(raw: object) -> Method:
-    """The stated method, with exactly the keys of its kind."""
-    from ..numerics.evaluators.certified import MAX_BITS, MAX_NODES, Method
-
-    kind = raw.get("kind") if isinstance(raw, dict) else None
-    if kind not in _METHOD:
-        raise ValueError("method")
-    given = mapping("method", raw, needed=("kind", "bits", *_METHOD[kind]))
-    numbers: dict[str, Any] = {key: given[key] for key in given if key != "kind"}
-    for key, value in numbers.items():
-        if isinstance(value, bool) or not isinstance(value, int if key in _WHOLE else int | float):
-            raise ValueError(key)
-    numbers = {key: value if key in _WHOLE else float(value) for key, value in numbers.items()}
-    method = Method(kind, **numbers)
-    if not 64 <= method.bits <= MAX_BITS or not 0 <= method.nodes <= MAX_NODES:
-        raise ValueError("bits or nodes")
-    return method
-
-
-def _listed(value: object, name: str) -> list[Any]:
-    if not isinstance(value, list):
-        raise ValueError(f"{name} must be a list")
-    return value
-
-
-def _decimal(text: object, *, low: int, high: int) -> Fraction:
-    """A decimal in [low, high], as written."""
-    value = as_written(text, figures=_FIGURES, exponent=4) if isinstance(text, str) and "/" not in text else None
-    if value is None or not low <= value <= high:
-        raise ValueError(f"{text!s:.40} is not in [{low}, {high}]")
-    return value
-
-
-def _double(text: object) -> float:
-    """The double that an exact decimal states; a decimal that is not a double is refused."""
-    exact = _decimal(text, low=0, high=2)
-    if Fraction(float(exact)) != exact:
-        raise ValueError(f"{text!s:.40} is not an exact double")
-    return float(exact)
-
-
-def _method_dict(method: Method) -> dict[str, Any]:
-    return {"kind": method.kind, "bits": method.bits} | {key: getattr(method, key) for key in _METHOD[method.kind]}

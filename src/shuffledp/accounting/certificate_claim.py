@@ -23,19 +23,24 @@ from ..bounds.base import Numerical
 from ..errors import ShuffleDPError, VerificationError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import BY_MATRIX, RESERVED, made_again
+from ..numerics.families.swap import SwapPair
 from ..numerics.pair import ShuffledPair
+from .certificate_steps import Law, laws_of
 from .guarantee import TRUST, Guarantee
 
 if TYPE_CHECKING:
     from .certificate import Certificate
 
-FORMAT = "shuffledp-certificate/2"
-#: Still read: it states neither the hash of the law nor the terms.
-OLD_FORMAT = "shuffledp-certificate/1"
-#: A proof covers every distinct shuffled pair; a matrix with more distinct pairs is refused.
-MAX_PAIRS = 64
-#: The sentence that every certificate proves (fixed by the file format; a "round" here is a shuffled pair).
-STATEMENT = "max over the rounds of delta(epsilon) <= delta"
+#: The sentence that every certificate proves.
+STATEMENT = "max over the pairs of delta(epsilon) <= delta"
+#: The sentence of every format that is read.  The second one calls a shuffled pair a "round" and knows no types; the
+#: first one states neither the hash of the law nor the terms.
+STATEMENTS = {
+    "shuffledp-certificate/3": STATEMENT,
+    "shuffledp-certificate/2": "max over the rounds of delta(epsilon) <= delta",
+    "shuffledp-certificate/1": None,
+}
+FORMAT, _, OLD_FORMAT = STATEMENTS
 #: Said of a certificate of the first format, which stated less.
 FORMAT_1 = (
     "Format 1: this certificate does not state the hash of its law, the neighbours or what is trusted; "
@@ -45,11 +50,12 @@ FORMAT_1 = (
 _IN_MEMORY = re.compile(rf"{BY_MATRIX}:<[^<>]* matrix>")
 
 
-def law_hash(matrix: tuple[tuple[float, ...], ...], pairs: Iterable[ShuffledPair]) -> str:
-    """SHA-256 of the law: of the matrix where there is one, else of the shuffled pairs.
+def law_hash(matrix: tuple[tuple[float, ...], ...], pairs: Iterable[Law]) -> str:
+    """SHA-256 of the law: of the matrix where there is one, else of the pairs.
 
     It is taken over the JSON text ``[[row], ...]``, or ``[[P0, P1, t], ...]`` sorted and without repetition, in which
-    every number is a string with its exact decimal and there is no white space.
+    every number is a string with its exact decimal and there is no white space.  A victim pair with several types is
+    ``[[P0, P1, t], ..., common_mass]``, its types in their order.
 
     Examples
     --------
@@ -65,7 +71,10 @@ def _written(numbers: Iterable[float]) -> str:
     return json.dumps([exact(Fraction(float(x))) for x in numbers], separators=(",", ":"))
 
 
-def _written_pair(pair: ShuffledPair) -> str:
+def _written_pair(pair: Law) -> str:
+    if isinstance(pair, SwapPair):
+        mass = json.dumps(exact(Fraction(pair.common_mass)))
+        return f"[{','.join([*map(_written_pair, pair.types), mass])}]"
     return f"[{','.join(_written(np.asarray(law).tolist()) for law in (pair.P0, pair.P1, pair.t))}]"
 
 
@@ -88,8 +97,8 @@ def derived(claim: Certificate) -> Certificate:
             f"and this one is of {claim.mechanism!r}."
         )
     if claim.mechanism == RESERVED:
-        stated = {step.pair for step in claim.steps}
-        if not stated or {r.swapped() for r in stated} != stated:
+        stated = {step.pair for step in claim.steps if isinstance(step.pair, ShuffledPair)}
+        if not stated or {r.swapped() for r in stated} != {step.pair for step in claim.steps}:
             raise VerificationError("a certificate of a shuffled pair must state it in both directions; certify again.")
         return _on_terms(claim, Guarantee.neighbours, "the pairs stand for themselves")
     try:
@@ -97,12 +106,14 @@ def derived(claim: Certificate) -> Certificate:
         family = bound.family(subject)
     except ShuffleDPError as error:
         raise VerificationError(f"the certificate names a mechanism that cannot be made: {error}") from None
-    pairs = family.pairs(MAX_PAIRS)
+    pairs = laws_of(family)
     if pairs is None or set(pairs) != {step.pair for step in claim.steps}:
         raise VerificationError(
             f"the stated pairs are not those of {claim.mechanism!r} under {claim.bound!r}; "
             "the certificate proves another law."
         )
+    own = {pair: pair for pair in pairs}  # what is proved is what the mechanism says, its common mass above all
+    claim = replace(claim, steps=tuple(replace(step, pair=own[step.pair]) for step in claim.steps))
     if claim.matrix:
         if not np.array_equal(np.asarray(subject.identity()["matrix"]), np.asarray(claim.matrix)):
             raise VerificationError("the matrix of a certificate must have rows that sum to 1; certify again.")
@@ -115,8 +126,9 @@ def _on_terms(claim: Certificate, neighbours: str, label: str) -> Certificate:
     notes: tuple[str, ...] = ()
     if claim.format == OLD_FORMAT:
         found = law_hash(claim.matrix, (step.pair for step in claim.steps))
-        claim = replace(claim, format=FORMAT, law_sha256=found, neighbours=neighbours, trust=TRUST)
+        claim = replace(claim, law_sha256=found, neighbours=neighbours, trust=TRUST)
         notes = (FORMAT_1,)
+    claim = replace(claim, format=FORMAT)
     found = _check_terms(claim, neighbours=neighbours)
     law = "matrix" if claim.matrix else "pairs"
     return replace(claim, notes=(f"Proved for the {law} with SHA-256 {found}; {label}.", *notes))

@@ -13,24 +13,24 @@ proof also covers the rounding of the law itself.
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from flint import acb, arb, ctx, fmpq
+from flint import acb, arb
 
 from ...errors import CertificationError
 from ..pair import ShuffledPair
 from . import exact
+from .balls import ball, fraction, largest, precision, smallest
 from .choose import mass_slack
 from .contour_nodes import place
 
 #: Proved at eps - slack: covers the rounding of a law (2^-49) and laws called equal in matrix_pairs.py (2^-38).
 PROOF_SLACK = Fraction(1, 2**38)
-#: The precision of python-flint is global: one proof at a time.
-_PRECISION = threading.Lock()
+#: The same for the masses of types and of their common part, which are derived with the same comparisons.
+MASS_SLACK = Fraction(1, 2**38)
 #: The contour is refused beyond this many nodes (some seconds).
 MAX_NODES = 300_000
 #: Counts are enumerated up to this many rows.
@@ -41,6 +41,8 @@ MAX_BITS, MAX_SYMBOLS = 512, 2**14
 MAX_WORK = 2**23
 #: No proof is chosen to be more accurate than this (relative, in delta).
 _FINEST = 1e-7
+#: Expected number of others who send a symbol below which it may count as never sent, if P/t is above n times that.
+_RARE, _SWAMPS = Fraction(1, 10**7), 1000
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,7 @@ class Method:
     """The method of a proof and its numbers.
 
     "counts": enumerate at most ``cap`` clones; "contour": abscissa c, dither s, step h and a number of nodes;
+    "swap": the same numbers for several types of users (certified_swap.py), and how many ``waits`` are summed;
     "local": sum_j (P0_j - E P1_j)_+, the divergence of one user alone, which shuffling never exceeds.
     """
 
@@ -58,6 +61,7 @@ class Method:
     s: float = 0.0
     h: float = 0.0
     nodes: int = 0
+    waits: int = 0
 
 
 @dataclass(frozen=True)
@@ -67,9 +71,19 @@ class Proof:
     lower: Fraction
     upper: Fraction
 
+    @classmethod
+    def of(cls, low: arb, high: arb) -> Proof:
+        """From balls; 1 + 2^-48, because a relative rounding of P0 scales delta as well."""
+        upper = (high * (1 + ball(Fraction(1, 2**48)))).upper()
+        lower = low.lower()
+        if not upper.is_finite():
+            raise CertificationError("the balls grew too wide to prove anything; ask for more bits or a smaller n.")
+        least = max(fraction(lower, up=False), Fraction(0)) if lower.is_finite() else Fraction(0)
+        return cls(least, fraction(upper, up=True))
+
 
 @dataclass(frozen=True)
-class _Law:
+class Law:
     """X at one E in balls, with the exposed part split off."""
 
     values: list[arb]
@@ -79,6 +93,7 @@ class _Law:
     nothing: arb  # 1 - sum t
 
     def mgf(self, c: arb) -> arb:
+        """E exp(c X)."""
         return self.nothing + sum((t * (c * x).exp() for t, x in zip(self.t, self.values, strict=True)), arb(0))
 
 
@@ -101,9 +116,12 @@ def choose(pair: ShuffledPair, n: int, eps: float, rtol: float) -> Method:
     return Method("contour", bits, c=float(line.c[0]), s=float(line.s[0]), h=float(line.h[0]), nodes=nodes)
 
 
-def refuse_endless(steps: Iterable[tuple[ShuffledPair, Method]], n: int, eps: Fraction) -> None:
-    """Refuse, before computing anything, methods that no proof needs or that would take minutes."""
-    total = 0.0
+def refuse_endless(steps: Iterable[tuple[ShuffledPair, Method]], n: int, eps: Fraction, *, more: float = 0.0) -> None:
+    """Refuse, before computing anything, methods that no proof needs or that would take minutes.
+
+    ``more`` is the work of other proofs of the same certificate, in the same units.
+    """
+    total = more
     for pair, method in steps:
         p0, p1, t = (np.asarray(law) for law in (pair.P0, pair.P1, pair.t))
         symbols = int(np.count_nonzero(((p0 > 0) | (p1 > 0)) & (t > 0)))  # as in _law
@@ -148,51 +166,45 @@ def _most_nodes(pair: ShuffledPair, n: int, eps: float) -> int:
 
 def prove(pair: ShuffledPair, n: int, eps: Fraction, method: Method) -> Proof:
     """An interval with delta(eps) <= upper, in exact arithmetic from the pair's stated numbers."""
-    with _PRECISION:
-        return _prove(pair, n, eps, method)
-
-
-def _prove(pair: ShuffledPair, n: int, eps: Fraction, method: Method) -> Proof:
-    before = ctx.prec
-    ctx.prec = method.bits
-    try:
-        law = _law(pair, eps)
+    if method.kind not in _METHODS:
+        raise CertificationError(
+            f"a shuffled pair is proved by {sorted(_METHODS)}, got {method.kind!r}; certify again."
+        )
+    with precision(method.bits):
+        law = law_at(pair, eps)
         low, high = _METHODS[method.kind](law, n, method)
-        # 1 + 2^-48: a relative rounding of P0 scales delta as well
-        upper = ((high + law.exposed) * (1 + _ball(Fraction(1, 2**48)))).upper()
-        lower = (low + law.exposed).lower()
-        if not upper.is_finite():
-            raise CertificationError("the balls grew too wide to prove anything; ask for more bits or a smaller n.")
-        least = max(_fraction(lower, up=False), Fraction(0)) if lower.is_finite() else Fraction(0)
-        return Proof(least, _fraction(upper, up=True))
-    finally:
-        ctx.prec = before
+        return Proof.of(low + law.exposed, high + law.exposed)
 
 
-def _law(pair: ShuffledPair, eps: Fraction) -> _Law:
+def law_at(pair: ShuffledPair, eps: Fraction, *, n: int = 0) -> Law:
+    """X at e^(eps - slack), its masses rounded down.
+
+    With ``n``, t is the law of one type of n users: it carries MASS_SLACK as well, and symbols that hardly any of them
+    sends, and that would swamp the law, count as never sent.
+    """
     p0, p1, t = ([Fraction(float(x)) for x in np.asarray(a)] for a in (pair.P0, pair.P1, pair.t))
-    ratio = _ball(eps - PROOF_SLACK).exp()
-    shrink = 1 - Fraction(mass_slack(len(t)))
+    ratio = ball(eps - PROOF_SLACK).exp()
+    shrink = 1 - Fraction(mass_slack(len(t))) - (MASS_SLACK if n else 0)
     values, masses, exposed, hidden_p0, total = [], [], arb(0), arb(0), Fraction(0)
     for a, b, mass in zip(p0, p1, t, strict=True):
         if a == 0 and b == 0:
             continue
-        gain = _ball(a) - ratio * _ball(b)
-        if mass == 0:
+        gain = ball(a) - ratio * ball(b)
+        if mass == 0 or (0 < n * mass < _RARE and max(a, b) > _SWAMPS * n * mass):
             exposed += gain.max(arb(0))
             continue
-        values.append(gain / _ball(mass * shrink))
-        masses.append(_ball(mass * shrink))
-        hidden_p0 += _ball(a)
+        values.append(gain / ball(mass * shrink))
+        masses.append(ball(mass * shrink))
+        hidden_p0 += ball(a)
         total += mass * shrink
-    return _Law(values, masses, hidden_p0, exposed, _ball(1 - total))
+    return Law(values, masses, hidden_p0, exposed, ball(1 - total))
 
 
-def _by_contour(law: _Law, n: int, method: Method) -> tuple[arb, arb]:
+def _by_contour(law: Law, n: int, method: Method) -> tuple[arb, arb]:
     usable = all(math.isfinite(x) and x > 0.0 for x in (method.c, method.s, method.h))
     if not usable or not 1 <= method.nodes <= MAX_NODES:
         raise CertificationError(f"the contour needs finite c, s, h > 0 and 1 to {MAX_NODES:,} nodes; certify again.")
-    c, s, h = (_ball(Fraction(x)) for x in (method.c, method.s, method.h))
+    c, s, h = (ball(Fraction(x)) for x in (method.c, method.s, method.h))
     alone = law.nothing**n if law.nothing > 0 else arb(0)
     weights = [t * (c * x).exp() for t, x in zip(law.t, law.values, strict=True)]
     half = s * s / 2
@@ -214,11 +226,11 @@ def _by_contour(law: _Law, n: int, method: Method) -> tuple[arb, arb]:
     return lower / n, upper / n
 
 
-def _missed(law: _Law, n: int, mgf: arb, alone: arb, weights: list[arb], c: arb, s: arb, h: arb, nodes: int) -> arb:
+def _missed(law: Law, n: int, mgf: arb, alone: arb, weights: list[arb], c: arb, s: arb, h: arb, nodes: int) -> arb:
     """Bound on the nodes past the last one (fact 3 of contour.py)."""
     pi = arb.pi()
     end = h * nodes
-    width = _max([*law.values, arb(0)]) - _min([*law.values, arb(0)])
+    width = largest([*law.values, arb(0)]) - smallest([*law.values, arb(0)])
     mean = sum((w * x for w, x in zip(weights, law.values, strict=True)), arb(0)) / mgf
     square = sum((w * x * x for w, x in zip(weights, law.values, strict=True)), arb(0)) / mgf
     variance = ((square - mean * mean) * n).lower().max(arb(0))
@@ -236,7 +248,7 @@ def _missed(law: _Law, n: int, mgf: arb, alone: arb, weights: list[arb], c: arb,
     return bound / pi
 
 
-def _aliases(law: _Law, n: int, c: arb, s: arb, h: arb, upper: arb) -> arb:
+def _aliases(law: Law, n: int, c: arb, s: arb, h: arb, upper: arb) -> arb:
     """Bound on sum over k != 0 of g(2 pi k / h) (fact 2 of contour.py); only the lower end needs it."""
     period = 2 * arb.pi() / h
     q = (-c * period).exp()
@@ -247,13 +259,13 @@ def _aliases(law: _Law, n: int, c: arb, s: arb, h: arb, upper: arb) -> arb:
     return left + right
 
 
-def _alone(law: _Law, n: int, method: Method) -> tuple[arb, arb]:
+def _alone(law: Law, n: int, method: Method) -> tuple[arb, arb]:
     """E[(X)_+]: the case n = 1, which every larger n stays below."""
     top = sum((t * x.max(arb(0)) for t, x in zip(law.t, law.values, strict=True)), arb(0))
     return arb(0), top
 
 
-def _by_counts(law: _Law, n: int, method: Method) -> tuple[arb, arb]:
+def _by_counts(law: Law, n: int, method: Method) -> tuple[arb, arb]:
     """sum_h Mult(h) (h.l)_+ / n over at most ``cap`` clones, the rest added above."""
     k, cap = len(law.values), min(method.cap, n)
     if k == 0:
@@ -283,40 +295,13 @@ def _by_counts(law: _Law, n: int, method: Method) -> tuple[arb, arb]:
     left_out = arb(0)
     if cap < n:
         mass = 1 - law.nothing
-        x = _ball(Fraction(cap, n - 1)) if n > 1 else arb(1)
+        x = ball(Fraction(cap, n - 1)) if n > 1 else arb(1)
         if x > mass:
             rate = x * (x / mass).log() + ((1 - x) * ((1 - x) / law.nothing).log() if x < 1 else arb(0))
             left_out = (-(n - 1) * rate).exp() * law.p0
         else:
             left_out = law.p0
     return total / n, total / n + left_out
-
-
-def _ball(x: Fraction) -> arb:
-    return arb(fmpq(x.numerator, x.denominator))
-
-
-def _max(values: list[arb]) -> arb:
-    out = values[0]
-    for x in values[1:]:
-        out = out.max(x)
-    return out
-
-
-def _min(values: list[arb]) -> arb:
-    return -_max([-x for x in values])
-
-
-def _fraction(x: arb, *, up: bool) -> Fraction:
-    """The exact value of an exact ball; beyond 2^+-4000 it is rounded to the named side, or refused."""
-    mantissa, exponent = x.man_exp()
-    m, size = int(mantissa), int(mantissa).bit_length() + int(exponent)
-    if m and size < -4000:
-        return Fraction(1, 2**4000) if up and m > 0 else Fraction(0)
-    if m and size > 4000:
-        raise CertificationError("the bound that this method gives is astronomically large; certify again.")
-    e = int(exponent)
-    return Fraction(m * 2**e) if e >= 0 else Fraction(m, 2**-e)
 
 
 _METHODS = {"counts": _by_counts, "contour": _by_contour, "local": _alone}

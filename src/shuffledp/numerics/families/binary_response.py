@@ -145,7 +145,7 @@ class ExactCounts:
         return Best(pairs, Split(self, lambda n: Count(0, ((n - 1, chance),))))
 
     def pairs(self, most: int) -> None:
-        """None: the datasets are not shuffled pairs (a certificate is made with bound='variation-ratio')."""
+        """None: the datasets are not shuffled pairs (a certificate proves the swap bound)."""
         return None
 
     def _largest(self, n: int, eps: float, ceiling: float, tol: float) -> float:
