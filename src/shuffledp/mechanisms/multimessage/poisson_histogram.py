@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -129,6 +129,12 @@ class PoissonHistogram(Randomizer):
     def other_messages(self, n: int) -> int:
         """None is certain: a Poisson number may be 0."""
         return 0
+
+    def bundled(self, reports: int, *, n: int, participation: float) -> PoissonHistogram:
+        """A part of a batch of several reports per user: every fabricated message is put into a part at random."""
+        if reports == 1:
+            return self
+        return replace(self, poisson_per_index=self.poisson_per_index / reports * (1.0 - 2.0**-50))
 
     def blanket(self) -> Family:
         """The exact law: up to k counts raised, up to k others in exchange."""

@@ -1,10 +1,10 @@
 """Independent Poisson counts, some of which one user raises by one: the law of a Poisson histogram.
 
 Every index carries N ~ Poisson(mu) messages that nobody's value decides.  A user with the set A of indices raises the
-counts of A by one, with the set B those of B; the counts of A and B alike say nothing, and what the others sent is known
-in the worst case and is subtracted.  So with a = |A \\ B| and b = |B \\ A| the two laws are products of a + b independent
-counts, and the privacy loss is a sum of a losses log(N/mu), N ~ 1 + Poisson(mu), and b losses log(mu/N), N ~
-Poisson(mu).
+counts of A by one, with the set B those of B; counts of indices in both say nothing, and what the others sent is known
+in the worst case and is subtracted.  So with a indices in A alone and b in B alone the two laws are products of a + b
+independent counts, and the privacy loss is a sum of a losses log(N/mu), N ~ 1 + Poisson(mu), and b losses log(mu/N),
+N ~ Poisson(mu).
 
 *Which (a, b).*  Leaving a count out is post-processing, so the divergence rises with a and with b: of all sets of at
 most k of d indices, a = b = k is the worst if 2k <= d.  Else the candidates are a + b = d with a, b <= k; both
@@ -22,6 +22,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 
@@ -126,7 +127,7 @@ class PoissonShift:
         if every <= _MOST_MEMBERS:
             return [(a, d - a) for a in range(d - k, k + 1)]
         cuts = [d - k + round(i * every / _MOST_MEMBERS) for i in range(_MOST_MEMBERS + 1)]
-        ranges = [(first, end - 1) for first, end in zip(cuts[:-1], cuts[1:], strict=True)]
+        ranges = [(first, end - 1) for first, end in pairwise(cuts)]
         if side == "upper":
             return [(last, d - first) for first, last in ranges]
         return [(first, d - first) for first, _ in ranges] + [(k, d - k)]
@@ -224,4 +225,4 @@ def _log_values(whole: Sum, eps: FloatArray, tol: float, *, upper: bool) -> Floa
         values.append(value)
     with np.errstate(divide="ignore"):
         found = np.log(np.array(values))
-    return np.maximum(found, _DEEPEST) if upper else found  # nothing is claimed below the deepest cut
+    return np.asarray(np.maximum(found, _DEEPEST) if upper else found)  # nothing is claimed below the deepest cut
