@@ -81,7 +81,7 @@ class Deployment:
 def deployment(source: str | os.PathLike[str] | dict[str, Any]) -> Deployment:
     """What a deployment file (YAML or JSON), or a dictionary with its fields, guarantees.
 
-    The fields are ``epsilon`` and ``delta`` (the target), ``reporting_threshold`` (distinct contributors before anything
+    The fields are ``epsilon`` and ``delta`` (the target), ``reporting_threshold`` (distinct contributors before a batch
     is released), ``poisson_mean`` (fabricated observations per index and device), ``indices`` (the most different
     indices of one device) and ``max_index`` (indices are 0, ..., max_index); all of them must be given.
 

@@ -1,4 +1,4 @@
-"""Reading a programme or deployment file: YAML or JSON as plain data, in which numbers are the text that was written."""
+"""Reading a programme or deployment file: YAML or JSON as plain data, in which numbers are the text as written."""
 
 from __future__ import annotations
 

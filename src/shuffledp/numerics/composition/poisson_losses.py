@@ -31,6 +31,8 @@ from ..pair import FloatArray
 from .profile_curve import Masses
 
 _U = 2.0**-53
+#: Smaller masses are not right to the last figure: they are raised to it, or left out.
+_TINY = 4e-308
 #: Relative error of a Poisson mass: its exponent is below 1,000 and is right to a few ulps of 1e5 at most.
 _DOUBT = 1e-10
 #: Parts of a block, each with bounds on its mass.
@@ -49,46 +51,41 @@ class Blocks(NamedTuple):
     tail: float
     from_zero: bool
 
+    def positive(self) -> Blocks:
+        """Without X = 0, which is a block of its own."""
+        if not self.from_zero:
+            return self
+        return Blocks(self.first[1:], self.last[1:], self.least[1:], self.most[1:], self.tail, self.from_zero)
+
 
 def raised_above(mu: float, *, step: float, lowest: float, width: float) -> Masses:
     """Upper masses of log((X + 1)/mu); tails below ``lowest`` (a log) are cut, ``width`` is that of a block."""
     at = _blocks(mu, lowest, width)
-    shift = _density(at.last + 1.0, mu) - _density(at.first, mu)
-    doubt = _DOUBT * (_density(at.last + 1.0, mu) + _density(at.first, mu))
-    mean = (shift - doubt) / np.where(shift >= doubt, at.most, at.least)  # E[Q/P] - 1, rounded down
-    low, high = (mu - at.first - 1.0) / (at.first + 1.0), (mu - at.last - 1.0) / (at.last + 1.0)  # Q/P - 1 at the ends
-    share = _share(low, high, mean)
-    loss = np.concatenate([-np.log1p(low), -np.log1p(high)])
+    below, above = (mu - at.first - 1.0) / (at.first + 1.0), (mu - at.last - 1.0) / (at.last + 1.0)
+    share = _share(below, above, _mean(at, at.last + 1.0, at.first, mu, sign=-1.0))
     mass = np.concatenate([at.most * (1.0 - share), at.most * share])
     if not at.from_zero:
-        mass[0] += at.tail
-    return _spread(loss, mass, at.tail, step)
+        mass[0] += at.tail  # smaller values: their loss is moved up
+    return _spread(-np.log1p(np.concatenate([below, above])), mass, at.tail, step)
 
 
 def lowered_above(mu: float, *, step: float, lowest: float, width: float) -> Masses:
     """Upper masses of log(mu/X)."""
     at = _blocks(mu, lowest, width)
     never = math.exp(-mu) * (1.0 + _DOUBT) if at.from_zero else at.tail
-    if at.from_zero:  # then every value is a block of its own
-        at = at._replace(first=at.first[1:], last=at.last[1:], least=at.least[1:], most=at.most[1:])
-    shift = _density(at.first - 1.0, mu) - _density(at.last, mu)
-    doubt = _DOUBT * (_density(at.first - 1.0, mu) + _density(at.last, mu))
-    mean = (shift - doubt) / np.where(shift >= doubt, at.most, at.least)
-    low, high = (at.last - mu) / mu, (at.first - mu) / mu  # the larger loss is that of the smaller X
-    share = _share(low, high, mean)
-    loss = np.concatenate([-np.log1p(low), -np.log1p(high)])
+    at = at.positive()
+    below, above = (at.last - mu) / mu, (at.first - mu) / mu  # the larger loss is that of the smaller X
+    share = _share(below, above, _mean(at, at.first - 1.0, at.last, mu, sign=-1.0))
     mass = np.concatenate([at.most * (1.0 - share), at.most * share])
-    mass[low.size - 1] += at.tail
-    return _spread(loss, mass, never, step)
+    mass[below.size - 1] += at.tail  # larger values: their loss is moved up
+    return _spread(-np.log1p(np.concatenate([below, above])), mass, never, step)
 
 
 def raised_below(mu: float, *, step: float, lowest: float, width: float) -> Masses:
     """Lower masses of log((X + 1)/mu)."""
     at = _blocks(mu, lowest, width)
-    shift = _density(at.last + 1.0, mu) - _density(at.first, mu)
-    doubt = _DOUBT * (_density(at.last + 1.0, mu) + _density(at.first, mu))
-    one = (mu - at.first - 1.0) / (at.first + 1.0)
-    mean = np.where(at.first == at.last, one, (shift + doubt) / np.where(shift + doubt >= 0.0, at.least, at.most))
+    alone = (mu - at.first - 1.0) / (at.first + 1.0)
+    mean = np.where(at.first == at.last, alone, _mean(at, at.last + 1.0, at.first, mu, sign=1.0))
     return _merged(-np.log1p(mean)[::-1], at.least[::-1], 0.0, step)
 
 
@@ -96,14 +93,18 @@ def lowered_below(mu: float, *, step: float, lowest: float, width: float) -> Mas
     """Lower masses of log(mu/X)."""
     at = _blocks(mu, lowest, width)
     never = math.exp(-mu) * (1.0 - _DOUBT) if at.from_zero else 0.0
-    if at.from_zero:
-        at = at._replace(first=at.first[1:], last=at.last[1:], least=at.least[1:], most=at.most[1:])
-    shift = _density(at.first - 1.0, mu) - _density(at.last, mu)
-    doubt = _DOUBT * (_density(at.first - 1.0, mu) + _density(at.last, mu))
-    mean = np.where(
-        at.first == at.last, (at.first - mu) / mu, (shift + doubt) / np.where(shift + doubt >= 0.0, at.least, at.most)
-    )
+    at = at.positive()
+    alone = (at.first - mu) / mu
+    mean = np.where(at.first == at.last, alone, _mean(at, at.first - 1.0, at.last, mu, sign=1.0))
     return _merged(-np.log1p(mean), at.least, never, step)
+
+
+def _mean(at: Blocks, enters: FloatArray, leaves: FloatArray, mu: float, *, sign: float) -> FloatArray:
+    """E[Q/P] - 1 over a block, rounded up or down (``sign``): Q has one end of the block shifted by one value."""
+    new, old = _density(enters, mu), _density(leaves, mu)
+    shift = new - old + sign * _DOUBT * (new + old)
+    larger = np.where(sign * shift >= 0.0, at.least, at.most)  # what it is divided by
+    return np.divide(shift, larger, out=np.zeros(shift.shape), where=(larger > 0.0) & (at.first < at.last))
 
 
 def _density(x: FloatArray, mu: float) -> FloatArray:
@@ -127,7 +128,8 @@ def _blocks(mu: float, lowest: float, width: float) -> Blocks:
     least, most = np.add.reduceat(least, joined), np.add.reduceat(most, joined)
     last = np.append(starts[joined[1:]] - 1.0, stop - 1.0)
     tail = math.exp(lowest) * (1.0 + _DOUBT)
-    return Blocks(starts[joined], last, least * (1.0 - _DOUBT), most * (1.0 + _DOUBT), tail, start == 0)
+    least = np.where(least < _TINY, 0.0, least * (1.0 - _DOUBT))
+    return Blocks(starts[joined], last, least, np.maximum(most * (1.0 + _DOUBT), _TINY), tail, start == 0)
 
 
 def _bounds(first: FloatArray, last: FloatArray, mu: float) -> tuple[FloatArray, FloatArray]:

@@ -43,8 +43,8 @@ _CELLS = 2.0**19
 _TAIL, _DEEPEST = math.log(1e-6), -706.0
 #: How deep a profile is followed at first, and then.
 _DEPTHS = (-60.0, -200.0, _DEEPEST)
-#: Means below this reveal everything.
-_LEAST_MEAN = 1e-100
+#: Means below this are taken to reveal everything: an index that nobody else sends has probability e^-mu.
+_LEAST_MEAN = 1e-9
 
 
 class PoissonShift:
@@ -67,7 +67,8 @@ class PoissonShift:
         """The largest eps over the candidates."""
         mu, members = self._mu(n, side), self._members(side)
         if mu < _LEAST_MEAN:
-            return Answer(math.inf, 1, len(members))
+            nothing = side == "lower" and delta >= 1.0 - 2.0 * mu
+            return Answer(0.0 if nothing else math.inf, 1, len(members))
         best = 0.0
         for a, b in members:
             if side == "upper":
@@ -165,7 +166,7 @@ def _depth(log_delta: float, counts: int) -> float:
     return max(log_delta + _TAIL - math.log(counts), _DEEPEST)
 
 
-def _width(mu: float, counts: int, tol: float) -> float:
+def _width(counts: int, tol: float) -> float:
     """The width of cells and blocks, in deviations of one loss: it raises eps by about width^2/6 of itself."""
     return max(min(max(math.sqrt(2.0 * tol), 2e-3), 0.05), 30.0 * math.sqrt(counts) / _CELLS)
 
@@ -177,7 +178,7 @@ def _step(mu: float, width: float) -> float:
 @lru_cache(maxsize=16)
 def _above(mu: float, a: int, b: int, lowest: float, tol: float) -> Sum:
     """A sum of losses that dominates a raised and b lowered counts."""
-    width = _width(mu, a + b, tol)
+    width = _width(a + b, tol)
     step = _step(mu, width)
     made = (poisson_losses.raised_above, poisson_losses.lowered_above)
     live = [(make, count) for make, count in zip(made, (a, b), strict=True) if count]
@@ -186,8 +187,11 @@ def _above(mu: float, a: int, b: int, lowest: float, tol: float) -> Sum:
 
 @lru_cache(maxsize=16)
 def _below(mu: float, a: int, b: int, lowest: float, tol: float) -> Sum:
-    """A sum of losses that a raised and b lowered counts dominate."""
-    width = _width(mu, a + b, tol)
+    """A sum of losses that a raised and b lowered counts dominate.
+
+    Values further apart than the cells lose a part of first order in the width of a cell when they are merged.
+    """
+    width = min(_width(a + b, tol), max(3.0 * tol * math.sqrt(mu), 30.0 * math.sqrt(a + b) / _CELLS, 1e-4))
     step = _step(mu, width)
     made = (poisson_losses.raised_below, poisson_losses.lowered_below)
     live = [(make, count) for make, count in zip(made, (a, b), strict=True) if count]
