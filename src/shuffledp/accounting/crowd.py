@@ -76,7 +76,8 @@ class Crowd:
             )
         hint = "it is a probability; state users who never take part as dropouts"
         share = check.in_range("participation", participation, low=0.0, high=1.0, low_open=True, hint=hint)
-        return cls(n, away, against, share, reports(reports_per_user))
+        usual = type(reports_per_user) is int and reports_per_user == 1
+        return cls(n, away, against, share, 1 if usual else reports(reports_per_user))
 
     @property
     def honest(self) -> int:

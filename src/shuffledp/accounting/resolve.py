@@ -127,17 +127,12 @@ class Resolved:
     def __init__(self, asked: Subject, left: Subject, bound: Bound, crowd: Crowd) -> None:
         self.asked, self.left, self.bound, self.crowd, self.n = asked, left, bound, crowd, crowd.honest
         # Chance participation thins the family; the local bound counts on nobody, so nothing changes for it.
-        several = crowd.reports_per_user > 1
-        chance = (several or crowd.participation < 1.0) and bound.name != "local"
+        self._several = crowd.reports_per_user > 1
+        chance = (self._several or crowd.participation < 1.0) and bound.name != "local"
         self._by_family = isinstance(bound, Numerical) or chance
 
     def __reduce__(self) -> tuple[Any, ...]:
         return resolve, (self.asked, self.bound.name, self.crowd)
-
-    @cached_property
-    def cap(self) -> float:
-        """The local guarantee of all reports of a user, which caps every upper bound."""
-        return _of_reports(self.left.cap, self.crowd.reports_per_user)
 
     @property
     def mechanism(self) -> Mechanism:
@@ -147,12 +142,11 @@ class Resolved:
     @cached_property
     def family(self) -> Family:
         """The shuffled pairs of the bound, among the users who take part."""
-        return thinned(self._of_all_reports(), self.crowd.participation)
+        of_all = self._of_several() if self._several else self.left.family(self.bound)
+        return thinned(of_all, self.crowd.participation)
 
-    def _of_all_reports(self) -> Family:
-        """The family of one report, or of several by composition."""
-        if self.crowd.reports_per_user == 1:
-            return self.left.family(self.bound)
+    def _of_several(self) -> Family:
+        """The family of several reports per user, by composition."""
         if self.bound.side == "lower":
             raise BoundNotApplicableError(
                 f"bound {self.bound.name!r} is for one report per user, got reports_per_user = "
@@ -166,7 +160,7 @@ class Resolved:
     @cached_property
     def datasets(self) -> Family:
         """The shuffled pairs of the lower bound; refused where no dataset is known."""
-        if self.crowd.reports_per_user > 1:
+        if self._several:
             raise BoundNotApplicableError("no lower bound is known for several reports per user.")
         return thinned(self.left.family(_DATASETS), self.crowd.participation)
 
@@ -174,18 +168,19 @@ class Resolved:
         """eps at delta by the bound; an upper bound is at most the local guarantee."""
         if not self._by_family:
             answer = self.bound.epsilon(self.mechanism, n=self.n, delta=delta, tol=tol)
-            return answer._replace(epsilon=self.cap) if self.crowd.reports_per_user > 1 else answer
+            return answer._replace(epsilon=_of_reports(self.left.cap, self.crowd)) if self._several else answer
         answer = self.family.epsilon(n=self.n, delta=delta, tol=tol, side=self.bound.side)
-        if self.bound.side == "lower" or answer.epsilon <= self.cap:
+        cap = _of_reports(self.left.cap, self.crowd) if self._several else self.left.cap
+        if self.bound.side == "lower" or answer.epsilon <= cap:
             return answer
-        return answer._replace(epsilon=self.cap)
+        return answer._replace(epsilon=cap)
 
     def log_delta(self, eps: FloatArray, *, tol: float) -> FloatArray:
         """log delta(eps) by the bound; -inf exactly where the local guarantee alone gives delta = 0."""
-        if not self._by_family and self.crowd.reports_per_user == 1:
+        if not self._by_family and not self._several:
             return self.bound.log_delta(self.mechanism, eps, n=self.n, tol=tol)
         value = self.family.log_delta(eps, n=self.n, tol=tol, side=self.bound.side)
-        return capped(value, eps, self.cap)
+        return capped(value, eps, _of_reports(self.left.cap, self.crowd) if self._several else self.left.cap)
 
     def lower(self, *, delta: float, tol: float) -> float | None:
         """An eps that no analysis of this mechanism and crowd can go below; None where nothing is known."""
@@ -216,7 +211,7 @@ class Resolved:
             certified=certificate is not None,
             certificate=certificate,
             reports_per_user=self.crowd.reports_per_user,
-            **self._facts,
+            **(self._facts_of_several if self._several else self.asked.facts),
             **self.crowd.terms(),
         )
         if self.bound.side == "upper" and self.bound.sound:
@@ -226,12 +221,10 @@ class Resolved:
         return made
 
     @property
-    def _facts(self) -> Facts:
+    def _facts_of_several(self) -> Facts:
         """What the mechanism decides, with the local guarantee of all reports of a user."""
-        facts, reports = self.asked.facts, self.crowd.reports_per_user
-        if reports == 1:
-            return facts
-        return {**facts, "local_epsilon": _of_reports(facts["local_epsilon"], reports)}
+        facts = self.asked.facts
+        return {**facts, "local_epsilon": _of_reports(facts["local_epsilon"], self.crowd)}
 
     def must_hold(self, purpose: str) -> Resolved:
         """Itself if the bound is a guarantee; nothing else may be used for this ``purpose`` (words after "to")."""
@@ -297,13 +290,11 @@ def as_mechanism(subject: MechanismLike) -> Mechanism:
     )
 
 
-def _of_reports(local_epsilon: float, reports: int) -> float:
-    """The local guarantee of several reports of one user: basic composition, rounded up."""
-    if reports == 1:
-        return local_epsilon
+def _of_reports(local_epsilon: float, crowd: Crowd) -> float:
+    """The local guarantee of all reports of one user: basic composition, rounded up."""
     from ..numerics.composition.sequential import basic_composition
 
-    return basic_composition([(local_epsilon, reports)])
+    return basic_composition([(local_epsilon, crowd.reports_per_user)])
 
 
 class _Curve:
