@@ -90,7 +90,7 @@ def deployment(source: str | os.PathLike[str] | dict[str, Any]) -> Deployment:
     >>> found = deployment({"epsilon": 1, "delta": "1e-10", "reporting_threshold": 1_000_000,
     ...                     "poisson_mean": "0.00124512", "indices": 18, "max_index": 65535})
     >>> found.met, round(found.guarantee.epsilon, 4), round(found.smallest_mean, 7)
-    (True, 0.9981, 0.0012408)
+    (True, 0.9982, 0.0012407)
     """
     data = source if isinstance(source, dict) else read(source, DEPLOYMENT)
     given = mapping("the deployment", data, needed=FIELDS)
