@@ -38,6 +38,7 @@ MULTI = (
     "balls-into-bins:d=16,special=1,messages=1",
     "pure-dump:d=16,messages=1",
     "mix-dump:d=16,flip=0.3,messages=1",
+    "poisson-histogram:d=16,poisson_per_index=0.0625,indices=4",
 )
 
 

@@ -85,7 +85,7 @@ one item per user there are also `"simplex"`, the same, and `"norm-sub"`; elsewh
 | frequencies of one item per user, multi-message histograms | entries >= 0, sum 1 |
 | `hierarchical-grr` | that on every level, and every node the sum of its children |
 | `sampling-rappor`, `wheel` | entries in [0, 1], sum s |
-| `privset` | entries in [0, 1], sum at most s |
+| `privset`, `poisson-histogram` | entries in [0, 1], sum at most s, or at most `indices` |
 | `pckv-grr` | shares in [0, 1] with sum at most l, and sums of values no larger than the shares |
 | `laplace`, `metric-laplace`, `duchi`, `harmony`, binary sums | every entry in the range of the values |
 | `privunit`, `planar-laplace` | in the ball of the values |

@@ -56,6 +56,7 @@ _HOME = {
     "CheuZhilyaev": "mechanisms.multimessage.cheu_zhilyaev",
     "BallsIntoBins": "mechanisms.multimessage.balls_into_bins",
     "MixDump": "mechanisms.multimessage.mix_dump",
+    "PoissonHistogram": "mechanisms.multimessage.poisson_histogram",
     "PureDump": "mechanisms.multimessage.pure_dump",
     "Laplace": "mechanisms.numeric.laplace",
     "Parallel": "mechanisms.composite.parallel",
@@ -125,6 +126,7 @@ __all__ = [
     "Parallel",
     "ParameterError",
     "PlanarLaplace",
+    "PoissonHistogram",
     "PrivSet",
     "PrivUnit",
     "PureDump",
@@ -207,6 +209,7 @@ if TYPE_CHECKING:
     from .mechanisms.multimessage.balls_into_bins import BallsIntoBins
     from .mechanisms.multimessage.cheu_zhilyaev import CheuZhilyaev
     from .mechanisms.multimessage.mix_dump import MixDump
+    from .mechanisms.multimessage.poisson_histogram import PoissonHistogram
     from .mechanisms.multimessage.pure_dump import PureDump
     from .mechanisms.numeric.duchi import Duchi
     from .mechanisms.numeric.harmony import Harmony

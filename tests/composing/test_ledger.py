@@ -253,13 +253,40 @@ def test_an_edited_local_guarantee_is_no_changed_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "spec", ["balcer-coin:total_messages=500", "pure-dump:d=4,messages=2", "balcer-coin:poisson=3"]
+    ("spec", "share"),
+    [
+        ("balcer-coin:total_messages=500", "balcer-coin:total_messages=125"),
+        ("pure-dump:d=4,messages=2", "pure-dump:d=4,total_messages=50"),
+        ("balcer-coin:poisson=3", "balcer-coin:poisson=0.75"),
+        ("poisson-histogram:d=4,poisson_per_index=2", "poisson-histogram:d=4,poisson_per_index=0.5"),
+    ],
 )
-def test_several_reports_do_not_bring_their_own_blankets(spec: str) -> None:
+def test_several_reports_share_the_blankets(spec: str, share: str, tmp_path: Path) -> None:
     """Blanket messages are counted per user or in all: r reports among them are not r rounds among as many each."""
+    acc = sdp.Accountant().compose(spec, n=100, reports_per_user=4)
+    parts = sdp.Accountant().compose(share, n=100, count=4)
+    assert acc.epsilon(delta=1e-3) == pytest.approx(parts.epsilon(delta=1e-3), rel=1e-9)
+    assert acc.epsilon(delta=1e-3) > sdp.Accountant().compose(spec, n=100, count=4).epsilon(delta=1e-3)
+    acc.compose(spec, n=100)  # the same mechanism with one report is another cost
+    assert acc.epsilon(delta=1e-3) < sdp.Accountant().compose(share, n=100, count=5).epsilon(delta=1e-3)
+    acc.save(tmp_path / "ledger.json")
+    assert sdp.Accountant.load(tmp_path / "ledger.json").epsilon(delta=1e-3) == acc.epsilon(delta=1e-3)
+
+
+def test_blankets_that_cannot_be_shared_are_refused() -> None:
+    with pytest.raises(sdp.BoundNotApplicableError, match=r"got messages = 0\.5 .* give poisson"):
+        sdp.Accountant().compose("pure-dump:d=4,messages=0.5", n=100, reports_per_user=4)
+
+    class Foreign(sdp.General):
+        """Hides its message in a way of its own."""
+
+        name = "foreign-blankets"
+
+        def among(self, pairs: Any) -> Any:
+            return super().among(pairs)
+
     with pytest.raises(sdp.ParameterError, match=r"^reports_per_user must be 1 for .* got 4: its blanket .*\.$"):
-        sdp.Accountant().compose(spec, n=100, reports_per_user=4)
-    assert sdp.Accountant().compose(spec, n=100, count=4).entries[0].cost == 4
+        sdp.Accountant().compose(Foreign(eps0=1.0), n=100, reports_per_user=4)
 
 
 # -- the chain of hashes ------------------------------------------------------------------------------------------

@@ -115,8 +115,12 @@ def test_chain_of_bounds(case: Case) -> None:
     for n in (10, 10_000):
         best = sdp.amplify(m, n=n, delta=1e-6)
         assert best.lower is None or best.lower <= best.epsilon
-        assert best.epsilon <= sdp.amplify(m, n=n, delta=1e-6, bound="variation-ratio").epsilon * (1 + 3e-4)
         assert best.epsilon <= m.local_epsilon
+        try:
+            m.variation_ratio()
+        except sdp.BoundNotApplicableError:
+            continue
+        assert best.epsilon <= sdp.amplify(m, n=n, delta=1e-6, bound="variation-ratio").epsilon * (1 + 3e-4)
 
 
 @each(CASES)

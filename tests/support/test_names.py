@@ -123,7 +123,7 @@ def test_by_meaning(name: str, meant: str) -> None:
 
 @pytest.mark.parametrize("name", ["xyz", "dp-sgd", "?", "qqqqqqqq"])
 def test_otherwise_all_are_listed(name: str) -> None:
-    assert said(name).endswith("'shuffledp mechanisms' lists all 30.")
+    assert said(name).endswith("'shuffledp mechanisms' lists all 31.")
 
 
 def test_on_the_command_line() -> None:
@@ -168,7 +168,7 @@ FACTS: dict[str, Callable[[str], bool]] = {
     "places on a map": lambda m: shape(m) == (2,),
     "privacy that depends on a distance": lambda m: any(w in (find(m).__doc__ or "") for w in ("metric", "distance")),
     "points with distances": lambda m: "distances" in fields(m),
-    "a histogram from several messages a user": lambda m: issubclass(find(m), MultiMessage) and "d" in fields(m),
+    "a histogram from several messages a user": lambda m: not find(m).single_message and "d" in fields(m),
     "a sum of bits from several messages a user": lambda m: (
         issubclass(find(m), MultiMessage) and set(np.unique(CASES[m].data(50)[0])) == {0, 1}
     ),

@@ -77,8 +77,8 @@ PURPOSES = (
     Purpose("points with distances", ("exponential-metric",), "exponential em softmax permute-and-flip"),
     Purpose(
         "a histogram from several messages a user",
-        ("pure-dump", "mix-dump", "balls-into-bins", "cheu-zhilyaev"),
-        "shuffle-dp-histogram shuffled-histogram multi-message dump dummy dummies balls bins fake-users",
+        ("pure-dump", "mix-dump", "balls-into-bins", "cheu-zhilyaev", "poisson-histogram"),
+        "shuffle-dp-histogram shuffled-histogram multi-message dump dummy dummies balls bins fake-users cobalt",
     ),
     Purpose(
         "a sum of bits from several messages a user",

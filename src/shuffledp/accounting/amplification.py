@@ -27,8 +27,9 @@ def amplify(
     dropouts: float = 0,
     colluding: float = 0,
     participation: float = 1.0,
+    reports_per_user: int = 1,
 ) -> Guarantee:
-    """The central guarantee of n users who each send one report of ``mechanism`` through a shuffler.
+    """The central guarantee of n users who each send a report of ``mechanism``, or several, through a shuffler.
 
     Parameters
     ----------
@@ -42,6 +43,9 @@ def amplify(
         fraction below 1, rounded up to users; they take their blanket messages with them
     participation : probability in (0, 1] with which every other user takes part, independently of all values; the
         guarantee is then one *before the batch is seen*: once its size is known, use that n with participation = 1
+    reports_per_user : reports that every user sends into the batch, on values of its own choice, which may be equal;
+        blanket messages stay as many per user, or in all, as the mechanism says.  The guarantee is for replacing all
+        values of a user, by composition (numerics/families/bundle.py)
 
     Returns
     -------
@@ -59,7 +63,9 @@ def amplify(
     subject = subject_of(mechanism)
     n, tol = check.users(n), check.tolerance(tol)
     delta = delta_at(delta, n)
-    crowd = Crowd.of(n, dropouts=dropouts, colluding=colluding, participation=participation)
+    crowd = Crowd.of(
+        n, dropouts=dropouts, colluding=colluding, participation=participation, reports_per_user=reports_per_user
+    )
     question = resolve(subject, bound, crowd)
     if certify:
         from .certificate import certify as prove
@@ -80,6 +86,7 @@ def profile(
     dropouts: float = 0,
     colluding: float = 0,
     participation: float = 1.0,
+    reports_per_user: int = 1,
 ) -> NDArray[np.float64]:
     """delta(eps) for every eps: an upper bound (or, with side="lower", a lower bound) on the privacy profile.
 
@@ -89,7 +96,7 @@ def profile(
     epsilon : one number or an array of numbers >= 0
     tol : relative accuracy of delta; the error is always on the safe side
     side : "upper", or "lower" for a delta that no analysis can beat (``bound`` must be "auto" or a lower bound)
-    dropouts, colluding, participation : as in :func:`amplify`
+    dropouts, colluding, participation, reports_per_user : as in :func:`amplify`
 
     Returns
     -------
@@ -104,7 +111,9 @@ def profile(
     n, tol = check.users(n), check.tolerance(tol)
     if side not in ("upper", "lower"):
         raise ParameterError(f"side must be 'upper' or 'lower', got {side!r}; choose one of them.")
-    crowd = Crowd.of(n, dropouts=dropouts, colluding=colluding, participation=participation)
+    crowd = Crowd.of(
+        n, dropouts=dropouts, colluding=colluding, participation=participation, reports_per_user=reports_per_user
+    )
     eps = _epsilons(epsilon)
     flat = eps.reshape(-1)
     question = resolve(subject, "constant-dataset-lower" if (bound, side) == ("auto", "lower") else bound, crowd)

@@ -144,6 +144,11 @@ def certify(question: Resolved, *, delta: float, tol: float) -> Guarantee:
     The proof covers the honest users; the certificate format has no random participation.
     """
     subject, n, bound = question.mechanism, question.n, question.bound.name
+    if question.crowd.reports_per_user > 1:
+        raise CertificationError(
+            "a certificate is for one report per user, got reports_per_user = "
+            f"{question.crowd.reports_per_user:,}; use certify=False."
+        )
     if question.crowd.participation < 1.0:
         raise CertificationError(
             f"a certificate is for a batch of known size, got participation = {question.crowd.participation!r}; "

@@ -1,4 +1,4 @@
-"""Who can be counted on: users who drop out, collude or take part by chance.
+"""Who can be counted on: users who drop out, collude or take part by chance; and how many reports each sends.
 
 *Dropouts and colluders* are a worst case.  The victim hides only among honest users who do take part; what a
 colluder sent is known to the adversary and is subtracted, whatever it was.  delta falls with the number of users, so if
@@ -10,6 +10,8 @@ part; M says nothing about the victim, so before the batch is seen delta = E_M[d
 t multiplied by pi.  This says nothing about the batch actually reached: once its size is known or published, use
 that n with participation = 1 (see :func:`shuffledp.batch_table`).  The victim itself is taken to be present: if not,
 its value is not there to be protected.
+
+*Several reports* of every user in one batch are k rounds over the same users (numerics/families/bundle.py).
 """
 
 from __future__ import annotations
@@ -23,6 +25,9 @@ from typing import TypedDict
 from .._support import validation as check
 from ..errors import ParameterError
 from .guarantee import TRUST, TRUST_BUT, TRUST_COINS
+
+#: Most reports of one user in a batch.
+MOST_REPORTS = 10**6
 
 
 class Terms(TypedDict):
@@ -38,6 +43,8 @@ class Terms(TypedDict):
 class Crowd:
     """n users of whom some drop out or collude; each other honest one takes part with some probability.
 
+    Every user sends ``reports_per_user`` reports.
+
     Examples
     --------
     >>> Crowd.of(1000, dropouts=0.05, colluding=20).honest
@@ -48,9 +55,18 @@ class Crowd:
     dropouts: int = 0
     colluding: int = 0
     participation: float = 1.0
+    reports_per_user: int = 1
 
     @classmethod
-    def of(cls, n: int, *, dropouts: float = 0, colluding: float = 0, participation: float = 1.0) -> Crowd:
+    def of(
+        cls,
+        n: int,
+        *,
+        dropouts: float = 0,
+        colluding: float = 0,
+        participation: float = 1.0,
+        reports_per_user: int = 1,
+    ) -> Crowd:
         """Validated: counts, or fractions of n below 1, which are rounded up to whole users."""
         away, against = missing("dropouts", dropouts, n), missing("colluding", colluding, n)
         if away + against >= n:
@@ -60,7 +76,8 @@ class Crowd:
             )
         hint = "it is a probability; state users who never take part as dropouts"
         share = check.in_range("participation", participation, low=0.0, high=1.0, low_open=True, hint=hint)
-        return cls(n, away, against, share)
+        usual = type(reports_per_user) is int and reports_per_user == 1
+        return cls(n, away, against, share, 1 if usual else reports(reports_per_user))
 
     @property
     def honest(self) -> int:
@@ -77,6 +94,12 @@ class Crowd:
         trust = TRUST if self.honest == self.n else TRUST_BUT
         trust += TRUST_COINS if self.participation < 1.0 else ""
         return Terms(dropouts=self.dropouts, colluding=self.colluding, participation=self.participation, trust=trust)
+
+
+def reports(value: object) -> int:
+    """A checked number of reports that every user sends into one batch."""
+    hint = "it is how many reports every user sends into one batch"
+    return check.whole("reports_per_user", value, low=1, high=MOST_REPORTS, hint=hint)
 
 
 def missing(name: str, value: object, n: int) -> int:

@@ -45,6 +45,7 @@ class Guarantee:
     local_epsilon : what remains if the shuffler fails.
     dropouts, colluding : users of n who may drop out or work with the adversary, at worst.
     participation : probability with which every other honest user takes part (1: all of them do).
+    reports_per_user : reports that every user sends into the batch; epsilon and local_epsilon are for all of them.
     neighbours, trust : the terms.
     evaluated, members : how many of the input pairs had to be evaluated.
     note : "looser, because ..." where a sound bound was given at once in place of a slow, tighter one; else empty.
@@ -76,6 +77,7 @@ class Guarantee:
     dropouts: int = 0
     colluding: int = 0
     participation: float = 1.0
+    reports_per_user: int = 1
     note: str = ""
     certificate: Certificate | None = field(default=None, repr=False, compare=False)
 
@@ -112,7 +114,8 @@ class Guarantee:
     def _paragraph(self) -> str:
         delta = round_up(self.delta, 6)
         users = _count(self.n) + absent(self.dropouts, self.colluding, self.participation)
-        crowd = f"With n = {users}, {'each ' if self.n > 1 else ''}running {self.description},"
+        sent = "" if self.reports_per_user == 1 else f"sending {self.reports_per_user:,} reports and "
+        crowd = f"With n = {users}, {'each ' if self.n > 1 else ''}{sent}running {self.description},"
         if self.kind == "lower":
             return (
                 f"{crowd} no analysis of {self.lower_scope} can claim less than eps = {round_down(self.epsilon)} at "
@@ -163,6 +166,7 @@ class Guarantee:
             ("eps (lower)", "" if known is None else not_below(known, self.delta)),
             ("delta", side(self.delta, 6)),
             ("n", f"{self.n:,}" + absent(self.dropouts, self.colluding, self.participation)),
+            ("reports per user", "" if self.reports_per_user == 1 else f"{self.reports_per_user:,}"),
             ("mechanism", self.mechanism),
             ("bound", self.bound + ("" if self.sound else " (not sound)") + (" (certified)" if self.certified else "")),
             ("local eps", "none" if math.isinf(self.local_epsilon) else round_up(self.local_epsilon)),

@@ -17,6 +17,7 @@ from ..bounds.base import Numerical, capped
 from ..errors import BoundNotApplicableError, ParameterError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import mechanism as _parse
+from ..numerics.evaluators.choose import Side
 from ..numerics.families.base import Answer, Family, PairSet, both_directions, thinned
 from ..numerics.pair import FloatArray, ShuffledPair
 from ..numerics.solve import log_up
@@ -99,9 +100,11 @@ class Subject:
 
     def left_of(self, crowd: Crowd) -> Subject:
         """The mechanism as the honest users of a crowd run it, without the messages of the missing."""
-        if crowd.complete:
-            return self
-        left = self.mechanism.without(crowd.n - crowd.honest, n=crowd.n, participation=crowd.participation)
+        left = self.mechanism
+        if not crowd.complete:
+            left = left.without(crowd.n - crowd.honest, n=crowd.n, participation=crowd.participation)
+        if crowd.reports_per_user > 1:
+            left = left.bundled(crowd.reports_per_user, n=crowd.honest, participation=crowd.participation)
         return self if left is self.mechanism else Subject(left)
 
 
@@ -124,7 +127,9 @@ class Resolved:
     def __init__(self, asked: Subject, left: Subject, bound: Bound, crowd: Crowd) -> None:
         self.asked, self.left, self.bound, self.crowd, self.n = asked, left, bound, crowd, crowd.honest
         # Chance participation thins the family; the local bound counts on nobody, so nothing changes for it.
-        self._by_family = isinstance(bound, Numerical) or (crowd.participation < 1.0 and bound.name != "local")
+        self._several = crowd.reports_per_user > 1
+        chance = (self._several or crowd.participation < 1.0) and bound.name != "local"
+        self._by_family = isinstance(bound, Numerical) or chance
 
     def __reduce__(self) -> tuple[Any, ...]:
         return resolve, (self.asked, self.bound.name, self.crowd)
@@ -137,28 +142,45 @@ class Resolved:
     @cached_property
     def family(self) -> Family:
         """The shuffled pairs of the bound, among the users who take part."""
-        return thinned(self.left.family(self.bound), self.crowd.participation)
+        of_all = self._of_several() if self._several else self.left.family(self.bound)
+        return thinned(of_all, self.crowd.participation)
+
+    def _of_several(self) -> Family:
+        """The family of several reports per user, by composition."""
+        if self.bound.side == "lower":
+            raise BoundNotApplicableError(
+                f"bound {self.bound.name!r} is for one report per user, got reports_per_user = "
+                f"{self.crowd.reports_per_user:,}; no lower bound is known for several."
+            )
+        from ..numerics.families.bundle import Bundle
+
+        one = self.left.family(self.bound) if isinstance(self.bound, Numerical) else _Curve(self.bound, self.mechanism)
+        return Bundle(one, reports=self.crowd.reports_per_user, limit=self.left.cap)
 
     @cached_property
     def datasets(self) -> Family:
         """The shuffled pairs of the lower bound; refused where no dataset is known."""
+        if self._several:
+            raise BoundNotApplicableError("no lower bound is known for several reports per user.")
         return thinned(self.left.family(_DATASETS), self.crowd.participation)
 
     def epsilon(self, *, delta: float, tol: float) -> Answer:
         """eps at delta by the bound; an upper bound is at most the local guarantee."""
         if not self._by_family:
-            return self.bound.epsilon(self.mechanism, n=self.n, delta=delta, tol=tol)
+            answer = self.bound.epsilon(self.mechanism, n=self.n, delta=delta, tol=tol)
+            return answer._replace(epsilon=_of_reports(self.left.cap, self.crowd)) if self._several else answer
         answer = self.family.epsilon(n=self.n, delta=delta, tol=tol, side=self.bound.side)
-        if self.bound.side == "lower" or answer.epsilon <= self.left.cap:
+        cap = _of_reports(self.left.cap, self.crowd) if self._several else self.left.cap
+        if self.bound.side == "lower" or answer.epsilon <= cap:
             return answer
-        return answer._replace(epsilon=self.left.cap)
+        return answer._replace(epsilon=cap)
 
     def log_delta(self, eps: FloatArray, *, tol: float) -> FloatArray:
         """log delta(eps) by the bound; -inf exactly where the local guarantee alone gives delta = 0."""
-        if not self._by_family:
+        if not self._by_family and not self._several:
             return self.bound.log_delta(self.mechanism, eps, n=self.n, tol=tol)
         value = self.family.log_delta(eps, n=self.n, tol=tol, side=self.bound.side)
-        return capped(value, eps, self.left.cap)
+        return capped(value, eps, _of_reports(self.left.cap, self.crowd) if self._several else self.left.cap)
 
     def lower(self, *, delta: float, tol: float) -> float | None:
         """An eps that no analysis of this mechanism and crowd can go below; None where nothing is known."""
@@ -188,7 +210,8 @@ class Resolved:
             note=answer.note,
             certified=certificate is not None,
             certificate=certificate,
-            **self.asked.facts,
+            reports_per_user=self.crowd.reports_per_user,
+            **(self._facts_of_several if self._several else self.asked.facts),
             **self.crowd.terms(),
         )
         if self.bound.side == "upper" and self.bound.sound:
@@ -196,6 +219,12 @@ class Resolved:
             del own["lower"]  # Guarantee.__getattr__ finds it
             own["_find_lower"] = lambda: self.lower(delta=delta, tol=tol)
         return made
+
+    @property
+    def _facts_of_several(self) -> Facts:
+        """What the mechanism decides, with the local guarantee of all reports of a user."""
+        facts = self.asked.facts
+        return {**facts, "local_epsilon": _of_reports(facts["local_epsilon"], self.crowd)}
 
     def must_hold(self, purpose: str) -> Resolved:
         """Itself if the bound is a guarantee; nothing else may be used for this ``purpose`` (words after "to")."""
@@ -259,6 +288,32 @@ def as_mechanism(subject: MechanismLike) -> Mechanism:
         "mechanism must be a mechanism, a spec such as 'general:eps0=1' or a ShuffledPair, "
         f"got {type(subject).__name__}; {hint}."
     )
+
+
+def _of_reports(local_epsilon: float, crowd: Crowd) -> float:
+    """The local guarantee of all reports of one user: basic composition, rounded up."""
+    from ..numerics.composition.sequential import basic_composition
+
+    return basic_composition([(local_epsilon, crowd.reports_per_user)])
+
+
+class _Curve:
+    """The curve of a bound without shuffled pairs, as a family to be composed."""
+
+    def __init__(self, bound: Bound, mechanism: Mechanism) -> None:
+        self._bound, self._mechanism = bound, mechanism
+
+    def epsilon(self, *, n: int, delta: float, tol: float, side: Side) -> Answer:
+        """eps by the bound."""
+        return self._bound.epsilon(self._mechanism, n=n, delta=delta, tol=tol)
+
+    def log_delta(self, eps: FloatArray, *, n: int, tol: float, side: Side) -> FloatArray:
+        """log delta by the bound."""
+        return self._bound.log_delta(self._mechanism, eps, n=n, tol=tol)
+
+    def pairs(self, most: int) -> None:
+        """None: there are no pairs."""
+        return None
 
 
 class _SinglePair(Mechanism):

@@ -12,6 +12,7 @@ from .._support.by_name import by_name
 from .._support.delta_rules import delta_at, read
 from .._support.numbers import round_down
 from ..accounting.crowd import Crowd
+from ..accounting.crowd import reports as checked_reports
 from ..accounting.resolve import MechanismLike, Resolved, resolve, subject_of
 from ..errors import ImpossibleError
 from ..mechanisms.base import Mechanism
@@ -34,6 +35,7 @@ def calibrate(
     bound: str = "auto",
     tol: float = 1e-4,
     unknown: str | None = None,
+    reports_per_user: int = 1,
     **fixed: Any,
 ) -> Mechanism:
     """The least noisy setting of a mechanism whose n shuffled reports are (epsilon, delta)-DP.
@@ -62,6 +64,7 @@ def calibrate(
     epsilon : the target, > 0
     tol : relative accuracy of eps
     unknown : the parameter to solve for, where several could be meant
+    reports_per_user : as in :func:`~shuffledp.amplify`
     fixed : the other parameters of the mechanism
 
     Raises
@@ -85,6 +88,7 @@ def calibrate(
         delta=delta_at(delta, n),
         bound=bound,
         tol=check.tolerance(tol),
+        reports=checked_reports(reports_per_user),
     )
     row = question(subject, target.n, unknown, fixed)
     if isinstance(row, Unknown):
@@ -102,7 +106,13 @@ def calibrate(
 
 @by_name
 def users_needed(
-    mechanism: MechanismLike, *, epsilon: float, delta: float | str, bound: str = "auto", tol: float = 1e-4
+    mechanism: MechanismLike,
+    *,
+    epsilon: float,
+    delta: float | str,
+    bound: str = "auto",
+    tol: float = 1e-4,
+    reports_per_user: int = 1,
 ) -> int:
     """The smallest number of users whose shuffled reports are (epsilon, delta)-DP, up to 1e15.
 
@@ -111,7 +121,7 @@ def users_needed(
 
     Parameters
     ----------
-    mechanism, bound, tol : as in :func:`~shuffledp.amplify`; the bound must be a guarantee
+    mechanism, bound, tol, reports_per_user : as in :func:`~shuffledp.amplify`; the bound must be a guarantee
     epsilon : the target, > 0
     delta : a number in (0, 1), or a rule "c/n" with c < 1; then delta shrinks as n grows, and the answer is *a* number
         of users that meets the target while one user less does not
@@ -128,8 +138,10 @@ def users_needed(
     """
     subject, epsilon, tol = subject_of(mechanism), _target(epsilon), check.tolerance(tol)
 
+    reports = checked_reports(reports_per_user)
+
     def among(n: int) -> Resolved:
-        return resolve(subject, bound, Crowd(n)).must_hold("be solved for")
+        return resolve(subject, bound, Crowd(n, reports_per_user=reports)).must_hold("be solved for")
 
     among(1)  # a bound that is not a guarantee is refused first
     rule = read(delta)
@@ -168,10 +180,19 @@ def users_needed(
 
 
 @by_name
-def delta_needed(mechanism: MechanismLike, *, n: int, epsilon: float, bound: str = "auto", tol: float = 1e-4) -> float:
+def delta_needed(
+    mechanism: MechanismLike,
+    *,
+    n: int,
+    epsilon: float,
+    bound: str = "auto",
+    tol: float = 1e-4,
+    reports_per_user: int = 1,
+) -> float:
     """The smallest delta at which n shuffled reports are (epsilon, delta)-DP: the privacy profile, rounded up.
 
-    0 where epsilon is no less than the local guarantee.  tol is the relative accuracy of delta, upward.
+    0 where epsilon is no less than the local guarantee.  tol is the relative accuracy of delta, upward;
+    reports_per_user is that of :func:`~shuffledp.amplify`.
 
     Raises
     ------
@@ -187,7 +208,8 @@ def delta_needed(mechanism: MechanismLike, *, n: int, epsilon: float, bound: str
     """
     subject, n, tol = subject_of(mechanism), check.users(n), check.tolerance(tol)
     epsilon = _target(epsilon)
-    question = resolve(subject, bound, Crowd(n)).must_hold("be solved for")
+    crowd = Crowd(n, reports_per_user=checked_reports(reports_per_user))
+    question = resolve(subject, bound, crowd).must_hold("be solved for")
     value = float(question.log_delta(np.array([epsilon]), tol=tol)[0])
     if not value < 0.0:
         raise ImpossibleError(

@@ -32,6 +32,7 @@ class Target:
     delta: float
     bound: str
     tol: float
+    reports: int = 1
     start: float | None = None
 
     def reached(self, mechanism: Mechanism) -> float:
@@ -39,7 +40,7 @@ class Target:
         return self._resolved(mechanism).epsilon(delta=self.delta, tol=self.tol).epsilon
 
     def _resolved(self, mechanism: Mechanism) -> Resolved:
-        return resolve(mechanism, self.bound, Crowd(self.n)).must_hold("be solved for")
+        return resolve(mechanism, self.bound, Crowd(self.n, reports_per_user=self.reports)).must_hold("be solved for")
 
     def loosest(self, unknown: Unknown) -> Mechanism:
         """The mechanism with the least privacy that meets the target, checked by :meth:`reached`."""

@@ -7,7 +7,20 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .._support import validation as check
-from .base import DELTA, DELTA_HELP, SPEC_HELP, TOL, USERS, common, grid, json_option, main, print_json, say
+from .base import (
+    DELTA,
+    DELTA_HELP,
+    SPEC_HELP,
+    TOL,
+    USERS,
+    common,
+    grid,
+    json_option,
+    main,
+    print_json,
+    reports_option,
+    say,
+)
 
 if TYPE_CHECKING:
     from ..accounting.guarantee import Guarantee
@@ -22,6 +35,7 @@ if TYPE_CHECKING:
 @click.option("--dropouts", default="0", metavar="K", help="Users who may drop out: a number, or a fraction of n.")
 @click.option("--colluding", default="0", metavar="K", help="Users who may help the adversary, likewise.")
 @click.option("--participation", default="1", metavar="P", help="Probability with which every other user takes part.")
+@reports_option
 def amplify(
     spec: str,
     n: int,
@@ -32,15 +46,17 @@ def amplify(
     dropouts: str,
     colluding: str,
     participation: str,
+    reports_per_user: str,
     as_json: bool,
 ) -> None:
-    """The central (eps, delta) of n shuffled reports of SPEC."""
+    """The central (eps, delta) of n users who shuffle their reports of SPEC."""
     from ..accounting.amplification import amplify as run
 
-    crowd = {
+    crowd: dict[str, Any] = {
         "dropouts": _away("dropouts", dropouts),
         "colluding": _away("colluding", colluding),
         "participation": check.parse_number("participation", participation),
+        "reports_per_user": check.parse_number("reports_per_user", reports_per_user),
     }
     _show(run(spec, n=n, delta=delta, bound=bound, tol=tol, certify=certified, **crowd), as_json)
 

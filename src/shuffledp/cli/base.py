@@ -105,6 +105,15 @@ json_option = click.option("--json", "as_json", is_flag=True, help="One JSON obj
 n_option = click.option("--n", "n", type=USERS, required=True, help="Number of users in the batch.")
 
 
+reports_option = click.option(
+    "--reports-per-user",
+    default="1",
+    metavar="K",
+    show_default=True,
+    help="Reports that every user sends into the batch, on any values.",
+)
+
+
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="shuffledp")
 def main() -> None:

@@ -14,7 +14,7 @@ import click
 from .._support import validation as valid
 from .._support.progress import progress
 from ..errors import ImpossibleError, ParameterError
-from .base import DELTA, DELTA_HELP, SPEC_HELP, TOL, common, json_option, main, print_json, say
+from .base import DELTA, DELTA_HELP, SPEC_HELP, TOL, common, json_option, main, print_json, reports_option, say
 
 if TYPE_CHECKING:
     from ..composing.accountant import Accountant
@@ -32,6 +32,7 @@ _EPSILON = click.option("--epsilon", required=True, metavar="EPS", help="The cen
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A known parameter; may be repeated.")
 @click.option("--unknown", metavar="KEY", help="The parameter to solve for, where several could be meant.")
 @_TOL
+@reports_option
 def calibrate(
     subject: str,
     n: int,
@@ -41,6 +42,7 @@ def calibrate(
     settings: tuple[str, ...],
     unknown: str | None,
     tol: float,
+    reports_per_user: str,
     as_json: bool,
 ) -> None:
     """The least noisy setting whose n shuffled reports meet (eps, delta); exit code 1 if there is none.
@@ -56,8 +58,9 @@ def calibrate(
     fixed = _settings(settings)
     with _impossible_too(as_json), progress("calibrating"):
         eps = valid.parse_number("epsilon", epsilon)
-        found = run(subject, n=n, epsilon=eps, delta=delta, bound=bound, tol=tol, unknown=unknown, **fixed)
-        reached = amplify(found, n=n, delta=delta, bound=bound, tol=tol)
+        terms: dict[str, Any] = {"delta": delta, "bound": bound, "tol": tol, **_reports(reports_per_user)}
+        found = run(subject, n=n, epsilon=eps, unknown=unknown, **terms, **fixed)
+        reached = amplify(found, n=n, **terms)
     if as_json:
         print_json({"mechanism": found.spec, "target_epsilon": eps, "guarantee": reached.to_dict()})
         return
@@ -75,9 +78,14 @@ def _impossible_too(as_json: bool) -> Iterator[None]:
         raise
 
 
-def _settings(texts: tuple[str, ...]) -> dict[str, float]:
+def _reports(text: str) -> dict[str, Any]:
+    """--reports-per-user as a parameter."""
+    return {"reports_per_user": valid.parse_number("reports_per_user", text)}
+
+
+def _settings(texts: tuple[str, ...]) -> dict[str, Any]:
     """--set key=value, each once; the options of the command are not parameters of a mechanism."""
-    found: dict[str, float] = {}
+    found: dict[str, Any] = {}
     for text in texts:
         key, equals, value = (part.strip() for part in text.partition("="))
         if not equals or not key or key in found or key in _OPTIONS:
@@ -88,7 +96,7 @@ def _settings(texts: tuple[str, ...]) -> dict[str, float]:
     return found
 
 
-_OPTIONS = {"subject", "n", "epsilon", "delta", "bound", "tol", "unknown"}
+_OPTIONS = {"subject", "n", "epsilon", "delta", "bound", "tol", "unknown", "reports_per_user"}
 
 
 @main.command(epilog=SPEC_HELP)
@@ -97,16 +105,20 @@ _OPTIONS = {"subject", "n", "epsilon", "delta", "bound", "tol", "unknown"}
 @click.option("--delta", type=DELTA, required=True, help=DELTA_HELP)
 @_BOUND
 @_TOL
+@reports_option
 @json_option
-def users(spec: str, epsilon: str, delta: float | str, bound: str, tol: float, as_json: bool) -> None:
+def users(
+    spec: str, epsilon: str, delta: float | str, bound: str, tol: float, reports_per_user: str, as_json: bool
+) -> None:
     """The smallest number of users whose shuffled reports of SPEC meet (eps, delta); exit code 1 if there is none."""
     from ..accounting.amplification import amplify
     from ..calibration.questions import users_needed
 
     eps = valid.parse_number("epsilon", epsilon)
     with _impossible_too(as_json), progress("counting"):
-        n = users_needed(spec, epsilon=eps, delta=delta, bound=bound, tol=tol)
-        reached = amplify(spec, n=n, delta=delta, bound=bound, tol=tol)
+        terms: dict[str, Any] = {"delta": delta, "bound": bound, "tol": tol, **_reports(reports_per_user)}
+        n = users_needed(spec, epsilon=eps, **terms)
+        reached = amplify(spec, n=n, **terms)
     if as_json:
         print_json({"n": n, "target_epsilon": eps, "guarantee": reached.to_dict()})
         return

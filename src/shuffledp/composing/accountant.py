@@ -135,8 +135,8 @@ class Accountant(Tabular):
         name : for the ledger
         participation_limit : if no user takes part in more than k of these rounds, each pays for the worst k of them.
             Which rounds they are may depend on earlier results, not on the user's value; all others still number n.
-        reports_per_user : reports that each of the n users sends into one batch, on values of its own choice; k reports
-            cost k rounds of n reports
+        reports_per_user : reports that each of the n users sends into one batch, on values of its own choice, which may
+            be equal; k reports cost k rounds of n reports, each with a share of the blanket messages
         memoised : refused if True
         """
         if memoised is not False:

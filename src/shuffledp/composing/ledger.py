@@ -12,13 +12,14 @@ from .._support import validation as check
 from .._support.json_ready import json_ready
 from .._support.reading import TABLE, read_bytes
 from ..accounting.crowd import Crowd
+from ..accounting.crowd import reports as checked_reports
 from ..accounting.resolve import MechanismLike, Resolved, Subject, resolve
 from ..errors import ParameterError, ShuffleDPError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import mechanism_in_file
 
-#: Most rounds of one entry, and most reports of one user in a round.
-MOST_ROUNDS, MOST_REPORTS = 10**9, 10**6
+#: Most rounds of one entry.
+MOST_ROUNDS = 10**9
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,15 +58,23 @@ class LedgerEntry:
 
         A user who takes part in at most k of the rounds pays for k of them, even if earlier results (but
         not the value itself) decide which ones.  r reports in one batch of n users cost r rounds of n reports:
-        shuffling the first reports, the second ones, ... separately reveals more than shuffling all together.
+        shuffling the first reports, the second ones, ... separately reveals more than shuffling all together, and
+        each of these shuffles has its share of the blanket messages (numerics/families/bundle.py).
         """
         most = self.count if self.participation_limit is None else min(self.count, self.participation_limit)
         return most * self.reports_per_user
 
     @cached_property
     def resolved(self) -> Resolved:
-        """One of these rounds, ready to be asked for eps or delta."""
-        return resolve(self.mechanism, self.bound, Crowd(self.n))
+        """What is paid ``cost`` times, ready to be asked for eps or delta.
+
+        One of these rounds; where users send several reports, one of the parts into which a round may be divided.
+        """
+        return resolve(self._part, self.bound, Crowd(self.n))
+
+    @property
+    def _part(self) -> Mechanism:
+        return self.mechanism.bundled(self.reports_per_user, n=self.n, participation=1.0)
 
     @cached_property
     def law(self) -> dict[str, Any]:
@@ -89,9 +98,10 @@ class LedgerEntry:
 
     @cached_property
     def key(self) -> str:
-        """Equal for rounds that cost the same: law, n and bound."""
+        """Equal for rounds that cost the same: law, n and bound, and the reports that share blanket messages."""
         identity = "" if self.reproducible else f"#{id(self.mechanism)}"
-        return json.dumps([self.law, self.n, self.bound]) + identity
+        shared = [] if self._part is self.mechanism else [self.reports_per_user]
+        return json.dumps([self.law, self.n, self.bound, *shared]) + identity
 
     def sharing_law(self, other: LedgerEntry) -> LedgerEntry:
         """``other``, of the same mechanism, with the law of this entry: no file is read a second time."""
@@ -148,12 +158,8 @@ def make_entry(
     if limit is not None:
         hint = "it is the most rounds that one user takes part in"
         limit = check.whole("participation_limit", limit, low=1, high=MOST_ROUNDS, hint=hint)
-    reports = check.whole("reports_per_user", reports_per_user, low=1, high=MOST_REPORTS)
-    if reports > 1 and type(subject).among is not Mechanism.among:
-        raise ParameterError(
-            f"reports_per_user must be 1 for {subject.name}, got {reports}: its blanket messages are counted per user "
-            "or in all, not per report; run the reports as rounds of their own (count)."
-        )
+    reports = checked_reports(reports_per_user)
+    part = subject.bundled(reports, n=resolved.n, participation=1.0)
     entry = LedgerEntry(
         mechanism=subject,
         n=resolved.n,
@@ -163,7 +169,8 @@ def make_entry(
         participation_limit=limit,
         reports_per_user=reports,
     )
-    vars(entry)["resolved"] = resolved  # the families are built once
+    if part is subject:
+        vars(entry)["resolved"] = resolved  # the families are built once
     return entry
 
 

@@ -8,21 +8,19 @@ from ..bounds import BOUNDS
 from ..errors import BoundNotApplicableError
 from ..numerics.composition.fixed_pair import PairLosses, most_telling, pair_losses
 from ..numerics.composition.sequential import Kind
-from ..numerics.evaluators.choose import Divergence
+from ..numerics.families import bundle
 from ..numerics.pair import FloatArray, ShuffledPair
 from .ledger import LedgerEntry
 
 #: Relative accuracy of the eps of a single round.
 _ACCURACY = 1e-4
-#: Families with more members than this are sampled at fewer eps.
+#: Families with more members than this are not searched for a fixed pair.
 _FEW = 64
 
 
 def kind_of(entry: LedgerEntry) -> Kind:
     """The privacy profile of one round of this entry, by its bound."""
     resolved = entry.resolved
-    pairs = resolved.family.pairs(_FEW)
-    kinked = pairs is not None and all(Divergence(pair, entry.n).enumerable for pair in pairs)
 
     def once(delta: float) -> float:
         return resolved.epsilon(delta=delta, tol=_ACCURACY).epsilon
@@ -30,8 +28,7 @@ def kind_of(entry: LedgerEntry) -> Kind:
     def log_delta(eps: FloatArray, tol: float) -> FloatArray:
         return resolved.log_delta(eps, tol=tol)
 
-    slow = pairs is None and not getattr(resolved.family, "quick", False)
-    return Kind(log_delta, resolved.left.cap, slow=slow, kinked=kinked, once=once)
+    return bundle.kind_of(resolved.family, log_delta, n=entry.n, limit=resolved.left.cap, once=once)
 
 
 def fixed_pairs(entries: Iterable[LedgerEntry]) -> tuple[list[PairLosses], list[int]] | None:

@@ -12,7 +12,7 @@ import math
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from .._support.by_name import refuse_positional
-from ..errors import BoundNotApplicableError, ExtensionError
+from ..errors import BoundNotApplicableError, ExtensionError, ParameterError
 from .parameters import declared
 
 if TYPE_CHECKING:
@@ -194,6 +194,19 @@ class Mechanism:
 
     def without(self, missing: int, *, n: int, participation: float) -> Mechanism:
         """The mechanism that the remaining users run if ``missing`` of n users, and their messages, are absent."""
+        return self
+
+    def bundled(self, reports: int, *, n: int, participation: float) -> Mechanism:
+        """One of the ``reports`` separate shuffles into which a batch may be divided where users send several reports.
+
+        Every part holds one report of each of the n users, and its share of the blanket messages, divided by a
+        public rule: see numerics/families/bundle.py.  The mechanism itself where reports bring all that hides them.
+        """
+        if reports > 1 and type(self).among is not Mechanism.among:
+            raise ParameterError(
+                f"reports_per_user must be 1 for {self.name}, got {reports}: its blanket messages are counted per user "
+                "or in all, not per report; run the reports as rounds of their own (count)."
+            )
         return self
 
     def blanket_ratio(self, victim: Mechanism) -> float:

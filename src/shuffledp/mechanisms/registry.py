@@ -51,6 +51,8 @@ CATALOGUE: dict[str, tuple[str, str]] = {
     "balls-into-bins": ("multimessage.balls_into_bins", "BallsIntoBins"),
     "pure-dump": ("multimessage.pure_dump", "PureDump"),
     "mix-dump": ("multimessage.mix_dump", "MixDump"),
+    # what runs today
+    "poisson-histogram": ("multimessage.poisson_histogram", "PoissonHistogram"),
 }
 #: The mechanism given by a matrix, and the word reserved for a bare shuffled pair.
 BY_MATRIX, RESERVED = "finite", "round"

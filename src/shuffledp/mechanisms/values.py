@@ -71,6 +71,25 @@ def item_sets(values: NDArray[Any], d: int, s: int) -> NDArray[Any]:
     return sets
 
 
+def padded_sets(values: NDArray[Any], d: int, most: int) -> NDArray[np.int64]:
+    """Sets of at most ``most`` different items of [0, d), one row per user, padded with -1; flat for one item each."""
+    if values.ndim == 1:
+        values = values[:, None]
+    if values.dtype.kind not in "iu" or values.ndim != 2 or not 1 <= values.shape[1] <= most:
+        raise ParameterError(
+            f"values must be whole numbers of shape (users, m) with m <= {most}, got {values.dtype} of shape "
+            f"{values.shape}; give the items of each user in one row, padded with -1."
+        )
+    sets = values.astype(np.int64, copy=False)
+    if sets.min() < -1 or sets.max() >= d or values.max() >= d:
+        bad = int(sets.min()) if sets.min() < -1 else int(values.max())
+        raise ParameterError(f"values must lie in [0, {d}), or be -1 for none, got {bad}; number the items from 0.")
+    ordered = np.sort(sets, axis=1)
+    if np.any((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)):
+        raise ParameterError("values must hold different items in every row, got one twice; send each item once.")
+    return sets
+
+
 def numbers(values: NDArray[Any], low: float, high: float, columns: int | None = None) -> NDArray[np.float64]:
     """Finite reals in [low, high]; with ``columns``, one row of that many per user."""
     if values.dtype.kind not in "iufb":

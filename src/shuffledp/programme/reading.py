@@ -1,11 +1,11 @@
-"""Reading a programme file: YAML or JSON as plain data, in which every number is still the text that was written."""
+"""Reading a programme or deployment file: YAML or JSON as plain data, in which numbers are the text as written."""
 
 from __future__ import annotations
 
 import os
 from typing import Any
 
-from .._support.reading import PROGRAMME, contained, parse_json, read_text
+from .._support.reading import PROGRAMME, Kind, contained, parse_json, read_text
 from .._support.reading.json_text import NotJSONError
 from .._support.reading.yaml_text import parse_yaml
 
@@ -13,15 +13,15 @@ from .._support.reading.yaml_text import parse_yaml
 MOST_BYTES = PROGRAMME.most_bytes
 
 
-def read(path: str | os.PathLike[str]) -> Any:
+def read(path: str | os.PathLike[str], kind: Kind = PROGRAMME) -> Any:
     """The content of a file as plain data; what cannot be read is refused in one sentence."""
     shown = repr(os.fspath(path))
-    with contained(PROGRAMME, os.fspath(path)):
-        text = read_text(path, PROGRAMME)
+    with contained(kind, os.fspath(path)):
+        text = read_text(path, kind)
         if text.lstrip()[:1] == "{":
             # JSON may hold tabs, which YAML does not read; what is no JSON gets its message from the YAML reader
             try:
-                return parse_json(text, PROGRAMME, shown, numbers_as_text=True)
+                return parse_json(text, kind, shown, numbers_as_text=True)
             except NotJSONError:
                 pass
-        return parse_yaml(text, PROGRAMME, shown)
+        return parse_yaml(text, kind, shown)

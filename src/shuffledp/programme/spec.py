@@ -76,7 +76,7 @@ def parse(data: object) -> Programme:
         raise ParameterError(f"version must be {VERSION}, got {got}; write version: {VERSION} or update shuffledp.")
     target = mapping("target", whole.get("target"), optional=TARGET)
     population = mapping("population", whole.get("population", {}), optional=CROWD)
-    epsilon, shown_epsilon = _below("target.epsilon", target.get("epsilon"))
+    epsilon, shown_epsilon = below_written("target.epsilon", target.get("epsilon"))
     with place("target"):
         hint = "it is the eps that all rounds together may cost"
         valid.in_range("epsilon", epsilon, low=0.0, high=math.inf, low_open=True, high_open=True, hint=hint)
@@ -132,7 +132,7 @@ def _round(where: str, item: object, defaults: dict[str, Any]) -> PlannedRounds:
         asked = subject_of(mechanism_in_file(given["mechanism"]))
     name = _name(f"{where}.name", given.get("name"))
     numbers = {
-        key: None if given[key] is None else _whole(f"{where}.{key}", given[key])
+        key: None if given[key] is None else whole_number(f"{where}.{key}", given[key])
         for key in ("count", "participation_limit", "reports_per_user")
         if key in given
     }
@@ -147,12 +147,12 @@ def _crowd(where: str, terms: dict[str, Any]) -> tuple[Crowd, int | None]:
     if "users" not in named:
         raise ParameterError(f"{where}.users must be given, got nothing; write it there or in population.")
     key, value = named["users"]
-    users = valid.users(_whole(key, value), key)
+    users = valid.users(whole_number(key, value), key)
     away = {name: _missing(*named[name], users) for name in ("dropouts", "colluding") if name in named}
     smallest = None
     if "minimum_batch" in named:
         key, value = named["minimum_batch"]
-        smallest = valid.users(_whole(key, value), key)
+        smallest = valid.users(whole_number(key, value), key)
         if smallest > users:
             raise ParameterError(
                 f"{key} must not exceed the number of users, {users:,}, got {smallest:,}; lower it or raise users."
@@ -193,7 +193,8 @@ def exact(where: str, value: object) -> tuple[Fraction, bool]:
     raise ParameterError(f"{where} must be a number such as 1_000_000, 0.05 or 1e-8, got {_shown(value)}; correct it.")
 
 
-def _whole(where: str, value: object) -> int:
+def whole_number(where: str, value: object) -> int:
+    """A whole number as it is written."""
     number, _ = exact(where, value)
     if number.denominator != 1:
         raise ParameterError(f"{where} must be a whole number, got {_shown(value)}; round it.")
@@ -213,7 +214,7 @@ def _missing(where: str, value: object, users: int) -> int:
     return int(number)
 
 
-def _below(where: str, value: object) -> tuple[float, float]:
+def below_written(where: str, value: object) -> tuple[float, float]:
     """The largest float that is not above the number as written (a budget is never rounded up), and the nearest."""
     number, _ = exact(where, value)
     try:
@@ -225,7 +226,7 @@ def _below(where: str, value: object) -> tuple[float, float]:
 def _delta(value: object) -> Callable[[int], tuple[float, float]]:
     """The same of delta, as a function of n for a rule such as 0.01/n, which is checked for every n at once."""
     if not is_rule(value):
-        found = _below("target.delta", value)
+        found = below_written("target.delta", value)
         with place("target"):
             valid.probability_delta(found[0])
         return lambda n: found

@@ -6,12 +6,19 @@ from shuffledp.mechanisms.multimessage.balcer_coin import BalcerCoin
 from shuffledp.mechanisms.multimessage.balls_into_bins import BallsIntoBins
 from shuffledp.mechanisms.multimessage.cheu_zhilyaev import CheuZhilyaev
 from shuffledp.mechanisms.multimessage.mix_dump import MixDump
+from shuffledp.mechanisms.multimessage.poisson_histogram import PoissonHistogram
 from shuffledp.mechanisms.multimessage.pure_dump import PureDump
 
 
 def bits(n):
     values = (np.arange(n) % 3 == 0).astype(int)
     return values, np.array([values.mean()])
+
+
+def few_indices(n):
+    """Users with no index, one or two of six."""
+    rows = np.stack([np.arange(n) % 7 - 1, np.where(np.arange(n) % 3 == 0, (np.arange(n) + 2) % 7 - 1, -1)], axis=1)
+    return rows, np.array([(rows == i).any(axis=1).mean() for i in range(6)])
 
 
 #: The matrix of one message is not the protocol, so laws are tested in tests/mechanisms/test_multimessage.py.
@@ -29,5 +36,7 @@ CASES = [
         (MixDump(d=2, flip=0.2, messages=1), frequencies(2)),
         (MixDump(d=5, flip=0.3, messages=0.5), frequencies(5)),
         (MixDump(d=4, flip=0.1, messages=0), frequencies(4)),
+        (PoissonHistogram(d=4, poisson_per_index=0.3), frequencies(4)),
+        (PoissonHistogram(d=6, poisson_per_index=0.05, indices=2), few_indices),
     )
 ]

@@ -6,13 +6,26 @@ tables (matrices and distances).  Whatever the bytes are, the result is plain da
 
 from __future__ import annotations
 
-from .files import CERTIFICATE, LEDGER, PROGRAMME, QUERIES, STORED, TABLE, Kind, contained, read_bytes, read_text
+from .files import (
+    CERTIFICATE,
+    DEPLOYMENT,
+    LEDGER,
+    PROGRAMME,
+    QUERIES,
+    STORED,
+    TABLE,
+    Kind,
+    contained,
+    read_bytes,
+    read_text,
+)
 from .json_text import parse_json, read_json
 from .keys import mapping
 from .numbers import as_written
 
 __all__ = [
     "CERTIFICATE",
+    "DEPLOYMENT",
     "LEDGER",
     "PROGRAMME",
     "QUERIES",

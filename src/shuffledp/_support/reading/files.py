@@ -38,6 +38,7 @@ class Kind:
 CERTIFICATE = Kind("certificate", 2**26, "certify again")
 LEDGER = Kind("a ledger file", 2**24, "restore it from a copy", "path")
 PROGRAMME = Kind("programme", 2**20, "correct it")
+DEPLOYMENT = Kind("a deployment file", 2**20, "correct it", "path")
 QUERIES = Kind("file", 2**20, "correct it")
 TABLE = Kind("file", 2**27, "save the table again")
 #: Files that the library wrote for its own use.

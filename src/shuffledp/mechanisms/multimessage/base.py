@@ -160,6 +160,25 @@ class MultiMessage(Randomizer):
         each, more = divmod(self.total_messages, n)
         return replace(self, total_messages=self.total_messages - missing * each - min(missing, more))
 
+    def bundled(self, reports: int, *, n: int, participation: float) -> Mechanism:
+        """A part of a batch of several reports per user has its share of the blanket messages, rounded down.
+
+        A Poisson number of messages, each of which is put into a part at random, is an independent Poisson number in
+        every part.  A fixed number is dealt out evenly.
+        """
+        if reports == 1:
+            return self
+        if self.poisson is not None:
+            return replace(self, poisson=self.poisson / reports * (1.0 - 2.0**-50))
+        if self.messages is not None and (participation < 1.0 or not self.messages.is_integer()):
+            got = f"participation = {participation!r}" if participation < 1.0 else f"messages = {plain(self.messages)}"
+            raise BoundNotApplicableError(
+                f"reports_per_user above 1 needs a whole number of messages that is sent for certain, got {got} with "
+                f"{self.spec}; give poisson (their mean per user) instead."
+            )
+        total = n * int(self.messages) if self.messages is not None else int(self.total_messages or 0)
+        return replace(self, messages=None, total_messages=total // reports)
+
     def blanket(self) -> Family:
         """The exact blanket law, with the blanket part of the others' own messages where they have one."""
         return among(self._pairs(), self._hidden_by)

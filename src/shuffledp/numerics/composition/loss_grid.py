@@ -70,7 +70,6 @@ class Sum:
         self.total = float(sum(self.counts))
         self.kinds = [m.mass for m in kinds]
         self.half = [(m.size - 1) // 2 for m in self.kinds]
-        self.infinite = sum(c * m.infinite for c, m in zip(self.counts, kinds, strict=True))
         #: largest loss, in steps
         self.reach = sum(c * h for c, h in zip(self.counts, self.half, strict=True))
         # one flat array of the cells with mass: all moments of all kinds by one exponential and one segmented sum
@@ -86,6 +85,9 @@ class Sum:
         with np.errstate(divide="ignore"):
             #: log of the total mass, infinite losses included: rounding only keeps it from being 0
             self.log_mass = float(self._weight @ np.log(masses)) if masses.size else 0.0
+            #: Pr[some loss is infinite], as a share of the total mass: exactly 1 - prod (1 - Pr[loss i is infinite])
+            never = np.log1p(-np.minimum(np.array([k.infinite for k in kinds]) / masses, 1.0))
+        self.infinite = -math.expm1(float(self._weight @ never)) if masses.size else 0.0
 
     def _tilted(self, theta: float) -> tuple[FloatArray, FloatArray]:
         """log Z_i, and the tilted masses of all kinds, flat."""
@@ -202,7 +204,8 @@ class Window:
             return min(finite + whole.infinite * most * (1.0 + 1e-12) + self.beyond, most)
         # what wraps around counts with weight max f <= 1 in the tilted law
         value = float(f @ law) - 1e-13 * float(f @ np.abs(law)) - slip - float(f.max(initial=0.0)) * self._wrapped
-        return _exp(scale + math.log(value) - doubt) if value > 0.0 else 0.0
+        finite = _exp(scale + math.log(value) - doubt) if value > 0.0 else 0.0
+        return finite + whole.infinite * _exp(whole.log_mass - self.doubt) * (1.0 - 1e-12)
 
     def round_off(self, eps: float) -> float:
         """The part of the upper delta(eps) that covers the round-off of the transforms."""

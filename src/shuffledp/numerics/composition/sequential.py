@@ -97,7 +97,7 @@ def choose_step(pairs: Sequence[Losses], counts: Sequence[int]) -> float:
     finite = np.isfinite(moment)
     variance = float(weight[finite] @ moment[finite])
     if not variance > 0.0:
-        return _thirty_bits(top)
+        return thirty_bits(top)
     target = _EXTRA * variance
 
     def fine(step: float) -> bool:
@@ -107,10 +107,11 @@ def choose_step(pairs: Sequence[Losses], counts: Sequence[int]) -> float:
     widest = max(min(30.0 * math.sqrt(variance), 2.0 * top * float(weight.sum())), 2.0 * top)
     fewest, most = (cells / math.sqrt(len(pairs)) for cells in _CELLS)
     step = min(max(low, widest / most), widest / fewest)
-    return _thirty_bits(top / max(1, math.ceil(top / step)))
+    return thirty_bits(top / max(1, math.ceil(top / step)))
 
 
-def _thirty_bits(step: float) -> float:
+def thirty_bits(step: float) -> float:
+    """The step rounded up to 30 bits, so that its multiples are exact."""
     mantissa, exponent = math.frexp(step)
     return math.ldexp(math.ceil(mantissa * 2.0**30), exponent - 30)
 
@@ -123,7 +124,11 @@ def epsilon(kinds: Sequence[Kind], counts: Sequence[int], delta: float) -> float
     single = [kind for kind, count in zip(kinds, counts, strict=True) if count]
     if sum(counts) == 1 and single[0].once is not None:
         return min(single[0].once(delta), most)
-    whole = build(kinds, counts, math.log(delta))
+    return epsilon_of(build(kinds, counts, math.log(delta)), delta, most)
+
+
+def epsilon_of(whole: Sum, delta: float, most: float) -> float:
+    """An upper bound on the eps of a sum of losses at delta; ``most`` is one that holds for any delta, or inf."""
     if not whole.reach:
         return 0.0 if whole.infinite * (1.0 + 1e-9) <= delta else most
     end = min(most, (whole.reach + 1) * whole.step)
@@ -157,14 +162,17 @@ def delta(kinds: Sequence[Kind], counts: Sequence[int], eps: float) -> float:
         best = min(math.exp(float(single.log_delta(np.array([eps]), 1e-4)[0])) * (1.0 + 1e-12), 1.0)
     for log_delta in (-20.0, -60.0, -180.0, _DEEPEST):
         whole = build(kinds, counts, log_delta)
-        if whole.reach:
-            theta = whole.tilt_for_epsilon(eps)
-            best = min(best, whole.window(theta, eps).delta(eps, upper=True))
-        else:
-            best = min(best, whole.infinite * (1.0 + 1e-9))
+        best = min(best, delta_of(whole, eps))
         if whole.infinite <= 1e-3 * best:
             break
     return best
+
+
+def delta_of(whole: Sum, eps: float) -> float:
+    """An upper bound on the delta of a sum of losses at eps."""
+    if not whole.reach:
+        return whole.infinite * (1.0 + 1e-9)
+    return whole.window(whole.tilt_for_epsilon(eps), eps).delta(eps, upper=True)
 
 
 def pure_epsilon(kinds: Sequence[Kind], counts: Sequence[int]) -> float:
@@ -209,7 +217,11 @@ def lower_epsilon(pairs: Sequence[PairLosses], counts: Sequence[int], delta: flo
     total = float(sum(counts))
     largest = max(float(np.abs(pair.loss).max()) for pair in pairs)
     step = max(0.004 * upper / total, 2.0 * upper / _LOWER_CELLS, 2.0 * largest / _LOWER_CELLS)
-    whole = Sum([rounded_down(pair, step) for pair in pairs], counts, step)
+    return lower_epsilon_of(Sum([rounded_down(pair, step) for pair in pairs], counts, step), delta, upper)
+
+
+def lower_epsilon_of(whole: Sum, delta: float, upper: float) -> float:
+    """A lower bound on the eps of a sum of losses whose profile is below the true one."""
     if not whole.reach:
         return 0.0
     theta, found = whole.tilt_for_delta(delta), 0.0

@@ -1,0 +1,107 @@
+"""Several reports of every user in one batch, by composition.
+
+Let each of n users send k reports into one batch, on values of its own choice, which may coincide.  Suppose that the
+batch were shuffled in k parts instead: the first report of every user in the first part, the second ones in the
+second, and so on.  Whoever sees the k parts can mix them and has then seen the batch, so that the parts reveal at
+least as much.  Each part is a round of n users with one report each, and the randomness of different parts is
+independent, so the parts are k rounds over the same users, and their guarantees compose.  Blanket messages are
+sent once for all k reports: they are divided among the parts by a public rule that does not look at the values
+(``Mechanism.bundled``), and every part counts on its share only.  Counting on all of them in each part would be wrong:
+k equal messages move one count by k, which costs as much as k^2 single ones.
+
+No lower bound is claimed: the composition is only an upper bound on what the mixed batch reveals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from ...errors import BoundNotApplicableError, ParameterError
+from ..composition import sequential
+from ..composition.sequential import Kind
+from ..evaluators.choose import Divergence, Side
+from ..pair import FloatArray, ShuffledPair
+from .base import Answer, Family
+from .message_counts import Count
+from .participation import Split
+
+#: Families with more members than this are sampled at fewer eps.
+_FEW = 64
+#: A profile of one part: log delta at every eps, to a relative accuracy.
+Profile = Callable[[FloatArray, float], FloatArray]
+
+
+def kind_of(
+    family: Family,
+    log_delta: Profile,
+    *,
+    n: int,
+    limit: float,
+    once: Callable[[float], float] | None = None,
+) -> Kind:
+    """A profile to be composed, sampled as finely as its family allows; ``limit`` is an eps at which delta is 0."""
+    pairs = family.pairs(_FEW)
+    kinked = pairs is not None and all(Divergence(pair, n).enumerable for pair in pairs)
+    slow = pairs is None and not getattr(family, "quick", False)
+    return Kind(log_delta, limit, slow=slow, kinked=kinked, once=once)
+
+
+class Bundle:
+    """``reports`` rounds of one family over the same users; ``limit`` is the local guarantee of one report.
+
+    Examples
+    --------
+    >>> from .base import PairSet
+    >>> coin = PairSet([ShuffledPair(P0=[0.75, 0.25], P1=[0.25, 0.75], t=[0.25, 0.25])])
+    >>> four = Bundle(coin, reports=4, limit=np.log(3.0))
+    >>> [round(f.epsilon(n=1000, delta=1e-6, tol=1e-4, side="upper").epsilon, 2) for f in (coin, four)]
+    [0.17, 0.35]
+    """
+
+    def __init__(self, family: Family, *, reports: int, limit: float) -> None:
+        self._family, self._reports, self._limit = family, reports, limit
+
+    def _kind(self, n: int) -> Kind:
+        def log_delta(eps: FloatArray, tol: float) -> FloatArray:
+            value = self._family.log_delta(eps, n=n, tol=tol, side="upper")
+            return np.where(eps >= self._limit, -np.inf, np.minimum(value, 0.0))
+
+        return kind_of(self._family, log_delta, n=n, limit=self._limit)
+
+    def epsilon(self, *, n: int, delta: float, tol: float, side: Side) -> Answer:
+        """The eps of all parts together."""
+        _refuse_lower(side)
+        if delta < sequential.LEAST_DELTA:
+            raise ParameterError(
+                f"delta must be at least {sequential.LEAST_DELTA:g} for several reports per user, got {delta!r}; "
+                "profiles are not computed below it: use a larger delta."
+            )
+        return Answer(sequential.epsilon([self._kind(n)], [self._reports], delta), 1, 1)
+
+    def log_delta(self, eps: FloatArray, *, n: int, tol: float, side: Side) -> FloatArray:
+        """log delta of all parts together, for every eps."""
+        _refuse_lower(side)
+        kind = self._kind(n)
+        with np.errstate(divide="ignore"):
+            found = [np.log(sequential.delta([kind], [self._reports], float(x))) for x in eps.reshape(-1)]
+        return np.array(found).reshape(eps.shape)
+
+    def pairs(self, most: int) -> Sequence[ShuffledPair] | None:
+        """None: several reports are not one shuffled pair."""
+        return None
+
+    def thinned(self, chance: float) -> Split:
+        """Every other user takes part with this probability, with all of its reports or none.
+
+        The parts then share one random number of users, so they are not independent; the number is rounded down.
+        """
+        return Split(self, lambda n: Count(0, ((n - 1, chance),)))
+
+
+def _refuse_lower(side: Side) -> None:
+    if side == "lower":
+        raise BoundNotApplicableError(
+            "no lower bound is known for several reports per user; ask for the upper side, or for one report."
+        )
