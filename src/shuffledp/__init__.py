@@ -57,6 +57,7 @@ _HOME = {
     "BallsIntoBins": "mechanisms.multimessage.balls_into_bins",
     "MixDump": "mechanisms.multimessage.mix_dump",
     "PureDump": "mechanisms.multimessage.pure_dump",
+    "Joint": "mechanisms.composite.joint",
     "Laplace": "mechanisms.numeric.laplace",
     "Parallel": "mechanisms.composite.parallel",
     "PrivUnit": "mechanisms.numeric.privunit",
@@ -113,6 +114,7 @@ __all__ = [
     "Harmony",
     "HierarchicalGRR",
     "ImpossibleError",
+    "Joint",
     "Laplace",
     "LedgerEntry",
     "LocalHash",
@@ -193,6 +195,7 @@ if TYPE_CHECKING:
     from .mechanisms.categorical.subset import Subset
     from .mechanisms.categorical.unary import Unary
     from .mechanisms.composite.hierarchical_grr import HierarchicalGRR
+    from .mechanisms.composite.joint import Joint
     from .mechanisms.composite.parallel import Parallel
     from .mechanisms.frequency import FrequencyOracle
     from .mechanisms.known.finite import FiniteRandomizer

@@ -39,6 +39,8 @@ CATALOGUE: dict[str, tuple[str, str]] = {
     "pckv-grr": ("sets.pckv_grr", "PCKVGRR"),
     "hierarchical-grr": ("composite.hierarchical_grr", "HierarchicalGRR"),
     "parallel": ("composite.parallel", "Parallel"),
+    # several answers in one report
+    "joint": ("composite.joint", "Joint"),
     # Table 3: metric privacy
     "metric-general": ("metric.general", "MetricGeneral"),
     "metric-laplace": ("metric.laplace", "MetricLaplace"),
