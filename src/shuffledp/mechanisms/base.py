@@ -161,11 +161,19 @@ class Mechanism:
         return self.blanket().pairs(most)
 
     def dominating_pairs(self, most: int) -> Sequence[ShuffledPair] | None:
-        """Pairs that dominate every ordered input pair in convex order, in one direction at least; None: not known."""
+        """Pairs that dominate every ordered input pair in convex order, in one direction at least; None: not known.
+
+        Of every input pair one and the same listed pair, or its swap, dominates a P0/t - b P1/t for all a, b >= 0, as
+        products of laws need (numerics/product.py).  A pair that is its own swap does so if it does at a = 1, b >= 1.
+        """
         try:
             return self.blanket().pairs(most)
         except BoundNotApplicableError:
             return None
+
+    def dataset_pairs(self, most: int) -> Sequence[ShuffledPair] | None:
+        """Constant datasets as shuffled pairs; None if there are too many or they are analysed otherwise."""
+        return self.constant_datasets().pairs(most)
 
     # -- deployments ------------------------------------------------------------------------------------------
 

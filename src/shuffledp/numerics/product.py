@@ -32,7 +32,7 @@ from .evaluators.choose import Side
 from .pair import TINY, FloatArray, ShuffledPair
 
 #: Symbols of a product that are kept as they are; beyond, they go to a grid with this many values of u and of v.
-MOST_SYMBOLS, GRID = 3000, 48
+MOST_SYMBOLS, GRID = 5000, 64
 #: Ratios that agree to this relative accuracy are called equal; rounding makes them differ.
 _EQUAL_BITS = 47
 _EQUAL = 2.0 ** (1 - _EQUAL_BITS)

@@ -17,7 +17,6 @@ from numpy.typing import ArrayLike, NDArray
 from ...errors import ParameterError
 from ...estimation.constraints import Blocks
 from ...estimation.estimate import Estimate
-from ...numerics.families.base import PairSet
 from ...randomness.sampling import Source
 from ..base import Mechanism
 from ..codecs import Tuples
@@ -148,7 +147,7 @@ class Joint(Randomizer):
     def _blanket(self) -> joint_law.Rounded:
         return joint_law.blanket(self._answers)
 
-    def constant_datasets(self) -> PairSet:
+    def constant_datasets(self) -> joint_law.Subsets:
         """Products of the constant datasets of the answers."""
         return joint_law.constant_datasets(self._answers)
 

@@ -84,13 +84,40 @@ def blanket(answers: Sequence[Mechanism]) -> Rounded:
     return Rounded(PairSet([product_pair(parts) for parts in tuples]), len(answers))
 
 
-def constant_datasets(answers: Sequence[Mechanism]) -> PairSet:
-    """Products of the answers' own constant datasets, those that are easiest to distinguish in leading order."""
-    listed = [dataset_pairs(m) for m in answers]
-    keep = max(1, int(_COMBINATIONS ** (1.0 / len(answers)) + 1e-9))
-    listed = [sorted(pairs, key=_score, reverse=True)[:keep] for pairs in listed]
-    ranked = sorted(itertools.product(*listed), key=lambda choice: _score(*choice), reverse=True)
-    return PairSet(both_unlike([product_pair(choice, side="lower") for choice in ranked[:_DATASETS]]))
+class Subsets(PairSet):
+    """Datasets of some of the answers and of all of them: the leading order does not tell which subset is best."""
+
+    def __init__(self, groups: Sequence[Sequence[ShuffledPair]]) -> None:
+        super().__init__([pair for group in groups for pair in group])
+        self._groups = [PairSet(group) for group in groups]
+
+    def epsilon(self, *, n: int, delta: float, tol: float, side: Side) -> Answer:
+        """The largest eps over the groups."""
+        found = [group.epsilon(n=n, delta=delta, tol=tol, side=side) for group in self._groups]
+        return max(found)._replace(members=len(self._members))
+
+    def thinned(self, chance: float) -> Subsets:
+        """Every other user takes part with this probability, independently."""
+        return Subsets([group.thinned(chance).pairs(_COMBINATIONS) or () for group in self._groups])
+
+
+def constant_datasets(answers: Sequence[Mechanism]) -> Subsets:
+    """Products of the answers' own constant datasets, those that are easiest to distinguish in leading order.
+
+    Leaving out answers is post-processing.  A product of many answers has outcomes so rare that no crowd of some size
+    ever sends them, and then fewer answers distinguish better: the first 1, 2, 4, ... by what they tell are tried.
+    """
+    listed = sorted((dataset_pairs(m) for m in answers), key=lambda pairs: max(map(_score, pairs)), reverse=True)
+    sizes = [2**i for i in range(len(listed).bit_length()) if 2**i < len(listed)]
+    chosen = [*(_telling(listed[:size], 2) for size in sizes), _telling(listed, _DATASETS)]
+    return Subsets([both_unlike([product_pair(choice, side="lower") for choice in group]) for group in chosen])
+
+
+def _telling(listed: Sequence[Sequence[ShuffledPair]], count: int) -> list[tuple[ShuffledPair, ...]]:
+    """The combinations of one dataset per answer that are easiest to distinguish in leading order."""
+    keep = max(1, int(_COMBINATIONS ** (1.0 / len(listed)) + 1e-9))
+    best = [sorted(pairs, key=_score, reverse=True)[:keep] for pairs in listed]
+    return sorted(itertools.product(*best), key=lambda choice: _score(*choice), reverse=True)[:count]
 
 
 def _score(*pairs: ShuffledPair) -> float:

@@ -171,6 +171,10 @@ class Parallel(Randomizer):
         ]
         return PairSet([union(list(itertools.chain(*choice))) for choice in itertools.product(*choices)])
 
+    def dominating_pairs(self, most: int) -> None:
+        """None: a victim whose answer to a query stays the same is covered at each E by one of two pairs, not by one."""
+        return None
+
     def constant_datasets(self) -> PairSet:
         """The datasets of each query that are easiest to distinguish, in all combinations."""
         keep = max(1, int(_DATASETS ** (1.0 / len(self._queries)) + 1e-9))
