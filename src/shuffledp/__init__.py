@@ -57,6 +57,7 @@ _HOME = {
     "BallsIntoBins": "mechanisms.multimessage.balls_into_bins",
     "MixDump": "mechanisms.multimessage.mix_dump",
     "PureDump": "mechanisms.multimessage.pure_dump",
+    "Gaussian": "mechanisms.numeric.gaussian",
     "Joint": "mechanisms.composite.joint",
     "Laplace": "mechanisms.numeric.laplace",
     "Parallel": "mechanisms.composite.parallel",
@@ -108,6 +109,7 @@ __all__ = [
     "ExtensionError",
     "FiniteRandomizer",
     "FrequencyOracle",
+    "Gaussian",
     "General",
     "Guarantee",
     "Hadamard",
@@ -212,6 +214,7 @@ if TYPE_CHECKING:
     from .mechanisms.multimessage.mix_dump import MixDump
     from .mechanisms.multimessage.pure_dump import PureDump
     from .mechanisms.numeric.duchi import Duchi
+    from .mechanisms.numeric.gaussian import Gaussian
     from .mechanisms.numeric.harmony import Harmony
     from .mechanisms.numeric.laplace import Laplace
     from .mechanisms.numeric.privunit import PrivUnit

@@ -75,7 +75,7 @@ def test_two_grrs_agree_with_brute_force_over_every_dataset(first: Any, second: 
 
 
 def test_an_answer_that_stays_the_same_can_be_the_worst() -> None:
-    """The first answer singles out the victim, whatever it holds; if it does not change, the second is read off best."""
+    """The first answer singles out the victim, whatever it holds; the second is then read off."""
     first = sdp.FiniteRandomizer([[0.36, 0.64], [0.9, 0.1]])
     second = sdp.FiniteRandomizer([[0.06, 0.94], [0.97, 0.03]])
     omega = np.kron(first.probabilities().min(axis=0), second.probabilities().min(axis=0))
@@ -233,7 +233,7 @@ def test_the_library_knows_tuples(tmp_path: Path) -> None:
     assert sdp.users_needed(joint, epsilon=0.2, delta=1e-6) > 1000
     thin = sdp.amplify(joint, n=10**4, delta=1e-6, participation=0.5).epsilon
     assert thin > sdp.amplify(joint, n=10**4, delta=1e-6).epsilon
-    with pytest.raises(sdp.ParameterError, match="nothing to solve|parameter to solve"):
+    with pytest.raises(sdp.ParameterError, match="parameter to solve"):
         sdp.calibrate(sdp.Joint([lopsided(1, 2, 2)]), n=100, epsilon=0.2, delta=1e-6)
 
 

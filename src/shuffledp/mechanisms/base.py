@@ -219,9 +219,11 @@ class Mechanism:
 
 
 def plain(value: object) -> str:
-    """A number in the shortest form that reads back to itself."""
+    """A number in the shortest form that reads back to itself; several with colons between them."""
     if isinstance(value, float):
         if math.isinf(value):
             return "inf"
         return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
+    if isinstance(value, tuple):
+        return ":".join(map(plain, value))
     return str(value)

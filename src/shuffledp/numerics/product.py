@@ -70,7 +70,7 @@ def tells_most(pair: ShuffledPair) -> bool:
     --------
     >>> tells_most(ShuffledPair(P0=[0.6, 0.2, 0.2], P1=[0.2, 0.6, 0.2], t=[0.2, 0.2, 0.2]))
     True
-    >>> tells_most(ShuffledPair(P0=[0.5, 0.1, 0.4], P1=[0.1, 0.5, 0.4], t=[0.1, 0.1, 0.2]))
+    >>> tells_most(ShuffledPair(P0=[0.5, 0.1, 0.4], P1=[0.1, 0.5, 0.4], t=[0.1, 0.1, 0.05]))
     False
     """
     atoms = pair.atoms
@@ -189,7 +189,8 @@ def _places(values: FloatArray) -> Places:
 def _cells(grid: Sequence[Places]) -> NDArray[np.int64]:
     """The cell of every symbol, numbered without gaps."""
     (_, i, _), (nodes, j, _) = grid
-    return np.unique(i * nodes.size + j, return_inverse=True)[1].reshape(-1)
+    label: NDArray[np.int64] = np.unique(i * nodes.size + j, return_inverse=True)[1].reshape(-1)
+    return label
 
 
 def _corners(mass: FloatArray, grid: Sequence[Places]) -> FloatArray:

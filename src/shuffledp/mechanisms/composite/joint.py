@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property, reduce
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -24,13 +24,13 @@ from ..free_setting import SharedBudget
 from ..known.variation_ratio import VariationRatio
 from ..laws import SLACK
 from ..randomizer import Randomizer
+from ..registry import mechanism_in_file
 from ..reports import Reports, Tally
 from ..samples import joined
 from . import joint_law
 from .parallel_law import tells
 from .parts import columns_of, shared_eps0, words_of_neighbours
 from .queries import JOINT, checked_answers, read_answers
-from ..registry import mechanism_in_file
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Joint(Randomizer):
 
     @classmethod
     def from_file(cls, path: str | Path) -> Joint:
-        """Read a list of entries with the key spec from a JSON file or from plain YAML, or "<spec; spec; ...>" itself."""
+        """Read a list of entries with the key spec from JSON or plain YAML, or the specs themselves: "<spec; spec>"."""
         text = str(path).strip()
         inline = text.startswith("<") and text.endswith(">")
         specs = [part.strip() for part in text[1:-1].split(";")] if inline else read_answers(Path(path))
@@ -220,7 +220,7 @@ class Joint(Randomizer):
     def probabilities(self) -> NDArray[np.float64]:
         """The Kronecker product of the matrices of the answers."""
         self.inputs()
-        return np.asarray(reduce(np.kron, [m.probabilities() for m in self._runnable]))
+        return joint_law.kronecker([m.probabilities() for m in self._runnable])
 
     def columns(self, data: NDArray[Any]) -> NDArray[np.int64]:
         """Columns of the answers as the digits of one number, the first answer highest."""

@@ -142,4 +142,18 @@ def _matrix(answers: Sequence[Mechanism]) -> FloatArray | None:
     inputs, outputs = np.prod([part.shape for part in parts], axis=0, dtype=np.float64)
     if inputs > _MATRIX_INPUTS or inputs * outputs > _MATRIX_CELLS:
         return None
-    return reduce(np.kron, parts)
+    return kronecker(parts)
+
+
+def kronecker(parts: Sequence[FloatArray]) -> FloatArray:
+    """The matrix of independent answers: rows are tuples of inputs, columns tuples of outputs, the first varies least.
+
+    Examples
+    --------
+    >>> kronecker([np.eye(2), np.array([[0.5, 0.5]])]).tolist()
+    [[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.5, 0.5]]
+    """
+    made = parts[0]
+    for part in parts[1:]:
+        made = np.asarray(np.kron(made, part))
+    return made

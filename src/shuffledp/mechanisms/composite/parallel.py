@@ -172,7 +172,7 @@ class Parallel(Randomizer):
         return PairSet([union(list(itertools.chain(*choice))) for choice in itertools.product(*choices)])
 
     def dominating_pairs(self, most: int) -> None:
-        """None: a victim whose answer to a query stays the same is covered at each E by one of two pairs, not by one."""
+        """None: where the answer to a query stays the same, each E has its own covering pair (see Notes)."""
         return None
 
     def constant_datasets(self) -> PairSet:
