@@ -139,7 +139,7 @@ def word_of(name: str) -> str:
     if word is None:
         known = names()
         hint = _names.advice(name, known) or f"'shuffledp mechanisms' lists all {len(known)}."
-        raise ParameterError(f"unknown mechanism {name!r}; {hint}")
+        raise ParameterError(f"unknown mechanism {shown(name)}; {hint}")
     return word
 
 
