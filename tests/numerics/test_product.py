@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from contract.cases import all_cases
-from shuffledp.mechanisms.composite.parallel_law import dominating_pairs
+from shuffledp.mechanisms.composite.parallel_law import both_unlike, dominating_pairs
+from shuffledp.mechanisms.metric.line_pairs import LinePairs
+from shuffledp.mechanisms.numeric.laplace import Laplace
 from shuffledp.mechanisms.randomizer import Randomizer
 from shuffledp.numerics import product
 from shuffledp.numerics.families.base import PairSet
@@ -52,7 +54,7 @@ def dominates(big: ShuffledPair, small: ShuffledPair, a: float, b: float, tol: f
     (x, p), (y, q) = law(big), law(small)
     at = np.concatenate([x, y])
     over = [np.maximum(v[None, :] - at[:, None], 0.0) @ m for v, m in ((x, p), (y, q))]
-    return bool(np.all(over[0] >= over[1] - tol * (a + b)))
+    return bool(np.all(over[0] >= over[1] - tol * (a + b) - 1e-13 * np.abs(at)))
 
 
 @pytest.mark.parametrize("zeros", [False, True])
@@ -129,7 +131,7 @@ LISTED = [
     c.mechanism
     for c in all_cases()
     if c.enumerable and isinstance(c.mechanism, Randomizer) and c.mechanism.dominating_pairs(1000) is not None
-    and c.mechanism.name not in ("laplace", "metric-laplace")  # their matrices have merged columns or few inputs
+    and c.mechanism.name not in ("laplace", "metric-laplace")  # below, with all their inputs
 ]  # fmt: skip
 
 
@@ -141,8 +143,44 @@ def test_one_listed_pair_dominates_every_combination_of_u_and_v(m: Any) -> None:
     if np.any(omega[rows.max(axis=0) > 0] == 0.0):
         pytest.skip("a symbol is exposed")
     listed = dominating_pairs(m)
-    weights = [(1.0, b) for b in (0.0, 0.1, 0.5, 0.9, 1.0, 1.1, 2.0, 10.0)] + [(0.0, 1.0)]
     every = list(itertools.permutations(rows, 2))
     for a, b in every[:: max(1, len(every) // 60)]:
-        pair = ShuffledPair(P0=a, P1=b, t=omega)
-        assert any(all(dominates(r, pair, *w, tol=1e-8) for w in weights) for r in listed)
+        assert covered(listed, ShuffledPair(P0=a, P1=b, t=omega))
+
+
+def covered(listed: list[ShuffledPair], pair: ShuffledPair) -> bool:
+    weights = [(1.0, b) for b in (0.0, 0.1, 0.5, 0.9, 1.0, 1.1, 2.0, 10.0)] + [(0.0, 1.0)]
+    return any(all(dominates(r, pair, *w, tol=1e-8) for w in weights) for r in listed)
+
+
+@pytest.mark.parametrize("eps0", [0.5, 2.0, 5.0])
+def test_so_does_laplace_noise(monkeypatch: pytest.MonkeyPatch, eps0: float) -> None:
+    """On 8 steps, all of whose inputs and reports are listed; with as many pieces, and with fewer."""
+    monkeypatch.setattr(Laplace, "BITS", 3)
+    for pieces in (64, 2):
+        monkeypatch.setattr(Laplace, "PIECES", pieces)
+        m = Laplace(eps0=eps0)
+        rows = m.probabilities()
+        assert rows.shape == (9, 9)
+        listed = dominating_pairs(m)
+        assert all(tells_most(r) for r in listed)
+        omega = rows.min(axis=0)
+        for a, b in itertools.product(rows, repeat=2):
+            assert covered(listed, ShuffledPair(P0=a, P1=b, t=omega))
+
+
+@pytest.mark.parametrize(("step", "apart", "length"), [(0.25, 4, 10), (0.5, 2, 3), (0.125, 6, 6), (1.0, 4, 20)])
+def test_so_does_laplace_noise_on_a_line(step: float, apart: int, length: int) -> None:
+    """All pairs of inputs at most ``apart`` steps apart; the reports beyond the ends of the line are merged."""
+    y, x = np.arange(length + 1), np.arange(length + 1)[:, None]
+    rows = np.tanh(0.5 * step) * np.exp(-step * np.abs(y - x))
+    rows[:, [0, -1]] /= -np.expm1(-step)
+    assert rows.sum(axis=1) == pytest.approx(1.0, abs=1e-12)
+    omega = np.minimum(rows[0], rows[-1])
+    listed = both_unlike(LinePairs(step, apart, length).blanket().pairs(10**6) or ())
+    for a, b in itertools.product(range(length + 1), repeat=2):
+        if 0 < abs(a - b) <= apart:
+            assert covered(listed, ShuffledPair(P0=rows[a], P1=rows[b], t=omega))
+        if a == b:
+            same = [r for pair in listed for r in unchanged(pair)]
+            assert covered(same, ShuffledPair(P0=rows[a], P1=rows[a], t=omega))
