@@ -56,8 +56,8 @@ advance, and a report says only between which two of them the number fell. The l
 guarantee is exact, and reports are drawn from it on whole numbers.
 
 - `sdp.Gaussian(sigma=1.0, low=0.0, high=1.0, inputs=5, edges=16)` rounds a number in [low, high] to a public grid of
-  `inputs` points, at random without bias, adds Gaussian noise and releases one of `edges` cells (or one of those between
-  the edges that you list). The probabilities are correct to the last digit, also 30 sigma away. The mean of the users is
+  `inputs` points, at random without bias, adds Gaussian noise and releases one of `edges` cells (or of those between
+  edges that you list). The probabilities are correct to the last digit, also 30 sigma away. The mean of the users is
   estimated without bias. eps0 is finite but large; it is in every guarantee.
 - `sdp.FiniteRandomizer.from_cdf(cdf, inputs=[...], edges=[...])` takes a law of your own, `cdf(x, edges)`. Values are
   the listed inputs, and others are refused: no law was accounted for them. Pass `sf=` (1 - cdf, to full

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import shuffledp as sdp
+from reference.commands import refused, run
 from reference.fractions_oracle import worst_divergence
 from shuffledp.mechanisms.composite import joint_law
 from shuffledp.numerics.families.base import PairSet
@@ -235,6 +236,25 @@ def test_the_library_knows_tuples(tmp_path: Path) -> None:
     assert thin > sdp.amplify(joint, n=10**4, delta=1e-6).epsilon
     with pytest.raises(sdp.ParameterError, match="parameter to solve"):
         sdp.calibrate(sdp.Joint([lopsided(1, 2, 2)]), n=100, epsilon=0.2, delta=1e-6)
+
+
+def test_programmes_and_commands_know_tuples(tmp_path: Path) -> None:
+    spec = "joint:<grr:eps0=1,d=4; unary:eps0=1,d=8>"
+    path = tmp_path / "plan.yaml"
+    path.write_text(
+        "version: 1\nname: two questions\npopulation: {users: 10000}\ntarget: {epsilon: 1.0, delta: 1e-6}\n"
+        f'rounds:\n  - {{name: both, mechanism: "{spec}", count: 3}}\n'
+    )
+    checked = sdp.check(path)
+    acc = sdp.Accountant()
+    acc.compose(spec, n=10**4, count=3)
+    assert checked.within and checked.epsilon == pytest.approx(acc.epsilon(delta=1e-6), rel=1e-3)
+    terms = ("--n", "10000", "--delta", "1e-6")
+    said = run("amplify", spec, *terms)
+    assert said.exit_code == 0 and "2 mechanisms whose answers travel as one tuple" in said.output
+    made = run("calibrate", spec, *terms, "--epsilon", "0.2")
+    assert made.exit_code == 0 and made.output.startswith("joint:<grr:eps0=1.7")
+    assert refused(run("amplify", "joint:<grr:eps0=1,d=4; oops:1>", *terms)).startswith("shuffledp: unknown mechanism")
 
 
 def test_local_budgets_add_up_on_the_safe_side() -> None:

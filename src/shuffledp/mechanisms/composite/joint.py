@@ -109,7 +109,7 @@ class Joint(Randomizer):
     @property
     def description(self) -> str:
         """In words."""
-        return f"{len(self._answers)} questions whose answers travel as one tuple ({self._words})"
+        return f"{len(self._answers)} mechanisms whose answers travel as one tuple ({self._words})"
 
     @property
     def local_epsilon(self) -> float:
