@@ -31,8 +31,12 @@ from numpy.typing import NDArray
 from .evaluators.choose import Side
 from .pair import TINY, FloatArray, ShuffledPair
 
-#: Symbols of a product that are kept as they are; beyond, they go to a grid with this many values of u and of v.
-MOST_SYMBOLS, GRID = 5000, 64
+#: Symbols of a product that are kept as they are; beyond, they go to a grid.
+MOST_SYMBOLS = 5000
+#: Pairs of symbols that are multiplied at once; beyond, the two factors go to grids of so many symbols first.
+_AT_ONCE, _LEFT, _RIGHT = 600_000, 1200, 500
+#: Values of u and of v on the grids that are tried, the finest first.
+_GRIDS = (512, 256, 128, 64, 32, 16, 8, 4, 2)
 #: Ratios that agree to this relative accuracy are called equal; rounding makes them differ.
 _EQUAL_BITS = 47
 _EQUAL = 2.0 ** (1 - _EQUAL_BITS)
@@ -92,12 +96,12 @@ def product_pair(pairs: Sequence[ShuffledPair], *, side: Side = "upper", most: i
     >>> both.t.tolist(), both.max_ratio
     ([0.0625, 0.125, 0.0625], 9.0)
     """
-    law = _law(pairs[0])
-    for pair in pairs[1:]:
+    law, *rest = (_merged(_law(pair)) for pair in pairs)
+    for factor in rest:
+        if law.shape[1] * factor.shape[1] > _AT_ONCE:
+            law, factor = _smaller(law, side, _LEFT), _smaller(factor, side, _RIGHT)
         # symbols that nobody else sends stay so; t below TINY counts as 0 everywhere, which is sound
-        law = _merged(np.einsum("ki,kj->kij", law, _law(pair)).reshape(3, -1))
-        if law.shape[1] > most:
-            law = _smaller(law, side)
+        law = _smaller(_merged(np.einsum("ki,kj->kij", law, factor).reshape(3, -1)), side, most)
     return ShuffledPair(*law)
 
 
@@ -126,9 +130,12 @@ def _merged(law: FloatArray) -> FloatArray:
     hidden = law[2] > TINY
     scale = np.where(hidden, law[2], law[0] + law[1])
     scale = np.where(scale > 0.0, scale, 1.0)  # both laws underflowed
-    keys = [_rounded(law[0] / scale), _rounded(law[1] / scale), hidden.astype(np.float64)]
-    _, label = np.unique(np.stack(keys), axis=1, return_inverse=True)
-    return _gathered(law, label.reshape(-1))
+    keys = np.stack([_rounded(law[0] / scale), _rounded(law[1] / scale), hidden.astype(np.float64)])
+    order = np.lexsort(keys)
+    new = np.any(np.diff(keys[:, order], axis=1) != 0.0, axis=0)
+    label = np.empty(order.size, dtype=np.int64)
+    label[order] = np.concatenate([[0], np.cumsum(new)])
+    return _gathered(law, label)
 
 
 def _rounded(values: FloatArray) -> FloatArray:
@@ -143,19 +150,30 @@ def _gathered(law: FloatArray, label: NDArray[np.int64]) -> FloatArray:
     return np.stack([np.bincount(label, weights=row, minlength=count) for row in law])
 
 
-def _smaller(law: FloatArray, side: Side) -> FloatArray:
+def _smaller(law: FloatArray, side: Side, most: int) -> FloatArray:
+    """The law on the finest grid that leaves at most ``most`` symbols; itself if it has no more."""
+    if law.shape[1] <= most:
+        return law
+    for grid in _GRIDS:
+        made = _on_grid(law, side, grid)
+        if made.shape[1] <= most:
+            break
+    return made
+
+
+def _on_grid(law: FloatArray, side: Side, grid: int) -> FloatArray:
     """A grid in (u, v) for symbols that others send, in the share of P0 for those that nobody else sends."""
     hidden = law[2] > TINY
     own, alone = law[:, hidden], law[:, ~hidden]
     total = alone[0] + alone[1]
     alone, total = alone[:, total > 0.0], total[total > 0.0]
-    grid = [_places(row / own[2]) for row in own[:2]]
-    share = [_places(alone[0] / total), _places(alone[1] / total)]
+    places = [_places(row / own[2], grid) for row in own[:2]] if own.size else []
+    share = [_places(row / total, grid) for row in alone[:2]] if alone.size else []
     if side == "lower":
-        return np.concatenate([_gathered(x, _cells(g)) for x, g in ((own, grid), (alone, share)) if x.size], axis=1)
+        return np.concatenate([_gathered(x, _cells(g)) for x, g in ((own, places), (alone, share)) if x.size], axis=1)
     made = []
     if own.size:
-        corners = _corners(own[2], grid)
+        corners = _corners(own[2], places)
         made.append(np.stack([corners[2] * corners[0], corners[2] * corners[1], corners[2]]))
     if alone.size:
         # (P0 - E P1)_+ is sublinear: a symbol split into two of other ratios, with the same sums, counts no less
@@ -169,14 +187,14 @@ def _smaller(law: FloatArray, side: Side) -> FloatArray:
 Places = tuple[FloatArray, NDArray[np.int64], FloatArray]
 
 
-def _places(values: FloatArray) -> Places:
+def _places(values: FloatArray, grid: int) -> Places:
     """Nodes around the values; for every value the node below it and its weight on the node above."""
     distinct = np.unique(values)
-    if distinct.size <= GRID:
+    if distinct.size <= grid:
         nodes = distinct
     else:
         low = distinct[distinct > 0.0][0]
-        nodes = np.geomspace(low, distinct[-1], GRID)
+        nodes = np.geomspace(low, distinct[-1], grid)
         nodes[-1] = distinct[-1]
         nodes = np.unique(np.concatenate([distinct[:1], nodes]))
     if nodes.size == 1:
