@@ -30,6 +30,8 @@ SINGLE = (
     "metric-general:d01={e},dmax=4",
     "metric-laplace:d01={e},dmax=4",
     "planar-laplace:d01={e},dmax=4",
+    "gaussian:sigma={e}",
+    "joint:<grr:eps0={e},d=16; grr:eps0={e},d=16>",
 )
 MULTI = (
     "balcer-cheu:coin=0.3,messages=1",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from shuffledp.mechanisms.registry import find, signatures
 
-from .brackets import table
+from . import brackets, joint_answers
 
 PAGE = """# The mechanisms
 
@@ -33,6 +33,41 @@ research question, not a rounding error. `randomized-response` is maximised over
 The lower value of `planar-laplace` is that of its continuous law, computed numerically, and not a proof about the law
 on the grid.
 
+## Several questions to the same users
+
+Two ways, and two different numbers. *Separately shuffled*: every question is a batch of its own, with a shuffle of its
+own; that is one round for each, composed (`Accountant.compose`). *One tuple*: a user's answers travel together, as one
+report of `sdp.Joint([first, second])`. Its spec is `joint:<grr:eps0=1,d=4; unary:eps0=1,d=16>` (quote it in a shell),
+or `joint:FILE` with a list of `- spec: ...`. The tuple links the answers of a user, so it is less private; it takes one
+message instead of k, and shows which answers belong together. eps at n = 10,000, delta = 1e-6:
+
+{joint}
+
+The law of a tuple is the product of the laws of its answers, and so is its blanket. All pairs of tuples of inputs
+count, also those in which some answers stay the same: they can be the worst (a test has an example with two answers of
+two options and five users). Which pairs of the answers are enough, and how large products are reduced on the safe side,
+is proved in `numerics/product.py`. An answer whose law is not known (`general`, `parallel`) is counted by its
+(p, beta, q).
+
+## Continuous laws
+
+What is accounted for must be what is released. A continuous law is therefore released in *cells*: edges are fixed in
+advance, and a report says only between which two of them the number fell. The law of the cells is a finite matrix, its
+guarantee is exact, and reports are drawn from it on whole numbers.
+
+- `sdp.Gaussian(sigma=1.0, low=0.0, high=1.0, inputs=5, edges=16)` rounds a number in [low, high] to a public grid of
+  `inputs` points, at random without bias, adds Gaussian noise and releases one of `edges` cells (or of those between
+  edges that you list). The probabilities are correct to the last digit, also 30 sigma away. The mean of the users is
+  estimated without bias. eps0 is finite but large; it is in every guarantee.
+- `sdp.FiniteRandomizer.from_cdf(cdf, inputs=[...], edges=[...])` takes a law of your own, `cdf(x, edges)`. Values are
+  the listed inputs, and others are refused: no law was accounted for them. Pass `sf=` (1 - cdf, to full
+  relative accuracy) where cells lie in the upper tail; a cell whose probability has lost its digits is refused.
+
+*Why not account for cells and release the number?* Because the number is finer than its cell. Two inputs may give a
+cell nearly the same probability while numbers inside it are far likelier under one of them; in an outer cell of
+Gaussian noise that ratio has no bound at all, though the ratio of the cells is finite. The eps of the cells would be
+claimed for reports that it does not describe. Post-processing goes one way: from the number to the cell.
+
 ## Running them
 
 `privatise` takes numpy (or pyarrow) arrays with one entry per user and returns compact reports; `m.estimate(reports)`
@@ -45,8 +80,9 @@ adversary who sees them in this order. `reports.shuffled()` returns them in a un
 with a few MB of memory beyond the copy it returns); pass on only these. The multi-message mechanisms shuffle
 themselves: their `privatise` returns the messages of all users in one uniformly random order.
 
-Laplace noise, planar too, is drawn on a public grid with exact integers. PrivUnit rounds a float computation to a
-public grid: a mitigation of low-bit attacks, not a proof; its docstring says so.
+Laplace noise, planar too, is drawn on a public grid with exact integers, and so are the cells of Gaussian noise.
+PrivUnit rounds a float computation to a public grid: a mitigation of low-bit attacks, not a proof; its docstring
+says so.
 
 ### Which interval covers what
 
@@ -64,9 +100,9 @@ of cases or fewer. `stderr` counts the noise only. What the draw adds to the var
 |---|---|
 | frequencies, of items in sets and of nodes too; shares of key holders; binary sums | f(1-f)/n, exactly |
 | Duchi, Harmony, PrivUnit, sums of values in PCKV | nothing: the variance of the reports contains it |
-| Laplace (planar, metric too) | (high - mean)(mean - low)/n for numbers in [low, high], an upper bound |
+| Laplace (planar, metric too), Gaussian | (high - mean)(mean - low)/n for numbers in [low, high], an upper bound |
 
-The reports do not show how much the users' numbers differ: hence the upper bound for Laplace noise, and for the second
+The reports do not show how much the users' numbers differ: hence the upper bound for added noise, and for the second
 row the interval of the users is as wide as that of the population, never too narrow.
 
 The ends solve |value - f| = z sqrt(variance at f) with the variance of the law (a score interval), not with one
@@ -87,9 +123,9 @@ one item per user there are also `"simplex"`, the same, and `"norm-sub"`; elsewh
 | `sampling-rappor`, `wheel` | entries in [0, 1], sum s |
 | `privset`, `poisson-histogram` | entries in [0, 1], sum at most s, or at most `indices` |
 | `pckv-grr` | shares in [0, 1] with sum at most l, and sums of values no larger than the shares |
-| `laplace`, `metric-laplace`, `duchi`, `harmony`, binary sums | every entry in the range of the values |
+| `laplace`, `gaussian`, `metric-laplace`, `duchi`, `harmony`, binary sums | every entry in the range of the values |
 | `privunit`, `planar-laplace` | in the ball of the values |
-| `parallel` | that of every query on its own |
+| `parallel`, `joint` | that of every query or question on its own |
 """
 
 
@@ -97,7 +133,7 @@ def main() -> None:
     specs = "\n".join(
         f"| `{name}:{needs}` | {(find(name).__doc__ or '').splitlines()[0]} |" for name, needs in signatures()
     )
-    page = PAGE.format(specs=specs, brackets=table())
+    page = PAGE.format(specs=specs, brackets=brackets.table(), joint=joint_answers.table())
     Path(__file__).parent.parent.joinpath("docs", "mechanisms.md").write_text(page, encoding="utf-8")
 
 

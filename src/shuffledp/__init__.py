@@ -58,6 +58,8 @@ _HOME = {
     "MixDump": "mechanisms.multimessage.mix_dump",
     "PoissonHistogram": "mechanisms.multimessage.poisson_histogram",
     "PureDump": "mechanisms.multimessage.pure_dump",
+    "Gaussian": "mechanisms.numeric.gaussian",
+    "Joint": "mechanisms.composite.joint",
     "Laplace": "mechanisms.numeric.laplace",
     "Parallel": "mechanisms.composite.parallel",
     "PrivUnit": "mechanisms.numeric.privunit",
@@ -108,12 +110,14 @@ __all__ = [
     "ExtensionError",
     "FiniteRandomizer",
     "FrequencyOracle",
+    "Gaussian",
     "General",
     "Guarantee",
     "Hadamard",
     "Harmony",
     "HierarchicalGRR",
     "ImpossibleError",
+    "Joint",
     "Laplace",
     "LedgerEntry",
     "LocalHash",
@@ -195,6 +199,7 @@ if TYPE_CHECKING:
     from .mechanisms.categorical.subset import Subset
     from .mechanisms.categorical.unary import Unary
     from .mechanisms.composite.hierarchical_grr import HierarchicalGRR
+    from .mechanisms.composite.joint import Joint
     from .mechanisms.composite.parallel import Parallel
     from .mechanisms.frequency import FrequencyOracle
     from .mechanisms.known.finite import FiniteRandomizer
@@ -212,6 +217,7 @@ if TYPE_CHECKING:
     from .mechanisms.multimessage.poisson_histogram import PoissonHistogram
     from .mechanisms.multimessage.pure_dump import PureDump
     from .mechanisms.numeric.duchi import Duchi
+    from .mechanisms.numeric.gaussian import Gaussian
     from .mechanisms.numeric.harmony import Harmony
     from .mechanisms.numeric.laplace import Laplace
     from .mechanisms.numeric.privunit import PrivUnit

@@ -35,16 +35,18 @@ def test_roles() -> None:
     assert roles["metric-laplace"] == {"d01": "budget", "dmax": "budget"}
     assert roles["exponential-metric"] == {"eps": "budget"}
     assert roles["laplace"] == {"eps0": "budget"}
+    settings = dict.fromkeys(("low", "high", "inputs", "edges"), "setting")
+    assert roles["gaussian"] == {"sigma": "noise", **settings}
     assert roles["privunit"] == {"eps0": "budget", "dim": "setting", "cap": "setting"}
     numbers = dict.fromkeys(("messages", "total_messages", "poisson"), "messages")
     assert roles["mix-dump"] == {**numbers, "d": "setting", "flip": "flip"}
     assert roles["cheu-zhilyaev"] == {**numbers, "flip": "flip", "d": "setting"}
-    assert roles["balcer-coin"] == numbers and roles["finite"] == roles["parallel"] == {}
+    assert roles["balcer-coin"] == numbers and roles["finite"] == roles["parallel"] == roles["joint"] == {}
 
 
 @pytest.mark.parametrize("word", names())
 def test_files_and_messages_are_declared(word: str) -> None:
-    wanted = {"finite": (), "parallel": (), "exponential-metric": ("eps",)}
+    wanted = {"finite": (), "parallel": (), "joint": (), "exponential-metric": ("eps",)}
     assert find(word).file_parameters == wanted.get(word)
     assert find(word).single_message is (".multimessage." not in find(word).__module__)
 

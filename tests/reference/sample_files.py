@@ -74,6 +74,13 @@ def queries() -> list[bytes]:
     return [QUERIES.encode(), json.dumps(listed).encode()]
 
 
+def answers() -> list[bytes]:
+    return [
+        b"- spec: grr:eps0=1,d=4\n- spec: unary:eps0=0.5,d=8\n",
+        b'[{"spec": "grr:eps0=1,d=4"}, {"spec": "laplace:eps0=1"}]',
+    ]
+
+
 def matrices() -> list[bytes]:
     return [b"0.75,0.25\n0.25,0.75\n", b"# a table\n0.5 0.4 0.1\n0.1 0.4 0.5 # second\n"]
 
@@ -96,6 +103,7 @@ KINDS: dict[str, tuple[str, Callable[[], list[bytes]], Callable[[Path], object]]
     "ledger": ("ledger.json", ledgers, _composed),
     "programme": ("plan.yaml", programmes, sdp.check),
     "queries": ("queries.yaml", queries, lambda path: sdp.mechanism(f"parallel:{path}")),
+    "answers": ("answers.yaml", answers, lambda path: sdp.mechanism(f"joint:{path}")),
     "matrix": ("matrix.csv", matrices, lambda path: sdp.mechanism(f"finite:{path}")),
     "array": ("matrix.npy", arrays, lambda path: sdp.mechanism(f"finite:{path}")),
     "distances": ("distances.csv", distances, lambda path: sdp.mechanism(f"exponential-metric:eps=1,{path}")),
@@ -107,6 +115,7 @@ COMMANDS: dict[str, Callable[[Path], list[str]]] = {
     "ledger": lambda path: ["compose", str(path)],
     "programme": lambda path: ["check", str(path)],
     "queries": lambda path: ["amplify", f"parallel:{path}", "--n", "1000", "--delta", "1e-6"],
+    "answers": lambda path: ["amplify", f"joint:{path}", "--n", "1000", "--delta", "1e-6"],
     "matrix": lambda path: ["amplify", f"finite:{path}", "--n", "1000", "--delta", "1e-6"],
     "array": lambda path: ["amplify", f"finite:{path}", "--n", "1000", "--delta", "1e-6"],
     "distances": lambda path: ["amplify", f"exponential-metric:eps=1,{path}", "--n", "1000", "--delta", "1e-6"],

@@ -38,7 +38,7 @@ def said(call: Any, *args: Any, **kwargs: Any) -> str:
 def test_every_mechanism_takes_its_numbers_by_name(name: str) -> None:
     cls = find(name)
     free = sum(p.kind is p.POSITIONAL_OR_KEYWORD for p in inspect.signature(cls).parameters.values())
-    assert free == {"finite": 1, "exponential-metric": 1, "parallel": 1}.get(name, 0)
+    assert free == {"finite": 1, "exponential-metric": 1, "parallel": 1, "joint": 1}.get(name, 0)
     text = said(cls, *[[[0.0]]] * free, 1.0)
     assert text.startswith(f"{cls.__name__} takes its numbers by name, got 1.0; write {cls.__name__}(")
 
@@ -109,8 +109,9 @@ def test_functions_are_pickled_signed_and_tested_as_before(name: str) -> None:
 def test_one_value_is_no_array_of_them(case: Case, value: Any) -> None:
     for call in (case.mechanism.privatise, case.mechanism.privatise_counts):
         text = said(call, value)
-        if case.mechanism.name == "parallel":
-            assert f"got one {type(value).__name__}; pass one array for each query, with one entry per user." in text
+        if case.mechanism.name in ("parallel", "joint"):
+            what = "query" if case.mechanism.name == "parallel" else "question"
+            assert f"got one {type(value).__name__}; pass one array for each {what}, with one entry per user." in text
         else:
             one = repr(np.asarray(value).item())
             assert text.startswith(f"values must have one entry per user, got the single value {one}; pass [{one}] ")

@@ -80,6 +80,7 @@ def said(name: str) -> str:
         ("randomised responses", "randomized-response"),
         ("Hadamard response", "hadamard"),
         ("OEU", "optimised-unary"),
+        ("Gausian", "gaussian"),
     ],
 )
 def test_by_spelling(name: str, meant: str) -> None:
@@ -89,8 +90,8 @@ def test_by_spelling(name: str, meant: str) -> None:
 @pytest.mark.parametrize(
     ("name", "meant"),
     [
-        ("gaussian", "laplace"),
-        ("Gausian", "laplace"),
+        ("normal", "gaussian"),
+        ("Normal noise", "laplace"),
         ("piecewise", "laplace"),
         ("unary encoding", "unary"),
         ("1bit", "harmony"),
@@ -123,12 +124,12 @@ def test_by_meaning(name: str, meant: str) -> None:
 
 @pytest.mark.parametrize("name", ["xyz", "dp-sgd", "?", "qqqqqqqq"])
 def test_otherwise_all_are_listed(name: str) -> None:
-    assert said(name).endswith("'shuffledp mechanisms' lists all 31.")
+    assert said(name).endswith("'shuffledp mechanisms' lists all 33.")
 
 
 def test_on_the_command_line() -> None:
-    assert refused(run("amplify", "gaussian:eps0=1", "--n", "10", "--delta", "0.1")) == (
-        "shuffledp: unknown mechanism 'gaussian'; see 'laplace' or 'metric-laplace' (noise on a number)."
+    assert refused(run("amplify", "normal:eps0=1", "--n", "10", "--delta", "0.1")) == (
+        "shuffledp: unknown mechanism 'normal'; see 'laplace', 'gaussian' or 'metric-laplace' (noise on a number)."
     )
     ours = run("amplify", "kRR:eps0=1,d=4", "--n", "10", "--delta", "0.1")
     assert ours.exit_code == 0 and ours.output == run("amplify", "grr:eps0=1,d=4", "--n", "10", "--delta", "0.1").output
@@ -165,6 +166,7 @@ FACTS: dict[str, Callable[[str], bool]] = {
     "keys with values": lambda m: len(shape(m)) == 2 and shape(m)[1] == 2,
     "ranges over a tree": lambda m: "branching" in fields(m),
     "one of several queries, drawn at random": lambda m: sdp.Parallel([(0.5, "grr:1,4")] * 2).name == m,
+    "answers to several questions in one report": lambda m: len(CASES[m].mechanism.codec.dtype.names) > 0,
     "places on a map": lambda m: shape(m) == (2,),
     "privacy that depends on a distance": lambda m: any(w in (find(m).__doc__ or "") for w in ("metric", "distance")),
     "points with distances": lambda m: "distances" in fields(m),
@@ -199,7 +201,8 @@ def test_every_purpose_holds_of_its_mechanisms(purpose: _names.Purpose) -> None:
         ("Rappor", "Unary"),
         ("OLH", "LocalHash"),
         ("RandomisedResponse", "RandomizedResponse"),
-        ("Gaussian", "Laplace"),
+        ("Gausian", "Gaussian"),
+        ("Normal", "Laplace"),
     ],
 )
 def test_a_wrong_attribute_is_told_the_right_one(name: str, meant: str) -> None:

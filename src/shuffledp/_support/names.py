@@ -36,8 +36,8 @@ class Purpose(NamedTuple):
 PURPOSES = (
     Purpose(
         "noise on a number",
-        ("laplace", "metric-laplace"),
-        "gaussian normal noise additive geometric discrete-laplace staircase piecewise pm hybrid square-wave sw number "
+        ("laplace", "gaussian", "metric-laplace"),
+        "normal noise additive geometric discrete-laplace staircase piecewise pm hybrid square-wave sw number "
         "numeric mean average",
     ),
     Purpose("one bit of a number or vector", ("harmony", "duchi"), "1bit 1-bit-mean microsoft rounding"),
@@ -67,6 +67,11 @@ PURPOSES = (
     Purpose("ranges over a tree", ("hierarchical-grr",), "hierarchy hierarchical tree range ranges hh cdf quantile"),
     Purpose(
         "one of several queries, drawn at random", ("parallel",), "subsampling sampling queries several-queries mixture"
+    ),
+    Purpose(
+        "answers to several questions in one report",
+        ("joint",),
+        "tuple tuples together multivariate cross-table record",
     ),
     Purpose("places on a map", ("planar-laplace",), "planar geo geo-indistinguishability location place gps map"),
     Purpose(
@@ -131,8 +136,8 @@ def meant(name: str) -> Purpose | None:
 
     Examples
     --------
-    >>> meant("Gaussian").mechanisms, meant("grr")
-    (('laplace', 'metric-laplace'), None)
+    >>> meant("Normal noise").mechanisms, meant("grr")
+    (('laplace', 'gaussian', 'metric-laplace'), None)
     """
     words = re.findall(r"[^\W_]+", name.lower())
     for word in (plain(name), *words):

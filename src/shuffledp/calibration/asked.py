@@ -11,6 +11,7 @@ from ..accounting.resolve import MechanismLike, as_mechanism
 from ..errors import ParameterError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.free_setting import FreeSetting
+from ..mechanisms.parameters import parsed
 from ..mechanisms.registry import split
 from .unknowns import Unknown, budget, named, tunable
 
@@ -114,7 +115,7 @@ def _given(cls: type[Mechanism], spec: str, text: str, fixed: dict[str, Any]) ->
             )
         if key in given:
             raise ParameterError(f"{key} must be given once, got it twice for {cls.name}; remove one of them.")
-        given[key] = check.parse_number(key, value)
+        given[key] = parsed(cls, key, value)
     for key in given:
         if key not in fields:
             raise ParameterError(
@@ -153,6 +154,6 @@ def _choose(cls: type[Mechanism], given: list[str], unknown: str | None) -> str:
 
 def _nothing_to_solve(cls: type[Mechanism]) -> ParameterError:
     return ParameterError(
-        "mechanism must have a parameter to solve for (a budget, a flip probability or a number of messages), got "
-        f"{cls.name}, which has none; in Python, pass a function that makes it from one number."
+        "mechanism must have a parameter to solve for (a budget, noise, a flip probability or a number of messages), "
+        f"got {cls.name}, which has none; in Python, pass a function that makes it from one number."
     )

@@ -41,8 +41,8 @@ def calibrate(
     """The least noisy setting of a mechanism whose n shuffled reports are (epsilon, delta)-DP.
 
     With all parameters given but one, that one is found: the *largest* local budget (eps0; eps of exponential-metric;
-    d01 or dmax in metric privacy), the *smallest* flip probability, or the *fewest* blanket messages (messages or
-    poisson, a mean per user; with unknown="total_messages" their whole number) such that
+    d01 or dmax in metric privacy), the *smallest* flip probability or sigma, or the *fewest* blanket messages (messages
+    or poisson, a mean per user; with unknown="total_messages" their whole number) such that
 
         amplify(mechanism, n=n, delta=delta, bound=bound, tol=tol).epsilon <= epsilon.
 
@@ -57,7 +57,7 @@ def calibrate(
     Parameters
     ----------
     subject : a name ("grr"), a spec with the unknown left out ("grr:d=64"), a mechanism (its unknown is replaced,
-        everything else kept; for a Parallel that is one eps0 of all its queries), or a function that makes a
+        everything else kept; for a Parallel or Joint that is one eps0 of all its parts), or a function that makes a
         mechanism from one number in [1e-9, 500]; eps must rise with that number, and settings in
         whole numbers must not change with it
     n, delta, bound : as in :func:`~shuffledp.amplify`; the bound must be a guarantee

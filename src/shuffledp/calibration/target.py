@@ -155,6 +155,8 @@ class Target:
             value = self.likely_budget
         elif unknown.role == "flip":
             value = min(2.0 / (self.n * self._noise), 0.5 * unknown.private)
+        elif unknown.role == "noise":  # of numbers in [0, 1], a part of the range of others
+            value = 1e-6 * unknown.private / math.sqrt(self.n * self._noise)
         else:
             value = 4.0 / self._noise / (1 if unknown.whole else self.n)
         ends = sorted((unknown.private, unknown.loose))

@@ -101,6 +101,11 @@ def total_messages(name: str, make: Make, *, low: float, high: float) -> Unknown
     )
 
 
+def noise(name: str, make: Make, *, low: float, high: float) -> Unknown:
+    """The scale s of noise, u = -log s: eps is about proportional to 1/s."""
+    return Unknown(name, "noise", make, high, low, lambda s: -math.log(s), lambda u: math.exp(-u))
+
+
 def tunable(cls: type[Mechanism]) -> dict[str, Parameter]:
     """The parameters that can be solved for, in order."""
     return {name: parameter for name, parameter in declared(cls).items() if parameter.role != "setting"}
@@ -115,6 +120,8 @@ def named(cls: type[Mechanism], name: str, make: Make, given: dict[str, Any], n:
     low, high = parameter.limits(_Given(cls, {key: value for key, value in given.items() if key != name}))
     if parameter.role == "flip":
         found = flip(name, make, low=low, top=high)
+    elif parameter.role == "noise":
+        found = noise(name, make, low=low, high=high)
     elif parameter.role == "messages":
         found = (
             total_messages(name, make, low=low, high=high)

@@ -180,11 +180,19 @@ class Mechanism:
         return self.blanket().pairs(most)
 
     def dominating_pairs(self, most: int) -> Sequence[ShuffledPair] | None:
-        """Pairs that dominate every ordered input pair in convex order, in one direction at least; None: not known."""
+        """Pairs that dominate every ordered input pair in convex order, in one direction at least; None: not known.
+
+        Of every input pair one and the same listed pair, or its swap, dominates a P0/t - b P1/t for all a, b >= 0, as
+        products of laws need (numerics/product.py).  A pair that is its own swap does so if it does at a = 1, b >= 1.
+        """
         try:
             return self.blanket().pairs(most)
         except BoundNotApplicableError:
             return None
+
+    def dataset_pairs(self, most: int) -> Sequence[ShuffledPair] | None:
+        """Constant datasets as shuffled pairs; None if there are too many or they are analysed otherwise."""
+        return self.constant_datasets().pairs(most)
 
     # -- deployments ------------------------------------------------------------------------------------------
 
@@ -243,9 +251,11 @@ class Mechanism:
 
 
 def plain(value: object) -> str:
-    """A number in the shortest form that reads back to itself."""
+    """A number in the shortest form that reads back to itself; several with colons between them."""
     if isinstance(value, float):
         if math.isinf(value):
             return "inf"
         return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
+    if isinstance(value, tuple):
+        return ":".join(map(plain, value))
     return str(value)

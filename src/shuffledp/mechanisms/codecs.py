@@ -275,3 +275,53 @@ class Records:
     def columns(self, data: NDArray[Any]) -> NDArray[np.int64]:
         """Only a mechanism knows the columns of its queries."""
         raise ParameterError("reports that are records have no columns of their own; ask the mechanism.")
+
+
+@dataclass(frozen=True)
+class Tuples:
+    """Several answers in one report, one field each: "q0", "q1", ...
+
+    ``parts`` are the codecs of the answers.
+    """
+
+    parts: tuple[Codec, ...]
+    shape: ClassVar[tuple[int, ...]] = ()
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """One field for each answer."""
+        return self.layout([(part.dtype, part.shape) for part in self.parts])
+
+    @property
+    def scratch(self) -> int:
+        """That of all answers, and some for the record."""
+        return 64 + sum(part.scratch for part in self.parts)
+
+    @staticmethod
+    def layout(kinds: list[tuple[np.dtype[Any], tuple[int, ...]]]) -> np.dtype[Any]:
+        """The dtype of tuples whose answers are of these kinds."""
+        return np.dtype([(f"q{k}", *kind) for k, kind in enumerate(kinds)])
+
+    def readable(self, data: NDArray[Any]) -> bool:
+        """Records with one field for each answer."""
+        wanted = tuple(f"q{k}" for k in range(len(self.parts)))
+        if data.dtype.names != wanted:
+            raise ParameterError(
+                f"reports must be records with the fields {', '.join(wanted)}, got an array of {data.dtype}; "
+                "pass what privatise returned."
+            )
+        return data.ndim == 1 and all(
+            part.readable(answers) for part, answers in zip(self.parts, self.answers(data), strict=True)
+        )
+
+    def answers(self, data: NDArray[Any]) -> list[NDArray[Any]]:
+        """The answers to every question, one entry per report."""
+        return [data[f"q{k}"] for k in range(len(self.parts))]
+
+    def tally(self, data: NDArray[Any]) -> NDArray[Any]:
+        """Only a mechanism knows how its answers are summed."""
+        raise ParameterError("reports that are tuples have no sums of their own; ask the mechanism.")
+
+    def columns(self, data: NDArray[Any]) -> NDArray[np.int64]:
+        """Only a mechanism knows the columns of its answers."""
+        raise ParameterError("reports that are tuples have no columns of their own; ask the mechanism.")

@@ -20,9 +20,9 @@ from .._support import validation as check
 
 #: A limit, or a function of the mechanism (its parameters before this one are checked already).
 Limit = float | Callable[[Any], float]
-#: What calibration may do with a parameter: a smaller budget is more private, so are larger values of the other two;
+#: What calibration may do with a parameter: a smaller budget is more private, so are larger values of the next three;
 #: a setting says how the mechanism works and is not solved for.
-Role = Literal["budget", "flip", "messages", "setting"]
+Role = Literal["budget", "flip", "messages", "noise", "setting"]
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,10 @@ class Parameter:
         """The range, given the parameters that come before this one."""
         low, high = (limit(mechanism) if callable(limit) else limit for limit in (self.low, self.high))
         return low, high
+
+    def parsed(self, name: str, text: str) -> Any:
+        """The value written in a spec."""
+        return check.parse_number(name, text)
 
     def checked(self, name: str, value: object, mechanism: Any) -> Any:
         """The value, checked for type and range; raises otherwise."""
@@ -109,6 +113,12 @@ def _field(parameter: Parameter, default: float | None = None) -> Any:
     if default is None and parameter.choose is None and not parameter.optional:
         return dataclasses.field(metadata=metadata)
     return dataclasses.field(default=default, metadata=metadata)
+
+
+def parsed(cls: type, name: str, text: str) -> Any:
+    """The value of a parameter, or of another number, that is written in a spec."""
+    parameter = declared(cls).get(name)
+    return check.parse_number(name, text) if parameter is None else parameter.parsed(name, text)
 
 
 _DECLARED: dict[type, dict[str, Parameter]] = {}

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from typing import Any, TypeVar
 
 from .._support import names as _names
-from .._support import validation as check
 from .._support.by_name import by_name
 from .._support.validation import shown
 from ..errors import ExtensionError, ParameterError
 from .base import Mechanism
 from .extension import ClassPath, imported, load_plugins, refuse_incomplete
+from .parameters import parsed
 
 #: The word of the spec -> module and class; a module is imported when its word is used.
 CATALOGUE: dict[str, tuple[str, str]] = {
@@ -24,6 +24,7 @@ CATALOGUE: dict[str, tuple[str, str]] = {
     # Table 2: eps0-LDP randomizers
     "laplace": ("numeric.laplace", "Laplace"),
     "privunit": ("numeric.privunit", "PrivUnit"),
+    "gaussian": ("numeric.gaussian", "Gaussian"),
     "grr": ("categorical.grr", "GRR"),
     "randomized-response": ("categorical.randomized_response", "RandomizedResponse"),
     "unary": ("categorical.unary", "Unary"),
@@ -39,6 +40,8 @@ CATALOGUE: dict[str, tuple[str, str]] = {
     "pckv-grr": ("sets.pckv_grr", "PCKVGRR"),
     "hierarchical-grr": ("composite.hierarchical_grr", "HierarchicalGRR"),
     "parallel": ("composite.parallel", "Parallel"),
+    # several answers in one report
+    "joint": ("composite.joint", "Joint"),
     # Table 3: metric privacy
     "metric-general": ("metric.general", "MetricGeneral"),
     "metric-laplace": ("metric.laplace", "MetricLaplace"),
@@ -138,7 +141,7 @@ def word_of(name: str) -> str:
     if word is None:
         known = names()
         hint = _names.advice(name, known) or f"'shuffledp mechanisms' lists all {len(known)}."
-        raise ParameterError(f"unknown mechanism {name!r}; {hint}")
+        raise ParameterError(f"unknown mechanism {shown(name)}; {hint}")
     return word
 
 
@@ -254,7 +257,7 @@ def made_again(identity: dict[str, Any]) -> Mechanism:
 def _made(cls: type[Mechanism], text: str) -> Mechanism:
     if cls.file_parameters is not None:
         return _from_file(cls, list(cls.file_parameters), text)
-    return cls(**_values(cls.name, text, *_parameters(cls)))
+    return cls(**_values(cls, text, *_parameters(cls)))
 
 
 def _from_file(cls: type[Mechanism], numeric: list[str], text: str) -> Mechanism:
@@ -267,7 +270,7 @@ def _from_file(cls: type[Mechanism], numeric: list[str], text: str) -> Mechanism
         raise ParameterError(
             f"{name} needs {', '.join([*numeric, 'a file'])}, got {shown(text)}; write {name}:{usage}."
         )
-    values = _values(name, ",".join(parts[:-1]), numeric, [])
+    values = _values(cls, ",".join(parts[:-1]), numeric, [])
     made: Mechanism = cls.from_file(path, **values)  # type: ignore[attr-defined]
     return made
 
@@ -278,10 +281,10 @@ def _parameters(cls: type[Mechanism]) -> tuple[list[str], list[str]]:
     return needed, [f.name for f in fields if f.default is not dataclasses.MISSING]
 
 
-def _values(name: str, text: str, needed: list[str], optional: list[str]) -> dict[str, float]:
+def _values(cls: type[Mechanism], text: str, needed: list[str], optional: list[str]) -> dict[str, Any]:
     """Parse "a=1,b=2" or "1,2"; unknown, repeated and missing parameters are refused."""
-    fields = [*needed, *optional]
-    values: dict[str, float] = {}
+    name, fields = cls.name, [*needed, *optional]
+    values: dict[str, Any] = {}
     usage = f"write {name}:" + ",".join(f"{f}=VALUE" for f in needed)
     for position, part in enumerate(p for p in text.split(",") if p.strip()):
         key, equals, value = (x.strip() for x in part.partition("="))
@@ -297,7 +300,7 @@ def _values(name: str, text: str, needed: list[str], optional: list[str]) -> dic
             raise ParameterError(f"{name} has no parameter {shown(key)}, it takes {', '.join(fields)}; {usage}.")
         if key in values:
             raise ParameterError(f"{key} must be given once, got it twice in {shown(f'{name}:{text}')}; {usage}.")
-        values[key] = check.parse_number(key, value)
+        values[key] = parsed(cls, key, value)
     missing = [f for f in needed if f not in values]
     if missing:
         raise ParameterError(f"{name} needs {', '.join(missing)}, got {shown(text) if text else 'nothing'}; {usage}.")

@@ -1,4 +1,4 @@
-"""Sampled and combined mechanisms: sampling RAPPOR, PCKV-GRR, hierarchical GRR, parallel composition."""
+"""Sampled and combined mechanisms: sampling RAPPOR, PCKV-GRR, hierarchical GRR, parallel composition, tuples."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from contract.cases import Case, frequencies
 from shuffledp.mechanisms.composite.hierarchical_grr import HierarchicalGRR
+from shuffledp.mechanisms.composite.joint import Joint
 from shuffledp.mechanisms.composite.parallel import Parallel
 from shuffledp.mechanisms.sets.pckv_grr import PCKVGRR
 from shuffledp.mechanisms.sets.sampling_rappor import SamplingRappor
@@ -94,6 +95,18 @@ CASES = [
     Case(
         parallel("b", "- weight: 1/2\n  spec: grr:eps0=1,d=3\n- weight: 1/2\n  spec: grr:eps0=2,d=3\n"),
         queries(3, 3),
+        exact_ratio=False,
+        same_law=False,
+    ),
+    Case(Joint(["grr:eps0=1,d=2"]), queries(2)),
+    # beta is that of a union bound: above the total variation of the worst pair of tuples
+    Case(Joint(["grr:eps0=1,d=2", "grr:eps0=0.5,d=2"]), queries(2, 2), exact_ratio=False),
+    Case(Joint(["grr:eps0=1,d=2", "grr:eps0=1,d=3"]), queries(2, 3), exact_ratio=False),
+    # more datasets are tried than for a matrix of this size
+    Case(Joint(["unary:eps0=1,d=3", "grr:eps0=2,d=3"]), queries(3, 3), exact_ratio=False, same_law=False),
+    Case(
+        Joint([*["randomized-response:eps0=1"] * 2, "grr:eps0=1,d=2"]),
+        queries(2, 2, 2),
         exact_ratio=False,
         same_law=False,
     ),

@@ -5,6 +5,7 @@ import numpy as np
 
 from contract.cases import Case
 from shuffledp.mechanisms.numeric.duchi import Duchi
+from shuffledp.mechanisms.numeric.gaussian import Gaussian
 from shuffledp.mechanisms.numeric.harmony import Harmony
 from shuffledp.mechanisms.numeric.laplace import Laplace
 from shuffledp.mechanisms.numeric.privunit import PrivUnit
@@ -14,6 +15,16 @@ def scalars(n: int) -> tuple[Any, Any]:
     """Users between 0.2 and 0.9, off the grid."""
     values = 0.2 + 0.7 * np.arange(n) / n
     return values, values.mean(keepdims=True)
+
+
+def between(low: float, high: float) -> Callable[[int], tuple[Any, Any]]:
+    """The same on another range."""
+
+    def data(n: int) -> tuple[Any, Any]:
+        values = low + (high - low) * scalars(n)[0]
+        return values, values.mean(keepdims=True)
+
+    return data
 
 
 def vectors(dim: int) -> Callable[[int], tuple[Any, Any]]:
@@ -48,5 +59,15 @@ CASES = [
     *(
         Case(PrivUnit(eps0=e, dim=d, cap=c), directions(d), enumerable=False, same_law=False)
         for e, d, c in ((1.0, 2, None), (2.0, 3, None), (4.0, 20, None), (1.0, 5, 0.05), (2.0, 4, 0.7))
+    ),
+    # the matrix of more than 8 inputs or 64 cells tries fewer datasets, as it does for FiniteRandomizer itself
+    *(
+        Case(Gaussian(sigma=s, low=low, high=high, inputs=k, edges=e), between(low, high))
+        for s, low, high, k, e in (
+            (1.0, 0.0, 1.0, 2, 4),
+            (0.5, 0.0, 1.0, 3, 8),
+            (2.0, -1.0, 3.0, 5, 16),
+            (1.0, -1.0, 1.0, 2, (-1.5, 0.0, 0.5, 2.0)),
+        )
     ),
 ]

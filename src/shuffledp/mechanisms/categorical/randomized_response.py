@@ -79,6 +79,10 @@ class RandomizedResponse(GRR):
         """All datasets, of which the constant ones are two."""
         return self._every_dataset
 
+    def dataset_pairs(self, most: int) -> Sequence[ShuffledPair] | None:
+        """The two constant ones, of GRR on two options."""
+        return super().constant_datasets().pairs(most)
+
     def two_counts(self) -> Family:
         """Theorem 5.1 on the constant datasets: with two outputs nothing is merged."""
         return PairSet([two_counts(pair) for pair in super().constant_datasets().pairs(2) or ()])

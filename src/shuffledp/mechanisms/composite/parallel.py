@@ -27,7 +27,6 @@ from ..base import Mechanism
 from ..codecs import Records
 from ..free_setting import SharedBudget
 from ..known.variation_ratio import VariationRatio
-from ..parameters import declared
 from ..randomizer import Randomizer
 from ..reports import Reports, Tally
 from ..samples import joined, sampled
@@ -41,6 +40,7 @@ from .parallel_law import (
     tells,
     union,
 )
+from .parts import columns_of, shared_eps0, words_of_neighbours
 from .queries import PARALLEL, Query, checked, read_queries
 
 #: Combinations of datasets tried for the lower bound.
@@ -151,13 +151,7 @@ class Parallel(Randomizer):
     @property
     def neighbours(self) -> str:
         """Replace-one; a query with metric privacy covers only values that are near enough."""
-        kinds = dict.fromkeys(m.neighbours for m in self._mechanisms)
-        if len(kinds) == 1:
-            return next(iter(kinds))
-        any_value = super().neighbours
-        near = [(m.neighbours.removeprefix(any_value).strip(), m.spec) for m in self._mechanisms]
-        said = dict.fromkeys(f"{where} in {spec}" for where, spec in near if where)
-        return f"{any_value}, {' and '.join(said)}"
+        return words_of_neighbours(self._mechanisms, super().neighbours)
 
     # -- accounting ---------------------------------------------------------------------------------------------
 
@@ -213,6 +207,10 @@ class Parallel(Randomizer):
             members.append(SwapPair(laws, mass * (1.0 - 2.0**-48)))
         return SwapSet(members)
 
+    def dominating_pairs(self, most: int) -> None:
+        """None: where the answer to a query stays the same, each E has its own covering pair (see Notes)."""
+        return None
+
     def constant_datasets(self) -> PairSet:
         """The datasets of each query that are easiest to distinguish, in all combinations."""
         keep = max(1, int(_DATASETS ** (1.0 / len(self._queries)) + 1e-9))
@@ -225,18 +223,8 @@ class Parallel(Randomizer):
 
     def shared_budget(self) -> SharedBudget | None:
         """One eps0 for all queries that have one; the rest is kept, except the file name (its budgets differ)."""
-        ranges = [declared(type(m))["eps0"].limits(m) for m in self._mechanisms if "eps0" in declared(type(m))]
-        if not ranges:
-            return None
-
-        def make(eps0: float) -> Parallel:
-            changed: list[Any] = [
-                (w, replace(m, eps0=eps0) if "eps0" in declared(type(m)) else m)  # type: ignore[type-var]
-                for w, m in self._queries
-            ]
-            return Parallel(changed)
-
-        return SharedBudget("eps0", max(low for low, _ in ranges), min(high for _, high in ranges), make)
+        weights = [w for w, _ in self._queries]
+        return shared_eps0(self._mechanisms, lambda changed: Parallel(list(zip(weights, changed, strict=True))))
 
     def groups(self, *, n: int) -> list[tuple[int, Mechanism]]:
         """(users, mechanism) of every query if fixed groups of floor(n w_k) users answered it instead.
@@ -266,26 +254,7 @@ class Parallel(Randomizer):
 
     def _inputs(self, values: ArrayLike) -> NDArray[Any]:
         """One record per user with the checked input of every query."""
-        K = len(self._queries)
-        if isinstance(values, np.ndarray):
-            columns = list(values.T) if values.ndim == 2 else []
-        else:
-            columns = list(values) if isinstance(values, Sequence) and not isinstance(values, str | bytes) else []
-        if len(columns) != K:
-            got = f"{len(columns)} of them" if columns else f"one {type(values).__name__}"
-            raise ParameterError(
-                f"values must be a list of {K} arrays or an array with {K} columns, got {got}; "
-                "pass one array for each query, with one entry per user."
-            )
-        parts = [m._inputs(column) for m, column in zip(self._runnable, columns, strict=True)]
-        if len({len(part) for part in parts}) > 1:
-            raise ParameterError(
-                f"values must have one entry per user and query, got {[len(p) for p in parts]} of them."
-            )
-        out = np.empty(len(parts[0]), dtype=[(f"q{k}", part.dtype, part.shape[1:]) for k, part in enumerate(parts)])
-        for k, part in enumerate(parts):
-            out[f"q{k}"] = part
-        return out
+        return columns_of(values, self._runnable, "query")
 
     def _check(self, values: NDArray[Any]) -> NDArray[Any]:
         return values  # done by _inputs, where the queries are still apart

@@ -52,7 +52,7 @@ def dataset_pairs(mechanism: Mechanism) -> list[ShuffledPair]:
     """The constant datasets of a query, in both directions."""
     if not tells(mechanism):
         return [NOTHING]
-    found = mechanism.constant_datasets().pairs(1000) if mechanism.lower_scope == Mechanism.lower_scope else None
+    found = mechanism.dataset_pairs(1000) if mechanism.lower_scope == Mechanism.lower_scope else None
     if not found:
         raise BoundNotApplicableError(
             f"no dataset of {mechanism.spec} is known as a shuffled pair, so there is no lower bound."

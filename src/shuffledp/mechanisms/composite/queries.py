@@ -1,9 +1,9 @@
-"""The queries of a parallel composition: checked, and read from a list of weights and specs in JSON or plain YAML."""
+"""Mechanisms that are parts of another: checked, and read from a list of specs (and weights) in JSON or plain YAML."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -17,8 +17,12 @@ from ..registry import mechanism, mechanism_in_file
 
 #: The word of the spec of a parallel composition.
 PARALLEL = "parallel"
+#: The word of the spec of a tuple of answers.
+JOINT = "joint"
 #: Most queries of one file.
 MOST_QUERIES = 1000
+#: Most answers of one tuple.
+MOST_ANSWERS = 32
 
 Query = tuple[float, Mechanism]
 
@@ -57,8 +61,47 @@ def _single(subject: object, parse: Callable[[str], Mechanism] = mechanism) -> M
     return subject
 
 
+def checked_answers(answers: Iterable[object], parse: Callable[[str], Mechanism] = mechanism) -> tuple[Mechanism, ...]:
+    """One mechanism (or its spec) for every answer of a tuple; each sends one report per user."""
+    try:
+        if isinstance(answers, str | bytes):
+            raise TypeError
+        listed = list(answers)
+    except TypeError:
+        raise ParameterError(
+            f"answers must be a list of mechanisms or specs, got {answers!r:.60}; write Joint([first, second])."
+        ) from None
+    if not 1 <= len(listed) <= MOST_ANSWERS:
+        raise ParameterError(f"answers must hold 1 to {MOST_ANSWERS} mechanisms, got {len(listed)}; list one for each.")
+    return tuple(_answer(entry, parse) for entry in listed)
+
+
+def _answer(subject: object, parse: Callable[[str], Mechanism]) -> Mechanism:
+    """A mechanism, possibly by its spec, that sends one report per user and is not a tuple itself."""
+    if isinstance(subject, str) and subject.partition(":")[0].strip() != JOINT:
+        subject = parse(subject)
+    if isinstance(subject, str) or getattr(subject, "name", None) == JOINT:
+        raise ParameterError("answers must not be tuples themselves, got a joint one; list its answers instead.")
+    if not isinstance(subject, Mechanism):
+        raise ParameterError(f"answers must be mechanisms or specs, got {subject!r:.60}; name one for each answer.")
+    if not subject.single_message:
+        raise ParameterError(f"answers must be one report each, got {subject.spec}; account for it on its own.")
+    return subject
+
+
+def read_answers(path: Path) -> list[str]:
+    """The spec of every entry, in the files of :func:`read_queries` without weights."""
+    entries = _entries(path, ("spec",), "give spec alone, as every user gives every answer")
+    return [_spec(entry["spec"]) for entry in entries]
+
+
 def read_queries(path: Path) -> list[tuple[Fraction, Mechanism]]:
     """(weight, mechanism) of every entry; the YAML understood is a list of flat mappings, one key per line."""
+    entries = _entries(path, ("weight", "spec"), "give weight and spec")
+    return [(_fraction(entry["weight"]), _single(_spec(entry["spec"]), mechanism_in_file)) for entry in entries]
+
+
+def _entries(path: Path, needed: tuple[str, ...], advice: str) -> list[Mapping[str, Any]]:
     shown = repr(str(path))
     with contained(QUERIES, str(path)):
         text = read_text(path, QUERIES)
@@ -67,11 +110,10 @@ def read_queries(path: Path) -> list[tuple[Fraction, Mechanism]]:
         raise ParameterError(
             f"file must list at most {MOST_QUERIES:,} queries, got {len(listed):,} in {shown}; merge some of them."
         )
-    entries = [
-        mapping(f"entry {number} of {shown}", entry, needed=("weight", "spec"), advice="give weight and spec")
+    return [
+        mapping(f"entry {number} of {shown}", entry, needed=needed, advice=advice)
         for number, entry in enumerate(listed)
     ]
-    return [(_fraction(entry["weight"]), _single(_spec(entry["spec"]), mechanism_in_file)) for entry in entries]
 
 
 def _fraction(value: object) -> Fraction:

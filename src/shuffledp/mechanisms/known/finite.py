@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -62,7 +63,7 @@ class FiniteRandomizer(MatrixRandomizer):
         super().__post_init__()
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, FiniteRandomizer):
+        if type(other) is not type(self):
             return NotImplemented
         return np.array_equal(self._rows, other._rows)
 
@@ -77,6 +78,44 @@ class FiniteRandomizer(MatrixRandomizer):
     def from_file(cls, path: str | Path) -> FiniteRandomizer:
         """Read a matrix from a CSV (comma or blank separated, # comments) or .npy file; .npy is read without pickle."""
         return cls(read_table(path), source=str(path))
+
+    @classmethod
+    def from_cdf(
+        cls,
+        cdf: Callable[[Any, FloatArray], ArrayLike],
+        *,
+        inputs: ArrayLike,
+        edges: ArrayLike,
+        sf: Callable[[Any, FloatArray], ArrayLike] | None = None,
+    ) -> FiniteRandomizer:
+        """A continuous law on listed inputs, of which the *cell* between two edges is released, not the number.
+
+        ``cdf(x, edges)`` returns Pr[output <= edge] on input x for the array of all edges; ``sf(x, edges)``, if given,
+        1 - cdf to full relative accuracy: without it, small probabilities above the largest edges have no digits
+        left, and are refused.  Outputs are the cells (-inf, e_0], (e_0, e_1], ..., (e_m, inf), numbered from 0.
+
+        Values are the listed inputs themselves; others are refused, for their law is not accounted for.  Reports are
+        drawn from the matrix of the cells, so its guarantee is exact for what is released.  It says nothing about
+        the number behind a cell: release that, and there may be no guarantee at all.
+
+        Examples
+        --------
+        >>> import math
+        >>> def cdf(x, edges):  # logistic noise of scale 1
+        ...     return [1 / (1 + math.exp(x - e)) for e in edges]
+        >>> m = FiniteRandomizer.from_cdf(cdf, inputs=[0.0, 1.0], edges=[-2.0, 0.0, 1.0, 3.0])
+        >>> round(m.local_epsilon, 4), m.inputs()
+        (0.9217, [0.0, 1.0])
+        >>> len(m.privatise([0.0, 1.0, 1.0]))
+        3
+        >>> m.privatise([0.5])
+        Traceback (most recent call last):
+        shuffledp.errors.ParameterError: values must be listed inputs, got 0.5, which is not; round values to the \
+listed inputs first, at random without bias or to the nearest.
+        """
+        from .cells import of_cdf
+
+        return of_cdf(cdf, inputs, edges, sf)
 
     @property
     def _rows(self) -> FloatArray:

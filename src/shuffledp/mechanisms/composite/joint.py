@@ -1,0 +1,238 @@
+"""Joint answers: every user answers several questions, and the answers travel as one tuple."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ...errors import ParameterError
+from ...estimation.constraints import Blocks
+from ...estimation.estimate import Estimate
+from ...randomness.sampling import Source
+from ..base import Mechanism
+from ..codecs import Tuples
+from ..free_setting import SharedBudget
+from ..known.variation_ratio import VariationRatio
+from ..laws import SLACK
+from ..randomizer import Randomizer
+from ..registry import mechanism_in_file
+from ..reports import Reports, Tally
+from ..samples import joined
+from . import joint_law
+from .parallel_law import tells
+from .parts import columns_of, shared_eps0, words_of_neighbours
+from .queries import JOINT, checked_answers, read_answers
+
+
+@dataclass(frozen=True)
+class Joint(Randomizer):
+    """A tuple of answers: question k is answered by M_k, and one report holds all k answers.
+
+    Parameters
+    ----------
+    answers : sequence of mechanisms or specs
+        One for each question, 1 to 32 of them; every mechanism sends one report per user.
+
+    Notes
+    -----
+    The law of a tuple is the product of the laws of its answers, and so is the blanket.  All pairs of tuples of inputs
+    count: an answer may change or stay the same, and answers may change in different directions.  The pairs of the
+    answers that are enough, and how large products are made smaller, are proved in ``numerics/product.py``.  Where
+    M_k states no law, or there are more than 512 combinations, the whole matrix of a small tuple or the shuffled pair
+    of (p, beta, q) stands for all pairs of an answer.  p = prod p_k, q = prod q_k, and 1 - beta >= prod (1 - beta_k).
+
+    A tuple links the answers of a user, so one tuple is less private than k separate shuffles of the answers
+    (k rounds: ``Accountant.compose`` of every M_k), which take k times as many messages.  Neither is the other
+    with another n: ask both.
+
+    Values: a list with one array per question, or (scalar questions) one array of shape (users, questions).  Questions
+    may be functions of one value; the upper bound still holds, but the lower bound need not.  A report is a record
+    with the fields q0, q1, ...  The estimate is that of every question, one after the other (:meth:`estimates`
+    keeps them apart).
+
+    Examples
+    --------
+    >>> from shuffledp.mechanisms.categorical.grr import GRR
+    >>> both = Joint([GRR(eps0=1.0, d=2), GRR(eps0=0.5, d=4)])
+    >>> both.spec, both.local_epsilon
+    ('joint:<grr:eps0=1,d=2; grr:eps0=0.5,d=4>', 1.5)
+    >>> values = [np.array([0, 1] * 4000), np.array([0, 3] * 4000)]
+    >>> first, second = both.estimates(both.privatise(values, rng=np.random.default_rng(0)))
+    >>> bool(abs(first.value[0] - 0.5) < 5 * first.stderr[0])
+    True
+    """
+
+    name: ClassVar[str] = JOINT
+    file_parameters: ClassVar[tuple[str, ...] | None] = ()
+
+    answers: Sequence[Mechanism | str]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "answers", checked_answers(self.answers))
+        super().__post_init__()
+
+    @classmethod
+    def from_file(cls, path: str | Path) -> Joint:
+        """Read a list of entries with the key spec from JSON or plain YAML, or the specs themselves: "<spec; spec>"."""
+        text = str(path).strip()
+        inline = text.startswith("<") and text.endswith(">")
+        specs = [part.strip() for part in text[1:-1].split(";")] if inline else read_answers(Path(path))
+        return cls(checked_answers(specs, mechanism_in_file))  # a spec may come from a file, and must import nothing
+
+    @property
+    def _answers(self) -> tuple[Mechanism, ...]:
+        return self.answers  # type: ignore[return-value]  # checked in __post_init__
+
+    @property
+    def spec(self) -> str:
+        """joint:<first; second; ...>, whether it was read from a file or not."""
+        return f"{self.name}:<{self._words}>"
+
+    @property
+    def _words(self) -> str:
+        return "; ".join(m.spec for m in self._answers)
+
+    def files(self) -> Iterator[str]:
+        """Those that its answers were read from."""
+        for m in self._answers:
+            yield from m.files()
+
+    @property
+    def description(self) -> str:
+        """In words."""
+        return f"{len(self._answers)} mechanisms whose answers travel as one tuple ({self._words})"
+
+    @property
+    def local_epsilon(self) -> float:
+        """The sum of the answers', rounded up."""
+        return _sum_up(m.local_epsilon for m in self._answers)
+
+    @property
+    def crowd_epsilon(self) -> float:
+        """The sum of the answers': in metric privacy another user may hold a value further away."""
+        return _sum_up(m.crowd_epsilon for m in self._answers)
+
+    @property
+    def neighbours(self) -> str:
+        """Replace-one; an answer with metric privacy covers only values that are near enough."""
+        return words_of_neighbours(self._answers, super().neighbours)
+
+    # -- accounting ---------------------------------------------------------------------------------------------
+
+    def variation_ratio(self) -> VariationRatio:
+        """(prod p_k, 1 - prod (1 - beta_k), prod q_k), with beta at most (p-1)/(p+1)."""
+        telling = [m.variation_ratio() for m in self._answers if tells(m)]
+        if not telling:
+            raise ParameterError("an answer must depend on its input for (p, beta, q) to exist, got none; eps is 0.")
+        room = 1.0 + len(telling) * 2.0**-52
+        p, q = (math.prod(getattr(v, key) for v in telling) * room for key in ("p", "q"))
+        beta = -math.expm1(math.fsum(math.log1p(-v.beta) if v.beta < 1.0 else -math.inf for v in telling)) * room
+        most = min(1.0 if math.isinf(p) else (p - 1.0) / (p + 1.0), q - 1.0)
+        return VariationRatio(p=p, beta=min(beta, most), q=q)
+
+    def blanket(self) -> joint_law.Rounded:
+        """All pairs of tuples of inputs over the product of the blankets."""
+        return self._blanket
+
+    @cached_property
+    def _blanket(self) -> joint_law.Rounded:
+        return joint_law.blanket(self._answers)
+
+    def constant_datasets(self) -> joint_law.Subsets:
+        """Products of the constant datasets of the answers."""
+        return joint_law.constant_datasets(self._answers)
+
+    def blanket_ratio(self, victim: Mechanism) -> float:
+        """The product of the ratios of the answers, as blankets are products."""
+        if not isinstance(victim, Joint) or len(victim._answers) != len(self._answers):
+            return super().blanket_ratio(victim)
+        pairs = zip(self._answers, victim._answers, strict=True)
+        ratios = [1.0 if own == other else own.blanket_ratio(other) for own, other in pairs]
+        return math.prod(ratios) * (1.0 - SLACK)
+
+    def shared_budget(self) -> SharedBudget | None:
+        """One eps0 of every answer that has one; the rest is kept."""
+        return shared_eps0(self._answers, Joint)
+
+    # -- running it ---------------------------------------------------------------------------------------------
+
+    @property
+    def _runnable(self) -> list[Randomizer]:
+        for m in self._answers:
+            if not isinstance(m, Randomizer):
+                raise ParameterError(f"every answer must be one that can be run, got {m.spec}; name its mechanism.")
+        return list(self._answers)  # type: ignore[arg-type]
+
+    @property
+    def codec(self) -> Tuples:
+        """All answers, one field each."""
+        return Tuples(tuple(m.codec for m in self._runnable))
+
+    def _inputs(self, values: ArrayLike) -> NDArray[Any]:
+        """One record per user with the checked input of every question."""
+        return columns_of(values, self._runnable, "question")
+
+    def _check(self, values: NDArray[Any]) -> NDArray[Any]:
+        return values  # done by _inputs, where the questions are still apart
+
+    def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+        answers = [m._randomise(values[f"q{k}"], src) for k, m in enumerate(self._runnable)]
+        out = np.zeros(len(values), dtype=Tuples.layout([(a.dtype, a.shape[1:]) for a in answers]))
+        for k, answer in enumerate(answers):
+            out[f"q{k}"] = answer
+        return out
+
+    def _tally(self, data: NDArray[Any]) -> NDArray[Any]:
+        """The tally of every answer."""
+        out = np.zeros(len(self._answers), dtype=object)
+        for k, (m, answers) in enumerate(zip(self._runnable, self.codec.answers(data), strict=True)):
+            out[k] = m._tally(answers)
+        return out
+
+    def estimates(self, reports: Reports | Tally | ArrayLike, *, for_release: bool | None = None) -> list[Estimate]:
+        """The estimate of every question, in its own shape."""
+        total = self._tally_of(reports, None, for_release)
+        return [replace(e, for_release=total.for_release) for e in self._each(total.counts, total.users)]
+
+    def _each(self, counts: NDArray[Any], users: int) -> list[Estimate]:
+        return [m._infer(tally, users) for m, tally in zip(self._runnable, counts, strict=True)]
+
+    def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
+        parts = self._each(counts, users)
+        known = [(p.value.shape, p.constraint) for p in parts if p.constraint is not None]
+        return joined(parts, Blocks(tuple(known)) if len(known) == len(parts) else None, users)
+
+    def inputs(self) -> list[Any]:
+        """Every combination of inputs, one per question."""
+        parts = [m.inputs() for m in self._runnable]
+        self._few_cells(math.prod(map(len, parts)) * math.prod(m.probabilities().shape[1] for m in self._runnable))
+        return list(itertools.product(*parts))
+
+    def probabilities(self) -> NDArray[np.float64]:
+        """The Kronecker product of the matrices of the answers."""
+        self.inputs()
+        return joint_law.kronecker([m.probabilities() for m in self._runnable])
+
+    def columns(self, data: NDArray[Any]) -> NDArray[np.int64]:
+        """Columns of the answers as the digits of one number, the first answer highest."""
+        out = np.zeros(len(data), dtype=np.int64)
+        for m, answers in zip(self._runnable, self.codec.answers(data), strict=True):
+            out = out * m.probabilities().shape[1] + m.columns(answers)
+        return out
+
+
+def _sum_up(values: Iterator[float]) -> float:
+    """The sum, rounded up unless it is exact."""
+    listed = list(values)
+    total = math.fsum(listed)
+    enough = math.isinf(total) or sum(map(Fraction, listed)) <= Fraction(total)
+    return total if enough else math.nextafter(total, math.inf)
