@@ -28,17 +28,11 @@ def normal_cells(centres: Sequence[Fraction], sigma: float, edges: Sequence[floa
     >>> float(normal_cells([Fraction(0)], 1.0, [10.0])[0, 1])
     7.619853024160525e-24
     """
-    from flint import ctx
-
-    from .evaluators.certified import _PRECISION  # the precision of python-flint is global
+    from .evaluators.balls import precision
 
     places = [Fraction(edge) for edge in edges]
-    with _PRECISION:
-        before = ctx.prec
-        try:
-            return np.array([_row(centre, Fraction(sigma), places) for centre in centres])
-        finally:
-            ctx.prec = before
+    with precision(_FIRST):
+        return np.array([_row(centre, Fraction(sigma), places) for centre in centres])
 
 
 def _row(centre: Fraction, sigma: Fraction, edges: Sequence[Fraction]) -> list[float]:

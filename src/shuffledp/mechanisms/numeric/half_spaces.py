@@ -36,7 +36,7 @@ def _shares(agree: int, third: int, second: int, both: int) -> Shares:
     """Coordinates in which neither v1 nor v, only v, only v1, or both differ from v0."""
     sums, counts = zip(*(_block(size) for size in (agree, third, second, both)), strict=True)
     a, b, c, d = np.meshgrid(*sums, indexing="ij")
-    weight = math.prod(np.meshgrid(*counts, indexing="ij"))
+    weight = np.multiply.reduce(np.meshgrid(*counts, indexing="ij"))
     signs = (a + b + c + d > 0, a + b - c - d > 0, a - b + c - d > 0)
     total = 2 ** (agree + third + second + both)
     shares: Shares = {}

@@ -165,6 +165,14 @@ def line_at(c: FloatArray, bend: FloatArray, dither: float) -> Line:
 
 
 @np.errstate(all="ignore")
+def log_crude(x: FloatArray, t: FloatArray, waiting: Waiting, line: Line) -> FloatArray:
+    """log of an upper value of U from M(c) alone: |M(c+iy)| <= M(c), and the sum over y of 1/(c^2+y^2)."""
+    weights = line.h / (2.0 * np.pi * line.c**2) + 0.5 / line.c  # the node 0, and an integral for the others
+    value = waiting.log_sum(_log_growth(x, t, line.c)) + 0.5 * (line.s * line.c) ** 2 + np.log(weights) + 1e-9
+    return np.where(np.isnan(value), np.inf, value)
+
+
+@np.errstate(all="ignore")
 def log_screen(x: FloatArray, t: FloatArray, waiting: Waiting, line: Line) -> FloatArray:
     """log of an upper value of U from M(c) and the tilted variance alone, without a sum over nodes."""
     variance, span = _tilted(x, t, line.c)
