@@ -241,7 +241,9 @@ def _sum(
     doubt *= ULP * (1.0 + x.shape[1] / 16.0)
     excess = 2.0 * growth.real + growth.real**2 + growth.imag**2
     modulus = np.hypot(1.0 + growth.real, growth.imag)
-    log_modulus = np.where(modulus < 0.5, np.log(np.maximum(modulus, 1e-300)), 0.5 * np.log1p(np.maximum(excess, -0.75)))
+    log_modulus = np.where(
+        modulus < 0.5, np.log(np.maximum(modulus, 1e-300)), 0.5 * np.log1p(np.maximum(excess, -0.75))
+    )
     weight = np.exp(-0.5 * (line.s[:, None] * y) ** 2) / (line.c[:, None] ** 2 + y * y)
     weight[:, 1:] *= 2.0
     top = peak[:, None]
@@ -260,6 +262,8 @@ def _sum(
     z = line.c[:, None] + 1j * y
     twist = np.exp(1j * (line.s * line.s * line.c)[:, None] * y) * (z.conj() / np.abs(z)) ** 2
     blur = rough + ULP * (1.0 + (line.s * line.s * line.c)[:, None] * y)
+    if waiting.common_mass < 1.0:  # 1 - rho is known up to doubt, and the sum over k divides by it
+        blur += (doubt + ULP) / np.maximum(np.abs(waiting.common_mass + growth), 1e-7)
     return np.asarray((weight * ((wave * twist).real + size * blur)).sum(axis=1))
 
 
