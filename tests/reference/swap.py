@@ -106,7 +106,9 @@ def theorem_one(
         if not weight:
             continue
         for copies in _splits(held, size):
-            chance = Fraction(math.prod(math.comb(h, c) for h, c in zip(held, copies, strict=True)), math.comb(users, size))
+            chance = Fraction(
+                math.prod(math.comb(h, c) for h, c in zip(held, copies, strict=True)), math.comb(users, size)
+            )
             mean = _positive_part(laws, copies) / size
             mean += sum((Fraction(c, size) * e for c, e in zip(copies, exposed, strict=True)), ZERO)
             total += weight * chance * mean

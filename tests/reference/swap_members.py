@@ -82,7 +82,10 @@ def laws(name: str, eps0: float, d: int = 0, k: int = 0) -> np.ndarray:
         other = 1.0 - own if name == "SUE" else 1.0 / (q + 1.0)
         chance = [[own if i == x else other for i in range(d)] for x in range(3)]
         table = [
-            [math.prod(p if bit else 1.0 - p for p, bit in zip(row, bits, strict=True)) for bits in product((0, 1), repeat=d)]
+            [
+                math.prod(p if bit else 1.0 - p for p, bit in zip(row, bits, strict=True))
+                for bits in product((0, 1), repeat=d)
+            ]
             for row in chance
         ]
     matrix = np.array(table)

@@ -113,7 +113,9 @@ def test_any_line_gives_a_bound(seed: int, n: int, log_c: float, log_h: float, d
 
 @examples(100, 30)
 @given(st.integers(0, 10**6), st.integers(2, 6), st.floats(-2.0, 2.0), st.floats(-1.5, 1.0), st.floats(0.01, 2.0))
-def test_one_law_with_its_phases_is_a_bound_on_any_line(seed: int, n: int, log_c: float, log_h: float, s: float) -> None:
+def test_one_law_with_its_phases_is_a_bound_on_any_line(
+    seed: int, n: int, log_c: float, log_h: float, s: float
+) -> None:
     matrix = hole_free(seed)
     p0, p1, t = matrix[0], matrix[1], matrix[-1]
     beta, E = common_mass(matrix), Fraction(21, 20)
