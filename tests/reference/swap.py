@@ -91,7 +91,7 @@ def theorem_one(
     beta: Fraction,
     holes: bool = True,
 ) -> Fraction:
-    """Theorem 1's right-hand side for others of these types; ``holes=False`` and a wrong ``beta`` are false readings."""
+    """Theorem 1's right-hand side for others of these types; ``holes=False`` and a wrong ``beta`` read it falsely."""
     held = [list(others).count(x) for x in range(len(types))]
     users = len(others)
     laws = tuple(law_of_x(p0, p1, t, E) for t in types)

@@ -44,8 +44,8 @@ def swap_general(mechanism: Mechanism) -> Family:
         return PairSet([])
     if mechanism.pairwise_epsilon > check.MAX_EPS0:
         raise BoundNotApplicableError(
-            f"bound 'swap-general' needs a finite local guarantee, got {mechanism.spec}, whose reports may reveal their "
-            "input; use bound='auto'."
+            f"bound 'swap-general' needs a finite local guarantee, got {mechanism.spec}, whose reports may reveal "
+            "their input; use bound='auto'."
         )
     return swap_of(mechanism.local_epsilon, mechanism.pairwise_epsilon)
 

@@ -1,11 +1,11 @@
-"""The swap bound against everything that can be enumerated: all datasets of few users, long responses, golden values."""
+"""The swap bound against what can be enumerated: all datasets of few users, long responses, golden values."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
 from fractions import Fraction
-from itertools import combinations_with_replacement, permutations
+from itertools import combinations_with_replacement, pairwise, permutations
 from random import Random
 from typing import Any
 
@@ -75,7 +75,7 @@ def matrices(seed: int, count: int) -> Iterator[tuple[Matrix, int]]:
 
 
 def test_never_below_the_truth_over_all_datasets() -> None:
-    cases = sum(attack(matrix, n)[0] for matrix, n in matrices(11, 9))
+    cases = sum(attack(matrix, n)[0] for matrix, n in matrices(11, 5))
     assert cases >= 500
 
 
@@ -130,7 +130,7 @@ def test_any_smaller_common_part_will_do() -> None:
     assert truth <= values[0] <= values[1] <= values[2] <= values[3] == local_delta(matrix[0], matrix[1], E)
 
 
-@pytest.mark.parametrize("present", [Fraction(1, 4), Fraction(4, 5)])
+@pytest.mark.parametrize("present", [Fraction(1, 4), slow(Fraction(4, 5))])
 def test_others_who_take_part_by_chance(present: Fraction) -> None:
     cases = sum(attack(m, min(n, 4), EPS[:4], present)[0] for m, n in matrices(21, 3))
     cases += sum(attack(grr(d, q), 4, EPS[:4], present)[0] for d in (2, 3) for q in (2, 9))
@@ -219,7 +219,7 @@ def test_holes_must_not_be_left_out() -> None:
 
 
 def test_a_common_mass_of_one_is_false() -> None:
-    """Nobody is lost to the search for a free user, the false reading says; a mixed dataset refutes it by a factor of 4."""
+    """As if nobody were lost to the search for a free user: a mixed dataset refutes it by a factor of 4."""
     matrix, others, E = grr(2, 1000), (0, 0, 0, 1), Fraction(5)
     truth = dict(zip(combinations_with_replacement(range(2), 4), Datasets(matrix, 5).deltas((0, 1), E), strict=True))
     false = theorem_one(matrix[0], matrix[1], matrix, others, E, beta=Fraction(1))
@@ -271,22 +271,21 @@ def test_a_part_of_a_law_is_as_good_as_the_law(seed: int) -> None:
         assert delta <= whole <= less <= bound
 
 
-def random_types(seed: int, eps: float) -> tuple[list[list[Fraction]], np.ndarray, np.ndarray, Fraction]:
+def random_types(seed: int, eps: float) -> tuple[Matrix, np.ndarray, np.ndarray]:
     """Types without holes, and their laws of X as join takes them."""
     rng = Random(seed)
     matrix = random_matrix(rng)
     while not all(v for row in matrix for v in row):
         matrix = random_matrix(rng)
-    E = Fraction(math.exp(eps))
     rows = np.array(floats(matrix))
-    x = (rows[0] - float(E) * rows[1]) / rows
-    return matrix, x[None], rows[None], E
+    x = (rows[0] - math.exp(eps) * rows[1]) / rows
+    return matrix, x[None], rows[None]
 
 
 @examples(200, 60)
 @given(st.integers(0, 10**6), st.integers(1, 4), st.sampled_from([0.0, 0.1, 0.6]))
 def test_the_joined_law_dominates_every_sum_of_types(seed: int, m: int, eps: float) -> None:
-    matrix, x, t, E = random_types(seed, eps)
+    matrix, x, t = random_types(seed, eps)
     y, mass = (a[0] for a in join(x, t))
     assert np.all(mass >= 0.0) and mass.sum() <= 1.0 + 1e-12
     for a in np.linspace(y.min() - 0.1, y.max(), 40):
@@ -384,16 +383,16 @@ def three(eps0: float = 1.0) -> SwapPair:
 
 
 def test_monotone_in_n_delta_and_the_common_mass() -> None:
-    by_n = [epsilon(three(), n, 1e-6) for n in (3, 100, 1000, 10**4, 10**6, 10**9, 10**12, 10**15)]
-    assert all(b <= a * (1 + 1e-4) for a, b in zip(by_n, by_n[1:], strict=False)) and by_n[0] <= 1.0 + 1e-9
-    by_delta = [epsilon(three(), 1000, delta) for delta in (1e-300, 1e-100, 1e-30, 1e-12, 1e-6, 1e-3, 1e-1)]
-    assert all(b <= a * (1 + 1e-4) for a, b in zip(by_delta, by_delta[1:], strict=False))
-    by_mass = [epsilon(SwapPair(three().types, mass), 1000, 1e-6) for mass in (1e-6, 0.01, 0.1, 0.3, 0.6)]
-    assert all(b <= a * (1 + 1e-4) for a, b in zip(by_mass, by_mass[1:], strict=False)) and by_mass[0] <= 1.0 + 1e-9
+    by_n = [epsilon(three(), n, 1e-6) for n in (100, 1000, 10**6, 10**9, 10**15)]
+    assert all(b <= a * (1 + 1e-4) for a, b in pairwise(by_n)) and by_n[0] <= 1.0 + 1e-9
+    by_delta = [epsilon(three(), 1000, delta) for delta in (1e-300, 1e-30, 1e-6, 1e-3)]
+    assert all(b <= a * (1 + 1e-4) for a, b in pairwise(by_delta))
+    by_mass = [epsilon(SwapPair(three().types, mass), 1000, 1e-6) for mass in (0.01, 0.1, 0.6)]
+    assert all(b <= a * (1 + 1e-4) for a, b in pairwise(by_mass)) and by_mass[0] <= 1.0 + 1e-9
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 10, 10**4, 10**9, 10**15])
-@pytest.mark.parametrize("eps0", [1e-6, 0.1, 1.0, 5.0, 12.0])
+@pytest.mark.parametrize("n", [1, 2, 3, 10**4, 10**15])
+@pytest.mark.parametrize("eps0", [1e-6, 1.0, 12.0])
 def test_no_nan_and_never_above_local(n: int, eps0: float) -> None:
     pair = three(eps0)
     eps = np.array([0.0, 1e-9, 1e-6, 1e-3, 0.1, 1.0, 5.0, 30.0, 250.0])
@@ -402,7 +401,7 @@ def test_no_nan_and_never_above_local(n: int, eps0: float) -> None:
     local = np.array([np.maximum(p0 - math.exp(e) * p1, 0.0).sum() for e in eps])
     assert not np.isnan(value).any()
     assert np.all(np.exp(value) <= local * (1 + 1e-9) + 1e-13)
-    for delta in (1e-300, 1e-9, 0.3):
+    for delta in (1e-300, 1e-3):
         answer = epsilon(pair, n, delta)
         assert 0.0 <= answer <= eps0 * (1 + 1e-12) + 1e-15
 
@@ -425,7 +424,7 @@ def test_many_eps_at_once_are_those_one_by_one(n: int) -> None:
 
 def test_the_answer_is_checked_where_it_is_given() -> None:
     for pair, n, delta in ((three(), 50, 1e-3), (three(2.0), 1000, 1e-8), (member(grr(2, 20), (0, 1)), 30, 1e-2)):
-        for tol in (1e-2, 1e-4, 1e-6):
+        for tol in (1e-2, 1e-5):
             answer = epsilon(pair, n, delta, tol)
             assert min(Curve(pair, n, tol).log_upper(np.array([answer]))) <= math.log(delta) + 2e-3
 
@@ -457,7 +456,7 @@ def test_without_a_common_part_it_is_the_local_guarantee() -> None:
 
 
 def test_symbols_that_nobody_sends_cost_what_they_weigh() -> None:
-    """A symbol of the victim's that others send with probability 1e-30 counts as exposed, however large its ratio is."""
+    """A symbol of the victim's that others send with probability 1e-30 counts as exposed."""
     tiny = 1e-30
     p0, p1 = [0.5, 0.5 - 1e-9, 1e-9], [0.25, 0.75, 0.0]
     whole = SwapPair((ShuffledPair(p0, p1, [0.4, 0.6, tiny]), ShuffledPair(p0, p1, [0.6, 0.4, tiny])), 0.8)
