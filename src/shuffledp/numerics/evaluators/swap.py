@@ -38,7 +38,7 @@ ULP = 2.0**-48
 _SUMMING = 1e-12
 #: Deviations per node of the trapezoid sum; a coarse step errs upward, by about exp(-2 (pi/1.1)^2) here.
 _STEP = 1.1
-#: Blocks of k grow by this ratio: 1/(n-1-k) is replaced by its largest value in each.
+#: k grows and n-1-k shrinks by at most this ratio in a block: 1/(n-1-k) is replaced by its largest value there.
 _GROWTH = 1.25
 #: e^-this of a sum is not worth a term.
 _NEGLIGIBLE = 25.0
@@ -76,7 +76,9 @@ class Waiting:
     def _made(cls, beta: float, n: int, count: int) -> Waiting:
         edges = [0]
         while edges[-1] < count:
-            edges.append(min(count, max(edges[-1] + 1, int(edges[-1] * _GROWTH))))
+            here = edges[-1]
+            wide = min(int(here * (_GROWTH - 1.0)), int((n - 1 - here) * (1.0 - 1.0 / _GROWTH)))
+            edges.append(min(count, here + max(1, wide)))
         at = np.array(edges, dtype=np.float64)
         rate = math.log1p(-beta)
         return cls(beta, n - 1.0, at[:-1], at[1:] - 1.0, count * rate * (1.0 - ULP))
