@@ -80,9 +80,9 @@ def test_never_below_the_truth_over_all_datasets() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(4))
 def test_never_below_the_truth_over_all_datasets_at_length(seed: int) -> None:
-    cases = sum(attack(matrix, n)[0] for matrix, n in matrices(1000 + seed, 90))
+    cases = sum(attack(matrix, n)[0] for matrix, n in matrices(1000 + seed, 40))
     assert cases >= 5_000
 
 
@@ -92,7 +92,7 @@ def test_climbing_towards_a_violation(seed: int) -> None:
     rng, n = Random(seed), 3 + (seed + 2) % 3
     matrix = grr(2 + seed % 2, 3) if seed % 2 else random_matrix(rng)
     best = attack(matrix, n, EPS[:3])[1]
-    for _ in range(8 if repetition.quick else 60):
+    for _ in range(8 if repetition.quick else 40):
         other = changed(matrix, rng)
         found = attack(other, n, EPS[:3])[1]
         if found >= best:
