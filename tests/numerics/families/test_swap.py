@@ -170,6 +170,50 @@ def test_ternary_response_over_datasets(q: int, n: int, step: int) -> None:
         assert max(truth) <= bound and bound < 5 * max(truth), (q, n, float(E), float(bound / max(truth)))
 
 
+@pytest.mark.parametrize("seed", [0, *(slow(k) for k in range(1, 9))])
+def test_random_laws_among_tens_of_users(seed: int) -> None:
+    """Three symbols, two to four types, any composition of up to 60 users: the counts by convolution."""
+    rng = np.random.default_rng(seed)
+    for _ in range(8 if repetition.quick else 40):
+        rows = _random_rows(rng)
+        n = int(rng.integers(2, 60))
+        pair = SwapPair(tuple(ShuffledPair(rows[0], rows[1], row) for row in rows), float(rows.min(axis=0).sum()))
+        eps = np.sort(np.concatenate([[0.0], rng.uniform(0.0, 1.5, 3), 10.0 ** rng.uniform(-3.0, 0.0, 2)]))
+        bound = np.exp(Curve(pair, n, 1e-4).log_upper(eps))
+        for _ in range(6):
+            held = rng.multinomial(n - 1, rng.dirichlet(np.full(len(rows), rng.choice([0.2, 1.0]))))
+            counts = np.zeros((n + 1, n + 1))
+            counts[0, 0] = 1.0
+            for row in np.repeat(rows, held, axis=0):
+                counts = _one_more(counts, row)
+            first, second = _one_more(counts, rows[0]), _one_more(counts, rows[1])
+            truth = [np.maximum(first - math.exp(e) * second, 0.0).sum() for e in eps]
+            assert np.all(truth <= bound * (1 + 1e-9) + 1e-15), (rows, n, held)
+
+
+def _random_rows(rng: np.random.Generator) -> np.ndarray:
+    types, kind = int(rng.integers(2, 5)), rng.integers(4)
+    if kind == 0:
+        rows = rng.dirichlet(np.full(3, rng.choice([0.3, 1.0, 5.0, 50.0])), size=types)
+    elif kind == 1:
+        rows = np.exp(rng.choice([0.3, 1.0, 2.0, 4.0]) * rng.choice([0.0, 1.0], size=(types, 3)))
+    elif kind == 2:
+        rows = np.exp(rng.normal(size=(types, 3)) * rng.choice([0.05, 0.5, 3.0]))
+    else:
+        rows = rng.dirichlet(np.ones(3), size=types)
+        rows[rng.random(rows.shape) < 0.15] = 0.0
+        rows[rows.sum(axis=1) == 0.0] = 1.0
+    return np.asarray(rows / rows.sum(axis=1, keepdims=True))
+
+
+def _one_more(counts: np.ndarray, row: np.ndarray) -> np.ndarray:
+    """The law of the counts of the first two symbols after one more message."""
+    out = counts * row[2]
+    out[1:] += counts[:-1] * row[0]
+    out[:, 1:] += counts[:, :-1] * row[1]
+    return np.asarray(out)
+
+
 def test_constant_datasets_are_not_the_worst_but_the_bound_holds() -> None:
     """Binary response with ratio 10 among 12 users: a mixed dataset is 22 % above the constant ones in delta."""
     E = ratios([0.1])[0]
