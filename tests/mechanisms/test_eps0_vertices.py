@@ -64,12 +64,12 @@ def test_no_randomizer_with_this_budget_exceeds_it() -> None:
     assert cases > 500
 
 
-@pytest.mark.parametrize("seed", [1, *(slow(k) for k in range(2, 14))])
+@pytest.mark.parametrize("seed", [1, *(slow(k) for k in range(2, 10))])
 def test_climbing_over_randomizers_with_a_budget(seed: int) -> None:
     rng, n = Random(seed), 3 + (seed + 2) % 3
     matrix = positive(rng)
     best = attack(matrix, n)[1]
-    for _ in range(8 if repetition.quick else 60):
+    for _ in range(8 if repetition.quick else 30):
         other = changed(matrix, rng, zeros=False)
         if largest_ratio(other) > 1 and (found := attack(other, n)[1]) >= best:
             matrix, best = other, found

@@ -86,13 +86,13 @@ def test_never_below_the_truth_over_all_datasets_at_length(seed: int) -> None:
     assert cases >= 5_000
 
 
-@pytest.mark.parametrize("seed", [1, *(slow(k) for k in range(2, 20))])
+@pytest.mark.parametrize("seed", [1, *(slow(k) for k in range(2, 12))])
 def test_climbing_towards_a_violation(seed: int) -> None:
     """Change a randomizer again and again so that the truth comes nearer to the bound: it never passes it."""
     rng, n = Random(seed), 3 + (seed + 2) % 3
     matrix = grr(2 + seed % 2, 3) if seed % 2 else random_matrix(rng)
     best = attack(matrix, n, EPS[:3])[1]
-    for _ in range(8 if repetition.quick else 40):
+    for _ in range(8 if repetition.quick else 30):
         other = changed(matrix, rng)
         found = attack(other, n, EPS[:3])[1]
         if found >= best:
