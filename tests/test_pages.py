@@ -77,7 +77,7 @@ def test_every_numerics_file_has_a_test_file_of_its_name(path: Path) -> None:
     assert (ROOT / "tests" / path.parent / f"test_{path.name}").is_file()
 
 
-@pytest.mark.parametrize("name", ["ball_oracle", "fractions_oracle", "randomizers", "rounds"])
+@pytest.mark.parametrize("name", ["ball_oracle", "fractions_oracle", "randomizers", "rounds", "swap"])
 def test_an_oracle_does_not_import_what_it_judges(name: str) -> None:
     tree = ast.parse((ROOT / "tests" / "reference" / f"{name}.py").read_text(encoding="utf-8"))
     found = [ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]

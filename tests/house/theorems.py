@@ -206,6 +206,20 @@ ITEMS = (
         ("constant-dataset-lower",),
     ),
     Item(
+        "beside the paper: the swap bound (docs/swap.md), from the law and from eps0",
+        (
+            "numerics/evaluators/swap.py:log_upper",
+            "numerics/families/swap.py:SwapSet",
+            "mechanisms/known/eps0_vertices.py:worst_laws",
+        ),
+        (
+            "numerics/families/test_swap.py:test_never_below_the_truth_over_all_datasets",
+            "numerics/families/test_swap.py:test_every_step_of_the_proof",
+            "mechanisms/test_eps0_vertices.py:test_no_randomizer_with_this_budget_exceeds_it",
+        ),
+        ("swap", "swap-general"),
+    ),
+    Item(
         "beside the paper: composition of rounds, Renyi divergence",
         ("Accountant", "numerics/composition/renyi.py:from_curve"),
         (

@@ -39,7 +39,7 @@ _SUMMING = 1e-12
 #: Deviations per node of the trapezoid sum; a coarse step errs upward, by about exp(-2 (pi/1.1)^2) here, and by about
 #: exp(-2 pi/0.55) where the abscissa is the shorter scale.
 _STEP, _NARROW = 1.1, 0.55
-#: Blocks of k grow by this ratio: 1/(n-1-k) is replaced by its largest value in each.
+#: k grows and n-1-k shrinks by at most this ratio in a block: 1/(n-1-k) is replaced by its largest value there.
 _GROWTH = 1.25
 #: e^-this of a sum is not worth a term.
 _NEGLIGIBLE = 25.0
@@ -77,7 +77,9 @@ class Waiting:
     def _made(cls, beta: float, n: int, count: int) -> Waiting:
         edges = [0]
         while edges[-1] < count:
-            edges.append(min(count, max(edges[-1] + 1, int(edges[-1] * _GROWTH))))
+            here = edges[-1]
+            wide = min(int(here * (_GROWTH - 1.0)), int((n - 1 - here) * (1.0 - 1.0 / _GROWTH)))
+            edges.append(min(count, here + max(1, wide)))
         at = np.array(edges, dtype=np.float64)
         rate = math.log1p(-beta)
         return cls(beta, n - 1.0, at[:-1], at[1:] - 1.0, count * rate * (1.0 - ULP))
@@ -315,6 +317,8 @@ def _sum(
     z = line.c[:, None] + 1j * y
     twist = np.exp(1j * (line.s * line.s * line.c)[:, None] * y) * (z.conj() / np.abs(z)) ** 2
     blur = rough + ULP * (1.0 + (line.s * line.s * line.c)[:, None] * y)
+    if waiting.common_mass < 1.0:  # 1 - rho is known up to doubt, and the sum over k divides by it
+        blur += (doubt + ULP) / np.maximum(np.abs(waiting.common_mass + growth), 1e-7)
     return np.asarray((weight * ((wave * twist).real + size * blur)).sum(axis=1))
 
 

@@ -16,7 +16,7 @@ from ..evaluators.choose import LARGEST_EPSILON, Side, law_shift, mass_slack, sp
 from ..evaluators.contour import LogBracket
 from ..pair import Atoms, FloatArray, ShuffledPair
 from ..solve import guess_epsilon, log_up, look, solve
-from .base import Answer, Family
+from .base import Answer
 
 #: Dither in units of the tilted deviation: it costs its square over 2 of eps.
 _FINE, _COARSE = 0.01, 0.05
@@ -32,6 +32,8 @@ _NEARLY = 1.1
 _EVERY = 10**9
 #: Types x symbols up to which that law is worth its price, and up to which other lines are.
 _MOST_JOINED, _MOST_SHARPENED = 256, 1024
+#: Values of X nearer to each other than this part of E(X - a)_+ are joined as one: their slopes would be noise.
+_COINCIDE = 2.0**-24
 #: Expected number of others who send a symbol below which it counts as never sent, if its ratio is above n times that.
 _RARE, _SWAMPS = 1e-7, 1e3
 
@@ -315,13 +317,13 @@ def join(x: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray]:
         least = np.maximum(least, calls[:, :, 0] + nothing)
     step = np.diff(points, axis=1)
     span = (points[:, -1] - points[:, 0])[:, None]
-    distinct = step > 1e-12 * span
+    distinct = step > _COINCIDE * least[:, :-1] + 1e-12 * span
     slope = np.where(distinct, np.diff(least, axis=1) / np.where(distinct, step, 1.0), np.nan)
     slope = np.concatenate([np.full((rows, 1), -1.0), slope, np.zeros((rows, 1))], axis=1)
-    for i in range(1, slope.shape[1]):  # values that coincide: the slope before them goes on
+    for i in range(1, slope.shape[1]):  # values that coincide: the slope before them goes on, which raises the lower
         slope[:, i] = np.where(np.isnan(slope[:, i]), slope[:, i - 1], slope[:, i])
     mass = np.maximum(np.diff(slope, axis=1), 0.0)
-    mass[:, 0] = np.maximum(mass[:, 0] - np.maximum(mass.sum(axis=1) - 1.0, 0.0) - 1e-15, 0.0)
+    mass /= np.maximum(mass.sum(axis=1, keepdims=True), 1.0) * (1.0 + 1e-15)  # a law, whatever the slopes lost
     calls = (np.maximum(points[:, None, :] - points[:, :, None], 0.0) @ mass[:, :, None])[:, :, 0]
     calls += np.maximum(1.0 - mass.sum(axis=1), 0.0)[:, None] * np.maximum(-points, 0.0)
     short = np.where(least > 0.0, least / np.maximum(calls, 1e-300), 1.0).max(axis=1) - 1.0
