@@ -16,7 +16,7 @@ from ..evaluators.choose import LARGEST_EPSILON, Side, law_shift, mass_slack, sp
 from ..evaluators.contour import LogBracket
 from ..pair import Atoms, FloatArray, ShuffledPair
 from ..solve import guess_epsilon, log_up, look, solve
-from .base import Answer
+from .base import Answer, Family
 
 #: Dither in units of the tilted deviation: it costs its square over 2 of eps.
 _FINE, _COARSE = 0.01, 0.05
