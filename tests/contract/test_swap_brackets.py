@@ -18,9 +18,8 @@ SPECS = (
     "laplace:eps0={e}",
     "duchi:eps0={e},dim=5",
     "harmony:eps0={e},dim=5",
-    "privunit:eps0={e},dim=10",
     "sampling-rappor:eps0={e},d=16,s=3",
-    "wheel:eps0={e},d=16,s=3",
+    "wheel:eps0={e},d=16,s=1",
     "privset:eps0={e},d=16,s=3",
 )
 
