@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,6 +14,7 @@ from ..._support.numbers import round_down
 from ...estimation.constraints import Box
 from ...estimation.estimate import Estimate, Variance, modelled, range_sampling
 from ...numerics.families.base import PairSet, both_directions
+from ...numerics.families.swap import SwapSet
 from ...numerics.pair import FloatArray, ShuffledPair
 from ...randomness.sampling import Source
 from ..base import Mechanism
@@ -22,6 +24,7 @@ from ..parameters import budget
 from ..randomizer import Randomizer
 from ..values import numbers
 from .discrete_laplace import discrete_laplace, on_grid
+from .laplace_types import swap_set
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +64,9 @@ class Laplace(Randomizer):
     (u, v) of (0, N) runs on two straight segments, (e, 1) to (1, 1) to (1, e).  For the upper bound inner points
     are split onto the ends of short pieces of them, which keeps mass and both means; for the lower bound
     (the others hold 0, 1/2 or 1) neighbouring reports are merged.
+
+    Swap bound: all pairs and all that the others may hold are covered by a few dozen laws (laplace_types.py proves it); the
+    pair (0, N) among others who all hold 0 or all hold N is the worst wherever it was evaluated.
 
     Examples
     --------
@@ -138,6 +144,14 @@ class Laplace(Randomizer):
                 )
             ]
         )
+
+    @cached_property
+    def _swap(self) -> SwapSet:
+        return swap_set(self._steps, self._rate, self._power)
+
+    def swap(self) -> SwapSet:
+        """All pairs and all types of the others, through the laws of laplace_types.py."""
+        return self._swap
 
     def constant_datasets(self) -> PairSet:
         """The others hold 0, 1 (by symmetry) or 1/2; inner reports are merged, which is post-processing."""

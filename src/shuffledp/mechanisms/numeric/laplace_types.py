@@ -1,0 +1,196 @@
+"""Laplace noise on a line: finitely many laws of a slot that cover all pairs and all that the others hold.
+
+Grid inputs 0, ..., N; R(x)_y = tanh(r/2) a^|y-x| on all whole y, a = e^-r.  The victim's values are g < h, P0 and P1
+their laws in either order; another user of type x fills her slot with X = (P0 - E P1)(J) / R(x)_J, J ~ R(x).  The swap
+bound (docs/swap.md, Theorem 1) is a mean of (a mean of independent slots)_+, so it rises if the law of any
+slot rises in convex order, whatever the others are.  For E >= a^(g-h) delta is 0; let E be smaller.
+
+1. *If x >= g, moving g to the left raises the law of X; so does moving h to the right if x <= h.*  For P0 = R(g), X falls
+   in y up to h and, if x > h, rises then to a constant below 0; it is positive and constant on {y <= g}, hence largest
+   there.  E(X - s)_+ is the maximum over sets A of P0(A) - E P1(A) - s R(x)(A), attained at {X > s}, which is empty or
+   contains {y <= g}.  As R(g-1) exceeds R(g) on {y < g} only, the value of this A rises.  For P1 = R(g) all is the
+   same with the signs changed: X is negative and smallest on {y <= g}, and E(s - X)_+ rises.  Reflect for h.
+2. So a type between g and h is covered by the pair (0, N) and the same type.
+3. A type x > h with m0 <= h - g <= m1 is covered by the pair (h - m1, h), and shifting everything by m1 - h gives the
+   pair (0, m1) and a type in (m1, N + m1 - m0].  Reflection turns types x < g into such ones, the order of P0 and P1
+   being changed.
+4. Types x0 < x < x1: R(x) >= A R(x0) + B R(x1) with A = sinh(r(x1-x))/sinh(r(x1-x0)), B = sinh(r(x-x0))/sinh(r(x1-x0)):
+   equal for y <= x0 and y >= x1, and in between one of R(x), R(x1) grows as the other, while R(x0) falls, and so on.
+   A + B = cosh(r(x0+x1-2x)/2)/cosh(r(x1-x0)/2) >= s = 1/cosh(r(x1-x0)/2).  A smaller t, and telling which of the two
+   laws a report comes from, raise X in convex order: a mixture of the types x0 and x1, both with t = s R.
+5. (P0/t, P1/t) runs on straight segments between 0, m and x, and is constant outside.  Points between two ends e, f of
+   such a piece are moved to e and f, keeping the sums of P0, P1 and t: X is spread, its mean kept.  Each law is a multiple
+   of a^y or a^-y there, so its sum over e..f is F times that of its two ends,
+   F = (1 - a^L)/((1 - a)(1 + a^(L-1))), L = f - e + 1: e and f get F - 1 times what they have.
+
+The mass of the common part is that of the original types 0, ..., N, whatever stands in for them: a^(N/2).
+How coarse the intervals of 3 and 4 are only decides how sharp the bound is: as wide as keeps the variance of X at E = 1
+below that of the pair (0, N) among others who hold 0, which it should not exceed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...numerics.families.swap import SwapPair, SwapSet
+from ...numerics.pair import FloatArray, ShuffledPair
+
+#: a^k for whole k.
+Power = Callable[[NDArray[Any]], FloatArray]
+
+#: Pieces of a law, and the smallest eps0 that intervals are planned for (a plan for a larger one is finer).
+PIECES = 96
+_LEAST_BUDGET = 0.05
+#: For larger budgets the plan may exceed the worst spread, so that a few hundred laws suffice.
+_LARGE_BUDGET, _LARGE_ROOM = 4.0, 0.004
+#: Of the room below the worst spread, a group of distances takes this share, and a cell of types this share of the rest.
+GROUP_SHARE, CELL_SHARE = 0.5, 0.5
+
+
+class Slot(NamedTuple):
+    """The pair (0, apart) and the others' type ``held``, present with probability ``share``."""
+
+    apart: int
+    held: int
+    share: float
+    backward: bool
+
+
+def swap_set(size: int, rate: float, power: Power) -> SwapSet:
+    """The swap bound over all pairs and types; first the laws that are usually the worst ones, on their own.
+
+    A look at all laws then usually shows that no other one is worse.
+    """
+    laws = [law(slot, rate, power) for slot in slots(size, rate)]
+    common = math.exp(-0.5 * rate * size) * (1.0 - 2.0**-48)
+    return SwapSet([SwapPair(tuple(laws[:2]), common), SwapPair(tuple(laws), common)])
+
+
+def slots(size: int, rate: float) -> list[Slot]:
+    """Laws that cover everything, the pair (0, N) with types 0 and N first."""
+    plan = max(rate, _LEAST_BUDGET / size)
+    most = _log_spread_far(size * plan, size * plan) + _LARGE_ROOM * max(size * rate - _LARGE_BUDGET, 0.0) ** 2
+    ends = [*_between(size, plan, most)]
+    ends = [*ends, *(size - x for x in reversed(ends[:-1]))]
+    found = [Slot(size, x, share, False) for x, share in _shares(ends, rate)]
+    found.sort(key=lambda slot: 0 < slot.held < size)
+    top = size - 1
+    while top > 0:
+        width = _widest(lambda w: _group_fits(size, top, w, plan, most), top - 1)
+        cells = [*_beyond(size, top, width, plan, most)]
+        found += [Slot(top, x, share, back) for x, share in _shares(cells[::-1], rate) for back in (True, False)]
+        top -= width + 1
+    return found
+
+
+def _between(size: int, rate: float, most: float) -> Iterator[int]:
+    """Types from 0 to N/2 for the pair (0, N); the cells widen away from 0."""
+    whole, half, x = size * rate, size // 2, 0
+    while x < half:
+        yield x
+        room = most - _log_spread_between(whole, x * rate)
+        x += min(max(_cell(room, rate), 1), half - x)
+    yield half
+
+
+def _beyond(size: int, apart: int, width: int, rate: float, most: float) -> Iterator[int]:
+    """Types from N + width down to ``apart`` for the pair (0, apart)."""
+    x = size + width
+    while x > apart:
+        yield x
+        room = most - _log_spread_far(apart * rate, x * rate)
+        x -= min(max(_cell(room, rate), 1), x - apart)
+    yield apart
+
+
+def _group_fits(size: int, top: int, width: int, rate: float, most: float) -> bool:
+    """Whether distances top - width to top may share their laws: at most half of the room is used."""
+    near = _log_spread_far(top * rate, size * rate)
+    return _log_spread_far(top * rate, (size + width) * rate) <= near + GROUP_SHARE * (most - near)
+
+
+def _widest(fits: Callable[[int], bool], most: int) -> int:
+    """The largest width up to ``most`` that fits, where a smaller one fits too; 0 does anyway."""
+    low, high = 0, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle - 1)
+    return low
+
+
+def _cell(room: float, rate: float) -> int:
+    """Steps D for which log cosh(r D/2) is a share of the room."""
+    return int(min(2.0 / rate * math.acosh(math.exp(min(max(CELL_SHARE * room, 0.0), 300.0))), 1e9))
+
+
+def _shares(ends: list[int], rate: float) -> Iterator[tuple[int, float]]:
+    """Each end of a cell with the smaller 1/cosh(r D/2) of the cells that it belongs to, rounded down."""
+    wide = np.diff(ends)
+    widest = np.maximum(np.append(wide, 0), np.append(0, wide))
+    for x, steps in zip(ends, widest.tolist(), strict=True):
+        yield x, (1.0 - 2.0**-48) / math.cosh(min(0.5 * rate * steps, 700.0))
+
+
+def _log_spread_far(apart: float, held: float) -> float:
+    """log of sum (P0 - P1)^2/t for a type beyond the pair, in the limit of a fine grid."""
+    return held + 2.0 * math.log(-math.expm1(-apart)) + math.log((2.0 + math.exp(2.0 * apart - 3.0 * held)) / 3.0)
+
+
+def _log_spread_between(apart: float, held: float) -> float:
+    """The same for a type between the victim's two values."""
+    fall = math.exp(-apart)
+
+    def side(x: float) -> float:
+        flat = (1.0 - fall) ** 2 - math.expm1(-3.0 * x) / 3.0 + 2.0 * fall * math.expm1(-x)
+        return 0.5 * math.exp(x) * (flat + fall * fall * math.expm1(x))
+
+    return math.log(side(held) + side(apart - held)) if apart < 300.0 else max(held, apart - held)
+
+
+def law(slot: Slot, rate: float, power: Power) -> ShuffledPair:
+    """The victim's two laws and t on the ends of the pieces."""
+    ends = _ends(slot, rate)
+    a, count = math.exp(-rate), np.diff(ends) + 1.0
+    more = np.expm1(-rate * count) / (math.expm1(-rate) * (1.0 + np.exp(-rate * (count - 1.0)))) - 1.0
+    weight = np.ones(ends.size)
+    weight[[0, -1]] = -1.0 / math.expm1(-rate)  # with the whole tail
+    weight[:-1] += more
+    weight[1:] += more
+    weight *= -math.expm1(-rate) / (1.0 + a)
+    p0, p1, t = (weight * power(np.abs(ends - x)) for x in (0, slot.apart, slot.held))
+    if slot.backward:
+        p0, p1 = p1, p0
+    return ShuffledPair(P0=p0, P1=p1, t=slot.share * t)
+
+
+def _ends(slot: Slot, rate: float) -> NDArray[np.int64]:
+    """Ends of the pieces: 0, apart, held, and points in between.
+
+    A piece of width w adds about f w^3 to the variance, f the density t times the square of the slope of X.  So widths
+    go with f^(-1/3), which is a^-y, or a^y between a type and ``apart`` to its right.
+    """
+    apart, held = slot.apart, slot.held
+    found, weights = [], []
+    for i, j in zip(cuts := sorted({0, apart, held}), cuts[1:], strict=False):
+        outer, inner = (apart - j, apart - i) if i >= held else (i, j)  # distances from where a piece is finest
+        # f = e^(held - 3y) left of the type, times (e^apart - 1)^2 right of apart; e^(-held) times the mirror image
+        size = (apart - held) / 3.0 if i >= held else held / 3.0
+        level = 2.0 / 3.0 * math.log(math.expm1(min(rate * apart, 300.0))) if i >= apart else 0.0
+        found.append((i, j, i >= held))
+        weights.append(math.exp(min(rate * size + level - rate * outer, 600.0)) * -math.expm1(-rate * (inner - outer)))
+    share = np.array(weights) / max(sum(weights), 1e-300)
+    out = [np.zeros(1, dtype=np.int64)]
+    for (i, j, mirrored), part in zip(found, share.tolist(), strict=True):
+        length = j - i
+        k = np.arange(1, max(1, min(length, round(PIECES * part))))
+        drop = -math.expm1(-rate * length)
+        depth = -np.log1p(-drop * k / (k.size + 1)) / rate
+        inner_ends = np.unique(np.rint(depth).astype(np.int64))
+        inner_ends = inner_ends[(inner_ends > 0) & (inner_ends < length)]
+        out += [j - inner_ends[::-1] if mirrored else i + inner_ends, np.array([j], dtype=np.int64)]
+    return np.concatenate(out)
