@@ -14,7 +14,7 @@ from ..._support.numbers import round_down
 from ...estimation.constraints import Box
 from ...estimation.estimate import Estimate, Variance, modelled, range_sampling
 from ...numerics.families.base import PairSet, both_directions
-from ...numerics.families.swap import SwapSet
+from ...numerics.families.swap_led import LedSwap
 from ...numerics.pair import FloatArray, ShuffledPair
 from ...randomness.sampling import Source
 from ..base import Mechanism
@@ -65,8 +65,8 @@ class Laplace(Randomizer):
     are split onto the ends of short pieces of them, which keeps mass and both means; for the lower bound
     (the others hold 0, 1/2 or 1) neighbouring reports are merged.
 
-    Swap bound: all pairs and all that the others may hold are covered by a few dozen laws (laplace_types.py proves it); the
-    pair (0, N) among others who all hold 0 or all hold N is the worst wherever it was evaluated.
+    Swap bound: all pairs and all that the others may hold are covered by a few dozen laws (laplace_types.py proves it);
+    the worst of them is the pair (0, N) among others who all hold 0 or all hold N, which each evaluation checks.
 
     Examples
     --------
@@ -146,10 +146,10 @@ class Laplace(Randomizer):
         )
 
     @cached_property
-    def _swap(self) -> SwapSet:
+    def _swap(self) -> LedSwap:
         return swap_set(self._steps, self._rate, self._power)
 
-    def swap(self) -> SwapSet:
+    def swap(self) -> LedSwap:
         """All pairs and all types of the others, through the laws of laplace_types.py."""
         return self._swap
 

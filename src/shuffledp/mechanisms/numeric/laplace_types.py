@@ -5,9 +5,9 @@ their laws in either order; another user of type x fills her slot with X = (P0 -
 bound (docs/swap.md, Theorem 1) is a mean of (a mean of independent slots)_+, so it rises if the law of any
 slot rises in convex order, whatever the others are.  For E >= a^(g-h) delta is 0; let E be smaller.
 
-1. *If x >= g, moving g to the left raises the law of X; so does moving h to the right if x <= h.*  For P0 = R(g), X falls
-   in y up to h and, if x > h, rises then to a constant below 0; it is positive and constant on {y <= g}, hence largest
-   there.  E(X - s)_+ is the maximum over sets A of P0(A) - E P1(A) - s R(x)(A), attained at {X > s}, which is empty or
+1. *If x >= g, moving g to the left raises the law of X; so does moving h to the right if x <= h.*  For P0 = R(g), X
+   falls in y up to h and, if x > h, then rises to a constant below 0; it is positive and constant on {y <= g}, hence
+   largest there.  E(X - s)_+ is the maximum over sets A of P0(A) - E P1(A) - s R(x)(A), attained at {X > s}, which is empty or
    contains {y <= g}.  As R(g-1) exceeds R(g) on {y < g} only, the value of this A rises.  For P1 = R(g) all is the
    same with the signs changed: X is negative and smallest on {y <= g}, and E(s - X)_+ rises.  Reflect for h.
 2. So a type between g and h is covered by the pair (0, N) and the same type.
@@ -15,12 +15,13 @@ slot rises in convex order, whatever the others are.  For E >= a^(g-h) delta is 
    pair (0, m1) and a type in (m1, N + m1 - m0].  Reflection turns types x < g into such ones, the order of P0 and P1
    being changed.
 4. Types x0 < x < x1: R(x) >= A R(x0) + B R(x1) with A = sinh(r(x1-x))/sinh(r(x1-x0)), B = sinh(r(x-x0))/sinh(r(x1-x0)):
-   equal for y <= x0 and y >= x1, and in between one of R(x), R(x1) grows as the other, while R(x0) falls, and so on.
+   equal for y <= x0 and y >= x1; from x0 to x, R(x) and R(x1) grow by the same factor and R(x0) falls; from x1 back to x
+   it is R(x0) that goes with R(x).
    A + B = cosh(r(x0+x1-2x)/2)/cosh(r(x1-x0)/2) >= s = 1/cosh(r(x1-x0)/2).  A smaller t, and telling which of the two
    laws a report comes from, raise X in convex order: a mixture of the types x0 and x1, both with t = s R.
 5. (P0/t, P1/t) runs on straight segments between 0, m and x, and is constant outside.  Points between two ends e, f of
-   such a piece are moved to e and f, keeping the sums of P0, P1 and t: X is spread, its mean kept.  Each law is a multiple
-   of a^y or a^-y there, so its sum over e..f is F times that of its two ends,
+   such a piece are moved to e and f, keeping the sums of P0, P1 and t: X is spread, its mean kept.  Each law is a
+   multiple of a^y or a^-y there, so its sum over e..f is F times that of its two ends,
    F = (1 - a^L)/((1 - a)(1 + a^(L-1))), L = f - e + 1: e and f get F - 1 times what they have.
 
 The mass of the common part is that of the original types 0, ..., N, whatever stands in for them: a^(N/2).
@@ -37,7 +38,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...numerics.families.swap import SwapPair, SwapSet
+from ...numerics.families.base import both_directions
+from ...numerics.families.swap_led import LedSwap
 from ...numerics.pair import FloatArray, ShuffledPair
 
 #: a^k for whole k.
@@ -47,8 +49,8 @@ Power = Callable[[NDArray[Any]], FloatArray]
 PIECES = 96
 _LEAST_BUDGET = 0.05
 #: For larger budgets the plan may exceed the worst spread, so that a few hundred laws suffice.
-_LARGE_BUDGET, _LARGE_ROOM = 4.0, 0.004
-#: Of the room below the worst spread, a group of distances takes this share, and a cell of types this share of the rest.
+_LARGE_BUDGET, _LARGE_ROOM = 4.0, (0.02, 0.005)
+#: Of the room below the worst spread a group of distances takes this share, and a cell of types this share of the rest.
 GROUP_SHARE, CELL_SHARE = 0.5, 0.5
 
 
@@ -58,32 +60,31 @@ class Slot(NamedTuple):
     apart: int
     held: int
     share: float
-    backward: bool
 
 
-def swap_set(size: int, rate: float, power: Power) -> SwapSet:
-    """The swap bound over all pairs and types; first the laws that are usually the worst ones, on their own.
-
-    A look at all laws then usually shows that no other one is worse.
-    """
-    laws = [law(slot, rate, power) for slot in slots(size, rate)]
-    common = math.exp(-0.5 * rate * size) * (1.0 - 2.0**-48)
-    return SwapSet([SwapPair(tuple(laws[:2]), common), SwapPair(tuple(laws), common)])
+def swap_set(size: int, rate: float, power: Power) -> LedSwap:
+    """The swap bound over all pairs and types; the pair (0, N) among others who hold 0 or N should be the worst."""
+    laws: list[ShuffledPair] = []
+    for slot in slots(size, rate):
+        both = both_directions(law(slot, rate, power))
+        laws += both if slot.apart < size else both[:1]
+    return LedSwap(laws[:2], laws[2:], math.exp(-0.5 * rate * size) * (1.0 - 2.0**-48))
 
 
 def slots(size: int, rate: float) -> list[Slot]:
-    """Laws that cover everything, the pair (0, N) with types 0 and N first."""
+    """What covers everything, the pair (0, N) with types 0 and N first; pairs that are closer count in both orders."""
     plan = max(rate, _LEAST_BUDGET / size)
-    most = _log_spread_far(size * plan, size * plan) + _LARGE_ROOM * max(size * rate - _LARGE_BUDGET, 0.0) ** 2
+    large = max(size * rate - _LARGE_BUDGET, 0.0)
+    most = _log_spread_far(size * plan, size * plan) + large * (_LARGE_ROOM[0] + _LARGE_ROOM[1] * large)
     ends = [*_between(size, plan, most)]
     ends = [*ends, *(size - x for x in reversed(ends[:-1]))]
-    found = [Slot(size, x, share, False) for x, share in _shares(ends, rate)]
+    found = [Slot(size, x, share) for x, share in _shares(ends, rate)]
     found.sort(key=lambda slot: 0 < slot.held < size)
     top = size - 1
     while top > 0:
-        width = _widest(lambda w: _group_fits(size, top, w, plan, most), top - 1)
+        width = _widest_group(size, top, plan, most)
         cells = [*_beyond(size, top, width, plan, most)]
-        found += [Slot(top, x, share, back) for x, share in _shares(cells[::-1], rate) for back in (True, False)]
+        found += [Slot(top, x, share) for x, share in _shares(cells[::-1], rate)]
         top -= width + 1
     return found
 
@@ -108,18 +109,15 @@ def _beyond(size: int, apart: int, width: int, rate: float, most: float) -> Iter
     yield apart
 
 
-def _group_fits(size: int, top: int, width: int, rate: float, most: float) -> bool:
-    """Whether distances top - width to top may share their laws: at most half of the room is used."""
+def _widest_group(size: int, top: int, rate: float, most: float) -> int:
+    """The largest width for which distances top - width to top share their laws at a part of the room."""
     near = _log_spread_far(top * rate, size * rate)
-    return _log_spread_far(top * rate, (size + width) * rate) <= near + GROUP_SHARE * (most - near)
-
-
-def _widest(fits: Callable[[int], bool], most: int) -> int:
-    """The largest width up to ``most`` that fits, where a smaller one fits too; 0 does anyway."""
-    low, high = 0, most
+    limit = near + GROUP_SHARE * (most - near)
+    low, high = 0, top - 1
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle - 1)
+        fits = _log_spread_far(top * rate, (size + middle) * rate) <= limit
+        low, high = (middle, high) if fits else (low, middle - 1)
     return low
 
 
@@ -163,8 +161,6 @@ def law(slot: Slot, rate: float, power: Power) -> ShuffledPair:
     weight[1:] += more
     weight *= -math.expm1(-rate) / (1.0 + a)
     p0, p1, t = (weight * power(np.abs(ends - x)) for x in (0, slot.apart, slot.held))
-    if slot.backward:
-        p0, p1 = p1, p0
     return ShuffledPair(P0=p0, P1=p1, t=slot.share * t)
 
 

@@ -165,7 +165,7 @@ def line_at(c: FloatArray, bend: FloatArray, dither: float) -> Line:
 @np.errstate(all="ignore")
 def log_crude(x: FloatArray, t: FloatArray, waiting: Waiting, line: Line) -> FloatArray:
     """log of an upper value of U(x) from M(c) alone: |M(c+iy)| <= M(c), and the sum over y of 1/(c^2+y^2)."""
-    log_m = log_growth(x, t, line.c)
+    log_m = _log_growth(x, t, line.c)
     c, h = line.c, line.h
     weights = h / (2.0 * np.pi * c * c) + 0.5 / c  # the node 0, and an integral for the others
     return np.asarray(waiting.log_sum(log_m) + 0.5 * (line.s * c) ** 2 + np.log(weights) + 1e-9)
@@ -175,7 +175,7 @@ def log_crude(x: FloatArray, t: FloatArray, waiting: Waiting, line: Line) -> Flo
 def log_upper(x: FloatArray, t: FloatArray, waiting: Waiting, line: Line, *, phases: bool = False) -> FloatArray:
     """log U of every row; inf where the arithmetic fails.  With ``phases`` the row's law must dominate every type."""
     nodes, tail = _nodes(x, t, waiting, line)
-    peak = waiting.log_sum(log_growth(x, t, line.c))
+    peak = waiting.log_sum(_log_growth(x, t, line.c))
     out = np.full(len(x), np.inf)
     rows = max(1, int(_CELLS / (max(int(nodes.max(initial=1)), 1) * x.shape[1])))
     for start in range(0, len(x), rows):
@@ -186,7 +186,7 @@ def log_upper(x: FloatArray, t: FloatArray, waiting: Waiting, line: Line, *, pha
     return np.where(np.isnan(value), np.inf, value)
 
 
-def log_growth(x: FloatArray, t: FloatArray, c: FloatArray) -> FloatArray:
+def _log_growth(x: FloatArray, t: FloatArray, c: FloatArray) -> FloatArray:
     """log M(c), rounded up."""
     exponent = c[:, None] * x
     growth = (t * np.expm1(exponent)).sum(axis=1)
@@ -241,9 +241,7 @@ def _sum(
     doubt *= ULP * (1.0 + x.shape[1] / 16.0)
     excess = 2.0 * growth.real + growth.real**2 + growth.imag**2
     modulus = np.hypot(1.0 + growth.real, growth.imag)
-    log_modulus = np.where(
-        modulus < 0.5, np.log(np.maximum(modulus, 1e-300)), 0.5 * np.log1p(np.maximum(excess, -0.75))
-    )
+    log_modulus = np.where(modulus < 0.5, np.log(np.maximum(modulus, 1e-300)), 0.5 * np.log1p(np.maximum(excess, -0.75)))
     weight = np.exp(-0.5 * (line.s[:, None] * y) ** 2) / (line.c[:, None] ** 2 + y * y)
     weight[:, 1:] *= 2.0
     top = peak[:, None]

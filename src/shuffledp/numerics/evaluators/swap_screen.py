@@ -1,96 +1,148 @@
-"""A cheap upper bound on the swap sums of many types on one line, to decide which of them need an evaluation.
+"""Cheap upper bounds on the swap sums of many types on one line, to decide which of them need an evaluation.
 
 With X' an independent copy of X under the tilted law, |M(c+iy)/M(c)|^2 = E cos(y(X - X')), so with V its variance and
 m4 = E(X - X')^4
 
-    |M(c+iy)/M(c)| <= exp(-max( (V y^2 - m4 y^4/24)/2, (2/pi^2) V y^2 ))      for y <= pi/range(X).
+    |M(c+iy)/M(c)| <= exp(-(V y^2 - m4 y^4/24)/2) for all y, and <= exp(-(2/pi^2) V y^2) for y <= pi/range(X).
 
-Beyond that the modulus is evaluated at one point for a block of nodes: it changes by at most sqrt(V) M(c) per unit of y.
-Far out the dither bounds what is left (swap.py).
+Beyond that the dither bounds the nodes; or the modulus is evaluated once for a block of them, as it changes by at most
+sqrt(V) M(c) per unit of y.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ..pair import FloatArray
-from .swap import Line, Waiting, log_growth
+from .swap import ULP, Line, Waiting
 
-#: Nodes that are bounded one by one, and how much the modulus may change within a block of the later ones.
-_NODES, _CHANGE = 40, 0.1
-#: Blocks at most, and rows x blocks x values evaluated at once.
-_BLOCKS, _CELLS = 512, 200_000
-#: e^-this is left for the dither to bound.
+#: Nodes that are bounded one by one.
+_NODES = 40
+#: How much the modulus may change within a block of later nodes; how many blocks there are at most.
+_CHANGE, _BLOCKS = 0.1, 512
+#: Narrow blocks become one node wider after this many.
+_NARROW = 16
+#: What is beyond this many deviations of the dither is left to it.
 _REACH = 6.0
+#: Rows x blocks x values evaluated at once.
+_CELLS = 200_000
+
+
+class Screen(NamedTuple):
+    """What the bounds need of every row: tilted masses, the largest modulus, and two moments."""
+
+    x: FloatArray
+    weight: FloatArray
+    nothing: FloatArray
+    log_m: FloatArray
+    variance: FloatArray
+    fourth: FloatArray
+    cliff: FloatArray
+
+    @classmethod
+    def of(cls, x: FloatArray, t: FloatArray, c: FloatArray) -> Screen:
+        """The laws in the rows of x and t, each tilted by its c."""
+        exponent = c[:, None] * x
+        growth = (t * np.expm1(exponent)).sum(axis=1)
+        doubt = ULP * (t * np.abs(exponent) * np.exp(np.maximum(exponent, 0.0))).sum(axis=1)
+        log_m = np.where(growth > -0.5, np.log1p(growth) + 2.0 * doubt, np.nan)
+        weight = t * np.exp(exponent)
+        nothing = np.maximum(1.0 - t.sum(axis=1), 0.0)
+        total = weight.sum(axis=1) + nothing
+        weight, nothing = weight / total[:, None], nothing / total
+        mean = (weight * x).sum(axis=1)
+        square = (x - mean[:, None]) ** 2
+        variance = ((weight * square).sum(axis=1) + nothing * mean**2) * (1.0 - 1e-9)
+        fourth = 2.0 * ((weight * square**2).sum(axis=1) + nothing * mean**4) + 6.0 * variance**2
+        high = np.where(t > 0.0, x, -np.inf).max(axis=1)
+        low = np.where(t > 0.0, x, np.inf).min(axis=1)
+        span = np.maximum(high, 0.0) - np.minimum(low, 0.0)  # as if "nothing" were always possible
+        return cls(x, weight, nothing, log_m, variance, fourth * (1.0 + 1e-8), np.pi / span * (1.0 - 1e-12))
 
 
 @np.errstate(all="ignore")  # overflow gives inf or NaN, which excludes nothing
-def log_screen(x: FloatArray, t: FloatArray, waiting: Waiting, line: Line) -> FloatArray:
-    """log of an upper value of U for every row; NaN where the arithmetic fails."""
-    c, h, s = line.c, line.h, line.s
-    log_m = log_growth(x, t, c)
-    peak = waiting.log_sum(log_m)
-    weight = t * np.exp(c[:, None] * x)
-    nothing = np.maximum(1.0 - t.sum(axis=1), 0.0)
-    total = weight.sum(axis=1) + nothing
-    mean = (weight * x).sum(axis=1) / total
-    square = (x - mean[:, None]) ** 2
-    variance = ((weight * square).sum(axis=1) + nothing * mean**2) / total
-    fourth = 2.0 * ((weight * square**2).sum(axis=1) + nothing * mean**4) / total + 6.0 * variance**2
-    live = t > 0.0
-    high = np.maximum(np.where(live, x, -np.inf).max(axis=1), np.where(nothing > 0.0, 0.0, -np.inf))
-    low = np.minimum(np.where(live, x, np.inf).min(axis=1), np.where(nothing > 0.0, 0.0, np.inf))
-    cliff = np.pi / np.maximum(high - low, 1e-300) * (1.0 - 1e-12)
+def above(x: FloatArray, t: FloatArray, waiting: Waiting, line: Line, most: FloatArray) -> np.ndarray:
+    """The rows whose log U may exceed ``most``: four bounds, each on what the one before has left."""
+    left = np.arange(len(x))
+    for bound in (_flat, _near, _blocks, _fine_blocks):
+        rows = line.at(left)
+        value = bound(Screen.of(x[left], t[left], rows.c), waiting, rows)
+        left = left[~(value <= most[left] - 1e-9)]
+        if not left.size:
+            break
+    return left
 
+
+def _flat(rows: Screen, waiting: Waiting, line: Line) -> FloatArray:
+    """log U by |M(c+iy)| <= M(c) at every node: the node 0, and an integral for the others."""
+    return _value(line.h / (2.0 * np.pi * line.c**2) + 0.5 / line.c, rows, waiting, line)
+
+
+def _near(rows: Screen, waiting: Waiting, line: Line) -> FloatArray:
+    """log U where the nodes beyond the cliff are bounded by the dither."""
+    return _value(_sum(rows, waiting, line, _dithered(line, rows.cliff)), rows, waiting, line)
+
+
+def _blocks(rows: Screen, waiting: Waiting, line: Line) -> FloatArray:
+    """log U where the nodes beyond the cliff are bounded in wide blocks."""
+    return _value(_sum(rows, waiting, line, _beyond(rows, waiting, line, fine=False)), rows, waiting, line)
+
+
+def _fine_blocks(rows: Screen, waiting: Waiting, line: Line) -> FloatArray:
+    """The same with blocks that are narrow near the cliff, where the modulus is still close to M(c)."""
+    return _value(_sum(rows, waiting, line, _beyond(rows, waiting, line, fine=True)), rows, waiting, line)
+
+
+def _value(nodes: FloatArray, rows: Screen, waiting: Waiting, line: Line) -> FloatArray:
+    """log U if the sum over the nodes is at most ``nodes``, in units of A(M(c)) e^{s^2 c^2/2}."""
+    return np.asarray(waiting.log_sum(rows.log_m) + np.log(nodes) + 0.5 * (line.s * line.c) ** 2)
+
+
+def _sum(rows: Screen, waiting: Waiting, line: Line, beyond: FloatArray) -> FloatArray:
+    """(h/2 pi) times the sum over all nodes, given those beyond the cliff; A(M r) <= A(M) r^fewest for r <= 1."""
+    c, h, s = line.c, line.h, line.s
+    copies = waiting.fewest
     y = h[:, None] * np.arange(_NODES + 1)
-    rate = np.maximum(variance[:, None] * y**2 - fourth[:, None] * y**4 / 24.0, 0.0) / 2.0
-    within = y <= cliff[:, None]
-    rate = np.maximum(rate, np.where(within, (2.0 / np.pi**2) * variance[:, None] * y**2, 0.0)) * (1.0 - 1e-9)
-    decay = 0.5 * (s[:, None] * y) ** 2
-    near = np.exp(waiting.log_sum(log_m[:, None] - rate) - peak[:, None] - decay)
-    near /= c[:, None] ** 2 + y**2
-    near[:, 1:] *= 2.0
+    gauss = rows.variance[:, None] * y**2
+    rate = np.maximum(0.5 * (gauss - rows.fourth[:, None] * y**4 / 24.0), (2.0 / np.pi**2) * gauss)
+    node = np.exp(-copies * rate - 0.5 * (s[:, None] * y) ** 2) / (c[:, None] ** 2 + y**2)
+    node[:, 1:] *= 2.0
+    near = np.where(y <= rows.cliff[:, None], node, 0.0).sum(axis=1)
     # from the last of these nodes to the cliff: a Gaussian tail
     few = y[:, -1]
-    slope = (2.0 / np.pi**2) * variance * waiting.fewest * (1.0 - 1e-9)
-    middle = 2.0 * np.exp(-slope * few * few) / ((c * c + few * few) * 2.0 * slope * few * h)
-    middle = np.where(few < cliff, middle, 0.0)
-    start = np.maximum(few, cliff)
-    far = _far(x, weight, nothing, total, np.sqrt(variance), start, waiting, line)
-    value = np.log(near.sum(axis=1) + middle + far) + peak
-    return np.asarray(value + np.log(h / (2.0 * np.pi)) + 0.5 * (s * c) ** 2 + 1e-9)
+    slope = (2.0 / np.pi**2) * rows.variance * copies
+    middle = np.exp(-slope * few**2) / ((c**2 + few**2) * slope * few * h)
+    return np.asarray(h / (2.0 * np.pi) * (near + np.where(few < rows.cliff, middle, 0.0) + beyond))
 
 
-def _far(
-    x: FloatArray,
-    weight: FloatArray,
-    nothing: FloatArray,
-    total: FloatArray,
-    deviation: FloatArray,
-    start: FloatArray,
-    waiting: Waiting,
-    line: Line,
-) -> FloatArray:
-    """All nodes beyond ``start``, in units of A(M(c))."""
+def _dithered(line: Line, start: FloatArray) -> FloatArray:
+    """Both sides' nodes beyond ``start`` by the dither alone: falling terms are at most the first and an integral."""
     c, h, s = line.c, line.h, line.s
-    wide = np.maximum(np.floor(2.0 * _CHANGE / (deviation * h)), 1.0)  # nodes of a block
-    reach = np.maximum(_REACH / s - start, 0.0)
-    blocks = int(np.minimum(np.ceil(reach / (wide * h)), _BLOCKS).max(initial=0.0))
-    last = start + blocks * wide * h
-    # what lies beyond: falling terms are at most the first one and an integral
-    found = 2.0 * np.exp(-0.5 * (s * last) ** 2) / (c * c + last * last) * (1.0 + 1.0 / (h * s * s * last))
-    if not blocks:
-        return np.asarray(found)
-    rows = max(1, int(_CELLS / (blocks * x.shape[1])))
-    for first in range(0, len(x), rows):
-        part = slice(first, first + rows)
-        left = start[part, None] + (wide * h)[part, None] * np.arange(blocks)
-        turn = (left + 0.5 * (wide * h)[part, None])[:, :, None] * x[part, None, :]
-        real = (weight[part, None, :] * np.cos(turn)).sum(axis=2) + nothing[part, None]
-        imag = (weight[part, None, :] * np.sin(turn)).sum(axis=2)
-        size = np.hypot(real, imag) / total[part, None] + 0.5 * (deviation * wide * h)[part, None] + 1e-9
-        # every term of A(r) has at least ``fewest`` copies
-        drop = waiting.fewest * np.log(np.minimum(size, 1.0))
-        level = np.exp(drop - 0.5 * (s[part, None] * left) ** 2) / (c[part, None] ** 2 + left**2)
-        found[part] += 2.0 * (wide[part, None] * level).sum(axis=1)
+    spread = np.minimum(1.0 / (s * s * start), np.arctan2(c, start) / c * (c * c + start**2))
+    return np.asarray(2.0 * np.exp(-0.5 * (s * start) ** 2) / (c**2 + start**2) * (1.0 + spread / h))
+
+
+def _beyond(rows: Screen, waiting: Waiting, line: Line, *, fine: bool) -> FloatArray:
+    """Both sides' nodes beyond the cliff, in blocks for which |M| is evaluated in the middle."""
+    c, h, s = line.c, line.h, line.s
+    deviation = np.sqrt(rows.variance) * (1.0 + 1e-8)
+    most = np.maximum(np.floor(2.0 * _CHANGE / (deviation * h)), 1.0)[:, None]  # nodes of a block
+    sizes = np.minimum(most, 1.0 + np.arange(_BLOCKS) // _NARROW) if fine else np.repeat(most, _BLOCKS, axis=1)
+    ends = rows.cliff[:, None] + h[:, None] * np.cumsum(sizes, axis=1)
+    count = min(int((ends < _REACH / s[:, None]).sum(axis=1).max()) + 1, _BLOCKS)
+    found = _dithered(line, ends[:, count - 1])
+    step = max(1, int(_CELLS / (count * rows.x.shape[1])))
+    for first in range(0, len(rows.x), step):
+        part = slice(first, first + step)
+        nodes = sizes[part, :count]
+        length = h[part, None] * nodes
+        left = ends[part, :count] - length
+        turn = (left + 0.5 * length)[:, :, None] * rows.x[part, None, :]
+        real = (rows.weight[part, None, :] * np.cos(turn)).sum(axis=2) + rows.nothing[part, None]
+        imag = (rows.weight[part, None, :] * np.sin(turn)).sum(axis=2)
+        size = np.hypot(real, imag) + 0.5 * deviation[part, None] * length + 1e-9
+        drop = waiting.fewest * np.log(np.minimum(size, 1.0)) - 0.5 * (s[part, None] * left) ** 2
+        found[part] += 2.0 * (nodes * np.exp(drop) / (c[part, None] ** 2 + left**2)).sum(axis=1)
     return np.asarray(found)

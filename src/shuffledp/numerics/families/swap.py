@@ -14,7 +14,6 @@ from ...errors import BoundNotApplicableError
 from ..evaluators import swap
 from ..evaluators.choose import LARGEST_EPSILON, Side, law_shift, mass_slack, spread
 from ..evaluators.contour import LogBracket
-from ..evaluators.swap_screen import log_screen
 from ..pair import Atoms, FloatArray, ShuffledPair
 from ..solve import guess_epsilon, log_up, look, solve
 from .base import Answer, Family
@@ -29,8 +28,6 @@ _CLOSE = 3.5
 _FEW_FREE = 60.0
 #: It is used if its spread is at most this far above that of the worst type.
 _NEARLY = 1.1
-#: From so many types on, a cheaper bound decides which of them are evaluated; joined are at most so many values.
-_FEW_ROWS, _MOST_JOINED = 4, 1024
 #: Expected number of others who send a symbol below which it counts as never sent, if its ratio is above n times that.
 _RARE, _SWAMPS = 1e-7, 1e3
 
@@ -178,9 +175,7 @@ class Curve:
         grain = (x[pick].max(axis=1) - x[pick].min(axis=1)) * line.h
         hard = np.flatnonzero((grain > _GRAINY) | (deviations < _CLOSE))
         if hard.size:
-            value[hard] = self._sharper(
-                hard, value, x, t, alone, worst, waiting, line, bend[pick], bool((grain > _GRAINY).any())
-            )
+            value[hard] = self._sharper(hard, value, x, t, alone, worst, waiting, line, bend[pick], bool((grain > _GRAINY).any()))
         total = np.logaddexp(value, waiting.log_rest + local)
         weight = t[pick] * np.exp(line.c[:, None] * x[pick])
         fall = np.exp(eps) * line.c * copies * (weight * laws.v[worst]).sum(axis=1) / (weight.sum(axis=1) + 1e-300)
@@ -202,10 +197,6 @@ class Curve:
         open_ = ~(np.logaddexp(crude.reshape(rows, types), bare) <= value[:, None])
         open_[at, worst] = False
         row, kind = np.nonzero(open_)
-        if row.size > _FEW_ROWS:
-            screened = np.logaddexp(log_screen(x[row, kind], t[row, kind], waiting, line.at(row)), bare[row, kind])
-            left = ~(screened <= value[row])
-            row, kind = row[left], kind[left]
         if row.size:
             other = np.logaddexp(swap.log_upper(x[row, kind], t[row, kind], waiting, line.at(row)), bare[row, kind])
             np.maximum.at(value, row, other)
@@ -253,10 +244,8 @@ class Curve:
 
     def _joined(self, x: FloatArray, t: FloatArray, waiting: swap.Waiting, copies: float) -> FloatArray:
         """The bound by one law that dominates every type; inf where that is much wider than the types."""
-        out = np.full(len(x), np.inf)
-        if x[0].size > _MOST_JOINED:
-            return out
         y, mass = join(x, t)
+        out = np.full(len(y), np.inf)
         wide = (mass * y * y).sum(axis=1)
         good = np.flatnonzero(wide <= _NEARLY * (t * x * x).sum(axis=2).max(axis=1))
         if good.size:

@@ -1,0 +1,170 @@
+"""One victim pair, or many at once, among others of very many types, a few of which are expected to be the worst.
+
+The line of the sum is chosen for the leading types; any line is sound, if it is the same for all types.  Most of the
+others are then discarded on this line by the bounds of evaluators/swap_screen.py, and what is left is evaluated.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..evaluators import swap
+from ..evaluators.choose import LARGEST_EPSILON, Side, law_shift, spread
+from ..evaluators.contour import LogBracket
+from ..evaluators.swap_screen import above
+from ..pair import FloatArray, ShuffledPair
+from ..solve import Guess, guess_epsilon, log_up, look, solve
+from .base import Answer
+from .swap import SwapPair, SwapSet, only_upper
+
+#: Dither in units of the tilted deviation.
+_DITHER = 0.01
+#: Few deviations away other abscissas, these times the saddle, may be better.
+_CLOSE, _SCALES = 3.5, (0.9, 1.1)
+#: Where fewer users than this are expected to be free, what the victim reveals on her own stands for the bound.
+_FEWEST_FREE = 12.0
+#: eps evaluated at once.
+_ROWS = 16
+
+
+class LedSwap(SwapSet):
+    """The swap bound of types of which ``leading`` may be the worst ones, and ``others``: all count.
+
+    The types may belong to different victim pairs, if every user's law is dominated by one of them in convex order.
+
+    Examples
+    --------
+    >>> coin = ShuffledPair(P0=[0.75, 0.25], P1=[0.25, 0.75], t=[0.75, 0.25])
+    >>> led = LedSwap([coin.swapped()], [coin], 0.5)
+    >>> round(led.epsilon(n=1000, delta=1e-6, tol=1e-4, side="upper").epsilon, 3)
+    0.141
+    """
+
+    def __init__(self, leading: Sequence[ShuffledPair], others: Sequence[ShuffledPair], common_mass: float) -> None:
+        super().__init__([SwapPair((*leading, *others), common_mass)])
+        self.leading = SwapPair(tuple(leading), common_mass)
+        self.others = SwapPair(tuple(others), common_mass) if others else None
+
+    def epsilon(self, *, n: int, delta: float, tol: float, side: Side) -> Answer:
+        """eps of the leading types, unless one look shows that the others exceed it there: then of all."""
+        only_upper(side)
+        (member,) = self._members
+        limit, count = log_up(member.max_ratio), len(member.types)
+        quick = _Curve(self.leading, None, n)
+        worst = max(self.leading.types, key=spread)
+        guess = guess_epsilon(worst.atoms, max(int(n - 1.0 / max(member.common_mass, 1e-15)), 1), delta, limit)
+        found = solve(quick, delta, limit=limit, tol=tol, guess=guess)  # type: ignore[arg-type]
+        if self.others is None:
+            return Answer(found, count, count)
+        curve = _Curve(self.leading, self.others, n)
+        point = look(curve, found, tol, math.log(delta))  # type: ignore[arg-type]
+        if point.excess > 0.0:
+            slope = abs(point.slope) or 1.0
+            step = point.excess / slope if math.isfinite(point.excess) else 0.0
+            found = solve(curve, delta, limit=limit, tol=tol, guess=Guess(found + step, slope))  # type: ignore[arg-type]
+        return Answer(found, count, count)
+
+    def log_delta(self, eps: FloatArray, *, n: int, tol: float, side: Side) -> FloatArray:
+        """The largest log delta over all types, for every eps."""
+        only_upper(side)
+        return _Curve(self.leading, self.others, n).log_upper(eps)
+
+    def thinned(self, chance: float) -> LedSwap:
+        """Every other user takes part with this probability, independently."""
+        lead = self.leading.thinned(chance)
+        rest = self.others.thinned(chance).types if self.others else ()
+        return LedSwap(lead.types, rest, lead.common_mass)
+
+
+class _Curve:
+    """The bound among n users, in the form that the solver asks for."""
+
+    side: Side = "upper"
+
+    def __init__(self, leading: SwapPair, others: SwapPair | None, n: int) -> None:
+        self.leading, self.others, self.n = leading, others, n
+
+    def bracket(self, eps: FloatArray, rtol: FloatArray | float) -> LogBracket:
+        """log delta (the lower end makes no claim), and its slope in eps."""
+        at = np.atleast_1d(np.asarray(eps, dtype=np.float64))
+        upper, fall = self._evaluate(at)
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            return LogBracket(upper, np.full(at.shape, -np.inf), -fall * np.exp(upper))
+
+    def log_upper(self, eps: FloatArray) -> FloatArray:
+        """log delta at every eps."""
+        at = np.asarray(eps, dtype=np.float64)
+        parts = [self._evaluate(at[i : i + _ROWS])[0] for i in range(0, at.size, _ROWS)]
+        return np.concatenate(parts) if parts else at.copy()
+
+    @np.errstate(all="ignore")
+    def _evaluate(self, eps: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """log delta and -d(log delta)/d(eps), roughly."""
+        eps = np.minimum(eps, LARGEST_EPSILON)
+        shifted = eps - law_shift(eps)
+        x, t, alone = self.leading.laws.at(shifted, self.n)  # eps, type, symbol
+        far = None if self.others is None else self.others.laws.at(shifted, self.n)
+        local = _local(x, t, alone)
+        if far is not None:
+            local = np.maximum(local, _local(*far))
+        common = self.leading.common_mass
+        if (self.n - 1) * common < _FEWEST_FREE:
+            return local, np.ones(eps.size)
+        rows, types, symbols = x.shape
+        copies = max(self.n - 1.0 / common, 1.0)
+        flat = x.reshape(-1, symbols), np.ascontiguousarray(t).reshape(-1, symbols)
+        c, height, bend = (a.reshape(rows, types) for a in swap.saddle(*flat, copies))
+        worst = np.where(np.isfinite(height), height, -np.inf).argmax(axis=1)
+        pick = (np.arange(rows), worst)
+        target = float(np.min(np.maximum(height[pick] - math.log(self.n), -740.0), initial=0.0))
+        waiting = swap.Waiting.of(common, self.n, target)
+        line = swap.line_at(c[pick], bend[pick], _DITHER)
+        value = _largest(x, t, alone, waiting, line)
+        near = np.flatnonzero(~(line.c * np.sqrt(bend[pick]) >= _CLOSE))
+        for scale in _SCALES if near.size else ():
+            other = swap.line_at(scale * line.c, bend[pick], _DITHER)
+            again = _largest(x[near], t[near], alone[near], waiting, other.at(near))
+            better = near[again < value[near]]
+            value[better] = again[again < value[near]]
+            for mine, theirs in ((line.c, other.c), (line.h, other.h), (line.s, other.s)):
+                mine[better] = theirs[better]
+        if far is not None:
+            value = _with_others(value, *far, waiting, line)
+        total = np.logaddexp(value, waiting.log_rest + local)
+        weight = t[pick] * np.exp(line.c[:, None] * x[pick])
+        slope = (weight * self.leading.laws.v[worst]).sum(axis=1) / (weight.sum(axis=1) + 1e-300)
+        total = np.where(np.isnan(total), np.inf, total)
+        return np.minimum(total, local), np.exp(eps) * line.c * copies * slope
+
+
+def _local(x: FloatArray, t: FloatArray, alone: FloatArray) -> FloatArray:
+    """log of the largest sum (P0 - E P1)_+: what the victim's report reveals on its own."""
+    return np.log(np.minimum(((np.maximum(x, 0.0) * t).sum(axis=2) + alone).max(axis=1), 1.0)) + 1e-13
+
+
+def _largest(x: FloatArray, t: FloatArray, alone: FloatArray, waiting: swap.Waiting, line: swap.Line) -> FloatArray:
+    """max over types of log(U + what is exposed)."""
+    rows, types, symbols = x.shape
+    each = line.at(np.repeat(np.arange(rows), types))
+    value = swap.log_upper(x.reshape(-1, symbols), np.ascontiguousarray(t).reshape(-1, symbols), waiting, each)
+    return np.asarray(np.logaddexp(value.reshape(rows, types), np.log(alone)).max(axis=1))
+
+
+def _with_others(
+    value: FloatArray, x: FloatArray, t: FloatArray, alone: FloatArray, waiting: swap.Waiting, line: swap.Line
+) -> FloatArray:
+    """The same with further types: those that cannot exceed the value are not evaluated."""
+    rows, types, symbols = x.shape
+    row = np.repeat(np.arange(rows), types)
+    flat_x, flat_t = x.reshape(-1, symbols), np.ascontiguousarray(t).reshape(-1, symbols)
+    bare = np.log(alone).reshape(-1)
+    room = value[row] + np.log1p(-np.minimum(np.exp(bare - value[row]), 1.0))  # log(e^value - exposed)
+    left = above(flat_x, flat_t, waiting, line.at(row), room)
+    if left.size:
+        sums = swap.log_upper(flat_x[left], flat_t[left], waiting, line.at(row[left]))
+        value = value.copy()
+        np.maximum.at(value, row[left], np.logaddexp(sums, bare[left]))
+    return value
