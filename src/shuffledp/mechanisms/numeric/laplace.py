@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._support.numbers import round_down
+from ...errors import BoundNotApplicableError
 from ...estimation.constraints import Box
 from ...estimation.estimate import Estimate, Variance, modelled, range_sampling
 from ...numerics.families.base import PairSet, both_directions
@@ -83,6 +84,8 @@ class Laplace(Randomizer):
     BITS: ClassVar[int] = 10
     PIECES: ClassVar[int] = 64
     GROUPS: ClassVar[int] = 64
+    #: A user is free with probability e^(-eps0/2): about ten of 10^12 users at this budget.
+    LARGEST_SWAP: ClassVar[float] = 50.0
 
     eps0: float = budget(low=1e-6, hint="eps0 is the local budget, and a report with less than 1e-6 is only noise")
 
@@ -151,6 +154,11 @@ class Laplace(Randomizer):
 
     def swap(self) -> LedSwap:
         """All pairs and all types of the others, through the laws of laplace_types.py."""
+        if self.eps0 > self.LARGEST_SWAP:
+            raise BoundNotApplicableError(
+                f"bound 'swap' of laplace needs eps0 of at most {self.LARGEST_SWAP:g}, got {self.eps0:g}: beyond, hardly "
+                "any user is free to be exchanged for the victim; use bound='auto'."
+            )
         return self._swap
 
     def constant_datasets(self) -> PairSet:

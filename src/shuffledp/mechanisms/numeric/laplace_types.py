@@ -7,18 +7,18 @@ slot rises in convex order, whatever the others are.  For E >= a^(g-h) delta is 
 
 1. *If x >= g, moving g to the left raises the law of X; so does moving h to the right if x <= h.*  For P0 = R(g), X
    falls in y up to h and, if x > h, then rises to a constant below 0; it is positive and constant on {y <= g}, hence
-   largest there.  E(X - s)_+ is the maximum over sets A of P0(A) - E P1(A) - s R(x)(A), attained at {X > s}, which is empty or
-   contains {y <= g}.  As R(g-1) exceeds R(g) on {y < g} only, the value of this A rises.  For P1 = R(g) all is the
-   same with the signs changed: X is negative and smallest on {y <= g}, and E(s - X)_+ rises.  Reflect for h.
+   largest there.  E(X - s)_+ is the maximum over sets A of P0(A) - E P1(A) - s R(x)(A), attained at {X > s}, which is
+   empty or contains {y <= g}.  As R(g-1) exceeds R(g) on {y < g} only, the value of this A rises.  For P1 = R(g) all
+   is the same with the signs changed: X is negative and smallest on {y <= g}, and E(s - X)_+ rises.  Reflect for h.
 2. So a type between g and h is covered by the pair (0, N) and the same type.
 3. A type x > h with m0 <= h - g <= m1 is covered by the pair (h - m1, h), and shifting everything by m1 - h gives the
    pair (0, m1) and a type in (m1, N + m1 - m0].  Reflection turns types x < g into such ones, the order of P0 and P1
    being changed.
 4. Types x0 < x < x1: R(x) >= A R(x0) + B R(x1) with A = sinh(r(x1-x))/sinh(r(x1-x0)), B = sinh(r(x-x0))/sinh(r(x1-x0)):
-   equal for y <= x0 and y >= x1; from x0 to x, R(x) and R(x1) grow by the same factor and R(x0) falls; from x1 back to x
-   it is R(x0) that goes with R(x).
-   A + B = cosh(r(x0+x1-2x)/2)/cosh(r(x1-x0)/2) >= s = 1/cosh(r(x1-x0)/2).  A smaller t, and telling which of the two
-   laws a report comes from, raise X in convex order: a mixture of the types x0 and x1, both with t = s R.
+   equal for y <= x0 and y >= x1; from x0 to x, R(x) and R(x1) grow by the same factor while R(x0) falls; from x1 back
+   to x it is R(x0) that goes with R(x).  A + B = cosh(r(x0+x1-2x)/2)/cosh(r(x1-x0)/2) >= s = 1/cosh(r(x1-x0)/2).
+   A smaller t, and telling which of the two laws a report comes from, raise X in convex order: a mixture of the types
+   x0 and x1, both with t = s R.
 5. (P0/t, P1/t) runs on straight segments between 0, m and x, and is constant outside.  Points between two ends e, f of
    such a piece are moved to e and f, keeping the sums of P0, P1 and t: X is spread, its mean kept.  Each law is a
    multiple of a^y or a^-y there, so its sum over e..f is F times that of its two ends,
@@ -49,7 +49,7 @@ Power = Callable[[NDArray[Any]], FloatArray]
 PIECES = 96
 _LEAST_BUDGET = 0.05
 #: For larger budgets the plan may exceed the worst spread, so that a few hundred laws suffice.
-_LARGE_BUDGET, _LARGE_ROOM = 4.0, (0.02, 0.005)
+_LARGE_BUDGET, _LARGE_ROOM = 4.0, 0.005
 #: Of the room below the worst spread a group of distances takes this share, and a cell of types this share of the rest.
 GROUP_SHARE, CELL_SHARE = 0.5, 0.5
 
@@ -74,12 +74,13 @@ def swap_set(size: int, rate: float, power: Power) -> LedSwap:
 def slots(size: int, rate: float) -> list[Slot]:
     """What covers everything, the pair (0, N) with types 0 and N first; pairs that are closer count in both orders."""
     plan = max(rate, _LEAST_BUDGET / size)
-    large = max(size * rate - _LARGE_BUDGET, 0.0)
-    most = _log_spread_far(size * plan, size * plan) + large * (_LARGE_ROOM[0] + _LARGE_ROOM[1] * large)
+    most = _log_spread_far(size * plan, size * plan)
     ends = [*_between(size, plan, most)]
     ends = [*ends, *(size - x for x in reversed(ends[:-1]))]
     found = [Slot(size, x, share) for x, share in _shares(ends, rate)]
     found.sort(key=lambda slot: 0 < slot.held < size)
+    large = max(size * rate - _LARGE_BUDGET, 0.0)
+    most += _LARGE_ROOM * large * (1.0 + large)
     top = size - 1
     while top > 0:
         width = _widest_group(size, top, plan, most)

@@ -16,7 +16,7 @@ from ..evaluators.choose import LARGEST_EPSILON, Side, law_shift, spread
 from ..evaluators.contour import LogBracket
 from ..evaluators.swap_screen import above
 from ..pair import FloatArray, ShuffledPair
-from ..solve import Guess, guess_epsilon, log_up, look, solve
+from ..solve import guess_epsilon, log_up, look, solve
 from .base import Answer
 from .swap import SwapPair, SwapSet, only_upper
 
@@ -26,8 +26,10 @@ _DITHER = 0.01
 _CLOSE, _SCALES = 3.5, (0.9, 1.1)
 #: Where fewer users than this are expected to be free, what the victim reveals on her own stands for the bound.
 _FEWEST_FREE = 12.0
-#: eps evaluated at once.
-_ROWS = 16
+#: Types evaluated before the rest is compared with them.
+_AT_ONCE = 4
+#: eps evaluated at once; times that types are added to those that eps is solved for.
+_ROWS, _ROUNDS = 16, 4
 
 
 class LedSwap(SwapSet):
@@ -49,23 +51,25 @@ class LedSwap(SwapSet):
         self.others = SwapPair(tuple(others), common_mass) if others else None
 
     def epsilon(self, *, n: int, delta: float, tol: float, side: Side) -> Answer:
-        """eps of the leading types, unless one look shows that the others exceed it there: then of all."""
+        """eps of the leading types, and of others that exceed it there, until one look shows that no other one does."""
         only_upper(side)
         (member,) = self._members
         limit, count = log_up(member.max_ratio), len(member.types)
-        quick = _Curve(self.leading, None, n)
-        worst = max(self.leading.types, key=spread)
-        guess = guess_epsilon(worst.atoms, max(int(n - 1.0 / max(member.common_mass, 1e-15)), 1), delta, limit)
-        found = solve(quick, delta, limit=limit, tol=tol, guess=guess)  # type: ignore[arg-type]
-        if self.others is None:
-            return Answer(found, count, count)
-        curve = _Curve(self.leading, self.others, n)
-        point = look(curve, found, tol, math.log(delta))  # type: ignore[arg-type]
-        if point.excess > 0.0:
-            slope = abs(point.slope) or 1.0
-            step = point.excess / slope if math.isfinite(point.excess) else 0.0
-            found = solve(curve, delta, limit=limit, tol=tol, guess=Guess(found + step, slope))  # type: ignore[arg-type]
-        return Answer(found, count, count)
+        copies = max(int(n - 1.0 / max(member.common_mass, 1e-15)), 1)
+        guess = guess_epsilon(max(self.leading.types, key=spread).atoms, copies, delta, limit)
+        every = _Curve(self.leading, self.others, n)
+        for _ in range(_ROUNDS):
+            worse = [self.others.types[i] for i in sorted(every.exceeding)] if self.others else []
+            curve = _Curve(self.leading, SwapPair(tuple(worse), member.common_mass) if worse else None, n)
+            found = solve(curve, delta, limit=limit, tol=tol, guess=guess)  # type: ignore[arg-type]
+            before = len(every.exceeding)
+            excess = look(every, found, tol, math.log(delta)).excess  # type: ignore[arg-type]
+            if excess <= 0.0 or found >= limit:
+                return Answer(found, count, count)
+            guess = guess._replace(epsilon=found)
+            if len(every.exceeding) == before:
+                break
+        return Answer(solve(every, delta, limit=limit, tol=tol, guess=guess), count, count)  # type: ignore[arg-type]
 
     def log_delta(self, eps: FloatArray, *, n: int, tol: float, side: Side) -> FloatArray:
         """The largest log delta over all types, for every eps."""
@@ -86,6 +90,8 @@ class _Curve:
 
     def __init__(self, leading: SwapPair, others: SwapPair | None, n: int) -> None:
         self.leading, self.others, self.n = leading, others, n
+        #: which of the others exceeded the leading types at some eps
+        self.exceeding: set[int] = set()
 
     def bracket(self, eps: FloatArray, rtol: FloatArray | float) -> LogBracket:
         """log delta (the lower end makes no claim), and its slope in eps."""
@@ -132,7 +138,8 @@ class _Curve:
             for mine, theirs in ((line.c, other.c), (line.h, other.h), (line.s, other.s)):
                 mine[better] = theirs[better]
         if far is not None:
-            value = _with_others(value, *far, waiting, line)
+            value, kinds = _with_others(value, *far, waiting, line)
+            self.exceeding.update(kinds)
         total = np.logaddexp(value, waiting.log_rest + local)
         weight = t[pick] * np.exp(line.c[:, None] * x[pick])
         slope = (weight * self.leading.laws.v[worst]).sum(axis=1) / (weight.sum(axis=1) + 1e-300)
@@ -142,7 +149,8 @@ class _Curve:
 
 def _local(x: FloatArray, t: FloatArray, alone: FloatArray) -> FloatArray:
     """log of the largest sum (P0 - E P1)_+: what the victim's report reveals on its own."""
-    return np.log(np.minimum(((np.maximum(x, 0.0) * t).sum(axis=2) + alone).max(axis=1), 1.0)) + 1e-13
+    reveals = (np.maximum(x, 0.0) * t).sum(axis=2) + alone
+    return np.asarray(np.log(np.minimum(reveals.max(axis=1), 1.0)) + 1e-13)
 
 
 def _largest(x: FloatArray, t: FloatArray, alone: FloatArray, waiting: swap.Waiting, line: swap.Line) -> FloatArray:
@@ -155,16 +163,25 @@ def _largest(x: FloatArray, t: FloatArray, alone: FloatArray, waiting: swap.Wait
 
 def _with_others(
     value: FloatArray, x: FloatArray, t: FloatArray, alone: FloatArray, waiting: swap.Waiting, line: swap.Line
-) -> FloatArray:
-    """The same with further types: those that cannot exceed the value are not evaluated."""
+) -> tuple[FloatArray, list[int]]:
+    """The same with further types, and which of them exceed it: those that cannot are not evaluated."""
     rows, types, symbols = x.shape
     row = np.repeat(np.arange(rows), types)
     flat_x, flat_t = x.reshape(-1, symbols), np.ascontiguousarray(t).reshape(-1, symbols)
     bare = np.log(alone).reshape(-1)
-    room = value[row] + np.log1p(-np.minimum(np.exp(bare - value[row]), 1.0))  # log(e^value - exposed)
-    left = above(flat_x, flat_t, waiting, line.at(row), room)
-    if left.size:
-        sums = swap.log_upper(flat_x[left], flat_t[left], waiting, line.at(row[left]))
-        value = value.copy()
-        np.maximum.at(value, row[left], np.logaddexp(sums, bare[left]))
-    return value
+    value, left, worse = value.copy(), np.arange(row.size), []
+    growth = (flat_t * np.expm1(line.c[row, None] * flat_x)).sum(axis=1)
+    while True:
+        most = value[row[left]]
+        room = most + np.log1p(-np.minimum(np.exp(bare[left] - most), 1.0))  # log(e^most - exposed)
+        left = left[above(flat_x[left], flat_t[left], waiting, line.at(row[left]), room)]
+        if not left.size:
+            return value, worse
+        # the most promising ones of every eps, as they may exclude the rest
+        order = left[np.lexsort((-growth[left], row[left]))]
+        place = np.arange(order.size) - np.searchsorted(row[order], row[order])
+        now = order[place < _AT_ONCE]
+        sums = np.logaddexp(swap.log_upper(flat_x[now], flat_t[now], waiting, line.at(row[now])), bare[now])
+        worse += (now[~(sums <= value[row[now]])] % types).tolist()
+        np.maximum.at(value, row[now], sums)
+        left = np.setdiff1d(left, now)
