@@ -156,7 +156,7 @@ class Laplace(Randomizer):
         """All pairs and all types of the others, through the laws of laplace_types.py."""
         if self.eps0 > self.LARGEST_SWAP:
             raise BoundNotApplicableError(
-                f"bound 'swap' of laplace needs eps0 of at most {self.LARGEST_SWAP:g}, got {self.eps0:g}: beyond, hardly "
+                f"bound 'swap' of laplace needs eps0 up to {self.LARGEST_SWAP:g}, got {self.eps0:g}: beyond, hardly "
                 "any user is free to be exchanged for the victim; use bound='auto'."
             )
         return self._swap

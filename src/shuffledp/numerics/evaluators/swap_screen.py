@@ -63,10 +63,14 @@ class Screen(NamedTuple):
 
 
 @np.errstate(all="ignore")  # overflow gives inf or NaN, which excludes nothing
-def above(x: FloatArray, t: FloatArray, waiting: Waiting, line: Line, most: FloatArray) -> np.ndarray:
-    """The rows whose log U may exceed ``most``: four bounds, each on what the one before has left."""
+def above(
+    x: FloatArray, t: FloatArray, waiting: Waiting, line: Line, most: FloatArray, *, quick: bool = False
+) -> np.ndarray:
+    """The rows whose log U may exceed ``most``: four bounds (two if quick), each on what the one before has left."""
     left = np.arange(len(x))
-    for bound in (_flat, _near, _blocks, _fine_blocks):
+    if not left.size:
+        return left
+    for bound in (_flat, _near) if quick else (_flat, _near, _blocks, _fine_blocks):
         rows = line.at(left)
         value = bound(Screen.of(x[left], t[left], rows.c), waiting, rows)
         left = left[~(value <= most[left] - 1e-9)]

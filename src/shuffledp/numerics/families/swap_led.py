@@ -169,19 +169,24 @@ def _with_others(
     row = np.repeat(np.arange(rows), types)
     flat_x, flat_t = x.reshape(-1, symbols), np.ascontiguousarray(t).reshape(-1, symbols)
     bare = np.log(alone).reshape(-1)
-    value, left, worse = value.copy(), np.arange(row.size), []
-    growth = (flat_t * np.expm1(line.c[row, None] * flat_x)).sum(axis=1)
-    while True:
+    worse: list[int] = []
+    value, left = value.copy(), np.arange(row.size)
+    for quick in (True, False):
         most = value[row[left]]
         room = most + np.log1p(-np.minimum(np.exp(bare[left] - most), 1.0))  # log(e^most - exposed)
-        left = left[above(flat_x[left], flat_t[left], waiting, line.at(row[left]), room)]
-        if not left.size:
-            return value, worse
-        # the most promising ones of every eps, as they may exclude the rest
-        order = left[np.lexsort((-growth[left], row[left]))]
-        place = np.arange(order.size) - np.searchsorted(row[order], row[order])
-        now = order[place < _AT_ONCE]
-        sums = np.logaddexp(swap.log_upper(flat_x[now], flat_t[now], waiting, line.at(row[now])), bare[now])
-        worse += (now[~(sums <= value[row[now]])] % types).tolist()
-        np.maximum.at(value, row[now], sums)
-        left = np.setdiff1d(left, now)
+        left = left[above(flat_x[left], flat_t[left], waiting, line.at(row[left]), room, quick=quick)]
+        now = _promising(flat_x[left], flat_t[left], line.at(row[left]), row[left]) if quick else np.arange(left.size)
+        some = left[now]
+        sums = np.logaddexp(swap.log_upper(flat_x[some], flat_t[some], waiting, line.at(row[some])), bare[some])
+        worse += (some[~(sums <= value[row[some]])] % types).tolist()
+        np.maximum.at(value, row[some], sums)
+        left = np.delete(left, now)
+    return value, worse
+
+
+def _promising(x: FloatArray, t: FloatArray, line: swap.Line, row: np.ndarray) -> np.ndarray:
+    """A few of every row with the largest M(c): once evaluated, they may exclude the rest."""
+    growth = (t * np.expm1(line.c[:, None] * x)).sum(axis=1)
+    order = np.lexsort((-growth, row))
+    place = np.arange(order.size) - np.searchsorted(row[order], row[order])
+    return order[place < _AT_ONCE]
