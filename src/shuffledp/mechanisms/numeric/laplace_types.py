@@ -128,11 +128,14 @@ def _cell(room: float, rate: float) -> int:
 
 
 def _shares(ends: list[int], rate: float) -> Iterator[tuple[int, float]]:
-    """Each end of a cell with the smaller 1/cosh(r D/2) of the cells that it belongs to, rounded down."""
+    """Each end of a cell with the smaller s of the cells that it belongs to, rounded down.
+
+    The point nearest to the middle of a cell of D steps is half a step off it for odd D, which leaves 1 for D = 1.
+    """
     wide = np.diff(ends)
-    widest = np.maximum(np.append(wide, 0), np.append(0, wide))
-    for x, steps in zip(ends, widest.tolist(), strict=True):
-        yield x, (1.0 - 2.0**-48) / math.cosh(min(0.5 * rate * steps, 700.0))
+    shares = [math.cosh(0.5 * rate * (k % 2)) / math.cosh(min(0.5 * rate * k, 700.0)) for k in wide.tolist()]
+    for x, left, right in zip(ends, [1.0, *shares], [*shares, 1.0], strict=True):
+        yield x, min(left, right) * (1.0 - 2.0**-48)
 
 
 def _log_spread_far(apart: float, held: float) -> float:
@@ -183,11 +186,9 @@ def _ends(slot: Slot, rate: float) -> NDArray[np.int64]:
     share = np.array(weights) / max(sum(weights), 1e-300)
     out = [np.zeros(1, dtype=np.int64)]
     for (i, j, mirrored), part in zip(found, share.tolist(), strict=True):
-        length = j - i
-        k = np.arange(1, max(1, min(length, round(PIECES * part))))
-        drop = -math.expm1(-rate * length)
-        depth = -np.log1p(-drop * k / (k.size + 1)) / rate
-        inner_ends = np.unique(np.rint(depth).astype(np.int64))
+        length, count = j - i, max(1, round(PIECES * part))
+        depth = -np.log1p(math.expm1(-rate * length) * np.arange(1, count) / count) / rate
+        inner_ends = np.arange(1, length) if count >= length else np.unique(np.rint(depth).astype(np.int64))
         inner_ends = inner_ends[(inner_ends > 0) & (inner_ends < length)]
         out += [j - inner_ends[::-1] if mirrored else i + inner_ends, np.array([j], dtype=np.int64)]
     return np.concatenate(out)
