@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -49,9 +50,20 @@ def ordered(slot: Slot, m: Laplace, backward: bool) -> ShuffledPair:
     return pair.swapped() if backward else pair
 
 
-@pytest.mark.parametrize(("bits", "eps0"), [(3, 0.3), (3, 1.0), (3, 2.5), (3, 6.0), (4, 4.0)])
-def test_every_pair_and_type_is_covered(bits: int, eps0: float) -> None:
-    """E(X - s)_+ of every pair and type is at most that of a mixture of two of the laws, at every s."""
+PLANS: dict[str, dict[str, Any]] = {
+    "usual": {},
+    "wider": {"_log_spread_wide": lambda apart, nearest, held: -9.0 if nearest > 0.4 * apart else 99.0},
+    "widest": {"_log_spread_wide": lambda apart, nearest, held: -9.0},
+    "moved": {"_log_spread_far": lambda apart, held: 0.0, "_log_spread_between": lambda apart, held: -9.0},
+}
+
+
+@pytest.mark.parametrize("plan", PLANS)
+@pytest.mark.parametrize(("bits", "eps0"), [(3, 0.3), (3, 2.5), (3, 6.0)])
+def test_every_pair_and_type_is_covered(monkeypatch: pytest.MonkeyPatch, bits: int, eps0: float, plan: str) -> None:
+    """E(X - s)_+ of every pair and type is at most that of a mixture of two of the laws, at every s, for any plan."""
+    for name, value in PLANS[plan].items():
+        monkeypatch.setattr(laplace_types, name, value)
     m = type("Coarse", (Laplace,), {"BITS": bits})(eps0=eps0)
     size, r = m._steps, m._rate
     every = slots(size, r)
@@ -60,6 +72,7 @@ def test_every_pair_and_type_is_covered(bits: int, eps0: float) -> None:
     )
     groups = sorted({slot.apart for slot in every})
     made: dict[tuple[Slot, bool, float], Law] = {}
+    wide = 0
     for g, h in itertools.combinations(range(size + 1), 2):
         for x, backward, e in itertools.product(range(size + 1), (False, True), (1.0, math.exp(0.4 * r * (h - g)))):
             p0, p1, t = point_laws(m, [h, g, x] if backward else [g, h, x])
@@ -72,7 +85,10 @@ def test_every_pair_and_type_is_covered(bits: int, eps0: float) -> None:
                 apart, held, turned = size, x, backward
             else:
                 apart = min(k for k in groups if k >= right - left)
-                held += apart - right
+                group = [slot for slot in every if slot.apart == apart]
+                # the type moves with h, unless the wider law covers this distance: then everything is shifted
+                held += apart - right if group[0].nearest is None else -left
+                assert group[0].nearest is None or group[0].nearest <= right - left
             if apart == size and turned:  # only one order is listed: reflect
                 held, turned = size - held, False
             ends = sorted(slot.held for slot in every if slot.apart == apart)
@@ -82,12 +98,38 @@ def test_every_pair_and_type_is_covered(bits: int, eps0: float) -> None:
             shares = (1.0,) if low == high else tuple(math.sinh(r * k) for k in (high - held, held - low))
             for end, share in zip((low, high), shares, strict=False):
                 slot = next(slot for slot in every if slot.apart == apart and slot.held == end)
+                wide += slot.nearest is not None
                 assert slot.share <= math.cosh(0.5 * width - r * (held - low)) / math.cosh(0.5 * width)
                 key = (slot, turned, e)
                 if key not in made:
                     made[key] = law_of(ordered(slot, m, turned), e)
                 upper += share / sum(shares) * calls(made[key], s)
             assert np.all(exact <= upper * (1 + 1e-9) + 1e-12), (g, h, x, backward, e)
+    assert (wide > 0) == (plan.startswith("wide") and eps0 > 1.0)
+
+
+def test_large_budgets_need_few_laws() -> None:
+    for eps0, most in ((1.0, 40), (4.0, 100), (8.0, 200)):
+        every = slots(1024, eps0 / 1024)
+        assert len(every) <= most
+        covered = set()
+        for apart in {slot.apart for slot in every}:
+            covered |= set(range(next(slot.nearest or 0 for slot in every if slot.apart == apart), apart + 1))
+        assert covered >= set(range(1, 1025))
+
+
+def test_the_wider_law_is_the_one_described() -> None:
+    """On all points: u is K with probability u/K, and v as before; its sums are those of the victim's laws."""
+    m = E8(eps0=4.0)
+    slot = Slot(6, 7, 0.9, 4)
+    pair = law(slot, m._rate, m._power)
+    p0, p1, t = (np.asarray(a) for a in (pair.P0, pair.P1, pair.t))
+    assert (p0.sum(), p1.sum(), t.sum()) == pytest.approx((1.0, 1.0, 0.9), abs=1e-12)
+    k = math.exp(3 * m._rate)  # K = a^-max(7-4, 6-7)
+    assert set(np.round(0.9 * p1 / t / k, 9)) == {0.0, 1.0}
+    r0, r6, r7 = point_laws(m, [0, 6, 7])
+    sent = p1 > 0.0
+    assert float(p0[sent].sum()) == pytest.approx(float((r0 * r6 / r7).sum() / k), rel=1e-9)
 
 
 def test_a_type_between_two_others_needs_their_smaller_share() -> None:
@@ -182,6 +224,14 @@ def test_agrees_with_the_bound_of_all_pairs_and_types_of_a_matrix(eps0: float) -
         best = max(best, epsilon_of(SwapPair(types, beta), n=n, delta=delta, tol=1e-6, least=best))
     ours = m.swap().epsilon(n=n, delta=delta, tol=1e-6, side="upper").epsilon
     assert best * (1 - 1e-6) <= ours <= best * 1.0005
+
+
+@pytest.mark.parametrize(("eps0", "n"), [(4.0, 10**5), (7.0, 10**6), (11.0, 10**8)])
+def test_large_budgets_too(eps0: float, n: int) -> None:
+    m = Laplace(eps0=eps0)
+    upper = m.swap().epsilon(n=n, delta=0.01 / n, tol=1e-5, side="upper").epsilon
+    lower = m.constant_datasets().epsilon(n=n, delta=0.01 / n, tol=1e-5, side="lower").epsilon
+    assert lower < upper < 1.002 * lower
 
 
 @pytest.mark.parametrize(("eps0", "value"), [(0.5, 0.014984), (1.0, 0.031310), (2.0, 0.071880)])

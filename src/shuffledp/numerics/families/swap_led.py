@@ -35,7 +35,8 @@ _ROWS, _ROUNDS = 16, 4
 class LedSwap(SwapSet):
     """The swap bound of types of which ``leading`` may be the worst ones, and ``others``: all count.
 
-    The types may belong to different victim pairs, if every user's law is dominated by one of them in convex order.
+    The types may belong to different victim pairs, or to none, if the law of every user's slot is dominated by one of
+    theirs in convex order; but no victim pair may reveal more on its own than those of the leading types do.
 
     Examples
     --------
@@ -54,15 +55,16 @@ class LedSwap(SwapSet):
         """eps of the leading types; others that exceed it there join them, until one look shows that none does."""
         only_upper(side)
         (member,) = self._members
-        limit, count = log_up(member.max_ratio), len(member.types)
+        limit, count = log_up(self.leading.max_ratio), len(member.types)
         copies = max(int(n - 1.0 / max(member.common_mass, 1e-15)), 1)
         guess = guess_epsilon(max(self.leading.types, key=spread).atoms, copies, delta, limit)
-        leading = self.leading
+        leading, own = self.leading, len(self.leading.types)
         for _ in range(_ROUNDS):
-            found = solve(_Curve(leading, None, n), delta, limit=limit, tol=tol, guess=guess)  # type: ignore[arg-type]
-            every = _Curve(leading, self.others, n)
-            excess = look(every, found, tol, math.log(delta)).excess  # type: ignore[arg-type]
-            if self.others is None or excess <= 0.0 or found >= limit:
+            found = solve(_Curve(leading, None, n, own), delta, limit=limit, tol=tol, guess=guess)  # type: ignore[arg-type]
+            if self.others is None or found >= limit:
+                return Answer(found, count, count)
+            every = _Curve(leading, self.others, n, own)
+            if look(every, found, tol, math.log(delta)).excess <= 0.0:  # type: ignore[arg-type]
                 return Answer(found, count, count)
             guess = guess._replace(epsilon=found)
             leading = every.joined()
@@ -71,9 +73,9 @@ class LedSwap(SwapSet):
     def log_delta(self, eps: FloatArray, *, n: int, tol: float, side: Side) -> FloatArray:
         """The largest log delta over all types, for every eps."""
         only_upper(side)
-        best, leading = np.full(np.shape(eps), np.inf), self.leading
+        best, leading, own = np.full(np.shape(eps), np.inf), self.leading, len(self.leading.types)
         for _ in range(_ROUNDS):
-            curve = _Curve(leading, self.others, n)
+            curve = _Curve(leading, self.others, n, own)
             best = np.minimum(best, curve.log_upper(eps))
             if not curve.exceeding:
                 break
@@ -92,8 +94,10 @@ class _Curve:
 
     side: Side = "upper"
 
-    def __init__(self, leading: SwapPair, others: SwapPair | None, n: int) -> None:
+    def __init__(self, leading: SwapPair, others: SwapPair | None, n: int, revealing: int) -> None:
         self.leading, self.others, self.n = leading, others, n
+        #: the first so many of the leading types have the victim pairs that reveal the most on their own
+        self.revealing = revealing
         #: which of the others exceeded the leading types at some eps
         self.exceeding: set[int] = set()
 
@@ -121,10 +125,8 @@ class _Curve:
         eps = np.minimum(eps, LARGEST_EPSILON)
         shifted = eps - law_shift(eps)
         x, t, alone = self.leading.laws.at(shifted, self.n)  # eps, type, symbol
-        far = None if self.others is None else self.others.laws.at(shifted, self.n)
-        local = _local(x, t, alone)
-        if far is not None:
-            local = np.maximum(local, _local(*far))
+        first = slice(None, self.revealing)
+        local = _local(x[:, first], t[:, first], alone[:, first])
         common = self.leading.common_mass
         if (self.n - 1) * common < _FEWEST_FREE:
             return local, np.ones(eps.size)
@@ -146,7 +148,8 @@ class _Curve:
             value[better] = again[again < value[near]]
             for mine, theirs in ((line.c, other.c), (line.h, other.h), (line.s, other.s)):
                 mine[better] = theirs[better]
-        if far is not None:
+        if self.others is not None:
+            far = self.others.laws.at(shifted, self.n)
             value, worse = _with_others(value, *far, waiting, line)
             self.exceeding.update(worse)
         total = np.logaddexp(value, waiting.log_rest + local)
