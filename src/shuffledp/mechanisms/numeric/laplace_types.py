@@ -33,7 +33,7 @@ slot rises in convex order, whatever the others are.  For E >= a^(g-h) delta is 
 
 The mass of the common part is that of the original types 0, ..., N, whatever stands in for them: a^(N/2).
 How coarse the intervals of 3 and 4 are only decides how sharp the bound is: as wide as keeps the variance of X at E = 1
-below that of the pair (0, N) among others who hold 0, which it should not exceed.
+below that of the pair (0, N) among others who hold 0, which it should not exceed, and the largest X below e^eps0.
 """
 
 from __future__ import annotations
@@ -55,6 +55,8 @@ Power = Callable[[NDArray[Any]], FloatArray]
 #: Pieces of a law, and the smallest eps0 that intervals are planned for (a plan for a larger one is finer).
 PIECES = 96
 _LEAST_BUDGET = 0.05
+#: The wider law knows little of pairs whose log-ratio is near eps or below: it is for pairs this far apart.
+_FAR_APART = 3.0
 #: Of the room below the worst spread a group of distances takes this share, and a cell of types this share of the rest.
 GROUP_SHARE, CELL_SHARE = 0.5, 0.5
 
@@ -100,6 +102,7 @@ def _group(size: int, top: int, rate: float, plan: float, most: float) -> tuple[
     """What covers the types beyond a pair at most ``top`` apart, down to a distance, and that distance."""
     moved = _widest(top, lambda w: _log_spread_far(top * plan, (size + w) * plan), most)
     wider = _widest(top, lambda w: _log_spread_wide(top * plan, (top - w) * plan, size * plan), most)
+    wider = min(wider, top - math.ceil(_FAR_APART / plan))
     low = top - max(moved, wider)
     if moved >= wider:
         cells = _cells(size + moved, top, plan, most, lambda x: _log_spread_far(top * plan, x * plan))
@@ -114,7 +117,7 @@ def _between(size: int, rate: float, most: float) -> Iterator[int]:
     while x < half:
         yield x
         room = most - _log_spread_between(whole, x * rate)
-        x += min(max(_cell(room, rate), 1), half - x)
+        x += min(max(_cell(min(room, x * rate), rate), 1), half - x)
     yield half
 
 
@@ -123,7 +126,7 @@ def _cells(high: int, low: int, rate: float, most: float, spread: Callable[[int]
     x, found = high, []
     while x > low:
         found.append(x)
-        x -= min(max(_cell(most - spread(x), rate), 1), x - low)
+        x -= min(max(_cell(min(most - spread(x), (high - x) * rate), rate), 1), x - low)
     return [low, *reversed(found)]
 
 
