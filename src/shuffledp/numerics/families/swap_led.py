@@ -43,7 +43,7 @@ class LedSwap(SwapSet):
     >>> coin = ShuffledPair(P0=[0.75, 0.25], P1=[0.25, 0.75], t=[0.75, 0.25])
     >>> led = LedSwap([coin.swapped()], [coin], 0.5)
     >>> round(led.epsilon(n=1000, delta=1e-6, tol=1e-4, side="upper").epsilon, 3)
-    0.141
+    0.142
     """
 
     def __init__(self, leading: Sequence[ShuffledPair], others: Sequence[ShuffledPair], common_mass: float) -> None:
