@@ -20,7 +20,7 @@ TOL = 1e-4
 )
 def test_the_profile_is_the_largest_of_all_members(spec: str, n: int) -> None:
     mechanism = sdp.mechanism(spec)
-    family = resolve(mechanism, "auto", Crowd(1)).family
+    family = resolve(mechanism, "blanket", Crowd(1)).family
     members = family.pairs(100)
     assert isinstance(family, PairSet) and members
     eps = np.geomspace(1e-3, 0.9 * mechanism.local_epsilon, 12)

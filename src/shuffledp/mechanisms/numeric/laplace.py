@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..._support.numbers import round_down
+from ...errors import BoundNotApplicableError
 from ...estimation.constraints import Box
 from ...estimation.estimate import Estimate, Variance, modelled, range_sampling
 from ...numerics.families.base import PairSet, both_directions
+from ...numerics.families.swap_led import LedSwap
 from ...numerics.pair import FloatArray, ShuffledPair
 from ...randomness.sampling import Source
 from ..base import Mechanism
@@ -22,6 +25,7 @@ from ..parameters import budget
 from ..randomizer import Randomizer
 from ..values import numbers
 from .discrete_laplace import discrete_laplace, on_grid
+from .laplace_types import swap_set
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +66,9 @@ class Laplace(Randomizer):
     are split onto the ends of short pieces of them, which keeps mass and both means; for the lower bound
     (the others hold 0, 1/2 or 1) neighbouring reports are merged.
 
+    Swap bound: all pairs and all that the others may hold are covered by a few dozen laws (laplace_types.py proves it);
+    the worst of them is the pair (0, N) among others who all hold 0 or all hold N, which each evaluation checks.
+
     Examples
     --------
     >>> Laplace(eps0=1.0).variation_ratio().beta.__round__(4)
@@ -77,6 +84,8 @@ class Laplace(Randomizer):
     BITS: ClassVar[int] = 10
     PIECES: ClassVar[int] = 64
     GROUPS: ClassVar[int] = 64
+    #: A user is free with probability e^(-eps0/2): about ten of 10^12 users at this budget.
+    LARGEST_SWAP: ClassVar[float] = 50.0
 
     eps0: float = budget(low=1e-6, hint="eps0 is the local budget, and a report with less than 1e-6 is only noise")
 
@@ -138,6 +147,19 @@ class Laplace(Randomizer):
                 )
             ]
         )
+
+    @cached_property
+    def _swap(self) -> LedSwap:
+        return swap_set(self._steps, self._rate, self._power)
+
+    def swap(self) -> LedSwap:
+        """All pairs and all types of the others, through the laws of laplace_types.py."""
+        if self.eps0 > self.LARGEST_SWAP:
+            raise BoundNotApplicableError(
+                f"bound 'swap' of laplace needs eps0 up to {self.LARGEST_SWAP:g}, got {self.eps0:g}: beyond, hardly "
+                "any user is free to be exchanged for the victim; use bound='auto'."
+            )
+        return self._swap
 
     def constant_datasets(self) -> PairSet:
         """The others hold 0, 1 (by symmetry) or 1/2; inner reports are merged, which is post-processing."""
