@@ -184,7 +184,9 @@ def test_participation_is_the_mean_over_batches_and_not_the_mean_batch() -> None
 def test_exactly_analysed_randomized_response_keeps_most_of_its_gain() -> None:
     m, blanket = sdp.RandomizedResponse(eps0=2.0), sdp.GRR(eps0=2.0, d=2)
     for n, gain in ((1000, 0.99), (100_000, 0.85)):
-        ours, theirs = (sdp.amplify(x, n=n, delta=1e-6, participation=0.8) for x in (m, blanket))
+        ours, theirs = (
+            sdp.amplify(x, n=n, delta=1e-6, participation=0.8, bound=b) for x, b in ((m, "auto"), (blanket, "blanket"))
+        )
         assert ours.lower <= ours.epsilon <= gain * theirs.epsilon
     near = float(sdp.profile(m, n=1000, epsilon=0.3, participation=0.999))
     assert near == pytest.approx(float(sdp.profile(m, n=1000, epsilon=0.3)), rel=0.5)
@@ -199,7 +201,7 @@ def test_large_matrices_take_part_by_chance_too() -> None:
     omega = np.asarray(m.matrix).min(axis=0)
     pairs = [ShuffledPair(P0=a, P1=b, t=0.4 * omega) for a, b in permutations(np.asarray(m.matrix), 2)]
     want = max(sdp.amplify(r, n=500, delta=1e-6).epsilon for r in pairs[::4])
-    got = sdp.amplify(m, n=500, delta=1e-6, participation=0.4)
+    got = sdp.amplify(m, n=500, delta=1e-6, participation=0.4, bound="blanket")
     assert want * (1 - 1e-4) <= got.epsilon and got.lower <= got.epsilon
     assert got.epsilon <= max(sdp.amplify(r, n=500, delta=1e-6).epsilon for r in pairs) * (1 + 3e-4)
 

@@ -116,11 +116,12 @@ def _provable(members: Sequence[SwapPair], n: int, epsilon: float, delta: float,
             missing = max(missing, (found.log_delta - log_delta) / found.fall)
         return missing
 
-    low, high = None, epsilon
+    low, high, stride = None, epsilon, 1.0
     while (missing := lacking(high)) > 0.0:
         if not high < limit:
             raise CertificationError(f"there is no finite eps at delta = {delta!r} to certify; raise n or delta.")
-        low, high = high, min(high + missing, limit)
+        low, high = high, min(high + stride * max(missing, 0.1 * tol * high), limit)
+        stride *= 2.0
     while low is not None and high - low > 0.1 * tol * high:
         middle = 0.5 * (low + high)
         if lacking(middle) > 0.0:

@@ -327,6 +327,11 @@ class _SinglePair(Mechanism):
         self._ratio = max(pair.max_ratio, pair.swapped().max_ratio)
 
     @property
+    def ratios_both_ways(self) -> bool:
+        """No: nothing is known of the others' whole laws."""
+        return False
+
+    @property
     def local_epsilon(self) -> float:
         """log of the largest ratio, rounded up."""
         return log_up(self._ratio)

@@ -42,6 +42,11 @@ def swap_general(mechanism: Mechanism) -> Family:
     """Uses eps0 only (docs/swap.md, Theorem 3): ratios of the victim's two values, and of two users."""
     if mechanism.local_epsilon <= 0.0:
         return PairSet([])
+    if not mechanism.ratios_both_ways:
+        raise BoundNotApplicableError(
+            f"bound 'swap-general' needs a guarantee for any two users, both ways, and {mechanism.name} states how much "
+            "a victim's report may exceed another's only; use bound='auto'."
+        )
     if mechanism.pairwise_epsilon > check.MAX_EPS0:
         raise BoundNotApplicableError(
             f"bound 'swap-general' needs a finite local guarantee, got {mechanism.spec}, whose reports may reveal "

@@ -11,7 +11,7 @@ from ..errors import BoundNotApplicableError, ExtensionError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.extension import WORD, load_plugins
 from ..numerics.families.base import Answer, Family
-from ..numerics.families.smallest import Smallest
+from ..numerics.families.smallest import Smallest, sharp
 from ..numerics.pair import FloatArray
 from . import blanket_tails, budget_forms, closed_forms, protocol_claims
 from . import dominating_pairs as pairs
@@ -293,8 +293,10 @@ def names() -> list[str]:
 def choose(name: str, mechanism: Mechanism) -> tuple[Bound, Family | None]:
     """The bound of that name, and its family if choosing the bound required building it.
 
-    "auto" is the smallest of those that use all that is known: swap and the exact blanket where the law is known,
-    else swap-general and variation-ratio.  Where only one of them applies, it is that one.
+    "auto" is the smallest of those that use all that is known: swap (or swap-general, where the types of the others are
+    not listed) and the exact blanket, or variation-ratio where the law is not known.  Where only one of them applies, it
+    is that one; so it is where the blanket is as good as a constant dataset to leading order (GRR on three options or
+    more), and swap cannot be better.
 
     Examples
     --------
@@ -306,15 +308,18 @@ def choose(name: str, mechanism: Mechanism) -> tuple[Bound, Family | None]:
         known_name = isinstance(name, str) and name in BOUNDS
         return BOUNDS[name if known_name else check.one_of("bound", name, names())], None
     found: dict[str, Family] = {}
-    for candidate in ("swap", "blanket"):
+    # the types of a mechanism have at most the ratios that its eps0 allows, so swap-general is for where swap is not
+    for candidate in ("swap", "swap-general", "blanket"):
+        if candidate == "swap-general" and "swap" in found:
+            continue
         try:
             found[candidate] = BOUNDS[candidate].family(mechanism)
         except BoundNotApplicableError:
             continue
-    if not found:
-        if mechanism.known_by_budget:
-            found["swap-general"] = BOUNDS["swap-general"].family(mechanism)
+    if "blanket" not in found and "swap" not in found:
         found["variation-ratio"] = BOUNDS["variation-ratio"].family(mechanism)
+    if "blanket" in found and "swap" in found and sharp(found["blanket"], found["swap"]):
+        del found["swap"]
     if len(found) == 1:
         ((only, family),) = found.items()
         return BOUNDS[only], family

@@ -56,8 +56,6 @@ class Mechanism:
     published_law_exact: ClassVar[bool] = False
     #: constant_datasets() lists every law that another user may have, for one input pair that stands for all pairs.
     lists_every_type: ClassVar[bool] = False
-    #: Nothing is known but how much the law of a report depends on its value, for one randomizer that everybody runs.
-    known_by_budget: ClassVar[bool] = False
     #: Whether a user sends one message; several may be hidden by others' blanket messages.
     single_message: ClassVar[bool] = True
     #: Relabelling the options or bits of a report, whatever the budget, maps any two inputs to any other two.
@@ -123,6 +121,11 @@ class Mechanism:
     def crowd_epsilon(self) -> float:
         """log of the largest ratio between two users' reports; in metric privacy more than local_epsilon."""
         return self.local_epsilon
+
+    @property
+    def ratios_both_ways(self) -> bool:
+        """Whether crowd_epsilon bounds the ratio of two users' laws both ways, as a local guarantee does."""
+        return True
 
     @property
     def pairwise_epsilon(self) -> float:

@@ -122,6 +122,11 @@ class Joint(Randomizer):
         return _sum_up(m.crowd_epsilon for m in self._answers)
 
     @property
+    def ratios_both_ways(self) -> bool:
+        """If it is so for every answer."""
+        return all(m.ratios_both_ways for m in self._answers)
+
+    @property
     def neighbours(self) -> str:
         """Replace-one; an answer with metric privacy covers only values that are near enough."""
         return words_of_neighbours(self._answers, super().neighbours)

@@ -149,6 +149,11 @@ class Parallel(Randomizer):
         return max(m.crowd_epsilon for m in self._mechanisms)
 
     @property
+    def ratios_both_ways(self) -> bool:
+        """If it is so for every query."""
+        return all(m.ratios_both_ways for m in self._mechanisms)
+
+    @property
     def neighbours(self) -> str:
         """Replace-one; a query with metric privacy covers only values that are near enough."""
         return words_of_neighbours(self._mechanisms, super().neighbours)

@@ -33,8 +33,6 @@ class General(Mechanism):
     name: ClassVar[str] = "general"
     lower_scope: ClassVar[str] = "mechanisms known only by eps0"
 
-    known_by_budget: ClassVar[bool] = True
-
     eps0: float = budget()
 
     @property

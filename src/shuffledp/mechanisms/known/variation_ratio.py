@@ -69,6 +69,11 @@ class VariationRatio(Mechanism):
         return log_up(self.p)
 
     @property
+    def ratios_both_ways(self) -> bool:
+        """No: q bounds the victim's law over another user's only."""
+        return False
+
+    @property
     def crowd_epsilon(self) -> float:
         """log q, rounded up."""
         return log_up(self.q)

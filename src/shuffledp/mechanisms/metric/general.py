@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ...numerics.families.base import PairSet
+from ..known.eps0_vertices import informative
 from ..known.variation_ratio import VariationRatio
 from .base import MetricPair
 
@@ -34,8 +35,7 @@ class MetricGeneral(MetricPair):
     """
 
     name: ClassVar[str] = "metric-general"
-    lower_scope: ClassVar[str] = VariationRatio.lower_scope
-
+    lower_scope: ClassVar[str] = "mechanisms known only by their metric privacy"
     @property
     def local_epsilon(self) -> float:
         """d01."""
@@ -51,5 +51,5 @@ class MetricGeneral(MetricPair):
         return VariationRatio(p=math.exp(self.d01), beta=math.tanh(0.5 * self.d01), q=math.exp(self.dmax))
 
     def constant_datasets(self) -> PairSet:
-        """Attained among mechanisms of which only (p, beta, q) is known."""
-        return self.variation_ratio().constant_datasets()
+        """Mechanisms on three inputs with these distances, and the others at the third one (docs/swap.md, Theorem 3)."""
+        return PairSet(informative(self.d01, self.dmax))

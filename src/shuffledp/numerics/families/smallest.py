@@ -7,10 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from ..evaluators.choose import Side
+from ..evaluators.choose import Side, spread
 from ..pair import FloatArray, ShuffledPair
 from .base import Answer, Family, thinned
+from .swap import SwapSet
 
+#: Spreads that differ by no more than this share count as alike: half of it in eps.
+_ALIKE = 1e-4
 #: So many shuffled pairs are quickly evaluated at many eps.
 _FEW = 64
 #: Relative accuracy in delta of one look at an analysis that may not be needed.
@@ -63,6 +66,16 @@ class Smallest:
     def thinned(self, chance: float) -> Smallest:
         """Every family, thinned."""
         return Smallest({name: thinned(family, chance) for name, family in self.families.items()})
+
+
+def sharp(blanket: Family, swap: Family) -> bool:
+    """Whether the leading order of eps over the blanket is that of a type in the swap bound: nothing is to be gained."""
+    pairs = blanket.pairs(_FEW)
+    members = swap.members(_FEW) if isinstance(swap, SwapSet) else None
+    if not pairs or not members:
+        return False
+    attained = max(spread(pair) for member in members for pair in member.types)
+    return max(spread(pair) for pair in pairs) <= attained * (1.0 + _ALIKE)
 
 
 def _says(family: Family, what: str, n: int) -> bool:

@@ -115,7 +115,7 @@ class SwapSet:
         only_upper(side)
         best = np.full(eps.shape, -np.inf)
         for member in self._members:
-            best = np.maximum(best, Curve(member, n, tol).log_upper(eps))
+            best = np.maximum(best, Curve(member, n, tol / 30.0).log_upper(eps))
         return best
 
     @property
@@ -163,6 +163,7 @@ class Curve:
     side: Side = "upper"
 
     def __init__(self, member: SwapPair, n: int, tol: float) -> None:
+        """``tol`` is the relative accuracy wanted of eps; that of delta is about 30 times as much."""
         self.member, self.n = member, n
         self._dither = min(max(math.sqrt(tol), _FINE), _COARSE)
         self._options: Sequence[_Option] = _OPTIONS

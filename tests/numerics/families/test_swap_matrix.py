@@ -1,0 +1,102 @@
+"""The swap bound of matrices: by distinct laws and by search, against every pair on its own and against brute force."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import shuffledp as sdp
+from shuffledp.errors import BoundNotApplicableError
+from shuffledp.numerics.families.swap import SwapSet
+from shuffledp.numerics.families.swap_matrix import SwapMatrix, _distinct, _every_pair, swap_pairs
+
+TERMS = {"n": 2000, "delta": 1e-6}
+
+
+def random_rows(seed: int, d: int, outputs: int, eps0: float = 1.0) -> NDArray[np.float64]:
+    rows = np.exp(eps0 * np.random.default_rng(seed).random((d, outputs)))
+    return np.asarray(rows / rows.sum(axis=1, keepdims=True))
+
+
+@pytest.mark.parametrize("shape", [(5, 4), (6, 9), (9, 3)])
+def test_the_search_finds_the_worst_pair(shape: tuple[int, int]) -> None:
+    rows = random_rows(7, *shape)
+    for n, delta in ((300, 1e-4), (10**5, 1e-8)):
+        one_by_one = SwapSet(_every_pair(rows)).epsilon(n=n, delta=delta, tol=1e-5, side="upper").epsilon
+        found = SwapMatrix(rows).epsilon(n=n, delta=delta, tol=1e-5, side="upper")
+        assert one_by_one * (1 - 2e-5) <= found.epsilon <= one_by_one * (1 + 2e-4)
+        assert 1 <= found.evaluated < found.members
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_pair_is_dropped_that_exceeds(seed: int) -> None:
+    """At any eps: what the search calls closed is below the level when it is evaluated."""
+    rows = random_rows(seed, 7, 6, 1.5)
+    matrix, every = SwapMatrix(rows), _every_pair(rows)
+    order = [(a, b) for a, b in itertools.product(range(7), repeat=2) if a != b]
+    for eps, n in ((0.05, 3000), (0.2, 300), (0.02, 10**5)):
+        values = [SwapSet([m]).log_delta(np.array([eps]), n=n, tol=1e-4, side="upper")[0] for m in every]
+        level = float(np.quantile(values, 0.8))
+        left = matrix._open(eps, n, level, np.eye(7, dtype=bool))
+        assert left is not None
+        assert {pair for pair, value in zip(order, values, strict=True) if value > level + 1e-3} <= set(left)
+
+
+def test_profiles_of_the_search_are_those_of_the_pairs() -> None:
+    rows = random_rows(3, 6, 5)
+    eps = np.array([0.02, 0.05, 0.1])
+    mine = SwapMatrix(rows).log_delta(eps, n=2000, tol=1e-3, side="upper")
+    theirs = SwapSet(_every_pair(rows)).log_delta(eps, n=2000, tol=1e-3, side="upper")
+    assert np.all(mine >= theirs - 1e-3) and np.all(mine <= theirs + 0.03)
+
+
+@pytest.mark.parametrize("spec", ["grr:eps0=1,d=6", "unary:eps0=1,d=4", "subset:eps0=1,d=6,k=2", "hadamard:eps0=2,d=6"])
+def test_few_levels_give_the_laws_of_the_mechanism(spec: str) -> None:
+    m = sdp.mechanism(spec)
+    matrix = sdp.FiniteRandomizer(m.probabilities())  # type: ignore[attr-defined]
+    ours, listed = (sdp.amplify(x, bound="swap", **TERMS).epsilon for x in (m, matrix))  # type: ignore[arg-type]
+    assert ours == pytest.approx(listed, rel=3e-4)
+
+
+def test_equal_laws_are_listed_once() -> None:
+    few = _distinct(sdp.GRR(eps0=1.0, d=8).probabilities())
+    assert few is not None and few.members(10) is not None
+    members = few.members(10) or ()
+    assert len(members) == 1 and len(members[0].types) == 3
+    assert _distinct(random_rows(0, 8, 8)) is None
+
+
+def test_truth_is_never_above() -> None:
+    """The best constant dataset, which is exact, and every constant dataset of every pair."""
+    rows = random_rows(11, 8, 6, 2.0)
+    m = sdp.FiniteRandomizer(rows)
+    for n in (50, 2000, 10**6):
+        upper = sdp.amplify(m, n=n, delta=1e-6, bound="swap").epsilon
+        for a, b, x in ((0, 1, 2), (3, 4, 4), (5, 6, 0), (7, 2, 2), (1, 7, 7)):
+            pair = sdp.ShuffledPair(P0=rows[a], P1=rows[b], t=rows[x])
+            assert sdp.amplify(pair, n=n, delta=1e-6).lower <= upper * (1 + 1e-9)  # type: ignore[operator]
+
+
+def test_participation_thins_the_types() -> None:
+    rows = random_rows(5, 6, 5)
+    some, same = SwapMatrix(rows).thinned(0.5), SwapSet(_every_pair(rows)).thinned(0.5)
+    found, want = (f.epsilon(n=2000, delta=1e-6, tol=1e-5, side="upper").epsilon for f in (some, same))
+    assert want * (1 - 2e-5) <= found <= want * (1 + 2e-4)
+
+
+def test_what_is_refused() -> None:
+    zeros = random_rows(1, 6, 6)
+    zeros[0, 0] = 0.0
+    zeros /= zeros.sum(axis=1, keepdims=True)
+    with pytest.raises(BoundNotApplicableError, match="zeros"):
+        swap_pairs(zeros)
+    with pytest.raises(BoundNotApplicableError, match="at most 310 different inputs, got 400"):
+        swap_pairs(random_rows(1, 400, 3))
+    with pytest.raises(BoundNotApplicableError, match="upper bound"):
+        SwapMatrix(random_rows(1, 5, 5)).epsilon(n=10, delta=1e-3, tol=1e-4, side="lower")
+    assert SwapMatrix(random_rows(1, 5, 5)).epsilon(n=1, delta=1e-3, tol=1e-4, side="upper").epsilon == math.inf
+    assert sdp.amplify(sdp.FiniteRandomizer(zeros), n=100, delta=1e-3).bound == "blanket"
