@@ -44,8 +44,8 @@ def swap_general(mechanism: Mechanism) -> Family:
         return PairSet([])
     if not mechanism.ratios_both_ways:
         raise BoundNotApplicableError(
-            f"bound 'swap-general' needs a guarantee for any two users, both ways, and {mechanism.name} states how much "
-            "a victim's report may exceed another's only; use bound='auto'."
+            f"bound 'swap-general' needs a guarantee for any two users, both ways, and {mechanism.name} states only "
+            "how much a victim's report may exceed another's; use bound='auto'."
         )
     if mechanism.pairwise_epsilon > check.MAX_EPS0:
         raise BoundNotApplicableError(

@@ -293,8 +293,8 @@ def names() -> list[str]:
 def choose(name: str, mechanism: Mechanism) -> tuple[Bound, Family | None]:
     """The bound of that name, and its family if choosing the bound required building it.
 
-    "auto" is the smallest of those that use all that is known: swap (or swap-general, where the types of the others are
-    not listed) and the exact blanket, or variation-ratio where the law is not known.  Where only one of them applies, it
+    "auto" is the smallest of those that use all that is known: swap (swap-general where the types of the others are not
+    listed) and the exact blanket, or variation-ratio where the law is not known.  Where only one of them applies, it
     is that one; so it is where the blanket is as good as a constant dataset to leading order (GRR on three options or
     more), and swap cannot be better.
 

@@ -36,6 +36,7 @@ class MetricGeneral(MetricPair):
 
     name: ClassVar[str] = "metric-general"
     lower_scope: ClassVar[str] = "mechanisms known only by their metric privacy"
+
     @property
     def local_epsilon(self) -> float:
         """d01."""
@@ -51,5 +52,5 @@ class MetricGeneral(MetricPair):
         return VariationRatio(p=math.exp(self.d01), beta=math.tanh(0.5 * self.d01), q=math.exp(self.dmax))
 
     def constant_datasets(self) -> PairSet:
-        """Mechanisms on three inputs with these distances, and the others at the third one (docs/swap.md, Theorem 3)."""
+        """Mechanisms on three inputs with these distances, the others at the third (docs/swap.md, Theorem 3)."""
         return PairSet(informative(self.d01, self.dmax))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -40,6 +41,8 @@ class Smallest:
         for name, family in sorted(self.families.items(), key=lambda item: _says(item[1], "loose_for", n)):
             if best.bound and (best.epsilon == 0.0 or _says(family, "superseded_at", n)):
                 continue
+            if 0.0 < best.epsilon < math.inf and self._clearly_larger(name, n):
+                continue
             if 0.0 < best.epsilon < math.inf:
                 look = family.log_delta(np.array([best.epsilon]), n=n, tol=_GLANCE, side=side)[0]
                 if look > math.log(delta) + 3.0 * _GLANCE:
@@ -48,6 +51,24 @@ class Smallest:
             if answer.epsilon < best.epsilon or not best.bound:
                 best = answer._replace(bound=name)
         return best
+
+    def _clearly_larger(self, name: str, n: int) -> bool:
+        """Whether the leading order alone says that this family is above a swap bound that was asked before it."""
+        ratio = self._leading.get(name, 0.0)
+        return ratio > 1.0 and math.sqrt(ratio) - 1.0 > 0.01 + 4.0 / max(n * self._common_mass, 1.0)
+
+    @cached_property
+    def _common_mass(self) -> float:
+        members = [m for f in self.families.values() if isinstance(f, SwapSet) for m in f.members(_FEW) or ()]
+        return min((member.common_mass for member in members), default=0.0)
+
+    @cached_property
+    def _leading(self) -> dict[str, float]:
+        """The spread of every family of few pairs, over that of the swap bound's worst type."""
+        members = [m for f in self.families.values() if isinstance(f, SwapSet) for m in f.members(_FEW) or ()]
+        least = max((spread(pair) for member in members for pair in member.types), default=math.inf)
+        listed = {name: family.pairs(_FEW) for name, family in self.families.items()}
+        return {name: max(map(spread, pairs)) / least for name, pairs in listed.items() if pairs and least > 0.0}
 
     def log_delta(self, eps: FloatArray, *, n: int, tol: float, side: Side) -> FloatArray:
         """The smallest log delta, for every eps."""
@@ -69,7 +90,7 @@ class Smallest:
 
 
 def sharp(blanket: Family, swap: Family) -> bool:
-    """Whether the leading order of eps over the blanket is that of a type in the swap bound: nothing is to be gained."""
+    """Whether eps over the blanket has the leading order of a type in the swap bound: nothing is to be gained."""
     pairs = blanket.pairs(_FEW)
     members = swap.members(_FEW) if isinstance(swap, SwapSet) else None
     if not pairs or not members:

@@ -21,7 +21,7 @@ from .base import Answer, Family
 #: Dither in units of the tilted deviation: it costs its square over 2 of eps.
 _FINE, _COARSE = 0.01, 0.05
 #: Where one user's X is more than this many steps of the sum, lattices resonate, and other lines may be better.
-_GRAINY = 0.05
+_GRAINY = 0.1
 #: Below this many deviations the modulus costs so much that the law that dominates every type is tried too.
 _CLOSE = 3.5
 #: Fewer free users than this make the bound loose.
@@ -116,7 +116,7 @@ class SwapSet:
         best = np.full(eps.shape, -np.inf)
         for member in self._members:
             best = np.maximum(best, Curve(member, n, tol / 30.0).log_upper(eps))
-        return best
+        return falling(eps, best)
 
     @property
     def quick(self) -> bool:
@@ -154,7 +154,50 @@ def epsilon_of(member: SwapPair, *, n: int, delta: float, tol: float, least: flo
     if likely and look(curve, least, 1e-3, log_delta).excess <= 0.0:  # type: ignore[arg-type]
         return least
     guess = guess_epsilon(worst.atoms, max(int(n - 1.0 / max(member.common_mass, 1e-15)), 1), delta, limit)
+    # what dither and modulus cost, so that the first evaluation is usually the last
+    guess = guess._replace(epsilon=guess.epsilon * (1.0 + 0.5 * curve.dither**2 + 3e-5))
     return solve(curve, delta, limit=limit, tol=tol, guess=guess)  # type: ignore[arg-type]
+
+
+class _Rows(NamedTuple):
+    """Laws of X (eps, type, symbol), what is exposed (eps, type), the leading type, its saddle and its bend (eps)."""
+
+    x: FloatArray
+    t: FloatArray
+    alone: FloatArray
+    worst: np.ndarray
+    c: FloatArray
+    bend: FloatArray
+
+    def at(self, rows: np.ndarray) -> _Rows:
+        """Some of them."""
+        return _Rows(*(part[rows] for part in self))
+
+    @property
+    def grain(self) -> FloatArray:
+        """How many deviations of the sum one user's X may be."""
+        own = self.x[np.arange(len(self.x)), self.worst]
+        return np.asarray((own.max(axis=1) - own.min(axis=1)) / np.sqrt(np.maximum(self.bend, 1e-300)))
+
+
+def _largest(here: _Rows, waiting: swap.Waiting, option: _Option) -> FloatArray:
+    """max over types of log(U + what is exposed): the leading type, then those that may exceed it."""
+    rows, types, symbols = here.x.shape
+    at, worst, bare = np.arange(rows), here.worst, np.log(here.alone)
+    line = swap.line_at(option.scale * here.c, here.bend, option.dither)
+    first = swap.log_upper(here.x[at, worst], here.t[at, worst], waiting, line)
+    value: FloatArray = np.asarray(np.logaddexp(first, bare[at, worst]))
+    if types == 1:
+        return value
+    every = line.at(np.repeat(at, types))
+    screen = swap.log_screen(here.x.reshape(-1, symbols), here.t.reshape(-1, symbols), waiting, every)
+    open_ = ~(np.logaddexp(screen.reshape(rows, types), bare) <= value[:, None])
+    open_[at, worst] = False
+    row, kind = np.nonzero(open_)
+    if row.size:
+        other = swap.log_upper(here.x[row, kind], here.t[row, kind], waiting, line.at(row))
+        np.maximum.at(value, row, np.logaddexp(other, bare[row, kind]))
+    return value
 
 
 class Curve:
@@ -165,7 +208,7 @@ class Curve:
     def __init__(self, member: SwapPair, n: int, tol: float) -> None:
         """``tol`` is the relative accuracy wanted of eps; that of delta is about 30 times as much."""
         self.member, self.n = member, n
-        self._dither = min(max(math.sqrt(tol), _FINE), _COARSE)
+        self.dither = min(max(math.sqrt(tol), _FINE), _COARSE)
         self._options: Sequence[_Option] = _OPTIONS
 
     def bracket(self, eps: FloatArray, rtol: FloatArray | float) -> LogBracket:
@@ -189,7 +232,7 @@ class Curve:
         copies = max(self.n - 1.0 / self.member.common_mass, 1.0)
         c, height, bend = swap.saddle(x[0], t[0], copies)
         worst = int(np.where(np.isfinite(height), height, -np.inf).argmax())
-        line = swap.line_at(c[[worst]], bend[[worst]], self._dither).at(np.zeros(len(c), dtype=np.int64))
+        line = swap.line_at(c[[worst]], bend[[worst]], self.dither).at(np.zeros(len(c), dtype=np.int64))
         waiting = swap.Waiting.of(self.member.common_mass, self.n, max(float(height[worst]) - math.log(self.n), -740.0))
         value = np.logaddexp(swap.log_screen(x[0], t[0], waiting, line), np.log(alone[0])).max()
         return float(np.logaddexp(value, waiting.log_rest)) if value == value else math.inf
@@ -209,84 +252,39 @@ class Curve:
         c, height, bend = (a.reshape(rows, types) for a in swap.saddle(flat_x, flat_t, copies))
         worst = np.where(np.isfinite(height), height, -np.inf).argmax(axis=1)
         pick = (np.arange(rows), worst)
-        line = swap.line_at(c[pick], bend[pick], self._dither)
         target = float(np.min(np.maximum(height[pick] - math.log(self.n), -740.0), initial=0.0))
         waiting = swap.Waiting.of(self.member.common_mass, self.n, target)
-        value = self._largest(x, t, alone, worst, waiting, line)
-        deviations = line.c * np.sqrt(bend[pick])
-        grain = (x[pick].max(axis=1) - x[pick].min(axis=1)) * line.h
-        hard = np.flatnonzero((grain > _GRAINY) | (deviations < _CLOSE))
-        if hard.size and x[0].size <= _MOST_SHARPENED:
-            value[hard] = self._sharper(
-                hard, value, x, t, alone, worst, waiting, line, bend[pick], bool((grain > _GRAINY).any())
-            )
+        here = _Rows(x, t, alone, worst, c[pick], bend[pick])
+        value = _largest(here, waiting, _Option(1.0, self.dither))
+        if x[0].size <= _MOST_SHARPENED:
+            self._sharpen(value, here, waiting, copies)
         total = np.logaddexp(value, waiting.log_rest + local)
-        weight = t[pick] * np.exp(line.c[:, None] * x[pick])
-        fall = np.exp(eps) * line.c * copies * (weight * laws.v[worst]).sum(axis=1) / (weight.sum(axis=1) + 1e-300)
+        weight = t[pick] * np.exp(here.c[:, None] * x[pick])
+        fall = np.exp(eps) * here.c * copies * (weight * laws.v[worst]).sum(axis=1) / (weight.sum(axis=1) + 1e-300)
         total = np.where(np.isnan(total), np.inf, total)
         total[local == -np.inf] = -np.inf  # nothing of the victim's is ever above E times the other law
         return np.minimum(total, local), fall
 
-    def _largest(
-        self, x: FloatArray, t: FloatArray, alone: FloatArray, worst: np.ndarray, waiting: swap.Waiting, line: swap.Line
-    ) -> FloatArray:
-        """max over types of log(U + what is exposed): the most promising type, then those that may exceed it."""
-        rows, types, symbols = x.shape
-        at = np.arange(rows)
-        bare = np.log(alone)
-        first = swap.log_upper(x[at, worst], t[at, worst], waiting, line)
-        value: FloatArray = np.asarray(np.logaddexp(first, bare[at, worst]))
-        if types == 1:
-            return value
-        every = np.repeat(at, types)
-        screen = swap.log_screen(x.reshape(-1, symbols), t.reshape(-1, symbols), waiting, line.at(every))
-        open_ = ~(np.logaddexp(screen.reshape(rows, types), bare) <= value[:, None])
-        open_[at, worst] = False
-        row, kind = np.nonzero(open_)
-        if row.size:
-            other = np.logaddexp(swap.log_upper(x[row, kind], t[row, kind], waiting, line.at(row)), bare[row, kind])
-            np.maximum.at(value, row, other)
-        return value
-
-    def _sharper(
-        self,
-        rows: np.ndarray,
-        value: FloatArray,
-        x: FloatArray,
-        t: FloatArray,
-        alone: FloatArray,
-        worst: np.ndarray,
-        waiting: swap.Waiting,
-        line: swap.Line,
-        bend: FloatArray,
-        grainy: bool,
-    ) -> FloatArray:
-        """Rows that are few deviations away or on a coarse lattice: by one dominating law, else on other lines."""
-        best: FloatArray = np.asarray(value[rows])
-        covered = np.flatnonzero(alone[rows].max(axis=1) == 0.0)
-        if covered.size and x[0].size <= _MOST_JOINED:
-            copies = max(self.n - 1.0 / self.member.common_mass, 1.0)
-            joined = np.full(rows.size, np.inf)
-            joined[covered] = self._joined(x[rows[covered]], t[rows[covered]], waiting, copies)
-            left = np.flatnonzero(joined >= best)
-            best = np.asarray(np.minimum(best, joined))
-            rows = rows[left]
-        else:
-            left = np.arange(rows.size)
-        if not rows.size:
-            return best
-        chosen: _Option | None = None
+    def _sharpen(self, value: FloatArray, here: _Rows, waiting: swap.Waiting, copies: float) -> None:
+        """Improve rows few deviations away, by one dominating law or near the saddle, and those on a coarse lattice."""
+        close = here.c * np.sqrt(here.bend) < _CLOSE
+        if here.x[0].size <= _MOST_JOINED:
+            covered = np.flatnonzero(close & (here.alone.max(axis=1) == 0.0))
+            if covered.size:
+                found = self._joined(here.x[covered], here.t[covered], waiting, copies)
+                close[covered[found < value[covered]]] = False
+                value[covered] = np.minimum(value[covered], found)
+        grainy = here.grain > _GRAINY
+        chosen: list[_Option] = []
         for option in self._options:
-            if option.dither != _FINE and not grainy:
-                continue
-            other = swap.line_at(option.scale * line.c[rows], bend[rows], option.dither)
-            again = self._largest(x[rows], t[rows], alone[rows], worst[rows], waiting, other)
-            if again[0] < best[left[0]]:
-                chosen = option
-            best[left] = np.minimum(best[left], again)
-        if len(value) == 1 and len(self._options) > 1:
-            self._options = (chosen,) if chosen else ()  # the best one at this eps will do for those nearby
-        return best
+            rows = np.flatnonzero(close if option.dither == _FINE else grainy)
+            if rows.size:
+                found = _largest(here.at(rows), waiting, option)
+                if found[0] < value[rows[0]]:
+                    chosen = [option]
+                value[rows] = np.minimum(value[rows], found)
+        if value.size == 1 and (close | grainy).any():
+            self._options = chosen  # the best one at this eps will do for those nearby
 
     def _joined(self, x: FloatArray, t: FloatArray, waiting: swap.Waiting, copies: float) -> FloatArray:
         """The bound by one law that dominates every type; inf where that is much wider than the types."""
@@ -296,7 +294,7 @@ class Curve:
         good = np.flatnonzero(wide <= _NEARLY * (t * x * x).sum(axis=2).max(axis=1))
         if good.size:
             c, _, bend = swap.saddle(y[good], mass[good], copies)
-            line = swap.line_at(c, bend, self._dither)
+            line = swap.line_at(c, bend, self.dither)
             out[good] = swap.log_upper(y[good], mass[good], waiting, line, phases=True)
         return out
 
@@ -364,6 +362,14 @@ class _Laws(NamedTuple):
             alone = alone + (np.maximum(x, 0.0) * (self.t - t)).sum(axis=2)
             x = np.where(rare, 0.0, x)
         return x, np.broadcast_to(t, x.shape), alone
+
+
+def falling(eps: FloatArray, log_delta: FloatArray) -> FloatArray:
+    """The smallest value at any smaller eps: the true delta falls with eps, an upper bound on it need not."""
+    order = np.argsort(eps, kind="stable")
+    out = np.empty_like(log_delta)
+    out[order] = np.minimum.accumulate(log_delta[order])
+    return out
 
 
 def only_upper(side: Side) -> None:

@@ -34,7 +34,9 @@ _FEW_LEVELS, _MOST_CELLS, _MOST_LAWS = 3, 2e8, 64
 #: Triples (a, b, x) up to which moments are looked at, those that the moments and the Gaussian bound may leave open.
 _MOST_TRIPLES, _MOST_OPEN, _MOST_SUMS = 3e7, 60_000, 1000
 #: Triples at once, and the dither while pairs are compared.
-_CHUNK, _DITHER = 2000, 0.02
+_CHUNK, _DITHER, _FINE_DITHER = 2000, 0.02, 0.01
+#: Free users below which nothing is searched, and pairs that are solved at most.
+_FEWEST_FREE, _MOST_SOLVED = 10.0, 24
 _LOOSER = "looser, because too many pairs of inputs of this matrix are nearly alike for the swap bound"
 
 
@@ -157,6 +159,7 @@ class SwapMatrix:
             if sum(part.shape[1] for part in found) > _MOST_OPEN:
                 return None
         pair, kind = np.concatenate(found, axis=1)
+        value = np.empty(0)
         for bound in (swap.log_screen, swap.log_upper):
             value = np.empty(pair.size)
             for start in range(0, pair.size, _CHUNK):
@@ -164,9 +167,14 @@ class SwapMatrix:
                 first, second = np.divmod(pair[part], len(self.rows))
                 t = self.rows[kind[part]] * shrink
                 law = (self.rows[first] - self.rows[second] - math.expm1(at) * self.rows[second]) / t
-                value[part] = bound(law, t, waiting, line.at(pair[part]))
+                # nearly all are far below when it comes to sums: then each pair has its own best line
+                own = bound is swap.log_upper
+                here = _best_line(pair[part], law, t, copies) if own else line.at(pair[part])
+                value[part] = bound(law, t, waiting, here)
             value = np.logaddexp(value, waiting.log_rest)
             left = np.flatnonzero(~(value <= level))
+            if bound is swap.log_screen:  # the line of a pair must be the same for all its types
+                left = np.flatnonzero(np.isin(pair, pair[left]))
             pair, kind, value = pair[left], kind[left], value[left]
             if pair.size > _MOST_SUMS:
                 return None
@@ -177,15 +185,17 @@ class SwapMatrix:
         """The largest eps over all pairs: inf, with a note, where too many cannot be told apart."""
         only_upper(side)
         d, log_delta = len(self.rows), math.log(delta)
-        if n == 1:
-            return Answer(math.inf, 0, d * (d - 1))
+        if n * self.common_mass < _FEWEST_FREE:
+            return Answer(math.inf, 0, d * (d - 1))  # next to nobody is free, and the search would be long
         spread = self._spreads(1.0)
         chosen: tuple[int, int] = divmod(int(spread.argmax()), d)
         done = np.eye(d, dtype=bool)
         best, evaluated = 0.0, 0
         while True:
-            found = epsilon_of(self.member(*chosen), n=n, delta=delta, tol=0.5 * tol, least=best)
-            best, evaluated = max(best, found * (1.0 + 0.25 * tol)), evaluated + 1
+            if evaluated == _MOST_SOLVED:
+                return Answer(math.inf, evaluated, d * (d - 1), _LOOSER)
+            found = epsilon_of(self.member(*chosen), n=n, delta=delta, tol=0.3 * tol, least=best)
+            best, evaluated = max(best, found * (1.0 + 0.6 * tol)), evaluated + 1
             done[chosen] = True
             left = self._open(best, n, log_delta, done)
             if left is None:
@@ -200,13 +210,13 @@ class SwapMatrix:
         return np.array([self._largest(float(x), n, tol) for x in eps])
 
     def _largest(self, eps: float, n: int, tol: float) -> float:
-        if n == 1:
+        if n * self.common_mass < _FEWEST_FREE:
             return 0.0
         spread = self._spreads(math.exp(eps))
         chosen: tuple[int, int] = divmod(int(spread.argmax()), len(self.rows))
         done = np.eye(len(self.rows), dtype=bool)
         best = -np.inf
-        while True:
+        for _ in range(_MOST_SOLVED):
             best = max(best, float(Curve(self.member(*chosen), n, tol).log_upper(np.array([eps]))[0]) + 0.1 * tol)
             done[chosen] = True
             left = self._open(eps, n, best, done)
@@ -215,6 +225,17 @@ class SwapMatrix:
             if not left:
                 return best
             chosen = left[0]
+        return 0.0
+
+
+def _best_line(pair: np.ndarray, law: FloatArray, t: FloatArray, copies: float) -> swap.Line:
+    """One line per pair, at the saddle of the type whose sum is largest there."""
+    c, height, bend = swap.saddle(law, t, copies)
+    order = np.lexsort((height, pair))
+    last = np.flatnonzero(np.append(np.diff(pair[order]) != 0, True))  # the largest of each pair
+    _, place = np.unique(pair, return_inverse=True)
+    top = order[last][place.reshape(-1)]
+    return swap.line_at(c[top], bend[top], _FINE_DITHER)
 
 
 def _merged(rows: FloatArray) -> FloatArray:
