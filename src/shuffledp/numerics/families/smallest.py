@@ -34,8 +34,8 @@ class Smallest:
     def epsilon(self, *, n: int, delta: float, tol: float, side: Side) -> Answer:
         """The smallest eps; a later family is solved only if one look does not show that it is larger."""
         best = Answer(math.inf, 0, 0)
-        for name, family in sorted(self.families.items(), key=lambda item: _says(item[1], "loose_for", n)):
-            if best.bound and (best.epsilon == 0.0 or _says(family, "superseded_at", n)):
+        for name, family in sorted(self.families.items(), key=lambda item: says(item[1], "loose_for", n)):
+            if best.bound and (best.epsilon == 0.0 or says(family, "superseded_at", n)):
                 continue
             if 0.0 < best.epsilon < math.inf:
                 look = family.log_delta(np.array([best.epsilon]), n=n, tol=_GLANCE, side=side)[0]
@@ -65,7 +65,7 @@ class Smallest:
         return Smallest({name: thinned(family, chance) for name, family in self.families.items()})
 
 
-def _says(family: Family, what: str, n: int) -> bool:
+def says(family: Family, what: str, n: int) -> bool:
     """What a family may say of itself: loose_for(n), try others first; superseded_at(n), another's answer will do."""
     answer: Callable[[int], bool] | None = getattr(family, what, None)
     return answer is not None and answer(n)

@@ -16,7 +16,7 @@ from ..evaluators.choose import LARGEST_EPSILON, Side, law_shift, mass_slack, sp
 from ..evaluators.contour import LogBracket
 from ..pair import Atoms, FloatArray, ShuffledPair
 from ..solve import guess_epsilon, log_up, look, solve
-from .base import Answer
+from .base import Answer, Family
 
 #: Dither in units of the tilted deviation: it costs its square over 2 of eps.
 _FINE, _COARSE = 0.01, 0.05
@@ -114,8 +114,11 @@ class SwapSet:
         """The largest log delta over the members, for every eps."""
         only_upper(side)
         best = np.full(eps.shape, -np.inf)
-        for member in self._members:
-            best = np.maximum(best, Curve(member, n, tol).log_upper(eps))
+        for member in sorted(self._members, key=_widest, reverse=True) if eps.size == 1 else self._members:
+            curve = Curve(member, n, tol)
+            if eps.size == 1 and best[0] > -np.inf and curve.screened(float(eps[0])) <= best[0]:
+                continue
+            best = np.maximum(best, curve.log_upper(eps))
         return best
 
     @property
