@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from ...errors import BoundNotApplicableError
 from ..evaluators.choose import Side
 from ..pair import FloatArray, ShuffledPair
 from .base import Answer, Family, thinned
@@ -61,8 +62,17 @@ class Smallest:
         return all(getattr(f, "quick", False) or f.pairs(_FEW) is not None for f in self.families.values())
 
     def thinned(self, chance: float) -> Smallest:
-        """Every family, thinned."""
-        return Smallest({name: thinned(family, chance) for name, family in self.families.items()})
+        """Every family that can be thinned; an error if none can."""
+        found: dict[str, Family] = {}
+        refused: BoundNotApplicableError | None = None
+        for name, family in self.families.items():
+            try:
+                found[name] = thinned(family, chance)
+            except BoundNotApplicableError as error:
+                refused = error
+        if not found and refused is not None:
+            raise refused
+        return Smallest(found)
 
 
 def says(family: Family, what: str, n: int) -> bool:
