@@ -192,7 +192,7 @@ class Curve:
 
     def _waiting(self, log_target: float) -> swap.Waiting:
         """How many others are looked at in vain, up to where it does not matter for a delta of e^log_target."""
-        return swap.Waiting.of(self.member.common_mass, self.n, log_target)
+        return swap.Waiting.of(self.member.common_mass, self.n, min(log_target, 0.0))
 
     @np.errstate(all="ignore")
     def screened(self, eps: float) -> float:

@@ -139,7 +139,7 @@ class _MixedCurve(Curve):
     def _waiting(self, log_target: float) -> Waiting:
         if len(self._numbers) == 1 and self._lost == 0.0:
             return super()._waiting(log_target)
-        parts = [Waiting.of(self.member.common_mass, number + 1, log_target) for number in self._numbers]
+        parts = [Waiting.of(self.member.common_mass, number + 1, min(log_target, 0.0)) for number in self._numbers]
         found = _Waitings.over(np.log(list(self._numbers.values())), parts)
         # what is lost, like what is left of waiting in vain, costs the victim's message alone
         return replace(found, log_rest=float(np.logaddexp(found.log_rest, math.log(self._lost or 1e-320))))
