@@ -38,7 +38,7 @@ def swap_epsilon(
 
 
 def _own_class(victim: Mechanism, users: int, participation: float, delta: float, tol: float) -> float:
-    """Users who all run the same mechanism, by its own swap bound; in the worst case all that are missing are theirs."""
+    """Users who all run the same mechanism, by its swap bound; in the worst case all that are missing are theirs."""
     if users < 1:
         return math.inf
     try:
