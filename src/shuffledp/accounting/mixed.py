@@ -24,6 +24,7 @@ from ..mechanisms.base import Mechanism
 from .crowd import Crowd
 from .guarantee import absent, at_most
 from .mixed_blankets import comparable, victim_epsilon
+from .mixed_swap import swap_epsilon
 from .resolve import MechanismLike, as_mechanism
 
 PUBLIC = "; the budget of every user is public and does not depend on its value"
@@ -53,6 +54,7 @@ class MixedGuarantee(Tabular):
     classes : one :class:`ClassGuarantee` for each class, in the order given.
     delta, n : what was asked; n is the number of all users.
     dropouts, colluding, participation, neighbours, trust : the terms.
+    bound : the bound that gives ``epsilon``, "swap" or "blanket".
 
     Examples
     --------
@@ -164,11 +166,18 @@ def amplify_mixed(
             f"every class must have a law that can be compared with others, got {' and '.join(strange)}; give one "
             "mechanism with several budgets, such as grr with the same d, or matrices, or amplify each on its own."
         )
-    found = {m: victim_epsilon(m, sizes, crowd, delta, tol) for m in sizes}
+    found: dict[Mechanism, float] = {}
+    bounds: dict[float, str] = {}
+    for m in sizes:
+        covered = victim_epsilon(m, sizes, crowd, delta, tol)
+        swapped = swap_epsilon(m, sizes, crowd, delta, tol, enough=covered)
+        found[m] = min(covered, swapped)
+        bounds[found[m]] = "swap" if swapped < covered else "blanket"
     rows = tuple(ClassGuarantee(m.spec, m.description, size, found[m], m.local_epsilon) for m, size in members)
     terms = crowd.terms()
     terms["trust"] += PUBLIC
-    return MixedGuarantee(max(found.values()), delta, n, rows, **terms)
+    worst = max(found.values())
+    return MixedGuarantee(worst, delta, n, rows, **terms, bound=bounds[worst])
 
 
 def _members(classes: object) -> list[tuple[Mechanism, int]]:

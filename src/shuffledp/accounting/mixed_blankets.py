@@ -13,7 +13,8 @@ largest chance for it is chance_c = min_y w_c(y)/omega(y).
 *Which omega.*  The normalised blanket of the victim itself: then the pairs that dominate in a batch of one class
 dominate here too, for the same reason.  For GRR and k-subsets all blankets are multiples of each other, and nothing is
 lost.  Where they are not and the whole laws are small, the blankets of the other classes and the pointwise minimum of
-all normalised blankets are tried as well, over all input pairs, and the smallest eps counts.
+all normalised blankets are tried as well, over all input pairs, and the smallest eps counts.  There the swap bound over
+classes is compared too (mixed_swap.py).
 """
 
 from __future__ import annotations
@@ -88,7 +89,12 @@ def comparable(mechanism: Mechanism) -> bool:
     """Whether the mechanism can be mixed with another budget: it states a ratio of blankets, or its whole law."""
     if not mechanism.single_message:
         return False
-    return _is_matrix(mechanism) or isinstance(mechanism, FrequencyOracle) or _states_ratio(mechanism)
+    return lists_its_law(mechanism) or _states_ratio(mechanism)
+
+
+def lists_its_law(mechanism: Mechanism) -> bool:
+    """Whether ``probabilities`` are the whole law, with nothing merged."""
+    return _is_matrix(mechanism) or isinstance(mechanism, FrequencyOracle)
 
 
 def _is_matrix(mechanism: Mechanism) -> bool:
@@ -103,7 +109,7 @@ def _shapes(victim: Mechanism, classes: list[Mechanism]) -> list[_Shape]:
     """Every omega that is tried for this victim."""
     if any(_is_matrix(m) for m in classes):
         return _matrix_shapes(victim, classes)
-    if len(classes) > 1 and not any(_states_ratio(m) for m in classes) and len({_reports(m) for m in classes}) == 1:
+    if len(classes) > 1 and not any(_states_ratio(m) for m in classes) and len({reports_of(m) for m in classes}) == 1:
         return _matrix_shapes(victim, classes)
     own, proportional = _own_shape(victim, classes)
     return [own] if proportional else [own, *_few_matrix_shapes(victim, classes)]
@@ -145,7 +151,7 @@ def _mass(pairs: Sequence[ShuffledPair]) -> float:
 def _few_matrix_shapes(victim: Mechanism, classes: list[Mechanism]) -> list[_Shape]:
     """The same where the whole laws are small; nothing otherwise."""
     try:
-        few = _matrix(victim).shape[1] <= _FEW_REPORTS
+        few = matrix_of(victim).shape[1] <= _FEW_REPORTS
         return _matrix_shapes(victim, classes) if few else []
     except BoundNotApplicableError:
         return []
@@ -153,7 +159,7 @@ def _few_matrix_shapes(victim: Mechanism, classes: list[Mechanism]) -> list[_Sha
 
 def _matrix_shapes(victim: Mechanism, classes: list[Mechanism]) -> list[_Shape]:
     """omega = the normalised blanket of each class, and the pointwise minimum of all of them."""
-    matrices = {m: _matrix(m) for m in classes}
+    matrices = {m: matrix_of(m) for m in classes}
     if len({rows.shape[1] for rows in matrices.values()}) > 1:
         raise BoundNotApplicableError(
             "matrices must have the same outputs in all classes, got "
@@ -166,7 +172,7 @@ def _matrix_shapes(victim: Mechanism, classes: list[Mechanism]) -> list[_Shape]:
     unlike = {omega.tobytes(): omega / omega.sum() for omega in shapes if omega.sum() > 0.0}
     nowhere = np.zeros(matrices[victim].shape[1])  # a blanket of nothing: the local guarantee
     rows = matrices[victim]
-    if all(m.inputs_alike for m in classes) and len({_reports(m) for m in classes}) == 1:
+    if all(m.inputs_alike for m in classes) and len({reports_of(m) for m in classes}) == 1:
         rows = rows[:2]  # relabelling the options makes all pairs alike, and leaves every omega as it is
     return [_over(rows, omega, blankets) for omega in unlike.values() or [nowhere]]
 
@@ -192,13 +198,13 @@ def _mixed(pairs: Sequence[ShuffledPair], count: Count) -> tuple[Family, int]:
     return among(pairs, lambda _: count), 1
 
 
-def _reports(mechanism: Mechanism) -> Any:
+def reports_of(mechanism: Mechanism) -> Any:
     """How its reports are written: equal where two mechanisms send the same ones."""
     codec = getattr(mechanism, "codec", None)
     return replace(codec, scratch=0) if is_dataclass(codec) and not isinstance(codec, type) else id(mechanism)
 
 
-def _matrix(mechanism: Mechanism) -> FloatArray:
+def matrix_of(mechanism: Mechanism) -> FloatArray:
     """The whole law, where it is finite and small; numbers are listed with their tails merged, so not here."""
     if _is_matrix(mechanism):
         return np.asarray(mechanism.identity()["matrix"])

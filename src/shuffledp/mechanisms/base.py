@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from ..numerics.families.base import Family
+    from ..numerics.families.swap import SwapPair
     from ..numerics.pair import ShuffledPair
     from .free_setting import FreeSetting, SharedBudget
     from .known.variation_ratio import VariationRatio
@@ -192,6 +193,17 @@ class Mechanism:
             return self.blanket().pairs(most)
         except BoundNotApplicableError:
             return None
+
+    def swap_members(self, most: int) -> Sequence[SwapPair] | None:
+        """The victim pairs of :meth:`swap` among all types, where products of them are enough; None: not known.
+
+        Of every input pair and every type the listed ones must contain the law of (P0/t, P1/t), a mixture with it, or
+        a mean-preserving spread of it: dominance at a = 1, b = E alone is not enough for the answers of a tuple.
+        """
+        from ..numerics.families.swap import SwapSet
+
+        family = self.swap()
+        return family.members(most) if type(family) is SwapSet else None
 
     def dataset_pairs(self, most: int) -> Sequence[ShuffledPair] | None:
         """Constant datasets as shuffled pairs; None if there are too many or they are analysed otherwise."""

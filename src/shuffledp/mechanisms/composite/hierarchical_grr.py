@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -16,6 +17,8 @@ from ...errors import ParameterError
 from ...estimation.constraints import Simplex, Tree
 from ...estimation.estimate import Estimate
 from ...numerics.families.base import PairSet, both_directions
+from ...numerics.families.swap import SwapPair, SwapSet
+from ...numerics.families.swap_matrix import swap_pairs
 from ...numerics.pair import ShuffledPair
 from ...randomness.sampling import Source, below
 from ..categorical.grr import GRR
@@ -27,6 +30,8 @@ from ..samples import joined, sampled, without_reports
 from ..values import categories
 
 _CELLS = 10**6
+#: Leaves of a tree whose pairs are all listed for tuples.
+_LISTED = 32
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,6 +135,14 @@ class HierarchicalGRR(Randomizer):
             # below g a third node; it exists, since the subtree of the first leaf is full and x1 is outside it
             pairs += both_directions(self._pair(["third"] * g + ["x0"] * (H - g)))
         return PairSet(pairs)
+
+    def swap_members(self, most: int) -> Sequence[SwapPair] | None:
+        """Every pair of leaves of a small tree.
+
+        Leaves that share a node of some level are covered by first and last at every E, but not by one type for all E.
+        """
+        family = swap_pairs(self.probabilities()) if self.d <= _LISTED else None
+        return family.members(most) if isinstance(family, SwapSet) else None
 
     # -- running it ---------------------------------------------------------------------------------------------
 

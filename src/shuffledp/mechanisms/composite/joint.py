@@ -44,11 +44,12 @@ class Joint(Randomizer):
 
     Notes
     -----
-    The law of a tuple is the product of the laws of its answers, and so is the blanket.  All pairs of tuples of inputs
-    count: an answer may change or stay the same, and answers may change in different directions.  The pairs of the
-    answers that are enough, and how large products are made smaller, are proved in ``numerics/product.py``.  Where
-    M_k states no law, or there are more than 512 combinations, the whole matrix of a small tuple or the shuffled pair
-    of (p, beta, q) stands for all pairs of an answer.  p = prod p_k, q = prod q_k, and 1 - beta >= prod (1 - beta_k).
+    The law of a tuple is the product of the laws of its answers, and so are the blanket and the laws of what others may
+    hold.  All pairs of tuples of inputs count: an answer may change or stay the same, and answers may change in
+    different directions.  The pairs of the answers that are enough, and how large products are made smaller, are proved
+    in ``numerics/product.py`` (for the swap bound in ``joint_types.py``).  Where M_k states no law, or there are more
+    than 512 combinations, the whole matrix of a small tuple or the shuffled pair of (p, beta, q) stands for all pairs
+    of an answer.  p = prod p_k, q = prod q_k, and 1 - beta >= prod (1 - beta_k).
 
     A tuple links the answers of a user, so one tuple is less private than k separate shuffles of the answers
     (k rounds: ``Accountant.compose`` of every M_k), which take k times as many messages.  Neither is the other
@@ -151,6 +152,16 @@ class Joint(Randomizer):
     @cached_property
     def _blanket(self) -> joint_law.Rounded:
         return joint_law.blanket(self._answers)
+
+    def swap(self) -> joint_law.Rounded:
+        """All pairs of tuples of inputs among others of every tuple of types (see joint_types.py)."""
+        return self._swap
+
+    @cached_property
+    def _swap(self) -> joint_law.Rounded:
+        from .joint_types import swap
+
+        return swap(self._answers)
 
     def constant_datasets(self) -> joint_law.Subsets:
         """Products of the constant datasets of the answers."""

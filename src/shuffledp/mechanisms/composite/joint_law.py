@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
 
 import numpy as np
@@ -13,6 +13,8 @@ from ...errors import BoundNotApplicableError
 from ...numerics.evaluators.choose import Side
 from ...numerics.families.base import Answer, Family, PairSet, thinned
 from ...numerics.families.matrix_pairs import BlanketPairs
+from ...numerics.families.smallest import says
+from ...numerics.families.swap import SwapPair
 from ...numerics.pair import FloatArray, ShuffledPair
 from ...numerics.product import (
     moments,
@@ -55,6 +57,20 @@ class Rounded:
         """The members, if there are at most ``most``."""
         return self._family.pairs(most)
 
+    def members(self, most: int) -> Sequence[SwapPair] | None:
+        """The victim pairs of the swap bound, if it is one and there are at most ``most``."""
+        listed: Callable[[int], Sequence[SwapPair] | None] | None = getattr(self._family, "members", None)
+        return None if listed is None else listed(most)
+
+    @property
+    def quick(self) -> bool:
+        """Whether many eps at once cost little."""
+        return bool(getattr(self._family, "quick", False))
+
+    def loose_for(self, n: int) -> bool:
+        """Whether another bound should be tried first."""
+        return says(self._family, "loose_for", n)
+
     def thinned(self, chance: float) -> Rounded:
         """Every other user takes part with this probability, independently."""
         return Rounded(thinned(self._family, chance), self._factors)
@@ -68,7 +84,7 @@ def blanket(answers: Sequence[Mechanism]) -> Rounded:
     def combinations(*of: Mechanism) -> int:
         return tuples_up_to_order([(len(listed[m]), alike[m]) for m in of or alike])
 
-    if combinations() > MAX_PAIRS and (rows := _matrix(answers)) is not None:
+    if combinations() > MAX_PAIRS and (rows := matrix_of(answers)) is not None:
         return Rounded(BlanketPairs(rows), len(answers))
     left = list(alike)
     while combinations() > MAX_PAIRS:
@@ -134,7 +150,7 @@ def _with_unchanged(pairs: Sequence[ShuffledPair]) -> list[ShuffledPair]:
     return both_unlike([*pairs, *same])
 
 
-def _matrix(answers: Sequence[Mechanism]) -> FloatArray | None:
+def matrix_of(answers: Sequence[Mechanism]) -> FloatArray | None:
     """The matrix of the whole tuple, where all answers have one and it is small."""
     parts = [m.probabilities() for m in answers if isinstance(m, MatrixRandomizer)]
     if len(parts) < len(answers):

@@ -216,6 +216,10 @@ class Parallel(Randomizer):
         """None: where the answer to a query stays the same, each E has its own covering pair (see Notes)."""
         return None
 
+    def swap_members(self, most: int) -> None:
+        """None, for the same reason."""
+        return None
+
     def constant_datasets(self) -> PairSet:
         """The datasets of each query that are easiest to distinguish, in all combinations."""
         keep = max(1, int(_DATASETS ** (1.0 / len(self._queries)) + 1e-9))

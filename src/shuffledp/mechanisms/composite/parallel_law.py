@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -62,11 +62,21 @@ def dataset_pairs(mechanism: Mechanism) -> list[ShuffledPair]:
 
 def both_unlike(pairs: Sequence[ShuffledPair]) -> list[ShuffledPair]:
     """Both directions, without those that only reorder the symbols of another."""
+    return unlike(r for one in pairs for r in (one, one.swapped()))
+
+
+def unlike(pairs: Iterable[ShuffledPair]) -> list[ShuffledPair]:
+    """Without those that only reorder the symbols of another."""
     seen: dict[bytes, ShuffledPair] = {}
-    for pair in (r for one in pairs for r in (one, one.swapped())):
-        table = np.column_stack([np.asarray(x) for x in (pair.P0, pair.P1, pair.t)])
-        seen.setdefault(table[np.lexsort(table.T)].tobytes(), pair)
+    for pair in pairs:
+        seen.setdefault(symbols_in_order(pair), pair)
     return list(seen.values())
+
+
+def symbols_in_order(pair: ShuffledPair) -> bytes:
+    """The same for pairs that only differ in the order of their symbols."""
+    table = np.column_stack([np.asarray(x) for x in (pair.P0, pair.P1, pair.t)])
+    return table[np.lexsort(table.T)].tobytes()
 
 
 def union(parts: Sequence[tuple[Fraction, ShuffledPair]]) -> ShuffledPair:

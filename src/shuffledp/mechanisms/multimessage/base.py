@@ -26,6 +26,7 @@ from ...estimation.estimate import Estimate, Variance, modelled, share_sampling
 from ...numerics.families.base import Family, two_counts
 from ...numerics.families.message_counts import UNLIMITED, Count
 from ...numerics.families.mixture import among
+from ...numerics.families.swap_groups import Messages, SwapGroups
 from ...numerics.pair import ShuffledPair
 from ...randomness.sampling import Source, bernoulli
 from ..base import Mechanism, plain
@@ -182,6 +183,17 @@ class MultiMessage(Randomizer):
     def blanket(self) -> Family:
         """The exact blanket law, with the blanket part of the others' own messages where they have one."""
         return among(self._pairs(), self._hidden_by)
+
+    def _own_types(self) -> list[Messages]:
+        """The victim's pair beside every kind of another user's own message, with t the law of a blanket message."""
+        raise BoundNotApplicableError(
+            f"bound 'swap' needs the laws of the others' own messages, and {self.name} does not list them; "
+            "use bound='auto'."
+        )
+
+    def swap(self) -> SwapGroups:
+        """Own messages with some blanket messages each: see swap_groups.py."""
+        return SwapGroups(self._own_types(), self._own_share, self._blankets)
 
     def _dataset(self) -> tuple[list[ShuffledPair], Callable[[int], Count]]:
         """Pairs and the exact number of messages that hide them, when the others all hold one value.

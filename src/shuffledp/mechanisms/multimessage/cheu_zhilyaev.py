@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 
 from ...numerics.families.base import both_directions
 from ...numerics.families.message_counts import Count
+from ...numerics.families.swap_groups import Messages
 from ...numerics.pair import ShuffledPair
 from ...randomness.sampling import Source, bernoulli
 from ..base import plain
 from ..codecs import PackedBits
 from ..known.variation_ratio import VariationRatio
+from ..laws import independent
 from ..parameters import real, whole
 from .base import MultiMessage, Rates
 
@@ -85,6 +87,16 @@ class CheuZhilyaev(MultiMessage):
     @property
     def _own_share(self) -> float:
         return self.flip / (1.0 - self.flip)
+
+    def _own_types(self) -> list[Messages]:
+        """Others hold x0, x1 or a third item x*: a row is its bits of (x0, x1), or of (x0, x1, x*)."""
+        f, g = self.flip, 1.0 - self.flip
+        set_, unset = [g, f], [f, g]  # a bit of an item that is held, and of another one: 1, 0
+        first, second = independent(set_, unset), independent(unset, set_)
+        types = [Messages(first, second, own, independent(unset, unset)) for own in (first, second)]
+        if self.d > 2:
+            types.append(Messages(*(independent(*(set_ if i == k else unset for i in range(3))) for k in range(4))))
+        return types
 
     def _dataset(self) -> tuple[list[ShuffledPair], Callable[[int], Count]]:
         """The others hold a third item: all their rows hide the victim."""

@@ -26,7 +26,9 @@ Every function works on rows: one row per eps and type, ``x`` its values and ``t
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -221,6 +223,36 @@ def _gaussian_sum(rate: FloatArray, c: FloatArray, h: FloatArray) -> FloatArray:
 
 
 @np.errstate(all="ignore")
+def log_upper_of_classes(
+    laws: Sequence[tuple[FloatArray, FloatArray]], shares: Sequence[float], waiting: Waiting, line: Line
+) -> float:
+    """log U where a share of the others is of each class: A(sum of share max |M| over the types of the class).
+
+    Every class has rows (type, value) of its own, and the line has one row.  The maximum over types is taken node by
+    node, which covers all tuples of types.
+    """
+    c, h, s = float(line.c[0]), float(line.h[0]), float(line.s[0])
+    reach = math.sqrt(2.0 * math.log(max(1e7 * s * c * c / h, 10.0))) / s
+    nodes = int(min(math.ceil(reach / h), _MOST_NODES))
+    y = h * np.arange(nodes + 1)
+    mean, doubt = np.zeros(nodes + 1), np.zeros(nodes + 1)
+    for (x, t), share in zip(laws, shares, strict=True):
+        at = _moduli(x, t, np.full(len(x), c), np.broadcast_to(y, (len(x), nodes + 1)))
+        excess = np.expm1(_raised(at.log_modulus, at.modulus, at.doubt).max(axis=0))
+        mean, doubt = mean + share * excess, doubt + share * np.abs(excess)
+    log_r = np.log1p(mean + ULP * doubt)
+    log_r += ULP * np.abs(log_r)
+    weight = np.exp(-0.5 * (s * y) ** 2) / (c * c + y * y)
+    weight[1:] *= 2.0
+    last = nodes * h
+    beyond = 2.0 * math.exp(-0.5 * (s * last) ** 2) / (c * c + last * last) * (1.0 + 1.0 / (h * s * s * last))
+    size = _log_sums(waiting, log_r[None, :])[0]
+    total = (weight * np.exp(size - size[0])).sum() * (1.0 + _SUMMING) + beyond * (1.0 + 1e-9)
+    value = math.log(total) + float(size[0]) + math.log(h / (2.0 * math.pi)) + 0.5 * (s * c) ** 2 + 1e-11
+    return value if value == value else math.inf
+
+
+@np.errstate(all="ignore")
 def log_upper(x: FloatArray, t: FloatArray, waiting: Waiting, line: Line, *, phases: bool = False) -> FloatArray:
     """log U of every row; inf where the arithmetic fails.  With ``phases`` the row's law must dominate every type."""
     nodes, tail = _nodes(x, t, waiting, line)
@@ -278,16 +310,22 @@ def _tilted(x: FloatArray, t: FloatArray, c: FloatArray) -> tuple[FloatArray, Fl
     return variance, np.maximum(high - low, 1e-300)
 
 
-def _sum(
-    x: FloatArray, t: FloatArray, waiting: Waiting, line: Line, nodes: int, peak: FloatArray, phases: bool
-) -> FloatArray:
-    """The trapezoid sum over |y| <= nodes h, in units of e^peak (and without e^{s^2 c^2/2} h/(2 pi))."""
-    y = line.h[:, None] * np.arange(nodes + 1)
+class _Moduli(NamedTuple):
+    """M - 1 at every node, what its error may be, |M|, and log |M|."""
+
+    growth: np.ndarray
+    doubt: FloatArray
+    modulus: FloatArray
+    log_modulus: FloatArray
+
+
+def _moduli(x: FloatArray, t: FloatArray, c: FloatArray, y: FloatArray) -> _Moduli:
+    """M(c + iy), one row per law."""
     growth = np.zeros(y.shape, dtype=np.complex128)
     doubt = np.zeros(y.shape)
     for j in range(x.shape[1]):  # one value at a time: fewer and smaller temporaries
         turn = x[:, j, None] * y
-        exponent = line.c * x[:, j]
+        exponent = c * x[:, j]
         scale = np.exp(exponent)[:, None]
         half = np.sin(0.5 * turn)
         growth.real += t[:, j, None] * (np.expm1(exponent)[:, None] - scale * (2.0 * half * half))
@@ -299,6 +337,15 @@ def _sum(
     log_modulus = np.where(
         modulus < 0.5, np.log(np.maximum(modulus, 1e-300)), 0.5 * np.log1p(np.maximum(excess, -0.75))
     )
+    return _Moduli(growth, doubt, modulus, log_modulus)
+
+
+def _sum(
+    x: FloatArray, t: FloatArray, waiting: Waiting, line: Line, nodes: int, peak: FloatArray, phases: bool
+) -> FloatArray:
+    """The trapezoid sum over |y| <= nodes h, in units of e^peak (and without e^{s^2 c^2/2} h/(2 pi))."""
+    y = line.h[:, None] * np.arange(nodes + 1)
+    growth, doubt, modulus, log_modulus = _moduli(x, t, line.c, y)
     weight = np.exp(-0.5 * (line.s[:, None] * y) ** 2) / (line.c[:, None] ** 2 + y * y)
     weight[:, 1:] *= 2.0
     top = peak[:, None]

@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ...errors import BoundNotApplicableError
 from ..evaluators.choose import Side, spread
 from ..pair import FloatArray, ShuffledPair
 from .base import Answer, Family, thinned
@@ -38,8 +39,8 @@ class Smallest:
     def epsilon(self, *, n: int, delta: float, tol: float, side: Side) -> Answer:
         """The smallest eps; a later family is solved only if one look does not show that it is larger."""
         best = Answer(math.inf, 0, 0)
-        for name, family in sorted(self.families.items(), key=lambda item: _says(item[1], "loose_for", n)):
-            if best.bound and (best.epsilon == 0.0 or _says(family, "superseded_at", n)):
+        for name, family in sorted(self.families.items(), key=lambda item: says(item[1], "loose_for", n)):
+            if best.bound and (best.epsilon == 0.0 or says(family, "superseded_at", n)):
                 continue
             if 0.0 < best.epsilon < math.inf and self._clearly_larger(name, n):
                 continue
@@ -71,8 +72,9 @@ class Smallest:
         return {name: max(map(spread, pairs)) / least for name, pairs in listed.items() if pairs and least > 0.0}
 
     def log_delta(self, eps: FloatArray, *, n: int, tol: float, side: Side) -> FloatArray:
-        """The smallest log delta, for every eps."""
-        found = [family.log_delta(eps, n=n, tol=tol, side=side) for family in self.families.values()]
+        """The smallest log delta, for every eps; at many of them without the families that are slow, if others are not."""
+        asked = [f for f in self.families.values() if eps.size == 1 or not getattr(f, "slow", False)]
+        found = [f.log_delta(eps, n=n, tol=tol, side=side) for f in asked or self.families.values()]
         return np.asarray(np.min(found, axis=0))
 
     def pairs(self, most: int) -> Sequence[ShuffledPair] | None:
@@ -85,8 +87,17 @@ class Smallest:
         return all(getattr(f, "quick", False) or f.pairs(_FEW) is not None for f in self.families.values())
 
     def thinned(self, chance: float) -> Smallest:
-        """Every family, thinned."""
-        return Smallest({name: thinned(family, chance) for name, family in self.families.items()})
+        """Every family that can be thinned; an error if none can."""
+        found: dict[str, Family] = {}
+        refused: BoundNotApplicableError | None = None
+        for name, family in self.families.items():
+            try:
+                found[name] = thinned(family, chance)
+            except BoundNotApplicableError as error:
+                refused = error
+        if not found and refused is not None:
+            raise refused
+        return Smallest(found)
 
 
 def sharp(blanket: Family, swap: Family) -> bool:
@@ -99,7 +110,7 @@ def sharp(blanket: Family, swap: Family) -> bool:
     return max(spread(pair) for pair in pairs) <= attained * (1.0 + _ALIKE)
 
 
-def _says(family: Family, what: str, n: int) -> bool:
+def says(family: Family, what: str, n: int) -> bool:
     """What a family may say of itself: loose_for(n), try others first; superseded_at(n), another's answer will do."""
     answer: Callable[[int], bool] | None = getattr(family, what, None)
     return answer is not None and answer(n)

@@ -62,19 +62,28 @@ class SwapPair:
         differently from type to type, as long as P0/t and P1/t of merged symbols agree.
     common_mass : float in [0, 1]
         Mass of a part that the laws of all types share; it may be smaller than the largest possible one.
+    alone : ShuffledPair, optional
+        The victim's message by itself, where P0 and P1 of the types are less telling than it.
     """
 
     types: tuple[ShuffledPair, ...]
     common_mass: float
+    alone: ShuffledPair | None = None
 
     def thinned(self, chance: float) -> SwapPair:
         """Others take part with this probability: an absent user sends "nothing", which all types share."""
-        return SwapPair(tuple(p.thinned(chance) for p in self.types), 1.0 - chance + chance * self.common_mass)
+        common = 1.0 - chance + chance * self.common_mass
+        return SwapPair(tuple(p.thinned(chance) for p in self.types), common, self.alone)
 
     @property
     def max_ratio(self) -> float:
         """sup P0/P1 of the victim."""
-        return max(pair.max_ratio for pair in self.types)
+        return max(pair.max_ratio for pair in (self.types if self.alone is None else (self.alone,)))
+
+    @cached_property
+    def victim(self) -> _Laws | None:
+        """The victim's message by itself, where the types do not show it."""
+        return None if self.alone is None else _Laws.of([_shrunk(self.alone)])
 
     @cached_property
     def laws(self) -> _Laws:
@@ -114,8 +123,11 @@ class SwapSet:
         """The largest log delta over the members, for every eps."""
         only_upper(side)
         best = np.full(eps.shape, -np.inf)
-        for member in self._members:
-            best = np.maximum(best, Curve(member, n, tol / 30.0).log_upper(eps))
+        for member in sorted(self._members, key=_widest, reverse=True) if eps.size == 1 else self._members:
+            curve = Curve(member, n, tol / 30.0)
+            if eps.size == 1 and best[0] > -np.inf and curve.screened(float(eps[0])) <= best[0]:
+                continue
+            best = np.maximum(best, curve.log_upper(eps))
         return falling(eps, best)
 
     @property
@@ -222,6 +234,10 @@ class Curve:
         """log delta at every eps."""
         return self._evaluate(np.minimum(np.asarray(eps, dtype=np.float64), LARGEST_EPSILON))[0]
 
+    def _waiting(self, log_target: float) -> swap.Waiting:
+        """How many others are looked at in vain, up to where it does not matter for a delta of e^log_target."""
+        return swap.Waiting.of(self.member.common_mass, self.n, min(log_target, 0.0))
+
     @np.errstate(all="ignore")
     def screened(self, eps: float) -> float:
         """A cheap upper value of log delta at one eps."""
@@ -233,7 +249,7 @@ class Curve:
         c, height, bend = swap.saddle(x[0], t[0], copies)
         worst = int(np.where(np.isfinite(height), height, -np.inf).argmax())
         line = swap.line_at(c[[worst]], bend[[worst]], self.dither).at(np.zeros(len(c), dtype=np.int64))
-        waiting = swap.Waiting.of(self.member.common_mass, self.n, max(float(height[worst]) - math.log(self.n), -740.0))
+        waiting = self._waiting(max(float(height[worst]) - math.log(self.n), -740.0))
         value = np.logaddexp(swap.log_screen(x[0], t[0], waiting, line), np.log(alone[0])).max()
         return float(np.logaddexp(value, waiting.log_rest)) if value == value else math.inf
 
@@ -243,7 +259,9 @@ class Curve:
         shifted = eps - law_shift(eps)
         laws = self.member.laws
         x, t, alone = laws.at(shifted, self.n)  # eps, type, symbol
-        local = np.log(np.minimum((np.maximum(x, 0.0) * t).sum(axis=2).max(axis=1) + alone.max(axis=1), 1.0)) + 1e-13
+        own = (x, t, alone) if self.member.victim is None else self.member.victim.at(shifted, self.n)
+        local = np.log(np.minimum((np.maximum(own[0], 0.0) * own[1]).sum(axis=2).max(axis=1) + own[2].max(axis=1), 1.0))
+        local += 1e-13
         if self.n == 1 or self.member.common_mass <= 0.0:
             return local, np.ones(eps.size)
         rows, types, symbols = x.shape
@@ -253,7 +271,7 @@ class Curve:
         worst = np.where(np.isfinite(height), height, -np.inf).argmax(axis=1)
         pick = (np.arange(rows), worst)
         target = float(np.min(np.maximum(height[pick] - math.log(self.n), -740.0), initial=0.0))
-        waiting = swap.Waiting.of(self.member.common_mass, self.n, target)
+        waiting = self._waiting(target)
         here = _Rows(x, t, alone, worst, c[pick], bend[pick])
         value = _largest(here, waiting, _Option(1.0, self.dither))
         if x[0].size <= _MOST_SHARPENED:

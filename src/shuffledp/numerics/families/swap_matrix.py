@@ -24,6 +24,7 @@ from ...errors import BoundNotApplicableError
 from ..evaluators import swap
 from ..evaluators.choose import Side, law_shift, mass_slack
 from ..pair import TINY, FloatArray, ShuffledPair
+from ..solve import log_up
 from .base import Answer
 from .swap import Curve, SwapPair, SwapSet, epsilon_of, only_upper
 
@@ -84,6 +85,9 @@ class _Moments(NamedTuple):
 
 class SwapMatrix:
     """All ordered pairs of the rows of a matrix without zeros, by search."""
+
+    #: A search for every eps.
+    slow = True
 
     def __init__(self, rows: FloatArray, common: float | None = None, presence: float = 1.0) -> None:
         self.rows = rows
@@ -212,6 +216,8 @@ class SwapMatrix:
     def _largest(self, eps: float, n: int, tol: float) -> float:
         if n * self.common_mass < _FEWEST_FREE:
             return 0.0
+        if eps >= log_up(float((self.rows.max(axis=0) / self.rows.min(axis=0)).max())):
+            return -np.inf  # beyond every ratio
         spread = self._spreads(math.exp(eps))
         chosen: tuple[int, int] = divmod(int(spread.argmax()), len(self.rows))
         done = np.eye(len(self.rows), dtype=bool)
