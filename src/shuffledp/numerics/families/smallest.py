@@ -72,7 +72,7 @@ class Smallest:
         return {name: max(map(spread, pairs)) / least for name, pairs in listed.items() if pairs and least > 0.0}
 
     def log_delta(self, eps: FloatArray, *, n: int, tol: float, side: Side) -> FloatArray:
-        """The smallest log delta, for every eps; at many of them without the families that are slow, if others are not."""
+        """The smallest log delta, for every eps; at many of them slow families are left out, if others are not slow."""
         asked = [f for f in self.families.values() if eps.size == 1 or not getattr(f, "slow", False)]
         found = [f.log_delta(eps, n=n, tol=tol, side=side) for f in asked or self.families.values()]
         return np.asarray(np.min(found, axis=0))
