@@ -124,7 +124,7 @@ def test_grr_200_answers_with_few_evaluated() -> None:
 
 def test_random_40_by_40_is_the_maximum_over_all_pairs() -> None:
     matrix = np.random.default_rng(3).dirichlet(np.full(40, 2.0), size=40)
-    g = sdp.amplify(sdp.FiniteRandomizer(matrix), n=10_000, delta=1e-6)
+    g = sdp.amplify(sdp.FiniteRandomizer(matrix), n=10_000, delta=1e-6, bound="blanket")
     assert g.evaluated < g.members == 40 * 39
     omega = matrix.min(axis=0)
     spread = ((matrix[:, None] - matrix[None]) ** 2 / omega).sum(axis=2)

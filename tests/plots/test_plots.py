@@ -314,11 +314,11 @@ def test_six_curves_unless_told(sweep: Sweep) -> None:
     assert len(figure.axes[0].lines) == 6 and len(labels) == 7
     assert labels[-1] == f"and {len(sweep.bounds) - 6} more, left out"
     kept = {label.partition(" ")[0] for label in labels[:-1]}
-    assert {"blanket", "variation-ratio", "local", "constant-dataset-lower"} <= kept
+    assert {"swap", "blanket", "local", "constant-dataset-lower"} <= kept
     assert not any("not a bound" in label for label in labels)
     for most in (1, 2, 3, 20):
         shown = drawn_bounds(sweep, most)
-        assert len(shown) == min(most, len(sweep.bounds)) and "blanket" in shown
+        assert len(shown) == min(most, len(sweep.bounds)) and "swap" in shown
         assert [name for name in sweep.bounds if name in shown] == shown
     everything = sweep.plot(most=100)
     assert len(everything.axes[0].lines) == len(sweep.bounds)

@@ -32,7 +32,7 @@ def test_the_profile_is_the_largest_of_all_members(spec: str, n: int) -> None:
 
 def test_only_the_leaders_are_looked_at_finely(monkeypatch: pytest.MonkeyPatch) -> None:
     mechanism = sdp.mechanism("metric-laplace:d01=1,dmax=4")
-    family = resolve(mechanism, "auto", Crowd(1)).family
+    family = resolve(mechanism, "blanket", Crowd(1)).family
     fine: list[int] = []
     plain = Divergence.bracket
 

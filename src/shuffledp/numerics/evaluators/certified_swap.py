@@ -131,7 +131,9 @@ class _Sum:
         out = []
         first = 0
         while first < self.method.waits:
-            last = min(max(first + 1, int(first * _GROWTH)), self.method.waits) - 1
+            # 1/(n-1-k) must not grow much within a block either
+            wide = min(int(first * (_GROWTH - 1.0)), int((self.n - 1 - first) * (1.0 - 1.0 / _GROWTH)))
+            last = min(first + max(1, wide), self.method.waits) - 1
             width = last - first + 1
             geometric = arb(1)
             if width > 1:  # 1 + ratio + ... + ratio^(width-1), which the quotient misses near ratio = 1

@@ -123,6 +123,8 @@ class SwapSet:
         """The largest log delta over the members, for every eps."""
         only_upper(side)
         best = np.full(eps.shape, -np.inf)
+        if not eps.size:
+            return best
         for member in sorted(self._members, key=_widest, reverse=True) if eps.size == 1 else self._members:
             curve = Curve(member, n, tol / 30.0)
             if eps.size == 1 and best[0] > -np.inf and curve.screened(float(eps[0])) <= best[0]:
