@@ -194,7 +194,7 @@ def test_many_coordinates() -> None:
         assert even.epsilon == pytest.approx(small.epsilon, rel=1e-3)
         assert small.lower <= small.epsilon and even.epsilon <= odd.epsilon * (1 + 1e-3)
     rr = sdp.amplify("grr:1,2", n=10**6, delta=1e-8).epsilon
-    assert sdp.amplify(Harmony(eps0=1.0, dim=7), n=10**6, delta=1e-8).epsilon == pytest.approx(rr, rel=1e-9)
+    assert sdp.amplify(Harmony(eps0=1.0, dim=7), n=10**6, delta=1e-8).epsilon == pytest.approx(rr, rel=1e-4)
 
 
 def test_central_binomial() -> None:

@@ -64,7 +64,7 @@ class Subject:
         return Subject, (self.mechanism,)
 
     def bound(self, name: str) -> Bound:
-        """The bound of that name; "auto" is the exact blanket where the law is known, else variation-ratio."""
+        """The bound of that name; "auto" is the smallest of those that use all that is known (bounds/registry.py)."""
         return self._best if name == "auto" else choose(name, self.mechanism)[0]
 
     @cached_property

@@ -103,6 +103,7 @@ def _single(results: Results) -> dict[str, Any]:
             "points where that is 25 % or more": f"{100 * sound.share:.0f} %",
             "as printed, against the privacy blanket with exact b and c too": savings(panels, "published", _STRONG),
             "exact blanket (sound), against the same (with exact b and c)": strong,
+            "swap bound (sound, later than the paper), against the baselines as drawn": savings(panels, "swap", _DRAWN),
         },
         "Judged by the sound saving against the baselines as drawn: 25 % or more counts as about 30 %; the claim holds "
         "if all points reach that, partly if some do. Near 30 % over much of the range, nothing at small eps0 for "

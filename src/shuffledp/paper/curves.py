@@ -26,6 +26,7 @@ class Series(NamedTuple):
 PUBLISHED = Series("published", "variation-ratio, as printed (no bound)", ("variation-ratio-published",))
 REPAIRED = Series("repaired", "variation-ratio, repaired", ("variation-ratio",))
 BLANKET = Series("blanket", "exact blanket", ("blanket",))
+SWAP = Series("swap", "swap bound (later than the paper)", ("swap",))
 TWO_COUNTS = Series("two-counts", "lower bound: two counts (Theorem 5.1)", ("variation-ratio-lower",))
 DATASET = Series("dataset", "lower bound: best constant dataset", ("constant-dataset-lower",))
 CORE = (PUBLISHED, REPAIRED, BLANKET, TWO_COUNTS, DATASET)

@@ -28,6 +28,7 @@ _LINE = {
             ("specific-gamma", "asymptotic"),
             ("generic", "released", "asymptotic-published"),
             ("efmrtt19",),
+            ("swap",),
         )
     )
     for key in keys
@@ -35,7 +36,7 @@ _LINE = {
 _HOLLOW = {"published", "analytic-published", "asymptotic-published", "released"}
 _STRIP = ("published", "repaired", "two-counts", "dataset")
 _SINGLE = (
-    *("blanket", "repaired", "published", "dataset", "two-counts"),
+    *("swap", "blanket", "repaired", "published", "dataset", "two-counts"),
     *("stronger-clone", "clone", "specific", "specific-gamma", "generic", "efmrtt19"),
 )
 _CHEU = (

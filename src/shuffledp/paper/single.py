@@ -8,7 +8,7 @@ from typing import Any
 from ..mechanisms.base import Mechanism
 from ..mechanisms.categorical.local_hash import LocalHash
 from ..mechanisms.categorical.subset import Subset
-from .curves import CORE, Series, curve
+from .curves import CORE, SWAP, Series, curve
 
 #: The paper's baselines; where a bound does not apply, or gives more, the local guarantee stands (ratio 1).
 BASELINES = (
@@ -55,4 +55,4 @@ def panel(settings: dict[str, Any]) -> dict[str, Any]:
     def make(eps0: float) -> Mechanism:
         return family(eps0, d)
 
-    return {s.key: curve(s, settings["x"], make, n=n, delta=settings["delta"]) for s in (*CORE, *BASELINES)}
+    return {s.key: curve(s, settings["x"], make, n=n, delta=settings["delta"]) for s in (*CORE, SWAP, *BASELINES)}

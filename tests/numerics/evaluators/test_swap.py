@@ -143,7 +143,7 @@ def test_the_sum_is_that_of_the_theorem(n: int, beta: float, phases: bool) -> No
     h, s = float(at.h[0]), float(at.s[0])
     with mpmath.workdps(40):
         total = mpmath.mpf(0)
-        for i in range(-40, 41):
+        for i in range(-200, 201):
             z = mpmath.mpc(c, i * h)
             m = mpmath.fsum(b * mpmath.exp(z * a) for a, b in zip(x, t, strict=True))
             if phases:
