@@ -36,8 +36,8 @@ def amplify(
     mechanism : a mechanism, its spec string, or a ShuffledPair
     n : number of users, 1 to 1e15
     delta : in (0, 1), or a rule such as "0.01/n", which is rounded down
-    bound : "auto" (the smallest of the swap bound and the exact blanket, or of what eps0 alone gives where the law is not
-        known), or a name of ``shuffledp.bounds``
+    bound : "auto" (the smallest of the swap bound and the exact blanket, or of what eps0 alone gives where the law is
+        not known), or a name of ``shuffledp.bounds``
     tol : relative accuracy of eps; the error is always upward
     certify : prove the answer in ball arithmetic; the proof is in ``.certificate`` (for the honest users)
     dropouts, colluding : users of n who may drop out, or work with the adversary, at worst: a whole number, or a

@@ -44,7 +44,8 @@ class Smallest:
                 continue
             if 0.0 < best.epsilon < math.inf and self._clearly_larger(name, n):
                 continue
-            if 0.0 < best.epsilon < math.inf and family.pairs(_FEW) is not None:  # those are quick and sharp
+            sharp_look = isinstance(family, SwapSet) or family.pairs(_FEW) is not None
+            if 0.0 < best.epsilon < math.inf and sharp_look:
                 look = family.log_delta(np.array([best.epsilon]), n=n, tol=_GLANCE, side=side)[0]
                 if look > math.log(delta) + 3.0 * _GLANCE:
                     continue
