@@ -42,7 +42,7 @@ class Smallest:
         for name, family in sorted(self.families.items(), key=lambda item: says(item[1], "loose_for", n)):
             if best.bound and (best.epsilon == 0.0 or says(family, "superseded_at", n)):
                 continue
-            if 0.0 < best.epsilon < math.inf and self._clearly_larger(name, n):
+            if 0.0 < best.epsilon < math.inf and self._clearly_larger(name, best.epsilon, n):
                 continue
             sharp_look = isinstance(family, SwapSet) or family.pairs(_FEW) is not None
             if 0.0 < best.epsilon < math.inf and sharp_look:
@@ -54,10 +54,14 @@ class Smallest:
                 best = answer._replace(bound=name)
         return best
 
-    def _clearly_larger(self, name: str, n: int) -> bool:
-        """Whether the leading order alone says that this family is above a swap bound that was asked before it."""
-        ratio = self._leading.get(name, 0.0)
-        return ratio > 1.0 and math.sqrt(ratio) - 1.0 > 0.01 + 4.0 / max(n * self._common_mass, 1.0)
+    def _clearly_larger(self, name: str, eps: float, n: int) -> bool:
+        """Whether the leading order alone says that this family is above a swap bound that was asked before it.
+
+        It is trusted only if that bound has the leading order too: eps is at most some deviations of the sum.
+        """
+        ratio, least = self._leading.get(name, (0.0, 0.0))
+        margin = 0.01 + 4.0 / max(n * self._common_mass, 1.0)
+        return eps <= min(6.0 * math.sqrt(least / n), 1.0) and ratio > 1.0 and math.sqrt(ratio) - 1.0 > margin
 
     @cached_property
     def _common_mass(self) -> float:
@@ -65,12 +69,14 @@ class Smallest:
         return min((member.common_mass for member in members), default=0.0)
 
     @cached_property
-    def _leading(self) -> dict[str, float]:
-        """The spread of every family of few pairs, over that of the swap bound's worst type."""
+    def _leading(self) -> dict[str, tuple[float, float]]:
+        """The spread of every family of few pairs, over that of the swap bound's worst type, and the latter."""
         members = [m for f in self.families.values() if isinstance(f, SwapSet) for m in f.members(_FEW) or ()]
         least = max((spread(pair) for member in members for pair in member.types), default=math.inf)
         listed = {name: family.pairs(_FEW) for name, family in self.families.items()}
-        return {name: max(map(spread, pairs)) / least for name, pairs in listed.items() if pairs and least > 0.0}
+        return {
+            name: (max(map(spread, pairs)) / least, least) for name, pairs in listed.items() if pairs and least > 0.0
+        }
 
     def log_delta(self, eps: FloatArray, *, n: int, tol: float, side: Side) -> FloatArray:
         """The smallest log delta, for every eps; at many of them slow families are left out, if others are not slow."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -38,6 +39,8 @@ _MOST_TRIPLES, _MOST_OPEN, _MOST_SUMS = 3e7, 60_000, 1000
 _CHUNK, _DITHER, _FINE_DITHER = 2000, 0.02, 0.01
 #: Free users below which nothing is searched, and pairs that are solved at most.
 _FEWEST_FREE, _MOST_SOLVED = 10.0, 24
+#: Room for masses that agree to a relative 2^-40.
+_SAME_LAW = 8.0 * 2.0**-40
 _LOOSER = "looser, because too many pairs of inputs of this matrix are nearly alike for the swap bound"
 
 
@@ -267,16 +270,16 @@ def _distinct(rows: FloatArray) -> SwapSet | None:
     """The distinct pairs of a matrix whose columns have few levels; None elsewhere."""
     d, outputs = rows.shape
     top = rows.max(axis=0)
-    level = np.round(rows / top, 12)
-    levels, code = np.unique(level, return_inverse=True)
+    levels, code = np.unique(rows / top, return_inverse=True)
     if levels.size > _FEW_LEVELS or float(d) ** 3 * outputs * levels.size**3 > _MOST_CELLS:
         return None
     code = code.reshape(rows.shape)
     hot = np.stack([code == i for i in range(levels.size)]).astype(np.float64)  # level, row, output
     pairs = (hot[:, None, :, None, :] * hot[None, :, None, :, :]) * top  # levels, then rows, of a and b
     masses = np.einsum("ijabk,lxk->abxijl", pairs, hot, optimize=True).reshape(d, d, d, -1)
-    keys = np.round(masses * 2.0**40)
-    _, label = np.unique(keys.reshape(d**3, -1), axis=0, return_inverse=True)
+    mantissa, exponent = np.frexp(masses.reshape(d**3, -1))  # alike means alike in every mass, however small
+    keys = np.concatenate([np.round(mantissa * 2.0**41), exponent], axis=1)
+    _, label = np.unique(keys, axis=0, return_inverse=True)
     label = label.reshape(d, d, d)
     seen: dict[tuple[int, ...], SwapPair] = {}
     common = float(rows.min(axis=0).sum()) * (1.0 - mass_slack(outputs))
@@ -288,7 +291,32 @@ def _distinct(rows: FloatArray) -> SwapSet | None:
             seen[key] = SwapPair(types, common)
         if len(seen) > _MOST_LAWS:
             return None
-    return SwapSet(list(seen.values()))
+    return _Alike(list(seen.values()))
+
+
+class _Alike(SwapSet):
+    """Laws that stand for others whose masses agree to a relative 2^-40: t is a little smaller, and eps larger."""
+
+    def __init__(self, members: Sequence[SwapPair]) -> None:
+        thin = 1.0 - _SAME_LAW
+        super().__init__([SwapPair(tuple(t.thinned(thin) for t in m.types), m.common_mass * thin) for m in members])
+
+    def epsilon(self, *, n: int, delta: float, tol: float, side: Side) -> Answer:
+        """The largest eps over the members, and the room."""
+        found = super().epsilon(n=n, delta=delta, tol=tol, side=side)
+        return found._replace(epsilon=found.epsilon + _SAME_LAW)
+
+    def log_delta(self, eps: FloatArray, *, n: int, tol: float, side: Side) -> FloatArray:
+        """The largest log delta over the members, a little to the left."""
+        return super().log_delta(np.maximum(eps - _SAME_LAW, 0.0), n=n, tol=tol, side=side) + _SAME_LAW
+
+    def members(self, most: int) -> None:
+        """None: the members alone are short of that room."""
+        return None
+
+    def thinned(self, chance: float) -> SwapSet:
+        """Every other user takes part with this probability, independently."""
+        return _Alike([member.thinned(chance) for member in self._members])
 
 
 def _law(masses: FloatArray, levels: FloatArray) -> ShuffledPair:
