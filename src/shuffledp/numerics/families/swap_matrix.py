@@ -270,7 +270,8 @@ def _distinct(rows: FloatArray) -> SwapSet | None:
     """The distinct pairs of a matrix whose columns have few levels; None elsewhere."""
     d, outputs = rows.shape
     top = rows.max(axis=0)
-    levels, code = np.unique(rows / top, return_inverse=True)
+    mantissa, exponent = np.frexp(rows / top)
+    levels, code = np.unique(np.ldexp(np.round(mantissa * 2.0**41) / 2.0**41, exponent), return_inverse=True)
     if levels.size > _FEW_LEVELS or float(d) ** 3 * outputs * levels.size**3 > _MOST_CELLS:
         return None
     code = code.reshape(rows.shape)
@@ -295,7 +296,10 @@ def _distinct(rows: FloatArray) -> SwapSet | None:
 
 
 class _Alike(SwapSet):
-    """Laws that stand for others whose masses agree to a relative 2^-40: t is a little smaller, and eps larger."""
+    """Laws that stand for others whose masses and levels agree to a relative 2^-40.
+
+    t is a little smaller, and eps larger; an eps below 0 is a valid question too.
+    """
 
     def __init__(self, members: Sequence[SwapPair]) -> None:
         thin = 1.0 - _SAME_LAW
@@ -308,7 +312,7 @@ class _Alike(SwapSet):
 
     def log_delta(self, eps: FloatArray, *, n: int, tol: float, side: Side) -> FloatArray:
         """The largest log delta over the members, a little to the left."""
-        return super().log_delta(np.maximum(eps - _SAME_LAW, 0.0), n=n, tol=tol, side=side) + _SAME_LAW
+        return super().log_delta(eps - _SAME_LAW, n=n, tol=tol, side=side) + _SAME_LAW
 
     def members(self, most: int) -> None:
         """None: the members alone are short of that room."""
