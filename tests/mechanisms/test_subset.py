@@ -172,8 +172,9 @@ def test_bounds_of_all_pairs_and_all_datasets(m: SetRandomizer) -> None:
             law.setdefault(key, ShuffledPair(P0=P0, P1=P1, t=star))
     matrix = sdp.FiniteRandomizer(rows)
     for n, delta in ((2, 1e-3), (20, 1e-4), (25, 1e-6), (3000, 1e-6)):
-        ours, theirs = sdp.amplify(m, n=n, delta=delta), sdp.amplify(matrix, n=n, delta=delta)
-        assert ours.epsilon == pytest.approx(theirs.epsilon, rel=4e-4)
+        for bound in ("blanket", "swap"):
+            ours, theirs = (sdp.amplify(x, n=n, delta=delta, bound=bound) for x in (m, matrix))
+            assert ours.epsilon == pytest.approx(theirs.epsilon, rel=4e-4)
         assert ours.lower >= theirs.lower * (1 - 4e-4)
         every = PairSet(list(law.values())).epsilon(n=n, delta=delta, tol=1e-4, side="lower").epsilon
         assert ours.lower == pytest.approx(every, rel=4e-4)

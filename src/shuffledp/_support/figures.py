@@ -107,7 +107,8 @@ def style() -> Iterator[None]:
     >>> axes.spines["top"].get_visible()
     False
     """
-    with require("matplotlib", extra="plot", purpose="drawing").rc_context(_STYLE):
+    matplotlib = require("matplotlib", extra="plot", purpose="drawing")
+    with matplotlib.rc_context(_STYLE), _quiet("matplotlib.font_manager"), _quiet("fontTools"):
         yield
 
 
@@ -132,14 +133,14 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     """
     kind = prepare(path)
     buffer = io.BytesIO()
-    with style(), _quiet("fontTools"):
+    with style():
         figure.savefig(buffer, format=kind, metadata=_METADATA[kind])
     write_whole(path, buffer.getvalue(), name="plot")
 
 
 @contextmanager
 def _quiet(name: str) -> Iterator[None]:
-    """No warnings of this logger: embedding DejaVu Sans, it remarks on the date inside the font."""
+    """No warnings of this logger: fontTools remarks on the date inside DejaVu Sans, the font manager on spare fonts."""
     logger = logging.getLogger(name)
     before = logger.level
     logger.setLevel(logging.ERROR)

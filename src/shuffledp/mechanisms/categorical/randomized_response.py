@@ -42,8 +42,9 @@ class RandomizedResponse(GRR):
     >>> import numpy as np
     >>> import shuffledp as sdp
     >>> m = RandomizedResponse(eps0=2.0)
-    >>> exact, blanket = sdp.amplify(m, n=1000, delta=1e-6), sdp.amplify(GRR(eps0=2.0, d=2), n=1000, delta=1e-6)
-    >>> round(exact.epsilon, 2), round(blanket.epsilon, 2)
+    >>> exact = sdp.amplify(m, n=1000, delta=1e-6).epsilon
+    >>> blanket = sdp.amplify(GRR(eps0=2.0, d=2), n=1000, delta=1e-6, bound="blanket").epsilon
+    >>> round(exact, 2), round(blanket, 2)
     (0.32, 0.4)
     >>> est = m.estimate(m.privatise(np.array([0, 1, 1, 1] * 1000), rng=np.random.default_rng(0)))
     >>> bool(abs(est.value[1] - 0.75) < 5 * est.stderr[1])
