@@ -83,6 +83,11 @@ _HOME = {
     "Wheel": "mechanisms.sets.wheel",
     "Check": "programme.result",
     "check": "programme.checking",
+    "Plan": "protocol.plan",
+    "Client": "protocol.client",
+    "Shuffler": "protocol.shuffler",
+    "Batch": "protocol.batch",
+    "Collector": "protocol.collector",
     "Sweep": "accounting.sweeping",
     "sweep": "accounting.sweeping",
 }
@@ -95,6 +100,7 @@ __all__ = [
     "BalcerCheu",
     "BalcerCoin",
     "BallsIntoBins",
+    "Batch",
     "BatchTable",
     "Bound",
     "BoundNotApplicableError",
@@ -102,6 +108,8 @@ __all__ = [
     "CertificationError",
     "Check",
     "CheuZhilyaev",
+    "Client",
+    "Collector",
     "Comparison",
     "ComposedGuarantee",
     "Duchi",
@@ -129,6 +137,7 @@ __all__ = [
     "OptimisedUnary",
     "Parallel",
     "ParameterError",
+    "Plan",
     "PlanarLaplace",
     "PoissonHistogram",
     "PrivSet",
@@ -140,6 +149,7 @@ __all__ = [
     "SamplingRappor",
     "ShuffleDPError",
     "ShuffledPair",
+    "Shuffler",
     "Subset",
     "Sweep",
     "Tally",
@@ -157,6 +167,7 @@ __all__ = [
     "delta_needed",
     "mechanism",
     "profile",
+    "queries",
     "register",
     "register_bound",
     "sweep",
@@ -165,6 +176,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from . import queries
     from .accounting.amplification import amplify, profile
     from .accounting.batches import BatchTable, batch_table
     from .accounting.certificate import Certificate, verify
@@ -231,9 +243,16 @@ if TYPE_CHECKING:
     from .numerics.pair import ShuffledPair
     from .programme.checking import check
     from .programme.result import Check
+    from .protocol.batch import Batch
+    from .protocol.client import Client
+    from .protocol.collector import Collector
+    from .protocol.plan import Plan
+    from .protocol.shuffler import Shuffler
 
 
 def __getattr__(name: str) -> Any:
+    if name == "queries":
+        return importlib.import_module(".queries", __name__)
     if name in _HOME:
         value = getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
         globals()[name] = value

@@ -129,19 +129,19 @@ class SumAtMost(Constraint):
 
 @dataclass(frozen=True)
 class Box(Constraint):
-    """Entries between ``low`` and ``high``, each on its own (means of numbers in that range).
+    """Entries between ``low`` and ``high``, each on its own, the same for all or one for each (means of numbers).
 
     >>> Box(0.0, 1.0).nearest(np.array([0.304])).tolist()
     [0.304]
     """
 
-    low: float
-    high: float
+    low: Limit
+    high: Limit
 
     @property
     def words(self) -> str:
         """In words."""
-        return f"numbers in [{self.low:g}, {self.high:g}]"
+        return f"numbers in [{np.min(self.low):g}, {np.max(self.high):g}]"
 
     @property
     def limits(self) -> tuple[Limit, Limit]:

@@ -23,7 +23,13 @@ _CHARACTERS = 13.0
 
 
 def draw_estimate(
-    estimate: Estimate, *, level: float = 0.95, of: str = "users", most: int = MOST_ITEMS, width: float = TEXT_WIDTH
+    estimate: Estimate,
+    *,
+    level: float = 0.95,
+    of: str = "users",
+    most: int = MOST_ITEMS,
+    width: float = TEXT_WIDTH,
+    truth: Estimate | None = None,
 ) -> Figure:
     """A bar per item with its interval, in their order; of more than ``most`` items the largest, largest first.
 
@@ -63,6 +69,9 @@ def draw_estimate(
             reach = np.abs(np.array([value[at] - low, high - value[at]]))[:, sure]
             look: dict[str, Any] = {"ecolor": "#000000", "elinewidth": 0.9, "capsize": min(2.5, 90.0 / at.size)}
             axes.errorbar(place[sure], value[at][sure], yerr=reach, linestyle="none", **look)
+        if truth is not None:
+            axes.plot(place, truth.value.ravel()[at], "x", color="#d55e00", markersize=4.0, label="truth")
+            axes.legend(frameon=False)
         shown = [names[i] for i in at]
         every = -(-sum(len(name) + 1 for name in shown) // int(_CHARACTERS * width))
         if every == 1 or size <= most:
@@ -73,6 +82,6 @@ def draw_estimate(
         axes.set_xlim(-0.7, at.size - 0.3)
         axes.grid(axis="x", visible=False)
         axes.set_xlabel("item, largest first" if size > most else "item")
-        axes.set_ylabel("estimate")
+        axes.set_ylabel((estimate.quantity or "estimate") + (f" ({estimate.unit})" if estimate.unit else ""))
         figures.add_title(figure, title)
     return figure

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from .._support.figures import TEXT_WIDTH
 from .._support.numbers import round_down, round_up
 from .._support.tables import Column, Table, Tabular, number_column
 from ..errors import ParameterError
-from .constraints import Constraint, Limit, Simplex, norm_sub
+from .constraints import Box, Constraint, Limit, Simplex, norm_sub
 from .drawing import MOST_ITEMS
 
 if TYPE_CHECKING:
@@ -70,6 +71,8 @@ class Estimate(Tabular):
     noise : variance of the privacy noise as a function of the truth (None: ``stderr`` squared, whatever the truth is)
     sampling : what drawing the users from a population adds to it (None: not known)
     grain : how much one report more or less changes the value; 0 where reports are not counted
+    names : what the entries are called, one text each; empty: by their index
+    unit, quantity : of the entries, in words, such as "min" and "mean"
 
     Examples
     --------
@@ -93,6 +96,9 @@ class Estimate(Tabular):
     noise: Variance | None = None
     sampling: Variance | None = None
     grain: Limit = 0.0
+    names: tuple[str, ...] = ()
+    unit: str = ""
+    quantity: str = ""
 
     @property
     def origin(self) -> str:
@@ -103,7 +109,9 @@ class Estimate(Tabular):
 
     @property
     def labels(self) -> list[str]:
-        """The names of the entries: their index, or their indices."""
+        """The names of the entries; where they have none, their index, or their indices."""
+        if self.names:
+            return list(self.names)
         return [",".join(map(str, index)) for index in np.ndindex(self.value.shape)] if self.value.ndim else [""]
 
     def table(self) -> Table:
@@ -111,7 +119,7 @@ class Estimate(Tabular):
         value, error = self.value.ravel().tolist(), self.stderr.ravel().tolist()
         columns = [
             Column(name="item", head="item", values=self.labels, right=True),
-            number_column("value", "estimate", value, [f"{x:.5g}" for x in value]),
+            number_column("value", self._head, value, [f"{x:.5g}" for x in value]),
             number_column("stderr", "standard error", error, [f"{x:.2g}" for x in error]),
         ]
         if not self.step:
@@ -119,6 +127,61 @@ class Estimate(Tabular):
             columns.append(number_column("low", "95% from", low, [round_down(x) for x in low]))
             columns.append(number_column("high", "to", high, [round_up(x) for x in high]))
         return Table(tuple(columns), caption=self._title)
+
+    @property
+    def _head(self) -> str:
+        """What the entries are, above their column."""
+        return (self.quantity or "estimate") + (f" ({self.unit})" if self.unit else "")
+
+    def named(self, *, names: Sequence[str], unit: str = "", quantity: str = "") -> Estimate:
+        """The same estimate with names for its entries, and what they are.
+
+        Examples
+        --------
+        >>> e = Estimate(value=np.array([12.5]), stderr=np.array([0.5]), n=100)
+        >>> e.named(names=["delay"], unit="min", quantity="mean").labels
+        ['delay']
+        """
+        if len(names) != self.value.size:
+            raise ParameterError(
+                f"names must be one for each of {self.value.size:,} entries, got {len(names):,}; name every entry."
+            )
+        return replace(self, names=tuple(names), unit=unit, quantity=quantity)
+
+    def top(self, k: int) -> Estimate:
+        """The k largest entries, largest first.
+
+        Examples
+        --------
+        >>> e = Estimate(value=np.array([0.2, 0.5, 0.3]), stderr=np.full(3, 0.01), n=100, names=("a", "b", "c"))
+        >>> e.top(2).labels
+        ['b', 'c']
+        """
+        k = check.whole("k", k, low=1, high=2**53, hint="it is how many entries to keep")
+        return self.taken(np.argsort(-self.value.ravel(), kind="stable")[:k])
+
+    def taken(self, places: NDArray[np.intp]) -> Estimate:
+        """The entries at these places, on their own: what held for all of them together is not kept."""
+
+        def some(entries: Limit) -> Limit:
+            return np.broadcast_to(entries, self.value.shape).ravel()[places]
+
+        def some_variance(known: Variance | None) -> Variance | None:
+            return None if known is None else Variance(some(known.base), some(known.slope), some(known.bend))
+
+        labels = self.labels
+        limits = None if self.constraint is None else self.constraint.limits
+        return replace(
+            self,
+            value=self.value.ravel()[places],
+            stderr=self.stderr.ravel()[places],
+            covariance=None,
+            constraint=None if limits is None else Box(some(limits[0]), some(limits[1])),
+            noise=some_variance(self.noise),
+            sampling=some_variance(self.sampling),
+            grain=some(self.grain),
+            names=tuple(labels[i] for i in places),
+        )
 
     @property
     def _title(self) -> str:
@@ -134,15 +197,22 @@ class Estimate(Tabular):
         return f"<Estimate of {self._title}, standard errors {errors}>"
 
     def plot(
-        self, *, level: float = 0.95, of: str = "users", most: int = MOST_ITEMS, width: float = TEXT_WIDTH
+        self,
+        *,
+        level: float = 0.95,
+        of: str = "users",
+        most: int = MOST_ITEMS,
+        width: float = TEXT_WIDTH,
+        truth: Estimate | None = None,
     ) -> Figure:
         """A figure: a bar per item with its interval, at most ``most`` items, the largest (needs the extra ``plot``).
 
         level, of : as in :meth:`interval`
+        truth : what the items really are, where that is known; it is marked beside them
         """
         from .drawing import draw_estimate
 
-        return draw_estimate(self, level=level, of=of, most=most, width=width)
+        return draw_estimate(self, level=level, of=of, most=most, width=width, truth=truth)
 
     def interval(self, level: float = 0.95, *, of: str = "users") -> tuple[FloatArray, FloatArray]:
         """A two-sided confidence interval for every item on its own.
@@ -241,6 +311,38 @@ def modelled(
         noise=noise,
         sampling=sampling,
         grain=grain,
+    )
+
+
+def rescaled(estimate: Estimate, *, scale: float, shift: float) -> Estimate:
+    """The estimate of scale f + shift, scale > 0, for numbers in a range: from the units of a mechanism to others.
+
+    Examples
+    --------
+    >>> e = Estimate(value=np.array([0.25]), stderr=np.array([0.1]), n=100, noise=Variance(0.01))
+    >>> celsius = rescaled(e, scale=40.0, shift=-10.0)
+    >>> celsius.value.tolist(), celsius.stderr.tolist()
+    ([0.0], [4.0])
+    """
+
+    def stretched(known: Variance | None) -> Variance | None:
+        if known is None:
+            return None
+        # variance of scale f + shift as a function of g = scale f + shift
+        bend, slope = known.bend, scale * known.slope - 2.0 * shift * known.bend
+        return Variance(scale * scale * known.base - shift * scale * known.slope + shift * shift * bend, slope, bend)
+
+    known = estimate.constraint
+    limits = None if known is None else tuple(scale * end + shift for end in known.limits)
+    return replace(
+        estimate,
+        value=scale * estimate.value + shift,
+        stderr=scale * estimate.stderr,
+        covariance=None if estimate.covariance is None else scale * scale * estimate.covariance,
+        constraint=None if limits is None else Box(*limits),
+        noise=stretched(estimate.noise),
+        sampling=stretched(estimate.sampling),
+        grain=scale * estimate.grain,
     )
 
 

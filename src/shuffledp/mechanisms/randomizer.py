@@ -66,6 +66,16 @@ class Randomizer(Mechanism):
     def codec(self) -> Codec:
         """How a report is written: category, packed bits, set members, numbers or records."""
 
+    @property
+    def number_range(self) -> tuple[float, float] | None:
+        """The range of its inputs where they are numbers, or vectors of numbers; None where they are something else."""
+        return None
+
+    @property
+    def runs_alone(self) -> bool:
+        """Whether a user needs to know nothing of the others to send its messages."""
+        return True
+
     #: Reports come in a random order, not in that of the users.
     _shuffles: ClassVar[bool] = False
 

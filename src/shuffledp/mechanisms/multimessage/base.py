@@ -244,6 +244,11 @@ class MultiMessage(Randomizer):
         """Bytes that a user takes while being randomised, at this many bytes a message."""
         return math.ceil((2.0 + (self._mean or 1.0)) * message)
 
+    @property
+    def runs_alone(self) -> bool:
+        """Unless a total is divided among the users."""
+        return self.total_messages is None
+
     def _check(self, values: NDArray[Any]) -> NDArray[Any]:
         value = categories(values, self._items)
         if self.total_messages is None:

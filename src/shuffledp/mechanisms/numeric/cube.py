@@ -46,6 +46,11 @@ class Cube(Randomizer):
         p = math.exp(self.eps0)
         return VariationRatio(p=p, beta=self.beta, q=p)
 
+    @property
+    def number_range(self) -> tuple[float, float]:
+        """[-1, 1], every coordinate."""
+        return -1.0, 1.0
+
     def _check(self, values: NDArray[Any]) -> NDArray[Any]:
         return numbers(values, -1.0, 1.0, columns=self.dim)
 

@@ -220,6 +220,11 @@ class Gaussian(MatrixRandomizer):
 
     # -- running it -------------------------------------------------------------------------------------------
 
+    @property
+    def number_range(self) -> tuple[float, float]:
+        """[low, high]."""
+        return self.low, self.high
+
     def _check(self, values: NDArray[Any]) -> NDArray[Any]:
         return numbers(values, self.low, self.high)
 

@@ -186,6 +186,11 @@ class Laplace(Randomizer):
 
     # -- running it -------------------------------------------------------------------------------------------
 
+    @property
+    def number_range(self) -> tuple[float, float]:
+        """[0, 1]."""
+        return 0.0, 1.0
+
     def _check(self, values: NDArray[Any]) -> NDArray[Any]:
         return numbers(values, 0.0, 1.0)
 

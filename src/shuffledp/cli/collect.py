@@ -1,0 +1,228 @@
+"""privatise, shuffle, estimate and simulate: a plan on data, from the first report to the answer."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .base import json_option, main, print_json, say
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from ..estimation.estimate import Estimate
+    from ..protocol.collector import Collector
+
+engine_option = click.option(
+    "--engine", "engine_name", default="local", show_default=True, help="local (this machine) or spark."
+)
+out_option = click.option(
+    "-o", "--out", "out", required=True, metavar="FILE", help="Where to write (.parquet or .batch)."
+)
+plot_option = click.option("--plot", metavar="FILE", help="Draw the answer (.pdf, .svg or .png).")
+
+
+@contextmanager
+def _rows_per_second(what: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar with the rows done and how many a second."""
+    import time
+
+    from .._support.progress import progress
+
+    start = time.monotonic()
+    with progress(what) as advance:
+
+        def rows(done: int, total: int) -> None:
+            speed = done / max(time.monotonic() - start, 1e-9)
+            advance(done, total or done, f"{what}, {speed:,.0f} rows/s")
+
+        yield rows
+
+
+@main.command()
+@click.argument("plan")
+@click.argument("data")
+@out_option
+@engine_option
+@json_option
+def privatise(plan: str, data: str, out: str, engine_name: str, as_json: bool) -> None:
+    """Privatise the rows of DATA (.parquet, .csv, .arrow) as PLAN says, and write the messages shuffled.
+
+    Every row sends, whatever is in it.  A run that was interrupted goes on where it was if it is started again.
+    """
+    from ..engines.base import engine
+    from ..protocol.plan import Plan
+
+    known = Plan.load(plan)
+    with _rows_per_second("privatising") as advance:
+        header = engine(engine_name).privatise(known, data, out, progress=advance)
+    say(f"wrote {out}", err=True)
+    said = {"out": out, "users": header.users, "messages": header.messages, "batch": header.id, "plan": header.plan}
+    if as_json:
+        print_json(said)
+    else:
+        say(f"{header.users:,} users sent {header.messages:,} messages of {header.bytes} bytes, in random order.")
+
+
+@main.command()
+@click.argument("plan")
+@click.argument("reports", nargs=-1, required=True)
+@out_option
+@click.option("--early", is_flag=True, help="Write a batch below the plan's minimum; it cannot be released.")
+@json_option
+def shuffle(plan: str, reports: tuple[str, ...], out: str, early: bool, as_json: bool) -> None:
+    """Merge files of REPORTS into one batch, in one uniformly random order."""
+    from ..engines.report_files import read_reports, write_reports
+    from ..protocol.plan import Plan
+    from ..protocol.shuffler import Shuffler
+
+    known = Plan.load(plan)
+    shuffler = Shuffler(known)
+    for path in dict.fromkeys(reports):
+        batch = read_reports(path, known)
+        shuffler.add_reports(batch.data, users=batch.header.users, for_release=batch.header.for_release)
+    header, parts = shuffler.parts(early=early)
+    write_reports(out, header, parts)
+    say(f"wrote {out}", err=True)
+    if as_json:
+        print_json({"out": out, "users": header.users, "messages": header.messages, "batch": header.id})
+    else:
+        say(f"one batch of {header.users:,} users, {header.messages:,} messages.")
+
+
+@main.command()
+@click.argument("plan")
+@click.argument("reports", nargs=-1)
+@click.option(
+    "--state", metavar="FILE", help="Add to the counts in this file (made if it is not there), and save them."
+)
+@click.option("--release-early", is_flag=True, help="Answer below the plan's minimum; the statement says so.")
+@click.option("--fit", is_flag=True, help="Ranges only: the least-squares fit to all levels of the tree.")
+@plot_option
+@click.option("--report", metavar="FILE", help="Write a page (.html) with the answer, the figure and the statement.")
+@json_option
+def estimate(
+    plan: str,
+    reports: tuple[str, ...],
+    state: str | None,
+    release_early: bool,
+    fit: bool,
+    plot: str | None,
+    report: str | None,
+    as_json: bool,
+) -> None:
+    """Answer the question of PLAN from batches of REPORTS, with standard errors and the privacy statement."""
+    import os
+
+    from .._support.figures import prepare
+    from ..engines.report_files import read_reports
+    from ..protocol.collector import Collector
+    from ..protocol.plan import Plan
+
+    if plot:
+        prepare(plot)
+    known = Plan.load(plan)
+    collector = Collector.load(state, known) if state and os.path.exists(state) else Collector(known)
+    for path in dict.fromkeys(reports):
+        if not collector.ingest(read_reports(path, known)):
+            say(f"{path}: counted before, skipped", err=True)
+    if state:
+        collector.save(state)
+    answer = _fitted(collector.estimate(release_early=release_early), fit)
+    _show(answer, collector, plot=plot, report=report, as_json=as_json)
+
+
+@main.command()
+@click.argument("plan")
+@click.argument("data")
+@engine_option
+@click.option("--seed", type=int, help="A seeded generator, to repeat the run; nothing of it is for release.")
+@click.option("--fit", is_flag=True, help="Ranges only: the least-squares fit to all levels of the tree.")
+@plot_option
+@json_option
+def simulate(
+    plan: str, data: str, engine_name: str, seed: int | None, fit: bool, plot: str | None, as_json: bool
+) -> None:
+    """Privatise and estimate DATA as PLAN says, beside the truth: how large the error is, and was predicted to be.
+
+    The truth is read from the data, so the output is not private.
+    """
+    import numpy as np
+
+    from ..engines.base import engine
+    from ..engines.local import Local
+    from ..protocol.plan import Plan
+    from ..protocol.simulation import simulated
+
+    known = Plan.load(plan)
+    rng = None if seed is None else np.random.default_rng(seed)
+    with _rows_per_second("simulating") as advance:
+        collector = engine(engine_name).count(known, data, rng=rng, progress=advance)
+    answer = _fitted(collector.estimate(release_early=True), fit)
+    found = simulated(answer, Local().exact(known, data))
+    if plot:
+        from .._support.figures import save
+
+        save(found.plot(), plot)
+        say(f"wrote {plot}", err=True)
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        say(*str(found.table().text()).split("\n"), "", str(found))
+
+
+def _fitted(answer: Estimate, fit: bool) -> Estimate:
+    from ..errors import ParameterError
+
+    if not fit:
+        return answer
+    make = getattr(answer, "fitted", None)
+    if make is None:
+        raise ParameterError("fit must be left out unless the plan asks for ranges, got it with another query.")
+    fitted: Estimate = make()
+    return fitted
+
+
+def _show(answer: Estimate, collector: Collector, *, plot: str | None, report: str | None, as_json: bool) -> None:
+    from ..engines.page import answer_page
+
+    if plot:
+        from .._support.figures import save
+
+        save(answer.plot(), plot)
+        say(f"wrote {plot}", err=True)
+    if report:
+        from .._support.files import write_whole
+
+        write_whole(report, answer_page(answer, collector), name="report")
+        say(f"wrote {report}", err=True)
+    if as_json:
+        print_json(_as_json(answer, collector))
+        return
+    say(*answer.table().text().split("\n"), "", collector.statement())
+
+
+def _as_json(answer: Estimate, collector: Collector) -> dict[str, Any]:
+    from .._support.json_ready import json_ready
+
+    low, high = answer.interval()
+    ready: dict[str, Any] = json_ready(
+        {
+            "question": collector.plan.query.question,
+            "users": collector.users,
+            "unit": answer.unit,
+            "items": answer.labels,
+            "value": answer.value.tolist(),
+            "stderr": answer.stderr.tolist(),
+            "low": low.tolist(),
+            "high": high.tolist(),
+            "for_release": answer.for_release,
+            "plan": collector.plan.digest,
+            "epsilon": collector.plan.epsilon,
+            "delta": collector.plan.delta,
+            "statement": collector.statement(),
+        }
+    )
+    return ready

@@ -1,0 +1,47 @@
+"""Arrow columns as a query takes them: numbers as numpy arrays, everything else as codes of its distinct values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._support.optional import require
+from ..queries.columns import Coded, Column
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def as_column(array: pa.Array | pa.ChunkedArray) -> NDArray[Any] | Coded:
+    """One column; a missing number is NaN, any other missing value has code -1."""
+    arrow = require("pyarrow", extra="data", purpose="reading columns")
+    compute = require("pyarrow.compute", extra="data", purpose="reading columns")
+    if isinstance(array, arrow.ChunkedArray):
+        array = array.combine_chunks()
+    if isinstance(array, arrow.ChunkedArray):  # no chunk at all
+        array = arrow.array([], type=array.type)
+    kind = array.type
+    if arrow.types.is_floating(kind) or arrow.types.is_integer(kind):
+        if array.null_count == 0:
+            return np.asarray(array.to_numpy(zero_copy_only=False))
+        wide = arrow.types.is_integer(kind) and kind.bit_width == 64
+        if not wide:
+            return np.asarray(array.cast(arrow.float64(), safe=False).to_numpy(zero_copy_only=False))
+    if arrow.types.is_decimal(kind):
+        return np.asarray(array.cast(arrow.float64(), safe=False).to_numpy(zero_copy_only=False))
+    if not arrow.types.is_dictionary(kind):
+        array = compute.dictionary_encode(array)
+    codes = compute.fill_null(array.indices.cast(arrow.int64()), -1)
+    return Coded(np.asarray(codes.to_numpy(zero_copy_only=False)), array.dictionary.to_pylist())
+
+
+def rows(column: NDArray[Any] | Coded, places: NDArray[np.int64]) -> Column:
+    """Some rows of a column; place -1 is a row in which the value is missing."""
+    if isinstance(column, Coded):
+        return Coded(np.append(column.codes, -1)[places], column.values)
+    array = np.asarray(column)
+    if (places < 0).any():
+        array = np.append(array.astype(np.float64), np.nan)
+    return np.asarray(array[places])

@@ -1,0 +1,103 @@
+"""The engine for one machine: Arrow record batches through numpy, a part at a time, on all cores."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ..errors import ParameterError
+from ..mechanisms.reports import Tally
+from ..protocol.batch import Header, new_id
+from ..protocol.collector import Collector
+from ..protocol.plan import Plan
+from ..queries.columns import Coded, Column, concatenated, length
+from ..randomness.sampling import source as random_source
+from .base import Advance, quiet
+from .columns import as_column, rows
+from .reading import Source, source_of
+from .users import chosen_rows
+
+
+class Local:
+    """One machine; memory does not grow with the number of rows unless users have several.
+
+    Where users have several rows (the plan names their column), 24 bytes per row are needed to draw among them.
+
+    Examples
+    --------
+    >>> import shuffledp as sdp
+    >>> import pyarrow as pa
+    >>> fruit = sdp.queries.Histogram(column="fruit", labels=["apple", "pear"], mechanism="grr:eps0=2")
+    >>> plan = sdp.Plan(query=fruit, users=4, delta=1e-6)
+    >>> Local().count(plan, pa.table({"fruit": ["pear", "apple", None, "kiwi"]})).users
+    4
+    """
+
+    name = "local"
+
+    def count(
+        self, plan: Plan, source: Any, *, rng: np.random.Generator | None = None, progress: Advance = quiet
+    ) -> Collector:
+        """Privatise and count, keeping no report."""
+        data, query = source_of(source), plan.query
+        total: Tally | None = None
+        done = 0
+        for columns in encoded_parts(plan, data, rng=rng):
+            part = query.randomizer.privatise_counts(query.encode(columns), rng=rng)
+            total = part if total is None else total + part
+            done += length(columns[0])
+            progress(done, data.rows)
+        if total is None:
+            raise ParameterError(f"data must have a row at least, got none in {data.name}; collect some first.")
+        collector = Collector(plan)
+        collector.ingest_counts(new_id(), total.users // plan.reports_per_user, total)
+        return collector
+
+    def privatise(
+        self,
+        plan: Plan,
+        source: Any,
+        out: str | os.PathLike[str],
+        *,
+        rng: np.random.Generator | None = None,
+        progress: Advance = quiet,
+    ) -> Header:
+        """Privatise and write the messages in one uniformly random order; an interrupted run goes on where it was."""
+        from .resumable import privatise
+
+        return privatise(plan, source_of(source), out, rng=rng, progress=progress)
+
+    def exact(self, plan: Plan, source: Any) -> Any:
+        """The answer without noise, for simulations: the same rows, encoded as clients would."""
+        data = source_of(source)
+        parts = list(encoded_parts(plan, data, rng=np.random.default_rng(0)))
+        joined = [concatenated([part[i] for part in parts]) for i in range(len(plan.query.columns))]
+        return plan.query.exact(joined)
+
+
+def encoded_parts(
+    plan: Plan, data: Source, *, rng: np.random.Generator | None, group: int | None = None
+) -> Iterator[list[Column]]:
+    """The columns of the query, part after part, one row per report."""
+    wanted = list(plan.query.columns)
+    if not plan.user_column:
+        if plan.reports_per_user > 1:
+            raise ParameterError(
+                f"a plan with {plan.reports_per_user} reports per user needs the column of the users, got none; set "
+                "user_column in the plan."
+            )
+        for batch in data.batches(wanted, group):
+            if batch.num_rows:
+                yield [as_column(batch.column(batch.schema.get_field_index(name))) for name in wanted]
+        return
+    import pyarrow as pa
+
+    table = pa.Table.from_batches(list(data.batches([*dict.fromkeys([*wanted, plan.user_column])], group)))
+    column = as_column(table.column(plan.user_column))
+    users = column.codes if isinstance(column, Coded) else column
+    places = chosen_rows(users, plan.reports_per_user, random_source(rng))
+    if places.size:
+        yield [rows(as_column(table.column(name)), places) for name in wanted]

@@ -1,0 +1,30 @@
+"""The answer as a page that stands alone: question, figure, table, privacy statement and the plan."""
+
+from __future__ import annotations
+
+import html
+import io
+import json
+
+from .._support.figures import style
+from .._support.tables import as_page
+from ..estimation.estimate import Estimate
+from ..protocol.collector import Collector
+
+
+def answer_page(answer: Estimate, collector: Collector) -> str:
+    """One HTML file: nothing in it is loaded from elsewhere, and every text of the plan is escaped."""
+    plan = collector.plan
+    buffer = io.StringIO()
+    with style():
+        answer.plot().savefig(buffer, format="svg", metadata={"Date": None})
+    picture = buffer.getvalue()
+    picture = picture[picture.index("<svg") :]
+    title = plan.name or plan.query.question
+    body = (
+        f"<h1>{html.escape(title)}</h1>\n<p>{html.escape(plan.query.question[:1].upper() + plan.query.question[1:])}, "
+        f"from {collector.users:,} users.</p>\n{picture}\n<h2>What is guaranteed</h2>\n"
+        f"<p>{html.escape(collector.statement())}</p>\n<h2>Answer</h2>\n{answer.table().html()}\n"
+        f"<h2>Plan</h2>\n<pre>{html.escape(json.dumps(plan.to_dict(), indent=2, ensure_ascii=False))}</pre>"
+    )
+    return as_page(title, body)

@@ -1,0 +1,148 @@
+"""Data as Arrow record batches, a part at a time: files, tables and frames."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .._support.optional import require
+from ..errors import ParameterError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+#: Rows that are read at once, unless a file is divided otherwise.
+ROWS = 1 << 20
+
+
+@dataclass(frozen=True)
+class Source:
+    """Something that gives record batches, group after group, always in the same order.
+
+    Attributes
+    ----------
+    name : in words
+    rows : how many in all; 0 if that is not known in advance
+    groups : parts that can be read on their own, which is what an interrupted run goes on by
+    """
+
+    name: str
+    rows: int
+    groups: int
+    _open: Any
+
+    def batches(self, columns: Sequence[str], group: int | None = None) -> Iterator[pa.RecordBatch]:
+        """The record batches of one group, or of all, with these columns only."""
+        with readable(self.name):
+            yield from self._open(list(columns), group)
+
+
+def source_of(data: Any) -> Source:
+    """A path (.parquet, .csv, .arrow), an Arrow table, or a frame with the Arrow interface (pandas, polars, DuckDB)."""
+    arrow = require("pyarrow", extra="data", purpose="reading data")
+    if isinstance(data, Source):
+        return data
+    if isinstance(data, str | os.PathLike):
+        path = Path(data)
+        if not path.is_file():
+            raise ParameterError(f"data must be a file, got {str(path)!r}, which was not found; check the path.")
+        with readable(repr(str(path))):
+            return _of_file(path)
+    if isinstance(data, arrow.Table):
+        return _of_table("a table", data)
+    if isinstance(data, arrow.RecordBatch):
+        return _of_table("a record batch", arrow.Table.from_batches([data]))
+    if hasattr(data, "__arrow_c_stream__"):
+        with readable(f"a {type(data).__name__}"):
+            return _of_table(f"a {type(data).__name__}", arrow.table(data))
+    raise ParameterError(
+        f"data must be a file (.parquet, .csv, .arrow), a table or a frame, got {type(data).__name__}; "
+        "pass a path or a DataFrame."
+    )
+
+
+def _of_file(path: Path) -> Source:
+    suffix = path.suffix.lower()
+    if suffix in (".parquet", ".pq"):
+        return _of_parquet(path)
+    if suffix in (".csv", ".tsv", ".txt"):
+        return _of_csv(path, "\t" if suffix == ".tsv" else ",")
+    if suffix in (".arrow", ".feather", ".ipc"):
+        return _of_ipc(path)
+    raise ParameterError(
+        f"data must be a .parquet, .csv or .arrow file, got {path.name!r}; convert it, or pass a table."
+    )
+
+
+def _of_parquet(path: Path) -> Source:
+    parquet = require("pyarrow.parquet", extra="data", purpose="reading Parquet files")
+    with parquet.ParquetFile(path) as file:
+        found, names = file.metadata, file.schema_arrow.names
+
+    def read(columns: list[str], group: int | None) -> Iterator[pa.RecordBatch]:
+        _present(columns, names, path)
+        with parquet.ParquetFile(path) as opened:
+            groups = range(found.num_row_groups) if group is None else [group]
+            yield from opened.iter_batches(batch_size=ROWS, row_groups=list(groups), columns=columns)
+
+    return Source(repr(str(path)), found.num_rows, max(found.num_row_groups, 1), read)
+
+
+def _of_csv(path: Path, delimiter: str) -> Source:
+    csv = require("pyarrow.csv", extra="data", purpose="reading CSV files")
+
+    def read(columns: list[str], group: int | None) -> Iterator[pa.RecordBatch]:
+        parse = csv.ParseOptions(delimiter=delimiter)
+        with csv.open_csv(path, parse_options=parse) as first:
+            _present(columns, first.schema.names, path)
+        convert = csv.ConvertOptions(include_columns=columns, strings_can_be_null=True)
+        with csv.open_csv(path, parse_options=parse, convert_options=convert) as stream:
+            yield from stream
+
+    return Source(repr(str(path)), 0, 1, read)
+
+
+def _of_ipc(path: Path) -> Source:
+    ipc = require("pyarrow.ipc", extra="data", purpose="reading Arrow files")
+    with ipc.open_file(str(path)) as file:
+        number, names = file.num_record_batches, file.schema.names
+
+    def read(columns: list[str], group: int | None) -> Iterator[pa.RecordBatch]:
+        _present(columns, names, path)
+        with ipc.open_file(str(path)) as opened:
+            for i in range(number) if group is None else [group]:
+                yield opened.get_batch(i).select(columns)
+
+    return Source(repr(str(path)), 0, max(number, 1), read)
+
+
+def _of_table(name: str, table: pa.Table) -> Source:
+    def read(columns: list[str], group: int | None) -> Iterator[pa.RecordBatch]:
+        _present(columns, table.column_names, name)
+        yield from table.select(columns).to_batches(max_chunksize=ROWS)
+
+    return Source(name, table.num_rows, 1, read)
+
+
+def _present(columns: Sequence[str], names: Sequence[str], where: object) -> None:
+    for column in columns:
+        if column not in names:
+            listed = ", ".join(map(repr, list(names)[:8])) + (", ..." if len(names) > 8 else "")
+            raise ParameterError(f"data must have the column {column!r}, got {listed} in {str(where)!r}; rename it.")
+
+
+@contextmanager
+def readable(name: str) -> Iterator[None]:
+    """Whatever pyarrow says about a damaged file, in one sentence."""
+    arrow = require("pyarrow", extra="data", purpose="reading data")
+    try:
+        yield
+    except (arrow.ArrowException, OSError) as error:
+        reason = " ".join(str(error).split())[:160].rstrip(".")
+        raise ParameterError(
+            f"data must be readable, got damaged content in {name} ({reason}); write it again."
+        ) from None

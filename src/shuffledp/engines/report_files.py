@@ -1,0 +1,86 @@
+"""Reports as Parquet: one column of messages of equal length, and the header of the batch in the metadata."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+
+from .._support.files import writing_whole
+from .._support.optional import require
+from ..errors import ParameterError
+from ..protocol.batch import Batch, Header, write_batch
+from ..protocol.messages import from_bytes
+from ..protocol.plan import Plan
+from .reading import readable
+
+_KEY = b"shuffledp batch"
+#: Rows of one row group.
+_GROUP = 1 << 20
+
+
+def is_parquet(path: str | os.PathLike[str]) -> bool:
+    """Whether the name says so."""
+    return Path(path).suffix.lower() in (".parquet", ".pq")
+
+
+def write_reports(path: str | os.PathLike[str], header: Header, parts: Iterable[bytes]) -> None:
+    """Write the shuffled messages, part after part, as Parquet or as a batch file, by the suffix of the path."""
+    if not is_parquet(path):
+        write_batch(path, header, parts)
+        return
+    arrow = require("pyarrow", extra="data", purpose="writing Parquet files")
+    parquet = require("pyarrow.parquet", extra="data", purpose="writing Parquet files")
+    schema = arrow.schema([("message", arrow.binary(header.bytes))], metadata={_KEY: header.text().encode("utf-8")})
+    with (
+        writing_whole(path, name="out") as stream,
+        parquet.ParquetWriter(stream, schema, compression="zstd", write_statistics=False) as writer,
+    ):
+        waiting = bytearray()
+        for part in parts:
+            waiting += part
+            while len(waiting) >= _GROUP * header.bytes:
+                _write(writer, schema, bytes(waiting[: _GROUP * header.bytes]))
+                del waiting[: _GROUP * header.bytes]
+        if waiting:
+            _write(writer, schema, bytes(waiting))
+
+
+def _write(writer: object, schema: object, raw: bytes) -> None:
+    import pyarrow as pa
+
+    width = schema.field(0).type.byte_width  # type: ignore[attr-defined]
+    column = pa.FixedSizeBinaryArray.from_buffers(pa.binary(width), len(raw) // width, [None, pa.py_buffer(raw)])
+    writer.write_table(pa.Table.from_arrays([column], schema=schema))  # type: ignore[attr-defined]
+
+
+def read_reports(path: str | os.PathLike[str], plan: Plan) -> Batch:
+    """A batch of this plan from either kind of file; a damaged one, or one of another plan, is refused."""
+    if not is_parquet(path):
+        return Batch.read(path, plan)
+    parquet = require("pyarrow.parquet", extra="data", purpose="reading Parquet files")
+    shown = repr(os.fspath(path))
+    if not Path(path).is_file():
+        raise ParameterError(f"reports must be a file, got {shown}, which was not found; check the path.")
+    with readable(shown):
+        table = parquet.read_table(path)
+    text = (table.schema.metadata or {}).get(_KEY)
+    if text is None or table.column_names != ["message"]:
+        raise ParameterError(f"reports must be a file that 'shuffledp privatise' wrote, got another in {shown}.")
+    header = Header.parse(text.decode("utf-8", "replace"), plan, shown)
+    column = table.column(0).combine_chunks()
+    kind = column.type
+    if str(kind) != f"fixed_size_binary[{header.bytes}]" or column.null_count or len(column) != header.messages:
+        raise ParameterError(
+            f"reports must hold {header.messages:,} messages of {header.bytes} bytes, got {len(column):,} of {kind} in "
+            f"{shown}; copy the file again."
+        )
+    if hasattr(column, "chunks"):
+        raw = b"".join(chunk.buffers()[1].to_pybytes() for chunk in column.chunks)
+    else:
+        raw = np.frombuffer(column.buffers()[1], dtype=np.uint8, count=(len(column) + column.offset) * header.bytes)[
+            column.offset * header.bytes :
+        ].tobytes()
+    return Batch(header, from_bytes(plan.query.randomizer.codec, raw))

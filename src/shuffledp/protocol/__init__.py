@@ -1,0 +1,1 @@
+"""The collection: a plan that everybody shares, the client, the shuffler and the collector."""

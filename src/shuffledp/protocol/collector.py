@@ -1,0 +1,161 @@
+"""The collector: sums over batches, to be merged, saved and read again, and the answer once it may be released."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from typing import Any
+
+from .._support.files import write_whole
+from .._support.reading import Kind, contained, mapping, read_json
+from ..errors import ParameterError
+from ..estimation.estimate import Estimate
+from ..mechanisms.reports import Tally
+from .batch import Batch, as_tally
+from .plan import Plan, plan_of
+from .tallies import plain, restored
+
+STATE = Kind("a collector file", 2**30, "restore it from a copy", "path")
+_KEYS = ("version", "plan", "batches", "users", "for_release", "counts", "checksum")
+VERSION = 1
+
+
+class Collector:
+    """Counts the batches of a plan, each once, and answers when the guarantee holds.
+
+    Every batch was shuffled on its own, so each must have the plan's minimum number of users; the answer is refused
+    while one has fewer, unless that is overridden, and then its statement says so.
+
+    Examples
+    --------
+    >>> import shuffledp as sdp
+    >>> fruit = sdp.queries.Histogram(column="fruit", labels=["apple", "pear"], mechanism="grr:eps0=2")
+    >>> plan = sdp.Plan(query=fruit, users=3, delta=1e-6)
+    >>> shuffler, collector = sdp.Shuffler(plan), sdp.Collector(plan)
+    >>> for value in ("pear", "apple", None):
+    ...     shuffler.add(sdp.Client(plan).report(value))
+    >>> batch = shuffler.batch()
+    >>> collector.ingest(batch), collector.ingest(batch)  # the second time it is known
+    (True, False)
+    >>> collector.estimate().labels
+    ['apple', 'pear', 'other']
+    """
+
+    def __init__(self, plan: Plan | str | os.PathLike[str]) -> None:
+        self.plan = plan_of(plan)
+        self.batches: dict[str, int] = {}  # id -> users
+        self._tally: Tally | None = None
+        self._early = False
+
+    # -- counting ---------------------------------------------------------------------------------------------------
+
+    def ingest(self, batch: Batch | str | os.PathLike[str]) -> bool:
+        """Count a batch, or the file of one; False if it was counted before, and then nothing changes."""
+        found = batch if isinstance(batch, Batch) else Batch.read(batch, self.plan)
+        if found.header.plan != self.plan.digest:
+            raise ParameterError(
+                f"batch must be of this plan ({self.plan.digest[:12]}...), got one of another "
+                f"({found.header.plan[:12]}...); use the plan that its clients had."
+            )
+        if found.header.id in self.batches:
+            return False
+        return self.ingest_counts(found.header.id, found.header.users, as_tally(self.plan, found.data, found.header))
+
+    def ingest_counts(self, batch: str, users: int, tally: Tally) -> bool:
+        """Count a batch by the sums over it; False if it was counted before."""
+        if batch in self.batches:
+            return False
+        self._tally = tally if self._tally is None else self._tally + tally
+        self.batches[batch] = users
+        return True
+
+    def merge(self, other: Collector) -> Collector:
+        """Both together, in any order and grouping the same; a batch that both counted is refused."""
+        if other.plan.digest != self.plan.digest:
+            raise ParameterError("collectors must be of one plan to be merged, got two; merge those of one plan.")
+        twice = sorted(self.batches.keys() & other.batches.keys())
+        if twice:
+            raise ParameterError(
+                f"a batch must be counted once, got {twice[0]} in both collectors; their sums cannot be told apart, so "
+                "count one of them again without it."
+            )
+        both = Collector(self.plan)
+        both.batches = {**self.batches, **other.batches}
+        parts = [part for part in (self._tally, other._tally) if part is not None]
+        if parts:
+            both._tally = parts[0] if len(parts) == 1 else parts[0] + parts[1]
+        return both
+
+    # -- releasing --------------------------------------------------------------------------------------------------
+
+    @property
+    def users(self) -> int:
+        """Users of all batches."""
+        return sum(self.batches.values())
+
+    @property
+    def ready(self) -> bool:
+        """Whether every batch is as large as the guarantee needs."""
+        return bool(self.batches) and min(self.batches.values()) >= self.plan.smallest_batch
+
+    def estimate(self, *, release_early: bool = False) -> Estimate:
+        """The answer; refused while a batch is below the plan's minimum, unless ``release_early`` overrides that."""
+        if self._tally is None:
+            raise ParameterError("an estimate needs a batch, got none; ingest one first.")
+        if not self.ready and not release_early:
+            raise ParameterError(
+                f"every batch must have {self.plan.smallest_batch:,} users for the guarantee of this plan, got one of "
+                f"{min(self.batches.values()):,}; collect more, or pass release_early=True, which is then stated."
+            )
+        self._early = self._early or not self.ready
+        return self.plan.query.answer(self._tally)
+
+    def statement(self) -> str:
+        """What is guaranteed of the answer, in a paragraph; an override is said first."""
+        if not self._early:
+            return self.plan.statement()
+        least = min(self.batches.values())
+        return (
+            f"RELEASED EARLY: a batch had {least:,} users, below the {self.plan.smallest_batch:,} of the plan, so that "
+            f"the guarantee below does not hold for its users; the local guarantee does. {self.plan.statement()}"
+        )
+
+    # -- the file ---------------------------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything that was counted, whole or not at all: after a crash the file is the old or the new one."""
+        state = self._state()
+        state["checksum"] = _checksum(state)
+        write_whole(path, json.dumps(state) + "\n", name="path")
+
+    def _state(self) -> dict[str, Any]:
+        return {
+            "version": VERSION,
+            "plan": self.plan.digest,
+            "batches": self.batches,
+            "users": 0 if self._tally is None else self._tally.users,
+            "for_release": None if self._tally is None else self._tally.for_release,
+            "counts": None if self._tally is None else plain(self._tally.counts),
+        }
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], plan: Plan | str | os.PathLike[str]) -> Collector:
+        """Read a file of this plan; a damaged one is refused."""
+        made, shown = cls(plan), repr(os.fspath(path))
+        with contained(STATE, str(path)):
+            state = mapping("collector file", read_json(path, STATE), needed=_KEYS)
+            stated = state.pop("checksum")
+            if stated != _checksum(state) or state["version"] != VERSION:
+                raise ParameterError(f"a collector file must be as it was written, got a damaged one in {shown}.")
+            if state["plan"] != made.plan.digest:
+                raise ParameterError(f"a collector file must be of this plan, got one of another in {shown}.")
+            made.batches = dict(state["batches"])
+            if state["counts"] is not None:
+                m = made.plan.query.randomizer
+                made._tally = Tally(restored(state["counts"]), m.spec, state["users"], state["for_release"])
+        return made
+
+
+def _checksum(state: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(state, sort_keys=True).encode("utf-8")).hexdigest()

@@ -1,0 +1,202 @@
+"""A plan: what client, shuffler and collector agree on before the first report is sent.
+
+It freezes the query, the mechanism with its parameters, the domain, who takes part, how large a batch must be and what
+is guaranteed.  Its digest stands in the header of every batch, and a batch of another plan is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+from .._support import validation as check
+from .._support.files import write_whole
+from .._support.numbers import round_up
+from .._support.reading import Kind, contained, mapping, read_json
+from ..errors import ParameterError
+from ..queries.base import Query, query_from
+
+VERSION = 1
+PLAN = Kind("plan", 2**26, "write it again with Plan.save", "plan")
+_KEYS = ("version", "name", "query", "users", "minimum_batch", "delta", "reports_per_user", "user_column", "guarantee")
+_GUARANTEE = ("epsilon", "delta", "bound", "local_epsilon")
+#: A stated eps may be below the one computed here by this share: another version may find it slightly larger.
+_AGREE = 1e-3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """A frozen collection.
+
+    Parameters
+    ----------
+    query : Query
+        What is asked, by which mechanism.
+    users : int
+        Users who are asked; every one of them sends a report, whatever its value is.
+    delta : float
+        Of the guarantee.
+    minimum_batch : int
+        Reports that a batch must hold before anything of it may be released; the guarantee is for that many users.
+        All of ``users`` unless stated: fewer allow for dropouts, at the price of a larger eps.
+    reports_per_user : int
+        Rows that a user contributes.  1: one of its rows, drawn uniformly by its own client.  k: k of them without
+        replacement, filled up with missing ones where it has fewer; the guarantee is for all k together.
+    user_column : str
+        The column of the data that says whose row it is, where users have several; empty: every row is a user.
+    name : str
+        For people.
+
+    Examples
+    --------
+    >>> import shuffledp as sdp
+    >>> fruit = sdp.queries.Histogram(column="fruit", labels=["apple", "pear"], mechanism="grr:eps0=2")
+    >>> plan = sdp.Plan(query=fruit, users=10_000, delta=1e-6)
+    >>> round(plan.epsilon, 3), len(plan.digest)
+    (0.07, 64)
+    >>> Plan.from_dict(plan.to_dict()).digest == plan.digest
+    True
+    """
+
+    query: Query
+    users: int
+    delta: float
+    minimum_batch: int | None = None
+    reports_per_user: int = 1
+    user_column: str = ""
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.query, Query):
+            raise ParameterError(f"query must be a query, such as sdp.queries.Histogram(...), got {self.query!r:.60}.")
+        users = check.users(self.users, "users")
+        minimum = users if self.minimum_batch is None else check.users(self.minimum_batch, "minimum_batch")
+        if minimum > users:
+            raise ParameterError(
+                f"minimum_batch must be at most the {users:,} users, got {minimum:,}; a batch has no more reports."
+            )
+        for key in ("name", "user_column"):
+            if not isinstance(getattr(self, key), str) or len(getattr(self, key)) > 200:
+                raise ParameterError(f"{key} must be a short text, got {getattr(self, key)!r:.60}; shorten it.")
+        if not self.query.randomizer.runs_alone:
+            raise ParameterError(
+                f"mechanism must be one that a user can run alone, got {self.query.randomizer.spec}, whose messages "
+                "are divided among all users; give messages or poisson (per user) instead."
+            )
+        vars(self).update(
+            users=users,
+            minimum_batch=minimum,
+            delta=check.probability_delta(self.delta),
+            reports_per_user=check.whole("reports_per_user", self.reports_per_user, low=1, high=1000),
+        )
+
+    # -- the guarantee ----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def guarantee(self) -> Any:
+        """The :class:`Guarantee` of a batch of ``minimum_batch`` users; larger ones are at least as private."""
+        from ..accounting.amplification import amplify
+
+        return amplify(
+            self.query.randomizer,
+            n=self.smallest_batch,
+            delta=self.delta,
+            reports_per_user=self.reports_per_user,
+        )
+
+    @property
+    def smallest_batch(self) -> int:
+        """minimum_batch, filled in."""
+        return self.users if self.minimum_batch is None else self.minimum_batch
+
+    @property
+    def epsilon(self) -> float:
+        """Of the guarantee: what the file stated, if it was read from one, else what is computed."""
+        stated: float | None = vars(self).get("_stated")
+        return float(self.guarantee.epsilon) if stated is None else stated
+
+    def statement(self) -> str:
+        """The guarantee in a paragraph that can be published."""
+        sent = "one of its rows" if self.reports_per_user == 1 else f"{self.reports_per_user} of its rows"
+        return (
+            f"{self.guarantee} Every user of the population sends a report on {sent}, whatever its value is; a batch "
+            f"of fewer than {self.smallest_batch:,} users is not released."
+        )
+
+    # -- the file ---------------------------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """All that the file holds, in its order."""
+        found = self.guarantee
+        return {
+            "version": VERSION,
+            "name": self.name,
+            "query": self.query.to_dict(),
+            "users": self.users,
+            "minimum_batch": self.minimum_batch,
+            "delta": self.delta,
+            "reports_per_user": self.reports_per_user,
+            "user_column": self.user_column,
+            "guarantee": {
+                "epsilon": float(round_up(found.epsilon)) if found.epsilon < float("inf") else "inf",
+                "delta": self.delta,
+                "bound": found.bound,
+                "local_epsilon": found.local_epsilon if found.local_epsilon < float("inf") else "inf",
+            },
+        }
+
+    @classmethod
+    def from_dict(cls, data: object, *, verify: bool = True) -> Self:
+        """The plan that a file holds; ``verify`` computes its guarantee again and refuses one that claims less."""
+        given = mapping("plan", data, needed=_KEYS)
+        version = given["version"]
+        if isinstance(version, bool) or version != VERSION:
+            raise ParameterError(f"version of the plan must be {VERSION}, got {version!r:.40}; update shuffledp.")
+        stated = mapping("guarantee", given["guarantee"], needed=_GUARANTEE)
+        made = cls(
+            query=query_from(given["query"]),
+            **{
+                key: given[key]
+                for key in ("users", "minimum_batch", "delta", "reports_per_user", "user_column", "name")
+            },
+        )
+        claimed = stated["epsilon"] if stated["epsilon"] != "inf" else float("inf")
+        claimed = check.real("epsilon of the guarantee", claimed)
+        if verify and claimed < made.guarantee.epsilon * (1.0 - _AGREE):
+            raise ParameterError(
+                f"the guarantee must be that of the plan, got eps = {claimed:g} where the plan gives "
+                f"{round_up(made.guarantee.epsilon)}; write the plan again."
+            )
+        vars(made)["_file"] = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        vars(made)["_stated"] = claimed
+        return made
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the content of the file, without its spaces and the order of its keys."""
+        kept: str | None = vars(self).get("_file")
+        text = kept or json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the file: JSON for people and programs."""
+        write_whole(path, json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n", name="plan")
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, verify: bool = True) -> Self:
+        """Read a file; a client, which only sends, may leave the guarantee unverified."""
+        with contained(PLAN, str(path)):
+            return cls.from_dict(read_json(path, PLAN), verify=verify)
+
+
+def plan_of(subject: Plan | str | os.PathLike[str], *, verify: bool = True) -> Plan:
+    """A plan, or the file of one."""
+    if isinstance(subject, Plan):
+        return subject
+    if not isinstance(subject, str | os.PathLike):
+        raise ParameterError(f"plan must be a Plan or the path of its file, got {type(subject).__name__}; save one.")
+    return Plan.load(subject, verify=verify)

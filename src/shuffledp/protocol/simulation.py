@@ -1,0 +1,96 @@
+"""An answer beside the truth: how large the error is, and how large it was predicted to be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._support.json_ready import json_ready
+from .._support.tables import Column, Table, Tabular, number_column
+from ..errors import ParameterError
+from ..estimation.estimate import Estimate
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, eq=False)
+class Simulation(Tabular):
+    """An estimate, the truth, and their difference in standard errors.
+
+    Attributes
+    ----------
+    answer, truth : entry by entry the same items
+    """
+
+    answer: Estimate
+    truth: Estimate
+
+    @property
+    def rmse(self) -> float:
+        """Root of the mean squared error over the items."""
+        return float(np.sqrt(np.mean((self.answer.value - self.truth.value) ** 2)))
+
+    @property
+    def predicted(self) -> float:
+        """Root of the mean squared standard error."""
+        return float(np.sqrt(np.mean(self.answer.stderr**2)))
+
+    @property
+    def covered(self) -> float:
+        """The share of items whose 95% interval holds the truth."""
+        low, high = self.answer.interval()
+        return float(np.mean((low <= self.truth.value) & (self.truth.value <= high)))
+
+    def table(self) -> Table:
+        """One row per item."""
+        truth, value = self.truth.value.ravel(), self.answer.value.ravel()
+        error = self.answer.stderr.ravel()
+        with np.errstate(divide="ignore", invalid="ignore"):
+            off = np.nan_to_num((value - truth) / error, nan=0.0)
+        return Table(
+            (
+                Column(name="item", head="item", values=self.answer.labels, right=True),
+                number_column("truth", "truth", truth.tolist(), [f"{x:.5g}" for x in truth]),
+                number_column("value", "estimate", value.tolist(), [f"{x:.5g}" for x in value]),
+                number_column("stderr", "standard error", error.tolist(), [f"{x:.2g}" for x in error]),
+                number_column("off", "off by (standard errors)", off.tolist(), [f"{x:+.1f}" for x in off]),
+            ),
+            caption="estimate beside the truth; not private",
+        )
+
+    def __str__(self) -> str:
+        """The errors in a sentence."""
+        return (
+            f"Error {self.rmse:.3g} per item (root mean square), predicted {self.predicted:.3g}; "
+            f"{100 * self.covered:.0f}% of the 95% intervals hold the truth. The truth is shown: this output is not private."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        ready: dict[str, Any] = json_ready(
+            {
+                "items": self.answer.labels,
+                "truth": self.truth.value.tolist(),
+                "value": self.answer.value.tolist(),
+                "stderr": self.answer.stderr.tolist(),
+                "rmse": self.rmse,
+                "predicted": self.predicted,
+                "covered": self.covered,
+                "users": self.answer.n,
+            }
+        )
+        return ready
+
+    def plot(self) -> Figure:
+        """The figure of the answer with the truth marked."""
+        return self.answer.plot(truth=self.truth)
+
+
+def simulated(answer: Estimate, truth: Estimate) -> Simulation:
+    """Both of the same items."""
+    if answer.value.shape != truth.value.shape:
+        raise ParameterError("answer and truth must be of the same items, got different shapes; use one query.")
+    return Simulation(answer, truth)

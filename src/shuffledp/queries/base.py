@@ -1,0 +1,123 @@
+"""What every query declares: the columns it reads, what a client runs, and how a tally becomes an answer."""
+
+from __future__ import annotations
+
+import importlib
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any, ClassVar, Self
+
+from .._support.reading import mapping
+from ..errors import ParameterError
+from ..estimation.estimate import Estimate
+from ..mechanisms.base import Mechanism
+from ..mechanisms.randomizer import Randomizer
+from ..mechanisms.registry import mechanism as parse
+from ..mechanisms.registry import mechanism_in_file
+from ..mechanisms.reports import Tally
+from . import KINDS
+from .columns import Column
+
+
+class Query(ABC):
+    """A question about users; subclasses are frozen keyword-only dataclasses with a ``kind``.
+
+    A plan file holds the fields of a query under their own names, so that it reads like the call that made it.
+    """
+
+    kind: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the data that it reads."""
+
+    @property
+    @abstractmethod
+    def randomizer(self) -> Randomizer:
+        """What a client runs."""
+
+    @abstractmethod
+    def encode(self, columns: Sequence[Column]) -> Any:
+        """Inputs of the randomizer, one for every row: no row is dropped or refused, whatever its values are."""
+
+    @abstractmethod
+    def answer(self, tally: Tally) -> Estimate:
+        """The answer in the words and units of the question, unbiased, with standard errors."""
+
+    @abstractmethod
+    def exact(self, columns: Sequence[Column]) -> Estimate:
+        """The answer without any noise, of these rows: what a simulation compares with."""
+
+    @property
+    @abstractmethod
+    def question(self) -> str:
+        """The question in words."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields, ready for JSON."""
+        return {"kind": self.kind, **{f.name: _plain(getattr(self, f.name)) for f in fields(self)}}  # type: ignore[arg-type]
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """The query with these fields, as a plan file holds them: a mechanism is named by its spec."""
+        known = [f.name for f in fields(cls)]  # type: ignore[arg-type]
+        given = mapping("query", {k: v for k, v in data.items() if k != "kind"}, optional=known)
+        if "mechanism" in given:
+            given = {**given, "mechanism": mechanism_in_file(_spec(given["mechanism"]))}
+        try:
+            return cls(**given)
+        except TypeError as error:
+            raise ParameterError(
+                f"query must have all fields of {cls.kind!r}, got fewer ({error}); add them."
+            ) from None
+
+
+def query_from(data: object) -> Query:
+    """The query that a plan file describes."""
+    given = mapping("query", data, needed=["kind"], optional=data.keys() if isinstance(data, dict) else ())
+    kind = given["kind"]
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise ParameterError(f"kind of query must be one of {', '.join(sorted(KINDS))}, got {kind!r:.60}; correct it.")
+    module, name = KINDS[kind]
+    cls: type[Query] = getattr(importlib.import_module(f".{module}", __package__), name)
+    return cls.from_dict(given)
+
+
+def runnable(subject: object, name: str = "mechanism", **sizes: int) -> Randomizer:
+    """A mechanism that can be run, or its spec; ``sizes`` (d, dim) fill in what a spec leaves out and must agree."""
+    found = parse(_completed(subject, sizes)) if isinstance(subject, str) else subject
+    if not isinstance(found, Randomizer):
+        what = found.spec if isinstance(found, Mechanism) else repr(found)[:60]
+        raise ParameterError(f"{name} must be one that can be run, such as 'grr:eps0=2', got {what}; name another.")
+    for size, wanted in sizes.items():
+        stated = getattr(found, size, wanted)
+        if stated != wanted:
+            raise ParameterError(
+                f"{name} must have {size} = {wanted}, as many as the query has, got {found.spec}; leave {size} out."
+            )
+    return found
+
+
+def _completed(spec: str, sizes: dict[str, int]) -> str:
+    """The spec with the sizes that its mechanism needs and that are not in it."""
+    from ..mechanisms.parameters import declared
+    from ..mechanisms.registry import split
+
+    cls, text = split(spec)
+    known = declared(cls)
+    absent = [f"{k}={v}" for k, v in sizes.items() if k in known and f"{k}=" not in text.replace(" ", "")]
+    return f"{cls.name}:" + ",".join([*filter(None, [text.strip()]), *absent])
+
+
+def _spec(value: object) -> str:
+    if not isinstance(value, str):
+        raise ParameterError(f"mechanism must be a spec such as 'grr:eps0=2', got {value!r:.40}; write one.")
+    return value
+
+
+def _plain(value: object) -> Any:
+    if isinstance(value, Mechanism):
+        return value.spec
+    return list(value) if isinstance(value, tuple) else value

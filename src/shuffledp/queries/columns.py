@@ -1,0 +1,69 @@
+"""The values of users as an engine or a client hands them to a query."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Coded(NamedTuple):
+    """Values written as places in a short list: ``values[codes[i]]`` is that of row i, and code -1 a missing one."""
+
+    codes: NDArray[np.int64]
+    values: Sequence[object]
+
+
+#: One value per row: numbers (NaN: missing), coded values, or any Python objects (None: missing).
+Column = NDArray[Any] | Coded | Sequence[object]
+
+
+def length(column: Column) -> int:
+    """The number of rows."""
+    return len(column.codes) if isinstance(column, Coded) else len(column)
+
+
+def as_numbers(column: Column) -> NDArray[np.float64]:
+    """Floats, NaN for what is missing or not a number; a text is not read as a number.
+
+    Examples
+    --------
+    >>> as_numbers([1, None, "7", True, 2.5]).tolist()
+    [1.0, nan, nan, 1.0, 2.5]
+    """
+    if isinstance(column, Coded):
+        return np.append(as_numbers(column.values), np.nan)[column.codes]
+    if isinstance(column, np.ndarray) and column.dtype.kind in "iufb":
+        return column.astype(np.float64, copy=False)
+    return np.array([_number(value) for value in column], dtype=np.float64)
+
+
+def _number(value: object) -> float:
+    kinds = (int, float, np.integer, np.floating, np.bool_)
+    try:
+        return float(value) if isinstance(value, kinds) else float("nan")
+    except OverflowError:
+        return float("inf") if value > 0 else float("-inf")  # type: ignore[operator]
+
+
+def concatenated(parts: Sequence[Column]) -> Column:
+    """Columns of several parts as one; coded values are written out unless all parts are numbers.
+
+    Examples
+    --------
+    >>> concatenated([np.array([1, 2]), Coded(np.array([0, -1]), ["a"])])
+    [1, 2, 'a', None]
+    """
+    arrays = [part for part in parts if isinstance(part, np.ndarray)]
+    if len(arrays) == len(parts):
+        return np.concatenate(arrays)
+    out: list[object] = []
+    for part in parts:
+        if isinstance(part, Coded):
+            values = [*part.values, None]
+            out += [values[code] for code in part.codes]
+        else:
+            out += part.tolist() if isinstance(part, np.ndarray) else list(part)
+    return out

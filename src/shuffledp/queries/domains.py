@@ -1,0 +1,196 @@
+"""Domains: how a user's value becomes an input of a mechanism.
+
+*Who sends never depends on a value.*  Every row gives an input, whatever is in it: a value that is missing or outside
+the domain becomes a declared one ("other", a default, the nearest end).  Nothing is dropped, counted apart or refused,
+because a missing report would tell on its user.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._support import validation as check
+from ..errors import ParameterError
+from .columns import Coded, Column, as_numbers
+
+#: Labels of one domain, at most, and characters of one label.
+MOST_LABELS, MOST_CHARACTERS = 10**6, 1000
+#: Labels that are whole numbers no further apart than this many times their number are looked up in a table.
+_SPARSE = 8
+
+Label = str | int | bool
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Named options; everything else, and nothing at all, is ``other``, which may be one of them.
+
+    Examples
+    --------
+    >>> fruit = Labels(("apple", "pear"))
+    >>> fruit.names
+    ('apple', 'pear', 'other')
+    >>> fruit.places(["pear", None, "plum", "apple"]).tolist()
+    [1, 2, 2, 0]
+    >>> Labels((1, 2, 3), other=3).places(np.array([1, 2, 99])).tolist()
+    [0, 1, 2]
+    """
+
+    labels: tuple[Label, ...]
+    other: Label = "other"
+
+    def __post_init__(self) -> None:
+        labels = self.labels
+        if isinstance(labels, str | bytes) or not hasattr(labels, "__iter__"):
+            raise ParameterError(f"labels must be a list of names, got {labels!r:.60}; write ['red', 'green'].")
+        found = tuple(_label(x) for x in labels)
+        if not 1 <= len(found) <= MOST_LABELS:
+            raise ParameterError(f"labels must be 1 to {MOST_LABELS:,} names, got {len(found):,}; group rare ones.")
+        seen: set[tuple[type, Label]] = set()
+        for label in found:
+            if (type(label), label) in seen:
+                raise ParameterError(f"labels must be different, got {label!r:.60} twice; remove one of them.")
+            seen.add((type(label), label))
+        object.__setattr__(self, "labels", found)
+        object.__setattr__(self, "other", _label(self.other))
+        if len(self.names) < 2:
+            raise ParameterError("labels must leave two options at least, got one in all; there is nothing to ask.")
+
+    @cached_property
+    def _places(self) -> dict[tuple[type, Label], int]:
+        return {(type(label), label): i for i, label in enumerate(self.labels)}
+
+    @cached_property
+    def place_of_other(self) -> int:
+        """The place of ``other``: the last one, unless it is one of the labels."""
+        return self._places.get((type(self.other), self.other), len(self.labels))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The options in words, in order."""
+        listed = [str(label) for label in self.labels]
+        return (*listed, str(self.other)) if self.place_of_other == len(listed) else tuple(listed)
+
+    @property
+    def size(self) -> int:
+        """The number of options."""
+        return len(self.labels) + (self.place_of_other == len(self.labels))
+
+    def places(self, column: Column) -> NDArray[np.int64]:
+        """The option of every row."""
+        if isinstance(column, Coded):
+            return np.append(self.places(column.values), self.place_of_other)[column.codes]
+        if isinstance(column, np.ndarray) and column.dtype.kind in "iuf":
+            return self._places_of_numbers(column)
+        other, places = self.place_of_other, self._places
+        return np.array([places.get(_key(value), other) for value in column], dtype=np.int64)
+
+    @cached_property
+    def _whole(self) -> tuple[int, NDArray[np.int64]] | None:
+        """The smallest whole label, and the place of every number from it on; None where they are far apart."""
+        numbers = [x for x in self.labels if type(x) is int]
+        if not numbers or max(numbers) - min(numbers) > _SPARSE * len(numbers) + 1024:
+            return None
+        table = np.full(max(numbers) - min(numbers) + 1, self.place_of_other, dtype=np.int64)
+        for number in numbers:
+            table[number - min(numbers)] = self._places[int, number]
+        return min(numbers), table
+
+    def _places_of_numbers(self, column: NDArray[Any]) -> NDArray[np.int64]:
+        if self._whole is None:
+            found, back = np.unique(column, return_inverse=True)
+            return self.places(list(found.tolist()))[back]
+        low, table = self._whole
+        if column.dtype.kind == "f":
+            whole = np.where((column == np.floor(column)) & (np.abs(column) < 2.0**53), column, low - 1.0)
+            column = whole.astype(np.int64)
+        inside = (column >= low) & (column < low + len(table))
+        out = np.full(len(column), self.place_of_other, dtype=np.int64)
+        out[inside] = table[column[inside].astype(np.int64) - low]
+        return out
+
+
+def _label(value: object) -> Label:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, str) and len(value) > MOST_CHARACTERS:
+        raise ParameterError(f"a label must have at most {MOST_CHARACTERS:,} characters, got more; shorten it.")
+    if not isinstance(value, str | int | bool):
+        raise ParameterError(f"a label must be a text, a whole number or a truth value, got {value!r:.60}; rename it.")
+    return value
+
+
+def _key(value: object) -> tuple[type, Any]:
+    """A value as the labels are written: 3.0 is the whole number 3; what cannot be a label matches none."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return (type(value), value) if isinstance(value, str | int | bool) else (type(None), None)
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Numbers in [low, high], in a unit; those outside count as the nearest end, and missing ones as ``missing``.
+
+    Examples
+    --------
+    >>> delay = Interval(0.0, 60.0, missing=0.0, unit="min")
+    >>> delay.clipped([12, 90, None, -3]).tolist()
+    [12.0, 60.0, 0.0, 0.0]
+    """
+
+    low: float
+    high: float
+    missing: float
+    unit: str = ""
+
+    def __post_init__(self) -> None:
+        low = check.in_range("low", self.low, low=-1e300, high=1e300)
+        high = check.in_range("high", self.high, low=-1e300, high=1e300)
+        if not low < high:
+            raise ParameterError(f"high must be above low, got low = {low:g} and high = {high:g}; exchange them.")
+        missing = check.in_range(
+            "missing", self.missing, low=low, high=high, hint="a missing value counts as a number of the range"
+        )
+        if not isinstance(self.unit, str) or len(self.unit) > 40:
+            raise ParameterError(f"unit must be a short text, got {self.unit!r:.60}; write unit='min'.")
+        vars(self).update(low=low, high=high, missing=missing)
+
+    @property
+    def width(self) -> float:
+        """high - low."""
+        return self.high - self.low
+
+    def clipped(self, column: Column) -> NDArray[np.float64]:
+        """Every row as a number of the range."""
+        values = as_numbers(column)
+        return np.where(np.isnan(values), self.missing, np.clip(values, self.low, self.high))
+
+    def shares(self, column: Column) -> NDArray[np.float64]:
+        """Every row as a share of the range, in [0, 1]."""
+        return np.clip((self.clipped(column) - self.low) / self.width, 0.0, 1.0)
+
+    def bins(self, column: Column, number: int) -> NDArray[np.int64]:
+        """Every row as one of so many bins of equal width; the last one includes ``high``."""
+        return np.minimum((self.shares(column) * number).astype(np.int64), number - 1)
+
+    def edges(self, number: int) -> NDArray[np.float64]:
+        """The ends of these bins."""
+        return np.linspace(self.low, self.high, number + 1)
+
+    def words(self, value: float) -> str:
+        """A number with its unit."""
+        return f"{value:g}{' ' + self.unit if self.unit else ''}"
+
+
+def default_missing(low: object, high: object) -> float:
+    """The middle of the range: what a missing number counts as unless something else is declared."""
+    ends = [check.real(name, end) for name, end in (("low", low), ("high", high))]
+    return 0.5 * ends[0] + 0.5 * ends[1] if all(map(math.isfinite, ends)) else 0.0

@@ -1,0 +1,100 @@
+"""How many users hold each of the named options?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..estimation.constraints import Simplex
+from ..estimation.estimate import Estimate, share_sampling
+from ..mechanisms.randomizer import Randomizer
+from ..mechanisms.reports import Tally
+from .base import Query, runnable
+from .columns import Column
+from .domains import Label, Labels
+
+
+@dataclass(frozen=True, kw_only=True)
+class Histogram(Query):
+    """The share of users who hold each option.
+
+    Parameters
+    ----------
+    column : str
+        Where the values are.
+    labels : sequence of texts, whole numbers or truth values
+        The options; every other value, and a missing one, counts as ``other``.
+    other : label
+        An option of its own, or one of ``labels``.
+    mechanism : mechanism or spec
+        Any frequency mechanism, of one or several messages; its ``d`` is the number of options and may be left out.
+
+    Examples
+    --------
+    >>> import shuffledp as sdp
+    >>> fruit = sdp.queries.Histogram(column="fruit", labels=["apple", "pear"], mechanism="grr:eps0=2")
+    >>> fruit.randomizer.spec
+    'grr:eps0=2,d=3'
+    >>> m, values = fruit.randomizer, fruit.encode([["pear"] * 600 + ["kiwi"] * 400])
+    >>> answer = fruit.answer(m.tally(m.privatise(values, rng=np.random.default_rng(0))))
+    >>> answer.labels, bool(abs(answer.value[1] - 0.6) < 4 * answer.stderr[1])
+    (['apple', 'pear', 'other'], True)
+    """
+
+    kind: ClassVar[str] = "histogram"
+
+    column: str
+    labels: tuple[Label, ...]
+    other: Label = "other"
+    mechanism: Randomizer | str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "labels", self.domain.labels)
+        object.__setattr__(self, "mechanism", runnable(self.mechanism, d=self.domain.size))
+
+    @cached_property
+    def domain(self) -> Labels:
+        """The options."""
+        return Labels(self.labels, self.other)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The one column."""
+        return (self.column,)
+
+    @property
+    def randomizer(self) -> Randomizer:
+        """The mechanism itself."""
+        return self.mechanism  # type: ignore[return-value]  # made in __post_init__
+
+    @property
+    def question(self) -> str:
+        """In words."""
+        return f"the share of users who hold each of {self.domain.size:,} options of {self.column!r}"
+
+    def encode(self, columns: Sequence[Column]) -> NDArray[Any]:
+        """The option of every row."""
+        return self.domain.places(columns[0])
+
+    def answer(self, tally: Tally) -> Estimate:
+        """Shares, with the labels."""
+        return replace(self.randomizer.estimate(tally), names=self.domain.names, quantity="share of users")
+
+    def exact(self, columns: Sequence[Column]) -> Estimate:
+        """The shares of these rows."""
+        places = self.encode(columns)
+        counts = np.bincount(places, minlength=self.domain.size)
+        return Estimate(
+            value=counts / max(len(places), 1),
+            stderr=np.zeros(self.domain.size),
+            n=len(places),
+            constraint=Simplex(),
+            sampling=share_sampling(max(len(places), 1)),
+            names=self.domain.names,
+            quantity="share of users",
+        )
