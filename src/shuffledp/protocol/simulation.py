@@ -65,7 +65,8 @@ class Simulation(Tabular):
         """The errors in a sentence."""
         return (
             f"Error {self.rmse:.3g} per item (root mean square), predicted {self.predicted:.3g}; "
-            f"{100 * self.covered:.0f}% of the 95% intervals hold the truth. The truth is shown: this output is not private."
+            f"{100 * self.covered:.0f}% of the 95% intervals hold the truth. "
+            "The truth is shown: this output is not private."
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -41,9 +41,9 @@ class Quantile(NamedTuple):
 class RangeAnswer(Estimate):
     """The shares of the bins, and of every range of them.
 
-    As an :class:`Estimate` it holds the bins; :meth:`range`, :meth:`cdf` and :meth:`quantile` add nodes of higher levels,
-    which is what makes long ranges precise.  ``fitted()`` is the least-squares fit to all levels: unbiased as well,
-    never less precise, and consistent.
+    As an :class:`Estimate` it holds the bins; :meth:`range`, :meth:`cdf` and :meth:`quantile` add nodes of higher
+    levels, which is what makes long ranges precise.  ``fitted()`` is the least-squares fit to all levels: unbiased as
+    well, never less precise, and consistent.
 
     Attributes
     ----------
