@@ -167,7 +167,6 @@ __all__ = [
     "delta_needed",
     "mechanism",
     "profile",
-    "queries",
     "register",
     "register_bound",
     "sweep",
@@ -176,7 +175,6 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from . import queries
     from .accounting.amplification import amplify, profile
     from .accounting.batches import BatchTable, batch_table
     from .accounting.certificate import Certificate, verify
@@ -249,6 +247,9 @@ if TYPE_CHECKING:
     from .protocol.plan import Plan
     from .protocol.shuffler import Shuffler
 
+if TYPE_CHECKING:  # a module, not a name of this one
+    from . import queries as queries
+
 
 def __getattr__(name: str) -> Any:
     if name == "queries":
@@ -273,4 +274,4 @@ def _hint(name: str) -> str:
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
+    return sorted({*__all__, "queries", *(name for name in globals() if name.startswith("__"))})

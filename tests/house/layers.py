@@ -43,8 +43,7 @@ LAYERS = (
     Layer(("queries",), "Questions about users in their own words and units: domain, mechanism, estimator, answer."),
     Layer(("protocol",), "The collection: plan, client, shuffler, batch and collector; small imports, no engine."),
     Layer(("engines",), "Running a plan on data: Arrow record batches in, reports or counts out."),
-    Layer(("plots",), "Figures of results."),
-    Layer(("paper",), "The paper's figures, tables and claims, computed again and judged."),
+    Layer(("plots", "paper"), "Figures of results; the paper's figures, tables and claims, computed again and judged."),
     Layer(("cli", "__main__"), "The commands: read arguments, ask the layers below, print."),
 )
 #: Package -> its place, 0 the lowest.

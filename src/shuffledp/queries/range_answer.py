@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -200,7 +201,7 @@ def _leaf_variances(tree: TreeFit) -> FloatArray:
     return out
 
 
-def range_answer(domain: Interval, branching: int, parts: list[Estimate]) -> RangeAnswer:
+def range_answer(domain: Interval, branching: int, parts: Sequence[Estimate]) -> RangeAnswer:
     """The answer from the estimates of every level, leaves first."""
     leaves = parts[0]
     edges = domain.edges(leaves.value.size)

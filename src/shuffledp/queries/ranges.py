@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Literal
@@ -14,8 +13,8 @@ import numpy as np
 
 from .._support import validation as check
 from ..errors import ParameterError
-from ..mechanisms.composite.hierarchical_grr import HierarchicalGRR
-from ..mechanisms.composite.parallel import Parallel
+from ..estimation.estimate import Estimate
+from ..mechanisms.composite.tree_levels import TreeLevels
 from ..mechanisms.frequency import FrequencyOracle
 from ..mechanisms.randomizer import Randomizer
 from ..mechanisms.reports import Tally
@@ -76,8 +75,8 @@ class RangeQuery(Query):
     low: float
     high: float
     bins: int
+    mechanism: str | Randomizer
     branching: int = 2
-    mechanism: str | Randomizer = "grr:eps0=1"
     weights: Literal["uniform", "ranges"] = "uniform"
     missing: float | None = None
     unit: str = ""
@@ -116,64 +115,36 @@ class RangeQuery(Query):
         return f"the share of users in any range of {self.column!r}, in steps of {width}"
 
     @cached_property
-    def sizes(self) -> tuple[int, ...]:
-        """Nodes of every level, leaves first; a level of one node says nothing and is left out."""
-        found = [self.bins]
-        while found[-1] > self.branching:
-            found.append(-(-found[-1] // self.branching))
-        return tuple(found)
+    def tree(self) -> TreeLevels:
+        """The levels, and the frequency mechanism of each."""
+        even = TreeLevels(self.mechanism, self.branching)  # type: ignore[arg-type]  # checked in __post_init__
+        return even if self.weights == "uniform" else replace(even, shares=_best_shares(even))
 
-    @cached_property
-    def oracles(self) -> tuple[FrequencyOracle, ...]:
-        """The frequency mechanism of every level: what the spec says, with as many options as the level has nodes."""
-        named = self.mechanism
-        text = named.spec if isinstance(named, Randomizer) else str(named)
-        word, _, given = text.partition(":")
-        kept = ",".join(part for part in given.split(",") if part.split("=")[0].strip() == "eps0")
-        made = [runnable(text if size == self.bins else f"{word}:{kept}", d=size) for size in self.sizes]
-        return tuple(oracle for oracle in made if isinstance(oracle, FrequencyOracle))
-
-    @cached_property
-    def shares(self) -> tuple[Fraction, ...]:
-        """The share of users of every level."""
-        if self.weights == "uniform":
-            return (Fraction(1, len(self.sizes)),) * len(self.sizes)
-        used = [min(2.0 * (self.branching - 1), 0.5 * size) for size in self.sizes]
-        wanted = [math.sqrt(c * oracle.variance(1)) for c, oracle in zip(used, self.oracles, strict=True)]
-        parts = [max(1, round(_SHARES * x / sum(wanted))) for x in wanted]
-        return tuple(Fraction(part, sum(parts)) for part in parts)
-
-    @cached_property
+    @property
     def randomizer(self) -> Randomizer:
         """One random level, and its oracle: the paper's mechanism where that is randomized response on even levels."""
-        if self.oracles[0].name == "grr" and self.weights == "uniform":
-            return HierarchicalGRR(eps0=self.oracles[0].eps0, d=self.bins, branching=self.branching)
-        return Parallel([(float(share), oracle) for share, oracle in zip(self.shares, self.oracles, strict=True)])
+        return self.tree.randomizer
 
     def encode(self, columns: Sequence[Column]) -> Any:
         """The bin of every row; for several oracles its node on every level."""
-        bins = self.domain.bins(columns[0], self.bins)
-        if isinstance(self.randomizer, Parallel):
-            return [bins // self.branching**h for h in range(len(self.sizes))]
-        return bins
+        return self.tree.inputs(self.domain.bins(columns[0], self.bins))
 
     def answer(self, tally: Tally) -> RangeAnswer:
         """The estimates of all nodes, ready to be asked."""
-        m = self.randomizer
-        if isinstance(m, Parallel):
-            parts = m.estimates(tally)
-        else:
-            whole = m.estimate(tally)
-            starts = np.cumsum([0, *self.sizes])
-            parts = [whole.taken(np.arange(a, b)) for a, b in itertools.pairwise(starts)]
-        return range_answer(self.domain, self.branching, parts)
+        return range_answer(self.domain, self.branching, self.tree.estimates(tally))
 
     def exact(self, columns: Sequence[Column]) -> RangeAnswer:
         """The answer of these rows, without noise."""
-        from ..estimation.estimate import Estimate
-
         bins = self.domain.bins(columns[0], self.bins)
         n = max(len(bins), 1)
-        levels = [np.bincount(bins // self.branching**h, minlength=k) / n for h, k in enumerate(self.sizes)]
+        levels = [np.bincount(bins // self.branching**h, minlength=k) / n for h, k in enumerate(self.tree.sizes)]
         parts = [Estimate(value=level, stderr=np.zeros(level.size), n=n) for level in levels]
         return range_answer(self.domain, self.branching, parts)
+
+
+def _best_shares(tree: TreeLevels) -> tuple[Fraction, ...]:
+    """Proportional to sqrt(c_h v_h) (see the notes of RangeQuery), in whole thousandths."""
+    used = [min(2.0 * (tree.branching - 1), 0.5 * size) for size in tree.sizes]
+    wanted = [math.sqrt(c * oracle.variance(1)) for c, oracle in zip(used, tree.oracles, strict=True)]
+    parts = [max(1, round(_SHARES * x / sum(wanted))) for x in wanted]
+    return tuple(Fraction(part, sum(parts)) for part in parts)

@@ -1,0 +1,83 @@
+"""One random level of a tree of bins, and the node there by a frequency mechanism: what range queries run.
+
+With randomized response on every level and equal shares this is the paper's hierarchical mechanism, whose reports are
+single numbers; any other choice is a parallel composition, one query per level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import ParameterError
+from ...estimation.estimate import Estimate
+from ..categorical.grr import GRR
+from ..frequency import FrequencyOracle
+from ..randomizer import Randomizer
+from ..registry import mechanism
+from ..reports import Tally
+from .hierarchical_grr import HierarchicalGRR
+from .parallel import Parallel
+
+
+@dataclass(frozen=True)
+class TreeLevels:
+    """A tree over bins, and the frequency mechanism of its leaves, which every other level uses with fewer options.
+
+    Examples
+    --------
+    >>> tree = TreeLevels(GRR(eps0=2.0, d=8), branching=2)
+    >>> tree.sizes, tree.randomizer.spec
+    ((8, 4, 2), 'hierarchical-grr:eps0=2,d=8,branching=2')
+    """
+
+    leaves: FrequencyOracle
+    branching: int
+    shares: tuple[Fraction, ...] | None = None
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """Nodes of every level, leaves first; a level of one node says nothing and is left out."""
+        found = [self.leaves.d]
+        while found[-1] > self.branching:
+            found.append(-(-found[-1] // self.branching))
+        return tuple(found)
+
+    @cached_property
+    def oracles(self) -> tuple[FrequencyOracle, ...]:
+        """The mechanism of every level: settings of the leaves, such as a size of sets, are chosen anew elsewhere."""
+        made = [self.leaves]
+        for size in self.sizes[1:]:
+            other = mechanism(f"{self.leaves.name}:eps0={self.leaves.eps0!r},d={size}")
+            if not isinstance(other, FrequencyOracle):
+                raise ParameterError(f"mechanism must be a frequency mechanism, got {other.spec}; name another.")
+            made.append(other)
+        return tuple(made)
+
+    @cached_property
+    def randomizer(self) -> Randomizer:
+        """What a client runs."""
+        if isinstance(self.leaves, GRR) and self.shares is None:
+            return HierarchicalGRR(eps0=self.leaves.eps0, d=self.leaves.d, branching=self.branching)
+        even = (Fraction(1, len(self.sizes)),) * len(self.sizes)
+        return Parallel(list(zip(self.shares or even, self.oracles, strict=True)))
+
+    def inputs(self, bins: NDArray[np.int64]) -> Any:
+        """The inputs of the randomizer for users in these bins."""
+        if isinstance(self.randomizer, Parallel):
+            return [bins // self.branching**h for h in range(len(self.sizes))]
+        return bins
+
+    def estimates(self, tally: Tally) -> Sequence[Estimate]:
+        """The estimate of every level, leaves first."""
+        m = self.randomizer
+        if isinstance(m, Parallel):
+            return m.estimates(tally)
+        whole, ends = m.estimate(tally), np.cumsum([0, *self.sizes])
+        return [whole.taken(np.arange(ends[h], ends[h + 1])) for h in range(len(self.sizes))]
