@@ -11,7 +11,7 @@ import shuffledp as sdp
 from reference.places import golden
 from shuffledp.bounds import BOUNDS
 from shuffledp.bounds.closed_forms import terms_of, worst_of_likely_counts
-from shuffledp.mechanisms import Mechanism
+from shuffledp.mechanisms.base import Mechanism
 
 
 def eps_of(bound: str, m: Mechanism, n: int, delta: float, tol: float = 1e-5) -> float:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import shuffledp as sdp
 from reference.repetition import examples
 from shuffledp.bounds import BOUNDS
-from shuffledp.mechanisms import Mechanism
+from shuffledp.mechanisms.base import Mechanism
 
 
 def eps_of(bound: str, m: Mechanism, n: int, delta: float, tol: float = 1e-4) -> float:

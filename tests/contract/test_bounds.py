@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import shuffledp as sdp
 from reference.randomizers import floats, grr
 from shuffledp.bounds import BOUNDS, names
-from shuffledp.mechanisms import Mechanism
+from shuffledp.mechanisms.base import Mechanism
 
 TOL = 1e-4
 RNG = np.random.default_rng(7)

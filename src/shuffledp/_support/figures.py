@@ -6,7 +6,6 @@ Everything is drawn on figures that no global state knows of; no display is invo
 from __future__ import annotations
 
 import io
-import logging
 import os
 import re
 import textwrap
@@ -141,6 +140,8 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
 @contextmanager
 def _quiet(name: str) -> Iterator[None]:
     """No warnings of this logger: fontTools remarks on the date inside DejaVu Sans, the font manager on spare fonts."""
+    import logging
+
     logger = logging.getLogger(name)
     before = logger.level
     logger.setLevel(logging.ERROR)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -242,7 +241,9 @@ class Estimate(Tabular):
                     "'population'; pass sampling= when you make the estimate."
                 )
             variance = variance.plus(self.sampling)
-        z = statistics.NormalDist().inv_cdf(0.5 + 0.5 * level)
+        from statistics import NormalDist
+
+        z = NormalDist().inv_cdf(0.5 + 0.5 * level)
         room = max(0.5, (z * z - 1.0) / 6.0) * self.grain
         low, high = (self.value, self.value) if self.constraint is None else self.constraint.limits
         flipped = variance.mirrored()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from numbers import Number
 from typing import Any
 
@@ -26,7 +27,8 @@ def refuse_single(name: str, of: str, array: NDArray[Any], given: object) -> Non
 
 def as_array(name: str, values: Any) -> NDArray[Any]:
     """numpy, arrow and pandas arrays and lists as one plain array; ragged and masked ones are refused."""
-    if isinstance(values, np.ma.MaskedArray):
+    masked = sys.modules.get("numpy.ma")  # a client that never saw one need not load it
+    if masked is not None and isinstance(values, masked.MaskedArray):
         raise ParameterError(f"{name} must not be masked, got a masked array; drop the masked entries first.")
     if hasattr(values, "to_numpy"):
         try:
