@@ -85,7 +85,7 @@ def _of_parquet(path: Path) -> Source:
 
     def read(columns: list[str], group: int | None) -> Iterator[pa.RecordBatch]:
         _present(columns, names, path)
-        with parquet.ParquetFile(path) as opened:
+        with parquet.ParquetFile(path, page_checksum_verification=True) as opened:
             groups = range(found.num_row_groups) if group is None else [group]
             yield from opened.iter_batches(batch_size=ROWS, row_groups=list(groups), columns=columns)
 

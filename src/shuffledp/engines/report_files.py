@@ -36,7 +36,9 @@ def write_reports(path: str | os.PathLike[str], header: Header, parts: Iterable[
     schema = arrow.schema([("message", arrow.binary(header.bytes))], metadata={_KEY: header.text().encode("utf-8")})
     with (
         writing_whole(path, name="out") as stream,
-        parquet.ParquetWriter(stream, schema, compression="zstd", write_statistics=False) as writer,
+        parquet.ParquetWriter(
+            stream, schema, compression="zstd", write_statistics=False, write_page_checksum=True
+        ) as writer,
     ):
         waiting = bytearray()
         for part in parts:
@@ -65,7 +67,7 @@ def read_reports(path: str | os.PathLike[str], plan: Plan) -> Batch:
     if not Path(path).is_file():
         raise ParameterError(f"reports must be a file, got {shown}, which was not found; check the path.")
     with readable(shown):
-        table = parquet.read_table(path)
+        table = parquet.read_table(path, page_checksum_verification=True)
     text = (table.schema.metadata or {}).get(_KEY)
     if text is None or table.column_names != ["message"]:
         raise ParameterError(f"reports must be a file that 'shuffledp privatise' wrote, got another in {shown}.")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,11 +43,14 @@ def as_numbers(column: Column) -> NDArray[np.float64]:
 
 
 def _number(value: object) -> float:
-    kinds = (int, float, np.integer, np.floating, np.bool_)
+    if not isinstance(value, Real | Decimal | np.bool_):
+        return float("nan")
     try:
-        return float(value) if isinstance(value, kinds) else float("nan")
+        return float(value)
     except OverflowError:
-        return float("inf") if value > 0 else float("-inf")  # type: ignore[operator]
+        return float("inf") if value > 0 else float("-inf")
+    except ValueError:  # a signalling NaN
+        return float("nan")
 
 
 def concatenated(parts: Sequence[Column]) -> Column:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
@@ -23,6 +24,8 @@ from .columns import Coded, Column, as_numbers
 MOST_LABELS, MOST_CHARACTERS = 10**6, 1000
 #: Labels that are whole numbers no further apart than this many times their number are looked up in a table.
 _SPARSE = 8
+#: Whole numbers up to this are exact as floats.
+_EXACT = 2.0**53
 
 Label = str | int | bool
 
@@ -108,7 +111,7 @@ class Labels:
             return self.places(list(found.tolist()))[back]
         low, table = self._whole
         if column.dtype.kind == "f":
-            whole = np.where((column == np.floor(column)) & (np.abs(column) < 2.0**53), column, low - 1.0)
+            whole = np.where((column == np.floor(column)) & (np.abs(column) < _EXACT), column, low - 1.0)
             column = whole.astype(np.int64)
         inside = (column >= low) & (column < low + len(table))
         out = np.full(len(column), self.place_of_other, dtype=np.int64)
@@ -130,8 +133,9 @@ def _key(value: object) -> tuple[type, Any]:
     """A value as the labels are written: 3.0 is the whole number 3; what cannot be a label matches none."""
     if isinstance(value, np.generic):
         value = value.item()
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
+    if isinstance(value, float | Decimal):
+        number = as_numbers([value])[0]
+        value = int(number) if abs(number) < _EXACT and number == int(number) == value else value
     return (type(value), value) if isinstance(value, str | int | bool) else (type(None), None)
 
 

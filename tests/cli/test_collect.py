@@ -1,0 +1,136 @@
+"""The commands of a collection: privatise, shuffle, estimate and simulate, from files to the statement."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner, Result
+
+import shuffledp as sdp
+from shuffledp.cli import main
+
+N = 3000
+
+
+def run(*args: object) -> Result:
+    return CliRunner().invoke(main, [str(arg) for arg in args], env={"COLUMNS": "80"})
+
+
+def good(*args: object) -> str:
+    result = run(*args)
+    assert result.exit_code == 0, (result.output, result.exception)
+    return result.stdout
+
+
+def refused(*args: object) -> str:
+    result = run(*args)
+    assert result.exit_code == 2 and result.stdout == "", (result.exit_code, result.output, result.exception)
+    said = [line for line in result.stderr.splitlines() if not line.startswith("wrote ")]
+    assert len(said) == 1 and said[0].startswith("shuffledp: ") and said[0][-1] in ".?", result.stderr
+    return said[0]
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(0)
+    fruit = np.array(["apple", "pear", "kiwi"], dtype=object)[rng.choice(3, N, p=[0.6, 0.3, 0.1])]
+    table = pa.table({"fruit": fruit, "wait": rng.gamma(2.0, 8.0, N)})
+    pq.write_table(table, tmp_path / "data.parquet", row_group_size=1000)
+    fruit_query = sdp.queries.Histogram(column="fruit", labels=["apple", "pear"], mechanism="grr:eps0=4")
+    wait_query = sdp.queries.RangeQuery(column="wait", low=0, high=64, bins=16, mechanism="grr:eps0=4", unit="min")
+    sdp.Plan(query=fruit_query, users=N, delta=1e-6, name="Fruit <b>").save(tmp_path / "fruit.json")
+    sdp.Plan(query=wait_query, users=N, delta=1e-6).save(tmp_path / "wait.json")
+    return tmp_path
+
+
+def test_from_data_to_the_statement(home: Path) -> None:
+    plan, out = home / "fruit.json", home / "reports.parquet"
+    assert "3,000 users sent 3,000 messages of 1 bytes, in random order." in good(
+        "privatise", plan, home / "data.parquet", "-o", out
+    )
+    text = good("estimate", plan, out, "--plot", home / "a.png", "--report", home / "a.html")
+    assert "apple" in text and "3,000 users" in text and "-DP, replace-one" in text
+    assert (home / "a.png").read_bytes().startswith(b"\x89PNG")
+    page = (home / "a.html").read_text()
+    assert "<svg" in page and "Fruit &lt;b&gt;" in page and "<b>" not in page and "http-equiv" not in page
+    data = json.loads(good("estimate", plan, out, "--json"))
+    assert data["items"] == ["apple", "pear", "other"] and data["for_release"] is True
+    assert abs(data["value"][0] - 0.6) < 0.1 and data["low"][0] < data["value"][0] < data["high"][0]
+
+
+def test_batches_are_counted_once_over_several_runs(home: Path) -> None:
+    plan, state = home / "fruit.json", home / "state"
+    for name in ("one", "two"):
+        good("privatise", plan, home / "data.parquet", "-o", home / f"{name}.batch")
+        assert json.loads(good("estimate", plan, home / f"{name}.batch", "--state", state, "--json"))["users"] in (
+            N,
+            2 * N,
+        )
+    result = run("estimate", plan, home / "one.batch", "--state", state, "--json")
+    assert json.loads(result.stdout)["users"] == 2 * N and "counted before, skipped" in result.stderr
+    assert json.loads(good("estimate", plan, "--state", state, "--json"))["users"] == 2 * N
+
+
+def test_shuffle_merges_into_one_batch(home: Path) -> None:
+    plan = home / "fruit.json"
+    for name in ("one", "two"):
+        good("privatise", plan, home / "data.parquet", "-o", home / f"{name}.parquet")
+    assert "one batch of 6,000 users" in good(
+        "shuffle", plan, home / "one.parquet", home / "two.parquet", "-o", home / "both.parquet"
+    )
+    assert json.loads(good("estimate", plan, home / "both.parquet", "--json"))["users"] == 2 * N
+
+
+def test_ranges_and_their_fit(home: Path) -> None:
+    plan = home / "wait.json"
+    good("privatise", plan, home / "data.parquet", "-o", home / "r.parquet")
+    text = good("estimate", plan, home / "r.parquet", "--fit", "--plot", home / "w.svg")
+    assert "0 to 4" in text and (home / "w.svg").read_text().startswith("<?xml")
+    assert "fit must be left out" in refused("simulate", home / "fruit.json", home / "data.parquet", "--fit")
+
+
+def test_simulate_stands_beside_the_truth(home: Path) -> None:
+    text = good("simulate", home / "fruit.json", home / "data.parquet", "--seed", "1", "--plot", home / "s.png")
+    assert "truth" in text and "predicted" in text and "not private" in text and (home / "s.png").exists()
+    one, two = (
+        json.loads(good("simulate", home / "wait.json", home / "data.parquet", "--seed", "2", "--json"))
+        for _ in range(2)
+    )
+    assert one == two and 0.3 < one["rmse"] / one["predicted"] < 2.0 and sum(one["truth"]) == pytest.approx(1.0)
+
+
+def test_released_early_only_by_name(home: Path) -> None:
+    small = home / "small.csv"
+    small.write_text("fruit\napple\npear\n")
+    good("privatise", home / "fruit.json", small, "-o", home / "s.batch")
+    assert "every batch must have 3,000 users" in refused("estimate", home / "fruit.json", home / "s.batch")
+    assert "RELEASED EARLY" in good("estimate", home / "fruit.json", home / "s.batch", "--release-early")
+    assert "must hold 3,000 users" in refused("shuffle", home / "fruit.json", home / "s.batch", "-o", home / "t.batch")
+
+
+def test_bad_input_is_one_sentence(home: Path) -> None:
+    plan, data, out = home / "fruit.json", home / "data.parquet", home / "r.parquet"
+    (home / "bad.json").write_text("{")
+    (home / "cut.parquet").write_bytes(data.read_bytes()[:500])
+    assert "plan must be JSON" in refused("privatise", home / "bad.json", data, "-o", out)
+    assert "must be a readable file" in refused("privatise", home / "none.json", data, "-o", out)
+    assert "was not found" in refused("privatise", plan, home / "none.parquet", "-o", out)
+    assert "data must be readable" in refused("privatise", plan, home / "cut.parquet", "-o", out)
+    assert "data must have the column 'wait'" in refused("simulate", home / "wait.json", _only_fruit(home))
+    assert "engine must be" in refused("privatise", plan, data, "-o", out, "--engine", "dask")
+    assert "was not found" in refused("estimate", plan, home / "none.parquet")
+    assert "an estimate needs a batch" in refused("estimate", plan)
+    assert "plot must" in refused("estimate", plan, out, "--plot", home / "x.docx")
+    good("privatise", plan, data, "-o", out)
+    assert "batch must be of this plan" in refused("estimate", home / "wait.json", out)
+
+
+def _only_fruit(home: Path) -> Path:
+    path = home / "fruit.csv"
+    path.write_text("fruit\napple\n")
+    return path
