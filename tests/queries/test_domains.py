@@ -21,7 +21,8 @@ ODD = [
     object(),
     10**400,
     -(10**400),
-    Decimal("3"),
+    Decimal("3.5"),
+    Decimal("sNaN"),
     datetime.date(2026, 1, 1),
     "",
     True,
@@ -83,7 +84,12 @@ def test_numbers_are_clipped_and_missing_ones_declared() -> None:
     domain = Interval(-10.0, 30.0, missing=0.0, unit="C")
     assert domain.clipped(np.array([-50.0, 5.0, np.nan, np.inf, -np.inf])).tolist() == [-10.0, 5.0, 0.0, 30.0, -10.0]
     clipped = domain.clipped(ODD)
-    assert np.all((clipped >= -10.0) & (clipped <= 30.0)) and clipped[6] == 30.0 and clipped[7] == -10.0
+    assert (
+        np.all((clipped >= -10.0) & (clipped <= 30.0))
+        and clipped[6] == 30.0
+        and clipped[7] == -10.0
+        and clipped[8] == 3.5
+    )
     assert domain.bins([-10, 29.999, 30, None], 4).tolist() == [0, 3, 3, 1]
     assert domain.edges(4).tolist() == [-10.0, 0.0, 10.0, 20.0, 30.0] and domain.words(5.0) == "5 C"
 

@@ -48,7 +48,7 @@ def _number(value: object) -> float:
     try:
         return float(value)
     except OverflowError:
-        return float("inf") if value > 0 else float("-inf")
+        return float("inf") if value > 0 else float("-inf")  # type: ignore[operator]
     except ValueError:  # a signalling NaN
         return float("nan")
 
