@@ -1,4 +1,4 @@
-# make demo | test | test-all | test-pythons | lint | format | docs | coverage | dist | smoke | hooks | bench | clean
+# make demo | examples | examples-data | test | test-all | test-pythons | lint | format | docs | coverage | dist | smoke | hooks | bench | clean
 # Each sets up .venv from pyproject.toml by itself.
 PYTHON ?= python3
 VENV := .venv
@@ -11,7 +11,7 @@ REFUSALS := tests/support/test_validation.py tests/support/test_by_name.py tests
 	tests/contract/test_mechanisms.py::test_bad_values_are_refused_in_one_sentence \
 	tests/contract/test_mechanisms.py::test_bad_reports_are_refused_in_one_sentence
 
-.PHONY: demo test test-all test-pythons lint format docs coverage dist smoke hooks bench clean
+.PHONY: demo examples examples-data test test-all test-pythons lint format docs coverage dist smoke hooks bench clean
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -20,6 +20,12 @@ $(STAMP): pyproject.toml
 
 demo: $(STAMP)
 	$(BIN)/python examples/demo.py
+
+examples: $(STAMP)
+	for example in headline flights census; do $(BIN)/python examples/$$example.py || exit 1; done
+
+examples-data: $(STAMP)
+	$(BIN)/python examples/fetch.py
 
 test: $(STAMP)
 	$(BIN)/python $(PYTEST) -m "not slow"
