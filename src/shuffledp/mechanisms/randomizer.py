@@ -71,6 +71,10 @@ class Randomizer(Mechanism):
         """The range of its inputs where they are numbers, or vectors of numbers; None where they are something else."""
         return None
 
+    #: What an input is where that is neither an option nor a number: "sets" of at most s items (-1 for none),
+    #: "full sets" of exactly s items, "key-values", "places" or "unit vectors".
+    takes: ClassVar[str] = ""
+
     @property
     def runs_alone(self) -> bool:
         """Whether a user needs to know nothing of the others to send its messages."""

@@ -13,15 +13,17 @@ KINDS = {
     "histogram": ("histogram", "Histogram"),
     "range": ("ranges", "RangeQuery"),
     "mean": ("mean", "Mean"),
+    "sets": ("sets", "SetFrequency"),
 }
 _HOME = {name: module for module, name in KINDS.values()}
 
-__all__ = ["Histogram", "Mean", "RangeQuery"]
+__all__ = ["Histogram", "Mean", "RangeQuery", "SetFrequency"]
 
 if TYPE_CHECKING:
     from .histogram import Histogram
     from .mean import Mean
     from .ranges import RangeQuery
+    from .sets import SetFrequency
 
 
 def __getattr__(name: str) -> Any:

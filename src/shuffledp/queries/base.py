@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any, ClassVar, Self
 
+import numpy as np
+
 from .._support.reading import mapping
 from ..errors import ParameterError
 from ..estimation.estimate import Estimate
@@ -41,6 +43,10 @@ class Query(ABC):
     @abstractmethod
     def encode(self, columns: Sequence[Column]) -> Any:
         """Inputs of the randomizer, one for every row: no row is dropped or refused, whatever its values are."""
+
+    def inputs(self, columns: Sequence[Column], *, rng: np.random.Generator | None = None) -> Any:
+        """What :meth:`encode` gives, where a client must draw (some of a long list) with ``rng``; secure without."""
+        return self.encode(columns)
 
     @abstractmethod
     def answer(self, tally: Tally) -> Estimate:

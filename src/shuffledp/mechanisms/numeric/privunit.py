@@ -76,6 +76,7 @@ class PrivUnit(Randomizer):
     """
 
     name: ClassVar[str] = "privunit"
+    takes: ClassVar[str] = "unit vectors"
 
     eps0: float = budget()
     dim: int = whole(low=2, high=10**6, hint="dim counts the coordinates of a vector")

@@ -69,6 +69,7 @@ class PCKVGRR(FrequencyOracle):
     """
 
     name: ClassVar[str] = "pckv-grr"
+    takes: ClassVar[str] = "key-values"
 
     d: int = whole(low=1, high=2**30, hint="d counts the keys")
     l: int = whole(low=1, high=lambda m: m.d, hint="l is how many keys a user may hold, at most d")
