@@ -218,6 +218,7 @@ def _as_json(answer: Estimate, collector: Collector) -> dict[str, Any]:
             "stderr": answer.stderr.tolist(),
             "low": low.tolist(),
             "high": high.tolist(),
+            **answer.details(),
             "for_release": answer.for_release,
             "plan": collector.plan.digest,
             "epsilon": collector.plan.epsilon,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -182,6 +182,10 @@ class Estimate(Tabular):
             grain=some(self.grain),
             names=tuple(labels[i] for i in places),
         )
+
+    def details(self) -> dict[str, Any]:
+        """What a kind of answer holds beyond its entries, ready for JSON."""
+        return {}
 
     @property
     def _title(self) -> str:

@@ -14,13 +14,15 @@ KINDS = {
     "range": ("ranges", "RangeQuery"),
     "mean": ("mean", "Mean"),
     "sets": ("sets", "SetFrequency"),
+    "key-value": ("key_value", "KeyValue"),
 }
 _HOME = {name: module for module, name in KINDS.values()}
 
-__all__ = ["Histogram", "Mean", "RangeQuery", "SetFrequency"]
+__all__ = ["Histogram", "KeyValue", "Mean", "RangeQuery", "SetFrequency"]
 
 if TYPE_CHECKING:
     from .histogram import Histogram
+    from .key_value import KeyValue
     from .mean import Mean
     from .ranges import RangeQuery
     from .sets import SetFrequency

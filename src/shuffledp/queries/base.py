@@ -14,9 +14,10 @@ from .._support.reading import mapping
 from ..errors import ParameterError
 from ..estimation.estimate import Estimate
 from ..mechanisms.base import Mechanism
+from ..mechanisms.parameters import declared
 from ..mechanisms.randomizer import Randomizer
 from ..mechanisms.registry import mechanism as parse
-from ..mechanisms.registry import mechanism_in_file
+from ..mechanisms.registry import mechanism_in_file, split
 from ..mechanisms.reports import Tally
 from . import KINDS
 from .columns import Column
@@ -106,11 +107,14 @@ def runnable(subject: object, name: str = "mechanism", **sizes: int) -> Randomiz
     return found
 
 
+def inputs_of(subject: object) -> str:
+    """What the inputs of a mechanism, or of the one that a spec names, are: its ``takes``."""
+    found = split(subject)[0] if isinstance(subject, str) else type(subject)
+    return str(getattr(found, "takes", ""))
+
+
 def _completed(spec: str, sizes: dict[str, int]) -> str:
     """The spec with the sizes that its mechanism needs and that are not in it."""
-    from ..mechanisms.parameters import declared
-    from ..mechanisms.registry import split
-
     cls, text = split(spec)
     known = declared(cls)
     absent = [f"{k}={v}" for k, v in sizes.items() if k in known and f"{k}=" not in text.replace(" ", "")]

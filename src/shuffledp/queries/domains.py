@@ -25,6 +25,8 @@ MOST_LABELS, MOST_CHARACTERS = 10**6, 1000
 _SPARSE = 8
 
 Label = str | int | bool
+#: The label of what counts as nothing, where a list may leave items out: the last place, which is never reported.
+NOTHING = "\x00"
 
 
 @dataclass(frozen=True)

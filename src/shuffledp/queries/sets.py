@@ -17,17 +17,14 @@ from ..estimation.constraints import SumAtMost
 from ..estimation.estimate import Estimate, share_sampling
 from ..mechanisms.base import Mechanism
 from ..mechanisms.randomizer import Randomizer
-from ..mechanisms.registry import split
 from ..mechanisms.reports import Tally
 from ..randomness.sampling import source
-from .base import Query, runnable
+from .base import Query, inputs_of, runnable
 from .columns import Column
-from .domains import MOST_LABELS, Label, Labels
+from .domains import MOST_LABELS, NOTHING, Label, Labels
 from .item_lists import at_most, dense, entries, items, subset_names, subsets
 
 _SHARE = "share of users"
-#: The label of items that count as nothing; it is the last place of the domain and never reported.
-_NOTHING = "\x00"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +89,7 @@ class SetFrequency(Query):
             raise ParameterError(f"separator must be a short text, got {self.separator!r:.40}; write separator='|'.")
         size = check.whole("size", self.size, low=1, high=10**4, hint="it is how many items a report has room for")
         vars(self).update(labels=domain.labels, together=together, size=size)
-        kind = _takes(self.mechanism)
+        kind = inputs_of(self.mechanism)
         if kind not in ("sets", "full sets"):
             shown = self.mechanism.spec if isinstance(self.mechanism, Mechanism) else str(self.mechanism)[:60]
             raise ParameterError(f"mechanism must be for sets, got {shown}; choose privset, wheel or sampling-rappor.")
@@ -106,7 +103,7 @@ class SetFrequency(Query):
     @cached_property
     def domain(self) -> Labels:
         """The items, one more for those that are not listed."""
-        return Labels(self.labels, _NOTHING if self.other is None else self.other)
+        return Labels(self.labels, NOTHING if self.other is None else self.other)
 
     @property
     def _known(self) -> int:
@@ -194,9 +191,3 @@ class SetFrequency(Query):
             names=self.names,
             quantity=_SHARE,
         )
-
-
-def _takes(subject: Randomizer | str) -> str:
-    """What the inputs of a mechanism, or of the one that a spec names, are."""
-    found = split(subject)[0] if isinstance(subject, str) else type(subject)
-    return str(getattr(found, "takes", ""))
