@@ -161,6 +161,10 @@ class Randomizer(Mechanism):
         total = self._tally_of(reports, users, for_release)
         return replace(self._infer(total.counts, total.users), for_release=total.for_release)
 
+    def estimates(self, reports: Reports | Tally | ArrayLike, *, for_release: bool | None = None) -> list[Estimate]:
+        """The estimate of every part, for a mechanism that is made of others; else the one there is."""
+        return [self.estimate(reports, for_release=for_release)]
+
     def _tally_of(
         self, reports: Reports | Tally | ArrayLike, users: int | None = None, for_release: bool | None = None
     ) -> Tally:

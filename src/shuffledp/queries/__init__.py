@@ -15,14 +15,16 @@ KINDS = {
     "mean": ("mean", "Mean"),
     "sets": ("sets", "SetFrequency"),
     "key-value": ("key_value", "KeyValue"),
+    "marginals": ("marginals", "Marginals"),
 }
 _HOME = {name: module for module, name in KINDS.values()}
 
-__all__ = ["Histogram", "KeyValue", "Mean", "RangeQuery", "SetFrequency"]
+__all__ = ["Histogram", "KeyValue", "Marginals", "Mean", "RangeQuery", "SetFrequency"]
 
 if TYPE_CHECKING:
     from .histogram import Histogram
     from .key_value import KeyValue
+    from .marginals import Marginals
     from .mean import Mean
     from .ranges import RangeQuery
     from .sets import SetFrequency

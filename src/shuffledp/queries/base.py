@@ -14,6 +14,7 @@ from .._support.reading import mapping
 from ..errors import ParameterError
 from ..estimation.estimate import Estimate
 from ..mechanisms.base import Mechanism
+from ..mechanisms.frequency import FrequencyOracle
 from ..mechanisms.parameters import declared
 from ..mechanisms.randomizer import Randomizer
 from ..mechanisms.registry import mechanism as parse
@@ -104,6 +105,18 @@ def runnable(subject: object, name: str = "mechanism", **sizes: int) -> Randomiz
             raise ParameterError(
                 f"{name} must have {size} = {wanted}, as many as the query has, got {found.spec}; leave {size} out."
             )
+    return found
+
+
+def oracles(subject: object, sizes: Sequence[int]) -> tuple[FrequencyOracle, ...]:
+    """The frequency mechanism for each of these numbers of options; settings but eps0 are chosen anew."""
+    named = runnable(subject, d=sizes[0]) if isinstance(subject, str) else runnable(subject)
+    word, _, given = named.spec.partition(":")
+    kept = ",".join(part for part in given.split(",") if part.split("=")[0].strip() == "eps0")
+    made = [named if getattr(named, "d", 0) == size else runnable(f"{word}:{kept}", d=size) for size in sizes]
+    found = tuple(oracle for oracle in made if isinstance(oracle, FrequencyOracle) and not oracle.takes)
+    if len(found) < len(made) or not named.single_message:
+        raise ParameterError(f"mechanism must be a frequency mechanism such as 'grr:eps0=2', got {named.spec}.")
     return found
 
 
