@@ -50,6 +50,7 @@ _HOME = {
     "PCKVGRR": "mechanisms.sets.pckv_grr",
     "MetricGeneral": "mechanisms.metric.general",
     "MetricLaplace": "mechanisms.metric.laplace",
+    "PlanarCells": "mechanisms.metric.planar_cells",
     "PlanarLaplace": "mechanisms.metric.planar_laplace",
     "BalcerCheu": "mechanisms.multimessage.balcer_cheu",
     "BalcerCoin": "mechanisms.multimessage.balcer_coin",
@@ -138,6 +139,7 @@ __all__ = [
     "Parallel",
     "ParameterError",
     "Plan",
+    "PlanarCells",
     "PlanarLaplace",
     "PoissonHistogram",
     "PrivSet",
@@ -220,6 +222,7 @@ if TYPE_CHECKING:
     from .mechanisms.metric.exponential import ExponentialMetric
     from .mechanisms.metric.general import MetricGeneral
     from .mechanisms.metric.laplace import MetricLaplace
+    from .mechanisms.metric.planar_cells import PlanarCells
     from .mechanisms.metric.planar_laplace import PlanarLaplace
     from .mechanisms.multimessage.balcer_cheu import BalcerCheu
     from .mechanisms.multimessage.balcer_coin import BalcerCoin

@@ -73,10 +73,14 @@ PURPOSES = (
         ("joint",),
         "tuple tuples together multivariate cross-table record",
     ),
-    Purpose("places on a map", ("planar-laplace",), "planar geo geo-indistinguishability location place gps map"),
+    Purpose(
+        "places on a map",
+        ("planar-laplace", "planar-cells"),
+        "planar geo geo-indistinguishability location place gps map",
+    ),
     Purpose(
         "privacy that depends on a distance",
-        ("metric-general", "metric-laplace", "planar-laplace", "exponential-metric"),
+        ("metric-general", "metric-laplace", "planar-laplace", "planar-cells", "exponential-metric"),
         "metric d-privacy dx-privacy distance",
     ),
     Purpose("points with distances", ("exponential-metric",), "exponential em softmax permute-and-flip"),

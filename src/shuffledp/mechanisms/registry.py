@@ -46,6 +46,7 @@ CATALOGUE: dict[str, tuple[str, str]] = {
     "metric-general": ("metric.general", "MetricGeneral"),
     "metric-laplace": ("metric.laplace", "MetricLaplace"),
     "planar-laplace": ("metric.planar_laplace", "PlanarLaplace"),
+    "planar-cells": ("metric.planar_cells", "PlanarCells"),
     "exponential-metric": ("metric.exponential", "ExponentialMetric"),
     # Table 4: multi-message protocols
     "balcer-cheu": ("multimessage.balcer_cheu", "BalcerCheu"),

@@ -16,14 +16,16 @@ KINDS = {
     "sets": ("sets", "SetFrequency"),
     "key-value": ("key_value", "KeyValue"),
     "marginals": ("marginals", "Marginals"),
+    "location": ("location", "Location"),
 }
 _HOME = {name: module for module, name in KINDS.values()}
 
-__all__ = ["Histogram", "KeyValue", "Marginals", "Mean", "RangeQuery", "SetFrequency"]
+__all__ = ["Histogram", "KeyValue", "Location", "Marginals", "Mean", "RangeQuery", "SetFrequency"]
 
 if TYPE_CHECKING:
     from .histogram import Histogram
     from .key_value import KeyValue
+    from .location import Location
     from .marginals import Marginals
     from .mean import Mean
     from .ranges import RangeQuery
