@@ -75,6 +75,7 @@ _HOME = {
     "Bound": "bounds.base",
     "register_bound": "bounds.registry",
     "GRR": "mechanisms.categorical.grr",
+    "PrefixHash": "mechanisms.composite.prefix_hash",
     "PrivSet": "mechanisms.sets.privset",
     "Subset": "mechanisms.categorical.subset",
     "OptimisedUnary": "mechanisms.categorical.optimised_unary",
@@ -142,6 +143,7 @@ __all__ = [
     "PlanarCells",
     "PlanarLaplace",
     "PoissonHistogram",
+    "PrefixHash",
     "PrivSet",
     "PrivUnit",
     "PureDump",
@@ -215,6 +217,7 @@ if TYPE_CHECKING:
     from .mechanisms.composite.hierarchical_grr import HierarchicalGRR
     from .mechanisms.composite.joint import Joint
     from .mechanisms.composite.parallel import Parallel
+    from .mechanisms.composite.prefix_hash import PrefixHash
     from .mechanisms.frequency import FrequencyOracle
     from .mechanisms.known.finite import FiniteRandomizer
     from .mechanisms.known.general import General

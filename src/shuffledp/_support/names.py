@@ -68,6 +68,7 @@ PURPOSES = (
     Purpose(
         "one of several queries, drawn at random", ("parallel",), "subsampling sampling queries several-queries mixture"
     ),
+    Purpose("strings that nobody can list", ("prefix-hash",), "heavy-hitters strings words urls prefix prefixes trie"),
     Purpose(
         "answers to several questions in one report",
         ("joint",),

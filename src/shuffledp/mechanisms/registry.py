@@ -40,6 +40,7 @@ CATALOGUE: dict[str, tuple[str, str]] = {
     "pckv-grr": ("sets.pckv_grr", "PCKVGRR"),
     "hierarchical-grr": ("composite.hierarchical_grr", "HierarchicalGRR"),
     "parallel": ("composite.parallel", "Parallel"),
+    "prefix-hash": ("composite.prefix_hash", "PrefixHash"),
     # several answers in one report
     "joint": ("composite.joint", "Joint"),
     # Table 3: metric privacy

@@ -17,12 +17,14 @@ KINDS = {
     "key-value": ("key_value", "KeyValue"),
     "marginals": ("marginals", "Marginals"),
     "location": ("location", "Location"),
+    "heavy-hitters": ("heavy_hitters", "HeavyHitters"),
 }
 _HOME = {name: module for module, name in KINDS.values()}
 
-__all__ = ["Histogram", "KeyValue", "Location", "Marginals", "Mean", "RangeQuery", "SetFrequency"]
+__all__ = ["HeavyHitters", "Histogram", "KeyValue", "Location", "Marginals", "Mean", "RangeQuery", "SetFrequency"]
 
 if TYPE_CHECKING:
+    from .heavy_hitters import HeavyHitters
     from .histogram import Histogram
     from .key_value import KeyValue
     from .location import Location
