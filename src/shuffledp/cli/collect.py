@@ -203,7 +203,8 @@ def _show(answer: Estimate, collector: Collector, *, plot: str | None, report: s
     if as_json:
         print_json(_as_json(answer, collector))
         return
-    say(*answer.table().text().split("\n"), "", collector.statement())
+    lies = answer.lies(collector.plan.message_word)
+    say(*answer.table().text().split("\n"), *filter(None, ["", lies]), "", collector.statement())
 
 
 def _as_json(answer: Estimate, collector: Collector) -> dict[str, Any]:
@@ -220,6 +221,7 @@ def _as_json(answer: Estimate, collector: Collector) -> dict[str, Any]:
             "stderr": answer.stderr.tolist(),
             "low": low.tolist(),
             "high": high.tolist(),
+            "influence": None if answer.influence is None else answer.poisoned(1).tolist(),
             **answer.details(),
             "for_release": answer.for_release,
             "plan": collector.plan.digest,

@@ -43,6 +43,7 @@ def inverted(counts: NDArray[Any], users: int, rows: FloatArray, inverse: FloatA
         noise=Variance(rest / users, (own - 1.0 - rest) / users),
         sampling=share_sampling(users),
         grain=np.ptp(inverse, axis=1) / users,
+        influence=np.ptp(inverse, axis=1) / users,
     )
 
 

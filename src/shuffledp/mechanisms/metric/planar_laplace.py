@@ -121,7 +121,7 @@ class PlanarLaplace(MetricPair, Randomizer):
         """The mean of places lies in the disc too; for a population the largest possible spread is added."""
         half = 0.5 * self.dmax
         noise, sampling = Variance(self.variance(users)), range_sampling(users, -half, half)
-        return modelled(counts / users, users, Ball(half), noise, sampling)
+        return modelled(counts / users, users, Ball(half), noise, sampling, influence=self.codec.reach / users)
 
     def variance(self, n: int) -> float:
         """Variance of either coordinate of the mean: 3/n, to within h^2/n."""
