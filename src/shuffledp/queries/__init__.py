@@ -13,6 +13,7 @@ KINDS = {
     "histogram": ("histogram", "Histogram"),
     "range": ("ranges", "RangeQuery"),
     "mean": ("mean", "Mean"),
+    "vector-mean": ("vector_mean", "VectorMean"),
     "sets": ("sets", "SetFrequency"),
     "key-value": ("key_value", "KeyValue"),
     "marginals": ("marginals", "Marginals"),
@@ -21,7 +22,17 @@ KINDS = {
 }
 _HOME = {name: module for module, name in KINDS.values()}
 
-__all__ = ["HeavyHitters", "Histogram", "KeyValue", "Location", "Marginals", "Mean", "RangeQuery", "SetFrequency"]
+__all__ = [
+    "HeavyHitters",
+    "Histogram",
+    "KeyValue",
+    "Location",
+    "Marginals",
+    "Mean",
+    "RangeQuery",
+    "SetFrequency",
+    "VectorMean",
+]
 
 if TYPE_CHECKING:
     from .heavy_hitters import HeavyHitters
@@ -32,6 +43,7 @@ if TYPE_CHECKING:
     from .mean import Mean
     from .ranges import RangeQuery
     from .sets import SetFrequency
+    from .vector_mean import VectorMean
 
 
 def __getattr__(name: str) -> Any:

@@ -35,7 +35,7 @@ def strings(length: int) -> Callable[[int], tuple[Any, Any]]:
 CASES = [
     # over one salt the estimate is unbiased only up to what the stated error counts for a fixed set of functions
     *(
-        Case(PrefixHash(eps0=e, length=k, functions=256, l=l), strings(k), exact_ratio=False, enumerable=False)
+        Case(PrefixHash(eps0=e, length=k, functions=4096, l=l), strings(k), exact_ratio=False, enumerable=False)
         for e, k, l in ((1.0, 1, None), (3.0, 3, 4))
     ),
     *(

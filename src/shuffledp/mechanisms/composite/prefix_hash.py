@@ -198,19 +198,24 @@ class PrefixHash(Randomizer):
     def shares(self, counts: NDArray[Any], users: int, level: int, prefixes: Sequence[bytes]) -> Estimate:
         """The share of users with each of these prefixes (without padding) of a level."""
         table = counts.reshape(self.levels, -1)[level]
-        here, size = int(table.sum()), len(prefixes)
+        step = max(1, _CELLS // self.functions)
+        parts = [prefixes[start : start + step] for start in range(0, len(prefixes), step)]
+        hits = [table[self._places(level, part)].sum(axis=1) for part in parts]
+        return self._shares(np.concatenate(hits) if hits else np.zeros(0), int(table.sum()), users)
+
+    def _places(self, level: int, prefixes: Sequence[bytes]) -> NDArray[np.int64]:
+        """Where the counts that support each prefix are, one column per function."""
+        x = self.points(level, prefixes)
+        return np.arange(self.functions) * self.l + self._buckets(self._coefficients[level], x[:, None, :])
+
+    def _shares(self, hits: NDArray[Any], here: int, users: int) -> Estimate:
+        """The estimate from so many reports of a level."""
         if not here:
-            return without_reports(size, Simplex())
-        hits = np.zeros(size)
-        at, step = np.arange(self.functions) * self.l, max(1, _CELLS // self.functions)
-        for start in range(0, size, step):
-            x = self.points(level, prefixes[start : start + step])
-            hits[start : start + step] = table[at + self._buckets(self._coefficients[level], x[:, None, :])].sum(axis=1)
+            return without_reports(len(hits), Simplex())
         found = pure(hits, here, self._response.keep, 1.0 / self.l, Simplex())
         fixed = self._others(found) / ((self.l - 1) * self.functions)
         noise = Variance(fixed) if found.noise is None else found.noise.plus(Variance(fixed))
-        more = np.sqrt(found.stderr**2 + fixed)
-        return sampled(replace(found, stderr=more, noise=noise), users)
+        return sampled(replace(found, stderr=np.sqrt(found.stderr**2 + fixed), noise=noise), users)
 
     @staticmethod
     def _others(found: Estimate) -> NDArray[np.float64]:
@@ -220,7 +225,12 @@ class PrefixHash(Randomizer):
 
     def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
         """All prefixes of level 0, in the order of their bytes."""
-        return self.shares(counts, users, 0, self.extensions([b""], 0))
+        table = counts.reshape(self.levels, -1)[0]
+        return self._shares(table[self._first].sum(axis=1), int(table.sum()), users)
+
+    @cached_property
+    def _first(self) -> NDArray[np.int64]:
+        return self._places(0, self.extensions([b""], 0))
 
     def extensions(self, prefixes: Sequence[bytes], level: int) -> list[bytes]:
         """All prefixes of a level that start with one of the level before; a string that has ended stays as it is."""
