@@ -50,6 +50,7 @@ _HOME = {
     "PCKVGRR": "mechanisms.sets.pckv_grr",
     "MetricGeneral": "mechanisms.metric.general",
     "MetricLaplace": "mechanisms.metric.laplace",
+    "PlanarCells": "mechanisms.metric.planar_cells",
     "PlanarLaplace": "mechanisms.metric.planar_laplace",
     "BalcerCheu": "mechanisms.multimessage.balcer_cheu",
     "BalcerCoin": "mechanisms.multimessage.balcer_coin",
@@ -74,6 +75,7 @@ _HOME = {
     "Bound": "bounds.base",
     "register_bound": "bounds.registry",
     "GRR": "mechanisms.categorical.grr",
+    "PrefixHash": "mechanisms.composite.prefix_hash",
     "PrivSet": "mechanisms.sets.privset",
     "Subset": "mechanisms.categorical.subset",
     "OptimisedUnary": "mechanisms.categorical.optimised_unary",
@@ -138,8 +140,10 @@ __all__ = [
     "Parallel",
     "ParameterError",
     "Plan",
+    "PlanarCells",
     "PlanarLaplace",
     "PoissonHistogram",
+    "PrefixHash",
     "PrivSet",
     "PrivUnit",
     "PureDump",
@@ -211,6 +215,7 @@ if TYPE_CHECKING:
     from .mechanisms.composite.hierarchical_grr import HierarchicalGRR
     from .mechanisms.composite.joint import Joint
     from .mechanisms.composite.parallel import Parallel
+    from .mechanisms.composite.prefix_hash import PrefixHash
     from .mechanisms.frequency import FrequencyOracle
     from .mechanisms.known.finite import FiniteRandomizer
     from .mechanisms.known.general import General
@@ -218,6 +223,7 @@ if TYPE_CHECKING:
     from .mechanisms.metric.exponential import ExponentialMetric
     from .mechanisms.metric.general import MetricGeneral
     from .mechanisms.metric.laplace import MetricLaplace
+    from .mechanisms.metric.planar_cells import PlanarCells
     from .mechanisms.metric.planar_laplace import PlanarLaplace
     from .mechanisms.multimessage.balcer_cheu import BalcerCheu
     from .mechanisms.multimessage.balcer_coin import BalcerCoin

@@ -127,6 +127,7 @@ ITEMS = (
         (
             "MetricGeneral",
             "MetricLaplace",
+            "PlanarCells",
             "PlanarLaplace",
         ),
         ("contract/test_mechanisms.py:test_variation_ratio_is_never_below_brute_force",),

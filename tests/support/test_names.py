@@ -124,7 +124,7 @@ def test_by_meaning(name: str, meant: str) -> None:
 
 @pytest.mark.parametrize("name", ["xyz", "dp-sgd", "?", "qqqqqqqq"])
 def test_otherwise_all_are_listed(name: str) -> None:
-    assert said(name).endswith("'shuffledp mechanisms' lists all 33.")
+    assert said(name).endswith("'shuffledp mechanisms' lists all 35.")
 
 
 def test_on_the_command_line() -> None:
@@ -167,7 +167,8 @@ FACTS: dict[str, Callable[[str], bool]] = {
     "ranges over a tree": lambda m: "branching" in fields(m),
     "one of several queries, drawn at random": lambda m: sdp.Parallel([(0.5, "grr:1,4")] * 2).name == m,
     "answers to several questions in one report": lambda m: len(CASES[m].mechanism.codec.dtype.names) > 0,
-    "places on a map": lambda m: shape(m) == (2,),
+    "places on a map": lambda m: shape(m) == (2,) or {"across", "up"} <= fields(m),
+    "strings that nobody can list": lambda m: "salt" in fields(m) and len(shape(m)) == 1,
     "privacy that depends on a distance": lambda m: any(w in (find(m).__doc__ or "") for w in ("metric", "distance")),
     "points with distances": lambda m: "distances" in fields(m),
     "a histogram from several messages a user": lambda m: not find(m).single_message and "d" in fields(m),

@@ -68,15 +68,20 @@ PURPOSES = (
     Purpose(
         "one of several queries, drawn at random", ("parallel",), "subsampling sampling queries several-queries mixture"
     ),
+    Purpose("strings that nobody can list", ("prefix-hash",), "heavy-hitters strings words urls prefix prefixes trie"),
     Purpose(
         "answers to several questions in one report",
         ("joint",),
         "tuple tuples together multivariate cross-table record",
     ),
-    Purpose("places on a map", ("planar-laplace",), "planar geo geo-indistinguishability location place gps map"),
+    Purpose(
+        "places on a map",
+        ("planar-laplace", "planar-cells"),
+        "planar geo geo-indistinguishability location place gps map",
+    ),
     Purpose(
         "privacy that depends on a distance",
-        ("metric-general", "metric-laplace", "planar-laplace", "exponential-metric"),
+        ("metric-general", "metric-laplace", "planar-laplace", "planar-cells", "exponential-metric"),
         "metric d-privacy dx-privacy distance",
     ),
     Purpose("points with distances", ("exponential-metric",), "exponential em softmax permute-and-flip"),

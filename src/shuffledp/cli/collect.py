@@ -99,7 +99,7 @@ def shuffle(plan: str, reports: tuple[str, ...], out: str, early: bool, as_json:
     "--state", metavar="FILE", help="Add to the counts in this file (made if it is not there), and save them."
 )
 @click.option("--release-early", is_flag=True, help="Answer below the plan's minimum; the statement says so.")
-@click.option("--fit", is_flag=True, help="Ranges only: the least-squares fit to all levels of the tree.")
+@click.option("--fit", is_flag=True, help="Ranges and marginals: the least-squares fit in which all parts agree.")
 @plot_option
 @click.option("--report", metavar="FILE", help="Write a page (.html) with the answer, the figure and the statement.")
 @json_option
@@ -139,7 +139,7 @@ def estimate(
 @click.argument("data")
 @engine_option
 @click.option("--seed", type=int, help="A seeded generator, to repeat the run; nothing of it is for release.")
-@click.option("--fit", is_flag=True, help="Ranges only: the least-squares fit to all levels of the tree.")
+@click.option("--fit", is_flag=True, help="Ranges and marginals: the least-squares fit in which all parts agree.")
 @plot_option
 @json_option
 def simulate(
@@ -180,7 +180,9 @@ def _fitted(answer: Estimate, fit: bool) -> Estimate:
         return answer
     make = getattr(answer, "fitted", None)
     if make is None:
-        raise ParameterError("fit must be left out unless the plan asks for ranges, got it with another query.")
+        raise ParameterError(
+            "fit must be left out unless the plan asks for ranges or marginals, got it with another query."
+        )
     fitted: Estimate = make()
     return fitted
 
@@ -201,7 +203,8 @@ def _show(answer: Estimate, collector: Collector, *, plot: str | None, report: s
     if as_json:
         print_json(_as_json(answer, collector))
         return
-    say(*answer.table().text().split("\n"), "", collector.statement())
+    lies = answer.lies(collector.plan.message_word)
+    say(*answer.table().text().split("\n"), *filter(None, ["", lies]), "", collector.statement())
 
 
 def _as_json(answer: Estimate, collector: Collector) -> dict[str, Any]:
@@ -218,6 +221,8 @@ def _as_json(answer: Estimate, collector: Collector) -> dict[str, Any]:
             "stderr": answer.stderr.tolist(),
             "low": low.tolist(),
             "high": high.tolist(),
+            "influence": None if answer.influence is None else answer.poisoned(1).tolist(),
+            **answer.details(),
             "for_release": answer.for_release,
             "plan": collector.plan.digest,
             "epsilon": collector.plan.epsilon,

@@ -31,6 +31,8 @@ def as_column(array: pa.Array | pa.ChunkedArray) -> NDArray[Any] | Coded:
             return np.asarray(array.cast(arrow.float64(), safe=False).to_numpy(zero_copy_only=False))
     if arrow.types.is_decimal(kind):
         return np.asarray(array.cast(arrow.float64(), safe=False).to_numpy(zero_copy_only=False))
+    if arrow.types.is_nested(kind):  # lists, pairs: every row on its own
+        return Coded(np.arange(len(array)), array.to_pylist())
     if not arrow.types.is_dictionary(kind):
         array = compute.dictionary_encode(array)
     codes = compute.fill_null(array.indices.cast(arrow.int64()), -1)

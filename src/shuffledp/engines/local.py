@@ -46,7 +46,7 @@ class Local:
         total: Tally | None = None
         done = 0
         for columns in encoded_parts(plan, data, rng=rng):
-            part = query.randomizer.privatise_counts(query.encode(columns), rng=rng)
+            part = query.randomizer.privatise_counts(query.inputs(columns, rng=rng), rng=rng)
             total = part if total is None else total + part
             done += length(columns[0])
             progress(done, data.rows)

@@ -25,6 +25,7 @@ def answer_page(answer: Estimate, collector: Collector) -> str:
         f"<h1>{html.escape(title)}</h1>\n<p>{html.escape(plan.query.question[:1].upper() + plan.query.question[1:])}, "
         f"from {collector.users:,} users.</p>\n{picture}\n<h2>What is guaranteed</h2>\n"
         f"<p>{html.escape(collector.statement())}</p>\n<h2>Answer</h2>\n{answer.table().html()}\n"
+        f"<p>{html.escape(answer.lies(plan.message_word))}</p>\n"
         f"<h2>Plan</h2>\n<pre>{html.escape(json.dumps(plan.to_dict(), indent=2, ensure_ascii=False))}</pre>"
     )
     return as_page(title, body)

@@ -46,7 +46,7 @@ def privatise(
     groups = [None] if plan.user_column else list(range(data.groups))
     for group in groups[work.groups :]:
         for columns in encoded_parts(plan, data, rng=rng, group=group):
-            made = query.randomizer.privatise(query.encode(columns), rng=rng)
+            made = query.randomizer.privatise(query.inputs(columns, rng=rng), rng=rng)
             raw = to_bytes(codec, made.data)
             work.scatter(raw, below(src, _FILES, len(raw)), users=length(columns[0]), for_release=made.for_release)
             progress(work.users, data.rows)

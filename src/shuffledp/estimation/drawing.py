@@ -67,19 +67,19 @@ def draw_estimate(
             low, high = (end.ravel()[at] for end in estimate.interval(level, of=of))
             sure = np.isfinite(low) & np.isfinite(high)
             reach = np.abs(np.array([value[at] - low, high - value[at]]))[:, sure]
-            look: dict[str, Any] = {"ecolor": "#000000", "elinewidth": 0.9, "capsize": min(2.5, 90.0 / at.size)}
+            look: dict[str, Any] = {"ecolor": "#000000", "elinewidth": 0.9, "capsize": min(2.5, 90.0 / max(at.size, 1))}
             axes.errorbar(place[sure], value[at][sure], yerr=reach, linestyle="none", **look)
         if truth is not None:
             axes.plot(place, truth.value.ravel()[at], "x", color="#d55e00", markersize=4.0, label="truth")
             axes.legend(frameon=False)
         shown = [names[i] for i in at]
-        every = -(-sum(len(name) + 1 for name in shown) // int(_CHARACTERS * width))
+        every = max(1, -(-sum(len(name) + 1 for name in shown) // int(_CHARACTERS * width)))
         if every == 1 or size <= most:
             axes.set_xticks(place[::every], shown[::every])
         else:  # label every item where the order does not show which it is
             axes.set_xticks(place, shown, rotation=90, fontsize=7)
         axes.axhline(0.0, color="#000000", linewidth=0.6)
-        axes.set_xlim(-0.7, at.size - 0.3)
+        axes.set_xlim(-0.7, max(at.size, 1) - 0.3)
         axes.grid(axis="x", visible=False)
         axes.set_xlabel("item, largest first" if size > most else "item")
         axes.set_ylabel((estimate.quantity or "estimate") + (f" ({estimate.unit})" if estimate.unit else ""))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,6 +73,8 @@ class Estimate(Tabular):
     grain : how much one report more or less changes the value; 0 where reports are not counted
     names : what the entries are called, one text each; empty: by their index
     unit, quantity : of the entries, in words, such as "min" and "mean"
+    influence : the most that an entry changes if one report (one message, where users send several) is replaced by any
+        other that would be accepted; inf: without limit; None: not known
 
     Examples
     --------
@@ -98,6 +101,7 @@ class Estimate(Tabular):
     names: tuple[str, ...] = ()
     unit: str = ""
     quantity: str = ""
+    influence: Limit | None = None
 
     @property
     def origin(self) -> str:
@@ -126,6 +130,43 @@ class Estimate(Tabular):
             columns.append(number_column("low", "95% from", low, [round_down(x) for x in low]))
             columns.append(number_column("high", "to", high, [round_up(x) for x in high]))
         return Table(tuple(columns), caption=self._title)
+
+    def poisoned(self, reports: int) -> FloatArray:
+        """The most that so many false reports (or messages) can add to or take from each entry.
+
+        Privacy noise hides true reports, and false ones too: a client that lies is not noticed, but one report moves
+        an estimate by more than one user's share (Cheu, Smith, Ullman, S&P 2021).
+
+        Examples
+        --------
+        >>> import shuffledp as sdp
+        >>> m = sdp.GRR(eps0=1.0, d=4)
+        >>> m.estimate(m.privatise([0] * 1000)).poisoned(10).round(3).tolist()
+        [0.033, 0.033, 0.033, 0.033]
+        """
+        reports = check.whole("reports", reports, low=0, hint="it is how many reports are false")
+        if self.influence is None:
+            raise ParameterError(
+                "influence of a report must be known, got an estimate after a fit or a step; ask the one before."
+            )
+        most = np.broadcast_to(np.asarray(self.influence, dtype=np.float64), self.value.shape)
+        return np.asarray(reports * most) if reports else np.zeros(self.value.shape)
+
+    def lies(self, what: str = "report") -> str:
+        """What false reports can do at worst, in a sentence; empty where it is not known.
+
+        Examples
+        --------
+        >>> Estimate(value=np.array([0.5]), stderr=np.array([0.1]), n=100, influence=0.02).lies()
+        'One false report moves an entry by at most 0.02; m of them by at most m times that.'
+        """
+        if self.influence is None or not self.value.size:
+            return ""
+        most = float(np.max(self.influence))
+        if not math.isfinite(most):
+            return f"One false {what} can move an entry without limit."
+        size = round_up(most, 3) + (f" {self.unit}" if self.unit else "")
+        return f"One false {what} moves an entry by at most {size}; m of them by at most m times that."
 
     @property
     def _head(self) -> str:
@@ -179,8 +220,13 @@ class Estimate(Tabular):
             noise=some_variance(self.noise),
             sampling=some_variance(self.sampling),
             grain=some(self.grain),
+            influence=None if self.influence is None else some(self.influence),
             names=tuple(labels[i] for i in places),
         )
+
+    def details(self) -> dict[str, Any]:
+        """What a kind of answer holds beyond its entries, ready for JSON."""
+        return {}
 
     @property
     def _title(self) -> str:
@@ -279,7 +325,7 @@ class Estimate(Tabular):
                 "of one item per user; call consistent('nearest')."
             )
         project = norm_sub if step == "norm-sub" else constraint.nearest
-        return replace(self, value=project(self.value), step=step)
+        return replace(self, value=project(self.value), step=step, influence=None)
 
 
 def _upper(start: FloatArray, z: float, variance: Variance, low: Limit, high: Limit) -> FloatArray:
@@ -300,7 +346,14 @@ def _upper(start: FloatArray, z: float, variance: Variance, low: Limit, high: Li
 
 
 def modelled(
-    value: FloatArray, n: int, constraint: Constraint, noise: Variance, sampling: Variance, *, grain: Limit = 0.0
+    value: FloatArray,
+    n: int,
+    constraint: Constraint,
+    noise: Variance,
+    sampling: Variance,
+    *,
+    influence: Limit,
+    grain: Limit = 0.0,
 ) -> Estimate:
     """The estimate whose standard error is that of its noise at the value, clipped to the range of the truth."""
     stderr = np.sqrt(noise.at(np.clip(value, *constraint.limits)))
@@ -312,6 +365,7 @@ def modelled(
         noise=noise,
         sampling=sampling,
         grain=grain,
+        influence=influence,
     )
 
 
@@ -344,6 +398,7 @@ def rescaled(estimate: Estimate, *, scale: float, shift: float) -> Estimate:
         noise=stretched(estimate.noise),
         sampling=stretched(estimate.sampling),
         grain=scale * estimate.grain,
+        influence=None if estimate.influence is None else scale * estimate.influence,
     )
 
 
@@ -376,4 +431,5 @@ def pure(hits: FloatArray, n: int, keep: float, stray: float, constraint: Constr
         Variance(other, held - other),
         share_sampling(n),
         grain=1.0 / (n * gain),
+        influence=1.0 / (n * gain),
     )

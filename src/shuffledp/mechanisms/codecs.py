@@ -202,6 +202,14 @@ class Numbers:
         made: np.dtype[Any] = np.dtype(self.kind)
         return made
 
+    @property
+    def reach(self) -> float:
+        """How far apart two numbers can be that are accepted as reports."""
+        if self.dtype.kind == "f":
+            return math.inf
+        limits = np.iinfo(self.dtype)
+        return float(int(limits.max) - int(limits.min))
+
     def readable(self, data: NDArray[Any]) -> bool:
         """Finite numbers in rows of the right length."""
         whole = self.dtype.kind in "iu"

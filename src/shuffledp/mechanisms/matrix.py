@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import ParameterError
-from ..estimation.constraints import Simplex
-from ..estimation.estimate import Estimate, Variance, share_sampling
+from ..estimation.estimate import Estimate
 from ..numerics.families.base import Family, PairSet
 from ..numerics.families.matrix_pairs import BlanketPairs, constant_datasets, two_count_datasets
 from ..numerics.families.swap_matrix import swap_pairs
@@ -22,6 +21,7 @@ from ..numerics.solve import log_up
 from ..randomness.alias import AliasTable
 from ..randomness.sampling import Source
 from .codecs import Category
+from .inversion import inverted
 from .known.variation_ratio import VariationRatio
 from .randomizer import Randomizer
 from .values import categories
@@ -30,8 +30,8 @@ from .values import categories
 _FEW_TIES = 256
 #: A matrix whose smallest singular value is relatively below this is not inverted.
 _SINGULAR = 1e-10
-#: Inputs up to which the covariance of the estimate is kept, and those that a sentence names.
-_MOST_COVARIANCE, _MOST_NAMED = 2000, 6
+#: Inputs that a sentence names.
+_MOST_NAMED = 6
 
 
 class MatrixRandomizer(Randomizer):
@@ -181,30 +181,7 @@ class MatrixRandomizer(Randomizer):
         )
 
     def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
-        """Standard errors come from the law at the nearest valid frequencies: small counts cannot give them."""
-        value = self._inverse @ (np.asarray(counts, dtype=np.float64) / users)
-        nearest, rows = Simplex().nearest(value), self._rows
-        # squares[i, x]: mean square of what a report of a user at x adds to the frequency of input i
-        squares = self._inverse**2 @ rows.T
-        own, away = np.diag(squares), 1.0 - nearest
-        even = (squares.sum(axis=1) - own) / max(len(rows) - 1, 1)  # where nobody seems to be elsewhere
-        known = away > 1e-12
-        rest = np.where(known, (squares @ nearest - own * nearest) / np.where(known, away, 1.0), even)
-        return Estimate(
-            value=value,
-            stderr=np.sqrt(np.maximum(squares @ nearest - nearest, 0.0) / users),
-            n=users,
-            covariance=self._covariance(nearest, users) if len(rows) <= _MOST_COVARIANCE else None,
-            constraint=Simplex(),
-            noise=Variance(rest / users, (own - 1.0 - rest) / users),
-            sampling=share_sampling(users),
-            grain=np.ptp(self._inverse, axis=1) / users,
-        )
-
-    def _covariance(self, frequencies: FloatArray, n: int) -> FloatArray:
-        """[A diag(shares) A^T - diag(frequencies)]/n with A the inverse: users are fixed, reports are random."""
-        shares = frequencies @ self._rows
-        return np.asarray(((self._inverse * shares) @ self._inverse.T - np.diag(frequencies)) / n)
+        return inverted(counts, users, self._rows, self._inverse)
 
     def variance(self, n: int, frequencies: ArrayLike | None = None) -> FloatArray:
         """Variance of every estimated frequency (for equal frequencies unless others are given)."""

@@ -71,6 +71,10 @@ class Randomizer(Mechanism):
         """The range of its inputs where they are numbers, or vectors of numbers; None where they are something else."""
         return None
 
+    #: What an input is where that is neither an option nor a number: "sets" of at most s items (-1 for none),
+    #: "full sets" of exactly s items, "key-values", "places" or "unit vectors".
+    takes: ClassVar[str] = ""
+
     @property
     def runs_alone(self) -> bool:
         """Whether a user needs to know nothing of the others to send its messages."""
@@ -156,6 +160,10 @@ class Randomizer(Mechanism):
         """
         total = self._tally_of(reports, users, for_release)
         return replace(self._infer(total.counts, total.users), for_release=total.for_release)
+
+    def estimates(self, reports: Reports | Tally | ArrayLike, *, for_release: bool | None = None) -> list[Estimate]:
+        """The estimate of every part, for a mechanism that is made of others; else the one there is."""
+        return [self.estimate(reports, for_release=for_release)]
 
     def _tally_of(
         self, reports: Reports | Tally | ArrayLike, users: int | None = None, for_release: bool | None = None

@@ -40,12 +40,14 @@ CATALOGUE: dict[str, tuple[str, str]] = {
     "pckv-grr": ("sets.pckv_grr", "PCKVGRR"),
     "hierarchical-grr": ("composite.hierarchical_grr", "HierarchicalGRR"),
     "parallel": ("composite.parallel", "Parallel"),
+    "prefix-hash": ("composite.prefix_hash", "PrefixHash"),
     # several answers in one report
     "joint": ("composite.joint", "Joint"),
     # Table 3: metric privacy
     "metric-general": ("metric.general", "MetricGeneral"),
     "metric-laplace": ("metric.laplace", "MetricLaplace"),
     "planar-laplace": ("metric.planar_laplace", "PlanarLaplace"),
+    "planar-cells": ("metric.planar_cells", "PlanarCells"),
     "exponential-metric": ("metric.exponential", "ExponentialMetric"),
     # Table 4: multi-message protocols
     "balcer-cheu": ("multimessage.balcer_cheu", "BalcerCheu"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -43,7 +44,13 @@ def without_reports(size: int, constraint: Constraint) -> Estimate:
     """The estimate without any report: 0, with infinite error."""
     error = np.full(size, np.inf)
     return Estimate(
-        value=np.zeros(size), stderr=error, n=0, constraint=constraint, noise=Variance(error), sampling=Variance(0.0)
+        value=np.zeros(size),
+        stderr=error,
+        n=0,
+        constraint=constraint,
+        noise=Variance(error),
+        sampling=Variance(0.0),
+        influence=math.inf,
     )
 
 
@@ -59,6 +66,7 @@ def joined(parts: Sequence[Estimate], constraint: Constraint | None, users: int)
 
     noise = [Variance(p.stderr**2) if p.noise is None else p.noise for p in parts]
     sampling = [p.sampling for p in parts if p.sampling is not None]
+    known = [p.influence for p in parts if p.influence is not None]
     return Estimate(
         value=np.concatenate([p.value.ravel() for p in parts]),
         stderr=np.concatenate([p.stderr.ravel() for p in parts]),
@@ -67,4 +75,5 @@ def joined(parts: Sequence[Estimate], constraint: Constraint | None, users: int)
         noise=flat_variance(noise),
         sampling=flat_variance(sampling) if len(sampling) == len(parts) else None,
         grain=flat([p.grain for p in parts]),
+        influence=flat(known) if len(known) == len(parts) else None,
     )

@@ -57,7 +57,7 @@ class Client:
         chosen = [left.pop(int(below(src, len(left), 1)[0])) if left else None for _ in range(wanted)]
         messages: list[bytes] = []
         for row in chosen:
-            inputs = self._query.encode([[entry] for entry in self._entries(row)])
+            inputs = self._query.inputs([[entry] for entry in self._entries(row)], rng=rng)
             data = self._randomizer.privatise(inputs, rng=rng).data
             messages += [bytes(message) for message in to_bytes(self._randomizer.codec, data)]
         return messages

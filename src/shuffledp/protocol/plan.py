@@ -127,6 +127,11 @@ class Plan:
             f"of fewer than {self.smallest_batch:,} users is not released."
         )
 
+    @property
+    def message_word(self) -> str:
+        """What a client sends: a report, or messages where a report has several."""
+        return "report" if self.query.randomizer.single_message else "message"
+
     # -- the file ---------------------------------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:

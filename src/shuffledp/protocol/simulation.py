@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -91,7 +91,11 @@ class Simulation(Tabular):
 
 
 def simulated(answer: Estimate, truth: Estimate) -> Simulation:
-    """Both of the same items."""
+    """Both of the same items; where an answer names only some (heavy hitters), the truth of those, 0 for any other."""
+    if answer.names != truth.names and truth.names and truth.value.ndim == 1 and len(answer.names) == answer.value.size:
+        known = dict(zip(truth.names, truth.value.tolist(), strict=True))
+        value = np.array([known.get(name, 0.0) for name in answer.names])
+        truth = replace(truth, value=value, stderr=np.zeros(value.size), names=answer.names)
     if answer.value.shape != truth.value.shape:
         raise ParameterError("answer and truth must be of the same items, got different shapes; use one query.")
     return Simulation(answer, truth)

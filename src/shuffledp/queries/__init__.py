@@ -13,15 +13,37 @@ KINDS = {
     "histogram": ("histogram", "Histogram"),
     "range": ("ranges", "RangeQuery"),
     "mean": ("mean", "Mean"),
+    "vector-mean": ("vector_mean", "VectorMean"),
+    "sets": ("sets", "SetFrequency"),
+    "key-value": ("key_value", "KeyValue"),
+    "marginals": ("marginals", "Marginals"),
+    "location": ("location", "Location"),
+    "heavy-hitters": ("heavy_hitters", "HeavyHitters"),
 }
 _HOME = {name: module for module, name in KINDS.values()}
 
-__all__ = ["Histogram", "Mean", "RangeQuery"]
+__all__ = [
+    "HeavyHitters",
+    "Histogram",
+    "KeyValue",
+    "Location",
+    "Marginals",
+    "Mean",
+    "RangeQuery",
+    "SetFrequency",
+    "VectorMean",
+]
 
 if TYPE_CHECKING:
+    from .heavy_hitters import HeavyHitters
     from .histogram import Histogram
+    from .key_value import KeyValue
+    from .location import Location
+    from .marginals import Marginals
     from .mean import Mean
     from .ranges import RangeQuery
+    from .sets import SetFrequency
+    from .vector_mean import VectorMean
 
 
 def __getattr__(name: str) -> Any:

@@ -8,13 +8,17 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any, ClassVar, Self
 
+import numpy as np
+
 from .._support.reading import mapping
 from ..errors import ParameterError
 from ..estimation.estimate import Estimate
 from ..mechanisms.base import Mechanism
+from ..mechanisms.frequency import FrequencyOracle
+from ..mechanisms.parameters import declared
 from ..mechanisms.randomizer import Randomizer
 from ..mechanisms.registry import mechanism as parse
-from ..mechanisms.registry import mechanism_in_file
+from ..mechanisms.registry import mechanism_in_file, split
 from ..mechanisms.reports import Tally
 from . import KINDS
 from .columns import Column
@@ -41,6 +45,10 @@ class Query(ABC):
     @abstractmethod
     def encode(self, columns: Sequence[Column]) -> Any:
         """Inputs of the randomizer, one for every row: no row is dropped or refused, whatever its values are."""
+
+    def inputs(self, columns: Sequence[Column], *, rng: np.random.Generator | None = None) -> Any:
+        """What :meth:`encode` gives, where a client must draw (some of a long list) with ``rng``; secure without."""
+        return self.encode(columns)
 
     @abstractmethod
     def answer(self, tally: Tally) -> Estimate:
@@ -100,11 +108,26 @@ def runnable(subject: object, name: str = "mechanism", **sizes: int) -> Randomiz
     return found
 
 
+def oracles(subject: object, sizes: Sequence[int]) -> tuple[FrequencyOracle, ...]:
+    """The frequency mechanism for each of these numbers of options; settings but eps0 are chosen anew."""
+    named = runnable(subject, d=sizes[0]) if isinstance(subject, str) else runnable(subject)
+    word, _, given = named.spec.partition(":")
+    kept = ",".join(part for part in given.split(",") if part.split("=")[0].strip() == "eps0")
+    made = [named if getattr(named, "d", 0) == size else runnable(f"{word}:{kept}", d=size) for size in sizes]
+    found = tuple(oracle for oracle in made if isinstance(oracle, FrequencyOracle) and not oracle.takes)
+    if len(found) < len(made) or not named.single_message:
+        raise ParameterError(f"mechanism must be a frequency mechanism such as 'grr:eps0=2', got {named.spec}.")
+    return found
+
+
+def inputs_of(subject: object) -> str:
+    """What the inputs of a mechanism, or of the one that a spec names, are: its ``takes``."""
+    found = split(subject)[0] if isinstance(subject, str) else type(subject)
+    return str(getattr(found, "takes", ""))
+
+
 def _completed(spec: str, sizes: dict[str, int]) -> str:
     """The spec with the sizes that its mechanism needs and that are not in it."""
-    from ..mechanisms.parameters import declared
-    from ..mechanisms.registry import split
-
     cls, text = split(spec)
     known = declared(cls)
     absent = [f"{k}={v}" for k, v in sizes.items() if k in known and f"{k}=" not in text.replace(" ", "")]

@@ -28,6 +28,8 @@ _SPARSE = 8
 _EXACT = 2.0**53
 
 Label = str | int | bool
+#: The label of what counts as nothing, where a list may leave items out: the last place, which is never reported.
+NOTHING = "\x00"
 
 
 @dataclass(frozen=True)

@@ -172,7 +172,8 @@ class RangeAnswer(Estimate):
         variances = [max(float(np.median(level.stderr**2)), 1e-300) for level in self.levels]
         tree = fit([level.value for level in self.levels], variances, self.branching)
         spread = [float(x) for x in np.sqrt(_leaf_variances(tree))]
-        return replace(self, value=tree.leaves, stderr=np.array(spread), noise=None, grain=0.0, tree=tree)
+        kept = replace(self, noise=None, grain=0.0, influence=None)
+        return replace(kept, value=tree.leaves, stderr=np.array(spread), tree=tree)
 
     def plot(
         self,
@@ -215,6 +216,7 @@ def range_answer(domain: Interval, branching: int, parts: Sequence[Estimate]) ->
         noise=leaves.noise,
         sampling=leaves.sampling,
         grain=leaves.grain,
+        influence=leaves.influence,
         names=tuple(names),
         unit=domain.unit,
         quantity=_SHARE,

@@ -6,6 +6,7 @@ import numpy as np
 from contract.cases import Case, frequencies
 from shuffledp.mechanisms.categorical.hadamard import Hadamard
 from shuffledp.mechanisms.categorical.local_hash import LocalHash
+from shuffledp.mechanisms.composite.prefix_hash import PrefixHash
 from shuffledp.mechanisms.sets.wheel import Wheel
 
 
@@ -20,7 +21,23 @@ def sets(d: int, s: int) -> Callable[[int], tuple[Any, Any]]:
     return data
 
 
+def strings(length: int) -> Callable[[int], tuple[Any, Any]]:
+    """Users holding strings of which only a few first bytes are common; the estimate is that of the first bytes."""
+
+    def data(n: int) -> tuple[Any, Any]:
+        first = np.array([97, 97, 98, 99, 0, 255])[np.arange(n) % 6]
+        values = np.stack([first, *(np.arange(n) % (7 + i) for i in range(length - 1))], axis=1)
+        return values, np.bincount(first, minlength=256) / n
+
+    return data
+
+
 CASES = [
+    # over one salt the estimate is unbiased only up to what the stated error counts for a fixed set of functions
+    *(
+        Case(PrefixHash(eps0=e, length=k, functions=4096, l=l), strings(k), exact_ratio=False, enumerable=False)
+        for e, k, l in ((1.0, 1, None), (3.0, 3, 4))
+    ),
     *(
         # the printed beta is safe for every hash family, not exact for this one
         Case(LocalHash(eps0=e, d=d, l=l), frequencies(d), exact_ratio=False)

@@ -263,7 +263,8 @@ class Hadamard(Randomizer):
         rest[np.repeat(items == 1, items)] = 0.0
         square = self._gain**2 / users
         noise = Variance(square * (outside + rest * (inside - outside)), square * (inside - outside) - 1.0 / users)
-        return modelled(value, users, Simplex(), noise, share_sampling(users), grain=self._gain / users)
+        grain = self._gain / users  # a sign may become the other one
+        return modelled(value, users, Simplex(), noise, share_sampling(users), grain=grain, influence=2.0 * grain)
 
     def variance(self, n: int, frequency: float = 0.0, block: float | None = None) -> float:
         """Variance of one estimated frequency: (gain^2 [F s(e+1) + (1-F) 2s]/Omega - f)/n.

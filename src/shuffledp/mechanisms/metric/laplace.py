@@ -122,7 +122,7 @@ class MetricLaplace(MetricPair, Randomizer):
     def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
         """Reports do not show the spread of the users' numbers: for a population the largest possible one is added."""
         noise, sampling = Variance(self.variance(users)), range_sampling(users, 0.0, self.dmax)
-        return modelled(counts / users, users, Box(0.0, self.dmax), noise, sampling)
+        return modelled(counts / users, users, Box(0.0, self.dmax), noise, sampling, influence=self.codec.reach / users)
 
     def variance(self, n: int) -> float:
         """Variance of the mean: 2/n, to within h^2/n."""

@@ -65,6 +65,7 @@ class PlanarLaplace(MetricPair, Randomizer):
     """
 
     name: ClassVar[str] = "planar-laplace"
+    takes: ClassVar[str] = "places"
     lower_scope: ClassVar[str] = "planar Laplace noise (its continuous law, computed numerically)"
     STEP: ClassVar[float] = 2.0**-31
     #: Added to both distances, and to beta: rounding of inputs, floats of the sampler, grid instead of plane.
@@ -120,7 +121,7 @@ class PlanarLaplace(MetricPair, Randomizer):
         """The mean of places lies in the disc too; for a population the largest possible spread is added."""
         half = 0.5 * self.dmax
         noise, sampling = Variance(self.variance(users)), range_sampling(users, -half, half)
-        return modelled(counts / users, users, Ball(half), noise, sampling)
+        return modelled(counts / users, users, Ball(half), noise, sampling, influence=self.codec.reach / users)
 
     def variance(self, n: int) -> float:
         """Variance of either coordinate of the mean: 3/n, to within h^2/n."""

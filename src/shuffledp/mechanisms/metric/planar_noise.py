@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special  # type: ignore[import-untyped]
 
 from ...randomness.sampling import Source, words
 from ..numeric.discrete_laplace import coins, discrete_laplace
@@ -22,6 +21,8 @@ def planar_variation(distance: float) -> float:
         return 2.0 / math.pi * (z + z**3 / 6.0 * (math.log(0.5 * z) + np.euler_gamma - 5.0 / 6.0))
     if z > 700.0:
         return 1.0
+    from scipy import special  # type: ignore[import-untyped]  # a client, which only draws, does without
+
     return float(2.0 / math.pi * (special.iti0k0(z)[1] - z * special.k0(z)))
 
 

@@ -291,7 +291,7 @@ class MultiMessage(Randomizer):
         base, held = (float(self._variance(users, blankets, np.asarray(share))) for share in (0.0, 1.0))
         line = Variance(base, held - base)
         grain = 1.0 / (users * (keep - stray))
-        return modelled(value, users, self._constraint, line, share_sampling(users), grain=grain)
+        return modelled(value, users, self._constraint, line, share_sampling(users), grain=grain, influence=grain)
 
     def variance(self, n: int, frequency: float = 0.0) -> float:
         """Variance of one estimated frequency among n users (the mean over the number of blanket messages)."""

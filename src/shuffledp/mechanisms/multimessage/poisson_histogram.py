@@ -179,7 +179,8 @@ class PoissonHistogram(Randomizer):
     def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
         value = counts / users - self.poisson_per_index
         noise = Variance(self.poisson_per_index / users)
-        return modelled(value, users, self.constraint, noise, share_sampling(users), grain=1.0 / users)
+        grain = 1.0 / users
+        return modelled(value, users, self.constraint, noise, share_sampling(users), grain=grain, influence=grain)
 
     def variance(self, n: int, frequency: float = 0.0) -> float:
         """Variance of one estimated share among n users: m/n, whatever the share is."""

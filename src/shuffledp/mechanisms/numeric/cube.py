@@ -54,14 +54,14 @@ class Cube(Randomizer):
     def _check(self, values: NDArray[Any]) -> NDArray[Any]:
         return numbers(values, -1.0, 1.0, columns=self.dim)
 
-    def _mean(self, value: NDArray[np.float64], square: float, users: int, grain: float) -> Estimate:
+    def _mean(self, value: NDArray[np.float64], square: float, users: int, grain: float, influence: float) -> Estimate:
         """An estimate whose reports have this mean square each: variance (square - mean x_j^2)/n.
 
         mean x_j^2 is at least the square of the mean, so the standard error is exact where users agree, else too large.
         For users drawn from a population (square - mean^2)/n is the variance: nothing is added.
         """
         noise = Variance(square / users, 0.0, -1.0 / users)
-        return modelled(value, users, Box(-1.0, 1.0), noise, Variance(0.0), grain=grain)
+        return modelled(value, users, Box(-1.0, 1.0), noise, Variance(0.0), grain=grain, influence=influence)
 
     def inputs(self) -> list[tuple[int, ...]]:
         """The vertices of the cube: every other law is a mixture of theirs."""

@@ -149,7 +149,8 @@ class Duchi(Cube):
         return (2.0 * t + (1.0 - self._ties) * gap) / (_central(self.dim - self.dim % 2) * gap)
 
     def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
-        return self._mean(self._scale * (2.0 * counts / users - 1.0), self._scale**2, users, 2.0 * self._scale / users)
+        grain = 2.0 * self._scale / users
+        return self._mean(self._scale * (2.0 * counts / users - 1.0), self._scale**2, users, grain, grain)
 
     def variance(self, n: int, value: float = 0.0) -> float:
         """Variance of one coordinate of the mean, if all hold ``value`` there: (B^2 - value^2)/n."""

@@ -261,8 +261,8 @@ class Gaussian(MatrixRandomizer):
         """Reports do not show the spread of the users' numbers: for a population the largest possible one is added."""
         value = np.atleast_1d(np.asarray(counts, dtype=np.float64) @ self._weights_of_cells / users)
         sampling = range_sampling(users, self.low, self.high)
-        grain = float(np.ptp(self._weights_of_cells)) / users
-        return modelled(value, users, Box(self.low, self.high), Variance(self.variance(users)), sampling, grain=grain)
+        grain, noise = float(np.ptp(self._weights_of_cells)) / users, Variance(self.variance(users))
+        return modelled(value, users, Box(self.low, self.high), noise, sampling, grain=grain, influence=grain)
 
     def variance(self, n: int) -> float:  # type: ignore[override]
         """Variance of the mean, at most: that of the weights of the cells, and of rounding to the grid."""

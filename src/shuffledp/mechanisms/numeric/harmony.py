@@ -104,7 +104,8 @@ class Harmony(Cube):
     def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
         gain = self.beta
         value = (counts[1::2] - counts[::2]) * (self.dim / (gain * users))
-        return self._mean(value, self.dim / gain**2, users, self.dim / (gain * users))
+        grain = self.dim / (gain * users)  # a sign may become the other one
+        return self._mean(value, self.dim / gain**2, users, grain, 2.0 * grain)
 
     def variance(self, n: int, value: float = 0.0) -> float:
         """Variance of one coordinate of the mean, if all hold ``value`` there: (dim/T^2 - value^2)/n."""

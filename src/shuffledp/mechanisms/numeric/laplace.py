@@ -207,7 +207,8 @@ class Laplace(Randomizer):
     def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
         """Reports do not show the spread of the users' numbers: for a population the largest possible one is added."""
         noise = Variance(self.variance(users))
-        return modelled(counts / (users * self._steps), users, Box(0.0, 1.0), noise, range_sampling(users, 0.0, 1.0))
+        unit, sampling = 1.0 / (users * self._steps), range_sampling(users, 0.0, 1.0)
+        return modelled(unit * counts, users, Box(0.0, 1.0), noise, sampling, influence=unit * self.codec.reach)
 
     def variance(self, n: int) -> float:
         """Variance of the mean: [1/(2 sinh^2(eps0/(2N))) + 1/4]/(n N^2), where 1/4 bounds that of the rounding."""

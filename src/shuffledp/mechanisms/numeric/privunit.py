@@ -76,6 +76,7 @@ class PrivUnit(Randomizer):
     """
 
     name: ClassVar[str] = "privunit"
+    takes: ClassVar[str] = "unit vectors"
 
     eps0: float = budget()
     dim: int = whole(low=2, high=10**6, hint="dim counts the coordinates of a vector")
@@ -190,7 +191,8 @@ class PrivUnit(Randomizer):
         mean, square = counts / users
         scale = 1.0 / (GRID * self._gain)
         noise = Variance(scale**2 * np.maximum(square - mean * mean, 0.0) / users)
-        return modelled(scale * mean, users, Ball(1.0), noise, Variance(0.0))
+        influence = scale * self.codec.reach / users
+        return modelled(scale * mean, users, Ball(1.0), noise, Variance(0.0), influence=influence)
 
     @property
     def _gain(self) -> float:

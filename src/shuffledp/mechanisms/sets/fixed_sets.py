@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, ClassVar
 
 from numpy.typing import NDArray
 
@@ -18,6 +18,8 @@ from ..values import item_sets
 @dataclass(frozen=True, kw_only=True)
 class FixedSets(FrequencyOracle):
     """A pure frequency oracle on sets of s items, one row of s different numbers per user."""
+
+    takes: ClassVar[str] = "full sets"
 
     d: int = whole(low=2, high=2**32, hint="d counts the items")
     s: int = whole(low=1, high=lambda m: m.d - 1, hint="s counts the items of a set, fewer than d")

@@ -69,6 +69,7 @@ class PCKVGRR(FrequencyOracle):
     """
 
     name: ClassVar[str] = "pckv-grr"
+    takes: ClassVar[str] = "key-values"
 
     d: int = whole(low=1, high=2**30, hint="d counts the keys")
     l: int = whole(low=1, high=lambda m: m.d, hint="l is how many keys a user may hold, at most d")
@@ -197,7 +198,8 @@ class PCKVGRR(FrequencyOracle):
         )
         share = np.array([[1.0], [0.0]]) / users
         sampling = Variance(0.0, share, -share)
-        return modelled(value, users, self.constraint, noise, sampling, grain=held.grain)
+        influence = np.array([[1.0], [2.0]]) * held.grain  # a sign may become the other one
+        return modelled(value, users, self.constraint, noise, sampling, grain=held.grain, influence=influence)
 
     @staticmethod
     def means(estimate: Estimate) -> NDArray[np.float64]:

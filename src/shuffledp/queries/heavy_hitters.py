@@ -1,0 +1,185 @@
+"""Which strings do many users hold, where nobody can list them in advance?"""
+
+from __future__ import annotations
+
+import secrets
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._support import validation as check
+from ..errors import ParameterError
+from ..estimation.constraints import Box
+from ..estimation.estimate import Estimate, share_sampling
+from ..mechanisms.base import Mechanism
+from ..mechanisms.randomizer import Randomizer
+from ..mechanisms.reports import Tally
+from .base import Query, inputs_of, runnable
+from .columns import Coded, Column
+
+_SHARE = "share of users"
+#: Random bits of a salt.
+_SALT_BITS = 50
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeavyHitters(Query):
+    """The strings that many users hold, found byte by byte, with their shares.
+
+    Every user draws a level and reports the prefix of that length by a public hash function: a single batch, so that
+    the guarantee is for all n users.  Only the decoding is adaptive: it keeps the prefixes of a level that stand out,
+    tries every continuation on the next, and takes the shares of what is left from a last group of users, who had
+    no part in the search.
+
+    Parameters
+    ----------
+    column : str
+        Where the strings are; whole numbers count as their digits.
+    length : int
+        Bytes of a string (UTF-8); longer ones are cut, and the answer is about what is left of them.
+    mechanism : mechanism or spec
+        prefix-hash; ``length`` may be left out, and ``salt``, which is then drawn.
+    false_positives : float in (0, 1)
+        The probability, at most, that a string which nobody holds is in the answer.
+    most : int
+        Prefixes that are kept on a level, those with the largest shares.
+
+    Notes
+    -----
+    A prefix stands out if its share is above z standard errors of one that nobody holds, where 1 - Phi(z) is
+    ``false_positives`` divided by the number of prefixes that are tried on the level (Bonferroni).  The shares of the
+    answer are unbiased, since the last group was not used for the choice.  A string is missed if it, or a prefix of
+    it, does not stand out: with n/levels users each, shares below some z standard errors are.
+
+    A value that is missing, or not a text or whole number, counts as the empty string.
+
+    Examples
+    --------
+    >>> import shuffledp as sdp
+    >>> tail = sdp.queries.HeavyHitters(column="tail", length=3, mechanism="prefix-hash:eps0=4,salt=1")
+    >>> m, values = tail.randomizer, tail.encode([["N10", "N10", "N11", None] * 10_000])
+    >>> answer = tail.answer(m.tally(m.privatise(values, rng=np.random.default_rng(0))))
+    >>> answer.labels, bool(np.all(abs(answer.value - [0.5, 0.25, 0.25]) < 4 * answer.stderr))
+    (['N10', '', 'N11'], True)
+    """
+
+    kind: ClassVar[str] = "heavy-hitters"
+
+    column: str
+    length: int
+    false_positives: float = 0.05
+    most: int = 200
+    mechanism: Randomizer | str = "prefix-hash:eps0=1"
+
+    def __post_init__(self) -> None:
+        if inputs_of(self.mechanism) != "bytes":
+            shown = self.mechanism.spec if isinstance(self.mechanism, Mechanism) else str(self.mechanism)[:60]
+            raise ParameterError(f"mechanism must be for strings, got {shown}; choose prefix-hash.")
+        length = check.whole("length", self.length, low=1, high=256, hint="it counts the bytes of a string")
+        level = check.in_range(
+            "false_positives", self.false_positives, low=0.0, high=1.0, low_open=True, high_open=True
+        )
+        given = self.mechanism
+        if isinstance(given, str) and "salt=" not in given.replace(" ", ""):
+            given = f"{given}{',' if ':' in given else ':'}salt={secrets.randbits(_SALT_BITS)}"
+        vars(self).update(
+            length=length,
+            false_positives=level,
+            most=check.whole("most", self.most, low=1, high=10_000, hint="it is how many prefixes are kept"),
+            mechanism=runnable(given, length=length),
+        )
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The one column."""
+        return (self.column,)
+
+    @property
+    def randomizer(self) -> Randomizer:
+        """The mechanism itself."""
+        return self.mechanism  # type: ignore[return-value]  # made in __post_init__
+
+    @property
+    def question(self) -> str:
+        """In words."""
+        return f"the strings of up to {self.length} bytes in {self.column!r} that many users hold, and their shares"
+
+    # -- a client -------------------------------------------------------------------------------------------------
+
+    def _text(self, value: object) -> bytes:
+        """At most ``length`` bytes; those after a zero are left out."""
+        if isinstance(value, np.generic):
+            value = value.item()
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        if isinstance(value, str):
+            raw = value.encode("utf-8", "replace")
+        elif isinstance(value, bytes):
+            raw = value
+        else:
+            raw = str(value).encode() if isinstance(value, int) and abs(value) < 10**300 else b""
+        return raw[: self.length].partition(b"\0")[0]
+
+    def _texts(self, column: Column) -> list[bytes]:
+        if isinstance(column, Coded):
+            known = [*(self._text(value) for value in column.values), b""]
+            return [known[code] for code in column.codes.tolist()]
+        return [self._text(value) for value in (column.tolist() if isinstance(column, np.ndarray) else column)]
+
+    def encode(self, columns: Sequence[Column]) -> NDArray[Any]:
+        """The bytes of every row, padded with zeros."""
+        raw = b"".join(text.ljust(self.length, b"\0") for text in self._texts(columns[0]))
+        return np.frombuffer(raw, dtype=np.uint8).reshape(-1, self.length)
+
+    # -- the answer -----------------------------------------------------------------------------------------------
+
+    def answer(self, tally: Tally) -> Estimate:
+        """The strings found, those with the largest shares first."""
+        m: Any = self.randomizer
+        counts, users = np.asarray(tally.counts), tally.users
+        kept: list[bytes] = [b""]
+        for level in range(m.levels - 1):
+            kept = self._kept(m, counts, users, level, m.extensions(kept, level))
+        found: Estimate = m.shares(counts, users, m.levels - 1, kept)
+        # shares of some strings of many: nothing holds for them together
+        found = replace(found, constraint=Box(0.0, 1.0), names=tuple(map(_shown, kept)), quantity=_SHARE)
+        return replace(found.top(max(len(kept), 1)), n=users, for_release=tally.for_release)
+
+    def _kept(self, m: Any, counts: NDArray[Any], users: int, level: int, tried: list[bytes]) -> list[bytes]:
+        """The prefixes that stand out of noise, at most ``most``."""
+        if not tried:
+            return []
+        found: Estimate = m.shares(counts, users, level, tried)
+        nobody = np.sqrt(np.asarray(found.noise.at(0.0) if found.noise is not None else found.stderr**2))
+        z = statistics.NormalDist().inv_cdf(1.0 - self.false_positives / len(tried))
+        out = np.flatnonzero(found.value > z * nobody)
+        order = out[np.argsort(-found.value[out], kind="stable")][: self.most]
+        return [tried[i] for i in order]
+
+    def exact(self, columns: Sequence[Column]) -> Estimate:
+        """The shares of all strings of these rows."""
+        texts, number = np.unique(np.array(self._texts(columns[0]), dtype=object), return_counts=True)
+        n = max(int(number.sum()), 1)
+        order = np.argsort(-number, kind="stable")
+        return Estimate(
+            value=number[order] / n,
+            stderr=np.zeros(len(texts)),
+            n=n,
+            constraint=Box(0.0, 1.0),
+            sampling=share_sampling(n),
+            names=tuple(_shown(texts[i]) for i in order),
+            quantity=_SHARE,
+        )
+
+
+def _shown(text: bytes) -> str:
+    """Bytes as text; those that are not UTF-8 as escapes, so that different ones are not alike.
+
+    >>> _shown(b"caf\\xc3\\xa9"), _shown(b"\\xff")
+    ('café', '\\\\xff')
+    """
+    return text.decode("utf-8", "backslashreplace")

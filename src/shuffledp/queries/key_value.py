@@ -1,0 +1,184 @@
+"""Which keys do users hold, and what is the mean of the values they hold there?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._support import validation as check
+from ..errors import ParameterError
+from ..estimation.estimate import Estimate
+from ..mechanisms.base import Mechanism
+from ..mechanisms.randomizer import Randomizer
+from ..mechanisms.reports import Tally
+from ..randomness.sampling import source
+from .base import Query, inputs_of, runnable
+from .columns import Column, as_numbers
+from .domains import NOTHING, Interval, Label, Labels, default_missing
+from .item_lists import at_most, dense, entries, items, pairs
+from .key_value_answer import KeyValueAnswer, key_value_answer, known_answer
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeyValue(Query):
+    """The share of users who hold each key, and the mean of the values of those who do.
+
+    Parameters
+    ----------
+    column : str, or two of them
+        A column of pairs (a mapping, or a list of (key, value)), or one of lists of keys and one of their values.
+    keys : sequence of texts, whole numbers or truth values
+        The keys.  The values of a key that a user holds several times are averaged first.
+    size : int >= 1
+        Keys that a user may hold.  Of more, the client draws so many uniformly, and the answer is about what was drawn.
+    low, high : float
+        The range of the values, declared in advance; values outside count as the nearest end.
+    missing : float
+        What a value that is missing counts as; the middle of the range unless declared.
+    unit : str
+        Of the values.
+    other : label or None
+        What a key that is not listed counts as: one more key, or (None) nothing.
+    mechanism : mechanism or spec
+        pckv-grr; ``d`` and ``l`` may be left out.
+
+    Examples
+    --------
+    >>> import shuffledp as sdp
+    >>> rating = sdp.queries.KeyValue(
+    ...     column="ratings", keys=["tea", "milk"], size=2, low=0, high=10, unit="points", mechanism="pckv-grr:eps0=5"
+    ... )
+    >>> m, values = rating.randomizer, rating.encode([[{"tea": 8.0, "milk": 3.0}, {"tea": 6.0}] * 10_000])
+    >>> answer = rating.answer(m.tally(m.privatise(values, rng=np.random.default_rng(0))))
+    >>> bool(abs(answer.value[0] - 1.0) < 4 * answer.stderr[0])
+    True
+    >>> low, high = answer.means.interval()
+    >>> bool(low[0] < 7.0 < high[0]), answer.means.unit
+    (True, 'points')
+    """
+
+    kind: ClassVar[str] = "key-value"
+
+    column: str | tuple[str, str]
+    keys: tuple[Label, ...]
+    size: int
+    low: float
+    high: float
+    missing: float | None = None
+    unit: str = ""
+    other: Label | None = None
+    mechanism: Randomizer | str
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.column, str):
+            object.__setattr__(self, "column", tuple(self.column))
+        if not all(isinstance(name, str) for name in self.columns) or len(self.columns) > 2 or not self.columns:
+            raise ParameterError(
+                f"column must be the name of a column of pairs, or those of keys and of values, got "
+                f"{self.column!r:.60}; write column='ratings'."
+            )
+        if self.missing is None:
+            object.__setattr__(self, "missing", default_missing(self.low, self.high))
+        domain, known = self.domain, self.range
+        if inputs_of(self.mechanism) != "key-values":
+            shown = self.mechanism.spec if isinstance(self.mechanism, Mechanism) else str(self.mechanism)[:60]
+            raise ParameterError(f"mechanism must be for keys with values, got {shown}; choose pckv-grr.")
+        size = check.whole("size", self.size, low=1, high=len(self.names), hint="it is how many keys a user may hold")
+        made = runnable(self.mechanism, d=len(self.names), l=size)
+        vars(self).update(
+            keys=domain.labels, size=size, low=known.low, high=known.high, missing=known.missing, mechanism=made
+        )
+
+    @cached_property
+    def domain(self) -> Labels:
+        """The keys."""
+        return Labels(self.keys, NOTHING if self.other is None else self.other)
+
+    @cached_property
+    def range(self) -> Interval:
+        """Of the values."""
+        missing = default_missing(self.low, self.high) if self.missing is None else self.missing
+        return Interval(self.low, self.high, missing, self.unit)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """What the keys are called."""
+        return self.domain.names[: self.domain.size - (self.other is None)]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """One column of pairs, or those of the keys and of the values."""
+        return (self.column,) if isinstance(self.column, str) else self.column
+
+    @property
+    def randomizer(self) -> Randomizer:
+        """The mechanism itself."""
+        return self.mechanism  # type: ignore[return-value]  # made in __post_init__
+
+    @property
+    def question(self) -> str:
+        """In words."""
+        return (
+            f"the share of users who hold each of {len(self.names):,} keys of {', '.join(map(repr, self.columns))}, "
+            f"and the mean value in [{self.range.low:g}, {self.range.words(self.range.high)}] of those who do"
+        )
+
+    # -- a client -------------------------------------------------------------------------------------------------
+
+    def _held(self, columns: Sequence[Column]) -> tuple[int, NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """The number of rows, and of every pair that counts its row, its key and its value as a share of the range."""
+        if len(columns) == 1:
+            rows, row, found = entries(columns[0], pairs)
+            keys, values = [key for key, _ in found], [value for _, value in found]
+        else:
+            rows, row, keys = entries(columns[0], items)
+            _, at, listed = entries(columns[1], items)
+            values = _beside(row, at, listed)
+        places, shares = self.domain.places(keys), self.range.shares(as_numbers(values))
+        known = places < len(self.names)
+        each, back = np.unique(row[known] * self.domain.size + places[known], return_inverse=True)
+        number = np.bincount(back, minlength=each.size)
+        mean = np.bincount(back, weights=shares[known], minlength=each.size) / np.maximum(number, 1)
+        return rows, each // self.domain.size, each % self.domain.size, np.clip(mean, 0.0, 1.0)
+
+    def encode(self, columns: Sequence[Column]) -> NDArray[Any]:
+        """(key, value in [-1, 1]) rows of every user; of more than ``size`` keys that many are drawn."""
+        return self.inputs(columns)
+
+    def inputs(self, columns: Sequence[Column], *, rng: np.random.Generator | None = None) -> NDArray[Any]:
+        """As :meth:`encode`, the draw made with ``rng``."""
+        rows, row, key, share = self._held(columns)
+        kept = at_most(source(rng), row, self.size)
+        both = np.stack([key[kept].astype(np.float64), 2.0 * share[kept] - 1.0], axis=1)
+        return dense(row[kept], both, rows, self.size, -1.0)
+
+    # -- the answer -----------------------------------------------------------------------------------------------
+
+    def answer(self, tally: Tally) -> KeyValueAnswer:
+        """Shares of the keys, and the means of their values."""
+        m = self.randomizer
+        # a report names a key that is held with probability keep: what the covariance of share and sum needs
+        return key_value_answer(m.estimate(tally), getattr(m, "keep", 0.0), self.names, self.range)
+
+    def exact(self, columns: Sequence[Column]) -> Estimate:
+        """The shares and means of these rows; a user with c > size keys counts size/c for each of them."""
+        rows, row, key, share = self._held(columns)
+        weight = np.minimum(1.0, self.size / np.maximum(np.bincount(row, minlength=max(rows, 1)), 1))[row]
+        shares = np.bincount(key, weights=weight, minlength=len(self.names)) / max(rows, 1)
+        sums = np.bincount(key, weights=weight * (2.0 * share - 1.0), minlength=len(self.names)) / max(rows, 1)
+        return known_answer(shares, sums, max(rows, 1), self.names, self.range)
+
+
+def _beside(row: NDArray[np.int64], at: NDArray[np.int64], listed: list[Any]) -> list[Any]:
+    """The values that stand beside the keys; None where a row has fewer of them."""
+    rows = int(max(row.max(initial=-1), at.max(initial=-1))) + 1
+    first = np.searchsorted(row, np.arange(rows))
+    start, many = np.searchsorted(at, np.arange(rows)), np.bincount(at, minlength=rows)
+    rank = np.arange(row.size) - first[row]
+    inside = rank < many[row]
+    return [listed[i] if ok else None for i, ok in zip((start[row] + rank).tolist(), inside.tolist(), strict=True)]

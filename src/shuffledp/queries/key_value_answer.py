@@ -1,0 +1,209 @@
+"""Shares of keys, and means of their values: ratios of two estimates, with Fieller's intervals."""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._support import validation as check
+from .._support.figures import TEXT_WIDTH
+from .._support.json_ready import json_ready
+from .._support.numbers import round_down, round_up
+from .._support.tables import Table, number_column
+from ..estimation.constraints import Box
+from ..estimation.drawing import MOST_ITEMS
+from ..estimation.estimate import COVERED, Estimate, Variance, share_sampling
+from .domains import Interval
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FloatArray = NDArray[np.float64]
+
+
+def _zeros() -> FloatArray:
+    return np.zeros(0)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class HolderMeans(Estimate):
+    """The mean value of the holders of each key: the ratio B/A of a sum of values and a share of users.
+
+    The ratio is *biased*, by about ``bias`` (to second order); its standard error is that of the delta method.  It is
+    NaN where the share is not above 0.  :meth:`interval` is Fieller's, which does not rest on either approximation:
+    B - m A is unbiased for 0 at the true mean m, whatever the share is, so the interval holds all m of the range
+    that this does not contradict.  Where the share may be 0 it is the whole range.
+
+    Reports do not show how far the values of holders are spread.  At the true mean this spread is all that drawing the
+    users from a population adds to B - m A, and it may be 0: one interval is for the users and for the population,
+    exact for both where holders agree, else too wide for the users.
+
+    Attributes
+    ----------
+    bias : of the ratio, in the unit of the values
+    share, total : A and B, of values scaled to [-1, 1]
+    spread : variances of A and of B and their covariance, in rows, for users drawn from a population
+    low, high : the range of the values
+    """
+
+    bias: FloatArray = field(default_factory=_zeros)
+    share: FloatArray = field(default_factory=_zeros)
+    total: FloatArray = field(default_factory=_zeros)
+    spread: FloatArray = field(default_factory=_zeros)
+    low: float = -1.0
+    high: float = 1.0
+
+    def interval(self, level: float = 0.95, *, of: str = "users") -> tuple[FloatArray, FloatArray]:
+        """Fieller's interval of every mean, inside the range of the values (Fieller, JRSS B 1954)."""
+        level = check.in_range("level", level, low=0.0, high=1.0, low_open=True, high_open=True)
+        check.one_of("kind of coverage", of, COVERED)
+        z = statistics.NormalDist().inv_cdf(0.5 + 0.5 * level)
+        va, vb, both = self.spread
+        # all m with (B - m A)^2 <= z^2 (vb - 2 m both + m^2 va)
+        bend = self.share**2 - z * z * va
+        slope = self.share * self.total - z * z * both
+        rest = self.total**2 - z * z * vb
+        root = np.sqrt(np.maximum(slope**2 - bend * rest, 0.0))
+        sure = (bend > 0.0) & (self.share > 0.0)
+        divide = np.where(sure, bend, 1.0)
+        ends = [np.where(sure, np.clip((slope + side * root) / divide, -1.0, 1.0), side) for side in (-1.0, 1.0)]
+        middle, half = 0.5 * (self.low + self.high), 0.5 * (self.high - self.low)
+        return middle + half * ends[0], middle + half * ends[1]
+
+    def taken(self, places: NDArray[np.intp]) -> HolderMeans:
+        """The entries at these places."""
+        names = self.labels
+        return replace(
+            self,
+            names=tuple(names[i] for i in places),
+            **{key: getattr(self, key)[places] for key in ("value", "stderr", "bias", "share", "total")},
+            spread=self.spread[:, places],
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class KeyValueAnswer(Estimate):
+    """The shares of users who hold each key; ``means`` are those of the values that they hold there."""
+
+    means: HolderMeans = field(default_factory=lambda: HolderMeans(value=_zeros(), stderr=_zeros(), n=0))
+
+    def taken(self, places: NDArray[np.intp]) -> KeyValueAnswer:
+        """The keys at these places."""
+        found = super().taken(places)
+        return replace(self, **{**vars(found), "means": self.means.taken(places)})
+
+    def table(self) -> Table:
+        """One row per key: its share of users and the mean of its values, each with a 95% interval."""
+        shares = super().table()
+        means = self.means
+        unit = f" ({means.unit})" if means.unit else ""
+        value, bias = means.value.tolist(), means.bias.tolist()
+        low, high = (end.tolist() for end in means.interval())
+        more = (
+            number_column("mean", f"mean value{unit}", value, [f"{x:.5g}" for x in value]),
+            number_column("mean_low", "95% from", low, [round_down(x) for x in low]),
+            number_column("mean_high", "to", high, [round_up(x) for x in high]),
+            number_column("mean_bias", "bias of the mean", bias, [f"{x:+.1g}" for x in bias]),
+        )
+        return replace(shares, columns=(*shares.columns, *more))
+
+    def details(self) -> dict[str, Any]:
+        """The means."""
+        low, high = self.means.interval()
+        entries = {"value": self.means.value, "stderr": self.means.stderr, "low": low, "high": high}
+        entries["bias"] = self.means.bias
+        ready: dict[str, Any] = json_ready({"means": {key: entry.tolist() for key, entry in entries.items()}})
+        return ready
+
+    def plot(
+        self,
+        *,
+        level: float = 0.95,
+        of: str = "users",
+        most: int = MOST_ITEMS,
+        width: float = TEXT_WIDTH,
+        truth: Estimate | None = None,
+    ) -> Figure:
+        """Two panels: the shares of the keys, and the means of their values (needs the extra ``plot``)."""
+        from .key_value_drawing import draw_key_values
+
+        return draw_key_values(self, level=level, of=of, most=most, width=width, truth=truth)
+
+
+def _answer(shares: Estimate, means: HolderMeans) -> KeyValueAnswer:
+    kept = {key: entry for key, entry in vars(shares).items() if key in Estimate.__dataclass_fields__}
+    return KeyValueAnswer(**kept, means=means)
+
+
+def key_value_answer(found: Estimate, keep: float, names: tuple[str, ...], values: Interval) -> KeyValueAnswer:
+    """The answer from estimates of shares A (row 0) and sums B of values in [-1, 1] (row 1).
+
+    A report that names a key adds 1/gain to n A, and its sign over gain to n B.  Only holders have a sign that
+    depends on them, and they name the key with probability ``keep``: the covariance is B (1 - keep)/(n gain).
+    """
+    size, n = len(names), found.n
+    shares = replace(found.taken(np.arange(size)), names=names, quantity="share of users")
+    (share, total), error = found.value, found.stderr
+    gain = 1.0 / (n * float(np.max(found.grain)))
+    away = 1.0 - np.clip(share, 0.0, 1.0)
+    own, drawn = error[0] ** 2, (1.0 - away) * away / n
+    # drawing users adds share (1 - share)/n and B (1 - share)/n; the variance of B has it already (pckv-grr)
+    spread = np.stack([own + drawn, error[1] ** 2, total * ((1.0 - keep) / gain + away) / n])
+    known = share > 0.0
+    divide = np.where(known, share, np.nan)
+    mean = total / divide
+    bias = (mean * spread[0] - spread[2]) / divide**2
+    stderr = np.sqrt(np.maximum(spread[1] - 2.0 * mean * spread[2] + mean**2 * spread[0], 0.0)) / divide
+    half, middle = 0.5 * values.width, 0.5 * (values.low + values.high)
+    means = HolderMeans(
+        value=middle + half * mean,
+        stderr=half * stderr,
+        n=n,
+        for_release=found.for_release,
+        names=names,
+        unit=values.unit,
+        quantity="mean value of the holders",
+        bias=half * bias,
+        share=share,
+        total=total,
+        spread=spread,
+        low=values.low,
+        high=values.high,
+    )
+    return _answer(shares, means)
+
+
+def known_answer(shares: FloatArray, sums: FloatArray, n: int, names: tuple[str, ...], values: Interval) -> Estimate:
+    """The answer of known users, without noise; sums are of values in [-1, 1]."""
+    none = np.zeros(shares.size)
+    half, middle = 0.5 * values.width, 0.5 * (values.low + values.high)
+    mean = middle + half * np.divide(sums, shares, out=np.full(shares.size, np.nan), where=shares > 0.0)
+    held = Estimate(
+        value=shares,
+        stderr=none,
+        n=n,
+        constraint=Box(0.0, 1.0),
+        noise=Variance(none),
+        sampling=share_sampling(n),
+        names=names,
+        quantity="share of users",
+    )
+    means = HolderMeans(
+        value=mean,
+        stderr=none,
+        n=n,
+        names=names,
+        unit=values.unit,
+        quantity="mean value of the holders",
+        bias=none,
+        share=shares,
+        total=sums,
+        spread=np.zeros((3, shares.size)),
+        low=values.low,
+        high=values.high,
+    )
+    return _answer(held, means)

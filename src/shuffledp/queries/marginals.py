@@ -1,0 +1,184 @@
+"""How many users hold each combination of the options of several columns?"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._support import validation as check
+from ..errors import ParameterError
+from ..estimation.constraints import Simplex
+from ..estimation.estimate import Estimate, Variance, share_sampling
+from ..mechanisms.composite.sampled_query import one_drawn
+from ..mechanisms.frequency import FrequencyOracle
+from ..mechanisms.randomizer import Randomizer
+from ..mechanisms.reports import Tally
+from .base import Query, oracles
+from .columns import Column
+from .domains import MOST_LABELS, Label, Labels
+from .marginals_answer import MarginalsAnswer, marginals_answer
+
+#: Marginals of one query, at most.
+MOST_MARGINALS = 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Marginals(Query):
+    """The share of users in every cell of the marginals of several columns: each user answers one, drawn at random.
+
+    Parameters
+    ----------
+    labels : mapping of columns to their options
+        Every other value of a column, and a missing one, counts as ``other``.
+    ways : int >= 1
+        All marginals of so many columns, unless ``subsets`` lists them.
+    subsets : sequence of sequences of columns
+        The marginals that are asked for.
+    other : label
+        An option of its own in every column, or one of its labels.
+    mechanism : frequency mechanism or spec
+        The oracle of every marginal, without its ``d``: "grr:eps0=2".
+
+    Notes
+    -----
+    A user answers a marginal over its product domain by one report (:class:`~shuffledp.Parallel`), so that the
+    guarantee is for all n users.  The error of a cell includes that of drawing the users who answered it.
+    ``answer.fitted()`` is the consistency step: the least-squares fit in which overlapping marginals agree.
+
+    Examples
+    --------
+    >>> import shuffledp as sdp
+    >>> query = sdp.queries.Marginals(
+    ...     labels={"sex": ["F", "M"], "smokes": [False, True], "age": ["young", "old"]}, mechanism="grr:eps0=4"
+    ... )
+    >>> rows = [["F", "M"] * 5000, [False, False] * 5000, ["old", None] * 5000]
+    >>> m = query.randomizer
+    >>> answer = query.answer(m.tally(m.privatise(query.encode(rows), rng=np.random.default_rng(0))))
+    >>> answer.marginal("sex", "age").labels[1]
+    'sex=F, age=old'
+    >>> bool(abs(answer.marginal("sex", "age").value[1] - 0.5) < 4 * answer.marginal("sex", "age").stderr[1])
+    True
+    """
+
+    kind: ClassVar[str] = "marginals"
+
+    labels: Mapping[str, Sequence[Label]]
+    ways: int = 2
+    subsets: tuple[tuple[str, ...], ...] | None = None
+    other: Label = "other"
+    mechanism: Randomizer | str
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.labels, Mapping) or not self.labels or not all(isinstance(x, str) for x in self.labels):
+            raise ParameterError(
+                f"labels must map columns to their options, got {self.labels!r:.60}; write {{'sex': ['F', 'M']}}."
+            )
+        vars(self).update(labels={name: domain.labels for name, domain in self.domains.items()})
+        ways = check.whole(
+            "ways", self.ways, low=1, high=len(self.labels), hint="a marginal is over some of the columns"
+        )
+        listed = None if self.subsets is None else self._listed(self.subsets)
+        vars(self).update(ways=ways, subsets=listed)
+        largest = max(self.sizes)
+        if len(self.asked) > MOST_MARGINALS or sum(self.sizes) > MOST_LABELS:
+            raise ParameterError(
+                f"marginals must be at most {MOST_MARGINALS:,} with {MOST_LABELS:,} cells in all, got "
+                f"{len(self.asked):,} with up to {largest:,} cells each; list fewer subsets or group options."
+            )
+        object.__setattr__(self, "mechanism", oracles(self.mechanism, [largest])[0])
+
+    def _listed(self, given: object) -> tuple[tuple[str, ...], ...]:
+        try:
+            found = tuple(tuple(one) for one in given if not isinstance(one, str))  # type: ignore[attr-defined]
+        except TypeError:
+            found = ()
+        fine = all(some and set(some) <= set(self.labels) and len(set(some)) == len(some) for some in found)
+        if not found or not fine or len({frozenset(some) for some in found}) < len(found):
+            raise ParameterError(
+                f"subsets must list different sets of the columns {', '.join(self.labels)}, got {given!r:.80}; write "
+                "[['sex', 'age']]."
+            )
+        return found
+
+    @cached_property
+    def domains(self) -> dict[str, Labels]:
+        """The options of every column."""
+        return {name: Labels(tuple(options), self.other) for name, options in self.labels.items()}
+
+    @cached_property
+    def asked(self) -> tuple[tuple[str, ...], ...]:
+        """The columns of every marginal."""
+        return self.subsets or tuple(itertools.combinations(self.labels, self.ways))
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """The cells of every marginal."""
+        return tuple(math.prod(self.domains[name].size for name in some) for some in self.asked)
+
+    @cached_property
+    def oracles(self) -> tuple[FrequencyOracle, ...]:
+        """The frequency mechanism of every marginal."""
+        return oracles(self.mechanism, self.sizes)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All columns that have options."""
+        return tuple(self.labels)
+
+    @cached_property
+    def randomizer(self) -> Randomizer:
+        """One marginal drawn at random, and its oracle."""
+        return one_drawn(self.oracles)
+
+    @property
+    def question(self) -> str:
+        """In words."""
+        listed = "; ".join(" by ".join(some) for some in self.asked[:6])
+        more = f" and {len(self.asked) - 6:,} more" if len(self.asked) > 6 else ""
+        return f"the share of users in every cell of {len(self.asked):,} marginals ({listed}{more})"
+
+    def _cells(self, columns: Sequence[Column]) -> list[NDArray[np.int64]]:
+        places = {name: self.domains[name].places(column) for name, column in zip(self.labels, columns, strict=True)}
+        found = []
+        for some in self.asked:
+            cell = np.zeros(len(places[some[0]]), dtype=np.int64)
+            for name in some:
+                cell = cell * self.domains[name].size + places[name]
+            found.append(cell)
+        return found
+
+    def encode(self, columns: Sequence[Column]) -> Any:
+        """The cell of every row in every marginal."""
+        found = self._cells(columns)
+        return found[0] if len(found) == 1 else found
+
+    def answer(self, tally: Tally) -> MarginalsAnswer:
+        """The estimates of all marginals."""
+        return self._answer(self.randomizer.estimates(tally))
+
+    def _answer(self, parts: list[Estimate]) -> MarginalsAnswer:
+        return marginals_answer(parts, self.asked, {name: domain.names for name, domain in self.domains.items()})
+
+    def exact(self, columns: Sequence[Column]) -> Estimate:
+        """The marginals of these rows."""
+        parts = []
+        for cells, size in zip(self._cells(columns), self.sizes, strict=True):
+            n, none = max(len(cells), 1), np.zeros(size)
+            parts.append(
+                Estimate(
+                    value=np.bincount(cells, minlength=size) / n,
+                    stderr=none,
+                    n=n,
+                    constraint=Simplex(),
+                    noise=Variance(none),
+                    sampling=share_sampling(n),
+                )
+            )
+        return self._answer(parts)

@@ -1,0 +1,130 @@
+"""What was found about marginals: every cell with its interval, and the fit in which they agree."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .._support.figures import TEXT_WIDTH
+from ..errors import ParameterError
+from ..estimation.constraints import Blocks, Simplex
+from ..estimation.drawing import MOST_ITEMS
+from ..estimation.estimate import Estimate, share_sampling
+from ..estimation.marginal_fit import MarginalFit, fit
+from ..mechanisms.samples import joined
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Columns = tuple[str, ...]
+_SHARE = "share of users"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MarginalsAnswer(Estimate):
+    """The shares of the cells of all marginals, one marginal after the other.
+
+    Attributes
+    ----------
+    asked : the columns of every marginal
+    options : the names of the options of every column
+    parts : the estimate of every marginal, its cells in the order of the options, the last column fastest
+    fit : the least-squares fit, where one was made
+    """
+
+    asked: tuple[Columns, ...] = ()
+    options: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    parts: tuple[Estimate, ...] = ()
+    fit: MarginalFit | None = None
+
+    def marginal(self, *columns: str) -> Estimate:
+        """The marginal over these columns; after :meth:`fitted` also one over fewer columns than were asked for."""
+        wanted = frozenset(columns)
+        for some, part in zip(self.asked, self.parts, strict=True):
+            if frozenset(some) == wanted:
+                return part
+        inside = any(wanted < frozenset(some) for some in self.asked)
+        if not wanted or not inside:
+            listed = ", ".join(repr(" by ".join(some)) for some in self.asked[:6])
+            raise ParameterError(f"columns must be those of a marginal ({listed}), got {', '.join(columns)!r:.60}.")
+        if self.fit is None:
+            raise ParameterError(
+                f"columns must be all of a marginal before the fit, got {', '.join(columns)!r}, which are some of "
+                "several; ask fitted() for it."
+            )
+        return self._from_fit(self.fit, tuple(columns))
+
+    def _from_fit(self, found: MarginalFit, columns: Columns) -> Estimate:
+        table, variance = found.table(columns)
+        return Estimate(
+            value=table.ravel(),
+            stderr=np.full(table.size, math.sqrt(variance)),
+            n=self.n,
+            for_release=self.for_release,
+            constraint=Simplex(),
+            sampling=share_sampling(self.n),
+            names=cell_names(columns, self.options),
+            quantity=_SHARE,
+        )
+
+    def fitted(self) -> MarginalsAnswer:
+        """The least-squares fit: unbiased as well, more precise, and marginals agree on the columns they share.
+
+        Every marginal counts with the mean variance of its cells.
+        """
+        if any(not np.all(np.isfinite(part.stderr)) for part in self.parts):
+            raise ParameterError("every marginal needs a report for a fit, got none for some; collect more.")
+        variances = [max(float(np.mean(part.stderr**2)), 1e-300) for part in self.parts]
+        shapes = [tuple(len(self.options[name]) for name in some) for some in self.asked]
+        tables = [part.value.reshape(shape) for part, shape in zip(self.parts, shapes, strict=True)]
+        made = fit(self.asked, tables, variances)
+        parts = [self._from_fit(made, some) for some in self.asked]
+        return replace(_flat(parts, self.asked, self.options), for_release=self.for_release, fit=made)
+
+    def plot(
+        self,
+        *,
+        level: float = 0.95,
+        of: str = "users",
+        most: int = MOST_ITEMS,
+        width: float = TEXT_WIDTH,
+        truth: Estimate | None = None,
+    ) -> Figure:
+        """Shaded tables where all marginals are two-way and no truth is to be marked, else bars (extra ``plot``)."""
+        if truth is not None or any(len(some) != 2 for some in self.asked):
+            return super().plot(level=level, of=of, most=most, width=width, truth=truth)
+        from .marginals_drawing import draw_tables
+
+        return draw_tables(self, width=width)
+
+
+def cell_names(columns: Columns, options: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
+    """The cells of a marginal in words.
+
+    >>> cell_names(("sex", "age"), {"sex": ("F", "M"), "age": ("20-29",)})
+    ('sex=F, age=20-29', 'sex=M, age=20-29')
+    """
+    listed = ([f"{name}={option}" for option in options[name]] for name in columns)
+    return tuple(", ".join(cell) for cell in itertools.product(*listed))
+
+
+def marginals_answer(
+    parts: list[Estimate], asked: tuple[Columns, ...], options: dict[str, tuple[str, ...]]
+) -> MarginalsAnswer:
+    """The answer from the estimates of every marginal."""
+    named = [
+        replace(part, names=cell_names(some, options), quantity=_SHARE) for part, some in zip(parts, asked, strict=True)
+    ]
+    return replace(_flat(named, asked, options), for_release=parts[0].for_release)
+
+
+def _flat(parts: list[Estimate], asked: tuple[Columns, ...], options: dict[str, tuple[str, ...]]) -> MarginalsAnswer:
+    constraint = Blocks(tuple((part.value.shape, Simplex()) for part in parts))
+    whole = joined(parts, constraint, parts[0].n)
+    names = tuple(name for part in parts for name in part.names)
+    kept = {**vars(whole), "names": names, "quantity": _SHARE}
+    return MarginalsAnswer(**kept, asked=asked, options=options, parts=tuple(parts))

@@ -1,0 +1,129 @@
+"""The mean of vectors of bounded length, such as updates of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._support import validation as check
+from ..errors import ParameterError
+from ..estimation.constraints import Ball
+from ..estimation.estimate import Estimate, Variance, rescaled
+from ..mechanisms.base import Mechanism
+from ..mechanisms.randomizer import Randomizer
+from ..mechanisms.reports import Tally
+from .base import Query, inputs_of, runnable
+from .columns import Column, as_numbers
+
+
+@dataclass(frozen=True, kw_only=True)
+class VectorMean(Query):
+    """The mean of one vector per user, each of Euclidean length at most ``norm``.
+
+    Parameters
+    ----------
+    column : several columns
+        The coordinates; a missing one counts as 0.
+    norm : float > 0
+        The largest length, declared in advance; a longer vector counts as that of the same direction and this length.
+    unit : str
+        Of the coordinates.
+    mechanism : mechanism or spec
+        privunit; ``dim`` may be left out: it is one more than the coordinates.
+
+    Notes
+    -----
+    PrivUnit takes vectors of length 1.  x of length at most norm becomes (x/norm, sqrt(1 - |x/norm|^2)), which has
+    length 1 in one more dimension, and the last coordinate of the estimate is left out.  The standard errors count the
+    spread of the users' vectors as noise, so that they are too large rather than too small.
+
+    Examples
+    --------
+    >>> import shuffledp as sdp
+    >>> step = sdp.queries.VectorMean(column=("a", "b"), norm=5.0, mechanism="privunit:eps0=4")
+    >>> m, values = step.randomizer, step.encode([[3.0, 0.0] * 5000, [4.0, None] * 5000])
+    >>> answer = step.answer(m.tally(m.privatise(values, rng=np.random.default_rng(0))))
+    >>> answer.labels, bool(np.all(abs(answer.value - [1.5, 2.0]) < 4 * answer.stderr))
+    (['a', 'b'], True)
+    """
+
+    kind: ClassVar[str] = "vector-mean"
+
+    column: tuple[str, ...]
+    norm: float
+    unit: str = ""
+    mechanism: Randomizer | str
+
+    def __post_init__(self) -> None:
+        column = () if isinstance(self.column, str) else tuple(self.column)
+        if not column or not all(isinstance(name, str) for name in column):
+            raise ParameterError(f"column must name the coordinates, got {self.column!r:.60}; write ('x', 'y').")
+        if inputs_of(self.mechanism) != "unit vectors":
+            shown = self.mechanism.spec if isinstance(self.mechanism, Mechanism) else str(self.mechanism)[:60]
+            raise ParameterError(
+                f"mechanism must be for vectors of bounded length, got {shown}; choose privunit, or queries.Mean for "
+                "numbers in a range."
+            )
+        vars(self).update(
+            column=column,
+            norm=check.in_range("norm", self.norm, low=0.0, high=1e300, low_open=True, hint="it bounds the length"),
+            mechanism=runnable(self.mechanism, dim=len(column) + 1),
+        )
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """One column per coordinate."""
+        return self.column
+
+    @property
+    def randomizer(self) -> Randomizer:
+        """The mechanism itself."""
+        return self.mechanism  # type: ignore[return-value]  # made in __post_init__
+
+    @property
+    def question(self) -> str:
+        """In words."""
+        unit = f" {self.unit}" if self.unit else ""
+        return f"the mean of ({', '.join(self.columns)}), vectors of length at most {self.norm:g}{unit}"
+
+    @cached_property
+    def _names(self) -> tuple[str, ...]:
+        return tuple(self.column)
+
+    def _inside(self, columns: Sequence[Column]) -> NDArray[np.float64]:
+        """The vectors as shares of the norm, those that are longer shortened."""
+        rows = np.stack([as_numbers(column) for column in columns], axis=1) / self.norm
+        rows = np.nan_to_num(rows, nan=0.0, posinf=1e150, neginf=-1e150)
+        largest = np.maximum(np.abs(rows).max(axis=1, keepdims=True), 1.0)  # against overflow of squares
+        scaled = rows / largest
+        length = largest * np.linalg.norm(scaled, axis=1, keepdims=True)
+        return np.asarray(rows / np.maximum(length, 1.0))
+
+    def encode(self, columns: Sequence[Column]) -> NDArray[Any]:
+        """Vectors of length 1, with one more coordinate."""
+        rows = self._inside(columns)
+        rest = np.sqrt(np.maximum(1.0 - np.einsum("ij,ij->i", rows, rows), 0.0))
+        return np.column_stack([rows, rest])
+
+    def answer(self, tally: Tally) -> Estimate:
+        """The mean of every coordinate."""
+        found = self.randomizer.estimate(tally).taken(np.arange(len(self.columns)))
+        return rescaled(found, scale=self.norm, shift=0.0).named(names=self._names, unit=self.unit, quantity="mean")
+
+    def exact(self, columns: Sequence[Column]) -> Estimate:
+        """The mean of these rows, after shortening."""
+        rows = self.norm * self._inside(columns)
+        none = np.zeros(len(self.columns))
+        return Estimate(
+            value=rows.mean(axis=0) if len(rows) else none,
+            stderr=none,
+            n=max(len(rows), 1),
+            constraint=Ball(self.norm),
+            noise=Variance(none),
+            sampling=Variance(0.0),
+        ).named(names=self._names, unit=self.unit, quantity="mean")
