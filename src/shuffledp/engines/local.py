@@ -17,7 +17,7 @@ from ..queries.columns import Coded, Column, concatenated, length
 from ..randomness.sampling import source as random_source
 from .base import Advance, quiet
 from .columns import as_column, rows
-from .reading import Source, source_of
+from .reading import ROWS, Source, source_of
 from .users import chosen_rows
 
 
@@ -79,25 +79,39 @@ class Local:
 
 
 def encoded_parts(
-    plan: Plan, data: Source, *, rng: np.random.Generator | None, group: int | None = None
+    plan: Plan,
+    data: Source,
+    *,
+    rng: np.random.Generator | None,
+    group: int | None = None,
+    rows_at_once: int = ROWS,
 ) -> Iterator[list[Column]]:
     """The columns of the query, part after part, one row per report."""
+    check_users(plan)
     wanted = list(plan.query.columns)
     if not plan.user_column:
-        if plan.reports_per_user > 1:
-            raise ParameterError(
-                f"a plan with {plan.reports_per_user} reports per user needs the column of the users, got none; set "
-                "user_column in the plan."
-            )
         for batch in data.batches(wanted, group):
             if batch.num_rows:
                 yield [as_column(batch.column(batch.schema.get_field_index(name))) for name in wanted]
         return
     import pyarrow as pa
 
-    table = pa.Table.from_batches(list(data.batches([*dict.fromkeys([*wanted, plan.user_column])], group)))
+    batches = list(data.batches([*dict.fromkeys([*wanted, plan.user_column])], group))
+    if not batches:
+        return
+    table = pa.Table.from_batches(batches)
     column = as_column(table.column(plan.user_column))
     users = column.codes if isinstance(column, Coded) else column
     places = chosen_rows(users, plan.reports_per_user, random_source(rng))
-    if places.size:
-        yield [rows(as_column(table.column(name)), places) for name in wanted]
+    columns = [as_column(table.column(name)) for name in wanted]
+    for start in range(0, places.size, rows_at_once):
+        yield [rows(column, places[start : start + rows_at_once]) for column in columns]
+
+
+def check_users(plan: Plan) -> None:
+    """Several reports per user need to know whose row is whose."""
+    if plan.reports_per_user > 1 and not plan.user_column:
+        raise ParameterError(
+            f"a plan with {plan.reports_per_user} reports per user needs the column of the users, got none; set "
+            "user_column in the plan."
+        )
