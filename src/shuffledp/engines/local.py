@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,7 +18,11 @@ from ..randomness.sampling import source as random_source
 from .base import Advance, quiet
 from .columns import as_column, rows
 from .reading import ROWS, Source, source_of
+from .threads import cores, in_threads
 from .users import chosen_rows
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 class Local:
@@ -43,12 +47,18 @@ class Local:
     ) -> Collector:
         """Privatise and count, keeping no report."""
         data, query = source_of(source), plan.query
+        check_users(plan)
+
+        def counted(part: Any) -> tuple[Tally, int]:
+            columns = part if plan.user_column else columns_of(plan, part)
+            return query.randomizer.privatise_counts(query.encode(columns), rng=rng), length(columns[0])
+
+        parts: Iterable[Any] = encoded_parts(plan, data, rng=rng) if plan.user_column else batches_of(plan, data)
         total: Tally | None = None
         done = 0
-        for columns in encoded_parts(plan, data, rng=rng):
-            part = query.randomizer.privatise_counts(query.encode(columns), rng=rng)
+        for part, rows_done in in_threads(counted, parts, workers=1 if rng is not None else cores()):
             total = part if total is None else total + part
-            done += length(columns[0])
+            done += rows_done
             progress(done, data.rows)
         if total is None:
             raise ParameterError(f"data must have a row at least, got none in {data.name}; collect some first.")
@@ -78,6 +88,16 @@ class Local:
         return plan.query.exact(joined)
 
 
+def batches_of(plan: Plan, data: Source, group: int | None = None) -> Iterator[pa.RecordBatch]:
+    """The columns of the query as record batches, without empty ones."""
+    return (batch for batch in data.batches(list(plan.query.columns), group) if batch.num_rows)
+
+
+def columns_of(plan: Plan, batch: pa.RecordBatch) -> list[Column]:
+    """The columns of a record batch as the query takes them."""
+    return [as_column(batch.column(batch.schema.get_field_index(name))) for name in plan.query.columns]
+
+
 def encoded_parts(
     plan: Plan,
     data: Source,
@@ -90,9 +110,8 @@ def encoded_parts(
     check_users(plan)
     wanted = list(plan.query.columns)
     if not plan.user_column:
-        for batch in data.batches(wanted, group):
-            if batch.num_rows:
-                yield [as_column(batch.column(batch.schema.get_field_index(name))) for name in wanted]
+        for batch in batches_of(plan, data, group):
+            yield columns_of(plan, batch)
         return
     import pyarrow as pa
 

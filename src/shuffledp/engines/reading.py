@@ -81,11 +81,13 @@ def _of_file(path: Path) -> Source:
 def _of_parquet(path: Path) -> Source:
     parquet = require("pyarrow.parquet", extra="data", purpose="reading Parquet files")
     with parquet.ParquetFile(path) as file:
-        found, names = file.metadata, file.schema_arrow.names
+        found, schema = file.metadata, file.schema_arrow
+    # texts as codes: the file holds them so, and each different one is looked up once
+    texts = {field.name for field in schema if str(field.type) in ("string", "large_string")}
 
     def read(columns: list[str], group: int | None) -> Iterator[pa.RecordBatch]:
-        present(columns, names, path)
-        with parquet.ParquetFile(path) as opened:
+        present(columns, schema.names, path)
+        with parquet.ParquetFile(path, read_dictionary=sorted(texts.intersection(columns))) as opened:
             groups = range(found.num_row_groups) if group is None else [group]
             yield from opened.iter_batches(batch_size=ROWS, row_groups=list(groups), columns=columns)
 

@@ -6,8 +6,9 @@ import os
 import re
 import shutil
 import sys
+import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,9 @@ from ..protocol.plan import Plan
 from .reading import present, readable, source_of
 
 #: Settings of a session that is made here; one of the caller's keeps its own.
-_SETTINGS = {"spark.ui.enabled": "false", "spark.log.level": "OFF"}
+_SETTINGS = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.log.level": "OFF"}
+#: Spark says this about every pandas from 3 on; no data of ours pass through pandas.
+_PANDAS = "PySpark does not yet fully support pandas"
 _OURS = re.compile(r"shuffledp\.errors\.\w+: ([^\n]+)")
 
 
@@ -27,7 +30,9 @@ def session_of(given: Any) -> Any:
     sql = require("pyspark.sql", extra="spark", purpose="the Spark engine")
     if given is not None:
         if not hasattr(given, "read") or not hasattr(given, "createDataFrame"):
-            raise ParameterError(f"session must be a SparkSession, got {type(given).__name__}; pass one or leave it out.")
+            raise ParameterError(
+                f"session must be a SparkSession, got {type(given).__name__}; pass one or leave it out."
+            )
         return given
     active = sql.SparkSession.getActiveSession()
     if active is not None:
@@ -41,7 +46,9 @@ def session_of(given: Any) -> Any:
     for key, value in _SETTINGS.items():
         builder = builder.config(key, value)
     try:
-        return builder.getOrCreate()
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=_PANDAS)
+            return builder.getOrCreate()
     except Exception as error:
         raise ShuffleDPError(
             f"the Spark engine needs a Spark session, got none ({_reason(error)}); check Java (17 or later) and the "
@@ -146,14 +153,14 @@ def _address(text: str) -> str:
 def failures_of(name: str) -> Iterator[None]:
     """Whatever Spark says about a job or a file, in one sentence."""
     errors = require("pyspark.errors", extra="spark", purpose="the Spark engine")
-    known: tuple[type[Exception], ...] = (errors.PySparkException,)
+    known: list[type[Exception]] = [errors.PySparkException]
+    with suppress(ShuffleDPError):  # a session of Spark Connect does without it
+        known.append(require("py4j.protocol", extra="spark", purpose="the Spark engine").Py4JError)
     try:
-        known = (*known, require("py4j.protocol", extra="spark", purpose="the Spark engine").Py4JError)
-    except ShuffleDPError:  # a session of Spark Connect does without it
-        pass
-    try:
-        yield
-    except known as error:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=_PANDAS)
+            yield
+    except tuple(known) as error:
         text = str(error)
         ours = _OURS.search(text)
         if ours:
