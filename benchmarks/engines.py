@@ -125,7 +125,11 @@ def spark(folder: Path) -> Iterator[Row]:
     path = folder / "some.parquet"
     for workers in (1, 2):
         command = [sys.executable, "-c", SPARK, str(path), str(workers)]
-        setting = {**os.environ, "PYSPARK_PYTHON": sys.executable, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        setting = {
+            **os.environ,
+            "PYSPARK_PYTHON": sys.executable,
+            "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+        }
         home = Path(__file__).parent.parent
         done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=home, env=setting)
         users, seconds = done.stdout.split()

@@ -87,9 +87,10 @@ def _of_parquet(path: Path) -> Source:
 
     def read(columns: list[str], group: int | None) -> Iterator[pa.RecordBatch]:
         present(columns, schema.names, path)
-        with parquet.ParquetFile(path, read_dictionary=sorted(texts.intersection(columns))) as opened:
-            groups = range(found.num_row_groups) if group is None else [group]
-            yield from opened.iter_batches(batch_size=ROWS, row_groups=list(groups), columns=columns)
+        coded = sorted(texts.intersection(columns))
+        with parquet.ParquetFile(path, read_dictionary=coded, pre_buffer=False) as opened:  # else all of it is held
+            for i in range(found.num_row_groups) if group is None else [group]:
+                yield from opened.iter_batches(batch_size=ROWS, row_groups=[i], columns=columns)
 
     return Source(repr(str(path)), found.num_rows, max(found.num_row_groups, 1), read)
 
