@@ -46,8 +46,9 @@ def cluster() -> Iterator[Any]:
             .config("spark.log.level", "OFF")
             .config("spark.ui.showConsoleProgress", "false")
             .config("spark.sql.shuffle.partitions", "4")
-            .config("spark.sql.files.maxPartitionBytes", "64k")
+            .config("spark.sql.files.maxPartitionBytes", "16k")
             .config("spark.sql.files.openCostInBytes", "0")
+            .config("spark.sql.adaptive.coalescePartitions.enabled", "false")
             .getOrCreate()
         )
     yield session

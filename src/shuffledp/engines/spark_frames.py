@@ -64,11 +64,13 @@ class Frame:
     ----------
     name : in words
     rows : the DataFrame
+    columns : the names of its columns in the data
     texts : columns that come as text, and the type that they have
     """
 
     name: str
     rows: Any
+    columns: tuple[str, ...] = ()
     texts: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -84,16 +86,18 @@ def frame_of(session: Any, plan: Plan, data: Any) -> Frame:
         source = source_of(data)
         found = Frame(source.name, _passed(session, source, wanted))
     present(wanted, found.rows.columns, found.name)
-    chosen = found.rows.select([found.rows["`" + name.replace("`", "``") + "`"] for name in wanted])
+    quoted = ["`" + name.replace("`", "``") + "`" for name in wanted]
+    # plain names on the way: Spark takes dots and backticks in a name apart
+    chosen = found.rows.select([found.rows[name].alias(f"c{i}") for i, name in enumerate(quoted)])
     if plan.user_column:
         chosen = chosen.repartition(*_by_user(session, chosen, wanted.index(plan.user_column)))
-    return Frame(found.name, chosen, {name: kind for name, kind in found.texts.items() if name in wanted})
+    return Frame(found.name, chosen, tuple(wanted), {k: kind for k, kind in found.texts.items() if k in wanted})
 
 
 def _by_user(session: Any, rows: Any, place: int) -> tuple[int, Any]:
     """How to bring the rows of each user together; a stated number of partitions is never split up by Spark."""
     functions = require("pyspark.sql.functions", extra="spark", purpose="the Spark engine")
-    column = rows["`" + rows.columns[place].replace("`", "``") + "`"]
+    column = rows[f"c{place}"]
     if rows.dtypes[place][1] in ("float", "double"):  # 0.0 and -0.0 are one user, and so are rows without any
         column = functions.nanvl(column + functions.lit(0.0), functions.lit(None).cast("double"))
     return int(session.conf.get("spark.sql.shuffle.partitions")), column
@@ -141,7 +145,7 @@ def _of_csv(session: Any, text: str, wanted: list[str], delimiter: str) -> Frame
         rows = session.read.csv(
             _address(text), header=True, sep=delimiter, quote='"', escape='"', mode="FAILFAST", enforceSchema=False
         )
-    return Frame(repr(text), rows, {field.name: str(field.type) for field in schema})
+    return Frame(repr(text), rows, texts={field.name: str(field.type) for field in schema})
 
 
 def _address(text: str) -> str:

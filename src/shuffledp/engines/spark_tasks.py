@@ -39,6 +39,7 @@ class Task(NamedTuple):
     """All that an executor is told."""
 
     plan: str
+    columns: tuple[str, ...]  # their names in the data
     seed: int | None = None
     texts: Mapping[str, str] = {}  # columns that arrive as text -> the type that they have
 
@@ -123,7 +124,8 @@ def _source(task: Task, batches: Iterator[pa.RecordBatch], rows: int) -> Source:
 
     def read(columns: list[str], group: int | None) -> Iterator[pa.RecordBatch]:
         for batch in gathered(batches, rows):
-            yield typed(batch, task.texts) if task.texts else batch
+            named = batch.rename_columns(list(task.columns))
+            yield typed(named, task.texts) if task.texts else named
 
     return Source("a partition", 0, 1, read)
 
