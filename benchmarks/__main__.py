@@ -28,6 +28,7 @@ PARTS = {
     "calibrating": "Calibrating",
     "composing": "Composing and auditing",
     "collecting": "Collecting",
+    "engines": "Engines",
     "odd_questions": "Odd questions",
 }
 PAGE = """# Benchmarks

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import warnings
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,4 +19,37 @@ def pytest_configure(config: pytest.Config) -> None:
     from reference import repetition
 
     repetition.quick = "not slow" in str(config.option.markexpr)
+    config.addinivalue_line("markers", "spark: needs a Spark cluster; run by make test-spark, where nothing is skipped")
     config.addinivalue_line("markers", "slow: more examples of the same properties; leave out with -m 'not slow'")
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[Any]:
+    """A test that needs Spark and is skipped has failed."""
+    outcome = yield
+    report = outcome.get_result()
+    if report.skipped and item.get_closest_marker("spark"):
+        report.outcome = "failed"
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Any]:
+    """A real cluster: a master, and two workers with an executor of one core each, as processes of this machine."""
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from pyspark.sql import SparkSession
+
+        session = (
+            SparkSession.builder.master("local-cluster[2,1,1024]")
+            .config("spark.ui.enabled", "false")
+            .config("spark.log.level", "OFF")
+            .config("spark.ui.showConsoleProgress", "false")
+            .config("spark.sql.shuffle.partitions", "4")
+            .config("spark.sql.files.maxPartitionBytes", "16k")
+            .config("spark.sql.files.openCostInBytes", "0")
+            .config("spark.sql.adaptive.coalescePartitions.enabled", "false")
+            .getOrCreate()
+        )
+    yield session
+    session.stop()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,8 +17,12 @@ from ..queries.columns import Coded, Column, concatenated, length
 from ..randomness.sampling import source as random_source
 from .base import Advance, quiet
 from .columns import as_column, rows
-from .reading import Source, source_of
+from .reading import ROWS, Source, source_of
+from .threads import cores, in_threads
 from .users import chosen_rows
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 class Local:
@@ -43,12 +47,18 @@ class Local:
     ) -> Collector:
         """Privatise and count, keeping no report."""
         data, query = source_of(source), plan.query
+        check_users(plan)
+
+        def counted(part: Any) -> tuple[Tally, int]:
+            columns = part if plan.user_column else columns_of(plan, part)
+            return query.randomizer.privatise_counts(query.inputs(columns, rng=rng), rng=rng), length(columns[0])
+
+        parts: Iterable[Any] = encoded_parts(plan, data, rng=rng) if plan.user_column else batches_of(plan, data)
         total: Tally | None = None
         done = 0
-        for columns in encoded_parts(plan, data, rng=rng):
-            part = query.randomizer.privatise_counts(query.inputs(columns, rng=rng), rng=rng)
+        for part, rows_done in in_threads(counted, parts, workers=1 if rng is not None else cores()):
             total = part if total is None else total + part
-            done += length(columns[0])
+            done += rows_done
             progress(done, data.rows)
         if total is None:
             raise ParameterError(f"data must have a row at least, got none in {data.name}; collect some first.")
@@ -78,26 +88,49 @@ class Local:
         return plan.query.exact(joined)
 
 
+def batches_of(plan: Plan, data: Source, group: int | None = None) -> Iterator[pa.RecordBatch]:
+    """The columns of the query as record batches, without empty ones."""
+    return (batch for batch in data.batches(list(plan.query.columns), group) if batch.num_rows)
+
+
+def columns_of(plan: Plan, batch: pa.RecordBatch) -> list[Column]:
+    """The columns of a record batch as the query takes them."""
+    return [as_column(batch.column(batch.schema.get_field_index(name))) for name in plan.query.columns]
+
+
 def encoded_parts(
-    plan: Plan, data: Source, *, rng: np.random.Generator | None, group: int | None = None
+    plan: Plan,
+    data: Source,
+    *,
+    rng: np.random.Generator | None,
+    group: int | None = None,
+    rows_at_once: int = ROWS,
 ) -> Iterator[list[Column]]:
     """The columns of the query, part after part, one row per report."""
+    check_users(plan)
     wanted = list(plan.query.columns)
     if not plan.user_column:
-        if plan.reports_per_user > 1:
-            raise ParameterError(
-                f"a plan with {plan.reports_per_user} reports per user needs the column of the users, got none; set "
-                "user_column in the plan."
-            )
-        for batch in data.batches(wanted, group):
-            if batch.num_rows:
-                yield [as_column(batch.column(batch.schema.get_field_index(name))) for name in wanted]
+        for batch in batches_of(plan, data, group):
+            yield columns_of(plan, batch)
         return
     import pyarrow as pa
 
-    table = pa.Table.from_batches(list(data.batches([*dict.fromkeys([*wanted, plan.user_column])], group)))
+    batches = list(data.batches([*dict.fromkeys([*wanted, plan.user_column])], group))
+    if not batches:
+        return
+    table = pa.Table.from_batches(batches)
     column = as_column(table.column(plan.user_column))
     users = column.codes if isinstance(column, Coded) else column
     places = chosen_rows(users, plan.reports_per_user, random_source(rng))
-    if places.size:
-        yield [rows(as_column(table.column(name)), places) for name in wanted]
+    columns = [as_column(table.column(name)) for name in wanted]
+    for start in range(0, places.size, rows_at_once):
+        yield [rows(column, places[start : start + rows_at_once]) for column in columns]
+
+
+def check_users(plan: Plan) -> None:
+    """Several reports per user need to know whose row is whose."""
+    if plan.reports_per_user > 1 and not plan.user_column:
+        raise ParameterError(
+            f"a plan with {plan.reports_per_user} reports per user needs the column of the users, got none; set "
+            "user_column in the plan."
+        )

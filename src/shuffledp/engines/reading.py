@@ -81,13 +81,19 @@ def _of_file(path: Path) -> Source:
 def _of_parquet(path: Path) -> Source:
     parquet = require("pyarrow.parquet", extra="data", purpose="reading Parquet files")
     with parquet.ParquetFile(path) as file:
-        found, names = file.metadata, file.schema_arrow.names
+        found, schema = file.metadata, file.schema_arrow
+    # texts as codes: the file holds them so, and each different one is looked up once
+    texts = {field.name for field in schema if str(field.type) in ("string", "large_string")}
 
     def read(columns: list[str], group: int | None) -> Iterator[pa.RecordBatch]:
-        _present(columns, names, path)
-        with parquet.ParquetFile(path, page_checksum_verification=True) as opened:
-            groups = range(found.num_row_groups) if group is None else [group]
-            yield from opened.iter_batches(batch_size=ROWS, row_groups=list(groups), columns=columns)
+        present(columns, schema.names, path)
+        # pre_buffer would hold the whole file
+        coded = sorted(texts.intersection(columns))
+        with parquet.ParquetFile(
+            path, read_dictionary=coded, pre_buffer=False, page_checksum_verification=True
+        ) as opened:
+            for i in range(found.num_row_groups) if group is None else [group]:
+                yield from opened.iter_batches(batch_size=ROWS, row_groups=[i], columns=columns)
 
     return Source(repr(str(path)), found.num_rows, max(found.num_row_groups, 1), read)
 
@@ -98,7 +104,7 @@ def _of_csv(path: Path, delimiter: str) -> Source:
     def read(columns: list[str], group: int | None) -> Iterator[pa.RecordBatch]:
         parse = csv.ParseOptions(delimiter=delimiter)
         with csv.open_csv(path, parse_options=parse) as first:
-            _present(columns, first.schema.names, path)
+            present(columns, first.schema.names, path)
         convert = csv.ConvertOptions(include_columns=columns, strings_can_be_null=True)
         with csv.open_csv(path, parse_options=parse, convert_options=convert) as stream:
             yield from stream
@@ -112,7 +118,7 @@ def _of_ipc(path: Path) -> Source:
         number, names = file.num_record_batches, file.schema.names
 
     def read(columns: list[str], group: int | None) -> Iterator[pa.RecordBatch]:
-        _present(columns, names, path)
+        present(columns, names, path)
         with ipc.open_file(str(path)) as opened:
             for i in range(number) if group is None else [group]:
                 yield opened.get_batch(i).select(columns)
@@ -122,13 +128,14 @@ def _of_ipc(path: Path) -> Source:
 
 def _of_table(name: str, table: pa.Table) -> Source:
     def read(columns: list[str], group: int | None) -> Iterator[pa.RecordBatch]:
-        _present(columns, table.column_names, name)
+        present(columns, table.column_names, name)
         yield from table.select(columns).to_batches(max_chunksize=ROWS)
 
     return Source(name, table.num_rows, 1, read)
 
 
-def _present(columns: Sequence[str], names: Sequence[str], where: object) -> None:
+def present(columns: Sequence[str], names: Sequence[str], where: object) -> None:
+    """Refuse data that lacks a column."""
     for column in columns:
         if column not in names:
             listed = ", ".join(map(repr, list(names)[:8])) + (", ..." if len(names) > 8 else "")

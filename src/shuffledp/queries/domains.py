@@ -98,14 +98,20 @@ class Labels:
 
     @cached_property
     def _whole(self) -> tuple[int, NDArray[np.int64]] | None:
-        """The smallest whole label, and the place of every number from it on; None where they are far apart."""
+        """The smallest whole label, and the place of every number from it on, with that of ``other`` at the end.
+
+        None where the labels are far apart, or too large for a subtraction of 64 bits.
+        """
         numbers = [x for x in self.labels if type(x) is int]
         if not numbers or max(numbers) - min(numbers) > _SPARSE * len(numbers) + 1024:
             return None
-        table = np.full(max(numbers) - min(numbers) + 1, self.place_of_other, dtype=np.int64)
+        low = min(numbers)
+        if max(abs(low), abs(max(numbers))) >= 2**53:
+            return None
+        table = np.full(max(numbers) - low + 2, self.place_of_other, dtype=np.int64)
         for number in numbers:
-            table[number - min(numbers)] = self._places[int, number]
-        return min(numbers), table
+            table[number - low] = self._places[int, number]
+        return low, table
 
     def _places_of_numbers(self, column: NDArray[Any]) -> NDArray[np.int64]:
         if self._whole is None:
@@ -115,10 +121,15 @@ class Labels:
         if column.dtype.kind == "f":
             whole = np.where((column == np.floor(column)) & (np.abs(column) < _EXACT), column, low - 1.0)
             column = whole.astype(np.int64)
-        inside = (column >= low) & (column < low + len(table))
-        out = np.full(len(column), self.place_of_other, dtype=np.int64)
-        out[inside] = table[column[inside].astype(np.int64) - low]
-        return out
+        elif column.dtype == np.uint64:
+            column = np.where(column < 2**63, column, np.uint64(2**63 - 1)).astype(np.int64)
+        if column.dtype.itemsize == 1:  # every number that there can be: one look-up per row
+            every = np.arange(256, dtype=np.uint8).view(column.dtype)
+            return self._places_of_numbers(every.astype(np.int64))[column.view(np.uint8)]
+        # modulo 2^64: what is below the smallest label becomes large, so that one comparison finds all that is outside
+        place = np.subtract(column, low, dtype=np.int64).view(np.uint64)
+        places: NDArray[np.int64] = table[np.minimum(place, np.uint64(len(table) - 1), out=place).view(np.int64)]
+        return places
 
 
 def _label(value: object) -> Label:

@@ -1,0 +1,151 @@
+"""The engine for a cluster: PySpark runs the plan where the data is, and only counts or shuffled messages come back.
+
+A lost worker costs time and nothing else.  Counts are taken from finished tasks only, one row each.  Messages are
+written down by finished tasks only, once, before they are sorted: a sort that has to start again finds the same
+messages and keys, so that none is lost, sent twice or drawn anew.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial, reduce
+from operator import add
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import ParameterError, ShuffleDPError
+from ..protocol.batch import Header, new_id
+from ..protocol.collector import Collector
+from ..protocol.messages import message_length
+from ..protocol.plan import Plan
+from ..randomness.sampling import source as random_source
+from . import spark_tasks as tasks
+from .base import Advance, quiet
+from .local import check_users
+from .report_files import write_reports
+from .spark_frames import Frame, failures_of, frame_of, session_of
+
+#: Hadoop's committer that moves the files of a task only when the whole job is done.
+_COMMITTER = ("mapreduce.fileoutputcommitter.algorithm.version", "1")
+
+
+class Spark:
+    """A Spark cluster, with the contract of every engine.
+
+    Parameters
+    ----------
+    session : pyspark.sql.SparkSession
+        The active one unless stated, or else a new one with Spark's own settings (``PYSPARK_PYTHON`` is then this
+        interpreter unless it is set).  Every executor needs shuffledp.
+
+    Notes
+    -----
+    Data are a path (.parquet, .csv; an address such as hdfs://... for Parquet), a Spark DataFrame, or what the local
+    engine reads.  A seeded ``rng`` seeds one generator per partition: the run repeats only if the data are divided in
+    the same way, and what comes out is not for release.
+
+    ``out`` of :meth:`privatise` and a working folder beside it must be on a file system that driver and executors
+    share.  The working folder holds the messages, already randomised, beside their random keys until they are
+    sorted; it is private and is removed in the end, also after a failure.
+    """
+
+    name = "spark"
+
+    def __init__(self, session: Any = None) -> None:
+        self._given = session
+
+    @property
+    def session(self) -> Any:
+        """The Spark session."""
+        return session_of(self._given)
+
+    def count(
+        self, plan: Plan, source: Any, *, rng: np.random.Generator | None = None, progress: Advance = quiet
+    ) -> Collector:
+        """Privatise and count on the executors, keeping no report."""
+        frame, task = self._prepared(plan, source, rng)
+        mechanism = plan.query.randomizer.spec
+        with failures_of(frame.name):
+            found = frame.rows.mapInArrow(partial(tasks.counts, task), tasks.COUNTS).collect()
+        if not found:
+            raise ParameterError(f"data must have a row at least, got none in {frame.name}; collect some first.")
+        total = reduce(add, (tasks.read_tally(row["tally"], mechanism) for row in found))
+        progress(total.users, total.users)
+        collector = Collector(plan)
+        collector.ingest_counts(new_id(), total.users // plan.reports_per_user, total)
+        return collector
+
+    def privatise(
+        self,
+        plan: Plan,
+        source: Any,
+        out: str | os.PathLike[str],
+        *,
+        rng: np.random.Generator | None = None,
+        progress: Advance = quiet,
+    ) -> Header:
+        """Privatise and write the messages in one uniformly random order of the whole batch, as a single file.
+
+        Every message gets 128 random bits, and all are sorted by them across all partitions: given that no two are
+        equal (for a billion messages that fails with probability 2e-21), each order is equally likely.
+        """
+        frame, task = self._prepared(plan, source, rng)
+        size = message_length(plan.query.randomizer.codec)
+        with _working_folder(Path(out)) as folder:
+            place = "file://" + str(folder / "messages")
+            with failures_of(frame.name):
+                made = frame.rows.mapInArrow(partial(tasks.keyed, task), tasks.KEYED)
+                made.write.option(*_COMMITTER).parquet(place)
+                kept = self.session.read.schema(tasks.KEYED).parquet(place)
+                reports, messages = kept.selectExpr("sum(users)", "count(key)").first()
+            if not messages:
+                raise ParameterError(f"data must have a row at least, got none in {frame.name}; collect some first.")
+            header = Header(plan.digest, reports // plan.reports_per_user, messages, size, rng is None)
+            with failures_of(frame.name):
+                ordered = kept.where("key is not null").sort("key").select("message")
+                blocks = ordered.mapInArrow(partial(tasks.joined, size), tasks.BLOCKS)
+                write_reports(out, header, _complete(blocks.toLocalIterator(prefetchPartitions=True), header))
+        progress(reports, reports)
+        return header
+
+    def _prepared(self, plan: Plan, source: Any, rng: np.random.Generator | None) -> tuple[Frame, tasks.Task]:
+        check_users(plan)
+        random_source(rng)  # refuses what is not a generator
+        seed = None if rng is None else int(rng.integers(0, 2**63))
+        frame = frame_of(self.session, plan, source)
+        return frame, tasks.Task(json.dumps(plan.to_dict()), frame.columns, seed, frame.texts)
+
+
+def _complete(rows: Iterable[Any], header: Header) -> Iterator[bytes]:
+    """The messages, block after block; a file with another number of them than was counted is never finished."""
+    done = 0
+    for row in rows:
+        done += len(row["block"])
+        yield bytes(row["block"])
+    if done != header.messages * header.bytes:
+        raise ShuffleDPError(
+            f"the sorted batch must hold {header.messages:,} messages, got {done // header.bytes:,}; run the job again."
+        )
+
+
+@contextmanager
+def _working_folder(out: Path) -> Iterator[Path]:
+    """A private folder beside the result, which is gone afterwards."""
+    target = out.resolve()
+    try:
+        folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    except OSError as error:
+        raise ParameterError(
+            f"out must be a file that can be written, got {str(out)!r} ({error.strerror}); choose another path."
+        ) from None
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,188 @@
+"""What Spark needs around a job: a session, the data as a DataFrame, and its failures in one sentence."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .._support.optional import require
+from ..errors import ParameterError, ShuffleDPError
+from ..protocol.plan import Plan
+from .reading import present, readable, source_of
+
+#: Settings of a session that is made here; one of the caller's keeps its own.
+_SETTINGS = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.log.level": "OFF"}
+#: Spark says this about every pandas from 3 on; no data of ours pass through pandas.
+_PANDAS = "PySpark does not yet fully support pandas"
+_OURS = re.compile(r"shuffledp\.errors\.\w+: ([^\n]+)")
+
+
+def session_of(given: Any) -> Any:
+    """The session that was passed, the active one, or a new one with the settings that Spark finds by itself."""
+    sql = require("pyspark.sql", extra="spark", purpose="the Spark engine")
+    if given is not None:
+        if not hasattr(given, "read") or not hasattr(given, "createDataFrame"):
+            raise ParameterError(
+                f"session must be a SparkSession, got {type(given).__name__}; pass one or leave it out."
+            )
+        return given
+    active = sql.SparkSession.getActiveSession()
+    if active is not None:
+        return active
+    home = os.environ.get("JAVA_HOME")
+    if not os.environ.get("SPARK_REMOTE") and not shutil.which("java", path=f"{home}/bin" if home else None):
+        where = f"in JAVA_HOME = {home}" if home else "on the path"
+        raise ShuffleDPError(f"the Spark engine needs Java 17 or later, got none {where}; install it or set JAVA_HOME.")
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # Spark's own default is any python3 on the path
+    builder = sql.SparkSession.builder.appName("shuffledp")
+    for key, value in _SETTINGS.items():
+        builder = builder.config(key, value)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=_PANDAS)
+            return builder.getOrCreate()
+    except Exception as error:
+        raise ShuffleDPError(
+            f"the Spark engine needs a Spark session, got none ({_reason(error)}); check Java (17 or later) and the "
+            "settings of Spark."
+        ) from None
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The columns that a plan reads, all rows of a user in one partition where users have several.
+
+    Attributes
+    ----------
+    name : in words
+    rows : the DataFrame
+    columns : the names of its columns in the data
+    texts : columns that come as text, and the type that they have
+    """
+
+    name: str
+    rows: Any
+    columns: tuple[str, ...] = ()
+    texts: Mapping[str, str] = field(default_factory=dict)
+
+
+def frame_of(session: Any, plan: Plan, data: Any) -> Frame:
+    """A path, a Spark DataFrame, or anything that the local engine reads (that passes through the driver)."""
+    sql = require("pyspark.sql", extra="spark", purpose="the Spark engine")
+    wanted = [*dict.fromkeys([*plan.query.columns, *filter(None, [plan.user_column])])]
+    if isinstance(data, sql.DataFrame):
+        found = Frame("a Spark DataFrame", data)
+    elif isinstance(data, str | os.PathLike):
+        found = _of_path(session, os.fspath(data), wanted)
+    else:
+        source = source_of(data)
+        found = Frame(source.name, _passed(session, source, wanted))
+    present(wanted, found.rows.columns, found.name)
+    quoted = ["`" + name.replace("`", "``") + "`" for name in wanted]
+    # plain names on the way: Spark takes dots and backticks in a name apart
+    chosen = found.rows.select([found.rows[name].alias(f"c{i}") for i, name in enumerate(quoted)])
+    if plan.user_column:
+        chosen = chosen.repartition(*_by_user(session, chosen, wanted.index(plan.user_column)))
+    return Frame(found.name, chosen, tuple(wanted), {k: kind for k, kind in found.texts.items() if k in wanted})
+
+
+def _by_user(session: Any, rows: Any, place: int) -> tuple[int, Any]:
+    """How to bring the rows of each user together; a stated number of partitions is never split up by Spark."""
+    functions = require("pyspark.sql.functions", extra="spark", purpose="the Spark engine")
+    column = rows[f"c{place}"]
+    if rows.dtypes[place][1] in ("float", "double"):  # 0.0 and -0.0 are one user, and so are rows without any
+        column = functions.nanvl(column + functions.lit(0.0), functions.lit(None).cast("double"))
+    return int(session.conf.get("spark.sql.shuffle.partitions")), column
+
+
+def _of_path(session: Any, text: str, wanted: list[str]) -> Frame:
+    name, suffix = repr(text), Path(text).suffix.lower()
+    there = "://" in text
+    if not there and not Path(text).exists():
+        raise ParameterError(f"data must be a file, got {name}, which was not found; check the path.")
+    if suffix in (".csv", ".tsv", ".txt") and not there:
+        return _of_csv(session, text, wanted, "\t" if suffix == ".tsv" else ",")
+    if suffix in (".parquet", ".pq"):
+        with failures_of(name):
+            return Frame(name, session.read.parquet(text if there else _address(text)))
+    if there:
+        raise ParameterError(
+            f"data at an address must be Parquet (.parquet), got {name}; read it into a Spark DataFrame and pass that."
+        )
+    source = source_of(text)
+    return Frame(name, _passed(session, source, wanted))
+
+
+def _passed(session: Any, source: Any, wanted: list[str]) -> Any:
+    """Data of the driver as a DataFrame."""
+    arrow = require("pyarrow", extra="data", purpose="reading data")
+    batches = list(source.batches(wanted))
+    if not sum(batch.num_rows for batch in batches):
+        raise ParameterError(f"data must have a row at least, got none in {source.name}; collect some first.")
+    with failures_of(source.name):
+        return session.createDataFrame(arrow.Table.from_batches(batches))
+
+
+def _of_csv(session: Any, text: str, wanted: list[str], delimiter: str) -> Frame:
+    """Texts, and their types as the local engine finds them, so that both see the same values."""
+    csv = require("pyarrow.csv", extra="data", purpose="reading CSV files")
+    convert = csv.ConvertOptions(strings_can_be_null=True)
+    with (
+        readable(repr(text)),
+        csv.open_csv(text, parse_options=csv.ParseOptions(delimiter=delimiter), convert_options=convert) as stream,
+    ):
+        schema = stream.schema
+    present(wanted, schema.names, text)
+    with failures_of(repr(text)):
+        rows = session.read.csv(
+            _address(text), header=True, sep=delimiter, quote='"', escape='"', mode="FAILFAST", enforceSchema=False
+        )
+    return Frame(repr(text), rows, texts={field.name: str(field.type) for field in schema})
+
+
+def _address(text: str) -> str:
+    """A path of this machine for Spark, which would take some characters for patterns."""
+    return "file://" + re.sub(r"([\[\]{}*?\\])", r"\\\1", str(Path(text).resolve()))
+
+
+@contextmanager
+def failures_of(name: str) -> Iterator[None]:
+    """Whatever Spark says about a job or a file, in one sentence."""
+    errors = require("pyspark.errors", extra="spark", purpose="the Spark engine")
+    known: list[type[Exception]] = [errors.PySparkException]
+    with suppress(ShuffleDPError):  # a session of Spark Connect does without it
+        known.append(require("py4j.protocol", extra="spark", purpose="the Spark engine").Py4JError)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=_PANDAS)
+            yield
+    except tuple(known) as error:
+        text = str(error)
+        ours = _OURS.search(text)
+        if ours:
+            raise ParameterError(ours.group(1).strip()) from None
+        if "No module named 'shuffledp'" in text:
+            raise ShuffleDPError(
+                "every executor must have shuffledp installed, got one without; set PYSPARK_PYTHON to an interpreter "
+                "that has it, or ship an environment with spark.archives."
+            ) from None
+        raise ParameterError(
+            f"the job on {name} must run to its end, got a failure ({_reason(error)}); if the file is damaged, write "
+            "it again."
+        ) from None
+
+
+def _reason(error: Exception) -> str:
+    """The innermost cause that is said, on one line."""
+    text = str(error)
+    causes = re.findall(r"Caused by: [\w.$]+: ([^\n]+)", text)
+    shown = causes[-1] if causes else text.strip().partition("\n")[0]
+    return " ".join(shown.split())[:200].rstrip(".")
