@@ -28,9 +28,8 @@ def main() -> None:
     answer, truth = tell("ages", "How old are the respondents?", ages, table, users=users)
     for share in (0.1, 0.5, 0.9):
         found, known = answer.fitted().quantile(share), truth.quantile(share)
-        console.print(
-            f"   {share:.0%} are younger than {found.value:.1f} ({found.low:g} to {found.high:g}); true {known.value:.1f}"
-        )
+        interval = f"{found.low:g} to {found.high:g}"
+        console.print(f"   {share:.0%} are younger than {found.value:.1f} ({interval}); true {known.value:.1f}")
     cells = sdp.queries.Marginals(
         labels={"sex": ["Female", "Male"], "education": EDUCATION, "marital": MARITAL}, ways=2, mechanism="grr:eps0=4"
     )

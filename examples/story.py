@@ -34,7 +34,7 @@ def tell(name: str, title: str, query: Any, data: Any, *, users: int, **more: An
     collector = engine("local").count(plan, data)
     answer, truth = collector.estimate(release_early=True), Local().exact(plan, data)
     console.print(f"\n[bold]{title}[/]")
-    console.print(answer.top(6).table().text())
+    console.print(answer.top(6).table().text(), soft_wrap=True)
     console.print(collector.statement())
     OUT.mkdir(parents=True, exist_ok=True)
     same = answer.labels == truth.labels

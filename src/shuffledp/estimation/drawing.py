@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 MOST_ITEMS = 50
 #: Labels of items that fit beside each other, in characters per inch of the axes.
 _CHARACTERS = 13.0
+#: Labels longer than this do not stand below bars but beside lying ones, and inches that a lying bar takes.
+_LONG, _LINE = 12, 0.15
 
 
 def draw_estimate(
@@ -58,30 +60,47 @@ def draw_estimate(
         title += f"; the {most:,} largest are drawn"
     if estimate.for_release is False:
         title += " (seeded: not for release)"
+    shown = [names[i] for i in at]
+    every = max(1, -(-sum(len(name) + 1 for name in shown) // int(_CHARACTERS * width)))
+    lying = every > 1 and max(map(len, shown), default=0) > _LONG
+    said = (estimate.quantity or "estimate") + (f" ({estimate.unit})" if estimate.unit else "")
     with figures.style():
-        figure = figures.new_figure(width, 2.8)
+        figure = figures.new_figure(width, max(2.8, 0.8 + _LINE * at.size) if lying else 2.8)
         axes = figure.subplots()
         place = np.arange(at.size)
-        axes.bar(place, value[at], width=0.8, **WITHIN_BAR)
+        if lying:
+            axes.barh(place, value[at], height=0.8, **WITHIN_BAR)
+        else:
+            axes.bar(place, value[at], width=0.8, **WITHIN_BAR)
         if not estimate.step:
             low, high = (end.ravel()[at] for end in estimate.interval(level, of=of))
             sure = np.isfinite(low) & np.isfinite(high)
             reach = np.abs(np.array([value[at] - low, high - value[at]]))[:, sure]
             look: dict[str, Any] = {"ecolor": "#000000", "elinewidth": 0.9, "capsize": min(2.5, 90.0 / max(at.size, 1))}
-            axes.errorbar(place[sure], value[at][sure], yerr=reach, linestyle="none", **look)
+            if lying:
+                axes.errorbar(value[at][sure], place[sure], xerr=reach, linestyle="none", **look)
+            else:
+                axes.errorbar(place[sure], value[at][sure], yerr=reach, linestyle="none", **look)
         if truth is not None:
-            axes.plot(place, truth.value.ravel()[at], "x", color="#d55e00", markersize=4.0, label="truth")
+            known = truth.value.ravel()[at]
+            where = (known, place) if lying else (place, known)
+            axes.plot(*where, "x", color="#d55e00", markersize=4.0, label="truth")
             axes.legend(frameon=False)
-        shown = [names[i] for i in at]
-        every = max(1, -(-sum(len(name) + 1 for name in shown) // int(_CHARACTERS * width)))
-        if every == 1 or size <= most:
-            axes.set_xticks(place[::every], shown[::every])
-        else:  # label every item where the order does not show which it is
-            axes.set_xticks(place, shown, rotation=90, fontsize=7)
-        axes.axhline(0.0, color="#000000", linewidth=0.6)
-        axes.set_xlim(-0.7, max(at.size, 1) - 0.3)
-        axes.grid(axis="x", visible=False)
-        axes.set_xlabel("item, largest first" if size > most else "item")
-        axes.set_ylabel((estimate.quantity or "estimate") + (f" ({estimate.unit})" if estimate.unit else ""))
+        if lying:
+            axes.set_yticks(place, shown, fontsize=7)
+            axes.set_ylim(max(at.size, 1) - 0.3, -0.7)  # the first one on top
+            axes.axvline(0.0, color="#000000", linewidth=0.6)
+            axes.grid(axis="y", visible=False)
+            axes.set_xlabel(said)
+        else:
+            if every == 1 or size <= most:
+                axes.set_xticks(place[::every], shown[::every])
+            else:  # label every item where the order does not show which it is
+                axes.set_xticks(place, shown, rotation=90, fontsize=7)
+            axes.axhline(0.0, color="#000000", linewidth=0.6)
+            axes.set_xlim(-0.7, max(at.size, 1) - 0.3)
+            axes.grid(axis="x", visible=False)
+            axes.set_xlabel("item, largest first" if size > most else "item")
+            axes.set_ylabel(said)
         figures.add_title(figure, title)
     return figure
