@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 #: Rows that are read at once, unless a file is divided otherwise.
-ROWS = 1 << 20
+ROWS = 1 << 18
 
 
 @dataclass(frozen=True)
