@@ -59,7 +59,7 @@ def amplify(
     >>> round(g.epsilon, 4), round(g.lower, 4)
     (0.0044, 0.0044)
     >>> round(amplify("general:eps0=1", n=1_000_000, delta=1e-8, dropouts=0.5, colluding=1000).epsilon, 4)
-    0.0072
+    0.0064
     """
     subject = subject_of(mechanism)
     n, tol = check.users(n), check.tolerance(tol)
