@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from rich.table import Table
-
 import shuffledp as sdp
+
+from .rows import Row, cpu
 
 #: One unknown, laws with few atoms: the time should be that of a few evaluations.
 CLOSED: dict[str, dict[str, Any]] = {
@@ -36,54 +35,45 @@ OPEN: dict[str, dict[str, Any]] = {
 TARGETS = ((10**3, 0.3), (10**6, 0.1), (10**9, 1.0))
 
 
-def _shortest(call: Callable[[], object], repeat: int) -> float:
-    times = []
-    for _ in range(repeat):
-        start = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - start)
-    return min(times)
-
-
 def _times(name: str, fixed: dict[str, Any], repeat: int) -> list[float]:
-    return [
-        _shortest(partial(sdp.calibrate, name, n=n, epsilon=eps, delta=0.01 / n, **fixed), repeat) for n, eps in TARGETS
-    ]
+    return [cpu(partial(sdp.calibrate, name, n=n, epsilon=eps, delta=0.01 / n, **fixed), repeat) for n, eps in TARGETS]
 
 
-def budgets(table: Table, ok: Callable[[bool], str]) -> None:
+def budgets() -> Iterator[Row]:
+    """One unknown."""
     for name, fixed in CLOSED.items():
         times = _times(name, fixed, 3)
         once = [_amplify_again(name, fixed, n, eps) for n, eps in TARGETS]
         shown = ", ".join(f"{1e3 * t:.0f} ms" for t in times)
         ratio = max(t / o for t, o in zip(times, once, strict=True))
         given = ",".join(f"{k}={v}" for k, v in fixed.items())
-        table.add_row(f"calibrate {name}:{given} at n = 1e3, 1e6, 1e9", shown, "< 50 ms", ok(max(times) < 0.05))
-        table.add_row("   largest ratio to one amplify of the result", f"{ratio:.1f}", "", "")
+        shown += f"; at most {ratio:.1f} times one amplify"
+        yield Row(f"`calibrate` {name}:{given} at n = 1e3, 1e6, 1e9", shown, "< 50 ms", max(times) < 0.05)
 
 
 def _amplify_again(name: str, fixed: dict[str, Any], n: int, eps: float) -> float:
     m = sdp.calibrate(name, n=n, epsilon=eps, delta=0.01 / n, **fixed)
-    return _shortest(partial(sdp.amplify, m, n=n, delta=0.01 / n), 3)
+    return cpu(partial(sdp.amplify, m, n=n, delta=0.01 / n), 3)
 
 
-def settings(table: Table, ok: Callable[[bool], str]) -> None:
+def settings() -> Iterator[Row]:
+    """A setting open besides."""
     for name, fixed in OPEN.items():
         times = _times(name, fixed, 1)
         shown = ", ".join(f"{t:.2f} s" for t in times)
         given = ",".join(f"{k}={v}" for k, v in fixed.items())
-        table.add_row(f"calibrate {name}:{given}, its setting open", shown, "< 1 s", ok(max(times) < 1.0))
+        yield Row(f"`calibrate` {name}:{given}, its setting open", shown, "< 1 s", max(times) < 1.0)
 
 
-def crowds(table: Table, ok: Callable[[bool], str]) -> None:
+def crowds() -> Iterator[Row]:
+    """How many users."""
     for spec in ("grr:eps0=2,d=64", "general:eps0=10"):
-        spent = _shortest(partial(sdp.users_needed, spec, epsilon=0.01, delta=1e-10), 3)
+        spent = cpu(partial(sdp.users_needed, spec, epsilon=0.01, delta=1e-10), 3)
         found = sdp.users_needed(spec, epsilon=0.01, delta=1e-10)
-        table.add_row(
-            f"users_needed {spec}, eps = 0.01", f"{1e3 * spent:.0f} ms (n = {found:,})", "< 0.2 s", ok(spent < 0.2)
-        )
+        yield Row(f"`users_needed` {spec}, eps = 0.01", f"{1e3 * spent:.0f} ms (n = {found:,})", "< 0.2 s", spent < 0.2)
 
 
-def add_rows(table: Table, ok: Callable[[bool], str]) -> None:
+def rows() -> Iterator[Row]:
+    """All of them."""
     for part in (budgets, settings, crowds):
-        part(table, ok)
+        yield from part()

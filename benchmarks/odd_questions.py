@@ -16,7 +16,7 @@ import multiprocessing
 import resource
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
@@ -26,6 +26,7 @@ from rich.table import Table
 import shuffledp as sdp
 
 from .odd_list import Question, all_questions, shown
+from .rows import Row
 
 LIMIT = 60
 WANTED = 5.0
@@ -75,15 +76,14 @@ def slowest(found: list[Answer], number: int = 10) -> list[Answer]:
     return sorted(found, key=lambda answer: -answer.seconds)[:number]
 
 
-def add_rows(table: Table, ok: Callable[[bool], str]) -> None:
+def rows() -> Iterator[Row]:
+    """How many are slow, and the ten slowest."""
     found = list(answers(all_questions()))
     late = sum(answer.seconds >= WANTED for answer in found)
-    table.add_row(f"{len(found)} odd questions, CPU", f"{late} take {WANTED:g} s or more", "none", ok(late == 0))
+    yield Row(f"{len(found)} odd questions, CPU", f"{late} take {WANTED:g} s or more", "none", late == 0)
     for answer in slowest(found):
-        wanted = f"< {WANTED:g} s"
-        table.add_row(
-            f"   {answer.question}", f"{answer.seconds:.2f} s: {answer.text[:80]}", wanted, ok(answer.seconds < WANTED)
-        )
+        measured = f"{answer.seconds:.2f} s: {answer.text[:80]}"
+        yield Row(answer.question, measured, f"< {WANTED:g} s", answer.seconds < WANTED)
 
 
 def main(arguments: list[str] | None = None) -> int:
