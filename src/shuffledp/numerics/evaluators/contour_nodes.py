@@ -52,9 +52,14 @@ class Line:
         return Line(*(getattr(self, name)[which] for name in self.__dataclass_fields__))
 
 
+def dot(a: FloatArray, t: FloatArray) -> FloatArray:
+    """The sum over the atoms, with one law for all rows or with one per row."""
+    return np.asarray(a @ t if t.ndim == 1 else np.einsum("ij,ij->i", a, t))
+
+
 def saddle(l: FloatArray, t: FloatArray, n: float | FloatArray) -> FloatArray:
     """The minimum of n K(c) - 2 log c for each row of l (any positive value would be sound)."""
-    mean, square = l @ t, (l * l) @ t
+    mean, square = dot(l, t), dot(l * l, t)
     c = (np.sqrt((n * mean) ** 2 + 8.0 * n * square) - n * mean) / (2.0 * n * square)
     top = 600.0 / np.maximum(l.max(axis=1), 1e-300)
     c = np.minimum(c, top)
@@ -62,13 +67,14 @@ def saddle(l: FloatArray, t: FloatArray, n: float | FloatArray) -> FloatArray:
     n = np.broadcast_to(np.asarray(n, dtype=np.float64), len(l))
     for _ in range(80):
         x, m, at, most = (l, n, c, top) if open_.size == len(l) else (l[open_], n[open_], c[open_], top[open_])
+        mass = t if t.ndim == 1 or open_.size == len(l) else t[open_]
         grown = np.expm1(at[:, None] * x)
-        total = 1.0 + np.maximum(grown @ t, LEAST_GROWTH)
+        total = 1.0 + np.maximum(dot(grown, mass), LEAST_GROWTH)
         grown += 1.0
         grown *= x
-        k1 = grown @ t / total
+        k1 = dot(grown, mass) / total
         grown *= x
-        k2 = np.maximum(grown @ t / total - k1 * k1, 0.0)
+        k2 = np.maximum(dot(grown, mass) / total - k1 * k1, 0.0)
         step = (m * k1 - 2.0 / at) / (m * k2 + 2.0 / (at * at))
         new = np.minimum(np.clip(at - step, 0.3 * at, 3.0 * at), most)
         moving = ~(np.abs(new - at) <= 2e-3 * at)
@@ -99,7 +105,7 @@ def place(l: FloatArray, t: FloatArray, n: float | FloatArray, rtol: FloatArray)
     sigma = np.sqrt(variance + s * s)
     left = digits - log_mgf + 2.0 * np.log1p(c * sigma) + 1.0
     h = 2.0 * np.pi / np.maximum(np.sqrt(2.0 * digits + 6.0) * sigma, left / c)
-    kappa, pair_gap = _heaviest_pair(l, weight / total[:, None], (1.0 - t.sum()) / total, n)
+    kappa, pair_gap = _heaviest_pair(l, weight / total[:, None], (1.0 - t.sum(axis=-1)) / total, n)
     # The comb bounds M(z)^n; where the removed point mass (1-T)^n is not negligible beside it, evaluate all.
     nothing = np.exp(log_nothing(t, n) - log_mgf)
     kappa = np.where(nothing > np.exp(-cut), 0.0, kappa)
@@ -136,6 +142,9 @@ def _heaviest_pair(
 
 def log_nothing(t: FloatArray, n: FloatArray) -> FloatArray:
     """log of (1 - T)^n, the chance that nobody sends any of the symbols."""
+    if t.ndim == 2:
+        sums = t.sum(axis=1)
+        return np.where(sums < 1.0, n * np.log1p(-np.minimum(sums, 1.0)), -np.inf)
     total = float(t.sum())
     return n * math.log1p(-total) if total < 1.0 else np.full_like(n, -np.inf)
 
