@@ -35,8 +35,8 @@ NDArrayComplex = np.ndarray[tuple[int, ...], np.dtype[np.complex128]]
 
 #: Each rounding step is charged this much (2^-48 is 16 units in the last place).
 ULP = 2.0**-48
-#: Nodes x atoms evaluated in one go (bounds the memory).
-BATCH_CELLS = 1_000_000
+#: Nodes x atoms evaluated in one go: more would not fit into the cache.
+BATCH_CELLS = 100_000
 #: Fast transforms are used from this many atoms and copies on.
 _MANY_ATOMS, _ENOUGH_COPIES = 24, 16
 #: They may blur M^n by this share of the accuracy asked for, and by this much in any case.
