@@ -48,7 +48,7 @@ class Laws:
     >>> coin = ShuffledPair(P0=[0.75, 0.25], P1=[0.25, 0.75], t=[0.25, 0.25])
     >>> laws = Laws.of([coin], np.array([0, 0]), np.array([1e3, 1e6]), "upper")
     >>> laws.at(np.arange(2), np.array([0.1, 0.003]), np.full(2, 1e-3)).value.round(1).tolist()
-    [-9.6, -9.9]
+    [-8.5, -11.7]
     """
 
     gap: FloatArray
@@ -79,8 +79,7 @@ class Laws:
 
     def rows(self, which: np.ndarray) -> Self:
         """Some of the rows."""
-        parts = (part[which] for part in (self.gap, self.v, self.t, self.n, self.plain))
-        return type(self)(*parts, self.side)
+        return type(self)(self.gap[which], self.v[which], self.t[which], self.n[which], self.plain[which], self.side)
 
     @property
     def spread(self) -> FloatArray:

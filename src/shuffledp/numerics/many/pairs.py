@@ -64,7 +64,7 @@ def log_deltas(
     --------
     >>> coin = [ShuffledPair(P0=[0.75, 0.25], P1=[0.25, 0.75], t=[0.25, 0.25])]
     >>> log_deltas([coin, coin], np.full(2, 0.1), n=np.array([1e3, 1e4]), tol=1e-3, side="upper").round(1).tolist()
-    [-9.6, -41.0]
+    [-8.5, -34.1]
     """
     queue = Queue(questions, spread)
     pairs = cast(list[ShuffledPair], queue.members)
