@@ -47,7 +47,7 @@ reports_per_user : as in a Guarantee; the same for all entries.
     >>> import shuffledp as sdp
     >>> g = sdp.amplify("general:eps0=1", n=[10_000, 1_000_000], delta="0.01/n")
     >>> g.epsilon.round(4).tolist(), g.shape, g[1].n
-    ([0.0405, 0.0044], (2,), 1000000)
+    ([0.038, 0.0044], (2,), 1000000)
     """
 
     epsilon: NDArray[np.float64]
@@ -101,7 +101,7 @@ reports_per_user : as in a Guarantee; the same for all entries.
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> NDArray[np.float64]:
-            """The lower bounds, computed when they are first read; until then only the way to compute them is stored."""
+            """The lower bounds, computed when they are first read; until then the questions are stored."""
             own = vars(self)
             if name != "lower" or "_find_lower" not in own:
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)

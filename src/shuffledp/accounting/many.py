@@ -42,7 +42,7 @@ def answers(asked: Sequence[Resolved], *, delta: Sequence[float] | FloatArray, t
     >>> from .resolve import subject_of
     >>> made = questions(subject_of("grr:eps0=2,d=64"), "auto", [1000, 10_000], {})
     >>> [round(answer.epsilon, 3) for answer in answers(list(made.values()), delta=[1e-6, 1e-6], tol=1e-4)]
-    [0.125, 0.039]
+    [0.125, 0.038]
     """
     targets = np.asarray(delta, dtype=np.float64)
     out: list[Answer | None] = [None] * len(asked)
