@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import BoundNotApplicableError
+from ..errors import BoundNotApplicableError, ParameterError, ShuffleDPError
 from ..numerics.evaluators.choose import Side
 from ..numerics.families import pool
 from ..numerics.families.base import Answer, Family
@@ -42,21 +42,56 @@ def answers(asked: Sequence[Resolved], *, delta: Sequence[float] | FloatArray, t
     >>> from .resolve import subject_of
     >>> made = questions(subject_of("grr:eps0=2,d=64"), "auto", [1000, 10_000], {})
     >>> [round(answer.epsilon, 3) for answer in answers(list(made.values()), delta=[1e-6, 1e-6], tol=1e-4)]
-    [0.125, 0.038]
+    [0.125, 0.036]
     """
+    found = attempts(asked, delta=delta, tol=tol)
+    for answer in found:
+        if isinstance(answer, Exception):
+            raise answer
+    return [answer for answer in found if isinstance(answer, Answer)]
+
+
+def attempts(
+    asked: Sequence[Resolved], *, delta: Sequence[float] | FloatArray, tol: float
+) -> list[Answer | ShuffleDPError]:
+    """The same, with the error in the place of an answer where a bound does not apply, or refuses a parameter."""
     targets = np.asarray(delta, dtype=np.float64)
-    out: list[Answer | None] = [None] * len(asked)
+    out: list[Answer | ShuffleDPError | None] = [None] * len(asked)
     sides: dict[Side, list[int]] = {}
     for i, question in enumerate(asked):
         if question.by_family:
-            sides.setdefault(question.bound.side, []).append(i)
+            refused = _refusal(question)
+            if refused is None:
+                sides.setdefault(question.bound.side, []).append(i)
+            out[i] = refused
         else:
-            out[i] = question.epsilon(delta=float(targets[i]), tol=tol)
+            out[i] = _attempt(question, float(targets[i]), tol)
     for side, rows in sides.items():
-        found = _pooled([asked[i] for i in rows], lambda q: q.family, targets[rows], tol, side)
+        try:
+            found = _pooled([asked[i] for i in rows], lambda q: q.family, targets[rows], tol, side)
+        except (BoundNotApplicableError, ParameterError):  # of some of them: one by one
+            for i in rows:
+                out[i] = _attempt(asked[i], float(targets[i]), tol)
+            continue
         for i, answer in zip(rows, found, strict=True):
             out[i] = asked[i].capped(answer)
     return [answer for answer in out if answer is not None]
+
+
+def _attempt(question: Resolved, delta: float, tol: float) -> Answer | ShuffleDPError:
+    try:
+        return question.epsilon(delta=delta, tol=tol)
+    except (BoundNotApplicableError, ParameterError) as error:
+        return error
+
+
+def _refusal(question: Resolved) -> ShuffleDPError | None:
+    """Why a question has no family, if it has none."""
+    try:
+        question.family  # noqa: B018
+    except (BoundNotApplicableError, ParameterError) as error:
+        return error
+    return None
 
 
 def lowers(asked: Sequence[Resolved], *, delta: Sequence[float] | FloatArray, tol: float) -> list[float | None]:
