@@ -22,7 +22,7 @@ from .._support.tables import Column, Table, Tabular, number_column
 from .._support.text import visible
 from ..errors import BoundNotApplicableError, ParameterError
 from ..mechanisms.base import Mechanism, plain
-from ..mechanisms.registry import canonical, split
+from ..mechanisms.registry import canonical, made, split
 from .comparison import Comparison, Row, absent_table, bound_names, compare_all
 from .drawing import MOST_CURVES
 from .resolve import MechanismLike, Subject, as_mechanism
@@ -265,8 +265,8 @@ def sweep(
         users = check.users(term["n"])
         target = delta_at(term["delta"], users)
         budget = None if eps0 is None else check.local_budget(term["eps0"])
-        made = make(budget)
-        terms.append((subjects.setdefault(id(made), Subject(made)), users, target))
+        asked = make(budget)
+        terms.append((subjects.setdefault(id(asked), Subject(asked)), users, target))
         values.append({"eps0": budget or 0.0, "n": users, "delta": target}[variable])
     points: list[Comparison] = []
     step = len(terms) if progress is None else _TOGETHER
@@ -308,7 +308,7 @@ def _maker(mechanism: Sweepable, eps0: object) -> Callable[[float | None], Mecha
     if isinstance(mechanism, str):
         cls, text = split(mechanism)
         _needs_eps0(cls.name, cls)
-        return lambda value: _from_spec(cls.name, text, value)
+        return lambda value: _from_spec(cls, text, value)
     if isinstance(mechanism, Mechanism):
         _needs_eps0(mechanism.name, type(mechanism))
         return lambda value: dataclasses.replace(mechanism, eps0=value)  # type: ignore[type-var]
@@ -325,12 +325,12 @@ def _needs_eps0(name: str, cls: type[Mechanism]) -> None:
         raise ParameterError(f"eps0 must stay out where {name} is swept, it has no such parameter; sweep n or delta.")
 
 
-def _from_spec(name: str, text: str, eps0: float | None) -> Mechanism:
+def _from_spec(cls: type[Mechanism], text: str, eps0: float | None) -> Mechanism:
     if any(part.partition("=")[0].strip() == "eps0" for part in text.split(",")):
         raise ParameterError(
-            f"mechanism must be a spec without eps0 where eps0 is given, got {f'{name}:{text}'!r}; leave it out."
+            f"mechanism must be a spec without eps0 where eps0 is given, got {f'{cls.name}:{text}'!r}; leave it out."
         )
-    return as_mechanism(f"{name}:{text}{',' if text else ''}eps0={eps0!r}")
+    return made(cls, f"{text}{',' if text else ''}eps0={eps0!r}")
 
 
 def _common(specs: Sequence[str]) -> str:

@@ -157,7 +157,7 @@ def _vector(name: str, values: ArrayLike | Sequence[float]) -> FloatArray:
         array = np.empty((0, 0))
     if array.ndim != 1:
         raise ParameterError(f"{name} must be a flat list of probabilities, got {values!r:.80}; one number per symbol.")
-    if not np.all(np.isfinite(array)) or np.any(array < 0):
+    if not (array.min(initial=0.0) >= 0.0 and array.max(initial=0.0) < np.inf):  # NaN is neither
         raise ParameterError(f"{name} must hold finite probabilities >= 0, got {values!r:.80}; check its entries.")
     return array
 

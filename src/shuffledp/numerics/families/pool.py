@@ -16,6 +16,9 @@ from ..evaluators.choose import Side
 from ..pair import FloatArray
 from .base import Answer, Family
 
+#: Fewer rows than this are asked one by one, which is about as fast.
+FEW_ROWS = 12
+
 
 def epsilons(families: Sequence[Family], *, n: FloatArray, delta: FloatArray, tol: float, side: Side) -> list[Answer]:
     """What ``family.epsilon`` gives, for every row.
@@ -25,9 +28,10 @@ def epsilons(families: Sequence[Family], *, n: FloatArray, delta: FloatArray, to
     >>> from shuffledp.numerics.families.base import PairSet
     >>> from shuffledp.numerics.pair import ShuffledPair
     >>> coin = PairSet([ShuffledPair(P0=[0.75, 0.25], P1=[0.25, 0.75], t=[0.25, 0.25])])
-    >>> found = epsilons([coin, coin], n=np.array([1e3, 1e4]), delta=np.full(2, 1e-6), tol=1e-4, side="upper")
-    >>> [round(answer.epsilon, 2) for answer in found]
-    [0.17, 0.05]
+    >>> users = np.geomspace(1e3, 1e6, 16).round()
+    >>> found = epsilons([coin] * 16, n=users, delta=np.full(16, 1e-6), tol=1e-4, side="upper")
+    >>> [round(answer.epsilon, 3) for answer in found[::5]]
+    [0.165, 0.048, 0.014, 0.004]
     """
     out: list[Answer | None] = [None] * len(families)
     for kind, rows in _kinds(families, "together", "epsilon"):
@@ -72,7 +76,11 @@ def _kinds(families: Sequence[Family], name: str, plain: str) -> list[tuple[Any,
         if kind not in known:
             known[kind] = _function(kind, name, plain)
         rows.setdefault(known[kind], []).append(i)
-    return [(function, np.array(at)) for function, at in rows.items()]
+    lone = rows.pop(None, [])
+    for function in [function for function, at in rows.items() if len(at) < FEW_ROWS]:
+        lone += rows.pop(function)
+    groups: list[tuple[Any, np.ndarray]] = [(function, np.array(at)) for function, at in rows.items()]
+    return [*groups, (None, np.array(sorted(lone)))] if lone else groups
 
 
 def _function(kind: type, name: str, plain: str) -> Any:
