@@ -240,7 +240,7 @@ def sweep(
         internal integers follow eps0), a mechanism with a field eps0 (its integers stay), or a function of eps0
     n, delta, eps0 : numbers, one of them a sequence; delta may be a rule such as "0.01/n"
     bounds, tol : as in :func:`compare`
-    progress : called with (points done, points in all) now and then, and at the end
+    progress : called with (points done, points in all) for every point
 
     Examples
     --------
@@ -272,8 +272,9 @@ def sweep(
     step = len(terms) if progress is None else _TOGETHER
     for start in range(0, len(terms), step):
         points += compare_all(terms[start : start + step], names=names, tol=tol)
-        if progress is not None:
-            progress(len(points), len(terms))
+        for done in range(start + 1, len(points) + 1):
+            if progress is not None:
+                progress(done, len(terms))
     return Sweep(
         mechanism=canonical(mechanism)
         if isinstance(mechanism, str)

@@ -31,7 +31,7 @@ def epsilons(families: Sequence[Family], *, n: FloatArray, delta: FloatArray, to
     >>> users = np.geomspace(1e3, 1e6, 16).round()
     >>> found = epsilons([coin] * 16, n=users, delta=np.full(16, 1e-6), tol=1e-4, side="upper")
     >>> [round(answer.epsilon, 3) for answer in found[::5]]
-    [0.165, 0.048, 0.014, 0.004]
+    [0.168, 0.049, 0.014, 0.004]
     """
     out: list[Answer | None] = [None] * len(families)
     for kind, rows in _kinds(families, "together", "epsilon"):
