@@ -88,7 +88,8 @@ def log_bracket(
     broken = ~(np.isfinite(line.last) & np.isfinite(line.h) & (line.h > 0.0))  # overflow: no claim is made
     out.upper[active[hopeless]] = chernoff[hopeless]
     if most_nodes < math.inf:
-        broken |= ~hopeless & (_predicted(line) > most_nodes)
+        nodes = count_nodes(line.last, line.h, line.kappa, line.pair_gap, line.cut)
+        broken |= ~hopeless & (nodes > most_nodes)
     out.upper[active[broken]] = np.inf
     usable = ~hopeless & ~broken
     if not usable.all():
@@ -103,15 +104,9 @@ def log_bracket(
     return out
 
 
-def _predicted(line: Line) -> FloatArray:
-    """About how many nodes every row takes, the teeth of its comb included."""
-    teeth = np.where(line.kappa > 0.5 * line.cut, line.last * line.h * line.pair_gap / (2.0 * np.pi), 0.0)
-    return np.asarray(count_nodes(line.last, line.kappa, line.cut) + 4.0 * teeth)
-
-
 def _batches(line: Line, most: float) -> list[NDArrayInt]:
     """Consecutive rows that have about this many nodes together."""
-    nodes = count_nodes(line.last, line.kappa, line.cut)
+    nodes = count_nodes(line.last, line.h, line.kappa, line.pair_gap, line.cut)
     group = np.floor(np.cumsum(nodes) / most).astype(np.int64)
     return np.split(np.arange(nodes.size), np.flatnonzero(np.diff(group)) + 1) if nodes.size else []
 
