@@ -102,9 +102,9 @@ class ShuffledPair:
         """sup P0_j / P1_j: the divergence is exactly 0 from E = max_ratio on."""
         p0, p1 = np.asarray(self.P0), np.asarray(self.P1)
         live = p0 > 0
-        if np.any(p1[live] == 0):
+        if (p1[live] == 0).any():
             return float("inf")
-        return float(np.max(p0[live] / p1[live]))
+        return float((p0[live] / p1[live]).max())
 
     @cached_property
     def atoms(self) -> Atoms:

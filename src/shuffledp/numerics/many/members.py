@@ -64,7 +64,7 @@ class Queue:
         """The largest ``size`` first; members below the ``share`` of the largest one are left out (none by default)."""
         number: dict[int, int] = {}
         self.members: list[object] = []
-        sizes: list[float] = []
+        sizes: dict[int, float] = {}  # of members that have to be ranked
         ranked: dict[int, list[int]] = {}  # by the identity of the question, which is often the same one
         lists = []
         for i, question in enumerate(questions):
@@ -74,9 +74,12 @@ class Queue:
                     if id(member) not in number:
                         number[id(member)] = len(self.members)
                         self.members.append(member)
-                        sizes.append(size(member))
-                mine = ranked[id(question)] = sorted((number[id(m)] for m in question), key=lambda k: -sizes[k])
-            if share is not None and share[i] > 0.0 and mine:
+                mine = [number[id(member)] for member in question]
+                if len(mine) > 1:
+                    sizes |= {k: size(self.members[k]) for k in mine if k not in sizes}
+                    mine.sort(key=lambda k: -sizes[k])
+                ranked[id(question)] = mine
+            if share is not None and share[i] > 0.0 and len(mine) > 1:
                 enough = share[i] * sizes[mine[0]]
                 mine = [k for k in mine if sizes[k] >= enough]
             lists.append(mine)
