@@ -18,7 +18,7 @@ MECHANISMS = {
     "subset:eps0=2,d=64": ("blanket", "variation-ratio", "auto"),
 }
 USERS = np.floor(np.geomspace(1e3, 1e9, ROWS))
-DELTAS = np.geomspace(1e-15, 1e-3, ROWS)
+DELTAS = np.geomspace(1e-14, 1e-4, ROWS)
 BUDGETS = np.linspace(0.1, 5.0, ROWS).tolist()
 
 
@@ -38,7 +38,7 @@ def rows() -> list[tuple[str, str, str, bool]]:
     for spec, bounds in MECHANISMS.items():
         for bound in bounds:
             most = AUTO if bound == "auto" else NAMED
-            for axis, n, delta in (("n = 1e3 to 1e9", USERS, 1e-8), ("delta = 1e-15 to 1e-3", 10**6, DELTAS)):
+            for axis, n, delta in (("n = 1e3 to 1e9", USERS, 1e-8), ("delta = 1e-14 to 1e-4", 10**6, DELTAS)):
                 each = cpu(lambda: sdp.amplify(spec, n=n, delta=delta, bound=bound)) / ROWS * 1e6  # noqa: B023
                 out.append(
                     (

@@ -69,11 +69,11 @@ class SwapCurves:
         return other
 
     def guess(self, log_delta: FloatArray, limit: FloatArray) -> Guesses:
-        """By the saddle point of the worst type, with what dither and modulus cost."""
+        """By the saddle point of the worst type, with what the dither costs; the solver adds what the modulus costs."""
         worst = [max(member.types, key=spread) for member in self.members]
         n = np.maximum(np.floor(self.n - 1.0 / np.maximum(self._common[self.which], 1e-15)), 1.0)
         found = guess_epsilons(Laws.of(worst, self.which, n, "lower"), log_delta, limit)
-        return found._replace(epsilon=found.epsilon * (1.0 + 0.5 * self.dither**2 + 3e-5))
+        return found._replace(epsilon=found.epsilon * (1.0 + 0.5 * self.dither**2))
 
     def at(self, rows: np.ndarray, eps: FloatArray, rtol: FloatArray) -> Found:
         """log delta of some rows, each at its eps."""
