@@ -19,6 +19,8 @@ MECHANISMS = {
 }
 USERS = np.floor(np.geomspace(1e3, 1e9, ROWS))
 DELTAS = np.geomspace(1e-14, 1e-4, ROWS)
+#: Up to where eps reaches 0 (delta(0) is about 1e-3 here), and from few users on: rows that need other evaluators.
+ALL_DELTAS, ALL_USERS = np.geomspace(1e-15, 1e-3, ROWS), np.floor(np.geomspace(1e2, 1e12, ROWS))
 BUDGETS = np.linspace(0.1, 5.0, ROWS).tolist()
 
 
@@ -38,7 +40,12 @@ def rows() -> list[tuple[str, str, str, bool]]:
     for spec, bounds in MECHANISMS.items():
         for bound in bounds:
             most = AUTO if bound == "auto" else NAMED
-            for axis, n, delta in (("n = 1e3 to 1e9", USERS, 1e-8), ("delta = 1e-14 to 1e-4", 10**6, DELTAS)):
+            for axis, n, delta in (
+                ("n = 1e3 to 1e9", USERS, 1e-8),
+                ("n = 1e2 to 1e12", ALL_USERS, 1e-8),
+                ("delta = 1e-14 to 1e-4", 10**6, DELTAS),
+                ("delta = 1e-15 to 1e-3", 10**6, ALL_DELTAS),
+            ):
                 each = cpu(lambda: sdp.amplify(spec, n=n, delta=delta, bound=bound)) / ROWS * 1e6  # noqa: B023
                 out.append(
                     (
@@ -63,6 +70,9 @@ def rows() -> list[tuple[str, str, str, bool]]:
             "grr:d=64", n=10**6, delta=1e-8, eps0=BUDGETS, bounds=["blanket"]
         ),
     }
+    sweeps["subset:d=64, blanket, over eps0"] = lambda: sdp.sweep(
+        "subset:d=64", n=10**6, delta=1e-8, eps0=BUDGETS, bounds=["blanket"]
+    )
     for what, job in sweeps.items():
         seconds = cpu(job)
         out.append((f"sweep of {ROWS:,} points, {what}", f"{seconds:.3f} s", f"{SWEEP:g} s", seconds <= SWEEP))
