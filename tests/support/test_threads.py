@@ -87,6 +87,6 @@ def test_bad_numbers_of_threads_in_one_sentence(bad: Any) -> None:
         lambda: m.tally(reports, threads=bad),
         lambda: reports.shuffled(threads=bad),
     ):
-        with pytest.raises(sdp.ParameterError, match="^threads must") as error:
+        with pytest.raises(sdp.ParameterError, match=r"^threads must") as error:
             call()
         assert "\n" not in str(error.value) and str(error.value).endswith(".")
