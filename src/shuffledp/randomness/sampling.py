@@ -140,14 +140,21 @@ def _digit(p: Fraction, bits: int) -> tuple[int, Fraction]:
 def below(src: Source, bound: int, size: int) -> NDArray[np.unsignedinteger]:
     """``size`` uniform integers in [0, bound), exactly, in the smallest unsigned dtype.
 
-    Powers of two are masked words; else Lemire's multiply-and-shift with rejection (ACM TOMACS 2019).
+    Words are masked, and drawn again if too large, where that is rare or never; else Lemire's multiply-and-shift with
+    rejection (ACM TOMACS 2019).
     """
     if bound < 1 or bound > 2**32:
         raise ParameterError(f"bound must lie in [1, 2^32], got {bound!r}; it is a number of choices.")
     bits = next(b for b in (8, 16, 32) if bound <= 1 << b)
     small = np.dtype(f"u{bits // 8}")
-    if bound & (bound - 1) == 0:
-        return np.asarray(words(src, size, bits) & small.type(bound - 1))
+    mask = (1 << (bound - 1).bit_length()) - 1
+    if 16 * (mask + 1 - bound) <= mask:
+        out = np.asarray(words(src, size, bits) & small.type(mask))
+        open_ = np.flatnonzero(out >= small.type(bound)) if bound <= mask else ()
+        while len(open_):
+            out[open_] = again = words(src, len(open_), bits) & small.type(mask)
+            open_ = open_[again >= small.type(bound)]
+        return out
     wide = np.dtype(f"u{bits // 4}")
     product = words(src, size, bits).astype(wide) * wide.type(bound)
     reject = (1 << bits) % bound  # low halves below this would be drawn once too often

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-_MERSENNE, _SMALL = 2**31 - 1, 2**28
+_MERSENNE = 2**31 - 1
 #: Items at a time, and products: few enough to stay in the cache, and for BLAS to use no threads of its own.
 _ITEMS, _PRODUCTS = 128, 200_000
 _NONE = np.empty(0, dtype=np.intp)
@@ -23,25 +23,27 @@ def positions(seed: NDArray[Any], items: NDArray[Any], points: int) -> NDArray[n
     [3]
     """
     total = np.zeros(np.broadcast_shapes(seed.shape[1:], items.shape), dtype=np.uint64)
-    if points != _MERSENNE or (items.size and int(items.max()) >= _SMALL):
-        for coefficient in seed[::-1]:
-            total += coefficient
-            total *= items  # below 2^63
-            total -= total // np.uint64(points) * np.uint64(points)
-        return total
-    for coefficient in seed[::-1]:  # totals stay below 2^33: 2^31 is 1 mod N
+    most, largest = 0, int(items.max()) if items.size else 0  # of the totals, and of the items
+    for coefficient in seed[::-1]:
+        if (most + points) * largest >= 2**63:
+            most = _reduce(total, points, most)
         total += coefficient
         total *= items
-        _folded(total)
-    _folded(total)
+        most = (most + points) * largest
+    while most >= 2 * points:
+        most = _reduce(total, points, most)
     return wrapped(total, points)
 
 
-def _folded(total: NDArray[np.uint64]) -> None:
-    """Numbers below 2^62 to numbers below 2^32 (those below 2^33, to at most N + 4) that are the same mod 2^31 - 1."""
-    high = total >> np.uint64(31)
+def _reduce(total: NDArray[np.uint64], points: int, most: int) -> int:
+    """Make numbers up to ``most`` smaller, the same mod N, in place; up to what is returned."""
+    if points != _MERSENNE:
+        total -= total // np.uint64(points) * np.uint64(points)
+        return points
+    high = total >> np.uint64(31)  # 2^31 is 1 mod N
     total &= np.uint64(_MERSENNE)
     total += high
+    return points + (most >> 31)
 
 
 def wrapped(total: NDArray[Any], points: int) -> NDArray[Any]:
