@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 _MERSENNE = 2**31 - 1
 #: Items at a time, and products: few enough to stay in the cache, and for BLAS to use no threads of its own.
 _ITEMS, _PRODUCTS = 128, 200_000
+#: Of the place of a point, in turns.
+_LEAST_ERROR = 2.0**-50
 _NONE = np.empty(0, dtype=np.intp)
 
 
@@ -25,7 +27,7 @@ def positions(seed: NDArray[Any], items: NDArray[Any], points: int) -> NDArray[n
     total = np.zeros(np.broadcast_shapes(seed.shape[1:], items.shape), dtype=np.uint64)
     most, largest = 0, int(items.max()) if items.size else 0  # of the totals, and of the items
     for coefficient in seed[::-1]:
-        if (most + points) * largest >= 2**63:
+        while (most + points) * largest >= 2**64:
             most = _reduce(total, points, most)
         total += coefficient
         total *= items
@@ -61,7 +63,7 @@ def supported(data: NDArray[Any], d: int, width: int, points: int) -> NDArray[np
     reports = np.ones((terms + 2, len(data)))
     reports[:-1] = data.T
     # each of the m + 2 products is at most N/2, and is rounded three times at most: itself, its factor, the sums
-    error = (terms + 2) * (terms + 4) * 0.5 * points * 2.0**-53 + 2.0**-50
+    error = (terms + 2) * (terms + 4) * 0.5 * points * 2.0**-53 + _LEAST_ERROR
     middle, reach = 0.5 * (width - 1) / points, 0.5 * width / points
     hits = np.zeros(d, dtype=np.int64)
     few = max(1, min(d, _ITEMS))
