@@ -52,7 +52,7 @@ class Category:
     """A number in [0, size)."""
 
     size: int
-    scratch: int = 64
+    scratch: int = 32
     shape: ClassVar[tuple[int, ...]] = ()
 
     @property

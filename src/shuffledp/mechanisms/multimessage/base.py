@@ -35,6 +35,7 @@ from ..parameters import real, whole
 from ..randomizer import Randomizer
 from ..reports import Reports, Tally
 from ..values import categories
+from .shares import Shares
 
 #: The parameters of which exactly one says how many blanket messages there are.
 _NUMBERS = ("messages", "total_messages", "poisson")
@@ -247,7 +248,7 @@ class MultiMessage(Randomizer):
     def _inputs(self, values: ArrayLike) -> Any:
         """The values, with the number of blanket messages of each user where their total is fixed."""
         array = super()._inputs(values)
-        return array if self.total_messages is None else _Shares(array, self.total_messages)
+        return array if self.total_messages is None else Shares(array, self.total_messages)
 
     def _check(self, values: NDArray[Any]) -> NDArray[Any]:
         if values.dtype.names is None:
@@ -306,21 +307,3 @@ class MultiMessage(Randomizer):
         keep, stray, noise = self._rates
         own = n * (share * keep * (1.0 - keep) + (1.0 - share) * stray * (1.0 - stray))
         return np.asarray((blankets * noise * (1.0 - noise) + own) / (n * (keep - stray)) ** 2)
-
-
-class _Shares:
-    """Values beside the blanket messages of each user: total div n, and one more for the first total mod n users."""
-
-    def __init__(self, values: NDArray[Any], total: int) -> None:
-        self._values = values
-        self._each, self._more = divmod(total, len(values))
-
-    def __len__(self) -> int:
-        return len(self._values)
-
-    def __getitem__(self, rows: slice) -> NDArray[Any]:
-        value = self._values[rows]
-        out = np.empty(len(value), dtype=[("value", value.dtype, value.shape[1:]), ("blankets", np.int64)])
-        out["value"] = value
-        out["blankets"] = self._each + (np.arange(rows.start, rows.start + len(value)) < self._more)
-        return out
