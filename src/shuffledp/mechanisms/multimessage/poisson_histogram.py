@@ -18,6 +18,7 @@ from ...numerics.families.message_counts import UNLIMITED, Count
 from ...numerics.families.mixture import among
 from ...numerics.families.poisson_shift import PoissonShift
 from ...numerics.pair import ShuffledPair
+from ...randomness.poisson import poisson_total
 from ...randomness.sampling import Source, below
 from ..base import plain
 from ..codecs import Category
@@ -26,7 +27,6 @@ from ..parameters import real, whole
 from ..randomizer import Randomizer
 from ..reports import Reports, Tally
 from ..values import padded_sets
-from .poisson import poisson_numbers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,17 +164,22 @@ class PoissonHistogram(Randomizer):
         return padded_sets(values, self.d, self.indices)
 
     def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
-        size = int(poisson_numbers(src, self._fabricated, len(values)).sum())
+        size = poisson_total(src, self._fabricated, len(values))
         own = values[values >= 0].astype(self.codec.dtype)
         return np.concatenate([own, below(src, self.d, size).astype(self.codec.dtype, copy=False)])
 
     def tally(
-        self, reports: Reports | ArrayLike, *, users: int | None = None, for_release: bool | None = None
+        self,
+        reports: Reports | ArrayLike,
+        *,
+        users: int | None = None,
+        for_release: bool | None = None,
+        threads: int | None = None,
     ) -> Tally:
         """Sum reports; raw arrays need ``users``, since a user sends several messages."""
         if not isinstance(reports, Reports) and users is None:
             raise ParameterError(f"users must be given with raw messages of {self.name}, got None; pass users=n.")
-        return super().tally(reports, users=users, for_release=for_release)
+        return super().tally(reports, users=users, for_release=for_release, threads=threads)
 
     def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
         value = counts / users - self.poisson_per_index
