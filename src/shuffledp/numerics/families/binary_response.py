@@ -24,10 +24,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..binomial import first_rare
 from ..evaluators.choose import Side
 from ..pair import FloatArray, ShuffledPair
 from ..solve import guess_epsilon
+from ..windows import Window, binomial
 from .base import Answer, Family, PairSet, both_directions
 
 #: Up to here every k is evaluated on its own and the answer is the truth to rounding.
@@ -40,19 +40,9 @@ PATIENCE, PATIENCE_TIMES_N = 64, 2**20
 #: Users whose report does not depend on their value, from which on the swap bound is better (measured: 6,000).
 SUPERSEDED = 15_000.0
 _FIRST = 8  # k that a search starts from
-#: Windows of a binomial leave out at most this log-probability on either side.
-_LOG_LEFT_OUT = -110.0
 #: Thresholds that are evaluated one by one; the guess is off by at most a few unless delta is extremely small.
 _LONGEST_SCAN = 64
 _STEPS = 200
-
-
-class Window(NamedTuple):
-    """A law on start, start + 1, ...: its masses, and a bound on what is left out."""
-
-    start: int
-    mass: FloatArray
-    left_out: float
 
 
 class Value(NamedTuple):
@@ -284,26 +274,8 @@ def _gallop(start: int, direction: int, found: Callable[[int], bool]) -> int:
 
 @lru_cache(maxsize=32)
 def _binomial(eps0: float, size: int) -> Window:
-    """Bin(size, b), b = 1/(e^eps0 + 1), by its ratios outward from the mode, where it is not negligible."""
-    odds = math.exp(-eps0)
-    keep = 1.0 / (1.0 + odds)
-    flip = odds * keep
-    stop = _first_rare(size, flip)  # values from here on are left out
-    start = max(0, size - _first_rare(size, keep) + 1)
-    mode = min(max(int((size + 1) * flip), start), stop - 1)
-    up = np.arange(mode, stop - 1, dtype=np.float64)
-    down = np.arange(mode - 1, start - 1, -1, dtype=np.float64)
-    right = np.cumprod((size - up) / (up + 1.0) * odds)
-    left = np.cumprod((down + 1.0) / (size - down) / odds)
-    mass = np.concatenate([left[::-1], [1.0], right])
-    mass /= mass.sum()
-    lost = math.exp(_LOG_LEFT_OUT + 1.0) * ((start > 0) + (stop <= size))  # + 1: rounding of the exponent
-    return Window(start, mass, lost)
-
-
-def _first_rare(size: int, chance: float) -> int:
-    """The smallest j >= 1 with log Pr[Bin(size, chance) >= j] <= _LOG_LEFT_OUT; size + 1 if there is none."""
-    return first_rare(size, chance, _LOG_LEFT_OUT, low=1, high=size + 1) or size + 1
+    """Bin(size, b), b = 1/(e^eps0 + 1)."""
+    return binomial(size, math.exp(-eps0))
 
 
 def _mirrored(law: Window, size: int) -> Window:
