@@ -42,6 +42,8 @@ _FIRST_CURVES = 8
 _FINER = 8.0
 #: More eps than this at once are not enumerated cell by cell; nor are numbers of messages of less probability.
 _FEW_EPSILONS, _NEGLIGIBLE = 8, 1e-25
+#: Relative width of a sharp bracket; eps is then solved for to this part of the accuracy asked for.
+_SHARP, _POLISHED = 1e-7, 0.01
 
 
 class Piece(NamedTuple):
@@ -99,6 +101,8 @@ class Mixture(Divergence):
         """log upper, log lower and d(upper)/d(eps) of the mixture."""
         eps = np.atleast_1d(np.asarray(eps, dtype=np.float64))
         wanted = np.broadcast_to(np.asarray(rtol, dtype=np.float64), eps.shape)
+        if len(self._curves) == 1:
+            return self._alone(eps, wanted)
         if self._counts is None or eps.size > _FEW_EPSILONS or bool(np.any(eps > LARGEST_EPSILON)):
             return self._from_curves(eps, wanted)
         found = self._counts.bracket(eps + self._sign * law_shift(eps))
@@ -107,6 +111,18 @@ class Mixture(Divergence):
         if not loose.any():
             return found._replace(upper=upper)
         return self._from_curves(eps, wanted)
+
+    def _alone(self, eps: FloatArray, rtol: FloatArray) -> LogBracket:
+        """The bracket of the only curve."""
+        found, log_mass = self._curves[0].bracket(eps, rtol), math.log(self._masses[0])
+        return LogBracket(found.upper + log_mass, found.lower + log_mass, found.slope * self._masses[0])
+
+    def is_sharp(self, eps: float) -> bool:
+        """Whether brackets near eps are as narrow as rounding allows and cost next to nothing."""
+        if len(self._curves) == 1 or self._counts is None or not 0.0 < eps <= LARGEST_EPSILON:
+            return False
+        bracket = self.bracket(np.array([eps]), 1e-2)
+        return bool(bracket.upper[0] - bracket.lower[0] <= _SHARP)
 
     @cached_property
     def _counts(self) -> ManyCounts | None:
@@ -250,7 +266,8 @@ def _largest_epsilon(members: tuple[tuple[Piece, ...], ...], delta: float, tol: 
             return math.inf
         guess = curve.guess(delta)
         guess = guess._replace(epsilon=max(guess.epsilon, best))
-        best = max(best, solve(curve, delta, limit=curve.limit, tol=tol, guess=guess))
+        fine = _POLISHED * tol if curve.is_sharp(guess.epsilon) else tol
+        best = max(best, solve(curve, delta, limit=curve.limit, tol=fine, guess=guess))
     return best
 
 

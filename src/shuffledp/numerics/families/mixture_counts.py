@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,8 @@ _LOG_LEFT_OUT = -60.0
 #: Categories beside the rest, and the largest number of cells: where counts are so small that sums over nodes are slow
 #: (lattices), and else.
 _MOST_CATEGORIES, _SMALL, _MOST_SMALL, _MOST_CELLS = 3, 60.0, 400_000, 120_000
+#: Draws that are "nothing" are not a category of their own if that costs less than this, relatively and absolutely.
+_HARDLY_EVER, _LOST = 1e-8, 1e-14
 #: Rounding of U - E V relative to M times the largest of its terms, of which there are at most five.
 _ROUNDING = 2.0**-48
 
@@ -39,16 +41,23 @@ class ManyCounts:
     gap: FloatArray
     v: FloatArray
     largest: FloatArray  # M times the largest |u - v| and v of a category
+    raised: float  # what the upper end is raised by, relatively
     left_out: float
 
     @classmethod
     def of(cls, atoms: Sequence[Atoms], draws: Sequence[int], masses: Sequence[float]) -> ManyCounts | None:
         """The cells of pairs with the same t; None where there are too many."""
         t = atoms[0].t
-        mass = np.append(t, max(0.0, 1.0 - float(t.sum())))
+        n, chance = np.array(draws, dtype=np.int64), np.array(masses)
+        nothing = max(0.0, 1.0 - float(t.sum()))
+        raised, lost = _one_less(n, chance, nothing)
+        if 0.0 < lost < _LOST:
+            t, atoms, nothing = t / (1.0 - nothing), [_scaled(a, 1.0 - nothing) for a in atoms], 0.0
+        else:
+            raised, lost = 0.0, 0.0
+        mass = np.append(t, nothing)
         last = int(mass.argmax())
         kept = [j for j in range(mass.size) if j != last and mass[j] > 0.0]
-        n = np.array(draws, dtype=np.int64)
         if len(kept) > _MOST_CATEGORIES or any(a.zero0.size for a in atoms):
             return None
         windows = [_window(int(n.min()), int(n.max()), float(mass[j])) for j in kept]
@@ -62,21 +71,22 @@ class ManyCounts:
         left = n[:, None] - np.arange(fewest, int(outside.max()) + 1, dtype=np.float64)
         term = np.where(left < 0.0, np.inf, _terms(np.maximum(left, 0.0), n.astype(np.float64) * mass[last]))
         log_weight = log_weight - term[:, (outside[0] - fewest).astype(np.int64)]
-        log_weight = log_weight + np.log(np.array(masses) / n).reshape(-1, *[1] * len(kept))
+        log_weight = log_weight + np.log(chance / n).reshape(-1, *[1] * len(kept))
         gap, v = (np.stack([np.append(getattr(a, name), 0.0)[[*kept, last]] for a in atoms]) for name in ("gap", "v"))
         with np.errstate(under="ignore"):
             weight = np.exp(log_weight)
         live = weight > 0.0
         lead, loss = (_sum(counts, rest, x)[live] for x in (gap, v))
         largest = np.array([float((np.abs(x).max(axis=1) * n).max()) for x in (gap, v)])
-        return cls(weight[live], lead, loss, largest, sum(w[2] for w in windows) * sum(masses))
+        lost += sum(w[2] for w in windows) * float(chance.sum())
+        return cls(weight[live], lead, loss, largest, raised, lost)
 
     @np.errstate(under="ignore", divide="ignore")
     def bracket(self, eps: FloatArray) -> LogBracket:
         """log upper, log lower and the slope in eps of the mixture, for every eps."""
         found = [self._at(float(one)) for one in eps]
         upper, lower, slope = (np.array(column) for column in zip(*found, strict=True))
-        upper = upper * (1.0 + 2.0 * TABLE_ERROR) + self.left_out
+        upper = upper * (1.0 + 2.0 * TABLE_ERROR + self.raised) + self.left_out
         lower = np.maximum(lower * (1.0 - 2.0 * TABLE_ERROR), 0.0)
         return LogBracket(np.log(np.maximum(upper, 5e-324)), np.log(lower), slope)
 
@@ -88,6 +98,25 @@ class ManyCounts:
         weight, value = self.weight[positive], value[positive]
         total, sure = float(weight.sum()), float(weight @ np.maximum(value, 0.0))
         return sure + total * doubt, sure - total * doubt, -math.exp(eps) * float(weight @ self.v[positive])
+
+
+def _one_less(n: NDArray[np.int64], chance: FloatArray, nothing: float) -> tuple[float, float]:
+    """What it costs not to count draws that are "nothing", hardly ever one: a relative and an absolute part.
+
+    delta falls with the number of draws, so that a number less one may be rounded down to the next one on the list,
+    whose probability is raised.  Where that is too much, and for two of them, the victim counts as revealed.
+    """
+    order = np.argsort(n)
+    moved = chance[order] * n[order] * nothing
+    share = np.append(np.inf, moved[1:] / chance[order[:-1]])
+    little = share < _HARDLY_EVER
+    lost = float(moved[~little].sum() + (moved * n[order] * nothing).sum())
+    return float(share[little].max(initial=0.0)) * (1.0 + 1e-9), lost * (1.0 + 1e-9)
+
+
+def _scaled(a: Atoms, factor: float) -> Atoms:
+    """The same victim where every symbol of the others is 1/factor as likely."""
+    return replace(a, u=a.u * factor, v=a.v * factor, gap=a.gap * factor, t=a.t / factor)
 
 
 def _sum(counts: Sequence[FloatArray], rest: FloatArray, x: FloatArray) -> FloatArray:
