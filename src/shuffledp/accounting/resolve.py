@@ -18,6 +18,7 @@ from ..errors import BoundNotApplicableError, ParameterError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import mechanism as _parse
 from ..numerics.evaluators.choose import Side
+from ..numerics.families import wide
 from ..numerics.families.base import Answer, Family, PairSet, both_directions, thinned
 from ..numerics.pair import FloatArray, ShuffledPair
 from ..numerics.solve import log_up
@@ -179,7 +180,7 @@ class Resolved:
         """log delta(eps) by the bound; -inf exactly where the local guarantee alone gives delta = 0."""
         if not self._by_family and not self._several:
             return self.bound.log_delta(self.mechanism, eps, n=self.n, tol=tol)
-        value = self.family.log_delta(eps, n=self.n, tol=tol, side=self.bound.side)
+        value = wide.log_delta(self.family, eps, n=self.n, tol=tol, side=self.bound.side)
         return capped(value, eps, _of_reports(self.left.cap, self.crowd) if self._several else self.left.cap)
 
     def lower(self, *, delta: float, tol: float) -> float | None:
