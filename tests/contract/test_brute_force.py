@@ -1,4 +1,4 @@
-"""Every dataset of two or three users, all pairs of neighbours: no sound bound is below, no lower bound above the truth."""
+"""Every dataset of a few users, all pairs of neighbours: no sound bound is below the truth, no lower bound above."""
 
 from __future__ import annotations
 

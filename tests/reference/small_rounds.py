@@ -1,4 +1,4 @@
-"""Everything that a handful of users can do, from the definition: laws of multisets, all datasets, products of rounds."""
+"""All that a handful of users can do, from the definition: laws of multisets, all datasets, products of rounds."""
 
 from __future__ import annotations
 
