@@ -102,9 +102,9 @@ class ShuffledPair:
         """sup P0_j / P1_j: the divergence is exactly 0 from E = max_ratio on."""
         p0, p1 = np.asarray(self.P0), np.asarray(self.P1)
         live = p0 > 0
-        if np.any(p1[live] == 0):
+        if (p1[live] == 0).any():
             return float("inf")
-        return float(np.max(p0[live] / p1[live]))
+        return float((p0[live] / p1[live]).max())
 
     @cached_property
     def atoms(self) -> Atoms:
@@ -157,7 +157,7 @@ def _vector(name: str, values: ArrayLike | Sequence[float]) -> FloatArray:
         array = np.empty((0, 0))
     if array.ndim != 1:
         raise ParameterError(f"{name} must be a flat list of probabilities, got {values!r:.80}; one number per symbol.")
-    if not np.all(np.isfinite(array)) or np.any(array < 0):
+    if not (array.min(initial=0.0) >= 0.0 and array.max(initial=0.0) < np.inf):  # NaN is neither
         raise ParameterError(f"{name} must hold finite probabilities >= 0, got {values!r:.80}; check its entries.")
     return array
 

@@ -37,14 +37,14 @@ from ..pair import FloatArray
 #: Each rounding step is charged this much (2^-48 is 16 units in the last place).
 ULP = 2.0**-48
 #: Charged on every sum for the roundings that do not grow with n.
-_SUMMING = 1e-12
+SUMMING = 1e-12
 #: Deviations per node of the trapezoid sum; a coarse step errs upward, by about exp(-2 (pi/1.1)^2) here, and by about
 #: exp(-2 pi/0.55) where the abscissa is the shorter scale.
 _STEP, _NARROW = 1.1, 0.55
 #: k grows and n-1-k shrinks by at most this ratio in a block: 1/(n-1-k) is replaced by its largest value there.
-_GROWTH = 1.25
+GROWTH = 1.25
 #: e^-this of a sum is not worth a term.
-_NEGLIGIBLE = 25.0
+NEGLIGIBLE = 25.0
 #: Node counts: by the Gaussian tail of M for many users, and at most.
 _FEW_NODES, _MOST_NODES = 15, 4096
 #: Rows x nodes x values evaluated at once.
@@ -72,7 +72,7 @@ class Waiting:
             zero = np.zeros(1)
             return cls(1.0, n - 1.0, zero, zero, -math.inf) if common_mass >= 1.0 else cls._made(beta, n, 1)
         rate = -math.log1p(-beta)
-        most = (_NEGLIGIBLE - max(log_target, -745.0)) / rate
+        most = (NEGLIGIBLE - max(log_target, -745.0)) / rate
         return cls._made(beta, n, int(min(most, n - 2)) + 1)
 
     @classmethod
@@ -80,7 +80,7 @@ class Waiting:
         edges = [0]
         while edges[-1] < count:
             here = edges[-1]
-            wide = min(int(here * (_GROWTH - 1.0)), int((n - 1 - here) * (1.0 - 1.0 / _GROWTH)))
+            wide = min(int(here * (GROWTH - 1.0)), int((n - 1 - here) * (1.0 - 1.0 / GROWTH)))
             edges.append(min(count, here + max(1, wide)))
         at = np.array(edges, dtype=np.float64)
         rate = math.log1p(-beta)
@@ -90,6 +90,10 @@ class Waiting:
     def fewest(self) -> float:
         """The smallest number of copies in any block."""
         return float(self.others - self.last[-1])
+
+    def at(self, rows: np.ndarray) -> Waiting:
+        """Itself: it is that of every row (swap_rows.py has one per row)."""
+        return self
 
     def log_sum(self, log_r: FloatArray) -> FloatArray:
         """log of (an upper value of) A(r), each term raised to the largest 1/(n-1-k) of its block."""
@@ -104,7 +108,7 @@ class Waiting:
         terms = self.first * log_rho + log_geometric - np.log(self.others - self.last)
         top = terms.max(axis=-1)
         total = top + np.log(np.exp(terms - top[..., None]).sum(axis=-1))
-        return np.asarray(math.log(self.common_mass) + self.others * log_r + total + _SUMMING)
+        return np.asarray(math.log(self.common_mass) + self.others * log_r + total + SUMMING)
 
     def sum(self, growth: np.ndarray, log_m: np.ndarray, peak: FloatArray, size: FloatArray) -> np.ndarray:
         """A(M)/e^peak for complex M = 1 + growth, weighted as in :meth:`log_sum`; ``size`` bounds its modulus."""
@@ -133,7 +137,7 @@ class Line:
 
 
 @np.errstate(all="ignore")
-def saddle(x: FloatArray, t: FloatArray, copies: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+def saddle(x: FloatArray, t: FloatArray, copies: float | FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """c near the minimum of f(c) = copies log M(c) - 2 log c for every row; also f(c) and copies (log M)''(c).
 
     Any c is sound; this one makes the phase of M^copies / z^2 vanish to third order.
@@ -247,7 +251,7 @@ def log_upper_of_classes(
     last = nodes * h
     beyond = 2.0 * math.exp(-0.5 * (s * last) ** 2) / (c * c + last * last) * (1.0 + 1.0 / (h * s * s * last))
     size = _log_sums(waiting, log_r[None, :])[0]
-    total = (weight * np.exp(size - size[0])).sum() * (1.0 + _SUMMING) + beyond * (1.0 + 1e-9)
+    total = (weight * np.exp(size - size[0])).sum() * (1.0 + SUMMING) + beyond * (1.0 + 1e-9)
     value = math.log(total) + float(size[0]) + math.log(h / (2.0 * math.pi)) + 0.5 * (s * c) ** 2 + 1e-11
     return value if value == value else math.inf
 
@@ -258,13 +262,26 @@ def log_upper(x: FloatArray, t: FloatArray, waiting: Waiting, line: Line, *, pha
     nodes, tail = _nodes(x, t, waiting, line)
     peak = waiting.log_sum(_log_growth(x, t, line.c))
     out = np.full(len(x), np.inf)
-    rows = max(1, int(_CELLS / (max(int(nodes.max(initial=1)), 1) * x.shape[1])))
-    for start in range(0, len(x), rows):
-        part = np.arange(start, min(start + rows, len(x)))
-        total = _sum(x[part], t[part], waiting, line.at(part), int(nodes[part].max()), peak[part], phases)
+    for part in _alike(nodes, _CELLS / x.shape[1]):
+        total = _sum(x[part], t[part], waiting.at(part), line.at(part), int(nodes[part[-1]]), peak[part], phases)
         out[part] = np.log(total + tail[part]) + peak[part]
     value = out + np.log(line.h / (2.0 * np.pi)) + 0.5 * (line.s * line.c) ** 2 + 1e-11
     return np.where(np.isnan(value), np.inf, value)
+
+
+def _alike(nodes: np.ndarray, most: float) -> list[np.ndarray]:
+    """Rows with about as many nodes, at most ``most`` nodes together; the last one of a part has most of them."""
+    if nodes.size <= 1:
+        return [np.arange(nodes.size)] if nodes.size else []
+    order = np.argsort(nodes, kind="stable")
+    sizes = np.maximum(nodes[order], 1)
+    parts, start = [], 0
+    while start < order.size:
+        end = int(np.searchsorted(sizes, 2 * sizes[start], side="right"))
+        end = min(end, start + max(1, int(most / sizes[end - 1])))
+        parts.append(order[start:end])
+        start = end
+    return parts
 
 
 def _log_growth(x: FloatArray, t: FloatArray, c: FloatArray) -> FloatArray:
@@ -352,20 +369,22 @@ def _sum(
     if not phases:
         log_r = _raised(log_modulus, modulus, doubt)
         size = _log_sums(waiting, log_r)
-        return np.asarray((weight * np.exp(size - top)).sum(axis=1) * (1.0 + _SUMMING))
+        return np.asarray((weight * np.exp(size - top)).sum(axis=1) * (1.0 + SUMMING))
     log_r = _raised(log_modulus, modulus, doubt)
     size = np.exp(_log_sums(waiting, log_r) - top)
     wave = size.astype(np.complex128)  # far below the peak the modulus will do
     live = size > 1e-25
     log_m = (log_modulus + 1j * np.arctan2(growth.imag, 1.0 + growth.real))[live]
-    wave[live] = waiting.sum(growth[live], log_m, np.broadcast_to(top, y.shape)[live], size[live])
-    rough = np.expm1(np.minimum(waiting.others * (log_r - log_modulus), 50.0)) + _SUMMING
+    here = waiting.at(np.nonzero(live)[0])
+    wave[live] = here.sum(growth[live], log_m, np.broadcast_to(top, y.shape)[live], size[live])
+    rough = np.expm1(np.minimum(np.reshape(waiting.others, (-1, 1)) * (log_r - log_modulus), 50.0)) + SUMMING
     # e^{s^2 z^2/2}/z^2 = weight e^{i s^2 c y} (conj z)^2/|z|^2
     z = line.c[:, None] + 1j * y
     twist = np.exp(1j * (line.s * line.s * line.c)[:, None] * y) * (z.conj() / np.abs(z)) ** 2
     blur = rough + ULP * (1.0 + (line.s * line.s * line.c)[:, None] * y)
-    if waiting.common_mass < 1.0:  # 1 - rho is known up to doubt, and the sum over k divides by it
-        blur += (doubt + ULP) / np.maximum(np.abs(waiting.common_mass + growth), 1e-7)
+    common = np.reshape(waiting.common_mass, (-1, 1))
+    if common.min() < 1.0:  # 1 - rho is known up to doubt, and the sum over k divides by it
+        blur += (doubt + ULP) / np.maximum(np.abs(common + growth), 1e-7)
     return np.asarray((weight * ((wave * twist).real + size * blur)).sum(axis=1))
 
 
@@ -376,8 +395,8 @@ def _raised(log_modulus: FloatArray, modulus: FloatArray, doubt: FloatArray) -> 
 
 def _log_sums(waiting: Waiting, log_r: FloatArray) -> FloatArray:
     """log A(r) at every node; far below the first node one value stands for all, which is sound: A rises with r."""
-    least = log_r[:, :1] - 60.0 / waiting.fewest
-    live = log_r > least
-    out = np.broadcast_to(waiting.log_sum(least), log_r.shape).copy()
-    out[live] = waiting.log_sum(log_r[live])
+    least = log_r[:, 0] - 60.0 / waiting.fewest
+    live = log_r > least[:, None]
+    out = np.broadcast_to(waiting.log_sum(least)[:, None], log_r.shape).copy()
+    out[live] = waiting.at(np.nonzero(live)[0]).log_sum(log_r[live])
     return out

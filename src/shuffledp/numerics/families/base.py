@@ -35,7 +35,11 @@ class Answer(NamedTuple):
 
 
 class Family(Protocol):
-    """What a bound needs to know about a mechanism."""
+    """What a bound needs to know about a mechanism.
+
+    A family that can answer many questions at once also has the static methods ``together`` and
+    ``log_deltas_together``, which take one family of its kind, n and delta (or eps) per row (families/pool.py).
+    """
 
     def epsilon(self, *, n: int, delta: float, tol: float, side: Side) -> Answer:
         """The smallest eps with delta(eps) <= delta, on the named side."""
@@ -64,6 +68,25 @@ class PairSet:
         """The largest eps over the members."""
         value = epsilon(self._members, n=n, delta=delta, tol=tol, side=side)
         return Answer(value, len(self._members), len(self._members))
+
+    @staticmethod
+    def together(
+        families: Sequence[PairSet], *, n: FloatArray, delta: FloatArray, tol: float, side: Side
+    ) -> list[Answer]:
+        """One answer per row (families/pool.py)."""
+        from ..many.pairs import epsilons
+
+        found = epsilons([family._members for family in families], n=n, delta=delta, tol=tol, side=side)
+        return [Answer(x, len(f._members), len(f._members)) for x, f in zip(found.tolist(), families, strict=True)]
+
+    @staticmethod
+    def log_deltas_together(
+        families: Sequence[PairSet], eps: FloatArray, *, n: FloatArray, tol: float, side: Side
+    ) -> FloatArray:
+        """One log delta per row (families/pool.py)."""
+        from ..many.pairs import log_deltas
+
+        return log_deltas([family._members for family in families], eps, n=n, tol=tol, side=side)
 
     def log_delta(self, eps: FloatArray, *, n: int, tol: float, side: Side) -> FloatArray:
         """The largest log delta over the members, for every eps."""

@@ -87,6 +87,24 @@ class BlanketPairs:
         _only_upper(side)
         return np.array([self._largest(float(x), n, tol) for x in eps])
 
+    @staticmethod
+    def together(
+        families: Sequence[BlanketPairs], *, n: FloatArray, delta: FloatArray, tol: float, side: Side
+    ) -> list[Answer]:
+        """One answer per row (families/pool.py); matrices with many levels are searched one by one."""
+        few = np.array([family._few is not None and family.first.size > 0 for family in families])
+        out: list[Answer | None] = [None] * len(families)
+        at = np.flatnonzero(few)
+        laws = [family._few for family in families if family._few is not None and family.first.size > 0]
+        if laws:
+            found = PairSet.together(laws, n=n[at], delta=delta[at], tol=tol, side=side)
+            for i, answer in zip(at.tolist(), found, strict=True):
+                eps = answer.epsilon + (_SAME_LAW_SLACK if side == "upper" and answer.epsilon > 0 else 0.0)
+                out[i] = Answer(eps, answer.evaluated, families[i].first.size)
+        for i in np.flatnonzero(~few).tolist():
+            out[i] = families[i].epsilon(n=int(n[i]), delta=float(delta[i]), tol=tol, side=side)
+        return [answer for answer in out if answer is not None]
+
     def thinned(self, chance: float) -> BlanketPairs:
         """Every other user takes part with this probability, independently: omega is multiplied by it, exactly."""
         return BlanketPairs(self.rows, self._blanket * chance)

@@ -19,7 +19,7 @@ _ALIKE = 1e-4
 #: So many shuffled pairs are quickly evaluated at many eps.
 _FEW = 64
 #: Relative accuracy in delta of one look at an analysis that may not be needed.
-_GLANCE = 0.01
+GLANCE = 0.01
 
 
 class Smallest:
@@ -39,22 +39,34 @@ class Smallest:
     def epsilon(self, *, n: int, delta: float, tol: float, side: Side) -> Answer:
         """The smallest eps; a later family is solved only if one look does not show that it is larger."""
         best = Answer(math.inf, 0, 0)
-        for name, family in sorted(self.families.items(), key=lambda item: says(item[1], "loose_for", n)):
+        for name, family in self.order(n):
             if best.bound and (best.epsilon == 0.0 or says(family, "superseded_at", n)):
                 continue
-            if 0.0 < best.epsilon < math.inf and self._clearly_larger(name, best.epsilon, n):
+            if 0.0 < best.epsilon < math.inf and self.clearly_larger(name, best.epsilon, n):
                 continue
-            sharp_look = isinstance(family, SwapSet) or family.pairs(_FEW) is not None
-            if 0.0 < best.epsilon < math.inf and sharp_look:
-                look = family.log_delta(np.array([best.epsilon]), n=n, tol=_GLANCE, side=side)[0]
-                if look > math.log(delta) + 3.0 * _GLANCE:
+            if 0.0 < best.epsilon < math.inf and sharp_look(family):
+                look = family.log_delta(np.array([best.epsilon]), n=n, tol=GLANCE, side=side)[0]
+                if look > math.log(delta) + 3.0 * GLANCE:
                     continue
             answer = family.epsilon(n=n, delta=delta, tol=tol, side=side)
             if answer.epsilon < best.epsilon or not best.bound:
                 best = answer._replace(bound=name)
         return best
 
-    def _clearly_larger(self, name: str, eps: float, n: int) -> bool:
+    @staticmethod
+    def together(
+        families: Sequence[Smallest], *, n: FloatArray, delta: FloatArray, tol: float, side: Side
+    ) -> list[Answer]:
+        """One answer per row (families/pool.py): :meth:`epsilon` for all of them, analysis after analysis."""
+        from .smallest_many import epsilons
+
+        return epsilons(families, n=n, delta=delta, tol=tol, side=side)
+
+    def order(self, n: int) -> list[tuple[str, Family]]:
+        """The families in the order in which they are asked: those that are loose for this n last."""
+        return sorted(self.families.items(), key=lambda item: says(item[1], "loose_for", n))
+
+    def clearly_larger(self, name: str, eps: float, n: int) -> bool:
         """Whether the leading order alone says that this family is above a swap bound that was asked before it.
 
         It is trusted only if that bound has the leading order too: eps is at most some deviations of the sum.
@@ -115,6 +127,11 @@ def sharp(blanket: Family, swap: Family) -> bool:
         return False
     attained = max(spread(pair) for member in members for pair in member.types)
     return max(spread(pair) for pair in pairs) <= attained * (1.0 + _ALIKE)
+
+
+def sharp_look(family: Family) -> bool:
+    """Whether one evaluation is cheap and sharp enough to decide."""
+    return isinstance(family, SwapSet) or family.pairs(_FEW) is not None
 
 
 def says(family: Family, what: str, n: int) -> bool:
