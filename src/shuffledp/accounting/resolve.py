@@ -18,6 +18,7 @@ from ..errors import BoundNotApplicableError, ParameterError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import mechanism as _parse
 from ..numerics.evaluators.choose import Side
+from ..numerics.families import wide
 from ..numerics.families.base import Answer, Family, PairSet, both_directions, thinned
 from ..numerics.pair import FloatArray, ShuffledPair
 from ..numerics.solve import log_up
@@ -193,7 +194,8 @@ class Resolved:
         """log delta(eps) by the bound; -inf exactly where the local guarantee alone gives delta = 0."""
         if not self.by_family and not self._several:
             return self.bound.log_delta(self.mechanism, eps, n=self.n, tol=tol)
-        return self.capped_log_delta(self.family.log_delta(eps, n=self.n, tol=tol, side=self.bound.side), eps)
+        value = wide.log_delta(self.family, eps, n=self.n, tol=tol, side=self.bound.side)
+        return self.capped_log_delta(value, eps)
 
     def capped_log_delta(self, value: FloatArray, eps: FloatArray) -> FloatArray:
         """log delta(eps) of the family; 0 from the local guarantee on."""

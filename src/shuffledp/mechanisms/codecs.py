@@ -6,6 +6,7 @@ A mechanism names its codec; sampler, tally, audit and the checks of raw arrays 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, ClassVar, Protocol
@@ -225,19 +226,41 @@ class Numbers:
 
 
 @dataclass(frozen=True)
-class Records:
+class _Answers(ABC):
+    """Answers of several mechanisms in one record; ``parts`` are the codecs of the answers."""
+
+    parts: tuple[Codec, ...]
+    shape: ClassVar[tuple[int, ...]] = ()
+    #: what reports are called in errors
+    _word: ClassVar[str]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of a record."""
+        return self.layout([(part.dtype, part.shape) for part in self.parts])
+
+    @staticmethod
+    @abstractmethod
+    def layout(kinds: list[tuple[np.dtype[Any], tuple[int, ...]]]) -> np.dtype[Any]:
+        """The dtype of records whose answers are of these kinds."""
+
+    def tally(self, data: NDArray[Any]) -> NDArray[Any]:
+        """Only a mechanism knows how its answers are summed."""
+        raise ParameterError(f"reports that are {self._word} have no sums of their own; ask the mechanism.")
+
+    def columns(self, data: NDArray[Any]) -> NDArray[np.int64]:
+        """Only a mechanism knows the columns of its answers."""
+        raise ParameterError(f"reports that are {self._word} have no columns of their own; ask the mechanism.")
+
+
+@dataclass(frozen=True)
+class Records(_Answers):
     """The number of one of several queries, and its answer, in a field that queries of the same kind share.
 
     ``parts`` are the codecs of the answers; the field of queries 0 and 2 is called "q0+q2".
     """
 
-    parts: tuple[Codec, ...]
-    shape: ClassVar[tuple[int, ...]] = ()
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The query, then one field for each kind of answer."""
-        return self.layout([(part.dtype, part.shape) for part in self.parts])
+    _word: ClassVar[str] = "records"
 
     @property
     def scratch(self) -> int:
@@ -275,29 +298,15 @@ class Records:
         chosen = [data["query"] == k for k in range(len(self.parts))]
         return [(data[field][at], at) for field, at in zip(self.fields(data.dtype), chosen, strict=True)]
 
-    def tally(self, data: NDArray[Any]) -> NDArray[Any]:
-        """Only a mechanism knows how the answers of its queries are summed."""
-        raise ParameterError("reports that are records have no sums of their own; ask the mechanism.")
-
-    def columns(self, data: NDArray[Any]) -> NDArray[np.int64]:
-        """Only a mechanism knows the columns of its queries."""
-        raise ParameterError("reports that are records have no columns of their own; ask the mechanism.")
-
 
 @dataclass(frozen=True)
-class Tuples:
+class Tuples(_Answers):
     """Several answers in one report, one field each: "q0", "q1", ...
 
     ``parts`` are the codecs of the answers.
     """
 
-    parts: tuple[Codec, ...]
-    shape: ClassVar[tuple[int, ...]] = ()
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """One field for each answer."""
-        return self.layout([(part.dtype, part.shape) for part in self.parts])
+    _word: ClassVar[str] = "tuples"
 
     @property
     def scratch(self) -> int:
@@ -324,11 +333,3 @@ class Tuples:
     def answers(self, data: NDArray[Any]) -> list[NDArray[Any]]:
         """The answers to every question, one entry per report."""
         return [data[f"q{k}"] for k in range(len(self.parts))]
-
-    def tally(self, data: NDArray[Any]) -> NDArray[Any]:
-        """Only a mechanism knows how its answers are summed."""
-        raise ParameterError("reports that are tuples have no sums of their own; ask the mechanism.")
-
-    def columns(self, data: NDArray[Any]) -> NDArray[np.int64]:
-        """Only a mechanism knows the columns of its answers."""
-        raise ParameterError("reports that are tuples have no columns of their own; ask the mechanism.")

@@ -172,3 +172,30 @@ def test_far_out_in_the_tail_the_bound_still_holds() -> None:
 
 def test_members_are_not_rounds() -> None:
     assert ExactCounts(1.0).pairs(10**9) is None
+
+
+@pytest.mark.parametrize("eps0", [0.3, 1.0, 4.0, 9.0])
+@pytest.mark.parametrize("n", [1, 2, 5, 40, 300])
+def test_many_eps_are_those_one_by_one(eps0: float, n: int) -> None:
+    family, eps = ExactCounts(eps0), np.linspace(0.0, 1.05 * eps0, 11)
+    for side in ("upper", "lower"):
+        together = family.log_delta(eps, n=n, tol=1e-4, side=side)
+        alone = np.array([family.log_delta(np.array([x]), n=n, tol=1e-4, side=side)[0] for x in eps])
+        live = alone > math.log(1e-24)
+        assert np.all(np.isneginf(together) == np.isneginf(alone))
+        better = (alone[live] - together[live]) * (1 if side == "upper" else -1)  # one by one, a search may end early
+        assert np.all(better >= -1e-4) if n > 256 else np.all(np.abs(better) <= 1e-9)
+
+
+@pytest.mark.parametrize(("k", "m"), [(0, 0), (1, 0), (0, 3), (2, 2), (3, 1)])
+def test_the_curve_of_a_dataset_against_fractions(k: int, m: int) -> None:
+    eps0 = 1.25
+    keep = 1.0 / (1.0 + math.exp(-eps0))
+    odds = Fraction(math.exp(-eps0))
+    rows = [[1 / (1 + odds), odds / (1 + odds)], [odds / (1 + odds), 1 / (1 + odds)]]
+    eps = np.linspace(0.0, 1.3, 14)
+    ends = ExactCounts(eps0)._curve(k, m, eps)
+    for i, x in enumerate(eps):
+        truth = float(shuffled_divergence(rows, 0, 1, [1] * k + [0] * m, Fraction(math.exp(x))))
+        assert ends.lower[i] <= truth * (1 + 1e-14) + 1e-16 <= ends.upper[i] * (1 + 1e-12) + 2e-16
+        assert ends.upper[i] - ends.lower[i] <= 1e-11 * keep

@@ -15,7 +15,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -32,9 +32,8 @@ from ...randomness.poisson import poisson_total
 from ...randomness.sampling import Source, bernoulli
 from ..base import Mechanism, plain
 from ..parameters import real, whole
-from ..randomizer import Randomizer
-from ..reports import Reports, Tally
 from ..values import categories
+from .raw_messages import RawMessages
 from .shares import Shares
 
 #: The parameters of which exactly one says how many blanket messages there are.
@@ -50,7 +49,7 @@ class Rates(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MultiMessage(Randomizer):
+class MultiMessage(RawMessages):
     """Base of the multi-message mechanisms; n is the number of users, each with its blanket messages.
 
     ``messages`` per user may be fractional: every user sends floor(messages) blanket messages and one more with
@@ -60,9 +59,6 @@ class MultiMessage(Randomizer):
     their blanket messages with them: state them in ``amplify(dropouts=, colluding=)``.  ``privatise`` returns the
     messages of all users in one uniformly random order: the position in the array says nothing about who sent what.
     """
-
-    single_message: ClassVar[bool] = False
-    _shuffles: ClassVar[bool] = True
 
     messages: float | None = real(low=0.0, high=1e9, hint="it is a number per user", role="messages", optional=True)
     total_messages: int | None = whole(
@@ -270,19 +266,6 @@ class MultiMessage(Randomizer):
 
     def _tally(self, data: NDArray[Any]) -> NDArray[Any]:
         return np.append(self._hits(data), len(data))
-
-    def tally(
-        self,
-        reports: Reports | ArrayLike,
-        *,
-        users: int | None = None,
-        for_release: bool | None = None,
-        threads: int | None = None,
-    ) -> Tally:
-        """Sum reports; raw arrays need ``users``, since a user sends several messages."""
-        if not isinstance(reports, Reports) and users is None:
-            raise ParameterError(f"users must be given with raw messages of {self.name}, got None; pass users=n.")
-        return super().tally(reports, users=users, for_release=for_release, threads=threads)
 
     def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
         """(hits - m noise - n stray)/(n (keep - stray)) with the number m of blanket messages that were sent."""

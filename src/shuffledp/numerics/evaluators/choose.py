@@ -29,6 +29,8 @@ LAW_SLACK = 2.0**-49
 LARGEST_EPSILON = 200.0
 #: A table up to this size is built at once; a larger one only where the contour is not accurate enough.
 QUICK_ROWS = 8_000
+#: A table up to this size is built at once even if there are many of them.
+TINY_ROWS = 256
 #: Relative width of a bracket by the enumeration of few clones that is not compared with the contour.
 _SHARP = 1e-8
 #: A relative accuracy from which enumerating many counts does not pay.
@@ -212,14 +214,14 @@ class Divergence:
 def brackets_over_one_blanket(
     curves: Sequence[Divergence], eps: FloatArray, rtol: FloatArray | float
 ) -> list[LogBracket] | None:
-    """What ``curve.bracket`` gives for curves with the same t, on the contour at once.
+    """Brackets of curves with the same t, on the contour at once; some may be wider than asked for.
 
-    None where one of them would not go straight to the contour.
+    None where one of them has a tiny table of counts, or needs more than the contour.
     """
     t, fewest = curves[0].atoms.t, min(curve.n for curve in curves)
     shifted = eps + curves[0]._sign * law_shift(eps)
     if (
-        any(curve.atoms.zero0.size or curve._rows <= QUICK_ROWS for curve in curves)
+        any(curve.atoms.zero0.size or curve._rows <= TINY_ROWS for curve in curves)
         or fewest * t.min(initial=1.0) < _RARE_UPPER
         or bool(np.any(eps > LARGEST_EPSILON))
     ):
@@ -233,8 +235,7 @@ def brackets_over_one_blanket(
     upper, lower, slope = (x.reshape(len(curves), -1) for x in found)
     with np.errstate(under="ignore"):
         slope = slope * np.exp(shifted)
-    out = [LogBracket(*parts) for parts in zip(upper, lower, slope, strict=True)]
-    return [curve.bracket(eps, rtol) if _loose(b, wanted).size else b for curve, b in zip(curves, out, strict=True)]
+    return [LogBracket(*parts) for parts in zip(upper, lower, slope, strict=True)]
 
 
 def spread(pair: ShuffledPair) -> float:

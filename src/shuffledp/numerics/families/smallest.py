@@ -62,6 +62,22 @@ class Smallest:
 
         return epsilons(families, n=n, delta=delta, tol=tol, side=side)
 
+    @staticmethod
+    def log_deltas_together(
+        families: Sequence[Smallest], eps: FloatArray, *, n: FloatArray, tol: float, side: Side
+    ) -> FloatArray:
+        """One log delta per row (families/pool.py): analyses of one kind are asked together; slow ones as usual."""
+        from . import pool
+
+        out = np.full(len(families), np.inf)
+        alone = dict.fromkeys(families)
+        often = len(alone) < len(families)  # several eps of one family
+        asked = {family: family._asked(many=often) for family in alone}
+        rows = np.array([i for i, family in enumerate(families) for _ in asked[family]])
+        parts = [part for family in families for part in asked[family]]
+        np.minimum.at(out, rows, pool.log_deltas(parts, eps[rows], n=n[rows], tol=tol, side=side))
+        return out
+
     def order(self, n: int) -> list[tuple[str, Family]]:
         """The families in the order in which they are asked: those that are loose for this n last."""
         return sorted(self.families.items(), key=lambda item: says(item[1], "loose_for", n))
@@ -92,9 +108,13 @@ class Smallest:
 
     def log_delta(self, eps: FloatArray, *, n: int, tol: float, side: Side) -> FloatArray:
         """The smallest log delta, for every eps; at many of them slow families are left out, if others are not slow."""
-        asked = [f for f in self.families.values() if eps.size == 1 or not getattr(f, "slow", False)]
-        found = [f.log_delta(eps, n=n, tol=tol, side=side) for f in asked or self.families.values()]
+        found = [f.log_delta(eps, n=n, tol=tol, side=side) for f in self._asked(many=eps.size > 1)]
         return np.asarray(np.min(found, axis=0))
+
+    def _asked(self, *, many: bool) -> list[Family]:
+        """The families that are asked at one eps, or at many."""
+        every = list(self.families.values())
+        return [f for f in every if not (many and getattr(f, "slow", False))] or every
 
     def pairs(self, most: int) -> Sequence[ShuffledPair] | None:
         """None: the analyses have different shuffled pairs."""
