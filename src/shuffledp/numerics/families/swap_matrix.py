@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +19,8 @@ from ...errors import BoundNotApplicableError
 from ..evaluators import swap
 from ..evaluators.choose import Side, law_shift, mass_slack
 from ..pair import TINY, FloatArray, ShuffledPair
-from ..solve import log_up
+from ..solve import guess_epsilon, log_up
+from .alike import SAME_LAW, distinct_rows, representatives
 from .base import Answer
 from .swap import Curve, SwapPair, SwapSet, epsilon_of, only_upper
 from .swap_levels import distinct
@@ -30,18 +30,22 @@ from .swap_moments import Lines, PairMoments, Places, Terms
 _FEW_PAIRS = 12
 #: Triples (a, b, x) up to which a matrix is searched.
 _MOST_TRIPLES = 3e7
-#: Triples x symbols that moments may leave open, and pairs x types x symbols of which every type is looked at.
+#: Triples x symbols that moments may leave open, and pairs x types x symbols that are then summed.
 _MOST_CELLS, _MOST_SUMS = 6e6, 4e6
 #: The dither of the last look at a pair.
 _FINE_DITHER = 0.01
-#: Free users below which nothing is searched, and pairs that are solved at most.
-_FEWEST_FREE, _MOST_SOLVED = 10.0, 24
+#: Free users below which nothing is searched, and below which the bound is not sharp.
+_FEWEST_FREE, _FEW_FREE = 25.0, 60.0
+#: Pairs that are solved at most, and at most where the bound is not sharp.
+_MOST_SOLVED, _FEW_SOLVED = 24, 4
+#: Free users, and users over the spread of eps, from which the leading order tells the blanket from the swap bound.
+_MANY_FREE, _LEADING = 400.0, 400.0
 _LOOSER = "looser, because too many pairs of inputs of this matrix are nearly alike for the swap bound"
 
 
 def swap_pairs(rows: FloatArray) -> SwapSet | SwapMatrix:
     """The swap bound of a matrix with these rows, by the quickest way that is exact."""
-    rows = merged(np.unique(rows, axis=0))
+    rows = merged(distinct_rows(rows))
     if len(rows) * (len(rows) - 1) <= _FEW_PAIRS:
         return SwapSet(_every_pair(rows))
     few = distinct(rows)
@@ -56,14 +60,7 @@ def swap_pairs(rows: FloatArray) -> SwapSet | SwapMatrix:
             f"bound 'swap' is evaluated for at most {int(_MOST_TRIPLES ** (1 / 3))} different inputs, got {len(rows)}; "
             "use bound='auto'."
         )
-    return SwapMatrix(rows)
-
-
-class _Open(NamedTuple):
-    """Pairs that are not discarded at some eps, worst first."""
-
-    pairs: Places
-    values: FloatArray
+    return SwapMatrix(rows, representatives(rows))
 
 
 class SwapMatrix:
@@ -72,13 +69,19 @@ class SwapMatrix:
     #: A search for every eps.
     slow = True
 
-    def __init__(self, rows: FloatArray, common: float | None = None, presence: float = 1.0) -> None:
-        self.rows = rows
-        self.common_mass = (
-            float(rows.min(axis=0).sum()) * (1.0 - mass_slack(rows.shape[1])) if common is None else common
-        )
+    def __init__(
+        self, rows: FloatArray, listed: Places | None = None, common: float | None = None, presence: float = 1.0
+    ) -> None:
+        """``listed`` are pairs a d + b that stand for all others (alike.py), which takes some room."""
+        self.rows, d = rows, len(rows)
+        self._listed = np.flatnonzero(~np.eye(d, dtype=bool)) if listed is None else listed
+        self._room = SAME_LAW if self._listed.size < d * (d - 1) else 0.0
+        thin = 1.0 - self._room
+        least = float(rows.min(axis=0).sum()) * (1.0 - mass_slack(rows.shape[1]))
+        self.common_mass = least * thin if common is None else common
         self.presence = presence
-        self._share = presence * (1.0 - mass_slack(rows.shape[1]))
+        self._share = presence * thin * (1.0 - mass_slack(rows.shape[1]))
+        self._given_up: set[int] = set()
 
     def pairs(self, most: int) -> None:
         """None: a member is not one shuffled pair but several types."""
@@ -86,11 +89,19 @@ class SwapMatrix:
 
     def loose_for(self, n: int) -> bool:
         """Whether the users who are displaced are too many of n for the bound to be sharp."""
-        return n * self.common_mass < 60.0
+        return n * self.common_mass < _FEW_FREE
+
+    def clearly_below(self, spread: float, n: int) -> bool:
+        """Whether the leading order says that a bound of this spread is above every answer given for n users."""
+        free = n * self.common_mass
+        if n in self._given_up or free < _MANY_FREE or n < _LEADING * spread:
+            return False
+        return math.sqrt(spread * self.presence / float(self._moments.spread.max())) - 1.0 > 0.01 + 4.0 / free
 
     def thinned(self, chance: float) -> SwapMatrix:
         """Every other user takes part with this probability, independently."""
-        return SwapMatrix(self.rows, 1.0 - chance + chance * self.common_mass, self.presence * chance)
+        common = 1.0 - chance + chance * self.common_mass
+        return SwapMatrix(self.rows, self._listed, common, self.presence * chance)
 
     @cached_property
     def _moments(self) -> PairMoments:
@@ -98,37 +109,40 @@ class SwapMatrix:
 
     @property
     def _every(self) -> Places:
-        """All ordered pairs a d + b, the most telling first."""
-        d = len(self.rows)
-        places = np.flatnonzero(~np.eye(d, dtype=bool))
-        return places[np.argsort(-self._moments.spread.reshape(-1)[places], kind="stable")]
+        """The listed pairs, the most telling first."""
+        return self._listed[np.argsort(-self._moments.spread.reshape(-1)[self._listed], kind="stable")]
 
     def member(self, a: int, b: int) -> SwapPair:
         """One ordered pair among all types."""
         types = (ShuffledPair(self.rows[a], self.rows[b], row) for row in self.rows)
-        kept = tuple(types if self.presence == 1.0 else (pair.thinned(self.presence) for pair in types))
+        present = self.presence * (1.0 - self._room)
+        kept = tuple(types if present == 1.0 else (pair.thinned(present) for pair in types))
         return SwapPair(kept, self.common_mass)
 
     @np.errstate(all="ignore")
-    def _open(self, pairs: Places, eps: float, n: int, level: float) -> _Open | None:
-        """Those of these pairs that are not shown to be below ``level`` (a log delta) at eps; None: too many."""
+    def _open(self, pairs: Places, eps: float, n: int, level: float) -> Places | None:
+        """Those of these pairs not shown to be below ``level`` (a log delta) at eps, worst first; None: too many."""
         at = eps - float(law_shift(np.array(eps)))
         terms = self._moments.terms(at, self._share, self.common_mass, n, level)
         lines = self._moments.lines(pairs, terms)
         left = np.flatnonzero(self._moments.open_by_variance(pairs, terms, lines, level))
         pairs, lines = pairs[left], lines.at(left)
-        left, kinds = self._moments.open_by_moments(pairs, terms, lines, level)
+        found = self._moments.open_by_moments(pairs, terms, lines, level, _MOST_CELLS / self.rows.shape[1])
+        if found is None:
+            return None
+        left, kinds = found
         pairs, lines = pairs[left], lines.at(left)
-        if kinds.sum() * self.rows.shape[1] > _MOST_CELLS:
-            return None
-        kinds = self._by_laws(pairs, kinds, terms, lines, level)
-        left = np.flatnonzero(kinds.any(axis=1))
-        if left.size * self.rows.size > _MOST_SUMS:
-            return None
-        values = np.array([self._value(int(pairs[i]), kinds[i], terms, level) for i in left])
-        order = np.argsort(-values, kind="stable")
-        order = order[~(values[order] <= level)]
-        return _Open(pairs[left[order]], values[order])
+        values = self._by_laws(pairs, kinds, terms, lines)
+        most = values.max(axis=1, initial=-np.inf)
+        left = np.flatnonzero(~(most <= level))
+        left = left[np.argsort(-most[left], kind="stable")]
+        most = most[left]
+        for i in range(min(left.size, int(_MOST_SUMS / self.rows.size) + _FEW_SOLVED)):
+            at_worst = ~(values[left[i]] <= level)
+            most[i] = self._value(int(pairs[left[i]]), at_worst, terms, level)
+        order = np.argsort(-most, kind="stable")
+        order = order[~(most[order] <= level)]
+        return np.asarray(pairs[left[order]])
 
     def _laws(self, pairs: Places, kinds: Places, terms: Terms) -> tuple[FloatArray, FloatArray]:
         """X and its masses, of pairs and types one by one."""
@@ -136,18 +150,17 @@ class SwapMatrix:
         t = self.rows[kinds] * terms.share
         return np.asarray(((first - second) - terms.gain * second) / t), t
 
-    def _by_laws(
-        self, pairs: Places, kinds: NDArray[np.bool_], terms: Terms, lines: Lines, level: float
-    ) -> NDArray[np.bool_]:
-        """The types that are still open when their laws are looked at, each pair on the line of before."""
+    def _by_laws(self, pairs: Places, kinds: NDArray[np.bool_], terms: Terms, lines: Lines) -> FloatArray:
+        """An upper value of log delta for every open type of every pair, from its law, on the line of the moments."""
+        out = np.full(kinds.shape, -np.inf)
         row, kind = np.nonzero(kinds)
         step = max(1, 2**18 // self.rows.shape[1])
         for start in range(0, row.size, step):
             here, type_ = row[start : start + step], kind[start : start + step]
             x, t = self._laws(pairs[here], type_, terms)
             value = swap.log_screen(x, t, terms.waiting, lines.line.at(here))
-            kinds[here, type_] = ~(np.logaddexp(value, terms.waiting.log_rest) <= level)
-        return kinds
+            out[here, type_] = np.logaddexp(value, terms.waiting.log_rest)
+        return out
 
     def _value(self, pair: int, kinds: NDArray[np.bool_], terms: Terms, level: float) -> float:
         """An upper value of log delta of one pair: all its types on one line, that of the worst of ``kinds``.
@@ -174,22 +187,37 @@ class SwapMatrix:
             return Answer(math.inf, 0, members)  # next to nobody is free, and the search would be long
         pending = self._every
         best = 0.0
-        for evaluated in range(1, _MOST_SOLVED + 1):
+        if self.loose_for(n) and self._open(pending, self._guess(int(pending[0]), n, delta), n, log_delta) is None:
+            return self._give_up(n, 0)
+        for evaluated in range(1, 1 + (_FEW_SOLVED if self.loose_for(n) else _MOST_SOLVED)):
             chosen, pending = int(pending[0]), pending[1:]
             found = epsilon_of(self.member(*divmod(chosen, d)), n=n, delta=delta, tol=0.3 * tol, least=best)
             best = max(best, found * (1.0 + 0.6 * tol))
             left = self._open(pending, best, n, log_delta)
             if left is None:
                 break
-            if not left.pairs.size:
-                return Answer(best, evaluated, members)
-            pending = left.pairs
-        return Answer(math.inf, evaluated, members, _LOOSER)
+            if not left.size:
+                return Answer(best + self._room, evaluated, members)
+            pending = left
+        return self._give_up(n, evaluated)
+
+    def _give_up(self, n: int, evaluated: int) -> Answer:
+        self._given_up.add(n)
+        return Answer(math.inf, evaluated, len(self.rows) * (len(self.rows) - 1), _LOOSER)
+
+    def _guess(self, pair: int, n: int, delta: float) -> float:
+        """Roughly the eps of one pair."""
+        a, b = divmod(pair, len(self.rows))
+        gap = self.rows[a] - self.rows[b]
+        worst = int((gap * gap / self.rows).sum(axis=1).argmax())
+        atoms = ShuffledPair(self.rows[a], self.rows[b], self.rows[worst] * self.presence).atoms
+        copies = max(int(n - 1.0 / self.common_mass), 1)
+        return guess_epsilon(atoms, copies, delta, log_up(float(self._moments.level.max()))).epsilon
 
     def log_delta(self, eps: FloatArray, *, n: int, tol: float, side: Side) -> FloatArray:
         """The largest log delta over all pairs, for every eps; 0 (no claim) where too many cannot be told apart."""
         only_upper(side)
-        return np.array([self._largest(float(x), n, tol) for x in eps])
+        return np.array([self._largest(float(x) - self._room, n, tol) for x in eps]) + self._room
 
     def _largest(self, eps: float, n: int, tol: float) -> float:
         if n * self.common_mass < _FEWEST_FREE:
@@ -204,9 +232,9 @@ class SwapMatrix:
             left = self._open(pending[1:], eps, n, best)
             if left is None:
                 return 0.0
-            if not left.pairs.size:
+            if not left.size:
                 return best
-            pending = left.pairs
+            pending = left
         return 0.0
 
 
@@ -227,5 +255,3 @@ def _every_pair(rows: FloatArray) -> list[SwapPair]:
         for b in range(d)
         if a != b
     ]
-
-

@@ -37,15 +37,14 @@ from numpy.typing import NDArray
 
 from ..evaluators import swap
 from ..pair import FloatArray
+from ..remainders import remainder
 
 Places = NDArray[np.int64]
 
 #: Shells of G, as shares of the largest; below the last one nothing is known of the variance.
 _SHELLS = (1.0, 0.9, 0.8, 0.65, 0.5)
 #: Pairs x symbols at once.
-_CELLS = 2**19
-#: Exponents above this bound nothing.
-_LARGEST_RISE = 50.0
+_CELLS = 2**17
 #: Dither of the lines on which pairs are compared, in units of the tilted deviation.
 _DITHER = 0.02
 #: Values from which A is interpolated, and at how many places.
@@ -84,7 +83,7 @@ class PairMoments:
         self.level = rows / self.omega
         inverse = 1.0 / self.level
         # in single precision powers of very large levels would overflow or vanish
-        self._type: type[np.floating] = np.float32 if float(self.level.max()) < 1e6 else np.float64  # type: ignore[type-arg]
+        self._type: type[np.floating] = np.float32 if float(self.level.max()) < 1e6 else np.float64
         self._powers = np.concatenate([inverse, inverse**2, inverse**3], axis=1).astype(self._type).T
         terms = 3 * self.symbols + 40
         self._room = 6.0 * terms * (2.0**-24 if self._type is np.float32 else 2.0**-53)
@@ -105,7 +104,7 @@ class PairMoments:
             a, b = first[start : start + step], second[start : start + step]
             gap = self.level[a] - self.level[b]
             found = (self.omega * gap * gap).astype(self._type) @ inverse
-            spread[a, b] = found.max(axis=1)
+            spread[a, b] = found.max(axis=1).astype(np.float64)
             reach[a, b] = np.abs(gap).max(axis=1)
         spread *= 1.0 + self._room
         return spread + spread.T + self._floor, (reach + reach.T) * (1.0 + 1e-12)
@@ -119,13 +118,13 @@ class PairMoments:
     @property
     def spread(self) -> FloatArray:
         """The largest sum (R(a)-R(b))^2/R(x) over all types x, by pair (a, b): the leading order of eps."""
-        return self._second[0]
+        return np.asarray(self._second[0])
 
     @cached_property
     def _apart(self) -> float:
         """K: the largest chi-square of a row and a type."""
-        most = (self.omega * self.level * self.level) @ (1.0 / self.level.T)
-        return max(float(most.max()) * (1.0 + 1e-12) - 1.0, 0.0) + 3.0 * self._sums
+        most: float = ((self.omega * self.level * self.level) @ (1.0 / self.level.T)).max()
+        return max(most * (1.0 + 1e-12) - 1.0, 0.0) + 3.0 * self._sums
 
     def variance(self, pairs: Places, gain: float) -> FloatArray:
         """An upper value of V_E of the worst type."""
@@ -153,40 +152,50 @@ class PairMoments:
 
     @np.errstate(all="ignore")
     def open_by_moments(
-        self, pairs: Places, terms: Terms, lines: Lines, level: float
-    ) -> tuple[Places, NDArray[np.bool_]]:
+        self, pairs: Places, terms: Terms, lines: Lines, level: float, most_open: float
+    ) -> tuple[Places, NDArray[np.bool_]] | None:
         """The places of the pairs that four moments do not show to be below ``level``, and their types that are open.
 
-        All types of a pair are compared on its line.
+        All types of a pair are compared on its line.  None: more than ``most_open`` types are open, over all pairs.
         """
         step = max(1, _CELLS // self.symbols)
         places: list[Places] = [np.empty(0, dtype=np.int64)]
         kinds: list[NDArray[np.bool_]] = [np.empty((0, self.count), dtype=bool)]
+        count = 0
         for start in range(0, pairs.size, step):
             here = np.arange(start, min(start + step, pairs.size))
             mine = lines.at(here)
             table = self._table(pairs[here], terms, mine)
             part = self._variance_share(mine)
-            most = table.max(axis=1)
+            most = self._raised(table.max(axis=1))
             left = np.flatnonzero(_open_shells(most, most * part, terms, mine, level))
             if left.size:
                 each = np.repeat(left, self.count)
-                g = table[left].reshape(-1)
+                g = self._raised(table[left].reshape(-1))
                 some = _above(g, g * part[each] - self._floor, terms, mine.at(each), level).reshape(left.size, -1)
                 left, some = left[some.any(axis=1)], some[some.any(axis=1)]
                 places.append(here[left])
                 kinds.append(some)
+                count += int(some.sum())
+                if count > most_open:
+                    return None
         return np.concatenate(places), np.concatenate(kinds)
 
-    def _table(self, pairs: Places, terms: Terms, lines: Lines) -> FloatArray:
-        """G of these pairs by type, rounded up."""
+    def _table(self, pairs: Places, terms: Terms, lines: Lines) -> NDArray[np.floating]:
+        """G of these pairs by type, up to rounding."""
         a, b = np.divmod(pairs, self.count)
-        w = self.level[a] - self.level[b] - terms.gain * self.level[b]
-        square = self.omega * w * w
+        w = (self.level[a] - self.level[b] - terms.gain * self.level[b]).astype(self._type)
         scale = lines.line.c / terms.share
-        k3, k4 = scale / 3.0, 2.0 * scale * scale * remainder(lines.rise, 4)
-        powers = np.concatenate([square, k3[:, None] * square * w, k4[:, None] * square * (w * w)], axis=1)
-        found = (powers.astype(self._type) @ self._powers).astype(np.float64)
+        k3, more = scale / 3.0, 6.0 * scale * remainder(lines.rise, 4)  # k4 = k3 times more
+        square, cube, fourth = np.split(np.empty((len(w), 3 * self.symbols), dtype=self._type), 3, axis=1)
+        np.multiply(w * self.omega.astype(self._type), w, out=square)
+        np.multiply(square, w * k3.astype(self._type)[:, None], out=cube)
+        np.multiply(cube, w * more.astype(self._type)[:, None], out=fourth)
+        return np.asarray(square.base @ self._powers)  # type: ignore[operator]
+
+    def _raised(self, g: NDArray[np.floating]) -> FloatArray:
+        """What the products may have lost to rounding is added; NaN bounds nothing."""
+        found = g.astype(np.float64)
         return np.asarray(np.where(np.isnan(found), np.inf, found) * (1.0 + self._room) + self._floor)
 
     def _variance_share(self, lines: Lines) -> FloatArray:
@@ -194,21 +203,6 @@ class PairMoments:
         return np.asarray(
             (1.0 - 2.0 * self._room) / (1.0 + lines.rise / 3.0 + 2.0 * remainder(lines.rise, 4) * lines.swing**2)
         )
-
-
-def remainder(y: FloatArray, order: int) -> FloatArray:
-    """(e^y - 1 - ... - y^(order-1)/(order-1)!)/y^order for y >= 0, rounded up; inf where y is too large to be of use."""
-    y = np.maximum(np.asarray(y, dtype=np.float64), 0.0)
-    small = y < 1.0
-    term = np.full(y.shape, 1.0 / math.factorial(order))
-    total = term.copy()
-    for k in range(order + 1, order + 16):
-        term = term * np.where(small, y, 0.0) / k
-        total = total + term
-    large = np.where(small, 1.0, np.minimum(y, _LARGEST_RISE))
-    head = sum(large**k / math.factorial(k) for k in range(order))
-    value = np.where(small, total, (np.exp(large) - head) / large**order) * (1.0 + 1e-12)
-    return np.asarray(np.where(y <= _LARGEST_RISE, value, np.inf))
 
 
 @dataclass(frozen=True)
@@ -241,9 +235,7 @@ def _above(g: FloatArray, variance: FloatArray, terms: Terms, lines: Lines, leve
     return ~(np.logaddexp(value, terms.waiting.log_rest) <= level)
 
 
-def _open_shells(
-    most: FloatArray, variance: FloatArray, terms: Terms, lines: Lines, level: float
-) -> NDArray[np.bool_]:
+def _open_shells(most: FloatArray, variance: FloatArray, terms: Terms, lines: Lines, level: float) -> NDArray[np.bool_]:
     """Where a type with G up to ``most`` may be above ``level``; V is at least q variance if G is at least q most."""
     nothing = np.zeros(most.shape)
     found = _above(most, nothing, terms, lines, level)
