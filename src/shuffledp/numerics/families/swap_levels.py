@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -36,7 +34,7 @@ def distinct(rows: FloatArray) -> SwapSet | None:
     label = _numbered(masses, top).reshape(pairs.size, d)  # alike means alike in every mass, however small
     masses = masses.reshape(pairs.size, d, -1)
     seen: dict[bytes, SwapPair] = {}
-    common = float(rows.min(axis=0).sum()) * (1.0 - mass_slack(outputs))
+    common = float(rows.min(axis=0).sum()) * (1.0 - mass_slack(outputs)) * (1.0 - SAME_LAW)
     order = np.sort(label, axis=1)
     for i in range(pairs.size):
         kinds = order[i]
@@ -64,14 +62,10 @@ def _numbered(masses: FloatArray, top: FloatArray) -> NDArray[np.int64]:
 
 
 class Alike(SwapSet):
-    """Laws that stand for others whose masses and levels agree to a relative 2^-40.
+    """Laws that stand for others that are alike (alike.py): their t is a little smaller, and eps is larger.
 
-    t is a little smaller, and eps larger; an eps below 0 is a valid question too.
+    An eps below 0 is a valid question too.
     """
-
-    def __init__(self, members: Sequence[SwapPair]) -> None:
-        thin = 1.0 - SAME_LAW
-        super().__init__([SwapPair(tuple(t.thinned(thin) for t in m.types), m.common_mass * thin) for m in members])
 
     def epsilon(self, *, n: int, delta: float, tol: float, side: Side) -> Answer:
         """The largest eps over the members, and the room."""
@@ -92,7 +86,7 @@ class Alike(SwapSet):
 
 
 def _law(masses: FloatArray, levels: FloatArray) -> ShuffledPair:
-    """The shuffled pair whose symbols are triples of levels."""
+    """The shuffled pair whose symbols are triples of levels, with the room that its t needs."""
     u, v, t = (grid.reshape(-1) for grid in np.meshgrid(levels, levels, levels, indexing="ij"))
     kept = masses > 0.0
-    return ShuffledPair(*(law[kept] * masses[kept] for law in (u, v, t)))
+    return ShuffledPair(*(law[kept] * masses[kept] for law in (u, v, t * (1.0 - SAME_LAW))))

@@ -123,8 +123,8 @@ class PairMoments:
     @cached_property
     def _apart(self) -> float:
         """K: the largest chi-square of a row and a type."""
-        most: float = ((self.omega * self.level * self.level) @ (1.0 / self.level.T)).max()
-        return max(most * (1.0 + 1e-12) - 1.0, 0.0) + 3.0 * self._sums
+        most = ((self.omega * self.level * self.level) @ (1.0 / self.level.T)).max()
+        return float(max(float(most) * (1.0 + 1e-12) - 1.0, 0.0) + 3.0 * self._sums)
 
     def variance(self, pairs: Places, gain: float) -> FloatArray:
         """An upper value of V_E of the worst type."""
