@@ -18,7 +18,7 @@ from ..solve import epsilon
 from .leaders import Listed, largest
 
 #: Points from which intervals of eps are looked at, not single ones.
-_MANY_POINTS = 64
+_MANY_POINTS = 256
 #: Relative accuracies in delta at which the members are evaluated, to find the largest one.
 _CASCADE = (0.1, 0.01)
 

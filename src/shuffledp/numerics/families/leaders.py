@@ -12,13 +12,14 @@ to 1; the members that are left are evaluated at every eps there.  No member is 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..evaluators import screen
 from ..evaluators.choose import LARGEST_EPSILON, Divergence, law_shift
+from ..evaluators.contour import LogBracket
 from ..pair import FloatArray
 from ..solve import log_up
 
@@ -28,10 +29,19 @@ Places = NDArray[np.int64]
 _FLOOR = -750.0
 #: An interval on which the chord is at most so far above the leader is not split: for few members, for many.
 _STRAIGHT, _TINY = 0.25, 0.01
-#: So many members are evaluated at the ends of an interval before it is split, with these relative accuracies.
-_FEW, _CASCADE = 48, (0.1, 0.01)
+#: So many members are evaluated at the ends of an interval before it is split, where the chord is so close.
+_FEW, _WORTH_A_LOOK = 32, 1.5
+#: On fewer points than this a member is evaluated at once.
+_SHORT = 16
 #: Further below the leader than this screens need not be sharp.
 _BELOW = 3.0
+
+
+class Bracketed(Protocol):
+    """A divergence curve."""
+
+    def bracket(self, eps: FloatArray, rtol: FloatArray | float) -> LogBracket:
+        """Upper values of log delta, and more."""
 
 
 class Members(Protocol):
@@ -39,19 +49,23 @@ class Members(Protocol):
 
     #: eps from which all of them are 0
     limit: float
+    #: relative accuracies at which a member is evaluated before it is evaluated finely
+    cascade: ClassVar[tuple[float, ...]]
 
     def order(self) -> Places:
         """All members, the one that is likely to lead first."""
 
-    def screened(self, members: Places, eps: float, enough: float) -> FloatArray:
-        """Cheap upper values of log delta at one eps; they need not be sharp below ``enough``."""
+    def screened(self, members: Places, eps: float, enough: float, leader: float) -> FloatArray:
+        """Cheap upper values of log delta at one eps; they need not be sharp below ``enough`` or above the leader."""
 
-    def curve(self, member: int) -> Divergence:
+    def curve(self, member: int) -> Bracketed:
         """One of them."""
 
 
 class Listed:
     """A few curves, each with a law of its own."""
+
+    cascade: ClassVar[tuple[float, ...]] = (0.1, 0.01)
 
     def __init__(self, curves: Sequence[Divergence]) -> None:
         self._curves = curves
@@ -63,7 +77,7 @@ class Listed:
         spread = [float(c.atoms.t @ c.atoms.gap**2) for c in self._curves]
         return np.lexsort((spread, exposed))[::-1].astype(np.int64)
 
-    def screened(self, members: Places, eps: float, enough: float) -> FloatArray:
+    def screened(self, members: Places, eps: float, enough: float, leader: float) -> FloatArray:
         """By screen.py."""
         at = np.array([eps])
         at = at - law_shift(at)
@@ -99,15 +113,28 @@ class _Search:
     def __init__(self, members: Members, points: FloatArray, tol: float) -> None:
         self._members, self._points, self._tol = members, points, tol
         self._best = np.full(points.size, _FLOOR)
+        self._known: dict[tuple[int, int, float], float] = {}
 
     def run(self) -> FloatArray:
         """The leader at every point."""
         order = self._members.order()
-        self._raise(int(order[0]), slice(None))
-        rest, last = order[1:], self._points.size - 1
+        rest, leader = order[1:], int(order[0])
+        last = self._visible(leader)
+        self._raise(leader, slice(0, last + 1))
         if rest.size:
             self._settle(0, last, rest, self._screened(rest, 0), self._screened(rest, last))
+        self._best[last:] = self._best[last]  # deltas fall
         return self._best
+
+    def _visible(self, leader: int) -> int:
+        """The last point, or one soon after the leader falls below every positive double."""
+        low, high = 0, self._points.size - 1
+        curve = self._members.curve(leader)
+        while high - low > max(8, high // 32):
+            middle = (low + high) // 2
+            upper = float(curve.bracket(self._points[middle : middle + 1], 0.1).upper[0])
+            low, high = (middle, high) if upper > _FLOOR else (low, middle)
+        return high
 
     def _raise(self, member: int, where: slice) -> None:
         """Evaluate a member at all points there."""
@@ -116,7 +143,8 @@ class _Search:
         self._best[where] = np.maximum(self._best[where], found)
 
     def _screened(self, members: Places, at: int) -> FloatArray:
-        return self._members.screened(members, float(self._points[at]), float(self._best[at]) - _BELOW)
+        best = float(self._best[at])
+        return self._members.screened(members, float(self._points[at]), best - _BELOW, best)
 
     def _slack(self, low: int, high: int) -> float:
         """log of the largest ratio of the chord to the leader between two points."""
@@ -133,7 +161,8 @@ class _Search:
         slack = self._slack(low, high)
         members, left, right = self._open(low, high, slack, members, left, right)
         few = members.size <= _FEW
-        for rtol in _CASCADE if few else ():
+        look = few and slack <= _WORTH_A_LOOK and high - low > _SHORT
+        for rtol in self._members.cascade if look else ():
             left, right = (np.minimum(u, self._finer(members, at, rtol)) for u, at in ((left, low), (right, high)))
             members, left, right = self._open(low, high, slack, members, left, right)
         if not members.size:
@@ -153,7 +182,7 @@ class _Search:
     def _evaluate(self, low: int, high: int, member: int, left: FloatArray, right: FloatArray) -> None:
         """Evaluate one member between two points, if it may be above the leader by then."""
         one = np.array([member])
-        for rtol in (None, *_CASCADE):
+        for rtol in (None, *(self._members.cascade if high - low > _SHORT else ())):
             if rtol is not None:
                 left, right = (np.minimum(u, self._finer(one, at, rtol)) for u, at in ((left, low), (right, high)))
             if not self._open(low, high, self._slack(low, high), one, left, right)[0].size:
@@ -161,8 +190,11 @@ class _Search:
         self._raise(member, slice(low, high + 1))
 
     def _finer(self, members: Places, at: int, rtol: float) -> FloatArray:
-        point = self._points[at : at + 1]
-        return np.array([self._members.curve(i).bracket(point, rtol).upper[0] for i in members.tolist()])
+        for i in members.tolist():
+            if (i, at, rtol) not in self._known:
+                upper = self._members.curve(i).bracket(self._points[at : at + 1], rtol).upper
+                self._known[i, at, rtol] = float(upper[0])
+        return np.array([self._known[i, at, rtol] for i in members.tolist()])
 
     def _open(
         self, low: int, high: int, slack: float, members: Places, left: FloatArray, right: FloatArray

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -28,6 +28,8 @@ _CELLS = 100_000
 class PairCurves:
     """The curves of all pairs among n users."""
 
+    cascade: ClassVar[tuple[float, ...]] = (0.1, 0.01)
+
     def __init__(self, pairs: BlanketPairs, n: int) -> None:
         self._pairs, self._n = pairs, n
         self._made: dict[int, Divergence] = {}
@@ -37,7 +39,7 @@ class PairCurves:
         """The most telling pair first."""
         return np.argsort(-self._pairs.spreads(), kind="stable")
 
-    def screened(self, members: NDArrayInt, eps: float, enough: float) -> FloatArray:
+    def screened(self, members: NDArrayInt, eps: float, enough: float, leader: float) -> FloatArray:
         """By two moments, and where these are not enough by screen.py."""
         value = self.by_variance(members, eps)
         sharp = np.flatnonzero(~(value <= enough))

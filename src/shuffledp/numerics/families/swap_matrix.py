@@ -22,7 +22,9 @@ from ..pair import TINY, FloatArray, ShuffledPair
 from ..solve import guess_epsilon, log_up
 from .alike import SAME_LAW, distinct_rows, representatives
 from .base import Answer
-from .swap import Curve, SwapPair, SwapSet, epsilon_of, only_upper
+from .leaders import largest
+from .swap import Curve, SwapPair, SwapSet, epsilon_of, falling, only_upper
+from .swap_curves import SwapCurves
 from .swap_levels import distinct
 from .swap_moments import Lines, PairMoments, Places, Terms
 
@@ -40,6 +42,8 @@ _FEWEST_FREE, _FEW_FREE = 25.0, 60.0
 _MOST_SOLVED, _FEW_SOLVED = 24, 4
 #: Free users, and users over the spread of eps, from which the leading order tells the blanket from the swap bound.
 _MANY_FREE, _LEADING = 400.0, 400.0
+#: Points from which intervals of eps are looked at, not single ones.
+_MANY_POINTS = 24
 _LOOSER = "looser, because too many pairs of inputs of this matrix are nearly alike for the swap bound"
 
 
@@ -103,12 +107,17 @@ class SwapMatrix:
         common = 1.0 - chance + chance * self.common_mass
         return SwapMatrix(self.rows, self._listed, common, self.presence * chance)
 
+    @property
+    def limit(self) -> float:
+        """The eps beyond every ratio."""
+        return log_up(float((self.rows.max(axis=0) / self.rows.min(axis=0)).max()))
+
     @cached_property
     def _moments(self) -> PairMoments:
         return PairMoments(self.rows)
 
     @property
-    def _every(self) -> Places:
+    def every(self) -> Places:
         """The listed pairs, the most telling first."""
         return self._listed[np.argsort(-self._moments.spread.reshape(-1)[self._listed], kind="stable")]
 
@@ -120,8 +129,11 @@ class SwapMatrix:
         return SwapPair(kept, self.common_mass)
 
     @np.errstate(all="ignore")
-    def _open(self, pairs: Places, eps: float, n: int, level: float) -> Places | None:
-        """Those of these pairs not shown to be below ``level`` (a log delta) at eps, worst first; None: too many."""
+    def open_at(self, pairs: Places, eps: float, n: int, level: float, *, sums: bool = True) -> Places | None:
+        """Those of these pairs not shown to be below ``level`` (a log delta) at eps, worst first; None: too many.
+
+        Without ``sums`` only screens are used.
+        """
         at = eps - float(law_shift(np.array(eps)))
         terms = self._moments.terms(at, self._share, self.common_mass, n, level)
         lines = self._moments.lines(pairs, terms)
@@ -137,7 +149,7 @@ class SwapMatrix:
         left = np.flatnonzero(~(most <= level))
         left = left[np.argsort(-most[left], kind="stable")]
         most = most[left]
-        for i in range(min(left.size, int(_MOST_SUMS / self.rows.size) + _FEW_SOLVED)):
+        for i in range(min(left.size, int(_MOST_SUMS / self.rows.size) + _FEW_SOLVED) if sums else 0):
             at_worst = ~(values[left[i]] <= level)
             most[i] = self._value(int(pairs[left[i]]), at_worst, terms, level)
         order = np.argsort(-most, kind="stable")
@@ -185,15 +197,15 @@ class SwapMatrix:
         members = d * (d - 1)
         if n * self.common_mass < _FEWEST_FREE:
             return Answer(math.inf, 0, members)  # next to nobody is free, and the search would be long
-        pending = self._every
+        pending = self.every
         best = 0.0
-        if self.loose_for(n) and self._open(pending, self._guess(int(pending[0]), n, delta), n, log_delta) is None:
+        if self.loose_for(n) and self.open_at(pending, self._guess(int(pending[0]), n, delta), n, log_delta) is None:
             return self._give_up(n, 0)
         for evaluated in range(1, 1 + (_FEW_SOLVED if self.loose_for(n) else _MOST_SOLVED)):
             chosen, pending = int(pending[0]), pending[1:]
             found = epsilon_of(self.member(*divmod(chosen, d)), n=n, delta=delta, tol=0.3 * tol, least=best)
             best = max(best, found * (1.0 + 0.6 * tol))
-            left = self._open(pending, best, n, log_delta)
+            left = self.open_at(pending, best, n, log_delta)
             if left is None:
                 break
             if not left.size:
@@ -212,24 +224,27 @@ class SwapMatrix:
         worst = int((gap * gap / self.rows).sum(axis=1).argmax())
         atoms = ShuffledPair(self.rows[a], self.rows[b], self.rows[worst] * self.presence).atoms
         copies = max(int(n - 1.0 / self.common_mass), 1)
-        return guess_epsilon(atoms, copies, delta, log_up(float(self._moments.level.max()))).epsilon
+        return guess_epsilon(atoms, copies, delta, self.limit).epsilon
 
     def log_delta(self, eps: FloatArray, *, n: int, tol: float, side: Side) -> FloatArray:
         """The largest log delta over all pairs, for every eps; 0 (no claim) where too many cannot be told apart."""
         only_upper(side)
-        return np.array([self._largest(float(x) - self._room, n, tol) for x in eps]) + self._room
+        at = eps - self._room
+        if eps.size >= _MANY_POINTS and n * self.common_mass >= _FEWEST_FREE:
+            return falling(eps, largest(SwapCurves(self, n, tol / 30.0), at, tol) + self._room)
+        return np.array([self._largest(float(x), n, tol) for x in at]) + self._room
 
     def _largest(self, eps: float, n: int, tol: float) -> float:
         if n * self.common_mass < _FEWEST_FREE:
             return 0.0
-        if eps >= log_up(float((self.rows.max(axis=0) / self.rows.min(axis=0)).max())):
+        if eps >= self.limit:
             return -np.inf  # beyond every ratio
-        pending = self._every
+        pending = self.every
         best = -np.inf
         for _ in range(_MOST_SOLVED):
             member = self.member(*divmod(int(pending[0]), len(self.rows)))
             best = max(best, float(Curve(member, n, tol).log_upper(np.array([eps]))[0]) + 0.1 * tol)
-            left = self._open(pending[1:], eps, n, best)
+            left = self.open_at(pending[1:], eps, n, best)
             if left is None:
                 return 0.0
             if not left.size:
