@@ -33,6 +33,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..pair import FloatArray
+from . import swap_nodes
 
 #: Each rounding step is charged this much (2^-48 is 16 units in the last place).
 ULP = 2.0**-48
@@ -337,17 +338,22 @@ class _Moduli(NamedTuple):
 
 
 def _moduli(x: FloatArray, t: FloatArray, c: FloatArray, y: FloatArray) -> _Moduli:
-    """M(c + iy), one row per law."""
+    """M(c + iy), one row per law, at equally spaced y = 0, h, 2h, ..."""
     growth = np.zeros(y.shape, dtype=np.complex128)
     doubt = np.zeros(y.shape)
-    for j in range(x.shape[1]):  # one value at a time: fewer and smaller temporaries
-        turn = x[:, j, None] * y
-        exponent = c * x[:, j]
-        scale = np.exp(exponent)[:, None]
-        half = np.sin(0.5 * turn)
-        growth.real += t[:, j, None] * (np.expm1(exponent)[:, None] - scale * (2.0 * half * half))
-        growth.imag += t[:, j, None] * (scale * np.sin(turn))
-        doubt += (t[:, j] * np.maximum(scale[:, 0], 1.0))[:, None] * (np.abs(exponent)[:, None] + np.abs(turn))
+    if swap_nodes.pays(y.shape[1], x.shape[1]):
+        growth = swap_nodes.growth(x, t, c, y[:, 1], y.shape[1])
+        load = t * np.maximum(np.exp(c[:, None] * x), 1.0) * np.abs(x)
+        doubt += load.sum(axis=1)[:, None] * (c[:, None] + y)
+    else:
+        for j in range(x.shape[1]):  # one value at a time: fewer and smaller temporaries
+            turn = x[:, j, None] * y
+            exponent = c * x[:, j]
+            scale = np.exp(exponent)[:, None]
+            half = np.sin(0.5 * turn)
+            growth.real += t[:, j, None] * (np.expm1(exponent)[:, None] - scale * (2.0 * half * half))
+            growth.imag += t[:, j, None] * (scale * np.sin(turn))
+            doubt += (t[:, j] * np.maximum(scale[:, 0], 1.0))[:, None] * (np.abs(exponent)[:, None] + np.abs(turn))
     doubt *= ULP * (1.0 + x.shape[1] / 16.0)
     excess = 2.0 * growth.real + growth.real**2 + growth.imag**2
     modulus = np.hypot(1.0 + growth.real, growth.imag)

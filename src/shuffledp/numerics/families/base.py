@@ -15,7 +15,10 @@ from ...errors import BoundNotApplicableError
 from ..evaluators.choose import Divergence, Side
 from ..pair import FloatArray, ShuffledPair
 from ..solve import epsilon
+from .leaders import Listed, largest
 
+#: Points from which intervals of eps are looked at, not single ones.
+_MANY_POINTS = 256
 #: Relative accuracies in delta at which the members are evaluated, to find the largest one.
 _CASCADE = (0.1, 0.01)
 
@@ -92,6 +95,8 @@ class PairSet:
         """The largest log delta over the members, for every eps."""
         curves = [Divergence(pair, n, side) for pair in self._members]
         if side == "upper" and len(curves) > 2:
+            if eps.size >= _MANY_POINTS:
+                return largest(Listed(curves), eps, tol)
             return _largest_upper(curves, eps, tol)
         best = np.full(eps.shape, -np.inf)
         for curve in curves:
