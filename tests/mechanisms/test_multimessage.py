@@ -198,6 +198,13 @@ def test_bracket_is_narrow(m: MultiMessage) -> None:
     assert g.lower <= g.epsilon <= 1.002 * g.lower
 
 
+@pytest.mark.parametrize("n", [10**9, 10**12])
+def test_bracket_is_narrow_for_very_many_users(n: int) -> None:
+    """Numbers of messages that are rounded to cells lose nothing between blocks of totals."""
+    g = sdp.amplify(MixDump(d=5, flip=0.3, messages=2.5), n=n, delta=1e-12)
+    assert g.lower <= g.epsilon <= 1.0003 * g.lower
+
+
 def test_large_parameters_are_fast() -> None:
     for m in (PureDump(d=10**6, messages=1.5), MixDump(d=10**6, flip=0.5, messages=1)):
         g = sdp.amplify(m, n=10**7, delta=1e-6)

@@ -29,21 +29,18 @@ def coin_pieces(hits: Count, keep: float, stray: float, miss: float, tol: float)
     """
     victim = keep + stray
     total = Count(hits.fixed, (*hits.parts, (1, victim))).simplified()
-    at_most, at_least = Distribution(total, up=False), Distribution(total, up=True)
+    law = Distribution(total, up=False)
     fine = edges(total, tol)
     # rho changes by a relative miss * deviation/mean within a deviation of T
     blocks = math.ceil(min(2.0 * miss * total.deviation / (total.mean * tol) + 1.0, _BLOCKS))
     starts = grid(total.mean, total.deviation, 1, total.top, blocks)
     ends = np.append(starts[1:] - 1, total.top)
-    before = np.maximum(at_least.at(starts - 1), 0.0)
-    odds = victim * _ratios_below(hits, starts)
-    # within a block, T in (edge before, edge] counts as the edge
+    # T is rounded up by at most law.moved, so that the smallest T of a block is at least its first total less that
+    odds = victim * _ratios_below(hits, np.maximum(starts - law.moved, 1))
+    # T in (edge before, edge] counts as the edge; below the first block nothing is claimed
     totals = np.unique(np.concatenate([fine[fine >= starts[0]], ends]))
     block = np.searchsorted(ends, totals)
-    kept = np.maximum(at_most.at(totals) - before[block], 0.0)
-    mass = np.diff(kept, prepend=0.0)
-    first = np.concatenate([[True], np.diff(block) > 0])
-    mass[first] = kept[first]
+    mass = np.diff(law.inside(totals), prepend=law.inside(starts[:1] - 1))
     found = []
     for i in range(starts.size):
         rho = odds[i] / (odds[i] + miss) * (1.0 - 1e-12)

@@ -103,7 +103,8 @@ class Distribution:
     def __init__(self, count: Count, *, up: bool) -> None:
         self._up, self._least, self._most, self._fixed = up, count.least, count.most, count.fixed
         *others, last = sorted(count.parts, key=_reach) or [(0, 1.0)]
-        self._part, self._law = last, None
+        self._part, self._parts = last, len(others) + 1
+        self._law: Window | None = None
         self._unit = self._stride = 1
         if not others:
             if last[0] and _reach(last) <= _LONGEST_ALONE:
@@ -119,15 +120,24 @@ class Distribution:
         self._others = _sum_of([_in_cells(part, self._unit * self._stride, up) for part in others])
         self._left_out = self._others.left_out + (0.0 if self._law is None else self._law.left_out)
 
+    @property
+    def moved(self) -> int:
+        """How far a value is moved by rounding, at most."""
+        return self._parts * (self._unit * self._stride - 1)
+
     def at(self, k: Ints) -> FloatArray:
         """The bound at every k; exactly 1 from the largest value on, 0 below the least."""
+        return np.where(np.asarray(k) >= self._most, 1.0, self.inside(k))
+
+    def inside(self, k: Ints) -> FloatArray:
+        """The same, but only for values that were moved by at most :attr:`moved`: it may stay below 1 throughout."""
         k = np.asarray(k, dtype=np.int64)
         value = np.minimum(self._summed(k.reshape(-1) - self._fixed).reshape(k.shape), 1.0)
         if self._up:
             value = np.minimum(value * (1.0 + CDF_SLACK) + self._left_out, 1.0)
         else:
             value = value * ((1.0 - CDF_SLACK) * (1.0 - self._left_out))
-        return np.where(k >= self._most, 1.0, np.where(k < self._least, 0.0, value))
+        return np.where(k < self._least, 0.0, value)
 
     def _summed(self, k: Ints) -> FloatArray:
         """sum_a Pr[A = a] Pr[B <= k - a] for every k."""
