@@ -27,11 +27,11 @@ def test_many_eps_are_as_single_pairs(name: str) -> None:
 
 def test_curves_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     matrix = SwapMatrix(shaped("random", 1))
-    curve = Curve(matrix.member(0, 1), 2000, 1e-4)
+    pair = matrix.member(0, 1)
     eps = np.linspace(0.01, 0.2, 25)
-    whole = curve.bracket(eps, 1.0)
+    whole = Curve(pair, 2000, 1e-4).bracket(eps, 1.0)
     monkeypatch.setattr(swap_curves, "_CELLS", 4 * 30)
-    for part, want in zip(ChunkedCurve(curve, 30).bracket(eps, 1.0), whole, strict=True):
+    for part, want in zip(ChunkedCurve(pair, 2000, 1e-4).bracket(eps, 1.0), whole, strict=True):
         assert part == pytest.approx(want, rel=1e-9)
 
 

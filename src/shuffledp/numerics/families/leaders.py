@@ -31,8 +31,8 @@ _FLOOR = -750.0
 _STRAIGHT, _TINY = 0.25, 0.01
 #: So many members are evaluated at the ends of an interval before it is split, where the chord is so close.
 _FEW, _WORTH_A_LOOK = 32, 1.5
-#: On fewer points than this a member is evaluated at once.
-_SHORT = 16
+#: On fewer points than this a member is evaluated at once; so many are compared to find a new leader.
+_SHORT, _LIKELY = 16, 4
 #: Further below the leader than this screens need not be sharp.
 _BELOW = 3.0
 
@@ -117,20 +117,30 @@ class _Search:
 
     def run(self) -> FloatArray:
         """The leader at every point."""
-        order = self._members.order()
-        rest, leader = order[1:], int(order[0])
-        last = self._visible(leader)
-        self._raise(leader, slice(0, last + 1))
-        if rest.size:
-            self._settle(0, last, rest, self._screened(rest, 0), self._screened(rest, last))
-        self._best[last:] = self._best[last]  # deltas fall
-        return self._best
+        order, start = self._members.order(), 0
+        leader, last = int(order[0]), -1
+        while True:
+            last = self._visible(leader, start)
+            self._raise(leader, slice(start, last + 1))
+            rest = order[order != leader]
+            if rest.size:
+                self._settle(start, last, rest, self._screened(rest, start), self._screened(rest, last))
+            if last == self._points.size - 1 or self._best[last] <= _FLOOR:
+                self._best[last:] = self._best[last]  # deltas fall
+                return self._best
+            start = last + 1  # the leader ends here, others do not
+            leader = self._next(order, start)
 
-    def _visible(self, leader: int) -> int:
+    def _next(self, order: Places, at: int) -> int:
+        """A member that is likely to lead at a point where nothing is known."""
+        likely = order[np.argsort(-self._screened(order, at), kind="stable")[:_LIKELY]]
+        return int(likely[self._finer(likely, at, 0.1).argmax()])
+
+    def _visible(self, leader: int, start: int) -> int:
         """The last point, or one soon after the leader falls below every positive double."""
-        low, high = 0, self._points.size - 1
+        low, high = start, self._points.size - 1
         curve = self._members.curve(leader)
-        while high - low > max(8, high // 32):
+        while high - low > max(8, (high - start) // 32):
             middle = (low + high) // 2
             upper = float(curve.bracket(self._points[middle : middle + 1], 0.1).upper[0])
             low, high = (middle, high) if upper > _FLOOR else (low, middle)

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..evaluators.contour import LogBracket
 from ..pair import FloatArray
-from .swap import Curve
+from .swap import Curve, SwapPair
 from .swap_moments import Places
 
 if TYPE_CHECKING:
@@ -54,17 +54,21 @@ class SwapCurves:
         """One pair."""
         if member not in self._made:
             pair = self._matrix.member(*divmod(member, len(self._matrix.rows)))
-            self._made[member] = ChunkedCurve(Curve(pair, self._n, self._tol), self._matrix.rows.size)
+            self._made[member] = ChunkedCurve(pair, self._n, self._tol)
         return self._made[member]
 
 
 class ChunkedCurve:
     """A curve of many types that is asked for some eps at a time, which bounds the memory."""
 
-    def __init__(self, curve: Curve, cells: int) -> None:
-        self._curve, self._step = curve, max(1, _CELLS // cells)
+    def __init__(self, pair: SwapPair, n: int, tol: float) -> None:
+        self._pair, self._n, self._tol = pair, n, tol
+        self._step = max(1, _CELLS // sum(np.size(kind.t) for kind in pair.types))
 
     def bracket(self, eps: FloatArray, rtol: FloatArray | float) -> LogBracket:
-        """As that of the curve."""
-        parts = [self._curve.bracket(eps[i : i + self._step], rtol) for i in range(0, eps.size, self._step)]
+        """As that of a curve that was not asked before, which would remember what was best at another eps."""
+        parts = [
+            Curve(self._pair, self._n, self._tol).bracket(eps[i : i + self._step], rtol)
+            for i in range(0, eps.size, self._step)
+        ]
         return LogBracket(*(np.concatenate(part) for part in zip(*parts, strict=True)))
