@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -204,7 +205,7 @@ def main() -> None:
         line = []
         for power in range(2, 9):
             try:
-                took = seconds(lambda: hand(10**power), budget=0.02)
+                took = seconds(partial(hand, 10**power), budget=0.02)
             except MemoryError:
                 line.append("too many counts")
                 break
