@@ -10,21 +10,21 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import Literal
 
 import numpy as np
 
-from ..pair import Atoms, FloatArray, ShuffledPair
-from . import contour, exact
+from ..few_atoms import Few, saddle
+from ..pair import LAW_SLACK, Atoms, FloatArray, ShuffledPair
+from ..pair import mass_slack as mass_slack
+from . import contour, contour_row, exact
 from .contour import LogBracket
-from .few_clones import FEW, FewClones
+from .few_clones import FEW, MOST_ROWS, NOISY, RARE, FewClones
+from .window import MOST_DRAWS, Value, Window
 
 Side = Literal["upper", "lower"]
 
-#: Absolute slack in eps and relative slack in t that cover the rounding of a law.
-LAW_SLACK = 2.0**-49
 #: e^eps beyond this is not formed: upper values stop falling here, lower ones are those of eps -> inf.
 LARGEST_EPSILON = 200.0
 #: A table up to this size is built at once; a larger one only where the contour is not accurate enough.
@@ -56,9 +56,13 @@ class Divergence:
         self.n = n
         self.side = side
         self.max_ratio = pair.max_ratio
-        atoms = _shrunk(pair.atoms, np.size(pair.t)) if side == "upper" else pair.atoms
+        atoms = pair.shrunk if side == "upper" else pair.atoms
         self._sign = -1.0 if side == "upper" else 1.0
-        self._take(_expose_rare(atoms, n, side, 0.0))
+        few = atoms.few
+        if few is not None and n * min(few.t) >= _RARE_UPPER:  # no symbol is rare on either side
+            self._take(atoms)
+        else:
+            self._take(_expose_rare(atoms, n, side, 0.0))
         #: the same curve with rare symbols left in the law, for where exposing them would cost too much
         self._kept: Divergence | None = None
         if self.atoms is not atoms:
@@ -69,9 +73,20 @@ class Divergence:
 
     def _take(self, atoms: Atoms) -> None:
         self.atoms = atoms
-        #: rows of the table of all counts; inf where it would be far too large
-        self._rows = math.inf if self.n * atoms.outside > exact.MAX_ROWS else exact.rows_needed(atoms, self.n)
+        self._row_count: float | None = None
         self._table: exact.Table | None = None
+        #: the law in plain floats, and the window of counts around the last eps; None where they do not apply
+        self._few: Few | None = None if atoms.zero0.size else atoms.few
+        self._window: Window | None = None
+        self._windowed = self.n <= MOST_DRAWS
+
+    @property
+    def _rows(self) -> float:
+        """Rows of the table of all counts; inf where it would be far too large."""
+        if self._row_count is None:
+            n, atoms = self.n, self.atoms
+            self._row_count = math.inf if n * atoms.outside > exact.MAX_ROWS else exact.rows_needed(atoms, n)
+        return self._row_count
 
     @property
     def floor(self) -> float:
@@ -94,6 +109,57 @@ class Divergence:
         if self.atoms.zero0.size:
             found = self._expose(found, shifted)
         return found if self._kept is None else self._with_rare(found, self._kept, eps, shifted, wanted)
+
+    def point(self, eps: float, rtol: float) -> Value | None:
+        """What :meth:`bracket` gives at one eps, in plain floats and much faster; None where only that one applies.
+
+        The slope is the derivative in E.
+        """
+        few = self._few
+        if few is None or self._kept is not None or not 0.0 <= eps <= LARGEST_EPSILON:
+            return None
+        growth = math.expm1(eps + self._sign * (LAW_SLACK + 2.0**-51 * eps))
+        window = self._window
+        if window is not None and window.covers(growth, rtol):
+            return _narrow(window.log_bracket(growth), rtol)
+        x = few.values(growth)
+        if max(x) <= 0.0:
+            return Value(-math.inf, -math.inf, 0.0)
+        try:
+            at = saddle(x, few.t, float(self.n))
+            if self._windowed:
+                window = Window.around(few, self.n, growth, at, rtol, upper=self.side == "upper")
+                self._window, self._windowed = window, window is not None
+                if window is not None:
+                    return _narrow(window.log_bracket(growth), rtol)
+        except (ArithmeticError, ValueError):
+            return None
+        if min(x) <= -(self.n - 1) * max(x) or self._may_enumerate(few, x):
+            return None
+        return _narrow(contour_row.log_bracket(few, x, at, self.n, rtol), rtol)
+
+    def _may_enumerate(self, few: Few, x: list[float]) -> bool:
+        """Whether the symbols that few_clones.py would not enumerate may add so little noise that it is used.
+
+        This is a quick estimate of what it decides itself; either evaluator is sound.
+        """
+        n, rows, top = self.n, 1.0, max(x)
+        if (n - 1) * min(few.t) >= FEW:
+            return False
+        sizes = [max(abs(g + v), v) for g, v in zip(few.gap, few.v, strict=True)]
+        noise = n * sum(m * y * y for y, m in zip(x, few.t, strict=True))
+        for j in sorted(range(len(x)), key=sizes.__getitem__, reverse=True):
+            mean = n * few.t[j]
+            rows *= 0.5 * (mean + 12.0 * math.sqrt(mean) + 20.0)
+            if mean >= FEW or rows > (MOST_ROWS if few.t[j] <= RARE else QUICK_ROWS):
+                break
+            noise -= mean * x[j] * x[j]
+        return noise <= (2.0 * NOISY * top) ** 2 and self.few_clones is not None
+
+    @property
+    def polishable(self) -> bool:
+        """Whether evaluations are sharp, cost next to nothing, and delta may have kinks: a search may end on the root."""
+        return self._window is not None and self._few is not None and (self.n - 1) * min(self._few.t) < FEW
 
     def _with_rare(
         self, found: LogBracket, kept: Divergence, eps: FloatArray, shifted: FloatArray, rtol: FloatArray
@@ -242,8 +308,7 @@ def spread(pair: ShuffledPair) -> float:
     atoms = pair.atoms
     if np.any(atoms.zero0 > atoms.zero1):
         return math.inf
-    with np.errstate(over="ignore"):
-        return float(atoms.t @ (atoms.gap * atoms.gap))
+    return atoms.spread
 
 
 def floor(atoms: Atoms, n: int) -> float:
@@ -260,16 +325,6 @@ def floor(atoms: Atoms, n: int) -> float:
 def law_shift(eps: FloatArray) -> FloatArray:
     """How far the rounding of P0, P1 and of e^eps can move eps."""
     return np.asarray(LAW_SLACK + 2.0**-51 * eps)
-
-
-def mass_slack(symbols: int) -> float:
-    """Relative slack in t that covers the rounding of its entries and of their sums."""
-    return (symbols + 8) * LAW_SLACK
-
-
-def _shrunk(atoms: Atoms, symbols: int) -> Atoms:
-    factor = 1.0 - mass_slack(symbols)
-    return replace(atoms, u=atoms.u / factor, v=atoms.v / factor, gap=atoms.gap / factor, t=atoms.t * factor)
 
 
 def _expose_rare(atoms: Atoms, n: int, side: Side, least_ratio: float) -> Atoms:
@@ -304,6 +359,13 @@ def _where_usable(few: FewClones, eps: FloatArray) -> LogBracket:
         for mine, theirs in zip(out, few.log_bracket(eps[usable]), strict=True):
             mine[usable] = theirs
     return out
+
+
+def _narrow(found: Value | None, rtol: float) -> Value | None:
+    """A bracket as narrow as asked for, or None (one that underflows counts as narrow enough)."""
+    if found is None or (found.upper - found.lower > 2.0 * rtol and found.upper > contour.UNDERFLOW):
+        return None
+    return found if found.upper == found.upper else None
 
 
 def _loose(bracket: LogBracket, rtol: FloatArray) -> np.ndarray:

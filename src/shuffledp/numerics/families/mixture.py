@@ -105,6 +105,10 @@ class Mixture(Divergence):
         doubt = 1e-12 if len(self._masses) > 1 else 0.0  # rounding of masses and sums
         return LogBracket(upper + doubt, lower - doubt, slope)
 
+    def point(self, eps: float, rtol: float) -> None:
+        """None: there are several curves."""
+        return None
+
     def _worthwhile(self, start: int, share: float, log_value: float) -> int:
         """How many curves from ``start`` on may matter beside a value already found."""
         negligible = self._left[start:] < share * math.exp(max(log_value, -700.0))
