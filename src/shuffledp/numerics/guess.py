@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -11,15 +11,17 @@ from .evaluators.choose import LARGEST_EPSILON
 from .few_atoms import Few
 from .pair import Atoms, FloatArray
 
+X = TypeVar("X")
 _POWERS = np.array([[1], [2], [3], [4]])
 _ROOT_TAU, _ROOT_TWO, _TAU = math.sqrt(2.0 * math.pi), math.sqrt(2.0), 2.0 * math.pi
 
 
 class Guess(NamedTuple):
-    """An approximate root, and |d log delta / d eps| there."""
+    """An approximate root, |d log delta / d eps| there, and the saddle point of the transform (0 if not known)."""
 
     epsilon: float
     slope: float
+    abscissa: float = 0.0
 
 
 class _Moments(NamedTuple):
@@ -33,19 +35,19 @@ class _Moments(NamedTuple):
     v: float
 
 
-class _Law(Protocol):
-    """What the iteration asks of a law."""
+class _Law(Protocol[X]):
+    """What the iteration asks of a law; X holds its values."""
+
+    def values(self, growth: float) -> X:
+        """X at E = 1 + growth."""
+
+    def top(self, x: X) -> float:
+        """The largest value."""
 
     def spread(self) -> float:
         """sum of t gap^2."""
 
-    def top(self, growth: float) -> float:
-        """The largest value of X at E = 1 + growth."""
-
-    def plain(self, growth: float) -> tuple[float, float]:
-        """The first two moments of X."""
-
-    def moments(self, growth: float, c: float) -> _Moments:
+    def moments(self, x: X, c: float) -> _Moments:
         """Of the law tilted by e^(cX)."""
 
 
@@ -53,37 +55,29 @@ class _InFloats:
     """A law of a few atoms."""
 
     def __init__(self, few: Few) -> None:
-        self._few = few
+        self.values = few.values
+        self._t, self._v, self._gap = few.t, few.v, few.gap
+
+    def top(self, x: list[float]) -> float:
+        return max(x)
 
     def spread(self) -> float:
-        return sum(t * g * g for g, t in zip(self._few.gap, self._few.t, strict=True))
+        return sum(t * g * g for g, t in zip(self._gap, self._t, strict=True))
 
-    def top(self, growth: float) -> float:
-        return max(self._few.values(growth))
-
-    def plain(self, growth: float) -> tuple[float, float]:
-        mean = square = 0.0
-        for g, v, t in zip(*self._few[:3], strict=True):
-            x = g - growth * v
-            mean += t * x
-            square += t * x * x
-        return mean, square
-
-    def moments(self, growth: float, c: float) -> _Moments:
+    def moments(self, x: list[float], c: float) -> _Moments:
         total = m1 = m2 = m3 = m4 = speed = 0.0
-        for g, v, t in zip(*self._few[:3], strict=True):
-            x = g - growth * v
-            grown = t * math.expm1(c * x)
+        for y, v, t in zip(x, self._v, self._t, strict=True):
+            grown = t * math.expm1(c * y)
             total += grown
             weight = grown + t
             speed += weight * v
-            weight *= x
+            weight *= y
             m1 += weight
-            weight *= x
+            weight *= y
             m2 += weight
-            weight *= x
+            weight *= y
             m3 += weight
-            m4 += weight * x
+            m4 += weight * y
         scale = 1.0 / (1.0 + total)
         return _Moments(total, m1 * scale, m2 * scale, m3 * scale, m4 * scale, speed * scale)
 
@@ -94,21 +88,17 @@ class _InArrays:
     def __init__(self, atoms: Atoms) -> None:
         self._atoms = atoms
 
-    def spread(self) -> float:
-        return float(self._atoms.t @ (self._atoms.gap * self._atoms.gap))
-
-    def _values(self, growth: float) -> FloatArray:
+    def values(self, growth: float) -> FloatArray:
         return np.asarray(self._atoms.gap - growth * self._atoms.v)
 
-    def top(self, growth: float) -> float:
-        return float(self._values(growth).max())
+    def top(self, x: FloatArray) -> float:
+        return float(x.max())
 
-    def plain(self, growth: float) -> tuple[float, float]:
-        x, t = self._values(growth), self._atoms.t
-        return float(t @ x), float(t @ (x * x))
+    def spread(self) -> float:
+        return self._atoms.spread
 
-    def moments(self, growth: float, c: float) -> _Moments:
-        x, t = self._values(growth), self._atoms.t
+    def moments(self, x: FloatArray, c: float) -> _Moments:
+        t = self._atoms.t
         weight = t * np.exp(c * x)
         total = float(t @ np.expm1(c * x))
         m1, m2, m3, m4 = ((weight * x**_POWERS).sum(axis=1) / (1.0 + total)).tolist()
@@ -130,7 +120,7 @@ def guess_epsilon(atoms: Atoms | Few, n: int, delta: float, limit: float) -> Gue
     return Guess(eps, 1.0 / eps)
 
 
-def _saddle_guess(law: _Law, n: int, delta: float, limit: float) -> Guess:
+def _saddle_guess(law: _Law[X], n: int, delta: float, limit: float) -> Guess:
     """eps by the saddle-point approximation of delta, with its first correction: good to 1e-5 for large n."""
     log_target = math.log(delta) + math.log(n)
     eps = _gaussian_guess(math.sqrt(law.spread() / n), delta)
@@ -140,17 +130,17 @@ def _saddle_guess(law: _Law, n: int, delta: float, limit: float) -> Guess:
     c = 0.0
     low, high = 0.0, min(limit, LARGEST_EPSILON)
     for _ in range(40):
-        growth = math.expm1(eps)
-        top = law.top(growth)
+        x = law.values(math.expm1(eps))
+        top = law.top(x)
         if top <= 0.0:
             high = eps
             eps = 0.5 * (low + eps)
             continue
         if c == 0.0:
-            mean, square = law.plain(growth)
+            _, mean, square, *_ = law.moments(x, 0.0)
             c = (math.sqrt((n * mean) ** 2 + 8.0 * n * square) - n * mean) / (2.0 * n * square)
         c = min(c, 500.0 / top)
-        total, m1, m2, m3, m4, v = law.moments(growth, c)
+        total, m1, m2, m3, m4, v = law.moments(x, c)
         # derivatives of phi(c) = n K(c) - 2 log c
         pull = n * m1 - 2.0 / c
         bend = n * max(m2 - m1 * m1, 0.0) + 2.0 / c**2
@@ -159,7 +149,8 @@ def _saddle_guess(law: _Law, n: int, delta: float, limit: float) -> Guess:
         curl = fourth / (8.0 * bend**2) - 5.0 * third**2 / (24.0 * bend**3)
         log_value = n * math.log1p(total) - 2.0 * math.log(c) - 0.5 * pull * pull / bend
         log_value += math.log1p(min(max(curl, -0.5), 0.5)) - 0.5 * math.log(_TAU * bend)
-        excess = log_value - log_target
+        q = c * c * bend  # what is left of the correction if X is Gaussian, fitted
+        excess = log_value - 5.0 / (q * q * (q + 15.0 + 120.0 / q)) - log_target
         fall = math.exp(eps) * c * n * v
         c = min(max(c - pull / bend, 0.3 * c), 3.0 * c)
         if not (fall > 0.0 and math.isfinite(fall) and math.isfinite(excess)):
@@ -169,11 +160,11 @@ def _saddle_guess(law: _Law, n: int, delta: float, limit: float) -> Guess:
         if not low < new < high:
             new = 0.5 * (low + high)
         if abs(new - eps) <= 3e-4 * eps and abs(pull) <= 0.01 * math.sqrt(bend):
-            return Guess(new, fall)
+            return Guess(new, fall, c)
         eps = new
         if high - low <= 1e-3 * high:
             low, high = 0.0, min(limit, LARGEST_EPSILON)
-    return Guess(eps, fall)
+    return Guess(eps, fall, c)
 
 
 def _gaussian_guess(sigma: float, delta: float) -> float:

@@ -90,7 +90,7 @@ def solve(curve: Divergence, delta: float, *, limit: float, tol: float, guess: G
 
 def _at_root(curve: Divergence, eps: float, move: float, rtol: float, log_delta: float) -> float:
     """A solution, moved to the root itself where that costs next to nothing (window.py); ``move`` leads to it."""
-    if not (isinstance(curve, Divergence) and curve.polishable) or abs(move) <= _SHARP * eps:
+    if not (isinstance(curve, Divergence) and curve.polishable) or abs(move) <= 3.0 * _SHARP * eps:
         return eps
     upper = curve.side == "upper"
     better = (eps + move) * (1.0 + _SHARP if upper else 1.0 - _SHARP)
@@ -153,9 +153,11 @@ def epsilon(pairs: Iterable[ShuffledPair], *, n: int, delta: float, tol: float, 
         if math.isinf(limit) and curve.floor > delta * (1.0 + 1e-12):
             return math.inf
         guess = guess_epsilon(curve.atoms, n, delta, limit)
-        guess = guess._replace(epsilon=max(guess.epsilon, best))
+        if guess.epsilon < best:
+            guess = guess._replace(epsilon=best)
+        curve.abscissa = guess.abscissa
         found = solve(curve, delta, limit=limit, tol=tol, guess=guess)
-        best = max(best, found if curve.polishable or curve.few_clones is None else polished(curve, found, delta, tol))
+        best = max(best, found if curve.in_floats or curve.few_clones is None else polished(curve, found, delta, tol))
     return best
 
 

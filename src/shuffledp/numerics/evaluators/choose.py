@@ -21,7 +21,7 @@ from ..pair import mass_slack as mass_slack
 from . import contour, contour_row, exact
 from .contour import LogBracket
 from .few_clones import FEW, MOST_ROWS, NOISY, RARE, FewClones
-from .window import MOST_DRAWS, Value, Window
+from .window import Plan, Value, Window
 
 Side = Literal["upper", "lower"]
 
@@ -29,6 +29,8 @@ Side = Literal["upper", "lower"]
 LARGEST_EPSILON = 200.0
 #: A table up to this size is built at once; a larger one only where the contour is not accurate enough.
 QUICK_ROWS = 8_000
+#: Relative accuracy of a window of counts, which costs little more than a coarser one and serves more often.
+_FINE = 5e-4
 #: Relative width of a bracket by the enumeration of few clones that is not compared with the contour.
 _SHARP = 1e-8
 #: A relative accuracy from which enumerating many counts does not pay.
@@ -78,7 +80,11 @@ class Divergence:
         #: the law in plain floats, and the window of counts around the last eps; None where they do not apply
         self._few: Few | None = None if atoms.zero0.size else atoms.few
         self._window: Window | None = None
-        self._windowed = self.n <= MOST_DRAWS
+        self._windowed = True
+        #: whether the last point was found in plain floats
+        self.in_floats = False
+        #: a guess at the saddle point, 0 if there is none
+        self.abscissa = 0.0
 
     @property
     def _rows(self) -> float:
@@ -115,28 +121,39 @@ class Divergence:
 
         The slope is the derivative in E.
         """
-        few = self._few
-        if few is None or self._kept is not None or not 0.0 <= eps <= LARGEST_EPSILON:
-            return None
-        growth = math.expm1(eps + self._sign * (LAW_SLACK + 2.0**-51 * eps))
+        found = None
+        if self._few is not None and self._kept is None and 0.0 <= eps <= LARGEST_EPSILON:
+            growth = math.expm1(eps + self._sign * (LAW_SLACK + 2.0**-51 * eps))
+            try:
+                found = self._few_atoms(self._few, growth, rtol)
+            except (ArithmeticError, ValueError):  # overflow: the other evaluators cope with it
+                found = None
+        wide = found is not None and found.upper - found.lower > 2.0 * rtol and found.upper > contour.UNDERFLOW
+        self.in_floats = found is not None and not wide and found.upper == found.upper
+        return found if self.in_floats else None
+
+    def _few_atoms(self, few: Few, growth: float, rtol: float) -> Value | None:
+        """By the window of counts or on the contour, whatever is faster; None where neither applies."""
         window = self._window
         if window is not None and window.covers(growth, rtol):
-            return _narrow(window.log_bracket(growth), rtol)
+            return window.log_bracket(growth)
         x = few.values(growth)
         if max(x) <= 0.0:
             return Value(-math.inf, -math.inf, 0.0)
-        try:
-            at = saddle(x, few.t, float(self.n))
-            if self._windowed:
-                window = Window.around(few, self.n, growth, at, rtol, upper=self.side == "upper")
-                self._window, self._windowed = window, window is not None
-                if window is not None:
-                    return _narrow(window.log_bracket(growth), rtol)
-        except (ArithmeticError, ValueError):
+        at = saddle(x, few.t, float(self.n), self.abscissa)
+        self.abscissa, self._window = at.c, None
+        plan = place = None
+        if self._windowed:
+            plan = Plan.of(few, self.n, growth, at, min(rtol, _FINE), upper=self.side == "upper")
+        if (plan is None or not plan.small) and min(x) > -(self.n - 1) * max(x):
+            place = contour_row.place(x, few.t, at, self.n, rtol)
+        if plan is not None and (place is None or plan.cost <= place.cost(len(x))):
+            window = self._window = Window(few, self.n, plan)
+            return window.log_bracket(growth)
+        self._windowed = False  # nor will it be at an eps nearby
+        if place is None or self._may_enumerate(few, x):
             return None
-        if min(x) <= -(self.n - 1) * max(x) or self._may_enumerate(few, x):
-            return None
-        return _narrow(contour_row.log_bracket(few, x, at, self.n, rtol), rtol)
+        return contour_row.log_bracket(few, x, self.n, place)
 
     def _may_enumerate(self, few: Few, x: list[float]) -> bool:
         """Whether the symbols that few_clones.py would not enumerate may add so little noise that it is used.
@@ -359,13 +376,6 @@ def _where_usable(few: FewClones, eps: FloatArray) -> LogBracket:
         for mine, theirs in zip(out, few.log_bracket(eps[usable]), strict=True):
             mine[usable] = theirs
     return out
-
-
-def _narrow(found: Value | None, rtol: float) -> Value | None:
-    """A bracket as narrow as asked for, or None (one that underflows counts as narrow enough)."""
-    if found is None or (found.upper - found.lower > 2.0 * rtol and found.upper > contour.UNDERFLOW):
-        return None
-    return found if found.upper == found.upper else None
 
 
 def _loose(bracket: LogBracket, rtol: FloatArray) -> np.ndarray:

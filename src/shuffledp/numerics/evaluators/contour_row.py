@@ -24,7 +24,7 @@ _PI, _TAU = math.pi, 2.0 * math.pi
 _ROOT_TAU = math.sqrt(_TAU)
 
 
-class _Place(NamedTuple):
+class Place(NamedTuple):
     """Abscissa, dither, step, the last node that matters, and where nodes are bounded and not evaluated."""
 
     c: float
@@ -39,31 +39,32 @@ class _Place(NamedTuple):
     #: half the width of a tooth of the comb and the distance between two, in nodes; inf, 1 where all are evaluated
     half: float
     pitch: float
+    nodes: float
+
+    def cost(self, atoms: int) -> float:
+        """Microseconds for one or two sums over the nodes, roughly."""
+        return 100.0 + self.nodes * (0.06 + 0.06 * atoms)
 
 
-def log_bracket(few: Few, x: list[float], at: Tilt, n: int, rtol: float) -> Value | None:
-    """Bracket log(E[(S)_+]/n), where X = x_j with probability t_j, else 0, given the law tilted near the saddle.
-
-    None where this evaluator does not apply: too many nodes, or numbers out of range.
-    """
-    t, v = few.t, few.v
+@np.errstate(all="ignore")  # overflow shows as inf or NaN, and no claim is made then
+def log_bracket(few: Few, x: list[float], n: int, at: Place) -> Value | None:
+    """Bracket log(E[(S)_+]/n), where X = x_j with probability t_j, else 0; None where numbers are out of range."""
     try:
-        place = _place(x, t, at, n, rtol)
-        if place is None:
-            return None
-        log_peak = place.log_mgf + 0.5 * (place.s * place.c) ** 2 - 2.0 * math.log(place.c)
-        chernoff = log_peak + math.log(place.c) - 1.0 - math.log(n)
+        log_peak = at.log_mgf + 0.5 * (at.s * at.c) ** 2 - 2.0 * math.log(at.c)
+        chernoff = log_peak + math.log(at.c) - 1.0 - math.log(n)
         if chernoff < UNDERFLOW:
             return Value(chernoff, -math.inf, 0.0)
-        with np.errstate(all="ignore"):
-            found = _sum(x, v, t, n, place, log_peak)
+        found = _sum(x, few.v, few.t, n, at, log_peak)
     except (ArithmeticError, ValueError):
         return None
     return found if found.upper < math.inf and found.lower == found.lower else None
 
 
-def _place(x: list[float], t: tuple[float, ...], at: Tilt, n: int, rtol: float) -> _Place | None:
-    """c, s and h so that dither and step cost about rtol (relative); see contour_nodes.place."""
+def place(x: list[float], t: tuple[float, ...], at: Tilt, n: int, rtol: float) -> Place | None:
+    """c, s and h so that dither and step cost about rtol (relative), given the law tilted near the saddle.
+
+    See contour_nodes.place; None where there are too many nodes.
+    """
     c, growth = at.c, at.growth
     cut, digits = MARGIN - math.log(rtol), 3.5 - math.log(rtol)
     variance = n * at.variance
@@ -73,24 +74,23 @@ def _place(x: list[float], t: tuple[float, ...], at: Tilt, n: int, rtol: float) 
     sigma = math.sqrt(variance + s * s)
     left = digits - log_mgf + 2.0 * math.log1p(c * sigma) + 1.0
     h = _TAU / max(math.sqrt(2.0 * digits + 6.0) * sigma, left / c)
-    last = math.ceil(math.sqrt(2.0 * cut) / (s * h))
+    reach = math.sqrt(2.0 * cut) / (s * h)
     # fact 3 ends the sum early where the Gaussian decay holds up to the last node
     early = math.ceil(math.sqrt(cut / ((2.0 / _PI**2) * variance + 0.5 * s * s)) / h)
-    half, pitch = math.inf, 1.0
     if early * h <= _PI / width and 0.5 * (s * _PI / width) ** 2 >= cut:
-        last = early
-    else:
-        if last > MOST_NODES:
-            return None
-        rest = max(0.0, 1.0 - sum(t))
-        nothing = math.exp(n * math.log1p(-sum(t)) - log_mgf) if rest > 0.0 else 0.0
-        if nothing <= math.exp(-cut):  # the comb bounds M(z)^n, not the point mass removed from it
-            half, pitch = _teeth([*x, 0.0], [*at.weights, rest / (1.0 + growth)], n, cut, h, last)
-    return _Place(c, s, h, last, cut, growth, log_mgf, variance, width, half, pitch)
+        return Place(c, s, h, early, cut, growth, log_mgf, variance, width, math.inf, 1.0, early)
+    if reach > MOST_NODES:
+        return None
+    last, nodes, half, pitch = math.ceil(reach), reach, math.inf, 1.0
+    rest = max(0.0, 1.0 - sum(t))
+    nothing = math.exp(n * math.log1p(-sum(t)) - log_mgf) if rest > 0.0 else 0.0
+    if nothing <= math.exp(-cut):  # the comb bounds M(z)^n, not the point mass removed from it
+        nodes, half, pitch = _teeth([*x, 0.0], [*at.weights, rest / (1.0 + growth)], n, cut, h, last)
+    return Place(c, s, h, last, cut, growth, log_mgf, variance, width, half, pitch, nodes)
 
 
-def _teeth(x: list[float], weights: list[float], n: int, cut: float, h: float, last: int) -> tuple[float, float]:
-    """Half width and pitch of the comb (fact 4) of the pair of atoms that leaves the fewest nodes."""
+def _teeth(x: list[float], weights: list[float], n: int, cut: float, h: float, last: int) -> tuple[float, float, float]:
+    """The fewest nodes that the comb of any pair of atoms leaves (fact 4); its half width and pitch."""
     best, half, pitch = float(last), math.inf, 1.0
     for i in range(len(x)):
         for j in range(i):
@@ -102,10 +102,10 @@ def _teeth(x: list[float], weights: list[float], n: int, cut: float, h: float, l
             nodes = own + math.floor((last + own) / apart) * (2.0 * own + 1.0)
             if nodes < best:
                 best, half, pitch = nodes, own, apart
-    return half, pitch
+    return best, half, pitch
 
 
-def _nodes(place: _Place) -> FloatArray:
+def _nodes(place: Place) -> FloatArray:
     """The numbers k >= 1 of the nodes to evaluate."""
     if place.last <= 64 or place.half == math.inf:
         return np.arange(1.0, place.last + 1.0)
@@ -116,7 +116,7 @@ def _nodes(place: _Place) -> FloatArray:
     return k[np.abs(turns - np.rint(turns)) <= place.half / place.pitch + 1e-12 * place.last]
 
 
-def _sum(x: list[float], v: tuple[float, ...], t: tuple[float, ...], n: int, place: _Place, log_peak: float) -> Value:
+def _sum(x: list[float], v: tuple[float, ...], t: tuple[float, ...], n: int, place: Place, log_peak: float) -> Value:
     """The trapezoid sum with its charges, as contour._sum."""
     c, s, h, growth, log_mgf = place.c, place.s, place.h, place.growth, place.log_mgf
     k = _nodes(place)
@@ -203,7 +203,7 @@ def _bracket(
     x: list[float],
     t: tuple[float, ...],
     n: int,
-    place: _Place,
+    place: Place,
     log_peak: float,
     nothing: float,
     sums: tuple[float, float, float, float, float, float],
@@ -225,7 +225,7 @@ def _bracket(
     )
 
 
-def _missed(place: _Place, nothing: float) -> tuple[float, float]:
+def _missed(place: Place, nothing: float) -> tuple[float, float]:
     """What the nodes that are not evaluated can add, as contour._missed."""
     c, s, h = place.c, place.s, place.h
     end, cliff, dither = place.last * h, _PI / place.width, 0.5 * s * s
@@ -244,7 +244,7 @@ def _missed(place: _Place, nothing: float) -> tuple[float, float]:
     return near / _PI, 0.8 * (s * c) ** 2 / _ROOT_TAU * (moments + skipped * place.last)
 
 
-def _alias(x: list[float], t: tuple[float, ...], n: int, place: _Place, log_peak: float, upper: float) -> float:
+def _alias(x: list[float], t: tuple[float, ...], n: int, place: Place, log_peak: float, upper: float) -> float:
     """Bound on sum over k != 0 of g(2 pi k / h), in units of the peak (contour.py, fact 2)."""
     c, s = place.c, place.s
     period = _TAU / place.h

@@ -14,6 +14,7 @@ The upper bound includes all of it; the lower bound leaves it out.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -24,12 +25,18 @@ from ..pair import FloatArray
 
 #: Most draws: log-factorials are then right to about 1e-10.
 MOST_DRAWS = 1 << 17
-#: Most rows before the improbable ones are left out, most counts along a slab, and most counts.
-_MOST_ROWS, _MOST_WIDE, _MOST_CELLS = 4_096, 1_024, 16_000
-#: What is left out, as a share of the accuracy asked for.
-_SHARE = 0.05
+#: Most rows and most counts along a slab.
+_MOST_ROWS, _MOST_WIDE = 4_096, 1_024
+#: Most counts of all.
+_MOST_CELLS = 60_000
+#: Microseconds, roughly: one window and two sums over it, those of more than one axis, per count and per row.
+_COST, _COST_AXES, _COST_CELL, _COST_ROW = 70.0, 40.0, 0.008, 0.03
+#: Leaving improbable rows out pays from this many counts on.
+_PRUNED = 6_000
+#: What is left out, as a share of the accuracy asked for, in a window of few counts and of many.
+_SHARES, _FEW_CELLS = (0.05, 0.25), 5_000
 #: A window serves values of log delta within this distance of where it was placed.
-_REACH = 0.3
+_REACH = 0.6
 #: Roundings of one log-factorial (in units of its size), of one value of S, and of "nothing", which is 1 - sum(t).
 _LOG_ERROR, _VALUE_ERROR, _REST_ERROR = 2.0**-50, 2.0**-48, 2.0**-52
 #: Entries of the table of log-factorials before that of 0: counts below 0 have log-factorial inf.
@@ -59,7 +66,7 @@ class _Axis(NamedTuple):
         return found
 
 
-class _Plan(NamedTuple):
+class Plan(NamedTuple):
     """What is summed, before a single probability is computed."""
 
     #: gap, v, mass of every category, "nothing" included
@@ -79,15 +86,44 @@ class _Plan(NamedTuple):
     wide: int
     #: rows with a smaller probability than this (its logarithm) may be left out
     least: float
+    c: float
+    rtol: float
 
     @property
     def rows(self) -> int:
         """Rows before the improbable ones are left out."""
         return math.prod(axis.high - axis.low + 1 for axis in self.axes)
 
+    @property
+    def cells(self) -> int:
+        """Counts before the improbable ones are left out."""
+        return self.rows * self.wide
+
+    @property
+    def cost(self) -> float:
+        """Microseconds, roughly."""
+        if len(self.axes) <= 1:
+            return _COST + _COST_CELL * self.cells
+        return _COST + _COST_AXES + _COST_ROW * self.rows + _COST_CELL * self.cells * 0.65 ** (len(self.axes) - 1)
+
+    @property
+    def small(self) -> bool:
+        """Whether nothing else can be faster."""
+        return self.cells <= _FEW_CELLS
+
     @classmethod
-    def of(cls, few: Few, n: int, growth: float, at: Tilt, rtol: float, upper: bool) -> _Plan | None:
-        """The categories, the cuts and the slab near E = 1 + growth; None if the slab is too long."""
+    def of(cls, few: Few, n: int, growth: float, at: Tilt, rtol: float, *, upper: bool = True) -> Plan | None:
+        """The plan near E = 1 + growth, given the law tilted near the saddle; None if there are too many counts."""
+        if n > MOST_DRAWS:
+            return None
+        plan = cls._with(few, n, growth, at, rtol, _SHARES[0], upper)
+        if plan is not None and plan.cells > _FEW_CELLS:
+            plan = cls._with(few, n, growth, at, rtol, _SHARES[1], upper)
+        return None if plan is None or plan.rows > _MOST_ROWS or plan.cells > _MOST_CELLS else plan
+
+    @classmethod
+    def _with(cls, few: Few, n: int, growth: float, at: Tilt, rtol: float, share: float, upper: bool) -> Plan | None:
+        """The categories, the cuts and the slab; None if the slab is too long."""
         c = at.c
         fall = n * c * sum(w * v for w, v in zip(at.weights, few.v, strict=True))  # -d log delta / d growth
         reach = _REACH / fall if fall > 0.0 else 0.0
@@ -111,7 +147,7 @@ class _Plan(NamedTuple):
         other.remove(most)
         # the sum is about M^n / (n c) / (c sqrt(2 pi bend)), and that at the floor is e^reach of it
         digits = math.log(c) + 0.5 * math.log(2.0 * math.pi * (n * at.variance + 2.0 / (c * c)))
-        digits += _REACH - math.log(_SHARE * rtol)
+        digits += _REACH - math.log(share * rtol)
         step = x[lead] - x[most]
         folds = max(digits + math.log(max(digits, math.e)) + 0.2, 3.0)
         if not (step > 0.0 and folds < c * step * (_MOST_WIDE - 3)):
@@ -120,7 +156,21 @@ class _Plan(NamedTuple):
         axes = [_axis(j, n, weight[j], need) for j in other]
         wide = min(math.ceil(folds / (c * step)) + 2, n + 2)
         return cls(
-            gap, v, mass, weight, at_floor.growth, lead, most, axes, floor, growth + reach, step, wide, -need - 1.0
+            gap,
+            v,
+            mass,
+            weight,
+            at_floor.growth,
+            lead,
+            most,
+            axes,
+            floor,
+            growth + reach,
+            step,
+            wide,
+            -need - 1.0,
+            c,
+            rtol,
         )
 
 
@@ -137,43 +187,38 @@ class Window:
     True
     """
 
-    def __init__(self, few: Few, n: int, plan: _Plan, c: float, rtol: float) -> None:
-        self.n, self.rtol, self.floor, self.ceiling = n, rtol, plan.floor, plan.ceiling
+    def __init__(self, few: Few, n: int, plan: Plan) -> None:
+        self.n, self.rtol, self.floor, self.ceiling = n, plan.rtol, plan.floor, plan.ceiling
         most, lead, wide = plan.most, plan.lead, plan.wide
         log_most, table = math.log(plan.mass[most]), _log_factorials(n + wide)
-        own_gap, own_v = plan.gap[most], plan.v[most]
-        count, log_p, gap, v = _rows(plan, n, log_most, table)
+        count, log_p, gap, v = _rows(plan, n, log_most, table.up)
         missed = sum(axis.outside(n, plan.weight[axis.place]) for axis in plan.axes)
-        if len(plan.axes) > 1:
-            keep, pruned = _probable(plan, n, count, table)
+        if len(plan.axes) > 1 and (plan.cells > _PRUNED or int(count[-1]) > n):
+            keep, pruned = _probable(plan, n, count, table.up)
             missed += pruned
             count, log_p, gap, v = count[keep], log_p[keep], gap[keep], v[keep]
         left = n - count
         # from the last count with S <= 0 at the floor on; beyond all draws there is nothing to sum
-        first = (plan.floor * v - gap) / plan.step
+        first = plan.floor * v
+        first -= gap
+        first *= 1.0 / plan.step
         np.floor(first, out=first)
         np.maximum(first, 0.0, out=first)
         start = np.minimum(first, left + 1).astype(np.int64)
-        least, last = int(start.min()), int(start.max()) + wide
-        own: FloatArray = np.arange(least, last) * (math.log(plan.mass[lead]) - log_most)
-        own -= table[_BEFORE + least : _BEFORE + last]
-        mass = _stretches(own, start - least, wide)
-        ends = left - start
-        furthest = int(ends.max())
-        back = table[_BEFORE + int(ends.min()) - wide + 1 : _BEFORE + furthest + 1][::-1].copy()
-        mass -= _stretches(back, furthest - ends, wide)
-        mass += log_p[:, None]
+        log_step = math.log(plan.mass[lead]) - log_most
+        mass = _stretches(table.up, start + _BEFORE, wide)
+        mass += _stretches(table.down, start - left + (table.up.size - 1 - _BEFORE), wide)
+        np.subtract((log_p + start * log_step)[:, None], mass, out=mass)
+        self._steps, self._along = _slab(wide)
+        mass += self._steps * log_step
         np.exp(mass, out=mass)
         self._mass = mass
-        self._step_gap, self._step_v = plan.gap[lead] - own_gap, plan.v[lead] - own_v
+        self._step_gap, self._step_v = plan.gap[lead] - plan.gap[most], plan.v[lead] - plan.v[most]
         self._gap, self._v = gap + start * self._step_gap, v + start * self._step_v
-        steps = np.arange(float(wide))
-        self._steps = steps
-        self._along = np.stack((np.ones(wide), steps), axis=1)
-        self.left_out = self._bound(few, plan, c, missed, whole=wide == n + 2 or bool((start + wide > left).all()))
+        self.left_out = self._bound(few, plan, missed)
         logs = sum(abs(math.log(m)) for m in plan.mass) + abs(log_most)
         self._error = (
-            _LOG_ERROR * ((len(plan.mass) + 2.0) * float(table[_BEFORE + n]) + 2.0 * n * logs)
+            _LOG_ERROR * ((len(plan.mass) + 2.0) * float(table.up[_BEFORE + n]) + 2.0 * n * logs)
             + n * _REST_ERROR / plan.mass[most]
             + 2.0**-48
         )
@@ -184,10 +229,8 @@ class Window:
     @classmethod
     def around(cls, few: Few, n: int, growth: float, at: Tilt, rtol: float, *, upper: bool = True) -> Window | None:
         """The window near E = 1 + growth, given the law tilted near the saddle; None if it has too many counts."""
-        plan = _Plan.of(few, n, growth, at, rtol, upper)
-        if plan is None or plan.rows > _MOST_ROWS or 0.5 * plan.rows * plan.wide > _MOST_CELLS:
-            return None
-        return cls(few, n, plan, at.c, rtol)
+        plan = Plan.of(few, n, growth, at, rtol, upper=upper)
+        return None if plan is None else cls(few, n, plan)
 
     def covers(self, growth: float, rtol: float) -> bool:
         """Whether it may be used at E = 1 + growth with this accuracy."""
@@ -212,14 +255,14 @@ class Window:
             -loss / self.n,
         )
 
-    def _bound(self, few: Few, plan: _Plan, c: float, missed: float, *, whole: bool) -> float:
+    def _bound(self, few: Few, plan: Plan, missed: float) -> float:
         """At most the sum of Mult (S)_+ over the counts that are left out, at the floor and so at every larger E."""
-        n, x = self.n, few.values(plan.floor)
+        n, c, x = self.n, plan.c, few.values(plan.floor)
         doubt = n * 2.0**-48 * (1.0 + c * max(map(abs, x))) / (1.0 + plan.growth)  # rounding of M(c), n times
         if not doubt < 0.1:
             return math.inf
         share = missed / (math.e * c)
-        if not whole:  # S at the end of every slab, and S rises from there on
+        if plan.wide < n + 2:  # S at the end of every slab, and S rises from there on
             end = plan.step * (plan.wide - 1.0) * (1.0 - 1e-9)
             if not c * end > 1.0:
                 return math.inf
@@ -241,7 +284,7 @@ def _axis(place: int, n: int, weight: float, need: float) -> _Axis:
 
 
 def _rows(
-    plan: _Plan, n: int, log_most: float, table: FloatArray
+    plan: Plan, n: int, log_most: float, table: FloatArray
 ) -> tuple[np.ndarray, FloatArray, FloatArray, FloatArray]:
     """Of every row: the number of draws, the log of what they contribute, and gap and V with nothing along the slab."""
     most = plan.most
@@ -265,7 +308,7 @@ def _rows(
     return count, log_p, gap, v
 
 
-def _probable(plan: _Plan, n: int, count: np.ndarray, table: FloatArray) -> tuple[np.ndarray, float]:
+def _probable(plan: Plan, n: int, count: np.ndarray, table: FloatArray) -> tuple[np.ndarray, float]:
     """The rows worth summing, and at most the probability of the others under the law tilted at the floor."""
     left = plan.weight[plan.lead] + plan.weight[plan.most]
     log_left = math.log(left)
@@ -280,16 +323,30 @@ def _probable(plan: _Plan, n: int, count: np.ndarray, table: FloatArray) -> tupl
     return np.flatnonzero(~improbable), float(np.add.reduce(out)) * (1.0 + 1e-6)
 
 
-def _stretches(values: np.ndarray, start: np.ndarray, wide: int) -> FloatArray:
+def _stretches(values: FloatArray, start: np.ndarray, wide: int) -> FloatArray:
     """One row per start: that many consecutive values."""
     windows = np.ndarray((values.size - wide + 1, wide), np.float64, values, 0, (8, 8))  # a view of each stretch
     return np.asarray(windows[start])
 
 
-def _log_factorials(most: int) -> FloatArray:
-    """log k! at _BEFORE + k for k up to ``most`` at least; inf for k < 0."""
+@lru_cache(maxsize=256)
+def _slab(wide: int) -> tuple[FloatArray, FloatArray]:
+    """0, 1, ..., and the same beside ones."""
+    steps = np.arange(float(wide))
+    return steps, np.stack((np.ones(wide), steps), axis=1)
+
+
+class _Factorials(NamedTuple):
+    """log k! at _BEFORE + k, inf for k < 0; and the same backwards."""
+
+    up: FloatArray
+    down: FloatArray
+
+
+def _log_factorials(most: int) -> _Factorials:
+    """log k! for k up to ``most`` at least."""
     global _table
-    if _table.size <= _BEFORE + most:
+    if _table.up.size <= _BEFORE + most:
         size = 1 << max((_BEFORE + most).bit_length(), 12)
         k = np.maximum(np.arange(size, dtype=np.longdouble), 32)
         y = 1 / k
@@ -300,8 +357,9 @@ def _log_factorials(most: int) -> FloatArray:
         half_log = np.log(2 * np.longdouble("3.14159265358979323846264338327950288")) / 2
         made = ((k + 0.5) * np.log(k) - k + half_log + y * series).astype(np.float64)
         made[:32] = [math.log(math.factorial(i)) for i in range(32)]
-        _table = np.concatenate([np.full(_BEFORE, math.inf), made])
+        up = np.concatenate([np.full(_BEFORE, math.inf), made])
+        _table = _Factorials(up, up[::-1].copy())
     return _table
 
 
-_table: FloatArray = np.zeros(0)
+_table = _Factorials(np.zeros(0), np.zeros(0))
