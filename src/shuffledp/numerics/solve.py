@@ -22,8 +22,8 @@ from .pair import ShuffledPair
 _STEPS = 150
 #: Relative accuracy of a polished root, and the largest number of steps it takes.
 _POLISH, _POLISHING = 1e-7, 20
-#: How far to the safe side of a tangent's root an answer by the window of counts is placed.
-_SHARP = 2e-6
+#: How far to the safe side of a tangent's root an answer by the window of counts is placed, in units of tol.
+_SHARP = 0.02
 
 
 class Point(NamedTuple):
@@ -43,7 +43,7 @@ def solve(curve: Divergence, delta: float, *, limit: float, tol: float, guess: G
     log_delta = math.log(delta)
     low, high = 0.0, min(limit, LARGEST_EPSILON)
     answer = limit if upper else 0.0
-    nudge = 1.0 + 0.3 * tol if upper else 1.0 - 0.3 * tol  # aim a little to the safe side
+    nudge = 1.0 + 0.2 * tol if upper else 1.0 - 0.2 * tol  # aim a little to the safe side
     aside = 0.5 * (nudge - 1.0)
     eps, slope = guess.epsilon * nudge, guess.slope
     if upper and (1.0 - 0.3 * tol) * high <= eps < high * nudge:
@@ -68,11 +68,11 @@ def solve(curve: Divergence, delta: float, *, limit: float, tol: float, guess: G
             # how far the root can be: the curve is convex in E, so an upper one lies above its tangent
             room = -math.expm1(excess) / (slope * math.exp(excess)) if upper else excess / slope
             if room <= 0.4 * tol * eps:
-                return _at_root(curve, eps, excess / slope, rtol, log_delta)
+                return _at_root(curve, eps, excess / slope, rtol, log_delta, _SHARP * tol)
         if high - low <= 0.3 * tol * high:
             return answer
         if isinstance(curve, Divergence) and curve.polishable:
-            aside = _SHARP if upper else -_SHARP
+            aside = _SHARP * tol if upper else -_SHARP * tol
         target = (eps + excess / slope) * (1.0 + aside) if slope and math.isfinite(excess) else -1.0
         if upper and target <= 0.0 and low == 0.0 and look(curve, 0.0, 1e-3, log_delta).excess <= 0.0:
             return 0.0
@@ -88,12 +88,12 @@ def solve(curve: Divergence, delta: float, *, limit: float, tol: float, guess: G
     return answer
 
 
-def _at_root(curve: Divergence, eps: float, move: float, rtol: float, log_delta: float) -> float:
+def _at_root(curve: Divergence, eps: float, move: float, rtol: float, log_delta: float, aside: float) -> float:
     """A solution, moved to the root itself where that costs next to nothing (window.py); ``move`` leads to it."""
-    if not (isinstance(curve, Divergence) and curve.polishable) or abs(move) <= 3.0 * _SHARP * eps:
+    if not (isinstance(curve, Divergence) and curve.polishable) or abs(move) <= 3.0 * aside * eps:
         return eps
     upper = curve.side == "upper"
-    better = (eps + move) * (1.0 + _SHARP if upper else 1.0 - _SHARP)
+    better = (eps + move) * (1.0 + aside if upper else 1.0 - aside)
     if better <= 0.0 or (better < eps) != upper:
         return eps
     excess = look(curve, better, rtol, log_delta).excess

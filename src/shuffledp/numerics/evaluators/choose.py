@@ -21,7 +21,7 @@ from ..pair import mass_slack as mass_slack
 from . import contour, contour_row, exact
 from .contour import LogBracket
 from .few_clones import FEW, MOST_ROWS, NOISY, RARE, FewClones
-from .window import Plan, Value, Window
+from .window import MOST_DRAWS, Plan, Value, Window
 
 Side = Literal["upper", "lower"]
 
@@ -29,12 +29,14 @@ Side = Literal["upper", "lower"]
 LARGEST_EPSILON = 200.0
 #: A table up to this size is built at once; a larger one only where the contour is not accurate enough.
 QUICK_ROWS = 8_000
+#: Windows serve many eps unless a symbol is sent more often than this, or so many eps have too many counts.
+_MANY_CLONES, _MOST_FAILED = 1_000.0, 16
 #: Relative accuracy of a window of counts, which costs little more than a coarser one and serves more often.
 _FINE = 5e-4
 #: Relative width of a bracket by the enumeration of few clones that is not compared with the contour.
 _SHARP = 1e-8
-#: A relative accuracy from which enumerating many counts does not pay.
-_COARSE = 1e-3
+#: A relative accuracy from which enumerating many counts does not pay, and a number of eps beyond which it does not.
+_COARSE, _SEVERAL = 1e-3, 64
 #: Expected number of others sending a symbol below which it counts as never sent.
 _RARE_UPPER, _RARE_LOWER = 1e-7, 1e-12
 #: That costs at most the victim's mass on these symbols; it is kept if it is below this share of delta.
@@ -54,9 +56,11 @@ class Divergence:
     True
     """
 
-    def __init__(self, pair: ShuffledPair, n: int, side: Side = "upper") -> None:
+    def __init__(self, pair: ShuffledPair, n: int, side: Side = "upper", *, slopes: bool = True) -> None:
         self.n = n
         self.side = side
+        #: whether brackets of many eps have slopes; they may cost a third of the time
+        self.slopes = slopes
         self.max_ratio = pair.max_ratio
         atoms = pair.shrunk if side == "upper" else pair.atoms
         self._sign = -1.0 if side == "upper" else 1.0
@@ -208,8 +212,12 @@ class Divergence:
             if not loose.size:
                 return best
             return _merge(best, self._on_contour(eps[loose], rtol[loose]), loose)
+        summed = self._by_windows(eps, rtol) if eps.size > 1 else None
+        if summed is not None:
+            loose = _loose(summed, rtol)
+            return summed if not loose.size else _merge(summed, self._on_contour(eps[loose], rtol[loose]), loose)
         few = self.few_clones
-        if few is None or not (few.quick or float(rtol.min(initial=np.inf)) < _COARSE):
+        if few is None or not (few.quick or (eps.size <= _SEVERAL and float(rtol.min(initial=np.inf)) < _COARSE)):
             best = self._on_contour(eps, rtol)
         else:
             best = _where_usable(few, eps)
@@ -222,6 +230,38 @@ class Divergence:
         if self._rows <= exact.MAX_ROWS:
             return _merge(best, self._from_table(eps[loose]), loose)
         return _merge(best, self._on_contour(eps[loose], rtol[loose] / 8.0), loose)  # once more, finer
+
+    def _by_windows(self, eps: FloatArray, rtol: FloatArray) -> LogBracket | None:
+        """One window of counts after another, for few atoms; None where they have too many counts."""
+        few, n, upper = self._few, self.n, self.side == "upper"
+        if few is None or n > MOST_DRAWS or n * min(few.t) > _MANY_CLONES:
+            return None
+        out = LogBracket(np.full(eps.size, np.inf), np.full(eps.size, -np.inf), np.zeros(eps.size))
+        window: Window | None = None
+        abscissa, failed = 0.0, 0
+        for i in np.argsort(-eps, kind="stable").tolist():  # downward: a window is made at its larger end
+            growth, wanted = math.expm1(eps[i]), float(rtol[i])
+            x = few.values(growth)
+            if max(x) <= 0.0:
+                out.upper[i] = -np.inf
+                continue
+            try:
+                if window is None or not window.covers(growth, wanted):
+                    at = saddle(x, few.t, float(n), abscissa)
+                    abscissa = at.c
+                    plan = Plan.of(few, n, growth, at, wanted, upper=upper)
+                    if plan is None:
+                        failed += 1
+                        if failed > _MOST_FAILED:
+                            return None
+                        continue
+                    window = Window(few, n, plan)
+                found = window.log_bracket(growth)
+            except (ArithmeticError, ValueError):
+                continue
+            if found.upper == found.upper:
+                out.upper[i], out.lower[i], out.slope[i] = found.upper, found.lower, found.slope * (1.0 + growth)
+        return out
 
     @cached_property
     def few_clones(self) -> FewClones | None:
@@ -267,7 +307,7 @@ class Divergence:
         v, t = self.atoms.v[keep], self.atoms.t[keep]
         if not t.size or spared <= 0.0:
             return LogBracket(*(np.full(eps.size, fill) for fill in (-np.inf, -np.inf, 0.0)))
-        found = contour.log_bracket(values[:, keep], v, t / spared, self.n, rtol)
+        found = contour.log_bracket(values[:, keep], v if self.slopes else None, t / spared, self.n, rtol)
         chance = self.n * math.log(spared) if spared < 1.0 else 0.0
         doubt = 4e-16 * self.n * (1.0 / spared - 1.0) + 2e-16 * abs(chance)  # rounding of spared, n times
         with np.errstate(under="ignore"):

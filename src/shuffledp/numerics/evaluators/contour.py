@@ -35,8 +35,8 @@ NDArrayComplex = np.ndarray[tuple[int, ...], np.dtype[np.complex128]]
 
 #: Each rounding step is charged this much (2^-48 is 16 units in the last place).
 ULP = 2.0**-48
-#: Nodes x atoms evaluated in one go (bounds the memory).
-BATCH_CELLS = 1_000_000
+#: Nodes x atoms evaluated in one go (bounds the memory; what a processor's cache holds is fastest).
+BATCH_CELLS = 100_000
 #: Fast transforms are used from this many atoms and copies on.
 _MANY_ATOMS, _ENOUGH_COPIES = 24, 16
 #: They may blur M^n by this share of the accuracy asked for, and by this much in any case.
@@ -124,7 +124,8 @@ def _sum(
     wave = size * np.cos(phase) + 1j * (size * np.sin(phase))
     shrink = 1.0 / (1.0 + (y / c_node) ** 2)  # |c/z|^2
     lean = shrink * (1.0 - 1j * (y / c_node))
-    slope_wave = wave * kick / (1.0 + real + 1j * imag)
+    moving = bool(v.any())
+    slope_wave = wave * kick / (1.0 + real + 1j * imag) if moving else np.zeros(1)
     nothing = np.exp(log_nothing(t, n) - log_mgf)  # the point mass at S = 0, removed here
     if nothing.max() > 1e-40:
         dust = nothing[row] * np.exp(-0.5 * square * y * y)
@@ -135,7 +136,8 @@ def _sum(
     adding = 1.0 + t.size / 16.0 if t.size > _FEW_ATOMS else 1.0  # roundings of the sum over the atoms
     doubts = adding * load[row] * np.hypot(c_node, y) + small + slack[row]
     rough = size * (16.0 + n_node * doubts / np.maximum(modulus, 1e-300))
-    terms = np.stack([(wave * lean * lean).real, wave.real, (slope_wave * lean).real, shrink * rough, rough])
+    slopes = (slope_wave * lean).real if moving else np.zeros(k.size)
+    terms = np.stack([(wave * lean * lean).real, wave.real, slopes, shrink * rough, rough])
     edge = 8.0 + 0.5 * n * (load * c + (growth < -0.5)) / (1.0 + growth)
     first = np.stack([0.5 * (1.0 - nothing)] * 2 + [0.5 * ((scale * v) @ t) / (1.0 + growth)] + [edge] * 2)
     filled = np.flatnonzero(per_row)

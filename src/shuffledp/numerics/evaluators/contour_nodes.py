@@ -99,11 +99,11 @@ def place(l: FloatArray, t: FloatArray, n: float | FloatArray, rtol: FloatArray)
     sigma = np.sqrt(variance + s * s)
     left = digits - log_mgf + 2.0 * np.log1p(c * sigma) + 1.0
     h = 2.0 * np.pi / np.maximum(np.sqrt(2.0 * digits + 6.0) * sigma, left / c)
-    kappa, pair_gap = _heaviest_pair(l, weight / total[:, None], (1.0 - t.sum()) / total, n)
+    last = np.ceil(np.sqrt(2.0 * cut) / (s * h))
+    kappa, pair_gap = _pair(l, weight / total[:, None], (1.0 - t.sum()) / total, n, cut, h, last)
     # The comb bounds M(z)^n; where the removed point mass (1-T)^n is not negligible beside it, evaluate all.
     nothing = np.exp(log_nothing(t, n) - log_mgf)
     kappa = np.where(nothing > np.exp(-cut), 0.0, kappa)
-    last = np.ceil(np.sqrt(2.0 * cut) / (s * h))
     teeth = np.where(kappa > 0.5 * cut, last * h * pair_gap / (2.0 * np.pi), 0.0)
     wanted = count_nodes(last, kappa, cut) + 4.0 * teeth
     if (wanted > MAX_NODES).any():  # a wider dither is still an upper bound, only less tight
@@ -120,18 +120,43 @@ def place(l: FloatArray, t: FloatArray, n: float | FloatArray, rtol: FloatArray)
     return Line(c, s, h * coarser, log_peak, variance, width, kappa, pair_gap, np.ceil(last / coarser), cut)
 
 
-def _heaviest_pair(
-    l: FloatArray, weight: FloatArray, nothing: FloatArray, n: FloatArray
+def _pair(
+    l: FloatArray,
+    weight: FloatArray,
+    nothing: FloatArray,
+    n: FloatArray,
+    cut: FloatArray,
+    h: FloatArray,
+    last: FloatArray,
 ) -> tuple[FloatArray, FloatArray]:
-    """n w_i w_j and |l_i - l_j| of the two heaviest atoms under the tilt ("nothing" is the atom 0)."""
+    """n w_i w_j and |l_i - l_j| of the pair of atoms whose comb leaves the fewest nodes ("nothing" is the atom 0).
+
+    Any pair is sound.  Tried are the two heaviest atoms under the tilt, and the heaviest with the one that has the
+    largest share in the variance around it: its teeth are narrow even where they are many.
+    """
     weights = np.column_stack([weight, np.maximum(nothing, 0.0)])
     values = np.column_stack([l, np.zeros(len(l))])
     rows = np.arange(len(l))
     order = np.argpartition(-weights, 1, axis=1)
-    i, j = order[:, 0], order[:, 1]
-    gap = np.abs(values[rows, i] - values[rows, j])
-    kappa = n * weights[rows, i] * weights[rows, j] * (1.0 - 1e-9)
-    return np.where(gap > 0, kappa, 0.0), np.where(gap > 0, gap, 1.0)
+    first = np.where(weights[rows, order[:, 0]] >= weights[rows, order[:, 1]], order[:, 0], order[:, 1])
+    second = order[:, 0] + order[:, 1] - first
+    apart = np.abs(values - values[rows, first][:, None])
+    best_kappa, best_gap, fewest = np.zeros(len(l)), np.ones(len(l)), np.full(len(l), np.inf)
+    for other in (second, (weights * apart * apart).argmax(axis=1)):
+        gap = apart[rows, other]
+        kappa = n * weights[rows, first] * weights[rows, other] * (1.0 - 1e-9)
+        nodes = np.where(gap > 0.0, _comb_size(kappa, np.where(gap > 0.0, gap, 1.0), cut, h, last), np.inf)
+        better = nodes < fewest
+        best_kappa, best_gap = np.where(better, kappa, best_kappa), np.where(better, gap, best_gap)
+        fewest = np.minimum(fewest, nodes)
+    return best_kappa, best_gap
+
+
+def _comb_size(kappa: FloatArray, gap: FloatArray, cut: FloatArray, h: FloatArray, last: FloatArray) -> FloatArray:
+    """How many nodes the comb of such a pair leaves, roughly."""
+    pitch = 2.0 * np.pi / (gap * h)
+    half = 0.5 * pitch * np.sqrt(0.5 * cut / np.maximum(kappa, 1e-300))
+    return np.where(half < 0.5 * pitch, half + np.floor((last + half) / pitch) * (2.0 * half + 1.0), last)
 
 
 def log_nothing(t: FloatArray, n: FloatArray) -> FloatArray:

@@ -146,6 +146,7 @@ def saddle(x: FloatArray, t: FloatArray, copies: float) -> tuple[FloatArray, Flo
     c = np.where(drift > 0.0, 4.0 / (root + drift), (root - drift) / (2.0 * copies * variance))
     most = _LARGEST_EXPONENT / top
     c = np.clip(np.where(np.isfinite(c), c, 1.0), 1e-300, most)
+    idle = x.max(axis=1) <= 0.0  # (S)_+ is 0, whatever c is
     for _ in range(40):
         weight = t * np.exp(c[:, None] * x)
         total = 1.0 + (t * np.expm1(c[:, None] * x)).sum(axis=1)
@@ -153,7 +154,7 @@ def saddle(x: FloatArray, t: FloatArray, copies: float) -> tuple[FloatArray, Flo
         bend = copies * np.maximum((weight * x * x).sum(axis=1) / total - m1 * m1, 0.0)
         step = (copies * m1 - 2.0 / c) / (bend + 2.0 / (c * c))
         new = np.minimum(np.clip(c - step, 0.3 * c, 3.0 * c), most)
-        close = np.abs(new - c) <= 1e-3 * c
+        close = idle | (np.abs(new - c) <= 1e-3 * c)
         c = np.where(np.isfinite(new), new, c)
         if close.all():
             break

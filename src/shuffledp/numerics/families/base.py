@@ -67,7 +67,7 @@ class PairSet:
 
     def log_delta(self, eps: FloatArray, *, n: int, tol: float, side: Side) -> FloatArray:
         """The largest log delta over the members, for every eps."""
-        curves = [Divergence(pair, n, side) for pair in self._members]
+        curves = [Divergence(pair, n, side, slopes=False) for pair in self._members]
         if side == "upper" and len(curves) > 2:
             return _largest_upper(curves, eps, tol)
         best = np.full(eps.shape, -np.inf)

@@ -20,6 +20,8 @@ _ALIKE = 1e-4
 _FEW = 64
 #: Relative accuracy in delta of one look at an analysis that may not be needed.
 _GLANCE = 0.01
+#: A smaller eps by less than this part of the tolerance is not searched for.
+_LEAST_GAIN = 0.3
 
 
 class Smallest:
@@ -46,7 +48,9 @@ class Smallest:
                 continue
             sharp_look = isinstance(family, SwapSet) or family.pairs(_FEW) is not None
             if 0.0 < best.epsilon < math.inf and sharp_look:
-                look = family.log_delta(np.array([best.epsilon]), n=n, tol=_GLANCE, side=side)[0]
+                # a little to the left: what it could gain beyond that is within the tolerance
+                at = best.epsilon * (1.0 - _LEAST_GAIN * tol)
+                look = family.log_delta(np.array([at]), n=n, tol=_GLANCE, side=side)[0]
                 if look > math.log(delta) + 3.0 * _GLANCE:
                     continue
             answer = family.epsilon(n=n, delta=delta, tol=tol, side=side)
