@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from .pair import Atoms
 
 #: Laws of at most this many atoms are kept in plain floats.
-MOST = 6
+MOST = 8
 #: M(c) - 1 is not taken below this: M(c) itself is a normalisation, so any value is valid.
 _LEAST_GROWTH = -1.0 + 2.0**-52
 
@@ -73,10 +73,13 @@ def tilted(x: list[float], t: tuple[float, ...], c: float) -> Tilt:
     return Tilt(c, growth, [w * scale for w in weights], mean, max(second * scale - mean * mean, 0.0))
 
 
-def saddle(x: list[float], t: tuple[float, ...], n: float, c: float = 0.0) -> Tilt:
-    """The law tilted near the minimum of n log M(c) - 2 log c, from a first guess at c (any c would be sound)."""
+def saddle(x: list[float], t: tuple[float, ...], n: float, c: float = 0.0, *, most: float = 600.0) -> Tilt:
+    """The law tilted near the minimum of n log M(c) - 2 log c, from a first guess at c (any c would be sound).
+
+    c max(x) is at most ``most``.
+    """
     top = max(x)
-    most = 600.0 / top if top > 1e-300 else 1e300
+    most = most / top if top > 1e-300 else 1e300
     c = min(c or first_abscissa(x, t, n), most)
     for _ in range(80):
         at = tilted(x, t, c)

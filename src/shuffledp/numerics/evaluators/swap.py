@@ -32,6 +32,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .. import few_atoms
 from ..pair import FloatArray
 
 #: Each rounding step is charged this much (2^-48 is 16 units in the last place).
@@ -49,6 +50,8 @@ _NEGLIGIBLE = 25.0
 _FEW_NODES, _MOST_NODES = 15, 4096
 #: Rows x nodes x values evaluated at once.
 _CELLS = 400_000
+#: Up to this many rows x values plain floats are faster than arrays.
+_FEW_VALUES = 96
 #: The exponent c x never exceeds this.
 _LARGEST_EXPONENT = 300.0
 
@@ -132,12 +135,33 @@ class Line:
         return Line(self.c[rows], self.h[rows], self.s[rows])
 
 
-@np.errstate(all="ignore")
 def saddle(x: FloatArray, t: FloatArray, copies: float) -> tuple[FloatArray, FloatArray, FloatArray]:
     """c near the minimum of f(c) = copies log M(c) - 2 log c for every row; also f(c) and copies (log M)''(c).
 
     Any c is sound; this one makes the phase of M^copies / z^2 vanish to third order.
     """
+    if x.size <= _FEW_VALUES:
+        try:
+            found = [
+                _saddle_of(values, tuple(mass), copies) for values, mass in zip(x.tolist(), t.tolist(), strict=True)
+            ]
+            return tuple(np.array(part) for part in zip(*found, strict=True))  # type: ignore[return-value]
+        except (ArithmeticError, ValueError):
+            pass  # overflow: arrays cope with it
+    return _saddles(x, t, copies)
+
+
+def _saddle_of(x: list[float], t: tuple[float, ...], copies: float) -> tuple[float, float, float]:
+    """The same for one law, in plain floats."""
+    if max(x) <= 0.0:  # (S)_+ is 0, whatever c is
+        return 1.0, -math.inf, 0.0
+    at = few_atoms.saddle(x, t, copies, most=_LARGEST_EXPONENT)
+    return at.c, copies * math.log1p(at.growth) - 2.0 * math.log(at.c), copies * at.variance
+
+
+@np.errstate(all="ignore")
+def _saddles(x: FloatArray, t: FloatArray, copies: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The same for many laws at once."""
     top = np.maximum(x.max(axis=1), 1e-300)
     mean, square = (t * x).sum(axis=1), (t * x * x).sum(axis=1)
     variance = np.maximum(square - mean * mean, 1e-300)
