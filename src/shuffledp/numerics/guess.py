@@ -1,4 +1,4 @@
-"""A first guess at eps by the saddle-point approximation of delta; nothing rests on it, the search only starts there."""
+"""A first guess at eps by the saddle-point approximation of delta; nothing rests on it but where a search starts."""
 
 from __future__ import annotations
 

@@ -50,14 +50,19 @@ def solve(curve: Divergence, delta: float, *, limit: float, tol: float, guess: G
         eps = high * (1.0 - 0.25 * tol)  # so near the limit that one evaluation may tell that nothing else is left
     if not low < eps < high:
         eps = _middle(low, high)
-    excess = 0.0
+    excess, eps_before = 0.0, eps
+    rough = not isinstance(curve, Divergence)  # slopes of other curves are estimates
     ends = {"low": math.nan, "high": math.nan}  # excess at the ends of the bracket, where known
     for step in range(_STEPS):
         # Far from the root a coarse evaluation suffices; the answer itself is always evaluated finely.
         fine = min(max(0.3 * tol * eps * slope, 1e-8), 0.02)
         rtol = min(max(fine, 0.05 * abs(excess) if abs(excess) > 0.1 else 0.0), 0.02)
+        before, here = (eps_before, excess), eps
         excess, point_slope = look(curve, eps, rtol, log_delta)
-        slope = abs(point_slope)
+        slope, eps_before = abs(point_slope), eps
+        if rough and step and here != before[0] and abs(excess) < 0.1 and 0.0 < abs(before[1]) < 0.5:
+            secant = (before[1] - excess) / (here - before[0])
+            slope = secant if 0.5 * slope < secant < 2.0 * slope else slope
         safe = excess <= 0.0 if upper else excess >= 0.0
         if safe:
             answer = eps

@@ -179,7 +179,7 @@ class Divergence:
 
     @property
     def polishable(self) -> bool:
-        """Whether evaluations are sharp, cost next to nothing, and delta may have kinks: a search may end on the root."""
+        """Whether evaluations are sharp and cost next to nothing, so that a search may end on the root itself."""
         return self._window is not None and self._few is not None and (self.n - 1) * min(self._few.t) < FEW
 
     def _with_rare(

@@ -48,6 +48,8 @@ _GROWTH = 1.25
 _NEGLIGIBLE = 25.0
 #: Node counts: by the Gaussian tail of M for many users, and at most.
 _FEW_NODES, _MOST_NODES = 15, 4096
+#: Nodes that hold the main part of the sum.
+_NEAR_NODES = 8
 #: Rows x nodes x values evaluated at once.
 _CELLS = 400_000
 #: Up to this many rows x values plain floats are faster than arrays.
@@ -100,13 +102,13 @@ class Waiting:
             return np.asarray(self.others * log_r - math.log(self.others))
         log_rho = math.log1p(-self.common_mass) - log_r[..., None]
         log_rho = np.where(np.abs(log_rho) < 1e-9, 1e-9, log_rho)  # the sum rises with rho
-        width = self.last - self.first + 1.0
-        # 1 + rho + ... + rho^(width-1), from its larger end
-        small, wide = np.abs(log_rho), width * np.abs(log_rho)
-        log_geometric = np.log(np.expm1(-wide) / np.expm1(-small)) + np.maximum(log_rho, 0.0) * (width - 1.0)
-        terms = self.first * log_rho + log_geometric - np.log(self.others - self.last)
-        top = terms.max(axis=-1)
-        total = top + np.log(np.exp(terms - top[..., None]).sum(axis=-1))
+        # 1 + rho + ... + rho^(width-1), from its larger end, in units of the largest power of all blocks
+        down = -np.abs(log_rho)
+        ends = np.where(log_rho < 0.0, self.first, self.last[-1] - self.last)
+        terms = np.exp(ends * down)
+        terms *= np.expm1((self.last - self.first + 1.0) * down)
+        terms /= self.others - self.last
+        total = np.log(terms.sum(axis=-1) / np.expm1(down[..., 0])) + np.maximum(log_rho[..., 0], 0.0) * self.last[-1]
         return np.asarray(math.log(self.common_mass) + self.others * log_r + total + _SUMMING)
 
     def sum(self, growth: np.ndarray, log_m: np.ndarray, peak: FloatArray, size: FloatArray) -> np.ndarray:
@@ -290,6 +292,18 @@ def log_upper(x: FloatArray, t: FloatArray, waiting: Waiting, line: Line, *, pha
         out[part] = np.log(total + tail[part]) + peak[part]
     value = out + np.log(line.h / (2.0 * np.pi)) + 0.5 * (line.s * line.c) ** 2 + 1e-11
     return np.where(np.isnan(value), np.inf, value)
+
+
+@np.errstate(all="ignore")
+def far_share(x: FloatArray, t: FloatArray, waiting: Waiting, line: Line) -> float:
+    """The share of the nodes far from 0 in U, for one row: what a lattice adds to a Gaussian (1 if unknown)."""
+    nodes = int(_nodes(x, t, waiting, line)[0][0])
+    if nodes <= _NEAR_NODES:
+        return 0.0
+    near = int(min(_NEAR_NODES, nodes))
+    peak = waiting.log_sum(_log_growth(x, t, line.c))
+    whole, part = (float(_sum(x, t, waiting, line, k, peak, False)[0]) for k in (nodes, near))
+    return 1.0 - part / whole if whole > 0.0 and part == part else 1.0
 
 
 def _log_growth(x: FloatArray, t: FloatArray, c: FloatArray) -> FloatArray:

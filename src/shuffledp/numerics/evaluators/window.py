@@ -2,8 +2,8 @@
 
 With counts h of n draws, D_E = sum_h Mult(h) (S_h)_+ / n with S = sum_j h_j X_j (numerics/pair.py).  One category takes
 the rest of the draws, the most revealing one is summed along a slab from where S_h becomes positive, and the counts of
-all others are a row.  Rows are cut where they are improbable.  S falls as E grows, so what is left out at the smallest E
-of the window bounds what is left out at every E.  For any c > 0, with M(c) = E exp(cX), it adds at most
+all others are a row.  Rows are cut where they are improbable.  S falls as E grows, so what is left out at the smallest
+E of the window bounds what is left out at every E.  For any c > 0, with M(c) = E exp(cX), it adds at most
 
     M(c)^n / (e c n) Pr[the row is left out]    because (S)_+ <= e^{cS} / (e c), under the law tilted by e^{cX},
     M(c)^n s e^{-cs} / n                        for the counts with S >= s >= 1/c, because S e^{-cS} falls from 1/c on.

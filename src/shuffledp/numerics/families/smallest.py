@@ -46,14 +46,20 @@ class Smallest:
                 continue
             if 0.0 < best.epsilon < math.inf and self._clearly_larger(name, best.epsilon, n):
                 continue
-            sharp_look = isinstance(family, SwapSet) or family.pairs(_FEW) is not None
-            if 0.0 < best.epsilon < math.inf and sharp_look:
-                # a little to the left: what it could gain beyond that is within the tolerance
-                at = best.epsilon * (1.0 - _LEAST_GAIN * tol)
-                look = family.log_delta(np.array([at]), n=n, tol=_GLANCE, side=side)[0]
-                if look > math.log(delta) + 3.0 * _GLANCE:
+            known = 0.0 < best.epsilon < math.inf
+            # a little to the left: what it could gain beyond that is within the tolerance
+            at = best.epsilon * (1.0 - _LEAST_GAIN * tol) if known else 0.0
+            if known and isinstance(family, SwapSet):
+                found = family.smaller(at, n=n, delta=delta, tol=tol)
+                if found is None:
                     continue
-            answer = family.epsilon(n=n, delta=delta, tol=tol, side=side)
+                answer = found
+            else:
+                if known and family.pairs(_FEW) is not None:
+                    look = family.log_delta(np.array([at]), n=n, tol=_GLANCE, side=side)[0]
+                    if look > math.log(delta) + 3.0 * _GLANCE:
+                        continue
+                answer = family.epsilon(n=n, delta=delta, tol=tol, side=side)
             if answer.epsilon < best.epsilon or not best.bound:
                 best = answer._replace(bound=name)
         return best
