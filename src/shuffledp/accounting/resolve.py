@@ -17,6 +17,7 @@ from ..bounds.base import Numerical, capped
 from ..errors import BoundNotApplicableError, ParameterError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import mechanism as _parse
+from ..numerics import chords
 from ..numerics.evaluators.choose import Side
 from ..numerics.families import wide
 from ..numerics.families.base import Answer, Family, PairSet, both_directions, thinned
@@ -194,6 +195,11 @@ class Resolved:
         """log delta(eps) by the bound; -inf exactly where the local guarantee alone gives delta = 0."""
         if not self.by_family and not self._several:
             return self.bound.log_delta(self.mechanism, eps, n=self.n, tol=tol)
+        if self.bound.side == "upper" and self.bound.sound and eps.size >= chords.MANY:
+            return chords.log_upper(self._log_delta, eps, tol)
+        return self._log_delta(eps, tol)
+
+    def _log_delta(self, eps: FloatArray, tol: float) -> FloatArray:
         value = wide.log_delta(self.family, eps, n=self.n, tol=tol, side=self.bound.side)
         return self.capped_log_delta(value, eps)
 

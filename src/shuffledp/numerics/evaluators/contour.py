@@ -136,7 +136,8 @@ def _sum(
     wave = size * np.cos(phase) + 1j * (size * np.sin(phase))
     shrink = 1.0 / (1.0 + (y / c_node) ** 2)  # |c/z|^2
     lean = shrink * (1.0 - 1j * (y / c_node))
-    slope_wave = wave * kick / (1.0 + real + 1j * imag)
+    moving = bool(v.any())
+    slope_wave = wave * kick / (1.0 + real + 1j * imag) if moving else np.zeros(1)
     nothing = np.exp(log_nothing(t, n) - log_mgf)  # the point mass at S = 0, removed here
     if nothing.max() > 1e-40:
         dust = nothing[row] * np.exp(-0.5 * square * y * y)
@@ -147,7 +148,8 @@ def _sum(
     adding = 1.0 + t.shape[-1] / 16.0 if t.shape[-1] > _FEW_ATOMS else 1.0  # roundings of the sum over the atoms
     doubts = adding * load[row] * np.hypot(c_node, y) + small + slack[row]
     rough = size * (16.0 + n_node * doubts / np.maximum(modulus, 1e-300))
-    terms = np.stack([(wave * lean * lean).real, wave.real, (slope_wave * lean).real, shrink * rough, rough])
+    slopes = (slope_wave * lean).real if moving else np.zeros(k.size)
+    terms = np.stack([(wave * lean * lean).real, wave.real, slopes, shrink * rough, rough])
     edge = 8.0 + 0.5 * n * (load * c + (growth < -0.5)) / (1.0 + growth)
     first = np.stack([0.5 * (1.0 - nothing)] * 2 + [0.5 * dot(scale * v, t) / (1.0 + growth)] + [edge] * 2)
     filled = np.flatnonzero(per_row)

@@ -19,8 +19,8 @@ NDArrayInt = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
 WIDE = 3.0
 #: M(c) - 1 is not taken below this: M(c) itself is a normalisation, so any value is valid.
 LEAST_GROWTH = -1.0 + 2.0**-52
-#: Nodes are worth evaluating down to exp(-_MARGIN) times the accuracy asked for.
-_MARGIN = 10.0
+#: Nodes are worth evaluating down to exp(-MARGIN) times the accuracy asked for.
+MARGIN = 10.0
 #: Rows that move together in the search for the abscissa; of more rows, those that have settled stay.
 _TOGETHER = 64
 #: Atoms of which the comb may use any two.
@@ -47,7 +47,7 @@ class Line:
     @property
     def rtol(self) -> FloatArray:
         """The accuracy that was asked for, from which the cut was chosen."""
-        return np.asarray(np.exp(_MARGIN - self.cut))
+        return np.asarray(np.exp(MARGIN - self.cut))
 
     def rows(self, which: np.ndarray) -> Line:
         """The same line for some of the rows."""
@@ -92,7 +92,7 @@ def place(l: FloatArray, t: FloatArray, n: float | FloatArray, rtol: FloatArray)
     """Choose c, s and h so that dither and step cost about rtol (relative) in E[(S)_+]."""
     n = np.broadcast_to(np.asarray(n, dtype=np.float64), len(l))
     c = saddle(l, t, n)
-    cut = _MARGIN - np.log(rtol)
+    cut = MARGIN - np.log(rtol)
     weight = t * np.exp(c[:, None] * l)
     growth = np.maximum((t * np.expm1(c[:, None] * l)).sum(axis=1), LEAST_GROWTH)
     total = 1.0 + growth

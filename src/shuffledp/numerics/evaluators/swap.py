@@ -32,6 +32,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .. import few_atoms
 from ..pair import FloatArray
 from . import swap_nodes
 
@@ -48,8 +49,12 @@ GROWTH = 1.25
 NEGLIGIBLE = 25.0
 #: Node counts: by the Gaussian tail of M for many users, and at most.
 _FEW_NODES, _MOST_NODES = 15, 4096
+#: Nodes that hold the main part of the sum.
+_NEAR_NODES = 8
 #: Rows x nodes x values evaluated at once.
 _CELLS = 400_000
+#: Up to this many rows x values plain floats are faster than arrays.
+_FEW_VALUES = 96
 #: The exponent c x never exceeds this.
 _LARGEST_EXPONENT = 300.0
 
@@ -102,13 +107,13 @@ class Waiting:
             return np.asarray(self.others * log_r - math.log(self.others))
         log_rho = math.log1p(-self.common_mass) - log_r[..., None]
         log_rho = np.where(np.abs(log_rho) < 1e-9, 1e-9, log_rho)  # the sum rises with rho
-        width = self.last - self.first + 1.0
-        # 1 + rho + ... + rho^(width-1), from its larger end
-        small, wide = np.abs(log_rho), width * np.abs(log_rho)
-        log_geometric = np.log(np.expm1(-wide) / np.expm1(-small)) + np.maximum(log_rho, 0.0) * (width - 1.0)
-        terms = self.first * log_rho + log_geometric - np.log(self.others - self.last)
-        top = terms.max(axis=-1)
-        total = top + np.log(np.exp(terms - top[..., None]).sum(axis=-1))
+        # 1 + rho + ... + rho^(width-1), from its larger end, in units of the largest power of all blocks
+        down = -np.abs(log_rho)
+        ends = np.where(log_rho < 0.0, self.first, self.last[-1] - self.last)
+        terms = np.exp(ends * down)
+        terms *= np.expm1((self.last - self.first + 1.0) * down)
+        terms /= self.others - self.last
+        total = np.log(terms.sum(axis=-1) / np.expm1(down[..., 0])) + np.maximum(log_rho[..., 0], 0.0) * self.last[-1]
         return np.asarray(math.log(self.common_mass) + self.others * log_r + total + SUMMING)
 
     def sum(self, growth: np.ndarray, log_m: np.ndarray, peak: FloatArray, size: FloatArray) -> np.ndarray:
@@ -143,6 +148,28 @@ def saddle(x: FloatArray, t: FloatArray, copies: float | FloatArray) -> tuple[Fl
 
     Any c is sound; this one makes the phase of M^copies / z^2 vanish to third order.
     """
+    if x.size <= _FEW_VALUES and not isinstance(copies, np.ndarray):
+        try:
+            found = [
+                _saddle_of(values, tuple(mass), copies) for values, mass in zip(x.tolist(), t.tolist(), strict=True)
+            ]
+            return tuple(np.array(part) for part in zip(*found, strict=True))  # type: ignore[return-value]
+        except (ArithmeticError, ValueError):
+            pass  # overflow: arrays cope with it
+    return _saddles(x, t, copies)
+
+
+def _saddle_of(x: list[float], t: tuple[float, ...], copies: float) -> tuple[float, float, float]:
+    """The same for one law, in plain floats."""
+    if max(x) <= 0.0:  # (S)_+ is 0, whatever c is
+        return 1.0, -math.inf, 0.0
+    at = few_atoms.saddle(x, t, copies, most=_LARGEST_EXPONENT)
+    return at.c, copies * math.log1p(at.growth) - 2.0 * math.log(at.c), copies * at.variance
+
+
+@np.errstate(all="ignore")
+def _saddles(x: FloatArray, t: FloatArray, copies: float | FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The same for many laws at once."""
     top = np.maximum(x.max(axis=1), 1e-300)
     mean, square = (t * x).sum(axis=1), (t * x * x).sum(axis=1)
     variance = np.maximum(square - mean * mean, 1e-300)
@@ -151,6 +178,7 @@ def saddle(x: FloatArray, t: FloatArray, copies: float | FloatArray) -> tuple[Fl
     c = np.where(drift > 0.0, 4.0 / (root + drift), (root - drift) / (2.0 * copies * variance))
     most = _LARGEST_EXPONENT / top
     c = np.clip(np.where(np.isfinite(c), c, 1.0), 1e-300, most)
+    idle = x.max(axis=1) <= 0.0  # (S)_+ is 0, whatever c is
     for _ in range(40):
         weight = t * np.exp(c[:, None] * x)
         total = 1.0 + (t * np.expm1(c[:, None] * x)).sum(axis=1)
@@ -158,7 +186,7 @@ def saddle(x: FloatArray, t: FloatArray, copies: float | FloatArray) -> tuple[Fl
         bend = copies * np.maximum((weight * x * x).sum(axis=1) / total - m1 * m1, 0.0)
         step = (copies * m1 - 2.0 / c) / (bend + 2.0 / (c * c))
         new = np.minimum(np.clip(c - step, 0.3 * c, 3.0 * c), most)
-        close = np.abs(new - c) <= 1e-3 * c
+        close = idle | (np.abs(new - c) <= 1e-3 * c)
         c = np.where(np.isfinite(new), new, c)
         if close.all():
             break
@@ -283,6 +311,18 @@ def _alike(nodes: np.ndarray, most: float) -> list[np.ndarray]:
         parts.append(order[start:end])
         start = end
     return parts
+
+
+@np.errstate(all="ignore")
+def far_share(x: FloatArray, t: FloatArray, waiting: Waiting, line: Line) -> float:
+    """The share of the nodes far from 0 in U, for one row: what a lattice adds to a Gaussian (1 if unknown)."""
+    nodes = int(_nodes(x, t, waiting, line)[0][0])
+    if nodes <= _NEAR_NODES:
+        return 0.0
+    near = int(min(_NEAR_NODES, nodes))
+    peak = waiting.log_sum(_log_growth(x, t, line.c))
+    whole, part = (float(_sum(x, t, waiting, line, k, peak, False)[0]) for k in (nodes, near))
+    return 1.0 - part / whole if whole > 0.0 and part == part else 1.0
 
 
 def _log_growth(x: FloatArray, t: FloatArray, c: FloatArray) -> FloatArray:

@@ -93,13 +93,17 @@ class PairSet:
 
     def log_delta(self, eps: FloatArray, *, n: int, tol: float, side: Side) -> FloatArray:
         """The largest log delta over the members, for every eps."""
-        curves = [Divergence(pair, n, side) for pair in self._members]
-        if side == "upper" and len(curves) > 2:
+        curves = [Divergence(pair, n, side, slopes=False) for pair in self._members]
+        if side == "upper" and len(curves) > 2 and eps.size > 1:
             if eps.size >= _MANY_POINTS:
                 return largest(Listed(curves), eps, tol)
             return _largest_upper(curves, eps, tol)
         best = np.full(eps.shape, -np.inf)
         for curve in curves:
+            point = curve.point(float(eps[0]), tol) if eps.size == 1 else None
+            if point is not None:
+                best = np.maximum(best, point.upper if side == "upper" else point.lower)
+                continue
             bracket = curve.bracket(eps, tol)
             best = np.maximum(best, bracket.upper if side == "upper" else bracket.lower)
         return best

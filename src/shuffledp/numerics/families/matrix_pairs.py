@@ -119,8 +119,8 @@ class BlanketPairs:
         if laws:
             found = PairSet.together(laws, n=n[at], delta=delta[at], tol=tol, side=side)
             for i, answer in zip(at.tolist(), found, strict=True):
-                eps = answer.epsilon + (_SAME_LAW_SLACK if side == "upper" and answer.epsilon > 0 else 0.0)
-                out[i] = Answer(eps, answer.evaluated, families[i].first.size)
+                eps = answer.epsilon + (SAME_LAW if side == "upper" and answer.epsilon > 0 else 0.0)
+                out[i] = Answer(eps, answer.evaluated, families[i]._members)
         for i in np.flatnonzero(~few).tolist():
             out[i] = families[i].epsilon(n=int(n[i]), delta=float(delta[i]), tol=tol, side=side)
         return [answer for answer in out if answer is not None]

@@ -195,6 +195,10 @@ class Mixture(Divergence):
             eps = new
         return None
 
+    def point(self, eps: float, rtol: float) -> None:
+        """None: there are several curves."""
+        return None
+
     def _worthwhile(self, start: int, share: float, log_value: float) -> int:
         """How many curves from ``start`` on may matter beside a value already found."""
         negligible = self._left[start:] < share * math.exp(max(log_value, -700.0))

@@ -20,6 +20,8 @@ _ALIKE = 1e-4
 _FEW = 64
 #: Relative accuracy in delta of one look at an analysis that may not be needed.
 GLANCE = 0.01
+#: A smaller eps by less than this part of the tolerance is not searched for.
+_LEAST_GAIN = 0.3
 
 
 class Smallest:
@@ -44,11 +46,20 @@ class Smallest:
                 continue
             if 0.0 < best.epsilon < math.inf and self.clearly_larger(name, best.epsilon, n):
                 continue
-            if 0.0 < best.epsilon < math.inf and sharp_look(family):
-                look = family.log_delta(np.array([best.epsilon]), n=n, tol=GLANCE, side=side)[0]
-                if look > math.log(delta) + 3.0 * GLANCE:
+            known = 0.0 < best.epsilon < math.inf
+            # a little to the left: what it could gain beyond that is within the tolerance
+            at = best.epsilon * (1.0 - _LEAST_GAIN * tol) if known else 0.0
+            if known and isinstance(family, SwapSet):
+                found = family.smaller(at, n=n, delta=delta, tol=tol)
+                if found is None:
                     continue
-            answer = family.epsilon(n=n, delta=delta, tol=tol, side=side)
+                answer = found
+            else:
+                if known and family.pairs(_FEW) is not None:
+                    look = family.log_delta(np.array([at]), n=n, tol=GLANCE, side=side)[0]
+                    if look > math.log(delta) + 3.0 * GLANCE:
+                        continue
+                answer = family.epsilon(n=n, delta=delta, tol=tol, side=side)
             if answer.epsilon < best.epsilon or not best.bound:
                 best = answer._replace(bound=name)
         return best

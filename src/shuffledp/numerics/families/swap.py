@@ -12,16 +12,19 @@ import numpy as np
 
 from ...errors import BoundNotApplicableError
 from ..evaluators import swap
-from ..evaluators.choose import LARGEST_EPSILON, Side, law_shift, mass_slack, spread
+from ..evaluators.choose import LARGEST_EPSILON, Divergence, Side, law_shift, mass_slack, spread
 from ..evaluators.contour import LogBracket
+from ..guess import Guess, guess_epsilon
 from ..pair import Atoms, FloatArray, ShuffledPair
-from ..solve import guess_epsilon, log_up, look, solve
+from ..solve import log_up, look, solve
 from .base import Answer, Family
 
 #: Dither in units of the tilted deviation: it costs its square over 2 of eps.
 FINE, _COARSE = 0.01, 0.05
 #: Where one user's X is more than this many steps of the sum, lattices resonate, and other lines may be better.
 GRAINY = 0.1
+#: A law that dominates every type and saves so much of log delta makes other lines pointless.
+_MUCH = 0.05
 #: Below this many deviations the modulus costs so much that the law that dominates every type is tried too.
 CLOSE = 3.5
 #: Fewer free users than this make the bound loose.
@@ -34,6 +37,10 @@ _EVERY = 10**9
 _MOST_JOINED, _MOST_SHARPENED = 256, 1024
 #: Values of X nearer to each other than this part of E(X - a)_+ are joined as one: their slopes would be noise.
 _COINCIDE = 2.0**-24
+#: log of the ratio of deltas from which one type alone shows that the bound is larger; for so many victim pairs.
+_WORSE, _FEW_MEMBERS = 0.1, 4
+#: Relative accuracy in delta of one look at a bound that may not be needed.
+GLANCE = 0.01
 #: Expected number of others who send a symbol below which it counts as never sent, if its ratio is above n times that.
 RARE, _SWAMPS = 1e-7, 1e3
 
@@ -47,7 +54,7 @@ class Option(NamedTuple):
 
 OPTIONS = tuple(
     Option(*option)
-    for option in ((0.9, FINE), (1.1, FINE), (0.9, 0.1), (0.9, 0.2), (1.0, 0.05), (1.0, 0.1), (1.0, 0.2), (1.1, 0.1))
+    for option in ((0.9, FINE), (1.1, FINE), (1.0, 0.05), (1.0, 0.1), (1.0, 0.2), (0.9, 0.1), (0.9, 0.2), (1.1, 0.1))
 )
 
 
@@ -115,6 +122,37 @@ class SwapSet:
         only_upper(side)
         count = len(self._members)
         return Answer(largest_epsilon(self._members, n=n, delta=delta, tol=tol), count, count)
+
+    def smaller(self, most: float, *, n: int, delta: float, tol: float) -> Answer | None:
+        """Its answer if that is clearly below another one, ``most``; else None, usually after one evaluation."""
+        if self._worst_alone(most, n, delta):
+            return None
+        if len(self._members) != 1:
+            if self.log_delta(np.array([most]), n=n, tol=GLANCE, side="upper")[0] > math.log(delta) + 3.0 * GLANCE:
+                return None
+            return self.epsilon(n=n, delta=delta, tol=tol, side="upper")
+        (member,) = self._members
+        curve, limit, log_delta = Curve(member, n, tol), log_up(member.max_ratio), math.log(delta)
+        at = look(curve, most, 1e-3, log_delta)  # type: ignore[arg-type]
+        if at.excess > 0.0 or not at.slope:
+            return None
+        guess = Guess(most + at.excess / abs(at.slope), abs(at.slope))
+        if at.excess < -1.0 or guess.epsilon < 0.5 * most:  # far away
+            guess = _first_guess(curve, delta, limit)
+        return Answer(solve(curve, delta, limit=limit, tol=tol, guess=guess), 1, 1)  # type: ignore[arg-type]
+
+    def _worst_alone(self, eps: float, n: int, delta: float) -> bool:
+        """Whether delta is larger for others of one type alone, as many as are left without the displaced ones.
+
+        That is an estimate of the bound from below, which only saves asking it.
+        """
+        for member in self._members if len(self._members) <= _FEW_MEMBERS else ():
+            left = int(n - 1.0 / member.common_mass) if member.common_mass * n > 1.0 else 1
+            for pair in member.types:
+                found = Divergence(pair, left, "lower").point(eps, 1e-3)
+                if found is not None and found.lower > math.log(delta) + _WORSE:
+                    return True
+        return False
 
     def log_delta(self, eps: FloatArray, *, n: int, tol: float, side: Side) -> FloatArray:
         """The largest log delta over the members, for every eps."""
@@ -189,14 +227,18 @@ def epsilon_of(member: SwapPair, *, n: int, delta: float, tol: float, least: flo
     log_delta = math.log(delta)
     if least > 0.0 and curve.screened(least) <= log_delta:
         return least
-    worst = max(member.types, key=spread)
-    likely = least > 0.0 or delta >= 0.3 * math.sqrt(min(spread(worst), 1e300) / n)
+    spread_out = min(widest(member), 1e300)
+    likely = least > 0.0 or delta >= 0.3 * math.sqrt(spread_out / n)
     if likely and look(curve, least, 1e-3, log_delta).excess <= 0.0:  # type: ignore[arg-type]
         return least
-    guess = guess_epsilon(worst.atoms, max(int(n - 1.0 / max(member.common_mass, 1e-15)), 1), delta, limit)
-    # what dither and modulus cost, so that the first evaluation is usually the last
-    guess = guess._replace(epsilon=guess.epsilon * (1.0 + 0.5 * curve.dither**2 + 3e-5))
-    return solve(curve, delta, limit=limit, tol=tol, guess=guess)  # type: ignore[arg-type]
+    return solve(curve, delta, limit=limit, tol=tol, guess=_first_guess(curve, delta, limit))  # type: ignore[arg-type]
+
+
+def _first_guess(curve: Curve, delta: float, limit: float) -> Guess:
+    """eps of the worst type alone, and what dither and modulus cost: the first evaluation is then often the last."""
+    member, worst = curve.member, max(curve.member.types, key=spread)
+    guess = guess_epsilon(worst.atoms, max(int(curve.n - 1.0 / max(member.common_mass, 1e-15)), 1), delta, limit)
+    return guess._replace(epsilon=guess.epsilon * (1.0 + 0.5 * curve.dither**2 + 3e-5))
 
 
 class Rows(NamedTuple):
@@ -212,6 +254,11 @@ class Rows(NamedTuple):
     def at(self, rows: np.ndarray) -> Rows:
         """Some of them."""
         return Rows(*(part[rows] for part in self))
+
+    @property
+    def deviations(self) -> FloatArray:
+        """How many deviations of the sum the abscissa is from 0."""
+        return np.asarray(self.c * np.sqrt(self.bend))
 
     @property
     def grain(self) -> FloatArray:
@@ -246,6 +293,16 @@ def dither_for(tol: float) -> float:
     return min(max(math.sqrt(tol), FINE), _COARSE)
 
 
+def _near_zero(scale: float, away: float) -> float:
+    """log of a Gaussian sum of |M|/|z|^2 at ``scale`` times the saddle point, which is ``away`` deviations from 0.
+
+    That is n K(c) + log(erfcx(c sigma / sqrt 2) / c), and n K - 2 log c has its minimum at the saddle point.
+    """
+    x = scale * away / math.sqrt(2.0)
+    log_erfcx = x * x + math.log(math.erfc(x)) if x < 5.0 else -math.log(x * math.sqrt(math.pi))
+    return 0.5 * (1.0 - scale) ** 2 * (away * away + 2.0) + math.log(scale) + log_erfcx
+
+
 class Curve:
     """The swap bound of one victim pair among n users, in the form that the solver asks for."""
 
@@ -255,7 +312,12 @@ class Curve:
         """``tol`` is the relative accuracy wanted of eps; that of delta is about 30 times as much."""
         self.member, self.n = member, n
         self.dither = dither_for(tol)
+        #: the line that is tried first, and others, until the best one at some eps is known
+        self._main = Option(1.0, self.dither)
         self._options: Sequence[Option] = OPTIONS
+        #: whether a law that dominates every type may help, and the share of the nodes far from 0 at the last eps
+        self._join = True
+        self._far: float | None = None
 
     def bracket(self, eps: FloatArray, rtol: FloatArray | float) -> LogBracket:
         """log delta (the lower end makes no claim), and its slope in eps."""
@@ -307,7 +369,8 @@ class Curve:
         target = float(np.min(np.maximum(height[pick] - math.log(self.n), -740.0), initial=0.0))
         waiting = self._waiting(target)
         here = Rows(x, t, alone, worst, c[pick], bend[pick])
-        value = largest(here, waiting, Option(1.0, self.dither))
+        self._far = None
+        value = largest(here, waiting, self._main if rows == 1 else Option(1.0, self.dither))
         if x[0].size <= _MOST_SHARPENED:
             self._sharpen(value, here, waiting, copies)
         total = np.logaddexp(value, waiting.log_rest + local)
@@ -319,24 +382,44 @@ class Curve:
 
     def _sharpen(self, value: FloatArray, here: Rows, waiting: swap.Waiting, copies: float) -> None:
         """Improve rows few deviations away, by one dominating law or near the saddle, and those on a coarse lattice."""
-        close = here.c * np.sqrt(here.bend) < CLOSE
-        if here.x[0].size <= _MOST_JOINED:
+        close = here.deviations < CLOSE
+        one = value.size == 1
+        if self._join and here.x[0].size <= _MOST_JOINED:
             covered = np.flatnonzero(close & (here.alone.max(axis=1) == 0.0))
             if covered.size:
                 found = joined(here.x[covered], here.t[covered], waiting, copies, self.dither)
                 close[covered[found < value[covered]]] = False
+                if one:  # what helps at this eps will do for those nearby
+                    self._join = bool(found[0] < value[0])
+                    self._options = () if found[0] < value[0] - _MUCH else self._options
                 value[covered] = np.minimum(value[covered], found)
         grainy = here.grain > GRAINY
-        chosen: list[Option] = []
+        first, chosen = float(value[0]), None
         for option in self._options:
-            rows = np.flatnonzero(close if option.dither == FINE else grainy)
+            wanted = close if option.dither == FINE else grainy
+            if one and wanted[0] and not self._may_gain(option, here, waiting, first - float(value[0])):
+                continue
+            rows = np.flatnonzero(wanted)
             if rows.size:
                 found = largest(here.at(rows), waiting, option)
                 if found[0] < value[rows[0]]:
-                    chosen = [option]
+                    chosen = option
                 value[rows] = np.minimum(value[rows], found)
-        if value.size == 1 and (close | grainy).any():
-            self._options = chosen  # the best one at this eps will do for those nearby
+        if one and (close | grainy).any():
+            self._main, self._options = chosen or self._main, ()
+
+    def _may_gain(self, option: Option, here: Rows, waiting: swap.Waiting, gained: float) -> bool:
+        """Whether another line may be better: a guess from what it costs near 0 and saves far from 0."""
+        away = float(here.deviations[0])
+        if option.dither == FINE:
+            return _near_zero(option.scale, away) < _near_zero(1.0, away) + 1e-4
+        if self._far is None:
+            own = (0, int(here.worst[0]))
+            line = swap.line_at(here.c, here.bend, self.dither)
+            self._far = swap.far_share(here.x[own][None], here.t[own][None], waiting, line)
+        price = 0.5 * (option.dither**2 - self.dither**2) * (option.scale * away) ** 2
+        price += 0.3 * (1.0 - option.scale) ** 2 * away * away
+        return price + gained < -math.log1p(-min(self._far, 0.999999)) + 1e-7
 
 
 def joined(
@@ -411,7 +494,10 @@ class _Laws(NamedTuple):
         """
         growth = np.expm1(eps)[:, None, None]
         x = self.gap - growth * self.v
-        alone = np.stack([a.exposed(eps) for a in self.exposed], axis=1)
+        alone = np.zeros((eps.size, len(self.exposed)))
+        for k, a in enumerate(self.exposed):
+            if a.zero0.size:
+                alone[:, k] = a.exposed(eps)
         rare = (n * self.t < RARE) & (self.ratio > _SWAMPS * n)
         t = np.where(rare, 0.0, self.t)
         if rare.any():
