@@ -107,7 +107,7 @@ class Mixture(Divergence):
             return self._from_curves(eps, wanted)
         found = self._counts.bracket(eps + self._sign * law_shift(eps))
         upper = np.logaddexp(found.upper, math.log(self._dropped)) if self._dropped else found.upper
-        loose = ~(upper - found.lower <= 2.0 * wanted)
+        loose = ~(upper - found.lower <= np.maximum(2.0 * wanted, _SHARP))
         if not loose.any():
             return found._replace(upper=upper)
         return self._from_curves(eps, wanted)
