@@ -36,6 +36,7 @@ _HOME = {
     "VerificationError": "errors",
     "Estimate": "estimation.estimate",
     "Guarantee": "accounting.guarantee",
+    "Guarantees": "accounting.guarantees",
     "LedgerEntry": "composing.ledger",
     "MixedGuarantee": "accounting.mixed",
     "amplify_mixed": "accounting.mixed",
@@ -123,6 +124,7 @@ __all__ = [
     "Gaussian",
     "General",
     "Guarantee",
+    "Guarantees",
     "Hadamard",
     "Harmony",
     "HierarchicalGRR",
@@ -184,6 +186,7 @@ if TYPE_CHECKING:
     from .accounting.certificate import Certificate, verify
     from .accounting.comparison import Comparison, compare
     from .accounting.guarantee import Guarantee
+    from .accounting.guarantees import Guarantees
     from .accounting.mixed import MixedGuarantee, amplify_mixed
     from .accounting.sweeping import Sweep, sweep
     from .auditing.result import Audit

@@ -343,7 +343,7 @@ def test_progress_is_told() -> None:
 
 def test_sweep_refuses_before_it_computes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "shuffledp.accounting.sweeping.compare", lambda *a, **k: pytest.fail("computed before checking")
+        "shuffledp.accounting.sweeping.compare_all", lambda *a, **k: pytest.fail("computed before checking")
     )
     grr = "grr:eps0=1,d=4"
     refused("^exactly one of", sdp.sweep, grr, n=10, delta=0.1)

@@ -575,3 +575,15 @@ def test_best_of_range(best: int) -> None:
     found = best_of_range(error, low=1, high=4096, whole=True, start=20)
     assert math.log(found / best) ** 2 <= 1e-4
     assert len(looked) == len(set(looked)) < 80
+
+
+@pytest.mark.parametrize(("n", "epsilon"), [(10**6, 1.0), (10**4, 0.3)])
+def test_large_domains_of_sets(n: int, epsilon: float) -> None:
+    """Reports of nearly all items say nothing about one of them in double precision: an error of inf, not a crash."""
+    assert sdp.PrivSet(eps0=1.0, d=10**6, s=10, k=10**6).variance(n) == math.inf
+    found = sdp.calibrate("privset", d=10**6, s=10, n=n, epsilon=epsilon, delta=1e-8)
+    assert sdp.amplify(found, n=n, delta=1e-8).epsilon <= epsilon
+    best = found.variance(n, 10 / (10**6 + 10))
+    for k in (max(found.k // 2, 1), 2 * found.k):
+        other = sdp.calibrate("privset", d=10**6, s=10, k=k, n=n, epsilon=epsilon, delta=1e-8)
+        assert best <= other.variance(n, 10 / (10**6 + 10)) * 1.05

@@ -202,8 +202,8 @@ ITEMS = (
     ),
     Item(
         "beside the paper: a dataset in which the others all hold one value",
-        ("numerics/families/matrix_pairs.py:constant_datasets",),
-        ("numerics/families/test_matrix_pairs.py:test_constant_datasets_are_datasets",),
+        ("numerics/families/matrix_datasets.py:constant_datasets",),
+        ("numerics/families/test_matrix_datasets.py:test_constant_datasets_are_datasets",),
         ("constant-dataset-lower",),
     ),
     Item(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import permutations, product
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,6 @@ import pytest
 import shuffledp as sdp
 from reference.places import golden
 from shuffledp.mechanisms.categorical.grr import GRR
-from shuffledp.mechanisms.categorical.one_hot import packed_coins
 from shuffledp.mechanisms.categorical.optimised_unary import OptimisedUnary
 from shuffledp.mechanisms.categorical.randomized_response import RandomizedResponse
 from shuffledp.mechanisms.categorical.unary import Unary
@@ -131,36 +130,6 @@ def test_bad_parameters_in_one_sentence(make: Any, words: str) -> None:
     with pytest.raises(sdp.ParameterError) as error:
         make()
     assert words in str(error.value) and str(error.value).endswith(".") and "\n" not in str(error.value)
-
-
-class Planes:
-    """A source whose k-th call holds the k-th binary digit of every number below 2^digits, one number per bit."""
-
-    for_release = False
-
-    def __init__(self, digits: int) -> None:
-        numbers = np.array(list(product([0, 1], repeat=digits)), dtype=np.uint8)
-        self.planes = list(np.packbits(numbers, axis=0).T)
-
-    def raw(self, size: int) -> Any:
-        return np.ascontiguousarray(self.planes.pop(0)[:size])
-
-
-@pytest.mark.parametrize("numerator", [0, 1, 77, 128, 255])
-def test_packed_coins_are_exact(numerator: int) -> None:
-    """Each of the 256 first digits once: exactly ``numerator`` of them are below numerator/256."""
-    bits = packed_coins(Planes(8), numerator / 256, 32)
-    assert int(np.unpackbits(bits).sum()) == numerator
-
-
-@pytest.mark.parametrize("probability", [1 / 3, 0.02, 0.5, 1e-4])
-def test_packed_coins_have_the_stated_rate(probability: float) -> None:
-    size = 1_000_000
-    src = sdp.mechanisms.randomizer.randomness.source(np.random.default_rng(5))
-    bits = np.unpackbits(packed_coins(src, probability, size // 8)).astype(float)
-    assert abs(bits.mean() - probability) < 4.5 * math.sqrt(probability * (1 - probability) / size)
-    pairs = (bits[1:] * bits[:-1]).mean()
-    assert abs(pairs - probability**2) < 6 * probability / math.sqrt(size)
 
 
 def test_packed_reports() -> None:

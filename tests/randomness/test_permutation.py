@@ -99,7 +99,7 @@ def test_alike_keys_are_drawn_again() -> None:
         for_release = False
 
         def __init__(self) -> None:
-            self.left = [[3, 3, 5, 5, 7, 7], [1, 0, 5, 5, 7, 7]]
+            self.left = [[3, 3, 5, 5], [1, 0, 5, 5]]
 
         def raw(self, size: int) -> np.ndarray:
             return np.array(self.left.pop(0), dtype=np.uint16).view(np.uint8)

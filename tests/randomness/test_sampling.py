@@ -13,7 +13,8 @@ from scipy import stats
 
 import shuffledp as sdp
 from shuffledp import ParameterError
-from shuffledp.randomness.sampling import Keystream, Seeded, below, bernoulli, categorical, source, words
+from shuffledp.randomness.lookup import categorical
+from shuffledp.randomness.sampling import Keystream, Seeded, below, bernoulli, source, words
 
 
 def seeded(seed: int = 0) -> Seeded:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import NamedTuple
 
 #: Other names of the same mechanism -> the word of its spec.
@@ -102,6 +103,7 @@ PURPOSES = (
 _MEANINGS = {word.replace("-", ""): purpose for purpose in PURPOSES for word in purpose.words.split()}
 
 
+@lru_cache(maxsize=4096)
 def plain(name: str) -> str:
     """Small letters and digits alone: Local_Hash, local hash, LocalHash and local-hash are one name.
 

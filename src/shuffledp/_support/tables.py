@@ -9,6 +9,7 @@ import csv
 import html
 import io
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -201,12 +202,12 @@ def as_page(title: str, body: str) -> str:
     )
 
 
-class Tabular:
+class Tabular(ABC):
     """What every result with a table can do with it."""
 
+    @abstractmethod
     def table(self) -> Table:
         """The table."""
-        raise NotImplementedError
 
     def _tables(self) -> Sequence[Table]:
         """What HTML shows: the table, and further ones where there is more to say."""

@@ -28,6 +28,8 @@ def shown(value: object) -> str:
 
 def real(name: str, value: object) -> float:
     """A finite or infinite real number; NaN, booleans and text are refused."""
+    if type(value) is float and value == value:  # the usual case, at once
+        return value
     if isinstance(value, bool) or not isinstance(value, Real):
         raise ParameterError(f"{name} must be a number, got {shown(value)}; pass a plain int or float.")
     try:
@@ -62,6 +64,8 @@ def in_range(
 
 def users(value: object, name: str = "n") -> int:
     """A whole number of users between 1 and 1e15 (1e6 as a float is fine, 10.5 is not)."""
+    if type(value) is int and 1 <= value <= _MAX_USERS:  # the usual case, at once
+        return value
     number = real(name, value)
     if not (1 <= number <= _MAX_USERS) or number != math.floor(number):
         raise ParameterError(

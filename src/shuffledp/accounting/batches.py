@@ -23,9 +23,9 @@ from .._support.numbers import round_down, round_up
 from .._support.tables import Table, Tabular, count_column, epsilon_column, number_column
 from .._support.text import visible
 from ..errors import ParameterError
-from .crowd import Crowd
 from .guarantee import absent
-from .resolve import MechanismLike, resolve, subject_of
+from .many import answers, questions
+from .resolve import MechanismLike, subject_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -180,18 +180,16 @@ def batch_table(
     rule, tol = read(delta), check.tolerance(tol)
     sizes = _sizes(n, minimum, maximum)
     deltas = tuple(rule.at(size) for size in sizes)
-    questions = [
-        resolve(subject, bound, Crowd.of(size, dropouts=dropouts, colluding=colluding)).must_hold("make a table")
-        for size in sizes
-    ]
+    made = questions(subject, bound, sizes, {"dropouts": dropouts, "colluding": colluding})
+    rows = [made[size].must_hold("make a table") for size in sizes]
     asked = subject.mechanism
     return BatchTable(
         sizes=sizes,
-        epsilons=tuple(q.epsilon(delta=at, tol=tol).epsilon for q, at in zip(questions, deltas, strict=True)),
+        epsilons=tuple(answer.epsilon for answer in answers(rows, delta=deltas, tol=tol)),
         delta=deltas[0],
         mechanism=asked.spec,
         description=asked.description,
-        bound=questions[0].bound.name,
+        bound=rows[0].bound.name,
         local_epsilon=subject.cap,
         dropouts=_number(dropouts),
         colluding=_number(colluding),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -17,13 +17,22 @@ from .._support.numbers import round_down, round_up
 from .._support.tables import Column, Table, Tabular, number_column
 from .._support.text import visible
 from ..bounds import Bound, known
-from ..errors import BoundNotApplicableError, ParameterError
+from ..errors import BoundNotApplicableError, ParameterError, ShuffleDPError
 from .crowd import Crowd
 from .guarantee import not_below
-from .resolve import MechanismLike, resolve, subject_of
+from .many import attempts
+from .resolve import MechanismLike, Resolved, Subject, resolve, subject_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+#: Field of a Comparison -> attribute of the mechanism.
+_WORDS = {
+    "mechanism": "spec",
+    "description": "description",
+    "neighbours": "neighbours",
+    "lower_scope": "lower_scope",
+}
 
 
 @dataclass(frozen=True)
@@ -225,37 +234,59 @@ def compare(
     subject = subject_of(mechanism)
     n, tol = check.users(n), check.tolerance(tol)
     delta = delta_at(delta, n)
-    found: list[tuple[Bound, float]] = []
-    absent: dict[str, str] = {}
-    beyond: ParameterError | None = None  # of one bound, such as more messages than its arithmetic is proved for
-    for name in bound_names(bounds):
-        try:
-            question = resolve(subject, name, Crowd(n))
-            found.append((question.bound, question.epsilon(delta=delta, tol=tol).epsilon))
-        except BoundNotApplicableError as error:
-            absent[name] = str(error)
-        except ParameterError as error:
-            absent[name] = str(error)
-            beyond = beyond or error
-    if beyond is not None and not found:
-        raise beyond
+    return compare_all([(subject, n, delta)], names=bound_names(bounds), tol=tol)[0]
+
+
+def compare_all(points: Sequence[tuple[Subject, int, float]], *, names: Sequence[str], tol: float) -> list[Comparison]:
+    """A Comparison at every point (subject, n, delta); all bounds at all points are asked together."""
+    asked: list[Resolved] = []
+    places: list[tuple[int, str]] = []
+    absent: list[dict[str, str]] = [{} for _ in points]
+    found: list[list[tuple[Bound, float]]] = [[] for _ in points]
+    beyond: dict[int, ParameterError] = {}  # of one bound, such as more messages than its arithmetic is proved for
+
+    def refused(k: int, name: str, error: ShuffleDPError) -> None:
+        absent[k][name] = str(error)
+        if isinstance(error, ParameterError):
+            beyond.setdefault(k, error)
+
+    for k, (subject, n, _) in enumerate(points):
+        for name in names:
+            try:
+                asked.append(resolve(subject, name, Crowd(n)))
+                places.append((k, name))
+            except (BoundNotApplicableError, ParameterError) as error:
+                refused(k, name, error)
+    answers = attempts(asked, delta=[points[k][2] for k, _ in places], tol=tol)
+    for (k, name), question, answer in zip(places, asked, answers, strict=True):
+        if isinstance(answer, ShuffleDPError):
+            refused(k, name, answer)
+        else:
+            found[k].append((question.bound, answer.epsilon))
+    for k, first in beyond.items():
+        if not found[k]:
+            raise first
+    terms: dict[int, tuple[dict[str, Any], float | None]] = {}
+    out = []
+    for k, (subject, n, delta) in enumerate(points):
+        if id(subject) not in terms:
+            terms[id(subject)] = _terms(subject)
+        words, local = terms[id(subject)]
+        reasons = {name: absent[k][name] for name in names if name in absent[k]}
+        out.append(
+            Comparison(n=n, delta=delta, tol=tol, local_epsilon=local, rows=_ranked(found[k]), absent=reasons, **words)
+        )
+    return out
+
+
+def _terms(subject: Subject) -> tuple[dict[str, Any], float | None]:
+    """What a Comparison says of a mechanism, and its local guarantee where there is one."""
     asked = subject.mechanism
+    words = {name: getattr(asked, key) for name, key in _WORDS.items()}
     try:
-        local = subject.cap
+        return words, subject.cap
     except BoundNotApplicableError:
-        local = None
-    return Comparison(
-        mechanism=asked.spec,
-        description=asked.description,
-        n=n,
-        delta=delta,
-        tol=tol,
-        local_epsilon=local,
-        neighbours=asked.neighbours,
-        lower_scope=asked.lower_scope,
-        rows=_ranked(found),
-        absent=absent,
-    )
+        return words, None
 
 
 def _ranked(found: list[tuple[Bound, float]]) -> tuple[Row, ...]:

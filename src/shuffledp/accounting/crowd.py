@@ -104,6 +104,8 @@ def reports(value: object) -> int:
 
 def missing(name: str, value: object, n: int) -> int:
     """A whole number of users, or a fraction of n in [0, 1) rounded up to users."""
+    if type(value) is int and value == 0:  # the usual case, at once
+        return 0
     number = check.real(name, value)
     if isinstance(value, Integral):
         if not 0 <= number <= 10**15:

@@ -17,7 +17,9 @@ from ..bounds.base import Numerical, capped
 from ..errors import BoundNotApplicableError, ParameterError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import mechanism as _parse
+from ..numerics import chords
 from ..numerics.evaluators.choose import Side
+from ..numerics.families import wide
 from ..numerics.families.base import Answer, Family, PairSet, both_directions, thinned
 from ..numerics.pair import FloatArray, ShuffledPair
 from ..numerics.solve import log_up
@@ -128,8 +130,10 @@ class Resolved:
         self.asked, self.left, self.bound, self.crowd, self.n = asked, left, bound, crowd, crowd.honest
         # Chance participation thins the family; the local bound counts on nobody, so nothing changes for it.
         self._several = crowd.reports_per_user > 1
+        self._shared: Resolved | None = None
         chance = (self._several or crowd.participation < 1.0) and bound.name != "local"
-        self._by_family = isinstance(bound, Numerical) or chance
+        #: whether the answer comes from a family
+        self.by_family = isinstance(bound, Numerical) or chance
 
     def __reduce__(self) -> tuple[Any, ...]:
         return resolve, (self.asked, self.bound.name, self.crowd)
@@ -142,8 +146,15 @@ class Resolved:
     @cached_property
     def family(self) -> Family:
         """The shuffled pairs of the bound, among the users who take part."""
+        if self._shared is not None:
+            return self._shared.family
         of_all = self._of_several() if self._several else self.left.family(self.bound)
         return thinned(of_all, self.crowd.participation)
+
+    def share(self, other: Resolved) -> None:
+        """Use the families of a question about the same users' mechanism, bound and participation."""
+        if other is not self and not self._several:
+            self._shared = other
 
     def _of_several(self) -> Family:
         """The family of several reports per user, by composition."""
@@ -162,14 +173,19 @@ class Resolved:
         """The shuffled pairs of the lower bound; refused where no dataset is known."""
         if self._several:
             raise BoundNotApplicableError("no lower bound is known for several reports per user.")
+        if self._shared is not None:
+            return self._shared.datasets
         return thinned(self.left.family(_DATASETS), self.crowd.participation)
 
     def epsilon(self, *, delta: float, tol: float) -> Answer:
         """eps at delta by the bound; an upper bound is at most the local guarantee."""
-        if not self._by_family:
+        if not self.by_family:
             answer = self.bound.epsilon(self.mechanism, n=self.n, delta=delta, tol=tol)
             return answer._replace(epsilon=_of_reports(self.left.cap, self.crowd)) if self._several else answer
-        answer = self.family.epsilon(n=self.n, delta=delta, tol=tol, side=self.bound.side)
+        return self.capped(self.family.epsilon(n=self.n, delta=delta, tol=tol, side=self.bound.side))
+
+    def capped(self, answer: Answer) -> Answer:
+        """An answer of the family; an upper bound is at most the local guarantee."""
         cap = _of_reports(self.left.cap, self.crowd) if self._several else self.left.cap
         if self.bound.side == "lower" or answer.epsilon <= cap:
             return answer
@@ -177,9 +193,18 @@ class Resolved:
 
     def log_delta(self, eps: FloatArray, *, tol: float) -> FloatArray:
         """log delta(eps) by the bound; -inf exactly where the local guarantee alone gives delta = 0."""
-        if not self._by_family and not self._several:
+        if not self.by_family and not self._several:
             return self.bound.log_delta(self.mechanism, eps, n=self.n, tol=tol)
-        value = self.family.log_delta(eps, n=self.n, tol=tol, side=self.bound.side)
+        if self.bound.side == "upper" and self.bound.sound and eps.size >= chords.MANY:
+            return chords.log_upper(self._log_delta, eps, tol)
+        return self._log_delta(eps, tol)
+
+    def _log_delta(self, eps: FloatArray, tol: float) -> FloatArray:
+        value = wide.log_delta(self.family, eps, n=self.n, tol=tol, side=self.bound.side)
+        return self.capped_log_delta(value, eps)
+
+    def capped_log_delta(self, value: FloatArray, eps: FloatArray) -> FloatArray:
+        """log delta(eps) of the family; 0 from the local guarantee on."""
         return capped(value, eps, _of_reports(self.left.cap, self.crowd) if self._several else self.left.cap)
 
     def lower(self, *, delta: float, tol: float) -> float | None:
@@ -203,22 +228,28 @@ class Resolved:
             delta=delta,
             n=self.crowd.n,
             bound=answer.bound or self.bound.name,
-            sound=self.bound.sound,
-            kind=self.bound.side,
             evaluated=answer.evaluated,
             members=answer.members,
             note=answer.note,
             certified=certificate is not None,
             certificate=certificate,
-            reports_per_user=self.crowd.reports_per_user,
-            **(self._facts_of_several if self._several else self.asked.facts),
-            **self.crowd.terms(),
+            **self.terms(),
         )
         if self.bound.side == "upper" and self.bound.sound:
             own = vars(made)
             del own["lower"]  # Guarantee.__getattr__ finds it
             own["_find_lower"] = lambda: self.lower(delta=delta, tol=tol)
         return made
+
+    def terms(self) -> dict[str, Any]:
+        """What a Guarantee says that does not depend on delta."""
+        return {
+            "sound": self.bound.sound,
+            "kind": self.bound.side,
+            "reports_per_user": self.crowd.reports_per_user,
+            **(self._facts_of_several if self._several else self.asked.facts),
+            **self.crowd.terms(),
+        }
 
     @property
     def _facts_of_several(self) -> Facts:

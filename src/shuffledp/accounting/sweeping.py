@@ -22,10 +22,10 @@ from .._support.tables import Column, Table, Tabular, number_column
 from .._support.text import visible
 from ..errors import BoundNotApplicableError, ParameterError
 from ..mechanisms.base import Mechanism, plain
-from ..mechanisms.registry import canonical, split
-from .comparison import Comparison, Row, absent_table, bound_names, compare
+from ..mechanisms.registry import canonical, made, split
+from .comparison import Comparison, Row, absent_table, bound_names, compare_all
 from .drawing import MOST_CURVES
-from .resolve import MechanismLike, as_mechanism
+from .resolve import MechanismLike, Subject, as_mechanism
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 #: What may be swept over eps0: a spec without eps0, a mechanism with a field eps0, or a function of eps0.
 Sweepable = MechanismLike | Callable[[float], MechanismLike]
 _MOST_POINTS = 10_000
+#: Points that are computed together where progress is shown.
+_TOGETHER = 64
 
 
 @dataclass(frozen=True)
@@ -238,7 +240,7 @@ def sweep(
         internal integers follow eps0), a mechanism with a field eps0 (its integers stay), or a function of eps0
     n, delta, eps0 : numbers, one of them a sequence; delta may be a rule such as "0.01/n"
     bounds, tol : as in :func:`compare`
-    progress : called with (points done, points in all) after every point
+    progress : called with (points done, points in all) for every point
 
     Examples
     --------
@@ -256,19 +258,23 @@ def sweep(
     variable = several[0]
     names, tol, make = bound_names(bounds), check.tolerance(tol), _maker(mechanism, eps0)
     values: list[float] = []
-    terms: list[tuple[Mechanism, int, float]] = []
+    terms: list[tuple[Subject, int, float]] = []
+    subjects: dict[int, Subject] = {}  # one for every mechanism, so that its families are built once
     for value in _listed(variable, given[variable]):  # everything is checked before the first answer is computed
         term = {**given, variable: value}
         users = check.users(term["n"])
         target = delta_at(term["delta"], users)
         budget = None if eps0 is None else check.local_budget(term["eps0"])
-        terms.append((make(budget), users, target))
+        asked = make(budget)
+        terms.append((subjects.setdefault(id(asked), Subject(asked)), users, target))
         values.append({"eps0": budget or 0.0, "n": users, "delta": target}[variable])
     points: list[Comparison] = []
-    for subject, users, target in terms:
-        points.append(compare(subject, n=users, delta=target, tol=tol, bounds=names))
-        if progress is not None:
-            progress(len(points), len(terms))
+    step = len(terms) if progress is None else _TOGETHER
+    for start in range(0, len(terms), step):
+        points += compare_all(terms[start : start + step], names=names, tol=tol)
+        for done in range(start + 1, len(points) + 1):
+            if progress is not None:
+                progress(done, len(terms))
     return Sweep(
         mechanism=canonical(mechanism)
         if isinstance(mechanism, str)
@@ -303,7 +309,7 @@ def _maker(mechanism: Sweepable, eps0: object) -> Callable[[float | None], Mecha
     if isinstance(mechanism, str):
         cls, text = split(mechanism)
         _needs_eps0(cls.name, cls)
-        return lambda value: _from_spec(cls.name, text, value)
+        return lambda value: _from_spec(cls, text, value)
     if isinstance(mechanism, Mechanism):
         _needs_eps0(mechanism.name, type(mechanism))
         return lambda value: dataclasses.replace(mechanism, eps0=value)  # type: ignore[type-var]
@@ -320,12 +326,12 @@ def _needs_eps0(name: str, cls: type[Mechanism]) -> None:
         raise ParameterError(f"eps0 must stay out where {name} is swept, it has no such parameter; sweep n or delta.")
 
 
-def _from_spec(name: str, text: str, eps0: float | None) -> Mechanism:
+def _from_spec(cls: type[Mechanism], text: str, eps0: float | None) -> Mechanism:
     if any(part.partition("=")[0].strip() == "eps0" for part in text.split(",")):
         raise ParameterError(
-            f"mechanism must be a spec without eps0 where eps0 is given, got {f'{name}:{text}'!r}; leave it out."
+            f"mechanism must be a spec without eps0 where eps0 is given, got {f'{cls.name}:{text}'!r}; leave it out."
         )
-    return as_mechanism(f"{name}:{text}{',' if text else ''}eps0={eps0!r}")
+    return made(cls, f"{text}{',' if text else ''}eps0={eps0!r}")
 
 
 def _common(specs: Sequence[str]) -> str:

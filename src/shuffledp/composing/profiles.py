@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
+from ..accounting.resolve import Resolved
 from ..bounds import BOUNDS
 from ..errors import BoundNotApplicableError
 from ..numerics.composition.fixed_pair import PairLosses, most_telling, pair_losses
 from ..numerics.composition.sequential import Kind
-from ..numerics.families import bundle
+from ..numerics.families import bundle, pool
 from ..numerics.pair import FloatArray, ShuffledPair
 from .ledger import LedgerEntry
 
@@ -28,7 +31,20 @@ def kind_of(entry: LedgerEntry) -> Kind:
     def log_delta(eps: FloatArray, tol: float) -> FloatArray:
         return resolved.log_delta(eps, tol=tol)
 
-    return bundle.kind_of(resolved.family, log_delta, n=entry.n, limit=resolved.left.cap, once=once)
+    made = bundle.kind_of(resolved.family, log_delta, n=entry.n, limit=resolved.left.cap, once=once)
+    if resolved.by_family and entry.reports_per_user == 1:
+        made.source, made.together = resolved, _together
+    return made
+
+
+def _together(asked: Sequence[Resolved], eps: Sequence[FloatArray], tol: float) -> list[FloatArray]:
+    """log delta of every question at its own eps, in one call."""
+    sizes = [at.size for at in eps]
+    families = [question.family for question, size in zip(asked, sizes, strict=True) for _ in range(size)]
+    users = np.repeat(np.array([float(question.n) for question in asked]), sizes)
+    values = pool.log_deltas(families, np.concatenate(eps), n=users, tol=tol, side="upper")
+    parts = np.split(values, np.cumsum(sizes)[:-1])
+    return [question.capped_log_delta(part, at) for question, part, at in zip(asked, parts, eps, strict=True)]
 
 
 def fixed_pairs(entries: Iterable[LedgerEntry]) -> tuple[list[PairLosses], list[int]] | None:

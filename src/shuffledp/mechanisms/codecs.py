@@ -6,6 +6,7 @@ A mechanism names its codec; sampler, tally, audit and the checks of raw arrays 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, ClassVar, Protocol
@@ -14,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ParameterError
+from .bit_rows import column_counts
 
-#: Rows of bits summed at once, so that the sum of a bit fits a byte, which is several times faster.
-_BLOCK = 255
+#: Entries of a long row that short ones are put together to.
+_FOLD = 512
 #: Sets are numbered up to this many of them.
 _MOST_SETS = 10**6
 
@@ -51,7 +53,7 @@ class Category:
     """A number in [0, size)."""
 
     size: int
-    scratch: int = 64
+    scratch: int = 32
     shape: ClassVar[tuple[int, ...]] = ()
 
     @property
@@ -104,11 +106,7 @@ class PackedBits:
 
     def tally(self, data: NDArray[Any]) -> NDArray[Any]:
         """How often each bit was set."""
-        total = np.zeros(self.width, dtype=np.int64)
-        for start in range(0, len(data), _BLOCK):
-            bits = np.unpackbits(data[start : start + _BLOCK], axis=1, count=self.width)
-            total += bits.sum(axis=0, dtype=np.uint8)
-        return total
+        return column_counts(data, self.width)
 
     def columns(self, data: NDArray[Any]) -> NDArray[np.int64]:
         """The bits read as a binary number, the first bit highest; the place of the set where ``ones`` is given."""
@@ -188,6 +186,16 @@ class Digits(_WholeRows):
         return np.asarray(np.asarray(data).astype(np.int64) @ self.limit ** np.arange(self.count))
 
 
+def column_sums(data: NDArray[Any]) -> NDArray[Any]:
+    """The sum over rows; of short rows, many are added at once as one long row."""
+    fold = _FOLD // data.shape[1] if data.ndim == 2 and data.flags.c_contiguous and data.shape[1] else 0
+    many = len(data) // fold * fold if fold > 1 else 0
+    if not many:
+        return np.asarray(data.sum(axis=0))
+    folded = data[:many].reshape(-1, fold * data.shape[1]).sum(axis=0)
+    return np.asarray(folded.reshape(fold, -1).sum(axis=0) + data[many:].sum(axis=0))
+
+
 @dataclass(frozen=True)
 class Numbers:
     """A number, or a vector of numbers, of a given dtype."""
@@ -217,8 +225,8 @@ class Numbers:
 
     def tally(self, data: NDArray[Any]) -> NDArray[Any]:
         """The sum over reports."""
-        total = data.sum(axis=0, dtype=np.int64 if self.dtype.kind in "iu" else np.float64)
-        return np.atleast_1d(np.asarray(total))
+        wide = data.astype(np.int64 if self.dtype.kind in "iu" else np.float64, copy=False)
+        return np.atleast_1d(column_sums(wide))
 
     def columns(self, data: NDArray[Any]) -> NDArray[np.int64]:
         """Only a mechanism knows how its numbers are grouped."""
@@ -226,19 +234,41 @@ class Numbers:
 
 
 @dataclass(frozen=True)
-class Records:
+class _Answers(ABC):
+    """Answers of several mechanisms in one record; ``parts`` are the codecs of the answers."""
+
+    parts: tuple[Codec, ...]
+    shape: ClassVar[tuple[int, ...]] = ()
+    #: what reports are called in errors
+    _word: ClassVar[str]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of a record."""
+        return self.layout([(part.dtype, part.shape) for part in self.parts])
+
+    @staticmethod
+    @abstractmethod
+    def layout(kinds: list[tuple[np.dtype[Any], tuple[int, ...]]]) -> np.dtype[Any]:
+        """The dtype of records whose answers are of these kinds."""
+
+    def tally(self, data: NDArray[Any]) -> NDArray[Any]:
+        """Only a mechanism knows how its answers are summed."""
+        raise ParameterError(f"reports that are {self._word} have no sums of their own; ask the mechanism.")
+
+    def columns(self, data: NDArray[Any]) -> NDArray[np.int64]:
+        """Only a mechanism knows the columns of its answers."""
+        raise ParameterError(f"reports that are {self._word} have no columns of their own; ask the mechanism.")
+
+
+@dataclass(frozen=True)
+class Records(_Answers):
     """The number of one of several queries, and its answer, in a field that queries of the same kind share.
 
     ``parts`` are the codecs of the answers; the field of queries 0 and 2 is called "q0+q2".
     """
 
-    parts: tuple[Codec, ...]
-    shape: ClassVar[tuple[int, ...]] = ()
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The query, then one field for each kind of answer."""
-        return self.layout([(part.dtype, part.shape) for part in self.parts])
+    _word: ClassVar[str] = "records"
 
     @property
     def scratch(self) -> int:
@@ -276,29 +306,15 @@ class Records:
         chosen = [data["query"] == k for k in range(len(self.parts))]
         return [(data[field][at], at) for field, at in zip(self.fields(data.dtype), chosen, strict=True)]
 
-    def tally(self, data: NDArray[Any]) -> NDArray[Any]:
-        """Only a mechanism knows how the answers of its queries are summed."""
-        raise ParameterError("reports that are records have no sums of their own; ask the mechanism.")
-
-    def columns(self, data: NDArray[Any]) -> NDArray[np.int64]:
-        """Only a mechanism knows the columns of its queries."""
-        raise ParameterError("reports that are records have no columns of their own; ask the mechanism.")
-
 
 @dataclass(frozen=True)
-class Tuples:
+class Tuples(_Answers):
     """Several answers in one report, one field each: "q0", "q1", ...
 
     ``parts`` are the codecs of the answers.
     """
 
-    parts: tuple[Codec, ...]
-    shape: ClassVar[tuple[int, ...]] = ()
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """One field for each answer."""
-        return self.layout([(part.dtype, part.shape) for part in self.parts])
+    _word: ClassVar[str] = "tuples"
 
     @property
     def scratch(self) -> int:
@@ -325,11 +341,3 @@ class Tuples:
     def answers(self, data: NDArray[Any]) -> list[NDArray[Any]]:
         """The answers to every question, one entry per report."""
         return [data[f"q{k}"] for k in range(len(self.parts))]
-
-    def tally(self, data: NDArray[Any]) -> NDArray[Any]:
-        """Only a mechanism knows how its answers are summed."""
-        raise ParameterError("reports that are tuples have no sums of their own; ask the mechanism.")
-
-    def columns(self, data: NDArray[Any]) -> NDArray[np.int64]:
-        """Only a mechanism knows the columns of its answers."""
-        raise ParameterError("reports that are tuples have no columns of their own; ask the mechanism.")

@@ -94,8 +94,13 @@ class FrequencyOracle(Randomizer):
         return pure(counts, users, self.keep, self.stray, self.constraint)
 
     def variance(self, n: int, frequency: float = 0.0) -> float:
-        """Variance of one estimated frequency f: [f a(1-a) + (1-f) b(1-b)]/(n (a-b)^2), a = keep, b = stray."""
+        """Variance of one estimated frequency f: [f a(1-a) + (1-f) b(1-b)]/(n (a-b)^2), a = keep, b = stray.
+
+        It is inf where a and b are the same number in double precision: reports say nothing about single items.
+        """
         a, b = self.keep, self.stray
+        if not (a - b) ** 2 > 0.0:
+            return math.inf
         return (frequency * a * self.lost + (1 - frequency) * b * (1 - b)) / (n * (a - b) ** 2)
 
     def inputs(self) -> list[Any]:

@@ -14,8 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import ParameterError
 from ..estimation.estimate import Estimate
 from ..numerics.families.base import Family, PairSet
-from ..numerics.families.matrix_pairs import BlanketPairs, constant_datasets, two_count_datasets
-from ..numerics.families.swap_matrix import swap_pairs
+from ..numerics.families.matrix_datasets import constant_datasets, two_count_datasets
+from ..numerics.families.matrix_pairs import BlanketPairs
+from ..numerics.families.swap_matrix import SwapMatrix, swap_pairs
 from ..numerics.pair import FloatArray, ShuffledPair
 from ..numerics.solve import log_up
 from ..randomness.alias import AliasTable
@@ -96,7 +97,7 @@ class MatrixRandomizer(Randomizer):
 
     @cached_property
     def _blanket(self) -> BlanketPairs:
-        return BlanketPairs(self._rows)
+        return BlanketPairs(self._rows, rival=self._swap_is_below)
 
     def blanket(self) -> BlanketPairs:
         """All ordered input pairs over omega_y = min_x R(x)_y."""
@@ -105,6 +106,10 @@ class MatrixRandomizer(Randomizer):
     @cached_property
     def _swap(self) -> Family:
         return swap_pairs(self._rows)
+
+    def _swap_is_below(self, spread: float, n: int) -> bool:
+        """Whether a search for the swap bound was successful, and a bound of this spread is clearly above it."""
+        return isinstance(self._swap, SwapMatrix) and self._swap.clearly_below(spread, n)
 
     def swap(self) -> Family:
         """All ordered input pairs among others who hold any input."""

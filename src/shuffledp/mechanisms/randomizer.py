@@ -1,14 +1,16 @@
 """Mechanisms that can be run: they privatise values and estimate from the reports.
 
-A randomizer fills in four small steps (check, randomise, tally, infer); chunking, secure randomness and
-bookkeeping are done here, so the work space does not grow with the number of users.
+A randomizer fills in four small steps (check, randomise, tally, infer), each for one chunk of users.  Chunks, threads,
+secure randomness and bookkeeping are done here: every chunk has a random stream of its own, so that reports do not
+depend on the number of threads, and the work space does not grow with the number of users.
 """
 
 from __future__ import annotations
 
 import itertools
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Generator
+from contextlib import closing
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -16,19 +18,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._support import validation as check
+from .._support.threads import in_order, thread_count
 from ..errors import ParameterError
 from ..estimation.estimate import Estimate
 from ..numerics.families.base import Family, PairSet, two_counts
-from ..randomness import sampling as randomness
-from ..randomness.permutation import permute
+from ..randomness.permutation import permute_by
 from ..randomness.sampling import Source
+from ..randomness.streams import Streams
 from .base import Mechanism
 from .codecs import Codec
 from .reports import Reports, Tally
 from .values import as_array, refuse_single
 
-#: Bytes of work space that one chunk of users may take.
-CHUNK_BYTES = 8_000_000
+#: Bytes of work space that one chunk of users may take: the arrays of a chunk then stay in the processor's cache.
+CHUNK_BYTES = 4_000_000
 #: A probability matrix may have this many cells.
 MAX_CELLS = 10**6
 
@@ -43,7 +46,7 @@ class Randomizer(Mechanism):
     (True, False)
     """
 
-    # -- four steps that a mechanism fills in -------------------------------------------------------------
+    # -- four steps that a mechanism fills in, each for a chunk of users; several may run at once ------------
 
     @abstractmethod
     def _check(self, values: NDArray[Any]) -> NDArray[Any]:
@@ -51,7 +54,10 @@ class Randomizer(Mechanism):
 
     @abstractmethod
     def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
-        """Reports of some users (the first axis may be longer than that of values: several messages each)."""
+        """Reports of some users, from checked values (several messages each: more rows than values).
+
+        All randomness must come from ``src``, and nothing may be kept: other threads run it for other users.
+        """
 
     def _tally(self, data: NDArray[Any]) -> NDArray[Any]:
         """Sums over reports (additive over chunks): what :meth:`_infer` needs; those of the codec unless overridden."""
@@ -85,39 +91,48 @@ class Randomizer(Mechanism):
 
     # -- what users call ----------------------------------------------------------------------------------
 
-    def privatise(self, values: ArrayLike, *, rng: np.random.Generator | None = None) -> Reports:
+    def privatise(
+        self, values: ArrayLike, *, rng: np.random.Generator | None = None, threads: int | None = None
+    ) -> Reports:
         """Randomise one value per user; secure unless a seeded ``rng`` is passed (then not for release).
 
         Reports are in the order of the users and must be shuffled before anyone sees them
         (:meth:`Reports.shuffled`), except for the messages of multi-message mechanisms, whose order is random.
-        """
-        src = randomness.source(rng)
-        checked = self._inputs(values)
-        chunks = self._chunks(checked)
-        data = _stacked((self._randomise(chunk, src) for chunk in chunks), len(chunks))
-        if self._shuffles:  # all at once: a message's chunk would reveal its user's chunk
-            permute(src, data)
-        return Reports(data, self.spec, len(checked), src.for_release)
 
-    def privatise_counts(self, values: ArrayLike, *, rng: np.random.Generator | None = None) -> Tally:
-        """Randomise and sum at once, keeping no report (for simulations and trusted aggregation)."""
-        src = randomness.source(rng)
-        checked = self._inputs(values)
-        total: NDArray[Any] | None = None
-        for chunk in self._chunks(checked):
-            part = self._tally(self._randomise(chunk, src))
-            total = part if total is None else total + part
-        if total is None:
-            raise ParameterError("values must hold at least one user, got none; collect some first.")
-        return Tally(total, self.spec, len(checked), src.for_release)
+        ``threads`` is how many threads do the work, by default one per core; the reports of a seeded ``rng`` do not
+        depend on it.  Memory beyond the reports is that of a few chunks of users.
+        """
+        count, inputs, streams = thread_count(threads), self._inputs(values), Streams(rng)
+        data = _stacked(*self._in_chunks(inputs, self._run(inputs, streams), count))
+        if self._shuffles:  # all at once: a message's chunk would reveal its user's chunk
+            permute_by(streams, data, count)
+        return Reports(data, self.spec, len(inputs), streams.for_release)
+
+    def privatise_counts(
+        self, values: ArrayLike, *, rng: np.random.Generator | None = None, threads: int | None = None
+    ) -> Tally:
+        """Randomise and sum at once, keeping no report (for simulations and trusted aggregation).
+
+        ``rng`` and ``threads`` as in :meth:`privatise`; the counts are those of its reports.
+        """
+        count, inputs, streams = thread_count(threads), self._inputs(values), Streams(rng)
+        run = self._run(inputs, streams)
+        parts, _ = self._in_chunks(inputs, lambda i, rows: self._tally(run(i, rows)), count)
+        return Tally(_summed(parts), self.spec, len(inputs), streams.for_release)
 
     def tally(
-        self, reports: Reports | ArrayLike, *, users: int | None = None, for_release: bool | None = None
+        self,
+        reports: Reports | ArrayLike,
+        *,
+        users: int | None = None,
+        for_release: bool | None = None,
+        threads: int | None = None,
     ) -> Tally:
-        """Sum reports (raw arrays need ``users`` where a user sends several messages).
+        """Sum reports (raw arrays need ``users`` where a user sends several messages), on ``threads`` or all cores.
 
         Raw arrays do not record whether secure randomness made them: state it by ``for_release``, or it stays unknown.
         """
+        workers = thread_count(threads)
         if isinstance(reports, Reports):
             _not_said(for_release, "Reports object")
             if reports.mechanism != self.spec:
@@ -131,15 +146,12 @@ class Randomizer(Mechanism):
             count, release = len(data) if users is None else check.users(users, "users"), _said(for_release)
         if not len(data):
             raise ParameterError("reports must hold at least one report, got none; collect some first.")
-        total: NDArray[Any] | None = None
         try:
-            if not self.codec.readable(data) or not _countable(data):
+            if not self.codec.readable(data):
                 raise ValueError("another kind of array")
             shape = np.shape(self._tally(data[:0]))
-            for chunk in self._chunks(data):
-                part = self._tally(chunk)
-                total = part if total is None else total + part
-            if total is None or total.shape != shape:
+            total = _summed(self._in_chunks(data, lambda _, rows: self._tally(_countable(data[rows])), workers)[0])
+            if total.shape != shape:
                 raise ValueError("values out of range")
         except (ArithmeticError, IndexError, KeyError, TypeError, ValueError) as error:
             if isinstance(error, ParameterError):
@@ -148,17 +160,23 @@ class Randomizer(Mechanism):
                 f"reports must be what privatise of {self.spec} returns, got an array of {data.dtype} and shape "
                 f"{data.shape} that is not; pass its reports, or their data unchanged."
             ) from None
-        return Tally(np.asarray(total), self.spec, count, release)
+        return Tally(total, self.spec, count, release)
 
     def estimate(
-        self, reports: Reports | Tally | ArrayLike, *, users: int | None = None, for_release: bool | None = None
+        self,
+        reports: Reports | Tally | ArrayLike,
+        *,
+        users: int | None = None,
+        for_release: bool | None = None,
+        threads: int | None = None,
     ) -> Estimate:
         """The unbiased estimate with standard errors, from reports, from their bare array, or from their tally.
 
         A bare array does not record whether secure randomness made it: state it by ``for_release``, or that of the
-        estimate is None (unknown).
+        estimate is None (unknown).  ``threads`` do the work, by default one per core; the result does not depend on
+        their number.
         """
-        total = self._tally_of(reports, users, for_release)
+        total = self._tally_of(reports, users, for_release, threads)
         return replace(self._infer(total.counts, total.users), for_release=total.for_release)
 
     def estimates(self, reports: Reports | Tally | ArrayLike, *, for_release: bool | None = None) -> list[Estimate]:
@@ -166,11 +184,16 @@ class Randomizer(Mechanism):
         return [self.estimate(reports, for_release=for_release)]
 
     def _tally_of(
-        self, reports: Reports | Tally | ArrayLike, users: int | None = None, for_release: bool | None = None
+        self,
+        reports: Reports | Tally | ArrayLike,
+        users: int | None = None,
+        for_release: bool | None = None,
+        threads: int | None = None,
     ) -> Tally:
         """The tally of reports, or one that is given, of this mechanism."""
         if not isinstance(reports, Tally):
-            return self.tally(reports, users=users, for_release=for_release)
+            return self.tally(reports, users=users, for_release=for_release, threads=threads)
+        thread_count(threads)
         _not_said(for_release, "Tally")
         if reports.mechanism != self.spec:
             raise ParameterError(f"tally must come from {self.spec}, got {reports.mechanism}; use the same mechanism.")
@@ -205,16 +228,29 @@ class Randomizer(Mechanism):
 
     # -- helpers ------------------------------------------------------------------------------------------
 
-    def _inputs(self, values: ArrayLike) -> NDArray[Any]:
+    def _inputs(self, values: ArrayLike) -> Any:
+        """What was passed, with one entry per user: of slices of it :meth:`_check` is asked."""
         array = as_array("values", values)
         refuse_single("values", "user", array, values)
         if len(array) == 0:
             raise ParameterError("values must be an array with one entry per user, got none; collect some first.")
-        return self._check(array)
+        return array
 
-    def _chunks(self, array: NDArray[Any]) -> list[NDArray[Any]]:
+    def _run(self, inputs: Any, streams: Streams) -> Callable[[int, slice], NDArray[Any]]:
+        """How a chunk is randomised: checked, then with its own stream."""
+        return lambda i, rows: self._randomise(self._check(inputs[rows]), streams.source(i))
+
+    def _in_chunks(
+        self, array: Any, work: Callable[[int, slice], NDArray[Any]], threads: int
+    ) -> tuple[Generator[NDArray[Any]], int]:
+        """What ``work`` makes of every chunk, in order, and how many chunks there are."""
+        chunks = self._chunks(len(array))
+        return in_order(lambda i: work(i, chunks[i]), len(chunks), threads), len(chunks)
+
+    def _chunks(self, users: int) -> list[slice]:
+        """The chunks of so many users: their length depends on the mechanism alone."""
         step = max(1, CHUNK_BYTES // self.codec.scratch)
-        return [array[i : i + step] for i in range(0, len(array), step)]
+        return [slice(i, min(i + step, users)) for i in range(0, users, step)]
 
 
 def _said(for_release: object) -> bool | None:
@@ -233,21 +269,33 @@ def _not_said(for_release: object, kind: str) -> None:
         )
 
 
-def _stacked(parts: Iterator[NDArray[Any]], count: int) -> NDArray[Any]:
+def _stacked(parts: Generator[NDArray[Any]], count: int) -> NDArray[Any]:
     """Join ``count`` parts into one array, freeing each part once it is copied: never two copies of everything."""
-    first = next(parts)
-    if count == 1:
-        return first
-    out, used = np.empty((len(first) * count, *first.shape[1:]), dtype=first.dtype), 0
-    for part in itertools.chain([first], parts):
-        if used + len(part) > len(out):
-            out.resize((used + len(part) + len(out) // 16, *out.shape[1:]), refcheck=False)
-        np.copyto(out[used : used + len(part)], part, casting="equiv")
-        used += len(part)
+    with closing(parts):
+        first = next(parts)
+        if count == 1:
+            return first
+        out, used = np.empty((len(first) * count, *first.shape[1:]), dtype=first.dtype), 0
+        for part in itertools.chain([first], parts):
+            if used + len(part) > len(out):
+                out.resize((used + len(part) + len(out) // 16, *out.shape[1:]), refcheck=False)
+            np.copyto(out[used : used + len(part)], part, casting="equiv")
+            used += len(part)
     out.resize((used, *out.shape[1:]), refcheck=False)
     return out
 
 
-def _countable(data: NDArray[Any]) -> bool:
-    """Integers, bits, records, or finite numbers."""
-    return data.dtype.kind in "iubV" or (data.dtype.kind == "f" and bool(np.isfinite(data).all()))
+def _summed(parts: Generator[NDArray[Any]]) -> NDArray[Any]:
+    """The sum of the parts, in their order."""
+    with closing(parts):
+        total = next(parts)
+        for part in parts:
+            total = total + part
+    return np.asarray(total)
+
+
+def _countable(data: NDArray[Any]) -> NDArray[Any]:
+    """The same data, refused unless it is integers, bits, records, or finite numbers."""
+    if data.dtype.kind in "iubV" or (data.dtype.kind == "f" and bool(np.isfinite(data).all())):
+        return data
+    raise ValueError("not finite numbers")

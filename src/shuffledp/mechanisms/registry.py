@@ -217,7 +217,7 @@ def mechanism(spec: str) -> Mechanism:
         raise ParameterError(
             f"spec must be a string like 'general:eps0=1', got {shown(spec)}; write name:key=value,..."
         )
-    return _made(*split(spec))
+    return made(*split(spec))
 
 
 def mechanism_in_file(spec: str) -> Mechanism:
@@ -232,7 +232,7 @@ def mechanism_in_file(spec: str) -> Mechanism:
     shuffledp.errors.ParameterError: a spec in a file must name a mechanism that is registered, got the class \
 survey.coins:Coin; register it in Python first (shuffledp.register), or install the package that offers it.
     """
-    return _made(*split(spec, imports=False))
+    return made(*split(spec, imports=False))
 
 
 def of_matrix(matrix: Any) -> Mechanism:
@@ -256,7 +256,14 @@ def made_again(identity: dict[str, Any]) -> Mechanism:
     raise ParameterError("mechanism must be a spec or a matrix, got something else; restore the file.")
 
 
-def _made(cls: type[Mechanism], text: str) -> Mechanism:
+def made(cls: type[Mechanism], text: str) -> Mechanism:
+    """The mechanism of a class with the parameters in the text of a spec.
+
+    Examples
+    --------
+    >>> made(find("general"), "eps0=1")
+    General(eps0=1.0)
+    """
     if cls.file_parameters is not None:
         return _from_file(cls, list(cls.file_parameters), text)
     return cls(**_values(cls, text, *_parameters(cls)))

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._support.threads import thread_count
 from ..errors import ParameterError
-from ..randomness import sampling as randomness
-from ..randomness.permutation import permute
+from ..randomness.permutation import permute_by
+from ..randomness.streams import Streams
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,11 +44,11 @@ class Reports:
     def __array__(self, dtype: Any = None, copy: Any = None) -> NDArray[Any]:
         return np.asarray(self.data, dtype=dtype)
 
-    def shuffled(self, *, rng: np.random.Generator | None = None) -> Reports:
+    def shuffled(self, *, rng: np.random.Generator | None = None, threads: int | None = None) -> Reports:
         """The same reports in a uniformly random order, which says nothing about who sent what.
 
-        Secure unless a seeded ``rng`` is passed (then not for release).  The original reports are not changed; memory
-        grows by the returned copy only.
+        Secure unless a seeded ``rng`` is passed (then not for release; the order does not depend on ``threads``, by
+        default all cores).  The original reports are not changed; memory grows by the returned copy only.
 
         Examples
         --------
@@ -56,10 +57,10 @@ class Reports:
         >>> sorted(reports.shuffled().data) == sorted(reports.data)
         True
         """
-        src = randomness.source(rng)
+        streams, count = Streams(rng), thread_count(threads)
         data = self.data.copy()
-        permute(src, data)
-        return replace(self, data=data, for_release=src.for_release and self.for_release)
+        permute_by(streams, data, count)
+        return replace(self, data=data, for_release=streams.for_release and self.for_release)
 
 
 @dataclass(frozen=True, eq=False)

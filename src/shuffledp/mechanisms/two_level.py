@@ -8,11 +8,13 @@ polytope of shares is at a vertex; each vertex is listed as a type, whether or n
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 import numpy as np
 
+from ..errors import ParameterError
 from ..numerics.pair import ShuffledPair
 
 #: Which of C_x0, C_x1 and C_x a report lies in.
@@ -62,11 +64,10 @@ def vertices(share: Fraction, kinds: Sequence[Shares] | None = None) -> list[Sha
     parts = [{cell: Fraction(1)} for cell in CELLS] if kinds is None else list(kinds)
     # one equation for the total and one for each set: a vertex has at most four parts
     columns = [[Fraction(1), *(_inside(part, i) for i in range(3))] for part in parts]
-    target = [Fraction(1), share, share, share]
     found: dict[frozenset[tuple[Cell, Fraction]], Shares] = {}
-    for some in _bases(columns, target):
-        weights = _solved([columns[j] for j in some], target)
-        if weights is None or min(weights) < 0:
+    for some, total, of_share, whole in _bases(columns, float(share)):
+        weights = [(a + b * share) / whole for a, b in zip(total, of_share, strict=True)]
+        if min(weights) < 0:
             continue
         shares: Shares = {}
         for weight, j in zip(weights, some, strict=True):
@@ -77,32 +78,31 @@ def vertices(share: Fraction, kinds: Sequence[Shares] | None = None) -> list[Sha
     return list(found.values())
 
 
-def _bases(columns: Sequence[Sequence[Fraction]], target: Sequence[Fraction]) -> list[tuple[int, ...]]:
-    """Four columns at a time that may give the target with weights >= 0: in floats, to be checked exactly."""
-    every = list(itertools.combinations(range(len(columns)), 4))
-    table = np.array([[float(x) for x in column] for column in columns])
-    square = table[np.array(every)].transpose(0, 2, 1)
-    regular = np.abs(np.linalg.det(square)) > 1e-9
-    weights = np.full((len(every), 4), -1.0)
-    aim = np.broadcast_to(np.array([float(x) for x in target])[:, None], (int(regular.sum()), 4, 1))
-    weights[regular] = np.linalg.solve(square[regular], aim)[:, :, 0]
-    return [some for some, w in zip(every, weights, strict=True) if w.min() > -1e-9]
+def _bases(
+    columns: Sequence[Sequence[Fraction]], share: float
+) -> Iterator[tuple[tuple[int, ...], list[int], list[int], int]]:
+    """Four columns at a time that may give (1, share, share, share) with weights >= 0, which is judged in floats.
+
+    The weights are (total + of_share * share) / whole, exactly: the adjugate of a matrix of small whole numbers is
+    rounded from its inverse, and multiplied out to be sure.
+    """
+    scale = math.lcm(*(x.denominator for column in columns for x in column))
+    table = np.array([[int(x * scale) for x in column] for column in columns])
+    every = np.array(list(itertools.combinations(range(len(columns)), 4)))
+    square = table[every].transpose(0, 2, 1)
+    whole = np.rint(np.linalg.det(square)).astype(np.int64)
+    every, square, whole = every[whole != 0], square[whole != 0], whole[whole != 0]
+    adjugate = np.rint(np.linalg.inv(square) * whole[:, None, None]).astype(np.int64)
+    right = (adjugate @ square == whole[:, None, None] * np.eye(4, dtype=np.int64)).all(axis=(1, 2))
+    if not right.all():
+        raise ParameterError(
+            "kinds must hold fractions with small denominators, got others; use halves, thirds and so on."
+        )
+    total, of_share = scale * adjugate[:, :, 0], scale * adjugate[:, :, 1:].sum(axis=2)
+    likely = ((total + of_share * share) / whole[:, None]).min(axis=1) > -1e-9
+    for i in np.flatnonzero(likely):
+        yield tuple(every[i].tolist()), total[i].tolist(), of_share[i].tolist(), int(whole[i])
 
 
 def _inside(part: Shares, which: int) -> Fraction:
     return sum((amount for cell, amount in part.items() if cell[which]), Fraction(0))
-
-
-def _solved(columns: Iterable[Sequence[Fraction]], target: Sequence[Fraction]) -> list[Fraction] | None:
-    """The weights of four columns that give the target, exactly; None if they do not span."""
-    rows = [[*row, aim] for row, aim in zip(zip(*columns, strict=True), target, strict=True)]
-    for i in range(4):
-        pivot = next((k for k in range(i, 4) if rows[k][i]), None)
-        if pivot is None:
-            return None
-        rows[i], rows[pivot] = rows[pivot], rows[i]
-        rows[i] = [value / rows[i][i] for value in rows[i]]
-        for k in range(4):
-            if k != i and rows[k][i]:
-                rows[k] = [a - rows[k][i] * b for a, b in zip(rows[k], rows[i], strict=True)]
-    return [row[4] for row in rows]

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ParameterError
+from ..randomness.columns import sort_columns
 
 
 def refuse_single(name: str, of: str, array: NDArray[Any], given: object) -> None:
@@ -55,6 +56,13 @@ def categories(values: NDArray[Any], d: int, name: str = "values") -> NDArray[An
     return values.astype(np.min_scalar_type(d - 1), copy=False)
 
 
+def repeated(sets: NDArray[Any]) -> NDArray[Any]:
+    """The entries that occur more than once in their row."""
+    ordered = sets.T.copy()
+    sort_columns(ordered)
+    return np.asarray(ordered[1:][ordered[1:] == ordered[:-1]])
+
+
 def item_sets(values: NDArray[Any], d: int, s: int) -> NDArray[Any]:
     """Sets of s different items of [0, d), one row per user; a flat array is accepted for s = 1."""
     if s == 1 and values.ndim == 1:
@@ -65,8 +73,7 @@ def item_sets(values: NDArray[Any], d: int, s: int) -> NDArray[Any]:
             "give the items of each user in one row."
         )
     sets = categories(values.reshape(-1), d).reshape(values.shape)
-    ordered = np.sort(sets, axis=1)
-    if np.any(ordered[:, 1:] == ordered[:, :-1]):
+    if repeated(sets).size:
         raise ParameterError(
             f"values must hold {s} different items in every row, got one twice; pad smaller sets with dummy items."
         )
@@ -86,8 +93,7 @@ def padded_sets(values: NDArray[Any], d: int, most: int) -> NDArray[np.int64]:
     if sets.min() < -1 or sets.max() >= d or values.max() >= d:
         bad = int(sets.min()) if sets.min() < -1 else int(values.max())
         raise ParameterError(f"values must lie in [0, {d}), or be -1 for none, got {bad}; number the items from 0.")
-    ordered = np.sort(sets, axis=1)
-    if np.any((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)):
+    if (repeated(sets) >= 0).any():
         raise ParameterError("values must hold different items in every row, got one twice; send each item once.")
     return sets
 
@@ -101,7 +107,7 @@ def numbers(values: NDArray[Any], low: float, high: float, columns: int | None =
     if out.ndim != wanted or (columns is not None and out.shape[1] != columns):
         shape = "(users,)" if columns is None else f"(users, {columns})"
         raise ParameterError(f"values must have shape {shape}, got {out.shape}; give one row per user.")
-    if not np.all(np.isfinite(out)) or out.min() < low or out.max() > high:
+    if not (out.min() >= low and out.max() <= high):  # NaN passes neither
         raise ParameterError(f"values must lie in [{low:g}, {high:g}], got values outside; rescale or clip them first.")
     return out
 
@@ -129,8 +135,7 @@ def key_values(values: NDArray[Any], d: int) -> NDArray[np.float64]:
     keys, held = out[:, :, 0], out[:, :, 1]
     if not np.all((keys >= -1) & (keys < d) & (keys == np.floor(keys))):
         raise ParameterError(f"keys must be whole numbers in [0, {d}) or -1 for none, got others; number keys from 0.")
-    ordered = np.sort(keys, axis=1)
-    if np.any((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)):
+    if (repeated(keys) >= 0).any():
         raise ParameterError("keys must differ within a user, got one twice; merge its values first.")
     if not np.all(((held >= -1) & (held <= 1)) | (keys < 0)):
         raise ParameterError("values must lie in [-1, 1], got values outside; rescale or clip them first.")

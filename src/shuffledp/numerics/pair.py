@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._support.arrays import reals
 from ..errors import ParameterError
+from .few_atoms import Few
 
 FloatArray = NDArray[np.float64]
 
@@ -28,6 +29,8 @@ FloatArray = NDArray[np.float64]
 SUM_TOLERANCE = 1e-9
 #: Sums that miss 1 by more than this are not our rounding: the law is divided by its sum.
 NORMALISED = 1e-12
+#: Absolute slack in eps and relative slack in t that cover the rounding of a law.
+LAW_SLACK = 2.0**-49
 #: Below this a symbol counts as never sent by the others: the ratio P/t would overflow.
 TINY = 1e-280
 
@@ -102,14 +105,20 @@ class ShuffledPair:
         """sup P0_j / P1_j: the divergence is exactly 0 from E = max_ratio on."""
         p0, p1 = np.asarray(self.P0), np.asarray(self.P1)
         live = p0 > 0
-        if np.any(p1[live] == 0):
+        if (p1[live] == 0).any():
             return float("inf")
-        return float(np.max(p0[live] / p1[live]))
+        return float((p0[live] / p1[live]).max())
 
     @cached_property
     def atoms(self) -> Atoms:
         """The law of X, ready for every E: equal symbols merged, symbols with t_j = 0 split off."""
         return _merge(np.asarray(self.P0), np.asarray(self.P1), np.asarray(self.t))
+
+    @cached_property
+    def shrunk(self) -> Atoms:
+        """The same with all masses rounded down, which is sound for upper bounds: delta falls with t."""
+        a, factor = self.atoms, 1.0 - mass_slack(np.size(self.t))
+        return Atoms(a.u / factor, a.v / factor, a.gap / factor, a.t * factor, a.zero0, a.zero1)
 
 
 @dataclass(frozen=True)
@@ -126,6 +135,17 @@ class Atoms:
     t: FloatArray
     zero0: FloatArray
     zero1: FloatArray
+
+    @cached_property
+    def spread(self) -> float:
+        """sum t gap^2: the leading order of eps is proportional to its root."""
+        with np.errstate(over="ignore"):
+            return float(self.t @ (self.gap * self.gap))
+
+    @cached_property
+    def few(self) -> Few | None:
+        """The same in plain floats; None if there are many atoms, or none."""
+        return Few.of(self)
 
     @cached_property
     def outside(self) -> float:
@@ -150,6 +170,11 @@ class Atoms:
         return np.asarray(-np.exp(eps) * (alive * self.zero1[None, :]).sum(axis=1))
 
 
+def mass_slack(symbols: int) -> float:
+    """Relative slack in t that covers the rounding of its entries and of their sums."""
+    return (symbols + 8) * LAW_SLACK
+
+
 def _vector(name: str, values: ArrayLike | Sequence[float]) -> FloatArray:
     try:
         array = reals(values)
@@ -157,7 +182,7 @@ def _vector(name: str, values: ArrayLike | Sequence[float]) -> FloatArray:
         array = np.empty((0, 0))
     if array.ndim != 1:
         raise ParameterError(f"{name} must be a flat list of probabilities, got {values!r:.80}; one number per symbol.")
-    if not np.all(np.isfinite(array)) or np.any(array < 0):
+    if not (array.min(initial=0.0) >= 0.0 and array.max(initial=0.0) < np.inf):  # NaN is neither
         raise ParameterError(f"{name} must hold finite probabilities >= 0, got {values!r:.80}; check its entries.")
     return array
 

@@ -15,19 +15,15 @@ import numpy as np
 
 from .evaluators.choose import LARGEST_EPSILON, Divergence, Side, law_shift, spread
 from .evaluators.screen import log_upper
-from .pair import Atoms, ShuffledPair
+from .guess import Guess as Guess
+from .guess import guess_epsilon as guess_epsilon
+from .pair import ShuffledPair
 
 _STEPS = 150
 #: Relative accuracy of a polished root, and the largest number of steps it takes.
 _POLISH, _POLISHING = 1e-7, 20
-_POWERS = np.array([[1], [2], [3], [4]])
-
-
-class Guess(NamedTuple):
-    """An approximate root, and |d log delta / d eps| there."""
-
-    epsilon: float
-    slope: float
+#: How far to the safe side of a tangent's root an answer by the window of counts is placed, in units of tol.
+_SHARP = 0.02
 
 
 class Point(NamedTuple):
@@ -47,18 +43,26 @@ def solve(curve: Divergence, delta: float, *, limit: float, tol: float, guess: G
     log_delta = math.log(delta)
     low, high = 0.0, min(limit, LARGEST_EPSILON)
     answer = limit if upper else 0.0
-    nudge = 1.0 + 0.3 * tol if upper else 1.0 - 0.3 * tol  # aim a little to the safe side
+    nudge = 1.0 + 0.2 * tol if upper else 1.0 - 0.2 * tol  # aim a little to the safe side
+    aside = 0.5 * (nudge - 1.0)
     eps, slope = guess.epsilon * nudge, guess.slope
+    if upper and (1.0 - 0.3 * tol) * high <= eps < high * nudge:
+        eps = high * (1.0 - 0.25 * tol)  # so near the limit that one evaluation may tell that nothing else is left
     if not low < eps < high:
         eps = _middle(low, high)
-    excess = 0.0
+    excess, eps_before = 0.0, eps
+    rough = not isinstance(curve, Divergence)  # slopes of other curves are estimates
     ends = {"low": math.nan, "high": math.nan}  # excess at the ends of the bracket, where known
     for step in range(_STEPS):
         # Far from the root a coarse evaluation suffices; the answer itself is always evaluated finely.
         fine = min(max(0.3 * tol * eps * slope, 1e-8), 0.02)
-        rtol = min(max(fine, 0.05 * abs(excess)), 0.02)
+        rtol = min(max(fine, 0.05 * abs(excess) if abs(excess) > 0.1 else 0.0), 0.02)
+        before, here = (eps_before, excess), eps
         excess, point_slope = look(curve, eps, rtol, log_delta)
-        slope = abs(point_slope)
+        slope, eps_before = abs(point_slope), eps
+        if rough and step and here != before[0] and abs(excess) < 0.1 and 0.0 < abs(before[1]) < 0.5:
+            secant = (before[1] - excess) / (here - before[0])
+            slope = secant if 0.5 * slope < secant < 2.0 * slope else slope
         safe = excess <= 0.0 if upper else excess >= 0.0
         if safe:
             answer = eps
@@ -69,20 +73,36 @@ def solve(curve: Divergence, delta: float, *, limit: float, tol: float, guess: G
             # how far the root can be: the curve is convex in E, so an upper one lies above its tangent
             room = -math.expm1(excess) / (slope * math.exp(excess)) if upper else excess / slope
             if room <= 0.4 * tol * eps:
-                return eps
+                return _at_root(curve, eps, excess / slope, rtol, log_delta, _SHARP * tol)
         if high - low <= 0.3 * tol * high:
             return answer
-        target = (eps + excess / slope) * (1.0 + 0.5 * (nudge - 1.0)) if slope and math.isfinite(excess) else -1.0
+        if isinstance(curve, Divergence) and curve.polishable:
+            aside = _SHARP * tol if upper else -_SHARP * tol
+        target = (eps + excess / slope) * (1.0 + aside) if slope and math.isfinite(excess) else -1.0
         if upper and target <= 0.0 and low == 0.0 and look(curve, 0.0, 1e-3, log_delta).excess <= 0.0:
             return 0.0
+        if safe and upper and target >= high and rtol <= 3.0 * fine:
+            return answer  # the root is nearer than the step to the safe side
         if not low < target < high:  # a kink: where the chord meets the target, if that is known
             chord = low + (high - low) * ends["low"] / (ends["low"] - ends["high"]) if low else math.nan
-            target = chord * (1.0 + 0.5 * (nudge - 1.0))
+            target = chord * (1.0 + aside)
         # a bisection every twelfth step, whatever the shape of the curve
         eps = target if low < target < high and step % 12 != 11 else _middle(low, high)
         if eps < 1e-15:
             return answer
     return answer
+
+
+def _at_root(curve: Divergence, eps: float, move: float, rtol: float, log_delta: float, aside: float) -> float:
+    """A solution, moved to the root itself where that costs next to nothing (window.py); ``move`` leads to it."""
+    if not (isinstance(curve, Divergence) and curve.polishable) or abs(move) <= 3.0 * aside * eps:
+        return eps
+    upper = curve.side == "upper"
+    better = (eps + move) * (1.0 + aside if upper else 1.0 - aside)
+    if better <= 0.0 or (better < eps) != upper:
+        return eps
+    excess = look(curve, better, rtol, log_delta).excess
+    return better if (excess <= 0.0 if upper else excess >= 0.0) else eps
 
 
 def _middle(low: float, high: float) -> float:
@@ -93,6 +113,11 @@ def _middle(low: float, high: float) -> float:
 
 def look(curve: Divergence, eps: float, rtol: float, log_delta: float) -> Point:
     """One evaluation on the curve's safe side."""
+    found = curve.point(eps, rtol) if isinstance(curve, Divergence) else None
+    if found is not None:
+        value = found.upper if curve.side == "upper" else found.lower
+        tilt = eps - found.upper  # the slope is in E
+        return Point(value - log_delta, found.slope * math.exp(tilt) if tilt < 700.0 else 0.0)
     bracket = curve.bracket(np.array([eps]), rtol)
     top = float(bracket.upper[0])
     value = top if curve.side == "upper" else float(bracket.lower[0])
@@ -100,87 +125,6 @@ def look(curve: Divergence, eps: float, rtol: float, log_delta: float) -> Point:
         value = math.inf if curve.side == "upper" else -math.inf
     scale = math.exp(top) if -700.0 < top < 700.0 else math.inf
     return Point(value - log_delta, float(bracket.slope[0]) / scale)
-
-
-def guess_epsilon(atoms: Atoms, n: int, delta: float, limit: float) -> Guess:
-    """A failed guess does no harm: the search only starts there."""
-    try:
-        with np.errstate(all="ignore"):
-            return _saddle_guess(atoms, n, delta, limit)
-    except (ArithmeticError, ValueError):
-        eps = 0.5 * min(limit, 1.0)
-        return Guess(eps, 1.0 / eps)
-
-
-def _saddle_guess(atoms: Atoms, n: int, delta: float, limit: float) -> Guess:
-    """eps by the saddle-point approximation of delta, with its first correction: good to 1e-5 for large n."""
-    log_delta = math.log(delta)
-    eps = _gaussian_guess(atoms, n, delta)
-    if not 0.0 < eps < limit:
-        eps = 0.5 * min(limit, 1.0)
-    fall = 1.0 / eps
-    if not atoms.t.size:
-        return Guess(eps, fall)
-    t, gap, v = atoms.t, atoms.gap, atoms.v
-    c = 0.0
-    low, high = 0.0, min(limit, LARGEST_EPSILON)
-    for _ in range(40):
-        values = gap - math.expm1(eps) * v
-        top = float(values.max())
-        if top <= 0.0:
-            high = eps
-            eps = 0.5 * (low + eps)
-            continue
-        if c == 0.0:
-            mean, square = float(t @ values), float(t @ (values * values))
-            c = (math.sqrt((n * mean) ** 2 + 8.0 * n * square) - n * mean) / (2.0 * n * square)
-        c = min(c, 500.0 / top)
-        weight = t * np.exp(c * values)
-        total = 1.0 + float(t @ np.expm1(c * values))
-        # moments of the tilted law, then derivatives of phi(c) = n K(c) - 2 log c
-        m1, m2, m3, m4 = ((weight * values**_POWERS).sum(axis=1) / total).tolist()
-        pull = n * m1 - 2.0 / c
-        bend = n * max(m2 - m1 * m1, 0.0) + 2.0 / c**2
-        third = n * (m3 - 3.0 * m1 * m2 + 2.0 * m1**3) - 4.0 / c**3
-        fourth = n * (m4 - 4.0 * m1 * m3 - 3.0 * m2**2 + 12.0 * m1**2 * m2 - 6.0 * m1**4) + 12.0 / c**4
-        curl = fourth / (8.0 * bend**2) - 5.0 * third**2 / (24.0 * bend**3)
-        log_value = n * math.log1p(float(t @ np.expm1(c * values))) - 2.0 * math.log(c) - 0.5 * pull * pull / bend
-        log_value += math.log1p(min(max(curl, -0.5), 0.5)) - 0.5 * math.log(2.0 * math.pi * bend)
-        excess = log_value - math.log(n) - log_delta
-        fall = math.exp(eps) * c * n * float(weight @ v) / total
-        c = min(max(c - pull / bend, 0.3 * c), 3.0 * c)
-        if not (fall > 0.0 and math.isfinite(fall) and math.isfinite(excess)):
-            return Guess(eps, 1.0 / eps)
-        low, high = (eps, high) if excess > 0.0 else (low, eps)
-        new = eps + excess / fall
-        if not low < new < high:
-            new = 0.5 * (low + high)
-        if abs(new - eps) <= 2e-3 * eps and abs(pull) <= 0.01 * math.sqrt(bend):
-            return Guess(new, fall)
-        eps = new
-        if high - low <= 1e-3 * high:
-            low, high = 0.0, min(limit, LARGEST_EPSILON)
-    return Guess(eps, fall)
-
-
-def _gaussian_guess(atoms: Atoms, n: int, delta: float) -> float:
-    """eps by the leading order delta ~ (sigma/sqrt n) (phi(u) - u Phi(-u)), u = sqrt(n) (E - 1)/sigma."""
-    sigma = math.sqrt(float(atoms.t @ (atoms.gap * atoms.gap)) / n)
-    if not sigma > 0.0:
-        return 0.0
-    target = math.log(delta) - math.log(sigma)
-    u = 1.0
-    for _ in range(40):
-        tail = 0.5 * math.erfc(u / math.sqrt(2.0))
-        value = math.exp(-0.5 * u * u) / math.sqrt(2.0 * math.pi) - u * tail
-        if value <= 0.0:
-            u *= 0.7
-            continue
-        new = min(max(u + (math.log(value) - target) * value / tail, 0.2 * u), 36.0)
-        if abs(new - u) < 1e-2 * u:
-            break
-        u = new
-    return math.log1p(u * sigma)
 
 
 def pair_limit(pair: ShuffledPair) -> float:
@@ -214,9 +158,11 @@ def epsilon(pairs: Iterable[ShuffledPair], *, n: int, delta: float, tol: float, 
         if math.isinf(limit) and curve.floor > delta * (1.0 + 1e-12):
             return math.inf
         guess = guess_epsilon(curve.atoms, n, delta, limit)
-        guess = guess._replace(epsilon=max(guess.epsilon, best))
+        if guess.epsilon < best:
+            guess = guess._replace(epsilon=best)
+        curve.abscissa = guess.abscissa
         found = solve(curve, delta, limit=limit, tol=tol, guess=guess)
-        best = max(best, found if curve.few_clones is None else polished(curve, found, delta, tol))
+        best = max(best, found if curve.in_floats or curve.few_clones is None else polished(curve, found, delta, tol))
     return best
 
 
@@ -262,5 +208,8 @@ def _screened(curve: Divergence, eps: float, delta: float) -> bool:
 
 def zero_suffices(curve: Divergence, delta: float) -> bool:
     """delta(0) <= delta, so that eps = 0; evaluated only where the leading order makes it likely."""
-    likely = delta >= 0.3 * math.sqrt(float(curve.atoms.t @ curve.atoms.gap**2) / curve.n)
-    return likely and bool(curve.bracket(np.array([0.0]), 1e-3).upper[0] <= math.log(delta))
+    if delta < 0.3 * math.sqrt(curve.atoms.spread / curve.n):
+        return False
+    found = curve.point(0.0, 1e-3)
+    upper = float(curve.bracket(np.array([0.0]), 1e-3).upper[0]) if found is None else found.upper
+    return upper <= math.log(delta)

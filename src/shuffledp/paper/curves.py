@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from ..bounds import BOUNDS
+from ..accounting.crowd import Crowd
+from ..accounting.many import attempts
+from ..accounting.resolve import Subject, resolve
 from ..errors import BoundNotApplicableError
 from ..mechanisms.base import Mechanism
+from ..numerics.families.base import Answer
 
 #: Relative accuracy of every eps in the figures; a hundredth of the thickness of a line.
 TOL = 1e-4
@@ -41,21 +45,34 @@ def best_epsilon(names: Iterable[str], mechanism: Mechanism, *, n: int, delta: f
     >>> best_epsilon(["general", "local"], sdp.GRR(eps0=1.0, d=4), n=1, delta=1e-6)
     1.0
     """
-    found = []
-    for name in names:
-        try:
-            found.append(BOUNDS[name].epsilon(mechanism, n=n, delta=delta, tol=tol).epsilon)
-        except BoundNotApplicableError:
-            continue
-    finite = [x for x in found if math.isfinite(x)]
-    return min(finite) if finite else None
+    return best_epsilons(names, [mechanism], n=n, delta=delta, tol=tol)[0]
+
+
+def best_epsilons(
+    names: Iterable[str], mechanisms: Sequence[Mechanism], *, n: int, delta: float, tol: float = TOL
+) -> list[float | None]:
+    """:func:`best_epsilon` of several mechanisms, which are asked together."""
+    names, subjects = list(names), [Subject(mechanism) for mechanism in mechanisms]
+    asked = [resolve(subject, name, Crowd(n)) for subject in subjects for name in names]
+    found = iter(attempts(asked, delta=[delta] * len(asked), tol=tol))
+    out: list[float | None] = []
+    for _ in subjects:
+        finite = []
+        for answer in itertools.islice(found, len(names)):
+            if isinstance(answer, Answer):
+                if math.isfinite(answer.epsilon):
+                    finite.append(answer.epsilon)
+            elif not isinstance(answer, BoundNotApplicableError):
+                raise answer
+        out.append(min(finite, default=None))
+    return out
 
 
 def curve(
     series: Series, points: Sequence[float], make: Callable[[float], Mechanism], *, n: int, delta: float
 ) -> dict[str, object]:
     """One curve for results.json: its name and an eps (or None) for every point of the axis."""
-    eps = [best_epsilon(series.bounds, make(x), n=n, delta=delta) for x in points]
+    eps = best_epsilons(series.bounds, [make(x) for x in points], n=n, delta=delta)
     return {"label": series.label, "bounds": list(series.bounds), "epsilon": eps}
 
 

@@ -2,7 +2,8 @@
 
 ``source(None)`` is an AES-256 counter keystream under a fresh key from the operating system; it never
 repeats and leaves nothing behind that could be replayed.  ``source(generator)`` wraps a numpy Generator
-for tests and simulations; reports made with it say that they are not for release.
+for tests and simulations; reports made with it say that they are not for release.  Work on several threads
+takes one source per piece of it from ``streams.py``.
 
 Every sampler works on integers: probabilities are compared digit by digit with random words, so that
 events have their stated probability to within 2^-80, beyond the precision of floats.
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import os
 from fractions import Fraction
+from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
@@ -21,6 +23,7 @@ from .._support import validation as check
 from ..errors import ParameterError
 
 _BLOCK = 1 << 20
+_ZEROS = bytes(_BLOCK)
 _DIGIT_BITS = (8, 8, 64)  # a Bernoulli decision reads a byte; a tie (1 in 256) reads more
 
 
@@ -34,15 +37,17 @@ class Source(Protocol):
 
 
 class Keystream:
-    """AES-256 in counter mode under a key from the operating system, used once and never stored."""
+    """AES-256 in counter mode; without a key, under one from the operating system, used once and never stored.
 
-    for_release = True
+    With a ``key`` of 32 bytes, ``number`` (below 2^64) says which of its streams this is: no two of them overlap.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, key: bytes | None = None, number: int = 0, *, for_release: bool = True) -> None:
         from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-        self._stream = Cipher(algorithms.AES(os.urandom(32)), modes.CTR(os.urandom(16))).encryptor()
-        self._zeros = bytes(_BLOCK)
+        counter = number.to_bytes(8, "big") + bytes(8)  # the lower half counts the blocks of 16 bytes
+        self._stream = Cipher(algorithms.AES(os.urandom(32) if key is None else key), modes.CTR(counter)).encryptor()
+        self.for_release = for_release
 
     def raw(self, size: int) -> NDArray[np.uint8]:
         """The next ``size`` bytes of the keystream."""
@@ -51,7 +56,7 @@ class Keystream:
         done = 0
         while done < size:
             step = min(_BLOCK, size - done)
-            done += self._stream.update_into(self._zeros[:step] if step < _BLOCK else self._zeros, view[done:])
+            done += self._stream.update_into(_ZEROS[:step] if step < _BLOCK else _ZEROS, view[done:])
         return out[:size]
 
 
@@ -92,22 +97,37 @@ def bernoulli(src: Source, probability: float | Fraction, size: int) -> NDArray[
 
     The first random byte decides unless it ties with the first base-256 digit of the probability; ties read on.
     """
-    p = Fraction(probability)
-    check.in_range("probability", float(p), low=0.0, high=1.0)
-    if p in (0, 1):
-        return np.full(size, p == 1)
-    digit, rest = _digit(p, _DIGIT_BITS[0])
+    digits = _digits(probability)
+    if isinstance(digits, bool):
+        return np.full(size, digits)
     first = words(src, size, _DIGIT_BITS[0])
-    out = first < digit
-    tied = np.flatnonzero(first == digit)
-    for bits in _DIGIT_BITS[1:]:
-        if not tied.size or rest == 0:
+    out = first < digits[0]
+    if len(digits) == 1:
+        return out
+    tied = np.flatnonzero(first == digits[0])
+    for digit, bits in zip(digits[1:], _DIGIT_BITS[1:], strict=False):
+        if not tied.size:
             break
-        digit, rest = _digit(rest, bits)
         word = words(src, tied.size, bits)
         out[tied] = word < digit
         tied = tied[word == digit]
     return out
+
+
+@lru_cache(maxsize=256)
+def _digits(probability: float | Fraction) -> bool | list[int]:
+    """The digits that decide, up to the last one that is not 0; a truth value for an event that is certain."""
+    p = Fraction(probability)
+    check.in_range("probability", float(p), low=0.0, high=1.0)
+    if p in (0, 1):
+        return p == 1
+    digits, rest = [], p
+    for bits in _DIGIT_BITS:
+        digit, rest = _digit(rest, bits)
+        digits.append(digit)
+        if rest == 0:
+            break
+    return digits
 
 
 def _digit(p: Fraction, bits: int) -> tuple[int, Fraction]:
@@ -120,14 +140,21 @@ def _digit(p: Fraction, bits: int) -> tuple[int, Fraction]:
 def below(src: Source, bound: int, size: int) -> NDArray[np.unsignedinteger]:
     """``size`` uniform integers in [0, bound), exactly, in the smallest unsigned dtype.
 
-    Powers of two are masked words; else Lemire's multiply-and-shift with rejection (ACM TOMACS 2019).
+    Words are masked, and drawn again if too large, where that is rare or never; else Lemire's multiply-and-shift with
+    rejection (ACM TOMACS 2019).
     """
     if bound < 1 or bound > 2**32:
         raise ParameterError(f"bound must lie in [1, 2^32], got {bound!r}; it is a number of choices.")
     bits = next(b for b in (8, 16, 32) if bound <= 1 << b)
     small = np.dtype(f"u{bits // 8}")
-    if bound & (bound - 1) == 0:
-        return np.asarray(words(src, size, bits) & small.type(bound - 1))
+    mask = (1 << (bound - 1).bit_length()) - 1
+    if 16 * (mask + 1 - bound) <= mask:
+        out = np.asarray(words(src, size, bits) & small.type(mask))
+        open_ = np.flatnonzero(out >= small.type(bound)) if bound <= mask else ()
+        while len(open_):
+            out[open_] = again = words(src, len(open_), bits) & small.type(mask)
+            open_ = open_[again >= small.type(bound)]
+        return out
     wide = np.dtype(f"u{bits // 4}")
     product = words(src, size, bits).astype(wide) * wide.type(bound)
     reject = (1 << bits) % bound  # low halves below this would be drawn once too often
@@ -148,20 +175,3 @@ def below_each(src: Source, bounds: NDArray[np.uint64]) -> NDArray[np.uint64]:
         product[bad] = words(src, bad.size, 32).astype(np.uint64) * bounds[bad]
         bad = bad[(product[bad] & low) < reject[bad]]
     return np.asarray(product >> np.uint64(32))
-
-
-def categorical(src: Source, weights: list[int], size: int) -> NDArray[np.int64]:
-    """Category j with probability weights[j] / sum(weights), exactly (integer weights of any size)."""
-    total = sum(weights)
-    if total <= 0 or min(weights) < 0:
-        raise ParameterError(f"weights must be whole numbers >= 0 with a positive sum, got {weights!r}; check them.")
-    # one decision per category, on those still undecided: exact for any integers
-    out = np.full(size, len(weights) - 1, dtype=np.int64)
-    open_, left = np.arange(size), total
-    for j, weight in enumerate(weights[:-1]):
-        if not open_.size or left == 0:
-            break
-        hit = bernoulli(src, Fraction(weight, left), open_.size)
-        out[open_[hit]] = j
-        open_, left = open_[~hit], left - weight
-    return out

@@ -172,3 +172,16 @@ def test_far_out_in_the_tail_the_bound_still_holds() -> None:
 
 def test_members_are_not_rounds() -> None:
     assert ExactCounts(1.0).pairs(10**9) is None
+
+
+@pytest.mark.parametrize("eps0", [0.3, 1.0, 4.0, 9.0])
+@pytest.mark.parametrize("n", [1, 2, 5, 40, 300])
+def test_many_eps_are_those_one_by_one(eps0: float, n: int) -> None:
+    family, eps = ExactCounts(eps0), np.linspace(0.0, 1.05 * eps0, 11)
+    for side in ("upper", "lower"):
+        together = family.log_delta(eps, n=n, tol=1e-4, side=side)
+        alone = np.array([family.log_delta(np.array([x]), n=n, tol=1e-4, side=side)[0] for x in eps])
+        live = alone > math.log(1e-24)
+        assert np.all(np.isneginf(together) == np.isneginf(alone))
+        better = (alone[live] - together[live]) * (1 if side == "upper" else -1)  # one by one, a search may end early
+        assert np.all(better >= -1e-4) if n > 256 else np.all(np.abs(better) <= 1e-9)

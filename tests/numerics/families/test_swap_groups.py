@@ -142,7 +142,7 @@ def test_a_group_is_what_its_messages_are() -> None:
 def test_the_last_term_is_that_of_the_victims_own_message() -> None:
     """If nobody is free, the victim's message is seen by itself, not in a group."""
     rows, t = [[F(99, 100), F(1, 100)], [F(1, 100), F(99, 100)]], [F(1, 2), F(1, 2)]
-    member = replace(family_of(rows, t, (0, 1), Count(1))._plan(1, 0.5).member, common_mass=0.0)
+    member = replace(family_of(rows, t, (0, 1), Count(1))._plan(1).member, common_mass=0.0)
     alone = float(local_delta(rows[0], rows[1], exp_enclosure(0.5)[0]))
     for n in (1, 50):
         assert math.exp(float(Curve(member, n, 1e-4).log_upper(np.array([0.5]))[0])) == pytest.approx(alone, rel=1e-9)

@@ -11,8 +11,12 @@ from numpy.typing import NDArray
 
 import shuffledp as sdp
 from shuffledp.errors import BoundNotApplicableError
+from shuffledp.numerics.evaluators import swap as evaluator
 from shuffledp.numerics.families.swap import SwapSet
-from shuffledp.numerics.families.swap_matrix import SwapMatrix, _distinct, _every_pair, swap_pairs
+from shuffledp.numerics.families.swap_levels import distinct
+from shuffledp.numerics.families.swap_matrix import SwapMatrix, _every_pair, swap_pairs
+
+from .test_alike import circulant
 
 TERMS = {"n": 2000, "delta": 1e-6}
 
@@ -41,9 +45,10 @@ def test_no_pair_is_dropped_that_exceeds(seed: int) -> None:
     for eps, n in ((0.05, 3000), (0.2, 300), (0.02, 10**5)):
         values = [SwapSet([m]).log_delta(np.array([eps]), n=n, tol=1e-4, side="upper")[0] for m in every]
         level = float(np.quantile(values, 0.8))
-        left = matrix._open(eps, n, level, np.eye(7, dtype=bool))
+        left = matrix.open_at(matrix.every, eps, n, level)
         assert left is not None
-        assert {pair for pair, value in zip(order, values, strict=True) if value > level + 1e-3} <= set(left)
+        named = {divmod(int(pair), 7) for pair in left}
+        assert {pair for pair, value in zip(order, values, strict=True) if value > level + 1e-3} <= named
 
 
 def test_profiles_of_the_search_are_those_of_the_pairs() -> None:
@@ -63,10 +68,10 @@ def test_few_levels_give_the_laws_of_the_mechanism(spec: str) -> None:
 
 
 def test_equal_laws_are_listed_once() -> None:
-    few = _distinct(sdp.GRR(eps0=1.0, d=8).probabilities())
+    few = distinct(sdp.GRR(eps0=1.0, d=8).probabilities())
     assert few is not None and few.members(10) is None
     assert len(few._members) == 1 and len(few._members[0].types) == 3
-    assert _distinct(random_rows(0, 8, 8)) is None
+    assert distinct(random_rows(0, 8, 8)) is None
 
 
 def test_truth_is_never_above() -> None:
@@ -121,3 +126,68 @@ def test_rows_that_nearly_coincide_are_not_merged() -> None:
     m = sdp.FiniteRandomizer(rows)
     assert float(sdp.profile(m, n=1, epsilon=0.0)) >= 7.9e-14
     assert sdp.amplify(m, n=2, delta=1e-200).epsilon > 1e-13
+
+
+def test_all_types_of_a_pair_are_on_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last look at a pair has a line of its own: types that another line had settled are looked at again there."""
+    rows = random_rows(2, 7, 6, 1.5)
+    matrix = SwapMatrix(rows)
+    seen: list[int] = []
+    plain = evaluator.log_screen
+
+    def counted(x, t, waiting, line):  # type: ignore[no-untyped-def]
+        if line.c.size and np.all(line.c == line.c[0]):
+            seen.append(len(x))
+        return plain(x, t, waiting, line)
+
+    pair = int(matrix.every[0])
+    terms = matrix._moments.terms(0.05, matrix._share, matrix.common_mass, 3000, -14.0)
+    monkeypatch.setattr(evaluator, "log_screen", counted)
+    only = np.zeros(7, dtype=bool)
+    only[3] = True
+    value = matrix._value(pair, only, terms, -1e9)
+    assert seen == [7]
+    every = matrix._value(pair, np.ones(7, dtype=bool), terms, -1e9)
+    assert value >= every - 0.05
+
+
+@pytest.mark.parametrize("ulps", [0, 3])
+def test_symmetric_matrices_are_searched_once(ulps: int) -> None:
+    first = np.exp(-np.minimum(np.arange(9), 9 - np.arange(9)) / 4.0)
+    rows = circulant(first, ulps)
+    found = swap_pairs(rows)
+    assert isinstance(found, SwapMatrix) and found.every.size == 4
+    for terms in ({"n": 400, "delta": 1e-5}, {"n": 10**6, "delta": 1e-9}):
+        want = SwapSet(_every_pair(rows)).epsilon(tol=1e-5, side="upper", **terms).epsilon  # type: ignore[arg-type]
+        mine = found.epsilon(tol=1e-5, side="upper", **terms).epsilon  # type: ignore[arg-type]
+        assert want * (1 - 2e-5) <= mine <= want * (1 + 2e-4)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_very_large_ratios(seed: int) -> None:
+    """Ratios of 1e6 and more: no pair is lost, and the truth of a constant dataset is never above."""
+    rng = np.random.default_rng(seed)
+    rows = rng.random((6, 7)) + 0.05
+    rows[rng.integers(6), 2] = 1e-8
+    rows[rng.integers(6), 4] = 3e-12
+    rows /= rows.sum(axis=1, keepdims=True)
+    matrix = SwapMatrix(rows)
+    for n, delta in ((2000, 1e-5), (10**7, 1e-9)):
+        one_by_one = SwapSet(_every_pair(rows)).epsilon(n=n, delta=delta, tol=1e-4, side="upper").epsilon
+        found = matrix.epsilon(n=n, delta=delta, tol=1e-4, side="upper").epsilon
+        assert found >= one_by_one * (1 - 2e-4)
+        lower = max(
+            sdp.amplify(sdp.ShuffledPair(P0=rows[a], P1=rows[b], t=rows[x]), n=n, delta=delta).lower or 0.0
+            for a, b, x in itertools.islice(itertools.product(range(6), repeat=3), 0, None, 17)
+            if a != b
+        )
+        assert lower <= found * (1 + 1e-9)
+
+
+def test_the_blanket_is_not_asked_where_it_is_clearly_above() -> None:
+    m = sdp.FiniteRandomizer(random_rows(4, 12, 12))
+    assert not m.blanket().superseded_at(100)
+    assert m.blanket().superseded_at(10**6)
+    found = sdp.amplify(m, n=10**6, delta=1e-8)
+    assert found.bound == "swap"
+    assert found.epsilon < 0.95 * sdp.amplify(m, n=10**6, delta=1e-8, bound="blanket").epsilon

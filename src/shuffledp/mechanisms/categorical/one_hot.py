@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from fractions import Fraction
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -12,14 +11,12 @@ from numpy.typing import NDArray
 
 from ...numerics.families.base import PairSet, both_directions
 from ...numerics.pair import ShuffledPair
-from ...randomness.sampling import Source, bernoulli, words
+from ...randomness.sampling import Source, bernoulli
 from ..base import Mechanism
+from ..bit_rows import flip_bits, noise_rows, set_bits
 from ..codecs import PackedBits
 from ..frequency import FrequencyOracle
 from ..laws import independent, rounded_down
-
-#: Binary digits of a probability that a coin reads, and how many at a time before the undecided ones are picked out.
-_DIGITS, _DIGITS_AT_ONCE = 80, 8
 
 
 class Coin(NamedTuple):
@@ -63,7 +60,7 @@ class OneHot(FrequencyOracle):
     @property
     def codec(self) -> PackedBits:
         """The bits, eight to a byte."""
-        return PackedBits(self.d, scratch=64 + 16 * ((self.d + 7) // 8))
+        return PackedBits(self.d, scratch=64 + 4 * ((self.d + 7) // 8))
 
     def blanket(self) -> PairSet:
         """min_x R(x)_y = B_y w(0) unless all d bits are 1, where it is B_y w(1); symmetric in x0 and x1.
@@ -111,13 +108,12 @@ class OneHot(FrequencyOracle):
         return [math.log(a.zero) + none, math.log(a.zero) + ones, math.log(a.one) + ones]
 
     def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
-        size, (width,) = len(values), self.codec.shape
-        out = packed_coins(src, self.stray, size * width).reshape(size, width)
-        out[:, -1] &= 0xFF << (8 * width - self.d) & 0xFF  # the last byte is filled up with zeros
-        byte, bit = values.astype(np.int64) >> 3, (128 >> (values & 7)).astype(np.uint8)
-        users = np.arange(size)
-        truth = np.where(bernoulli(src, self.keep, size), bit, np.uint8(0))
-        out[users, byte] = (out[users, byte] & ~bit) | truth
+        a, b = self.coins
+        out = noise_rows(src, b.one, len(values), self.d)
+        if a.one == b.zero:  # every bit is flipped by the same coin
+            flip_bits(out, values)
+        else:
+            set_bits(out, values, bernoulli(src, a.one, len(values)))
         return out
 
     def probabilities(self) -> NDArray[np.float64]:
@@ -127,32 +123,3 @@ class OneHot(FrequencyOracle):
         truth, noise = (np.array(coin)[digits] for coin in self.coins)
         rows = [np.prod(np.where(np.arange(self.d) == x, truth, noise), axis=1) for x in range(self.d)]
         return np.array(rows)
-
-
-def packed_coins(src: Source, probability: float, size: int) -> NDArray[np.uint8]:
-    """``size`` bytes of independent bits, each 1 with exactly this probability (to within 2^-80).
-
-    Every bit of a random byte is the next binary digit of its own uniform number, compared with that of the
-    probability: the smaller digit decides, and a tie goes on to the next digit; after a few digits only bytes with
-    a tie go on.
-    """
-    digits = int(Fraction(probability) * 2**_DIGITS)
-    out = np.zeros(size, dtype=np.uint8)
-    at: NDArray[Any] | slice = slice(None)
-    tied = np.full(size, 0xFF, dtype=np.uint8)
-    part = out
-    for index in range(_DIGITS - 1, -1, -1):
-        draw = words(src, tied.size, 8)
-        if digits >> index & 1:
-            part = part | (tied & ~draw)
-            tied = tied & draw
-        else:
-            tied = tied & ~draw
-        if index % _DIGITS_AT_ONCE == 0:
-            out[at] = part
-            left = np.flatnonzero(tied)
-            at = left if isinstance(at, slice) else at[left]
-            tied, part = tied[left], part[left]
-            if not left.size or not digits & ((1 << index) - 1):
-                break
-    return out

@@ -29,7 +29,7 @@ from ..reports import Reports, Tally
 from ..samples import joined
 from . import joint_law
 from .parallel_law import tells
-from .parts import columns_of, shared_eps0, words_of_neighbours
+from .parts import SideBySide, shared_eps0, words_of_neighbours
 from .queries import JOINT, checked_answers, read_answers
 
 
@@ -193,12 +193,12 @@ class Joint(Randomizer):
         """All answers, one field each."""
         return Tuples(tuple(m.codec for m in self._runnable))
 
-    def _inputs(self, values: ArrayLike) -> NDArray[Any]:
+    def _inputs(self, values: ArrayLike) -> SideBySide:
         """One record per user with the checked input of every question."""
-        return columns_of(values, self._runnable, "question")
+        return SideBySide(values, self._runnable, "question")
 
     def _check(self, values: NDArray[Any]) -> NDArray[Any]:
-        return values  # done by _inputs, where the questions are still apart
+        return values  # checked where they are put side by side
 
     def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
         answers = [m._randomise(values[f"q{k}"], src) for k, m in enumerate(self._runnable)]
@@ -214,9 +214,11 @@ class Joint(Randomizer):
             out[k] = m._tally(answers)
         return out
 
-    def estimates(self, reports: Reports | Tally | ArrayLike, *, for_release: bool | None = None) -> list[Estimate]:
+    def estimates(
+        self, reports: Reports | Tally | ArrayLike, *, for_release: bool | None = None, threads: int | None = None
+    ) -> list[Estimate]:
         """The estimate of every question, in its own shape."""
-        total = self._tally_of(reports, None, for_release)
+        total = self._tally_of(reports, None, for_release, threads)
         return [replace(e, for_release=total.for_release) for e in self._each(total.counts, total.users)]
 
     def _each(self, counts: NDArray[Any], users: int) -> list[Estimate]:

@@ -22,7 +22,8 @@ from ...estimation.estimate import Estimate
 from ...numerics.evaluators.choose import spread
 from ...numerics.families.base import PairSet
 from ...numerics.families.swap import SwapPair, SwapSet
-from ...randomness.sampling import Source, categorical
+from ...randomness.lookup import categorical
+from ...randomness.sampling import Source
 from ..base import Mechanism
 from ..codecs import Records
 from ..free_setting import SharedBudget
@@ -40,7 +41,7 @@ from .parallel_law import (
     tells,
     union,
 )
-from .parts import columns_of, shared_eps0, words_of_neighbours
+from .parts import SideBySide, shared_eps0, words_of_neighbours
 from .queries import PARALLEL, Query, checked, read_queries
 
 #: Combinations of datasets tried for the lower bound.
@@ -261,12 +262,12 @@ class Parallel(Randomizer):
         """The number of the query, and its answer."""
         return Records(tuple(m.codec for m in self._runnable))
 
-    def _inputs(self, values: ArrayLike) -> NDArray[Any]:
+    def _inputs(self, values: ArrayLike) -> SideBySide:
         """One record per user with the checked input of every query."""
-        return columns_of(values, self._runnable, "query")
+        return SideBySide(values, self._runnable, "query")
 
     def _check(self, values: NDArray[Any]) -> NDArray[Any]:
-        return values  # done by _inputs, where the queries are still apart
+        return values  # checked where they are put side by side
 
     def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
         unit = math.lcm(*(share.denominator for share in self._shares))
@@ -293,9 +294,11 @@ class Parallel(Randomizer):
                 out[1, k] = m._tally(answers)
         return out
 
-    def estimates(self, reports: Reports | Tally | ArrayLike, *, for_release: bool | None = None) -> list[Estimate]:
+    def estimates(
+        self, reports: Reports | Tally | ArrayLike, *, for_release: bool | None = None, threads: int | None = None
+    ) -> list[Estimate]:
         """The estimate of every query, in its own shape."""
-        total = self._tally_of(reports, None, for_release)
+        total = self._tally_of(reports, None, for_release, threads)
         return [replace(e, for_release=total.for_release) for e in self._each(total.counts, total.users)]
 
     def _each(self, counts: NDArray[Any], users: int) -> list[Estimate]:

@@ -16,26 +16,36 @@ from ..parameters import declared
 from ..randomizer import Randomizer
 
 
-def columns_of(values: ArrayLike, parts: Sequence[Randomizer], what: str) -> NDArray[Any]:
-    """One record per user with the checked input of every part, in the fields q0, q1, ...; ``what`` a part is."""
-    many = len(parts)
-    if isinstance(values, np.ndarray):
-        columns = list(values.T) if values.ndim == 2 else []
-    else:
-        columns = list(values) if isinstance(values, Sequence) and not isinstance(values, str | bytes) else []
-    if len(columns) != many:
-        got = f"{len(columns)} of them" if columns else f"one {type(values).__name__}"
-        raise ParameterError(
-            f"values must be a list of {many} arrays or an array with {many} columns, got {got}; "
-            f"pass one array for each {what}, with one entry per user."
-        )
-    found = [m._inputs(column) for m, column in zip(parts, columns, strict=True)]
-    if len({len(part) for part in found}) > 1:
-        raise ParameterError(f"values must have one entry per user and {what}, got {[len(p) for p in found]} of them.")
-    out = np.empty(len(found[0]), dtype=[(f"q{k}", part.dtype, part.shape[1:]) for k, part in enumerate(found)])
-    for k, part in enumerate(found):
-        out[f"q{k}"] = part
-    return out
+class SideBySide:
+    """The values of every user for several parts; a slice of it has them checked, in the fields q0, q1, ..."""
+
+    def __init__(self, values: ArrayLike, parts: Sequence[Randomizer], what: str) -> None:
+        many = len(parts)
+        if isinstance(values, np.ndarray):
+            columns = list(values.T) if values.ndim == 2 else []
+        else:
+            columns = list(values) if isinstance(values, Sequence) and not isinstance(values, str | bytes) else []
+        if len(columns) != many:
+            got = f"{len(columns)} of them" if columns else f"one {type(values).__name__}"
+            raise ParameterError(
+                f"values must be a list of {many} arrays or an array with {many} columns, got {got}; "
+                f"pass one array for each {what}, with one entry per user."
+            )
+        self._parts = parts
+        self._columns = [m._inputs(column) for m, column in zip(parts, columns, strict=True)]
+        sizes = [len(column) for column in self._columns]
+        if len(set(sizes)) > 1:
+            raise ParameterError(f"values must have one entry per user and {what}, got {sizes} of them.")
+
+    def __len__(self) -> int:
+        return len(self._columns[0])
+
+    def __getitem__(self, rows: slice) -> NDArray[Any]:
+        found = [m._check(column[rows]) for m, column in zip(self._parts, self._columns, strict=True)]
+        out = np.empty(len(found[0]), dtype=[(f"q{k}", part.dtype, part.shape[1:]) for k, part in enumerate(found)])
+        for k, part in enumerate(found):
+            out[f"q{k}"] = part
+        return out
 
 
 def shared_eps0(parts: Sequence[Mechanism], make: Callable[[list[Any]], Mechanism]) -> SharedBudget | None:

@@ -18,7 +18,7 @@ import numpy as np
 from ...numerics.families.swap import SwapPair, SwapSet
 from ...numerics.pair import ShuffledPair
 
-_Ray = tuple[Fraction, Fraction, Fraction]
+_Ray = tuple[int, int, int]
 
 
 @lru_cache(maxsize=64)
@@ -35,11 +35,12 @@ def worst_laws(own: float, crowd: float) -> tuple[ShuffledPair, ...]:
         whole = _determinant(rays)
         if whole == 0:
             continue
-        ones: _Ray = (Fraction(1), Fraction(1), Fraction(1))
-        mass = [_determinant([ones if i == k else ray for i, ray in enumerate(rays)]) / whole for k in range(3)]
+        sign = 1 if whole > 0 else -1
+        mass = [sign * _determinant([(1, 1, 1) if i == k else ray for i, ray in enumerate(rays)]) for k in range(3)]
         if min(mass) >= 0:  # Cramer's rule, exactly
-            laws = [[float(m * ray[i]) for m, ray in zip(mass, rays, strict=True) if m > 0] for i in range(3)]
-            found[frozenset(ray for m, ray in zip(mass, rays, strict=True) if m > 0)] = ShuffledPair(*laws)
+            live = [(m, ray) for m, ray in zip(mass, rays, strict=True) if m > 0]
+            laws = [[float(Fraction(m * ray[i], abs(whole))) for m, ray in live] for i in range(3)]
+            found[frozenset(ray for _, ray in live)] = ShuffledPair(*laws)
     return tuple(found.values())
 
 
@@ -54,14 +55,15 @@ def informative(own: float, crowd: float) -> list[ShuffledPair]:
 
 
 def _rays(own: float, crowd: float) -> list[_Ray]:
-    """(P0, P1, t) up to scale: the corners of {P0/t, P1/t in [1/Q, Q], P0/P1 in [1/q, q]}."""
-    q, big = Fraction(math.exp(-own)), Fraction(math.exp(-crowd))
-    one = Fraction(1)
-    high: list[_Ray] = [(one, one, big), (one, q, big), (q, one, big)]  # the larger of P0/t, P1/t is Q
-    low: list[_Ray] = [(big, big, one), (big, big / q, one), (big / q, big, one)]  # the smaller is 1/Q
+    """(P0, P1, t) up to scale: the corners of {P0/t, P1/t in [1/Q, Q], P0/P1 in [1/q, q]}, in whole numbers."""
+    (q, of_q), (big, of_big) = (Fraction(math.exp(-x)).as_integer_ratio() for x in (own, crowd))
+    # the larger of P0/t, P1/t is Q, or the smaller is 1/Q
+    near, far = of_q * of_big, q * of_big
+    high: list[_Ray] = [(of_big, of_big, big), (near, far, big * of_q), (far, near, big * of_q)]
+    low: list[_Ray] = [(big, big, of_big), (big * q, big * of_q, far), (big * of_q, big * q, far)]
     return high + low
 
 
-def _determinant(rays: tuple[_Ray, ...] | list[_Ray]) -> Fraction:
+def _determinant(rays: tuple[_Ray, ...] | list[_Ray]) -> int:
     (a, b, c), (d, e, f), (g, h, i) = rays
     return a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g)

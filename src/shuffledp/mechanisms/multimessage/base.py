@@ -15,7 +15,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,13 +28,13 @@ from ...numerics.families.message_counts import UNLIMITED, Count
 from ...numerics.families.mixture import among
 from ...numerics.families.swap_groups import Messages, SwapGroups
 from ...numerics.pair import ShuffledPair
+from ...randomness.poisson import poisson_total
 from ...randomness.sampling import Source, bernoulli
 from ..base import Mechanism, plain
 from ..parameters import real, whole
-from ..randomizer import Randomizer
-from ..reports import Reports, Tally
 from ..values import categories
-from .poisson import poisson_numbers
+from .raw_messages import RawMessages
+from .shares import Shares
 
 #: The parameters of which exactly one says how many blanket messages there are.
 _NUMBERS = ("messages", "total_messages", "poisson")
@@ -49,7 +49,7 @@ class Rates(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MultiMessage(Randomizer):
+class MultiMessage(RawMessages):
     """Base of the multi-message mechanisms; n is the number of users, each with its blanket messages.
 
     ``messages`` per user may be fractional: every user sends floor(messages) blanket messages and one more with
@@ -59,9 +59,6 @@ class MultiMessage(Randomizer):
     their blanket messages with them: state them in ``amplify(dropouts=, colluding=)``.  ``privatise`` returns the
     messages of all users in one uniformly random order: the position in the array says nothing about who sent what.
     """
-
-    single_message: ClassVar[bool] = False
-    _shuffles: ClassVar[bool] = True
 
     messages: float | None = real(low=0.0, high=1e9, hint="it is a number per user", role="messages", optional=True)
     total_messages: int | None = whole(
@@ -249,35 +246,31 @@ class MultiMessage(Randomizer):
         """Unless a total is divided among the users."""
         return self.total_messages is None
 
+    def _inputs(self, values: ArrayLike) -> Any:
+        """The values, with the number of blanket messages of each user where their total is fixed."""
+        array = super()._inputs(values)
+        return array if self.total_messages is None else Shares(array, self.total_messages)
+
     def _check(self, values: NDArray[Any]) -> NDArray[Any]:
-        value = categories(values, self._items)
-        if self.total_messages is None:
-            return value
-        each, more = divmod(self.total_messages, len(value))
+        if values.dtype.names is None:
+            return categories(values, self._items)
+        value = categories(values["value"], self._items)
         both = np.empty(len(value), dtype=[("value", value.dtype), ("blankets", np.int64)])
-        both["value"], both["blankets"] = value, each + (np.arange(len(value)) < more)
+        both["value"], both["blankets"] = value, values["blankets"]
         return both
 
     def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
         if self.poisson is not None:
-            size = int(poisson_numbers(src, self.poisson, len(values)).sum())
+            size = poisson_total(src, self.poisson, len(values))
         elif self.messages is None:
             size, values = int(values["blankets"].sum()), values["value"]
         else:
             whole = math.floor(self.messages)
-            size = whole * len(values) + int(bernoulli(src, self.messages - whole, len(values)).sum())
+            size = whole * len(values) + int(np.count_nonzero(bernoulli(src, self.messages - whole, len(values))))
         return np.concatenate([self._own(values, src), self._noise(size, src)])
 
     def _tally(self, data: NDArray[Any]) -> NDArray[Any]:
         return np.append(self._hits(data), len(data))
-
-    def tally(
-        self, reports: Reports | ArrayLike, *, users: int | None = None, for_release: bool | None = None
-    ) -> Tally:
-        """Sum reports; raw arrays need ``users``, since a user sends several messages."""
-        if not isinstance(reports, Reports) and users is None:
-            raise ParameterError(f"users must be given with raw messages of {self.name}, got None; pass users=n.")
-        return super().tally(reports, users=users, for_release=for_release)
 
     def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
         """(hits - m noise - n stray)/(n (keep - stray)) with the number m of blanket messages that were sent."""

@@ -7,15 +7,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
 from numpy.typing import NDArray
 
 from ...numerics.families.base import both_directions
 from ...numerics.families.message_counts import Count
 from ...numerics.families.swap_groups import Messages
 from ...numerics.pair import ShuffledPair
-from ...randomness.sampling import Source, bernoulli
+from ...randomness.sampling import Source
 from ..base import plain
+from ..bit_rows import flip_bits, noise_rows
 from ..codecs import PackedBits
 from ..known.variation_ratio import VariationRatio
 from ..laws import independent
@@ -124,12 +124,12 @@ class CheuZhilyaev(MultiMessage):
     @property
     def codec(self) -> PackedBits:
         """A row of d bits."""
-        return PackedBits(self.d, scratch=self._scratch(32 + 3 * self.d))
+        return PackedBits(self.d, scratch=self._scratch(16 + 4 * ((self.d + 7) // 8)))
 
     def _own(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
-        bits = bernoulli(src, self.flip, len(values) * self.d).reshape(-1, self.d)
-        bits[np.arange(len(values)), values] ^= True
-        return np.packbits(bits, axis=1)
+        rows = self._noise(len(values), src)
+        flip_bits(rows, values)
+        return rows
 
     def _noise(self, size: int, src: Source) -> NDArray[Any]:
-        return np.packbits(bernoulli(src, self.flip, size * self.d).reshape(-1, self.d), axis=1)
+        return noise_rows(src, self.flip, size, self.d)

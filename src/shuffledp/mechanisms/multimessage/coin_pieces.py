@@ -7,9 +7,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from ...numerics.families.message_counts import UNLIMITED, Count, Distribution, edges, grid
+from ...numerics.families.message_counts import UNLIMITED, Count, Distribution, Ints, edges, grid
 from ...numerics.families.mixture import Piece
-from ...numerics.pair import ShuffledPair
+from ...numerics.pair import FloatArray, ShuffledPair
 
 #: Blocks of totals on either side of their mean in :func:`coin_pieces`.
 _BLOCKS = 24
@@ -29,40 +29,46 @@ def coin_pieces(hits: Count, keep: float, stray: float, miss: float, tol: float)
     """
     victim = keep + stray
     total = Count(hits.fixed, (*hits.parts, (1, victim))).simplified()
-    at_most, at_least = Distribution(total, up=False), Distribution(total, up=True)
+    law = Distribution(total, up=False)
     fine = edges(total, tol)
     # rho changes by a relative miss * deviation/mean within a deviation of T
     blocks = math.ceil(min(2.0 * miss * total.deviation / (total.mean * tol) + 1.0, _BLOCKS))
     starts = grid(total.mean, total.deviation, 1, total.top, blocks)
+    ends = np.append(starts[1:] - 1, total.top)
+    # T is rounded up by at most law.moved, so that the smallest T of a block is at least its first total less that
+    odds = victim * _ratios_below(hits, np.maximum(starts - law.moved, 1))
+    # T in (edge before, edge] counts as the edge; below the first block nothing is claimed
+    totals = np.unique(np.concatenate([fine[fine >= starts[0]], ends]))
+    block = np.searchsorted(ends, totals)
+    mass = np.diff(law.inside(totals), prepend=law.inside(starts[:1] - 1))
     found = []
-    for first, last in zip(starts, np.append(starts[1:] - 1, total.top), strict=True):
-        at = np.unique(np.append(fine[(fine >= first) & (fine <= last)], last))
-        before = float(at_least.at(np.array([first - 1]))[0])
-        mass = np.diff(np.maximum(at_most.at(at) - before, 0.0), prepend=0.0)
-        odds = victim * _ratio_below(hits, int(first))
-        rho = odds / (odds + miss) * (1.0 - 1e-12)
-        absent = miss / (odds + miss) + 1e-12 * rho
+    for i in range(starts.size):
+        rho = odds[i] / (odds[i] + miss) * (1.0 - 1e-12)
+        absent = miss / (odds[i] + miss) + 1e-12 * rho
         up, down = (rho * x / victim + 0.5 * absent for x in (keep, stray))
         coin = ShuffledPair(P0=[up, down], P1=[down, up], t=[0.5, 0.5])
-        found += [Piece(float(w), coin, int(t)) for w, t in zip(mass, at, strict=True) if w > 0.0]
+        mine = np.flatnonzero((block == i) & (mass > 0.0))
+        found += [Piece(float(mass[j]), coin, int(totals[j])) for j in mine]
     return tuple(found)
 
 
-def _ratio_below(count: Count, total: int) -> float:
+def _ratios_below(count: Count, totals: Ints) -> FloatArray:
     """A lower bound of r = Pr[K = total-1]/Pr[K = total] for a sum K of binomials A_j ~ Bin(n_j, p_j) or Poissons.
 
     r >= E[phi_j(A_j) | K = total] for every j, phi_j(a) = a (1-p_j)/((n_j-a+1) p_j), which is convex and rising, so
     phi_j^{-1}(r) >= E[A_j | K = total], and these expectations sum to the total: sum_j phi_j^{-1}(r) >= total.
     For A_j ~ Poisson(p_j) the same holds with phi_j(a) = a/p_j.
     """
-    low, high = 0.0, 1.0
 
-    def inverse(r: float) -> float:
-        return sum(r * p if n == UNLIMITED else r * (n + 1) * p / (1.0 - p + r * p) for n, p in count.parts)
+    def inverse(r: FloatArray) -> FloatArray:
+        parts = [r * p if n == UNLIMITED else r * (n + 1) * p / (1.0 - p + r * p) for n, p in count.parts]
+        return np.asarray(np.sum(parts, axis=0))
 
-    while inverse(high) < total and high < 1e15:
-        low, high = high, 2.0 * high
+    low, high = np.zeros(totals.size), np.ones(totals.size)
+    while (short := (inverse(high) < totals) & (high < 1e15)).any():
+        low, high = np.where(short, high, low), np.where(short, 2.0 * high, high)
     for _ in range(60):
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if inverse(middle) < total else (low, middle)
+        below = inverse(middle) < totals
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
     return low

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from ...errors import BoundNotApplicableError, ParameterError
+from ...errors import BoundNotApplicableError
 from ...estimation.constraints import SumAtMost
 from ...estimation.estimate import Estimate, Variance, modelled, share_sampling
 from ...numerics.families.base import Family
@@ -18,19 +18,18 @@ from ...numerics.families.message_counts import UNLIMITED, Count
 from ...numerics.families.mixture import among
 from ...numerics.families.poisson_shift import PoissonShift
 from ...numerics.pair import ShuffledPair
+from ...randomness.poisson import poisson_total
 from ...randomness.sampling import Source, below
 from ..base import plain
 from ..codecs import Category
 from ..known.variation_ratio import VariationRatio
 from ..parameters import real, whole
-from ..randomizer import Randomizer
-from ..reports import Reports, Tally
 from ..values import padded_sets
-from .poisson import poisson_numbers
+from .raw_messages import RawMessages
 
 
 @dataclass(frozen=True, kw_only=True)
-class PoissonHistogram(Randomizer):
+class PoissonHistogram(RawMessages):
     """A Poisson histogram: up to k different indices per user among Poisson numbers of fabricated ones of every index.
 
     A user holds a set of at most k *different* indices and sends each of them as one message, without noise.  She adds
@@ -71,9 +70,6 @@ class PoissonHistogram(Randomizer):
     """
 
     name: ClassVar[str] = "poisson-histogram"
-    single_message: ClassVar[bool] = False
-    _shuffles: ClassVar[bool] = True
-
     d: int = whole(low=2, high=2**32, hint="d counts the indices")
     poisson_per_index: float = real(low=0.0, high=1e9, hint="it is a mean per index and user", role="messages")
     indices: int = whole(
@@ -164,17 +160,9 @@ class PoissonHistogram(Randomizer):
         return padded_sets(values, self.d, self.indices)
 
     def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
-        size = int(poisson_numbers(src, self._fabricated, len(values)).sum())
+        size = poisson_total(src, self._fabricated, len(values))
         own = values[values >= 0].astype(self.codec.dtype)
         return np.concatenate([own, below(src, self.d, size).astype(self.codec.dtype, copy=False)])
-
-    def tally(
-        self, reports: Reports | ArrayLike, *, users: int | None = None, for_release: bool | None = None
-    ) -> Tally:
-        """Sum reports; raw arrays need ``users``, since a user sends several messages."""
-        if not isinstance(reports, Reports) and users is None:
-            raise ParameterError(f"users must be given with raw messages of {self.name}, got None; pass users=n.")
-        return super().tally(reports, users=users, for_release=for_release)
 
     def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
         value = counts / users - self.poisson_per_index

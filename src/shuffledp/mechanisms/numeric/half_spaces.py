@@ -10,6 +10,7 @@ import itertools
 import math
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
@@ -34,20 +35,18 @@ def triples(dim: int) -> Iterator[list[Shares]]:
 
 def _shares(agree: int, third: int, second: int, both: int) -> Shares:
     """Coordinates in which neither v1 nor v, only v, only v1, or both differ from v0."""
-    sums, counts = zip(*(_block(size) for size in (agree, third, second, both)), strict=True)
-    a, b, c, d = np.meshgrid(*sums, indexing="ij")
-    weight = np.multiply.reduce(np.meshgrid(*counts, indexing="ij"))
-    signs = (a + b + c + d > 0, a + b - c - d > 0, a - b + c - d > 0)
+    blocks = [_block(size) for size in (agree, third, second, both)]
+    a, b, c, d = np.ix_(*(sums for sums, _ in blocks))
+    w, x, y, z = np.ix_(*(counts for _, counts in blocks))
+    code = 4 * (a + b + c + d > 0) + 2 * (a + b - c - d > 0) + (a - b + c - d > 0)
+    # at most 2^16 choices: their sums are exact
+    found = np.bincount(code.reshape(-1), weights=(w * x * y * z).reshape(-1), minlength=8).astype(np.int64).tolist()
     total = 2 ** (agree + third + second + both)
-    shares: Shares = {}
-    for cell in itertools.product((0, 1), repeat=3):
-        inside = np.logical_and.reduce([sign == bool(bit) for sign, bit in zip(signs, cell, strict=True)])
-        count = int(weight[inside].sum())
-        if count:
-            shares[cell] = Fraction(count, total)  # type: ignore[index]
-    return shares
+    cells = itertools.product((0, 1), repeat=3)
+    return {cell: Fraction(count, total) for cell, count in zip(cells, found, strict=True) if count}  # type: ignore[misc]
 
 
+@lru_cache(maxsize=32)
 def _block(size: int) -> tuple[np.ndarray, np.ndarray]:
     """Values of a sum of ``size`` signs, and how many choices give each."""
     return np.arange(-size, size + 1, 2), np.array([math.comb(size, k) for k in range(size + 1)])

@@ -18,14 +18,15 @@ from ...estimation.estimate import Estimate, Variance, modelled
 from ...numerics.families.base import PairSet, both_directions
 from ...numerics.families.swap import SwapSet, among
 from ...numerics.pair import ShuffledPair
-from ...randomness.sampling import Source, bernoulli, words
-from ..codecs import Numbers
+from ...randomness.sampling import Source, bernoulli
+from ..codecs import Numbers, column_sums
 from ..free_setting import FreeSetting, open_setting
 from ..known.variation_ratio import VariationRatio
 from ..parameters import budget, real, whole
 from ..randomizer import Randomizer
 from ..two_level import law, vertices
 from ..values import numbers
+from .sphere import normals, quantile, uniform
 
 #: Reports are rounded to multiples of 1/GRID, which fits 16 bits.
 GRID = 32767
@@ -150,7 +151,7 @@ class PrivUnit(Randomizer):
     @property
     def codec(self) -> Numbers:
         """The direction in multiples of 1/GRID."""
-        return Numbers(np.int16, (self.dim,), scratch=48 * self.dim + 64)
+        return Numbers(np.int16, (self.dim,), scratch=32 * self.dim + 96)
 
     def _check(self, values: NDArray[Any]) -> NDArray[Any]:
         vectors = numbers(values, -1.0 - _NORM_TOLERANCE, 1.0 + _NORM_TOLERANCE, columns=self.dim)
@@ -164,24 +165,30 @@ class PrivUnit(Randomizer):
         return vectors
 
     def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
-        users, half = len(values), 0.5 * (self.dim - 1)
-        units = values / np.linalg.norm(values, axis=1, keepdims=True)
+        users = len(values)
+        units = np.ascontiguousarray(values.T)  # one row per coordinate: contiguous work
+        units = units / _lengths(units)
         outside = bernoulli(src, (1.0 - self.cap) * self._densities[1], users)  # the rare event, to full accuracy
         # the inner product from either end: its law on the sphere is that of 2 Beta(half, half) - 1
-        share = np.where(outside, 1.0 - self.cap, self.cap) * _uniform(src, users)
-        tail = special.betaincinv(half, half, share)
+        tail = quantile(0.5 * (self.dim - 1), np.where(outside, 1.0 - self.cap, self.cap) * uniform(src, users))
         along = np.where(outside, 2.0 * tail - 1.0, 1.0 - 2.0 * tail)
         across = 2.0 * np.sqrt(tail * (1.0 - tail))
-        normal = special.ndtri(_uniform(src, users * self.dim)).reshape(users, self.dim)
-        normal -= np.einsum("ij,ij->i", normal, units)[:, None] * units
-        normal *= (across / np.linalg.norm(normal, axis=1))[:, None]
-        normal += along[:, None] * units
-        return np.asarray(np.rint(GRID * np.clip(normal, -1.0, 1.0)), dtype=self.codec.dtype)
+        normal = normals(src, users * self.dim).reshape(self.dim, users)
+        normal -= (normal * units).sum(axis=0) * units
+        normal *= across / _lengths(normal)
+        units *= along
+        normal += units
+        np.clip(normal, -1.0, 1.0, out=normal)
+        normal *= GRID
+        out = np.empty((users, self.dim), dtype=self.codec.dtype)
+        for column, row in zip(out.T, normal, strict=True):
+            column[:] = np.rint(row)
+        return out
 
     def _tally(self, data: NDArray[Any]) -> NDArray[Any]:
         """Sums of the coordinates and of their squares, for the standard error."""
-        wide = data.astype(np.int64)
-        return np.stack([wide.sum(axis=0), (wide * wide).sum(axis=0)])
+        wide = data.astype(np.float64)  # sums of squares of a chunk are whole numbers below 2^53
+        return np.stack([column_sums(wide), column_sums(wide * wide)]).astype(np.int64)
 
     def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
         """Sample mean and its standard error (which counts the spread of the inputs as noise, so errs upward).
@@ -204,9 +211,9 @@ class PrivUnit(Randomizer):
         return (self._gain**-2 - 1.0) / n
 
 
-def _uniform(src: Source, size: int) -> NDArray[np.float64]:
-    """Floats in (0, 1): the middle of one of 2^52 equal cells."""
-    return np.asarray(((words(src, size, 64) >> np.uint64(12)) + 0.5) * 2.0**-52)
+def _lengths(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The norm of every column."""
+    return np.asarray(np.sqrt((vectors * vectors).sum(axis=0)))
 
 
 def _log_gain(log_cap: float, eps0: float, dim: int) -> float:

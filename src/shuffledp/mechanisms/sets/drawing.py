@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...randomness.columns import sort_columns
 from ...randomness.sampling import Source, below
 
 
@@ -22,19 +23,37 @@ def shuffle(src: Source, table: NDArray[Any], first: int) -> None:
 
 
 def by_members(src: Source, D: int, k: int, held: NDArray[Any], hits: NDArray[np.int64]) -> NDArray[Any]:
-    """k members per user in rising order: the first ``hits`` held items, then items that differ from all before."""
-    s, users = held.shape
-    taken = np.empty((s + k, users), dtype=held.dtype)
-    taken[:s] = held
+    """k members per user in rising order: the first ``hits`` held items, and others that are not held.
+
+    k items that are not held are chosen, and as many of them as there are hits, at random, make room for held ones.
+    """
+    own = held.copy()
+    sort_columns(own)
+    out = _chosen(src, D - len(held), k, held.shape[1], held.dtype)
+    room = min(len(held), k)
+    shuffle(src, out, first=room)
+    for skipped in own:  # the items that are not held, counted without those that are
+        out += out >= skipped
+    for i in range(room):
+        np.copyto(out[i], held[i], where=hits > i)
+    sort_columns(out)
+    return np.ascontiguousarray(out.T)
+
+
+def _chosen(src: Source, size: int, k: int, users: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """A uniform k-subset of 0, ..., size-1 per column (Floyd; Bentley, CACM 30(9), 1987), in no particular order.
+
+    By induction the first i entries are a uniform i-subset of the numbers below size-k+i.  Then j = size-k+i joins:
+    a uniform number up to j is added if it is new, else j is, which adds j with probability (i+1)/(j+1).
+    """
+    out = np.empty((k, users), dtype=dtype)
     for i in range(k):
-        before, fresh = taken[: s + i], below(src, D, users)
-        bad = np.flatnonzero((before == fresh).any(axis=0))
-        while bad.size:
-            again = below(src, D, bad.size)
-            fresh[bad] = again
-            bad = bad[(before[:, bad] == again).any(axis=0)]
-        taken[s + i] = np.where(i < hits, held[i], fresh) if i < s else fresh
-    return np.sort(taken[s:].T, axis=1)
+        j = size - k + i
+        fresh = below(src, j + 1, users).astype(dtype, copy=False)
+        if i:
+            np.copyto(fresh, dtype.type(j), where=np.logical_or.reduce(out[:i] == fresh, axis=0))
+        out[i] = fresh
+    return out
 
 
 def by_bits(src: Source, D: int, k: int, held: NDArray[Any], hits: NDArray[np.int64]) -> NDArray[np.uint8]:

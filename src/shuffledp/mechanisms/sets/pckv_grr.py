@@ -149,7 +149,7 @@ class PCKVGRR(FrequencyOracle):
 
     # -- running it ---------------------------------------------------------------------------------------------
 
-    def _inputs(self, values: ArrayLike) -> NDArray[Any]:
+    def _inputs(self, values: ArrayLike) -> Any:
         return super()._inputs(paired(values))
 
     def _check(self, values: NDArray[Any]) -> NDArray[Any]:

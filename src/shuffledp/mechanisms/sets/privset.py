@@ -15,6 +15,7 @@ from ...estimation.estimate import Estimate
 from ...randomness.sampling import Source
 from ..free_setting import FreeSetting, open_setting
 from ..parameters import whole
+from ..values import repeated
 from .drawing import shuffle
 from .reported_sets import SetRandomizer, best_k
 
@@ -122,12 +123,10 @@ class PrivSet(SetRandomizer):
                 "number the items from 0."
             )
         values = values.astype(np.min_scalar_type(-self.d), copy=False)
-        for part in self._chunks(values):
-            ordered = np.sort(part, axis=1)
-            twice = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)
-            if twice.any():
-                item = int(ordered[:, 1:][twice][0])
-                raise ParameterError(f"values must not repeat an item in a row, got {item} twice; list each item once.")
+        twice = repeated(values)
+        if (twice >= 0).any():
+            item = int(twice[twice >= 0][0])
+            raise ParameterError(f"values must not repeat an item in a row, got {item} twice; list each item once.")
         return values
 
     def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:

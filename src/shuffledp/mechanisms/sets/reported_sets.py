@@ -23,7 +23,8 @@ from ...errors import BoundNotApplicableError
 from ...numerics.families.base import PairSet, both_directions
 from ...numerics.families.swap import SwapSet, among
 from ...numerics.pair import ShuffledPair
-from ...randomness.sampling import Source, categorical
+from ...randomness.lookup import categorical
+from ...randomness.sampling import Source
 from ..base import Mechanism
 from ..codecs import Members, PackedBits
 from ..frequency import FrequencyOracle
@@ -163,7 +164,7 @@ class SetRandomizer(FrequencyOracle):
             return bits
         if self.k > _FEW_MEMBERS:
             return Members(self.k, self.domain, scratch=bits.scratch)
-        return Members(self.k, self.domain, scratch=64 + 6 * (self.held + self.k) * members.dtype.itemsize)
+        return Members(self.k, self.domain, scratch=32 + 3 * (self.held + self.k) * members.dtype.itemsize)
 
     def _report(self, held: NDArray[Any], src: Source) -> NDArray[Any]:
         """Reports of users who hold the columns of ``held`` (shape (s, users), overwritten).

@@ -17,7 +17,8 @@ from ...errors import BoundNotApplicableError
 from ...numerics.families.base import PairSet, both_directions
 from ...numerics.families.swap import SwapSet, among
 from ...numerics.pair import ShuffledPair
-from ...randomness.sampling import Source, below, bernoulli
+from ...randomness.sampling import Source, below
+from ..bit_rows import flip_bits, noise_rows
 from ..codecs import PackedBits
 from .coin_counts import Classes, count, meetings, merged, merged_ones, product, spread_ones, times
 from .fixed_sets import FixedSets
@@ -109,7 +110,7 @@ class SamplingRappor(FixedSets):
     @property
     def codec(self) -> PackedBits:
         """The bits, eight to a byte."""
-        return PackedBits(self.d, scratch=3 * self.d + 16 * self.s)
+        return PackedBits(self.d, scratch=64 + 4 * ((self.d + 7) // 8) + 16 * self.s)
 
     @property
     def _apart(self) -> int:
@@ -207,11 +208,9 @@ class SamplingRappor(FixedSets):
     # -- running it ---------------------------------------------------------------------------------------------
 
     def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
-        users = np.arange(len(values))
-        item = values[users, below(src, self.s, len(values))]
-        bits = bernoulli(src, self.stray, len(values) * self.d).reshape(len(values), self.d)
-        bits[users, item] ^= True
-        return np.packbits(bits, axis=1)
+        out = noise_rows(src, self.stray, len(values), self.d)
+        flip_bits(out, values[np.arange(len(values)), below(src, self.s, len(values))])
+        return out
 
     def probabilities(self) -> NDArray[np.float64]:
         """Outputs are the numbers whose binary digits (item 0 first) are the bits."""

@@ -15,6 +15,7 @@ from ...errors import BoundNotApplicableError, ParameterError
 from ...numerics.families.base import PairSet, both_directions
 from ...numerics.families.swap import SwapSet, among
 from ...numerics.pair import ShuffledPair
+from ...randomness.columns import sort_columns
 from ...randomness.sampling import Source, below, below_each, bernoulli
 from ..codecs import Digits
 from ..free_setting import FreeSetting, open_setting
@@ -160,8 +161,8 @@ class Wheel(FixedSets):
 
     @property
     def codec(self) -> Digits:
-        """The seed, then the point; scratch is generous, so that a chunk of difference tables stays in the cache."""
-        return Digits(self._terms + 1, self._points, scratch=160 * (self._terms + 1))
+        """The seed, then the point; a chunk of seeds and places stays in the cache."""
+        return Digits(self._terms + 1, self._points, scratch=16 * (self._terms + 1) + 64 * self.s)
 
     # -- accounting -------------------------------------------------------------------------------------------
 
@@ -210,22 +211,28 @@ class Wheel(FixedSets):
         the remaining probability, Omega - L e, goes to a uniform point off the union.
         """
         n = len(values)
-        seed = below(src, self._points, self._terms * n).reshape(self._terms, n)
-        start = np.sort(positions(seed[:, :, None], values.astype(np.uint64), self._points), axis=1)
-        spacing = np.diff(start, axis=1, append=start[:, :1] + np.uint64(self._points))
-        arc, offset = below(src, self.s, n), below(src, self._width, n)
-        rows = np.arange(n)
-        on = bernoulli(src, min(1.0, float(self._covered) * self._on), n) & (offset < spacing[rows, arc])
-        y = start[rows, arc] + offset
+        out = np.empty((self._terms + 1, n), dtype=self.codec.dtype)  # one row per digit: contiguous work
+        out[:-1] = below(src, self._points, self._terms * n).reshape(self._terms, n)
+        items = np.ascontiguousarray(values.T, dtype=np.uint64)
+        start = np.stack([positions(out[:-1], item, self._points) for item in items])
+        sort_columns(start)
+        spacing = np.empty_like(start)
+        np.subtract(start[1:], start[:-1], out=spacing[:-1])
+        np.subtract(start[0] + np.uint64(self._points), start[-1], out=spacing[-1])
+        arc = below(src, self.s, n).astype(np.intp) * n + np.arange(n)
+        offset = below(src, self._width, n)
+        on = bernoulli(src, min(1.0, float(self._covered) * self._on), n) & (offset < spacing.reshape(-1)[arc])
+        y = start.reshape(-1)[arc] + offset
         off = np.flatnonzero(~on)
-        y[off] = start[off, 0] + self._between(start[off] - start[off, :1], spacing[off], src)
-        return np.vstack([seed, wrapped(y, self._points)]).astype(self.codec.dtype, copy=False).T
+        y[off] = start[0, off] + self._between(start[:, off] - start[0, off], spacing[:, off], src)
+        out[-1] = wrapped(y, self._points)
+        return out.T
 
     def _between(self, start: NDArray[Any], spacing: NDArray[Any], src: Source) -> NDArray[np.uint64]:
         """A uniform point off the union, counted from the first arc: skip the part that each arc adds to it."""
         added = np.minimum(spacing, np.uint64(self._width))
-        point = below_each(src, np.uint64(self._points) - added.sum(axis=1))
-        for first, more in zip(start.T, added.T, strict=True):
+        point = below_each(src, np.uint64(self._points) - added.sum(axis=0, dtype=np.uint64))
+        for first, more in zip(start, added, strict=True):
             point += more * (point >= first)
         return point
 

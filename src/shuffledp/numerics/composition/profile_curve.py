@@ -17,7 +17,7 @@ loss -eps has under P the mass that eps has under Q.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import NamedTuple
 
 import numpy as np
@@ -93,7 +93,19 @@ def sample(
     >>> sample(coin, limit=np.log(3.0), ladder=COARSE, lowest=-60.0).eps.max().round(4).item()
     1.0986
     """
-    zero = float(log_delta(np.zeros(1), ladder.tol)[0])
+    asking = sampling(limit=limit, ladder=ladder, lowest=lowest)
+    eps = next(asking)
+    while True:
+        try:
+            eps = asking.send(log_delta(eps, ladder.tol))
+        except StopIteration as done:
+            found: Curve = done.value
+            return found
+
+
+def sampling(*, limit: float, ladder: Ladder, lowest: float) -> Generator[FloatArray, FloatArray, Curve]:
+    """The same as a conversation: it asks for arrays of eps and is sent log delta there, so that many can be served."""
+    zero = float((yield np.zeros(1))[0])
     if zero == -np.inf:  # nothing is ever revealed
         return Curve(np.zeros(1), np.full(1, -np.inf))
     sigma = np.exp(min(zero, 0.0)) / 0.4
@@ -108,12 +120,12 @@ def sample(
         fresh = batch[batch < top]
         if fresh.size:
             eps = np.concatenate([eps, fresh])
-            values = np.concatenate([values, log_delta(fresh, ladder.tol)])
+            values = np.concatenate([values, (yield fresh)])
         if fresh.size < batch.size or values[-1] <= lowest:
             break
         batch = eps[-1] * ladder.ratio ** np.arange(1, 9)
     if values.size == 0 or values[-1] > lowest or limit <= LARGEST_EPSILON:
-        last = -np.inf if limit <= LARGEST_EPSILON else float(log_delta(np.array([top]), ladder.tol)[0])
+        last = -np.inf if limit <= LARGEST_EPSILON else float((yield np.array([top]))[0])
         eps, values = np.append(eps, top), np.append(values, last)
     return Curve(np.concatenate([[0.0], eps]), np.minimum(np.concatenate([[zero], values]), 0.0))
 

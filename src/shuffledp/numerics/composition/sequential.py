@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,20 @@ from ..pair import FloatArray
 from . import renyi
 from .fixed_pair import PairLosses, rounded_down
 from .loss_grid import Sum, Window, solve_epsilon
-from .profile_curve import COARSE, FINE, FINEST, MEDIUM, Curve, Ladder, Losses, losses, on_grid, sample, second_moment
+from .profile_curve import (
+    COARSE,
+    FINE,
+    FINEST,
+    MEDIUM,
+    Curve,
+    Ladder,
+    Losses,
+    losses,
+    on_grid,
+    sample,
+    sampling,
+    second_moment,
+)
 
 #: The grid raises the variance of the composed loss by at most this share (eps by half of it), if cells allow it.
 _EXTRA = 2e-5
@@ -32,8 +46,14 @@ _TAIL = 1e-4
 _DEPTH_STEP, _DEEPEST = 20.0, -459.0
 #: Where a profile with kinks is sampled.
 _FINER = {COARSE: MEDIUM, MEDIUM: FINE, FINE: FINEST}
+#: Fewer kinds than this are sampled one by one.
+_TOGETHER = 16
 #: Smaller deltas are refused: profiles are not followed below 1e-200.
 LEAST_DELTA = 1e-150
+
+
+#: log delta of many profiles, each at its own eps.
+Together = Callable[[Sequence[Any], Sequence[FloatArray], float], Sequence[FloatArray]]
 
 
 @dataclass
@@ -42,7 +62,9 @@ class Kind:
 
     ``limit`` is an eps at which delta is 0 (inf if there is none); ``slow`` profiles are sampled at fewer nodes,
     ``kinked`` ones (few clones, whose profile is nearly a polygon) at more.  ``once(delta)`` is the eps of a single
-    use, where there is a sharper way to it than through the profile.
+    use, where there is a sharper way to it than through the profile.  ``together(sources, eps, tol)`` gives what
+    ``log_delta`` of every kind with these sources gives at its own eps, in one call; kinds with the same function are
+    sampled together.
     """
 
     log_delta: Callable[[FloatArray, float], FloatArray]
@@ -50,16 +72,42 @@ class Kind:
     slow: bool = False
     kinked: bool = False
     once: Callable[[float], float] | None = None
+    source: Any = None
+    together: Together | None = field(default=None, repr=False)
     _curves: dict[tuple[Ladder, float], Curve] = field(default_factory=dict, repr=False)
 
     def curve(self, ladder: Ladder, lowest: float) -> Curve:
         """The sampled profile; cached, because sampling is the expensive part."""
-        ladder = COARSE if self.slow else _FINER[ladder] if self.kinked else ladder
-        found = self._curves.get((ladder, lowest))
+        key = self._own(ladder), lowest
+        found = self._curves.get(key)
         if found is None:
-            found = sample(self.log_delta, limit=self.limit, ladder=ladder, lowest=lowest)
-            self._curves[ladder, lowest] = found
+            found = self._curves[key] = sample(self.log_delta, limit=self.limit, ladder=key[0], lowest=lowest)
         return found
+
+    def _own(self, ladder: Ladder) -> Ladder:
+        return COARSE if self.slow else _FINER[ladder] if self.kinked else ladder
+
+
+def sample_together(kinds: Sequence[Kind], ladder: Ladder, lowest: float) -> None:
+    """Sample the profiles of all kinds that can be asked in one call and were not sampled before."""
+    groups: dict[tuple[Together, Ladder], list[Kind]] = {}
+    for kind in kinds:
+        own = kind._own(ladder)
+        if kind.together is not None and (own, lowest) not in kind._curves:
+            groups.setdefault((kind.together, own), []).append(kind)
+    for (together, own), members in groups.items():
+        open_ = [(kind, sampling(limit=kind.limit, ladder=own, lowest=lowest)) for kind in members]
+        wanted = [next(asking) for _, asking in open_]
+        while open_:
+            values = together([kind.source for kind, _ in open_], wanted, own.tol)
+            still, wanted = [], []
+            for (kind, asking), value in zip(open_, values, strict=True):
+                try:
+                    wanted.append(asking.send(value))
+                    still.append((kind, asking))
+                except StopIteration as done:
+                    kind._curves[own, lowest] = done.value
+            open_ = still
 
 
 def _ladder(kinds: int) -> Ladder:
@@ -72,6 +120,8 @@ def build(kinds: Sequence[Kind], counts: Sequence[int], log_delta: float, step: 
     lowest = log_delta + math.log(_TAIL) - math.log(max(total, 1.0))
     depth = max(math.floor(lowest / _DEPTH_STEP) * _DEPTH_STEP, _DEEPEST)
     ladder = _ladder(len(kinds))
+    if len(kinds) >= _TOGETHER:
+        sample_together(kinds, ladder, depth)
     pairs = [losses(kind.curve(ladder, depth), lowest=max(lowest, depth)) for kind in kinds]
     grid = choose_step(pairs, counts) if step is None else step
     widest = max((float(pair.eps[-1]) for pair in pairs if pair.eps.size), default=0.0)

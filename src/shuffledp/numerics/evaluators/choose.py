@@ -10,29 +10,35 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import Literal
 
 import numpy as np
 
-from ..pair import Atoms, FloatArray, ShuffledPair
-from . import contour, exact
+from ..few_atoms import Few, saddle
+from ..pair import LAW_SLACK, Atoms, FloatArray, ShuffledPair
+from ..pair import mass_slack as mass_slack
+from . import contour, contour_row, exact
 from .contour import LogBracket
-from .few_clones import FEW, FewClones
+from .few_clones import FEW, MOST_ROWS, NOISY, RARE, FewClones
+from .window import MOST_DRAWS, Plan, Value, Window
 
 Side = Literal["upper", "lower"]
 
-#: Absolute slack in eps and relative slack in t that cover the rounding of a law.
-LAW_SLACK = 2.0**-49
 #: e^eps beyond this is not formed: upper values stop falling here, lower ones are those of eps -> inf.
 LARGEST_EPSILON = 200.0
 #: A table up to this size is built at once; a larger one only where the contour is not accurate enough.
 QUICK_ROWS = 8_000
+#: A table up to this size is built at once even if there are many of them.
+TINY_ROWS = 256
+#: Windows serve many eps unless a symbol is sent more often than this, or so many eps have too many counts.
+_MANY_CLONES, _MOST_FAILED = 1_000.0, 16
+#: Relative accuracy of a window of counts, which costs little more than a coarser one and serves more often.
+_FINE = 5e-4
 #: Relative width of a bracket by the enumeration of few clones that is not compared with the contour.
 _SHARP = 1e-8
-#: A relative accuracy from which enumerating many counts does not pay.
-_COARSE = 1e-3
+#: A relative accuracy from which enumerating many counts does not pay, and a number of eps beyond which it does not.
+_COARSE, _SEVERAL = 1e-3, 64
 #: Expected number of others sending a symbol below which it counts as never sent.
 _RARE_UPPER, _RARE_LOWER = 1e-7, 1e-12
 #: That costs at most the victim's mass on these symbols; it is kept if it is below this share of delta.
@@ -52,13 +58,19 @@ class Divergence:
     True
     """
 
-    def __init__(self, pair: ShuffledPair, n: int, side: Side = "upper") -> None:
+    def __init__(self, pair: ShuffledPair, n: int, side: Side = "upper", *, slopes: bool = True) -> None:
         self.n = n
         self.side = side
+        #: whether brackets of many eps have slopes; they may cost a third of the time
+        self.slopes = slopes
         self.max_ratio = pair.max_ratio
-        atoms = _shrunk(pair.atoms, np.size(pair.t)) if side == "upper" else pair.atoms
+        atoms = pair.shrunk if side == "upper" else pair.atoms
         self._sign = -1.0 if side == "upper" else 1.0
-        self._take(_expose_rare(atoms, n, side, 0.0))
+        few = atoms.few
+        if few is not None and n * min(few.t) >= _RARE_UPPER:  # no symbol is rare on either side
+            self._take(atoms)
+        else:
+            self._take(_expose_rare(atoms, n, side, 0.0))
         #: the same curve with rare symbols left in the law, for where exposing them would cost too much
         self._kept: Divergence | None = None
         if self.atoms is not atoms:
@@ -69,9 +81,24 @@ class Divergence:
 
     def _take(self, atoms: Atoms) -> None:
         self.atoms = atoms
-        #: rows of the table of all counts; inf where it would be far too large
-        self._rows = math.inf if self.n * atoms.outside > exact.MAX_ROWS else exact.rows_needed(atoms, self.n)
+        self._row_count: float | None = None
         self._table: exact.Table | None = None
+        #: the law in plain floats, and the window of counts around the last eps; None where they do not apply
+        self._few: Few | None = None if atoms.zero0.size else atoms.few
+        self._window: Window | None = None
+        self._windowed = True
+        #: whether the last point was found in plain floats
+        self.in_floats = False
+        #: a guess at the saddle point, 0 if there is none
+        self.abscissa = 0.0
+
+    @property
+    def _rows(self) -> float:
+        """Rows of the table of all counts; inf where it would be far too large."""
+        if self._row_count is None:
+            n, atoms = self.n, self.atoms
+            self._row_count = math.inf if n * atoms.outside > exact.MAX_ROWS else exact.rows_needed(atoms, n)
+        return self._row_count
 
     @property
     def floor(self) -> float:
@@ -94,6 +121,68 @@ class Divergence:
         if self.atoms.zero0.size:
             found = self._expose(found, shifted)
         return found if self._kept is None else self._with_rare(found, self._kept, eps, shifted, wanted)
+
+    def point(self, eps: float, rtol: float) -> Value | None:
+        """What :meth:`bracket` gives at one eps, in plain floats and much faster; None where only that one applies.
+
+        The slope is the derivative in E.
+        """
+        found = None
+        if self._few is not None and self._kept is None and 0.0 <= eps <= LARGEST_EPSILON:
+            growth = math.expm1(eps + self._sign * (LAW_SLACK + 2.0**-51 * eps))
+            try:
+                found = self._few_atoms(self._few, growth, rtol)
+            except (ArithmeticError, ValueError):  # overflow: the other evaluators cope with it
+                found = None
+        wide = found is not None and found.upper - found.lower > 2.0 * rtol and found.upper > contour.UNDERFLOW
+        self.in_floats = found is not None and not wide and found.upper == found.upper
+        return found if self.in_floats else None
+
+    def _few_atoms(self, few: Few, growth: float, rtol: float) -> Value | None:
+        """By the window of counts or on the contour, whatever is faster; None where neither applies."""
+        window = self._window
+        if window is not None and window.covers(growth, rtol):
+            return window.log_bracket(growth)
+        x = few.values(growth)
+        if max(x) <= 0.0:
+            return Value(-math.inf, -math.inf, 0.0)
+        at = saddle(x, few.t, float(self.n), self.abscissa)
+        self.abscissa, self._window = at.c, None
+        plan = place = None
+        if self._windowed:
+            plan = Plan.of(few, self.n, growth, at, min(rtol, _FINE), upper=self.side == "upper")
+        if (plan is None or not plan.small) and min(x) > -(self.n - 1) * max(x):
+            place = contour_row.place(x, few.t, at, self.n, rtol)
+        if plan is not None and (place is None or plan.cost <= place.cost(len(x))):
+            window = self._window = Window(few, self.n, plan)
+            return window.log_bracket(growth)
+        self._windowed = False  # nor will it be at an eps nearby
+        if place is None or self._may_enumerate(few, x):
+            return None
+        return contour_row.log_bracket(few, x, self.n, place)
+
+    def _may_enumerate(self, few: Few, x: list[float]) -> bool:
+        """Whether the symbols that few_clones.py would not enumerate may add so little noise that it is used.
+
+        This is a quick estimate of what it decides itself; either evaluator is sound.
+        """
+        n, rows, top = self.n, 1.0, max(x)
+        if (n - 1) * min(few.t) >= FEW:
+            return False
+        sizes = [max(abs(g + v), v) for g, v in zip(few.gap, few.v, strict=True)]
+        noise = n * sum(m * y * y for y, m in zip(x, few.t, strict=True))
+        for j in sorted(range(len(x)), key=sizes.__getitem__, reverse=True):
+            mean = n * few.t[j]
+            rows *= 0.5 * (mean + 12.0 * math.sqrt(mean) + 20.0)
+            if mean >= FEW or rows > (MOST_ROWS if few.t[j] <= RARE else QUICK_ROWS):
+                break
+            noise -= mean * x[j] * x[j]
+        return noise <= (2.0 * NOISY * top) ** 2 and self.few_clones is not None
+
+    @property
+    def polishable(self) -> bool:
+        """Whether evaluations are sharp and cost next to nothing, so that a search may end on the root itself."""
+        return self._window is not None and self._few is not None and (self.n - 1) * min(self._few.t) < FEW
 
     def _with_rare(
         self, found: LogBracket, kept: Divergence, eps: FloatArray, shifted: FloatArray, rtol: FloatArray
@@ -125,8 +214,12 @@ class Divergence:
             if not loose.size:
                 return best
             return _merge(best, self._on_contour(eps[loose], rtol[loose]), loose)
+        summed = self._by_windows(eps, rtol) if eps.size > 1 else None
+        if summed is not None:
+            loose = _loose(summed, rtol)
+            return summed if not loose.size else _merge(summed, self._on_contour(eps[loose], rtol[loose]), loose)
         few = self.few_clones
-        if few is None or not (few.quick or float(rtol.min(initial=np.inf)) < _COARSE):
+        if few is None or not (few.quick or (eps.size <= _SEVERAL and float(rtol.min(initial=np.inf)) < _COARSE)):
             best = self._on_contour(eps, rtol)
         else:
             best = _where_usable(few, eps)
@@ -139,6 +232,38 @@ class Divergence:
         if self._rows <= exact.MAX_ROWS:
             return _merge(best, self._from_table(eps[loose]), loose)
         return _merge(best, self._on_contour(eps[loose], rtol[loose] / 8.0), loose)  # once more, finer
+
+    def _by_windows(self, eps: FloatArray, rtol: FloatArray) -> LogBracket | None:
+        """One window of counts after another, for few atoms; None where they have too many counts."""
+        few, n, upper = self._few, self.n, self.side == "upper"
+        if few is None or n > MOST_DRAWS or n * min(few.t) > _MANY_CLONES:
+            return None
+        out = LogBracket(np.full(eps.size, np.inf), np.full(eps.size, -np.inf), np.zeros(eps.size))
+        window: Window | None = None
+        abscissa, failed = 0.0, 0
+        for i in np.argsort(-eps, kind="stable").tolist():  # downward: a window is made at its larger end
+            growth, wanted = math.expm1(eps[i]), float(rtol[i])
+            x = few.values(growth)
+            if max(x) <= 0.0:
+                out.upper[i] = -np.inf
+                continue
+            try:
+                if window is None or not window.covers(growth, wanted):
+                    at = saddle(x, few.t, float(n), abscissa)
+                    abscissa = at.c
+                    plan = Plan.of(few, n, growth, at, wanted, upper=upper)
+                    if plan is None:
+                        failed += 1
+                        if failed > _MOST_FAILED:
+                            return None
+                        continue
+                    window = Window(few, n, plan)
+                found = window.log_bracket(growth)
+            except (ArithmeticError, ValueError):
+                continue
+            if found.upper == found.upper:
+                out.upper[i], out.lower[i], out.slope[i] = found.upper, found.lower, found.slope * (1.0 + growth)
+        return out
 
     @cached_property
     def few_clones(self) -> FewClones | None:
@@ -184,7 +309,7 @@ class Divergence:
         v, t = self.atoms.v[keep], self.atoms.t[keep]
         if not t.size or spared <= 0.0:
             return LogBracket(*(np.full(eps.size, fill) for fill in (-np.inf, -np.inf, 0.0)))
-        found = contour.log_bracket(values[:, keep], v, t / spared, self.n, rtol)
+        found = contour.log_bracket(values[:, keep], v if self.slopes else None, t / spared, self.n, rtol)
         chance = self.n * math.log(spared) if spared < 1.0 else 0.0
         doubt = 4e-16 * self.n * (1.0 / spared - 1.0) + 2e-16 * abs(chance)  # rounding of spared, n times
         with np.errstate(under="ignore"):
@@ -212,14 +337,14 @@ class Divergence:
 def brackets_over_one_blanket(
     curves: Sequence[Divergence], eps: FloatArray, rtol: FloatArray | float
 ) -> list[LogBracket] | None:
-    """What ``curve.bracket`` gives for curves with the same t, on the contour at once.
+    """Brackets of curves with the same t, on the contour at once; some may be wider than asked for.
 
-    None where one of them would not go straight to the contour.
+    None where one of them has a tiny table of counts, or needs more than the contour.
     """
     t, fewest = curves[0].atoms.t, min(curve.n for curve in curves)
     shifted = eps + curves[0]._sign * law_shift(eps)
     if (
-        any(curve.atoms.zero0.size or curve._rows <= QUICK_ROWS for curve in curves)
+        any(curve.atoms.zero0.size or curve._rows <= TINY_ROWS for curve in curves)
         or fewest * t.min(initial=1.0) < _RARE_UPPER
         or bool(np.any(eps > LARGEST_EPSILON))
     ):
@@ -233,8 +358,7 @@ def brackets_over_one_blanket(
     upper, lower, slope = (x.reshape(len(curves), -1) for x in found)
     with np.errstate(under="ignore"):
         slope = slope * np.exp(shifted)
-    out = [LogBracket(*parts) for parts in zip(upper, lower, slope, strict=True)]
-    return [curve.bracket(eps, rtol) if _loose(b, wanted).size else b for curve, b in zip(curves, out, strict=True)]
+    return [LogBracket(*parts) for parts in zip(upper, lower, slope, strict=True)]
 
 
 def spread(pair: ShuffledPair) -> float:
@@ -242,8 +366,7 @@ def spread(pair: ShuffledPair) -> float:
     atoms = pair.atoms
     if np.any(atoms.zero0 > atoms.zero1):
         return math.inf
-    with np.errstate(over="ignore"):
-        return float(atoms.t @ (atoms.gap * atoms.gap))
+    return atoms.spread
 
 
 def floor(atoms: Atoms, n: int) -> float:
@@ -260,16 +383,6 @@ def floor(atoms: Atoms, n: int) -> float:
 def law_shift(eps: FloatArray) -> FloatArray:
     """How far the rounding of P0, P1 and of e^eps can move eps."""
     return np.asarray(LAW_SLACK + 2.0**-51 * eps)
-
-
-def mass_slack(symbols: int) -> float:
-    """Relative slack in t that covers the rounding of its entries and of their sums."""
-    return (symbols + 8) * LAW_SLACK
-
-
-def _shrunk(atoms: Atoms, symbols: int) -> Atoms:
-    factor = 1.0 - mass_slack(symbols)
-    return replace(atoms, u=atoms.u / factor, v=atoms.v / factor, gap=atoms.gap / factor, t=atoms.t * factor)
 
 
 def _expose_rare(atoms: Atoms, n: int, side: Side, least_ratio: float) -> Atoms:

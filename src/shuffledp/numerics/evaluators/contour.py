@@ -29,14 +29,14 @@ import numpy as np
 
 from ..pair import FloatArray
 from . import fourier
-from .contour_nodes import LEAST_GROWTH, Line, NDArrayInt, comb, count_nodes, log_nothing, place
+from .contour_nodes import LEAST_GROWTH, Line, NDArrayInt, comb, count_nodes, dot, log_nothing, place
 
 NDArrayComplex = np.ndarray[tuple[int, ...], np.dtype[np.complex128]]
 
 #: Each rounding step is charged this much (2^-48 is 16 units in the last place).
 ULP = 2.0**-48
-#: Nodes x atoms evaluated in one go (bounds the memory).
-BATCH_CELLS = 1_000_000
+#: Nodes x atoms evaluated in one go: more would not fit into the cache.
+BATCH_CELLS = 100_000
 #: Fast transforms are used from this many atoms and copies on.
 _MANY_ATOMS, _ENOUGH_COPIES = 24, 16
 #: They may blur M^n by this share of the accuracy asked for, and by this much in any case.
@@ -57,35 +57,47 @@ class LogBracket(NamedTuple):
 
 @np.errstate(all="ignore")  # overflow and cancellation show as inf or NaN, and the answer is then on the safe side
 def log_bracket(
-    l: FloatArray, v: FloatArray | None, t: FloatArray, n: int | FloatArray, rtol: FloatArray
+    l: FloatArray,
+    v: FloatArray | None,
+    t: FloatArray,
+    n: int | FloatArray,
+    rtol: FloatArray,
+    most_nodes: float = math.inf,
 ) -> LogBracket:
     """Bracket log(E[(S)_+]/n) for every row of l, where X = l_j with probability t_j, else 0.
 
-    ``n`` is one number of copies, or one per row.
+    ``n`` is one number of copies, or one per row; ``t`` is one law, or one per row of l.
     ``v`` (one row, or one per row of l) is -dl/dE, for the slope, which is the derivative in E (0 without v).
-    The relative width is about rtol (one value per row) where MAX_NODES suffice.
+    The relative width is about rtol (one value per row) where MAX_NODES suffice.  No claim is made for rows that would
+    take more than ``most_nodes``.
     """
     out = LogBracket(np.full(len(l), -np.inf), np.full(len(l), -np.inf), np.zeros(len(l)))
-    if t.size == 0:
+    atoms = t.shape[-1]
+    if atoms == 0:
         return out
     active = np.flatnonzero(l.max(axis=1) > 0)  # elsewhere S <= 0
     if active.size == 0:
         return out
     copies = np.broadcast_to(np.asarray(n, dtype=np.float64), len(l))
-    line = place(l[active], t, copies[active], rtol[active])
+    own = t if t.ndim == 1 else t[active]
+    line = place(l[active], own, copies[active], rtol[active])
     speed = np.broadcast_to(0.0 if v is None else v, l.shape)
     # (x)_+ <= e^{cx} / (e c): where this already underflows, a finer value is not needed.
     chernoff = line.log_peak + np.log(line.c) - 1.0 - np.log(copies[active])
     hopeless = chernoff < UNDERFLOW
     broken = ~(np.isfinite(line.last) & np.isfinite(line.h) & (line.h > 0.0))  # overflow: no claim is made
     out.upper[active[hopeless]] = chernoff[hopeless]
+    if most_nodes < math.inf:
+        nodes = count_nodes(line.last, line.h, line.kappa, line.pair_gap, line.cut)
+        broken |= ~hopeless & (nodes > most_nodes)
     out.upper[active[broken]] = np.inf
     usable = ~hopeless & ~broken
     if not usable.all():
         active, line = active[usable], line.rows(usable)
-    for part in [np.zeros(1, dtype=np.int64)] if active.size == 1 else _batches(line, BATCH_CELLS / t.size):
+    for part in [np.zeros(1, dtype=np.int64)] if active.size == 1 else _batches(line, BATCH_CELLS / atoms):
         rows, here = active[part], line if part.size == active.size else line.rows(part)
-        out.upper[rows], out.lower[rows], out.slope[rows] = _sum(l[rows], speed[rows], t, copies[rows], here)
+        mass = t if t.ndim == 1 else t[rows]
+        out.upper[rows], out.lower[rows], out.slope[rows] = _sum(l[rows], speed[rows], mass, copies[rows], here)
     unknown = ~(out.upper < np.inf)
     out.upper[unknown], out.slope[unknown] = np.inf, 0.0
     out.lower[np.isnan(out.lower)] = -np.inf
@@ -94,7 +106,7 @@ def log_bracket(
 
 def _batches(line: Line, most: float) -> list[NDArrayInt]:
     """Consecutive rows that have about this many nodes together."""
-    nodes = count_nodes(line.last, line.kappa, line.cut)
+    nodes = count_nodes(line.last, line.h, line.kappa, line.pair_gap, line.cut)
     group = np.floor(np.cumsum(nodes) / most).astype(np.int64)
     return np.split(np.arange(nodes.size), np.flatnonzero(np.diff(group)) + 1) if nodes.size else []
 
@@ -109,7 +121,7 @@ def _sum(
     c, s, h = line.c, line.s, line.h
     y, c_node, n_node = k * h[row], c[row], n[row]
     scale, grow = np.exp(c[:, None] * l), np.expm1(c[:, None] * l)
-    growth = np.maximum(grow @ t, LEAST_GROWTH)
+    growth = np.maximum(dot(grow, t), LEAST_GROWTH)
     log_mgf = n * np.log1p(growth)
     real, imag, kick, slack = _transform(k, per_row, line, n, l, v, t, scale, grow)
     # In units of the value at y = 0: M(z)^n exp(s^2 z^2/2) has this modulus and phase, c/z is `lean`.
@@ -124,20 +136,22 @@ def _sum(
     wave = size * np.cos(phase) + 1j * (size * np.sin(phase))
     shrink = 1.0 / (1.0 + (y / c_node) ** 2)  # |c/z|^2
     lean = shrink * (1.0 - 1j * (y / c_node))
-    slope_wave = wave * kick / (1.0 + real + 1j * imag)
+    moving = bool(v.any())
+    slope_wave = wave * kick / (1.0 + real + 1j * imag) if moving else np.zeros(1)
     nothing = np.exp(log_nothing(t, n) - log_mgf)  # the point mass at S = 0, removed here
     if nothing.max() > 1e-40:
         dust = nothing[row] * np.exp(-0.5 * square * y * y)
         wave -= dust * np.cos(turn) + 1j * (dust * np.sin(turn))
         size += dust
     # Running error bound: an exponent carries n (|z| sum_j t_j |l_j| max(1, e^{c l_j}) + [small]) / |M| roundings.
-    load = (np.abs(l) * np.maximum(scale, 1.0)) @ t
-    adding = 1.0 + t.size / 16.0 if t.size > _FEW_ATOMS else 1.0  # roundings of the sum over the atoms
+    load = dot(np.abs(l) * np.maximum(scale, 1.0), t)
+    adding = 1.0 + t.shape[-1] / 16.0 if t.shape[-1] > _FEW_ATOMS else 1.0  # roundings of the sum over the atoms
     doubts = adding * load[row] * np.hypot(c_node, y) + small + slack[row]
     rough = size * (16.0 + n_node * doubts / np.maximum(modulus, 1e-300))
-    terms = np.stack([(wave * lean * lean).real, wave.real, (slope_wave * lean).real, shrink * rough, rough])
+    slopes = (slope_wave * lean).real if moving else np.zeros(k.size)
+    terms = np.stack([(wave * lean * lean).real, wave.real, slopes, shrink * rough, rough])
     edge = 8.0 + 0.5 * n * (load * c + (growth < -0.5)) / (1.0 + growth)
-    first = np.stack([0.5 * (1.0 - nothing)] * 2 + [0.5 * ((scale * v) @ t) / (1.0 + growth)] + [edge] * 2)
+    first = np.stack([0.5 * (1.0 - nothing)] * 2 + [0.5 * dot(scale * v, t) / (1.0 + growth)] + [edge] * 2)
     filled = np.flatnonzero(per_row)
     if filled.size:
         first[:, filled] += np.add.reduceat(terms, starts[filled], axis=1)
@@ -175,22 +189,24 @@ def _transform(
     h, rtol = line.h, line.rtol
     row = np.repeat(np.arange(per_row.size), per_row)
     slack = np.zeros(per_row.size)
-    if t.size <= _FEW_ATOMS:
+    atoms = t.shape[-1]
+    if atoms <= _FEW_ATOMS:
         return *_few_atoms(k * h[row], row, l, v, t, scale, grow), slack
     real, imag, kick = np.zeros(k.size), np.zeros(k.size), np.zeros(k.size, dtype=np.complex128)
     slow = np.ones(k.size, dtype=bool)
     moving = bool(v.any())
-    if t.size >= _MANY_ATOMS:
+    if atoms >= _MANY_ATOMS:
         for i in np.flatnonzero(n >= _ENOUGH_COPIES):
             mine = slice(int(per_row[:i].sum()), int(per_row[: i + 1].sum()))
-            if not per_row[i] or not fourier.pays(int(per_row[i]), int(k[mine].max()), t.size):
+            if not per_row[i] or not fourier.pays(int(per_row[i]), int(k[mine].max()), atoms):
                 continue
-            weight = t * scale[i]
+            mass = t if t.ndim == 1 else t[i]
+            weight = mass * scale[i]
             found = fourier.sums(k[mine], float(h[i]), l[i], [weight, weight * v[i]] if moving else [weight])
             if found is None or not n[i] * found[1] <= max(_MOST_DOUBT * rtol[i], _LEAST_DOUBT):
                 continue
             values, error = found
-            real[mine] = grow[i] @ t + values[0].real
+            real[mine] = grow[i] @ mass + values[0].real
             imag[mine] = values[0].imag
             kick[mine] = values[-1] + weight @ v[i] if moving else 0.0
             slack[i], slow[mine] = error / ULP, False
@@ -205,16 +221,17 @@ def _few_atoms(
     """The same sums atom by atom, without cancellation."""
     real, imag, kick = np.zeros(y.size), np.zeros(y.size), np.zeros(y.size, dtype=np.complex128)
     moving = bool(v.any())
-    for j in range(t.size):
+    for j in range(t.shape[-1]):
+        share = t[j] if t.ndim == 1 else t[row, j]
         angle = y * l[row, j]
         sine, half = np.sin(angle), np.sin(0.5 * angle)
         lost = 2.0 * half * half  # 1 - cos, without cancellation
         e = scale[row, j]
         sine *= e
-        real += (grow[row, j] - e * lost) * t[j]
-        imag += sine * t[j]
+        real += (grow[row, j] - e * lost) * share
+        imag += sine * share
         if moving:
-            kick += (e * (1.0 - lost) + 1j * sine) * (v[row, j] * t[j])
+            kick += (e * (1.0 - lost) + 1j * sine) * (v[row, j] * share)
     return real, imag, kick
 
 
@@ -241,10 +258,11 @@ def _many_atoms(
         block = math.isqrt(at.stop - at.start) + 1
         coarse, a = np.unique(k[at] // block, return_inverse=True)
         b = k[at] % block
-        weight = t * scale[i]
+        mass = t if t.ndim == 1 else t[i]
+        weight = mass * scale[i]
         start, step = _turned(coarse * (block * h[i]), l[i]), _turned(np.arange(block) * h[i], l[i])
         both = (start * weight) @ step.T
-        found[at] = float(grow[i] @ t) + (start @ weight)[a] + (step @ weight)[b] + both[a, b]
+        found[at] = float(grow[i] @ mass) + (start @ weight)[a] + (step @ weight)[b] + both[a, b]
         if v[i].any():
             kick[at] = (((1.0 + start) * (weight * v[i])) @ (1.0 + step).T)[a, b]
     return found.real, found.imag, kick
@@ -296,7 +314,7 @@ def _alias(l: FloatArray, t: FloatArray, n: FloatArray, line: Line, upper: Float
         right = np.full_like(c, np.inf)
         for gain in (0.7 * period / (line.variance + s * s), 14.0 / period):
             b = c + gain
-            log_mgf = n * np.log1p(np.expm1(b[:, None] * l) @ t) + 0.5 * (s * b) ** 2
+            log_mgf = n * np.log1p(dot(np.expm1(b[:, None] * l), t)) + 0.5 * (s * b) ** 2
             fall = np.exp(-gain * period)
             right = np.minimum(right, np.exp(log_mgf - line.log_peak - gain * period) / (math.e * b * (1.0 - fall)))
     return np.asarray(left + right)

@@ -19,10 +19,12 @@ NDArrayInt = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
 WIDE = 3.0
 #: M(c) - 1 is not taken below this: M(c) itself is a normalisation, so any value is valid.
 LEAST_GROWTH = -1.0 + 2.0**-52
-#: Nodes are worth evaluating down to exp(-_MARGIN) times the accuracy asked for.
-_MARGIN = 10.0
+#: Nodes are worth evaluating down to exp(-MARGIN) times the accuracy asked for.
+MARGIN = 10.0
 #: Rows that move together in the search for the abscissa; of more rows, those that have settled stay.
 _TOGETHER = 64
+#: Atoms of which the comb may use any two.
+_TRIED = 7
 #: Largest number of nodes of one row; beyond it the dither is widened (still an upper bound, less tight).
 MAX_NODES = 100_000
 
@@ -37,7 +39,7 @@ class Line:
     log_peak: FloatArray  # n K(c) + s^2 c^2 / 2 - 2 log c
     variance: FloatArray  # n Var_c(X)
     width: FloatArray  # range of X, 0 included
-    kappa: FloatArray  # n w_i w_j of the heaviest pair
+    kappa: FloatArray  # n w_i w_j of the pair behind the comb
     pair_gap: FloatArray  # |l_i - l_j| of that pair
     last: FloatArray  # number of the last node that can matter
     cut: FloatArray  # nodes below exp(-cut) of the peak are bounded, not evaluated
@@ -45,16 +47,21 @@ class Line:
     @property
     def rtol(self) -> FloatArray:
         """The accuracy that was asked for, from which the cut was chosen."""
-        return np.asarray(np.exp(_MARGIN - self.cut))
+        return np.asarray(np.exp(MARGIN - self.cut))
 
     def rows(self, which: np.ndarray) -> Line:
         """The same line for some of the rows."""
         return Line(*(getattr(self, name)[which] for name in self.__dataclass_fields__))
 
 
+def dot(a: FloatArray, t: FloatArray) -> FloatArray:
+    """The sum over the atoms, with one law for all rows or with one per row."""
+    return np.asarray(a @ t if t.ndim == 1 else np.einsum("ij,ij->i", a, t))
+
+
 def saddle(l: FloatArray, t: FloatArray, n: float | FloatArray) -> FloatArray:
     """The minimum of n K(c) - 2 log c for each row of l (any positive value would be sound)."""
-    mean, square = l @ t, (l * l) @ t
+    mean, square = dot(l, t), dot(l * l, t)
     c = (np.sqrt((n * mean) ** 2 + 8.0 * n * square) - n * mean) / (2.0 * n * square)
     top = 600.0 / np.maximum(l.max(axis=1), 1e-300)
     c = np.minimum(c, top)
@@ -62,13 +69,14 @@ def saddle(l: FloatArray, t: FloatArray, n: float | FloatArray) -> FloatArray:
     n = np.broadcast_to(np.asarray(n, dtype=np.float64), len(l))
     for _ in range(80):
         x, m, at, most = (l, n, c, top) if open_.size == len(l) else (l[open_], n[open_], c[open_], top[open_])
+        mass = t if t.ndim == 1 or open_.size == len(l) else t[open_]
         grown = np.expm1(at[:, None] * x)
-        total = 1.0 + np.maximum(grown @ t, LEAST_GROWTH)
+        total = 1.0 + np.maximum(dot(grown, mass), LEAST_GROWTH)
         grown += 1.0
         grown *= x
-        k1 = grown @ t / total
+        k1 = dot(grown, mass) / total
         grown *= x
-        k2 = np.maximum(grown @ t / total - k1 * k1, 0.0)
+        k2 = np.maximum(dot(grown, mass) / total - k1 * k1, 0.0)
         step = (m * k1 - 2.0 / at) / (m * k2 + 2.0 / (at * at))
         new = np.minimum(np.clip(at - step, 0.3 * at, 3.0 * at), most)
         moving = ~(np.abs(new - at) <= 2e-3 * at)
@@ -84,7 +92,7 @@ def place(l: FloatArray, t: FloatArray, n: float | FloatArray, rtol: FloatArray)
     """Choose c, s and h so that dither and step cost about rtol (relative) in E[(S)_+]."""
     n = np.broadcast_to(np.asarray(n, dtype=np.float64), len(l))
     c = saddle(l, t, n)
-    cut = _MARGIN - np.log(rtol)
+    cut = MARGIN - np.log(rtol)
     weight = t * np.exp(c[:, None] * l)
     growth = np.maximum((t * np.expm1(c[:, None] * l)).sum(axis=1), LEAST_GROWTH)
     total = 1.0 + growth
@@ -99,13 +107,13 @@ def place(l: FloatArray, t: FloatArray, n: float | FloatArray, rtol: FloatArray)
     sigma = np.sqrt(variance + s * s)
     left = digits - log_mgf + 2.0 * np.log1p(c * sigma) + 1.0
     h = 2.0 * np.pi / np.maximum(np.sqrt(2.0 * digits + 6.0) * sigma, left / c)
-    kappa, pair_gap = _heaviest_pair(l, weight / total[:, None], (1.0 - t.sum()) / total, n)
+    last = np.ceil(np.sqrt(2.0 * cut) / (s * h))
+    masses = weight / total[:, None]
+    kappa, pair_gap = _best_pair(l, masses, (1.0 - t.sum(axis=-1)) / total, n, last=last, h=h, cut=cut)
     # The comb bounds M(z)^n; where the removed point mass (1-T)^n is not negligible beside it, evaluate all.
     nothing = np.exp(log_nothing(t, n) - log_mgf)
     kappa = np.where(nothing > np.exp(-cut), 0.0, kappa)
-    last = np.ceil(np.sqrt(2.0 * cut) / (s * h))
-    teeth = np.where(kappa > 0.5 * cut, last * h * pair_gap / (2.0 * np.pi), 0.0)
-    wanted = count_nodes(last, kappa, cut) + 4.0 * teeth
+    wanted = count_nodes(last, h, kappa, pair_gap, cut)
     if (wanted > MAX_NODES).any():  # a wider dither is still an upper bound, only less tight
         s = s * np.maximum(wanted / MAX_NODES, 1.0)
         last = np.ceil(np.sqrt(2.0 * cut) / (s * h))
@@ -116,33 +124,55 @@ def place(l: FloatArray, t: FloatArray, n: float | FloatArray, rtol: FloatArray)
     ends_early = (early * h <= np.pi / width) & (0.5 * (s * np.pi / width) ** 2 >= cut)
     last = np.where(ends_early, early, last)
     # The last resort: a coarser step, which errs upward only.
-    coarser = np.maximum(count_nodes(last, np.where(ends_early, 0.0, kappa), cut) / (2.0 * MAX_NODES), 1.0)
+    coarser = np.maximum(count_nodes(last, h, np.where(ends_early, 0.0, kappa), pair_gap, cut) / (2.0 * MAX_NODES), 1.0)
     return Line(c, s, h * coarser, log_peak, variance, width, kappa, pair_gap, np.ceil(last / coarser), cut)
 
 
-def _heaviest_pair(
-    l: FloatArray, weight: FloatArray, nothing: FloatArray, n: FloatArray
+def _best_pair(
+    l: FloatArray,
+    weight: FloatArray,
+    nothing: FloatArray,
+    n: FloatArray,
+    *,
+    last: FloatArray,
+    h: FloatArray,
+    cut: FloatArray,
 ) -> tuple[FloatArray, FloatArray]:
-    """n w_i w_j and |l_i - l_j| of the two heaviest atoms under the tilt ("nothing" is the atom 0)."""
+    """n w_i w_j and |l_i - l_j| of the two atoms whose comb leaves the fewest nodes ("nothing" is the atom 0).
+
+    Of many atoms, the heaviest ones under the tilt are tried.
+    """
     weights = np.column_stack([weight, np.maximum(nothing, 0.0)])
     values = np.column_stack([l, np.zeros(len(l))])
-    rows = np.arange(len(l))
-    order = np.argpartition(-weights, 1, axis=1)
-    i, j = order[:, 0], order[:, 1]
-    gap = np.abs(values[rows, i] - values[rows, j])
-    kappa = n * weights[rows, i] * weights[rows, j] * (1.0 - 1e-9)
-    return np.where(gap > 0, kappa, 0.0), np.where(gap > 0, gap, 1.0)
+    if weights.shape[1] > _TRIED:
+        order = np.argpartition(-weights, _TRIED - 1, axis=1)[:, :_TRIED]
+        weights, values = np.take_along_axis(weights, order, axis=1), np.take_along_axis(values, order, axis=1)
+    i, j = np.triu_indices(weights.shape[1], 1)
+    gap = np.abs(values[:, i] - values[:, j])
+    kappa = np.where(gap > 0.0, n[:, None] * weights[:, i] * weights[:, j] * (1.0 - 1e-9), 0.0)
+    gap = np.where(gap > 0.0, gap, 1.0)
+    nodes = count_nodes(last[:, None], h[:, None], kappa, gap, cut[:, None])
+    best = (np.arange(len(l)), np.where(np.isnan(nodes), np.inf, nodes).argmin(axis=1))
+    return kappa[best], gap[best]
 
 
 def log_nothing(t: FloatArray, n: FloatArray) -> FloatArray:
     """log of (1 - T)^n, the chance that nobody sends any of the symbols."""
+    if t.ndim == 2:
+        sums = t.sum(axis=1)
+        return np.where(sums < 1.0, n * np.log1p(-np.minimum(sums, 1.0)), -np.inf)
     total = float(t.sum())
     return n * math.log1p(-total) if total < 1.0 else np.full_like(n, -np.inf)
 
 
-def count_nodes(last: FloatArray, kappa: FloatArray, cut: FloatArray) -> FloatArray:
-    """Roughly how many nodes the comb of fact 4 leaves."""
-    return np.asarray(last * np.minimum(1.0, np.sqrt(0.5 * cut / np.maximum(kappa, 1e-300))) + 60.0)
+def count_nodes(last: FloatArray, h: FloatArray, kappa: FloatArray, gap: FloatArray, cut: FloatArray) -> FloatArray:
+    """Roughly how many nodes the comb of fact 4 leaves, and what its teeth cost."""
+    half_angle = np.pi * np.sqrt(0.5 * cut / np.maximum(kappa, 1e-300))
+    half = half_angle / (gap * h)  # of a tooth, in nodes
+    teeth = np.floor((last * h * gap + half_angle) / (2.0 * np.pi))
+    left = np.minimum(np.minimum(half, last) + teeth * (2.0 * half + 6.0), last)
+    sparse = np.where(teeth > 0.0, np.maximum(left, 4.0 * teeth), left)
+    return np.asarray(np.where(half_angle >= np.pi, last, sparse) + 60.0)
 
 
 def comb(line: Line) -> tuple[NDArrayInt, NDArrayInt]:

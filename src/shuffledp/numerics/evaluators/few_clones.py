@@ -29,14 +29,14 @@ from ..pair import Atoms, FloatArray
 from .contour import LogBracket
 
 #: Largest number of count vectors, roughly, and how many of them cost next to nothing.
-_MOST_ROWS, _QUICK_ROWS = 200_000, 20_000
+MOST_ROWS, _QUICK_ROWS = 200_000, 20_000
 #: The counts of one symbol end where the log-probability of more is below this; single vectors below it are dropped.
 _LOG_LEFT_OUT = -75.0
 #: Symbols with ratios below this share of the largest, or sent more often than this, are enumerated only where that
 #: costs next to nothing.
-_SMALL, _RARE = 1e-3, 0.01
+_SMALL, RARE = 1e-3, 0.01
 #: The noise of the frequent symbols, in units of the largest rare value, from which the bound is no longer tight.
-_NOISY = 0.02
+NOISY = 0.02
 #: Distance from 0, in units of the noise, from which rows are not evaluated one by one.
 _FAR = 40.0
 #: A count that reaches this is too large for this evaluator.
@@ -83,7 +83,7 @@ class FewClones:
         caps: dict[int, int] = {}
         for j in np.argsort(-size, kind="stable").tolist():
             t = float(atoms.t[j])
-            most = _MOST_ROWS if size[j] >= _SMALL * size.max() and t <= _RARE else _QUICK_ROWS
+            most = MOST_ROWS if size[j] >= _SMALL * size.max() and t <= RARE else _QUICK_ROWS
             kept = 0.5 if caps else 1.0  # about half of a box is dropped
             cap = _cap(n, t, min(math.ceil(most / (rows * kept)), FEW))
             if cap is None or total + t >= 0.9:
@@ -120,7 +120,7 @@ class FewClones:
         values = self.atoms.values(eps)
         mean = values @ self._share
         spread = np.sqrt(self.n * (((values - mean[:, None]) ** 2) @ self._share + self._nothing * mean**2))
-        return np.asarray(spread <= _NOISY * values[:, self.rare].max(axis=1))
+        return np.asarray(spread <= NOISY * values[:, self.rare].max(axis=1))
 
     def log_bracket(self, eps: FloatArray) -> LogBracket:
         """log upper, log lower and d(upper)/d(eps) of E[(S)_+]/n, for every eps."""

@@ -32,23 +32,29 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .. import few_atoms
 from ..pair import FloatArray
+from . import swap_nodes
 
 #: Each rounding step is charged this much (2^-48 is 16 units in the last place).
 ULP = 2.0**-48
 #: Charged on every sum for the roundings that do not grow with n.
-_SUMMING = 1e-12
+SUMMING = 1e-12
 #: Deviations per node of the trapezoid sum; a coarse step errs upward, by about exp(-2 (pi/1.1)^2) here, and by about
 #: exp(-2 pi/0.55) where the abscissa is the shorter scale.
 _STEP, _NARROW = 1.1, 0.55
 #: k grows and n-1-k shrinks by at most this ratio in a block: 1/(n-1-k) is replaced by its largest value there.
-_GROWTH = 1.25
+GROWTH = 1.25
 #: e^-this of a sum is not worth a term.
-_NEGLIGIBLE = 25.0
+NEGLIGIBLE = 25.0
 #: Node counts: by the Gaussian tail of M for many users, and at most.
 _FEW_NODES, _MOST_NODES = 15, 4096
+#: Nodes that hold the main part of the sum.
+_NEAR_NODES = 8
 #: Rows x nodes x values evaluated at once.
 _CELLS = 400_000
+#: Up to this many rows x values plain floats are faster than arrays.
+_FEW_VALUES = 96
 #: The exponent c x never exceeds this.
 _LARGEST_EXPONENT = 300.0
 
@@ -72,7 +78,7 @@ class Waiting:
             zero = np.zeros(1)
             return cls(1.0, n - 1.0, zero, zero, -math.inf) if common_mass >= 1.0 else cls._made(beta, n, 1)
         rate = -math.log1p(-beta)
-        most = (_NEGLIGIBLE - max(log_target, -745.0)) / rate
+        most = (NEGLIGIBLE - max(log_target, -745.0)) / rate
         return cls._made(beta, n, int(min(most, n - 2)) + 1)
 
     @classmethod
@@ -80,7 +86,7 @@ class Waiting:
         edges = [0]
         while edges[-1] < count:
             here = edges[-1]
-            wide = min(int(here * (_GROWTH - 1.0)), int((n - 1 - here) * (1.0 - 1.0 / _GROWTH)))
+            wide = min(int(here * (GROWTH - 1.0)), int((n - 1 - here) * (1.0 - 1.0 / GROWTH)))
             edges.append(min(count, here + max(1, wide)))
         at = np.array(edges, dtype=np.float64)
         rate = math.log1p(-beta)
@@ -91,20 +97,24 @@ class Waiting:
         """The smallest number of copies in any block."""
         return float(self.others - self.last[-1])
 
+    def at(self, rows: np.ndarray) -> Waiting:
+        """Itself: it is that of every row (swap_rows.py has one per row)."""
+        return self
+
     def log_sum(self, log_r: FloatArray) -> FloatArray:
         """log of (an upper value of) A(r), each term raised to the largest 1/(n-1-k) of its block."""
         if self.common_mass == 1.0:
             return np.asarray(self.others * log_r - math.log(self.others))
         log_rho = math.log1p(-self.common_mass) - log_r[..., None]
         log_rho = np.where(np.abs(log_rho) < 1e-9, 1e-9, log_rho)  # the sum rises with rho
-        width = self.last - self.first + 1.0
-        # 1 + rho + ... + rho^(width-1), from its larger end
-        small, wide = np.abs(log_rho), width * np.abs(log_rho)
-        log_geometric = np.log(np.expm1(-wide) / np.expm1(-small)) + np.maximum(log_rho, 0.0) * (width - 1.0)
-        terms = self.first * log_rho + log_geometric - np.log(self.others - self.last)
-        top = terms.max(axis=-1)
-        total = top + np.log(np.exp(terms - top[..., None]).sum(axis=-1))
-        return np.asarray(math.log(self.common_mass) + self.others * log_r + total + _SUMMING)
+        # 1 + rho + ... + rho^(width-1), from its larger end, in units of the largest power of all blocks
+        down = -np.abs(log_rho)
+        ends = np.where(log_rho < 0.0, self.first, self.last[-1] - self.last)
+        terms = np.exp(ends * down)
+        terms *= np.expm1((self.last - self.first + 1.0) * down)
+        terms /= self.others - self.last
+        total = np.log(terms.sum(axis=-1) / np.expm1(down[..., 0])) + np.maximum(log_rho[..., 0], 0.0) * self.last[-1]
+        return np.asarray(math.log(self.common_mass) + self.others * log_r + total + SUMMING)
 
     def sum(self, growth: np.ndarray, log_m: np.ndarray, peak: FloatArray, size: FloatArray) -> np.ndarray:
         """A(M)/e^peak for complex M = 1 + growth, weighted as in :meth:`log_sum`; ``size`` bounds its modulus."""
@@ -133,11 +143,33 @@ class Line:
 
 
 @np.errstate(all="ignore")
-def saddle(x: FloatArray, t: FloatArray, copies: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+def saddle(x: FloatArray, t: FloatArray, copies: float | FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """c near the minimum of f(c) = copies log M(c) - 2 log c for every row; also f(c) and copies (log M)''(c).
 
     Any c is sound; this one makes the phase of M^copies / z^2 vanish to third order.
     """
+    if x.size <= _FEW_VALUES and not isinstance(copies, np.ndarray):
+        try:
+            found = [
+                _saddle_of(values, tuple(mass), copies) for values, mass in zip(x.tolist(), t.tolist(), strict=True)
+            ]
+            return tuple(np.array(part) for part in zip(*found, strict=True))  # type: ignore[return-value]
+        except (ArithmeticError, ValueError):
+            pass  # overflow: arrays cope with it
+    return _saddles(x, t, copies)
+
+
+def _saddle_of(x: list[float], t: tuple[float, ...], copies: float) -> tuple[float, float, float]:
+    """The same for one law, in plain floats."""
+    if max(x) <= 0.0:  # (S)_+ is 0, whatever c is
+        return 1.0, -math.inf, 0.0
+    at = few_atoms.saddle(x, t, copies, most=_LARGEST_EXPONENT)
+    return at.c, copies * math.log1p(at.growth) - 2.0 * math.log(at.c), copies * at.variance
+
+
+@np.errstate(all="ignore")
+def _saddles(x: FloatArray, t: FloatArray, copies: float | FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The same for many laws at once."""
     top = np.maximum(x.max(axis=1), 1e-300)
     mean, square = (t * x).sum(axis=1), (t * x * x).sum(axis=1)
     variance = np.maximum(square - mean * mean, 1e-300)
@@ -146,6 +178,7 @@ def saddle(x: FloatArray, t: FloatArray, copies: float) -> tuple[FloatArray, Flo
     c = np.where(drift > 0.0, 4.0 / (root + drift), (root - drift) / (2.0 * copies * variance))
     most = _LARGEST_EXPONENT / top
     c = np.clip(np.where(np.isfinite(c), c, 1.0), 1e-300, most)
+    idle = x.max(axis=1) <= 0.0  # (S)_+ is 0, whatever c is
     for _ in range(40):
         weight = t * np.exp(c[:, None] * x)
         total = 1.0 + (t * np.expm1(c[:, None] * x)).sum(axis=1)
@@ -153,7 +186,7 @@ def saddle(x: FloatArray, t: FloatArray, copies: float) -> tuple[FloatArray, Flo
         bend = copies * np.maximum((weight * x * x).sum(axis=1) / total - m1 * m1, 0.0)
         step = (copies * m1 - 2.0 / c) / (bend + 2.0 / (c * c))
         new = np.minimum(np.clip(c - step, 0.3 * c, 3.0 * c), most)
-        close = np.abs(new - c) <= 1e-3 * c
+        close = idle | (np.abs(new - c) <= 1e-3 * c)
         c = np.where(np.isfinite(new), new, c)
         if close.all():
             break
@@ -247,7 +280,7 @@ def log_upper_of_classes(
     last = nodes * h
     beyond = 2.0 * math.exp(-0.5 * (s * last) ** 2) / (c * c + last * last) * (1.0 + 1.0 / (h * s * s * last))
     size = _log_sums(waiting, log_r[None, :])[0]
-    total = (weight * np.exp(size - size[0])).sum() * (1.0 + _SUMMING) + beyond * (1.0 + 1e-9)
+    total = (weight * np.exp(size - size[0])).sum() * (1.0 + SUMMING) + beyond * (1.0 + 1e-9)
     value = math.log(total) + float(size[0]) + math.log(h / (2.0 * math.pi)) + 0.5 * (s * c) ** 2 + 1e-11
     return value if value == value else math.inf
 
@@ -258,13 +291,38 @@ def log_upper(x: FloatArray, t: FloatArray, waiting: Waiting, line: Line, *, pha
     nodes, tail = _nodes(x, t, waiting, line)
     peak = waiting.log_sum(_log_growth(x, t, line.c))
     out = np.full(len(x), np.inf)
-    rows = max(1, int(_CELLS / (max(int(nodes.max(initial=1)), 1) * x.shape[1])))
-    for start in range(0, len(x), rows):
-        part = np.arange(start, min(start + rows, len(x)))
-        total = _sum(x[part], t[part], waiting, line.at(part), int(nodes[part].max()), peak[part], phases)
+    for part in _alike(nodes, _CELLS / x.shape[1]):
+        total = _sum(x[part], t[part], waiting.at(part), line.at(part), int(nodes[part[-1]]), peak[part], phases)
         out[part] = np.log(total + tail[part]) + peak[part]
     value = out + np.log(line.h / (2.0 * np.pi)) + 0.5 * (line.s * line.c) ** 2 + 1e-11
     return np.where(np.isnan(value), np.inf, value)
+
+
+def _alike(nodes: np.ndarray, most: float) -> list[np.ndarray]:
+    """Rows with about as many nodes, at most ``most`` nodes together; the last one of a part has most of them."""
+    if nodes.size <= 1:
+        return [np.arange(nodes.size)] if nodes.size else []
+    order = np.argsort(nodes, kind="stable")
+    sizes = np.maximum(nodes[order], 1)
+    parts, start = [], 0
+    while start < order.size:
+        end = int(np.searchsorted(sizes, 2 * sizes[start], side="right"))
+        end = min(end, start + max(1, int(most / sizes[end - 1])))
+        parts.append(order[start:end])
+        start = end
+    return parts
+
+
+@np.errstate(all="ignore")
+def far_share(x: FloatArray, t: FloatArray, waiting: Waiting, line: Line) -> float:
+    """The share of the nodes far from 0 in U, for one row: what a lattice adds to a Gaussian (1 if unknown)."""
+    nodes = int(_nodes(x, t, waiting, line)[0][0])
+    if nodes <= _NEAR_NODES:
+        return 0.0
+    near = int(min(_NEAR_NODES, nodes))
+    peak = waiting.log_sum(_log_growth(x, t, line.c))
+    whole, part = (float(_sum(x, t, waiting, line, k, peak, False)[0]) for k in (nodes, near))
+    return 1.0 - part / whole if whole > 0.0 and part == part else 1.0
 
 
 def _log_growth(x: FloatArray, t: FloatArray, c: FloatArray) -> FloatArray:
@@ -320,17 +378,22 @@ class _Moduli(NamedTuple):
 
 
 def _moduli(x: FloatArray, t: FloatArray, c: FloatArray, y: FloatArray) -> _Moduli:
-    """M(c + iy), one row per law."""
+    """M(c + iy), one row per law, at equally spaced y = 0, h, 2h, ..."""
     growth = np.zeros(y.shape, dtype=np.complex128)
     doubt = np.zeros(y.shape)
-    for j in range(x.shape[1]):  # one value at a time: fewer and smaller temporaries
-        turn = x[:, j, None] * y
-        exponent = c * x[:, j]
-        scale = np.exp(exponent)[:, None]
-        half = np.sin(0.5 * turn)
-        growth.real += t[:, j, None] * (np.expm1(exponent)[:, None] - scale * (2.0 * half * half))
-        growth.imag += t[:, j, None] * (scale * np.sin(turn))
-        doubt += (t[:, j] * np.maximum(scale[:, 0], 1.0))[:, None] * (np.abs(exponent)[:, None] + np.abs(turn))
+    if swap_nodes.pays(y.shape[1], x.shape[1]):
+        growth = swap_nodes.growth(x, t, c, y[:, 1], y.shape[1])
+        load = t * np.maximum(np.exp(c[:, None] * x), 1.0) * np.abs(x)
+        doubt += load.sum(axis=1)[:, None] * (c[:, None] + y)
+    else:
+        for j in range(x.shape[1]):  # one value at a time: fewer and smaller temporaries
+            turn = x[:, j, None] * y
+            exponent = c * x[:, j]
+            scale = np.exp(exponent)[:, None]
+            half = np.sin(0.5 * turn)
+            growth.real += t[:, j, None] * (np.expm1(exponent)[:, None] - scale * (2.0 * half * half))
+            growth.imag += t[:, j, None] * (scale * np.sin(turn))
+            doubt += (t[:, j] * np.maximum(scale[:, 0], 1.0))[:, None] * (np.abs(exponent)[:, None] + np.abs(turn))
     doubt *= ULP * (1.0 + x.shape[1] / 16.0)
     excess = 2.0 * growth.real + growth.real**2 + growth.imag**2
     modulus = np.hypot(1.0 + growth.real, growth.imag)
@@ -352,20 +415,22 @@ def _sum(
     if not phases:
         log_r = _raised(log_modulus, modulus, doubt)
         size = _log_sums(waiting, log_r)
-        return np.asarray((weight * np.exp(size - top)).sum(axis=1) * (1.0 + _SUMMING))
+        return np.asarray((weight * np.exp(size - top)).sum(axis=1) * (1.0 + SUMMING))
     log_r = _raised(log_modulus, modulus, doubt)
     size = np.exp(_log_sums(waiting, log_r) - top)
     wave = size.astype(np.complex128)  # far below the peak the modulus will do
     live = size > 1e-25
     log_m = (log_modulus + 1j * np.arctan2(growth.imag, 1.0 + growth.real))[live]
-    wave[live] = waiting.sum(growth[live], log_m, np.broadcast_to(top, y.shape)[live], size[live])
-    rough = np.expm1(np.minimum(waiting.others * (log_r - log_modulus), 50.0)) + _SUMMING
+    here = waiting.at(np.nonzero(live)[0])
+    wave[live] = here.sum(growth[live], log_m, np.broadcast_to(top, y.shape)[live], size[live])
+    rough = np.expm1(np.minimum(np.reshape(waiting.others, (-1, 1)) * (log_r - log_modulus), 50.0)) + SUMMING
     # e^{s^2 z^2/2}/z^2 = weight e^{i s^2 c y} (conj z)^2/|z|^2
     z = line.c[:, None] + 1j * y
     twist = np.exp(1j * (line.s * line.s * line.c)[:, None] * y) * (z.conj() / np.abs(z)) ** 2
     blur = rough + ULP * (1.0 + (line.s * line.s * line.c)[:, None] * y)
-    if waiting.common_mass < 1.0:  # 1 - rho is known up to doubt, and the sum over k divides by it
-        blur += (doubt + ULP) / np.maximum(np.abs(waiting.common_mass + growth), 1e-7)
+    common = np.reshape(waiting.common_mass, (-1, 1))
+    if common.min() < 1.0:  # 1 - rho is known up to doubt, and the sum over k divides by it
+        blur += (doubt + ULP) / np.maximum(np.abs(common + growth), 1e-7)
     return np.asarray((weight * ((wave * twist).real + size * blur)).sum(axis=1))
 
 
@@ -376,8 +441,8 @@ def _raised(log_modulus: FloatArray, modulus: FloatArray, doubt: FloatArray) -> 
 
 def _log_sums(waiting: Waiting, log_r: FloatArray) -> FloatArray:
     """log A(r) at every node; far below the first node one value stands for all, which is sound: A rises with r."""
-    least = log_r[:, :1] - 60.0 / waiting.fewest
-    live = log_r > least
-    out = np.broadcast_to(waiting.log_sum(least), log_r.shape).copy()
-    out[live] = waiting.log_sum(log_r[live])
+    least = log_r[:, 0] - 60.0 / waiting.fewest
+    live = log_r > least[:, None]
+    out = np.broadcast_to(waiting.log_sum(least)[:, None], log_r.shape).copy()
+    out[live] = waiting.at(np.nonzero(live)[0]).log_sum(log_r[live])
     return out

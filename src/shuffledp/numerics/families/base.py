@@ -15,7 +15,10 @@ from ...errors import BoundNotApplicableError
 from ..evaluators.choose import Divergence, Side
 from ..pair import FloatArray, ShuffledPair
 from ..solve import epsilon
+from .leaders import Listed, largest
 
+#: Points from which intervals of eps are looked at, not single ones.
+_MANY_POINTS = 256
 #: Relative accuracies in delta at which the members are evaluated, to find the largest one.
 _CASCADE = (0.1, 0.01)
 
@@ -35,7 +38,11 @@ class Answer(NamedTuple):
 
 
 class Family(Protocol):
-    """What a bound needs to know about a mechanism."""
+    """What a bound needs to know about a mechanism.
+
+    A family that can answer many questions at once also has the static methods ``together`` and
+    ``log_deltas_together``, which take one family of its kind, n and delta (or eps) per row (families/pool.py).
+    """
 
     def epsilon(self, *, n: int, delta: float, tol: float, side: Side) -> Answer:
         """The smallest eps with delta(eps) <= delta, on the named side."""
@@ -65,13 +72,38 @@ class PairSet:
         value = epsilon(self._members, n=n, delta=delta, tol=tol, side=side)
         return Answer(value, len(self._members), len(self._members))
 
+    @staticmethod
+    def together(
+        families: Sequence[PairSet], *, n: FloatArray, delta: FloatArray, tol: float, side: Side
+    ) -> list[Answer]:
+        """One answer per row (families/pool.py)."""
+        from ..many.pairs import epsilons
+
+        found = epsilons([family._members for family in families], n=n, delta=delta, tol=tol, side=side)
+        return [Answer(x, len(f._members), len(f._members)) for x, f in zip(found.tolist(), families, strict=True)]
+
+    @staticmethod
+    def log_deltas_together(
+        families: Sequence[PairSet], eps: FloatArray, *, n: FloatArray, tol: float, side: Side
+    ) -> FloatArray:
+        """One log delta per row (families/pool.py)."""
+        from ..many.pairs import log_deltas
+
+        return log_deltas([family._members for family in families], eps, n=n, tol=tol, side=side)
+
     def log_delta(self, eps: FloatArray, *, n: int, tol: float, side: Side) -> FloatArray:
         """The largest log delta over the members, for every eps."""
-        curves = [Divergence(pair, n, side) for pair in self._members]
-        if side == "upper" and len(curves) > 2:
+        curves = [Divergence(pair, n, side, slopes=False) for pair in self._members]
+        if side == "upper" and len(curves) > 2 and eps.size > 1:
+            if eps.size >= _MANY_POINTS:
+                return largest(Listed(curves), eps, tol)
             return _largest_upper(curves, eps, tol)
         best = np.full(eps.shape, -np.inf)
         for curve in curves:
+            point = curve.point(float(eps[0]), tol) if eps.size == 1 else None
+            if point is not None:
+                best = np.maximum(best, point.upper if side == "upper" else point.lower)
+                continue
             bracket = curve.bracket(eps, tol)
             best = np.maximum(best, bracket.upper if side == "upper" else bracket.lower)
         return best

@@ -17,18 +17,21 @@ checked.
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from ..binomial import first_rare
 from ..evaluators.choose import Side
 from ..pair import FloatArray, ShuffledPair
 from ..solve import guess_epsilon
+from ..windows import Window, binomial
 from .base import Answer, Family, PairSet, both_directions
+from .binary_curves import DatasetCurve, Ends
 
 #: Up to here every k is evaluated on its own and the answer is the truth to rounding.
 EVERY_K = 256
@@ -40,19 +43,15 @@ PATIENCE, PATIENCE_TIMES_N = 64, 2**20
 #: Users whose report does not depend on their value, from which on the swap bound is better (measured: 6,000).
 SUPERSEDED = 15_000.0
 _FIRST = 8  # k that a search starts from
-#: Windows of a binomial leave out at most this log-probability on either side.
-_LOG_LEFT_OUT = -110.0
 #: Thresholds that are evaluated one by one; the guess is off by at most a few unless delta is extremely small.
 _LONGEST_SCAN = 64
 _STEPS = 200
-
-
-class Window(NamedTuple):
-    """A law on start, start + 1, ...: its masses, and a bound on what is left out."""
-
-    start: int
-    mass: FloatArray
-    left_out: float
+#: More eps than this are answered together, by one cover of all k.
+_FEW_EPSILONS = 4
+#: Curves that this cover takes: at least the first, and for few users, where they are cheap, the second divided by n.
+_BLOCKS, _BLOCKS_TIMES_N = 192, 2**22
+#: The cover is made for deltas above the first; below the second, what windows leave out matters.
+_ASKED, _RELIABLE = 1e-25, 1e-35
 
 
 class Value(NamedTuple):
@@ -120,6 +119,8 @@ class ExactCounts:
 
     def log_delta(self, eps: FloatArray, *, n: int, tol: float, side: Side) -> FloatArray:
         """log delta of the worst dataset for every eps, on the named side."""
+        if eps.size > _FEW_EPSILONS:
+            return self._log_delta_at_many(eps, n, tol, side)
         if side == "lower":
             known = self._constant.log_delta(eps, n=n, tol=tol, side=side)
             if n > MOST_USERS:
@@ -131,6 +132,23 @@ class ExactCounts:
         most = np.exp(np.minimum(known, 0.0))
         found = [self._largest(n, float(x), float(top), tol) for x, top in zip(eps, most, strict=True)]
         return np.minimum(known, _log(found))
+
+    def _log_delta_at_many(self, eps: FloatArray, n: int, tol: float, side: Side) -> FloatArray:
+        """The same for many eps: shuffled pairs are evaluated only where the datasets leave something to be gained."""
+        pairs = self._blanket if side == "upper" else self._constant
+        if n > MOST_USERS or (side == "upper" and self.superseded_at(n)):
+            return pairs.log_delta(eps, n=n, tol=tol, side=side)
+        if side == "upper":
+            upper, sure = self._largest_of_all(n, eps, tol)
+            out, open_ = _log(upper), upper > sure * (1.0 + tol)
+        else:
+            sure = np.max([self._curve(k, n - 1 - k, eps).lower for k in _tried(n)], axis=0)
+            out, open_ = _log(sure), sure < _RELIABLE
+        at = np.flatnonzero(open_ & (eps < self.eps0))
+        if at.size:
+            better = np.minimum if side == "upper" else np.maximum
+            out[at] = better(out[at], pairs.log_delta(eps[at], n=n, tol=tol, side=side))
+        return out
 
     def superseded_at(self, n: int) -> bool:
         """Whether the swap bound is at least as sharp for one eps, and far faster: many free users."""
@@ -162,6 +180,41 @@ class ExactCounts:
 
         best = max(at(k, n - 1 - k) for k in _likely(n))
         return _cover(n, best, ceiling, 0.5 * tol, safe, leaf)[0]
+
+    def _curve(self, k: int, m: int, eps: FloatArray) -> Ends:
+        """Both bounds on D(k, m) at every eps."""
+        return DatasetCurve(self.eps0, _mirrored(_binomial(self.eps0, k), k), _binomial(self.eps0, m)).ends(eps)
+
+    def _largest_of_all(self, n: int, eps: FloatArray, tol: float) -> tuple[FloatArray, FloatArray]:
+        """Upper and lower bounds on delta at every eps, by one cover of all k for all of them.
+
+        The block of k that is furthest above the datasets evaluated so far is halved next.
+        """
+        sure = np.max([self._curve(k, n - 1 - k, eps).lower for k in _likely(n)], axis=0)
+        upper = np.zeros(eps.shape)  # of the blocks that are settled
+        # excess may only shrink as more datasets are evaluated, so that an old value is an upper one
+        blocks = [(-math.inf, 0, n, self._curve(0, 0, eps).upper)]
+        tol = 0.0 if n <= EVERY_K else 0.5 * tol
+        for _ in range(max(_BLOCKS, min(_BLOCKS_TIMES_N // n, n))):
+            while blocks:
+                _, low, high, curve = heapq.heappop(blocks)
+                excess = _excess(curve, sure, tol)
+                if excess <= 0.0:
+                    upper = np.maximum(upper, curve)
+                elif blocks and -excess > blocks[0][0]:
+                    heapq.heappush(blocks, (-excess, low, high, curve))
+                else:
+                    break
+            else:
+                break
+            middle = (low + high) // 2
+            for first, stop in ((low, middle), (middle, high)):
+                found = self._curve(first, n - stop, eps)
+                if stop - first == 1:
+                    sure, upper = np.maximum(sure, found.lower), np.maximum(upper, found.upper)
+                else:
+                    heapq.heappush(blocks, (-_excess(found.upper, sure, tol), first, stop, found.upper))
+        return np.maximum.reduce([upper, *(block[3] for block in blocks)]), sure
 
     def _root(self, k: int, m: int, delta: float, side: Side, tol: float) -> float:
         """The eps at which D(k, m) meets delta, on the named side, by Newton's method on log D."""
@@ -284,26 +337,8 @@ def _gallop(start: int, direction: int, found: Callable[[int], bool]) -> int:
 
 @lru_cache(maxsize=32)
 def _binomial(eps0: float, size: int) -> Window:
-    """Bin(size, b), b = 1/(e^eps0 + 1), by its ratios outward from the mode, where it is not negligible."""
-    odds = math.exp(-eps0)
-    keep = 1.0 / (1.0 + odds)
-    flip = odds * keep
-    stop = _first_rare(size, flip)  # values from here on are left out
-    start = max(0, size - _first_rare(size, keep) + 1)
-    mode = min(max(int((size + 1) * flip), start), stop - 1)
-    up = np.arange(mode, stop - 1, dtype=np.float64)
-    down = np.arange(mode - 1, start - 1, -1, dtype=np.float64)
-    right = np.cumprod((size - up) / (up + 1.0) * odds)
-    left = np.cumprod((down + 1.0) / (size - down) / odds)
-    mass = np.concatenate([left[::-1], [1.0], right])
-    mass /= mass.sum()
-    lost = math.exp(_LOG_LEFT_OUT + 1.0) * ((start > 0) + (stop <= size))  # + 1: rounding of the exponent
-    return Window(start, mass, lost)
-
-
-def _first_rare(size: int, chance: float) -> int:
-    """The smallest j >= 1 with log Pr[Bin(size, chance) >= j] <= _LOG_LEFT_OUT; size + 1 if there is none."""
-    return first_rare(size, chance, _LOG_LEFT_OUT, low=1, high=size + 1) or size + 1
+    """Bin(size, b), b = 1/(e^eps0 + 1)."""
+    return binomial(size, math.exp(-eps0))
 
 
 def _mirrored(law: Window, size: int) -> Window:
@@ -337,6 +372,13 @@ def _total(first: Window, second: Window, s: int) -> float:
     return out
 
 
-def _log(values: list[float]) -> FloatArray:
+def _excess(upper: FloatArray, sure: FloatArray, tol: float) -> float:
+    """How far a curve is above what is sure, as a logarithm, at the worst eps whose delta anybody asks for."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        above = np.where((upper > sure * (1.0 + tol)) & (upper > _ASKED), np.log(upper / np.maximum(sure, _ASKED)), 0.0)
+    return float(np.max(above, initial=0.0))
+
+
+def _log(values: ArrayLike) -> FloatArray:
     with np.errstate(divide="ignore"):
-        return np.asarray(np.log(np.array(values)))
+        return np.asarray(np.log(np.asarray(values, dtype=np.float64)))

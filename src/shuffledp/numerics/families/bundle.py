@@ -22,6 +22,7 @@ from ...errors import BoundNotApplicableError, ParameterError
 from ..composition import sequential
 from ..composition.sequential import Kind
 from ..evaluators.choose import Divergence, Side
+from ..evaluators.few_clones import FEW
 from ..pair import FloatArray, ShuffledPair
 from .base import Answer, Family
 from .message_counts import Count
@@ -43,9 +44,14 @@ def kind_of(
 ) -> Kind:
     """A profile to be composed, sampled as finely as its family allows; ``limit`` is an eps at which delta is 0."""
     pairs = family.pairs(_FEW)
-    kinked = pairs is not None and all(Divergence(pair, n).enumerable for pair in pairs)
+    kinked = pairs is not None and all(_kinked(pair, n) for pair in pairs)
     slow = pairs is None and not getattr(family, "quick", False)
     return Kind(log_delta, limit, slow=slow, kinked=kinked, once=once)
+
+
+def _kinked(pair: ShuffledPair, n: int) -> bool:
+    """Whether there are so few clones that the profile of the pair is nearly a polygon."""
+    return (n - 1) * float(pair.atoms.t.min(initial=np.inf)) < FEW and Divergence(pair, n).enumerable
 
 
 class Bundle:

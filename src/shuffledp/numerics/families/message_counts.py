@@ -7,7 +7,8 @@ The tails are kept: they are rounded to the smallest or largest possible number.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -16,6 +17,7 @@ from scipy.special import betainc, betaincc, gammaincc  # type: ignore[import-un
 
 from ..evaluators.choose import Side
 from ..pair import FloatArray
+from ..windows import Window, binomial, ends_of_binomial, ends_of_poisson, poisson
 
 #: Relative slack of a binomial or Poisson distribution function (scipy 1.17 was right to 4e-8 at sizes up to 1e15
 #: and to 1e-9 at means up to 1e14).
@@ -23,8 +25,11 @@ CDF_SLACK = 1e-6
 #: The size of a part without a largest value: (UNLIMITED, mean) is a Poisson number.
 UNLIMITED = -1
 _NO_END = 2**62
-#: Whole numbers that are convolved one by one; else cells of one binomial, and of a sum of several.
-_DENSE, _CELLS, _SUM_CELLS = 16_000, 512, 4096
+#: Parts up to this length are built number by number: alone, and as one of several.
+_LONGEST_ALONE, _LONGEST = 2**19, 2**21
+#: Cells for the sum of all parts but the longest, cells for all where the longest is longer, and the least width of the
+#: latter: rounding a number by a relative r moves eps by about r/2.
+_CELLS, _COARSE_CELLS, _FINEST = 6144, 512, 3e-8
 #: Buckets on either side of the mean, how far they reach in deviations, and how fast they widen.
 _BUCKETS, _REACH, _WIDEN = 48, 12.0, 4.0
 
@@ -58,7 +63,7 @@ class Count(NamedTuple):
     @property
     def top(self) -> int:
         """The largest value considered: ``most``, or one that is exceeded with probability 1e-30 or less."""
-        return self.fixed + sum(_window(*x)[1] if x[0] == UNLIMITED else x[0] for x in self.parts)
+        return self.fixed + sum(ends_of_poisson(x[1])[1] - 1 if x[0] == UNLIMITED else x[0] for x in self.parts)
 
     @property
     def mean(self) -> float:
@@ -89,20 +94,110 @@ class Count(NamedTuple):
 class Distribution:
     """Pr[count <= k], bounded from above (``up``, a law rounded down) or from below (a law rounded up).
 
-    Whole numbers one by one where there are not too many within _REACH deviations, else cells of them.
+    One part: by its distribution function.  Several: Pr[A + B <= k] = sum_a Pr[A = a] Pr[B <= k - a], where B is the
+    part that varies most and A the sum of the others, whose values are rounded to multiples of one number where there
+    are too many of them (and those of B where even they are).  Every term is positive, so that the error is relative,
+    also in the tails.
     """
 
     def __init__(self, count: Count, *, up: bool) -> None:
-        self._up, self._most = up, count.most
-        reach = sum(_window(*part)[1] - _window(*part)[0] + 1 for part in count.parts)
-        self._values, mass = (_one_by_one if reach <= _DENSE else _in_cells)(count, up)
-        self._total = np.concatenate([[0.0], np.cumsum(mass)])
+        self._up, self._least, self._most, self._fixed = up, count.least, count.most, count.fixed
+        *others, last = sorted(count.parts, key=_reach) or [(0, 1.0)]
+        self._part, self._parts = last, len(others) + 1
+        self._law: Window | None = None
+        self._unit = self._stride = 1
+        if not others:
+            if last[0] and _reach(last) <= _LONGEST_ALONE:
+                self._law = _window_of(last)
+        elif _reach(last) <= _LONGEST:
+            self._law = _window_of(last)
+            self._stride = math.ceil(sum(map(_reach, others)) / _CELLS)
+        else:
+            reach = sum(map(_reach, count.parts))
+            self._unit = max(math.ceil(reach / _COARSE_CELLS), math.ceil(_FINEST * count.mean))
+            self._law = _in_cells(last, self._unit, up)
+        self._total = None if self._law is None else np.cumsum(self._law.mass)
+        self._others = _sum_of([_in_cells(part, self._unit * self._stride, up) for part in others])
+        self._left_out = self._others.left_out + (0.0 if self._law is None else self._law.left_out)
+
+    @property
+    def moved(self) -> int:
+        """How far a value is moved by rounding, at most."""
+        return self._parts * (self._unit * self._stride - 1)
 
     def at(self, k: Ints) -> FloatArray:
-        """The bound at every k; exactly 1 from the largest value on."""
-        value = self._total[np.searchsorted(self._values, k, side="right")]
-        value = np.minimum(value * (1.0 + CDF_SLACK), 1.0) if self._up else value * (1.0 - CDF_SLACK)
-        return np.where(k >= self._most, 1.0, value)
+        """The bound at every k; exactly 1 from the largest value on, 0 below the least."""
+        return np.where(np.asarray(k) >= self._most, 1.0, self.inside(k))
+
+    def inside(self, k: Ints) -> FloatArray:
+        """The same, but only for values that were moved by at most :attr:`moved`: it may stay below 1 throughout."""
+        k = np.asarray(k, dtype=np.int64)
+        value = np.minimum(self._summed(k.reshape(-1) - self._fixed).reshape(k.shape), 1.0)
+        if self._up:
+            value = np.minimum(value * (1.0 + CDF_SLACK) + self._left_out, 1.0)
+        else:
+            value = value * ((1.0 - CDF_SLACK) * (1.0 - self._left_out))
+        return np.where(k < self._least, 0.0, value)
+
+    def _summed(self, k: Ints) -> FloatArray:
+        """sum_a Pr[A = a] Pr[B <= k - a] for every k."""
+        law, total, mass, stride = self._law, self._total, self._others.mass, self._stride
+        if law is None or total is None:
+            return _cdf(*self._part, k)
+        top = k // self._unit - law.start - stride * self._others.start  # index in ``total`` beside the smallest A
+        if mass.size == 1:
+            return np.where(top < 0, 0.0, total[np.clip(top, 0, total.size - 1)])
+        out = np.zeros(k.size)
+        for i, here in enumerate(top.tolist()):
+            # A up to ``full`` leave room for every B of the window; from ``stop`` on there is room for none
+            full = min(max(-(-(here - total.size + 1) // stride), 0), mass.size)
+            stop = min(max(here // stride + 1, full), mass.size)
+            rest = total[here - (stop - 1) * stride : here - full * stride + 1 : stride] if stop > full else total[:0]
+            out[i] = mass[:full].sum() + mass[full:stop] @ rest[::-1]
+        return out
+
+
+def _reach(part: tuple[int, float]) -> int:
+    """How many values of a part are not negligible."""
+    size, chance = part
+    start, stop = ends_of_poisson(chance) if size == UNLIMITED else ends_of_binomial(size, chance, 1.0 - chance)
+    return stop - start
+
+
+@lru_cache(maxsize=16)  # the same numbers of messages are asked for by both bounds of an answer
+def _window_of(part: tuple[int, float]) -> Window:
+    """The law of one part, number by number."""
+    size, chance = part
+    return poisson(chance) if size == UNLIMITED else binomial(size, chance / (1.0 - chance))
+
+
+def _in_cells(part: tuple[int, float], width: int, up: bool) -> Window:
+    """The law of a part divided by ``width`` and rounded down (``up``) or up."""
+    if _reach(part) <= _LONGEST:
+        law = _window_of(part)
+        if width == 1:
+            return law
+        # v in [c width, (c+1) width) counts as c, or v in ((c-1) width, c width] does
+        first = law.start // width if up else -(-law.start // width)
+        before = law.start - first * width if up else law.start - (first - 1) * width - 1
+        padded = np.concatenate([np.zeros(before), law.mass, np.zeros(-(before + law.mass.size) % width)])
+        return Window(first, padded.reshape(-1, width).sum(axis=1), law.left_out)
+    size, chance = part
+    start, stop = ends_of_poisson(chance) if size == UNLIMITED else ends_of_binomial(size, chance, 1.0 - chance)
+    first, last = start // width, -(-stop // width)
+    ends = np.arange(first, last + 1, dtype=np.int64) * width
+    total = _cdf(size, chance, ends - 1 if up else ends)
+    if up:  # what is below the window is left out, what is above it counts as its end
+        return Window(first, np.append(np.diff(total), 1.0 - total[-1]), float(total[0]))
+    return Window(first, np.diff(total, prepend=0.0), 0.0)  # what is above the window does not count
+
+
+def _sum_of(laws: Sequence[Window]) -> Window:
+    """The law of the sum of independent numbers; certainly 0 if there are none."""
+    start, mass, left_out = 0, np.ones(1), 0.0
+    for law in laws:
+        start, mass, left_out = start + law.start, np.convolve(mass, law.mass), left_out + law.left_out
+    return Window(start, mass, left_out)
 
 
 def _moments(size: int, chance: float) -> tuple[float, float]:
@@ -123,62 +218,10 @@ def _cdf(size: int, chance: float, k: Ints) -> FloatArray:
     return np.asarray(np.maximum.accumulate(np.where(k < 0, 0.0, np.where(k >= size, 1.0, value))))
 
 
-def _window(size: int, chance: float) -> tuple[int, int]:
-    """The values within _REACH deviations of the mean, of a Poisson number a little more above it."""
-    mean, variance = _moments(size, chance)
-    reach = _REACH * math.sqrt(variance)
-    if size == UNLIMITED:  # Chernoff: Pr[> mean + 12 sqrt(mean) + 60] < 1e-30 for every mean
-        return max(math.floor(mean - reach), 0), math.ceil(mean + reach) + 60
-    return max(math.floor(mean - reach), 0), min(math.ceil(mean + reach), size)
-
-
-def _one_by_one(count: Count, up: bool) -> tuple[Ints, FloatArray]:
-    """Convolution over the windows; beyond them a part is rounded to a window's end, or the sum to its least."""
-    mass, first, below = np.ones(1), count.fixed, 0.0
-    for size, chance in count.parts:
-        low, high = _window(size, chance)
-        total = _cdf(size, chance, np.arange(low - 1, high + 1))
-        part = np.diff(total)
-        if up:
-            part, below = np.append(part, 1.0 - total[-1]), below + float(total[0])
-        else:
-            part[0] += total[0]
-        mass, first = np.convolve(mass, part), first + low
-    if up:
-        return np.concatenate([[count.least], first + np.arange(mass.size)]), np.concatenate([[below], mass])
-    return first + np.arange(mass.size), mass
-
-
-def _in_cells(count: Count, up: bool) -> tuple[Ints, FloatArray]:
-    """Every part is rounded to the low (``up``) or high ends of its cells."""
-    values, mass = np.array([count.fixed], dtype=np.int64), np.ones(1)
-    for size, chance in count.parts:
-        mean, variance = _moments(size, chance)
-        last = _NO_END if size == UNLIMITED else size
-        ends = grid(mean, math.sqrt(variance), 0, last - 1, _CELLS // 2)
-        more = np.concatenate([[0], ends + 1]) if up else np.concatenate([ends, [last]])
-        weight = np.diff(np.concatenate([[0.0], _cdf(size, chance, ends), [1.0]]))
-        if size == UNLIMITED and not up:  # values beyond the last end are not counted
-            more, weight = more[:-1], weight[:-1]
-        values, mass = _compress((values[:, None] + more).ravel(), (mass[:, None] * weight).ravel(), up)
-    return values, mass
-
-
 def grid(mean: float, spread: float, least: int, most: int, half: int) -> Ints:
     """Whole numbers in [least, most], dense at the mean and ever wider apart up to _REACH deviations."""
     z = np.sinh(np.linspace(-_WIDEN, _WIDEN, 2 * half + 1)) * (_REACH / math.sinh(_WIDEN))
     return np.unique(np.clip(np.rint(mean + spread * z), least, most).astype(np.int64))
-
-
-def _compress(values: Ints, mass: FloatArray, up: bool) -> tuple[Ints, FloatArray]:
-    """Equal values merged, neighbours rounded together if there are too many."""
-    points, label = np.unique(values, return_inverse=True)
-    mass = np.bincount(label.reshape(-1), weights=mass, minlength=points.size).astype(np.float64)
-    if points.size <= _SUM_CELLS:
-        return points, mass
-    starts = np.unique(np.linspace(0, points.size, _SUM_CELLS, endpoint=False).astype(np.int64))
-    ends = np.append(starts[1:], points.size) - 1
-    return points[starts] if up else points[ends], np.add.reduceat(mass, starts)
 
 
 class Ranged(Protocol):

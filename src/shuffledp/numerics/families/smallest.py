@@ -19,7 +19,9 @@ _ALIKE = 1e-4
 #: So many shuffled pairs are quickly evaluated at many eps.
 _FEW = 64
 #: Relative accuracy in delta of one look at an analysis that may not be needed.
-_GLANCE = 0.01
+GLANCE = 0.01
+#: A smaller eps by less than this part of the tolerance is not searched for.
+_LEAST_GAIN = 0.3
 
 
 class Smallest:
@@ -39,22 +41,59 @@ class Smallest:
     def epsilon(self, *, n: int, delta: float, tol: float, side: Side) -> Answer:
         """The smallest eps; a later family is solved only if one look does not show that it is larger."""
         best = Answer(math.inf, 0, 0)
-        for name, family in sorted(self.families.items(), key=lambda item: says(item[1], "loose_for", n)):
+        for name, family in self.order(n):
             if best.bound and (best.epsilon == 0.0 or says(family, "superseded_at", n)):
                 continue
-            if 0.0 < best.epsilon < math.inf and self._clearly_larger(name, best.epsilon, n):
+            if 0.0 < best.epsilon < math.inf and self.clearly_larger(name, best.epsilon, n):
                 continue
-            sharp_look = isinstance(family, SwapSet) or family.pairs(_FEW) is not None
-            if 0.0 < best.epsilon < math.inf and sharp_look:
-                look = family.log_delta(np.array([best.epsilon]), n=n, tol=_GLANCE, side=side)[0]
-                if look > math.log(delta) + 3.0 * _GLANCE:
+            known = 0.0 < best.epsilon < math.inf
+            # a little to the left: what it could gain beyond that is within the tolerance
+            at = best.epsilon * (1.0 - _LEAST_GAIN * tol) if known else 0.0
+            if known and isinstance(family, SwapSet):
+                found = family.smaller(at, n=n, delta=delta, tol=tol)
+                if found is None:
                     continue
-            answer = family.epsilon(n=n, delta=delta, tol=tol, side=side)
+                answer = found
+            else:
+                if known and family.pairs(_FEW) is not None:
+                    look = family.log_delta(np.array([at]), n=n, tol=GLANCE, side=side)[0]
+                    if look > math.log(delta) + 3.0 * GLANCE:
+                        continue
+                answer = family.epsilon(n=n, delta=delta, tol=tol, side=side)
             if answer.epsilon < best.epsilon or not best.bound:
                 best = answer._replace(bound=name)
         return best
 
-    def _clearly_larger(self, name: str, eps: float, n: int) -> bool:
+    @staticmethod
+    def together(
+        families: Sequence[Smallest], *, n: FloatArray, delta: FloatArray, tol: float, side: Side
+    ) -> list[Answer]:
+        """One answer per row (families/pool.py): :meth:`epsilon` for all of them, analysis after analysis."""
+        from .smallest_many import epsilons
+
+        return epsilons(families, n=n, delta=delta, tol=tol, side=side)
+
+    @staticmethod
+    def log_deltas_together(
+        families: Sequence[Smallest], eps: FloatArray, *, n: FloatArray, tol: float, side: Side
+    ) -> FloatArray:
+        """One log delta per row (families/pool.py): analyses of one kind are asked together; slow ones as usual."""
+        from . import pool
+
+        out = np.full(len(families), np.inf)
+        alone = dict.fromkeys(families)
+        often = len(alone) < len(families)  # several eps of one family
+        asked = {family: family._asked(many=often) for family in alone}
+        rows = np.array([i for i, family in enumerate(families) for _ in asked[family]])
+        parts = [part for family in families for part in asked[family]]
+        np.minimum.at(out, rows, pool.log_deltas(parts, eps[rows], n=n[rows], tol=tol, side=side))
+        return out
+
+    def order(self, n: int) -> list[tuple[str, Family]]:
+        """The families in the order in which they are asked: those that are loose for this n last."""
+        return sorted(self.families.items(), key=lambda item: says(item[1], "loose_for", n))
+
+    def clearly_larger(self, name: str, eps: float, n: int) -> bool:
         """Whether the leading order alone says that this family is above a swap bound that was asked before it.
 
         It is trusted only if that bound has the leading order too: eps is at most some deviations of the sum.
@@ -80,9 +119,13 @@ class Smallest:
 
     def log_delta(self, eps: FloatArray, *, n: int, tol: float, side: Side) -> FloatArray:
         """The smallest log delta, for every eps; at many of them slow families are left out, if others are not slow."""
-        asked = [f for f in self.families.values() if eps.size == 1 or not getattr(f, "slow", False)]
-        found = [f.log_delta(eps, n=n, tol=tol, side=side) for f in asked or self.families.values()]
+        found = [f.log_delta(eps, n=n, tol=tol, side=side) for f in self._asked(many=eps.size > 1)]
         return np.asarray(np.min(found, axis=0))
+
+    def _asked(self, *, many: bool) -> list[Family]:
+        """The families that are asked at one eps, or at many."""
+        every = list(self.families.values())
+        return [f for f in every if not (many and getattr(f, "slow", False))] or every
 
     def pairs(self, most: int) -> Sequence[ShuffledPair] | None:
         """None: the analyses have different shuffled pairs."""
@@ -115,6 +158,11 @@ def sharp(blanket: Family, swap: Family) -> bool:
         return False
     attained = max(spread(pair) for member in members for pair in member.types)
     return max(spread(pair) for pair in pairs) <= attained * (1.0 + _ALIKE)
+
+
+def sharp_look(family: Family) -> bool:
+    """Whether one evaluation is cheap and sharp enough to decide."""
+    return isinstance(family, SwapSet) or family.pairs(_FEW) is not None
 
 
 def says(family: Family, what: str, n: int) -> bool:

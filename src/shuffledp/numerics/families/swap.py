@@ -12,20 +12,23 @@ import numpy as np
 
 from ...errors import BoundNotApplicableError
 from ..evaluators import swap
-from ..evaluators.choose import LARGEST_EPSILON, Side, law_shift, mass_slack, spread
+from ..evaluators.choose import LARGEST_EPSILON, Divergence, Side, law_shift, mass_slack, spread
 from ..evaluators.contour import LogBracket
+from ..guess import Guess, guess_epsilon
 from ..pair import Atoms, FloatArray, ShuffledPair
-from ..solve import guess_epsilon, log_up, look, solve
+from ..solve import log_up, look, solve
 from .base import Answer, Family
 
 #: Dither in units of the tilted deviation: it costs its square over 2 of eps.
-_FINE, _COARSE = 0.01, 0.05
+FINE, _COARSE = 0.01, 0.05
 #: Where one user's X is more than this many steps of the sum, lattices resonate, and other lines may be better.
-_GRAINY = 0.1
+GRAINY = 0.1
+#: A law that dominates every type and saves so much of log delta makes other lines pointless.
+_MUCH = 0.05
 #: Below this many deviations the modulus costs so much that the law that dominates every type is tried too.
-_CLOSE = 3.5
+CLOSE = 3.5
 #: Fewer free users than this make the bound loose.
-_FEW_FREE = 60.0
+FEW_FREE = 60.0
 #: It is used if its spread is at most this far above that of the worst type.
 _NEARLY = 1.1
 #: Any number of shuffled pairs.
@@ -34,20 +37,24 @@ _EVERY = 10**9
 _MOST_JOINED, _MOST_SHARPENED = 256, 1024
 #: Values of X nearer to each other than this part of E(X - a)_+ are joined as one: their slopes would be noise.
 _COINCIDE = 2.0**-24
+#: log of the ratio of deltas from which one type alone shows that the bound is larger; for so many victim pairs.
+_WORSE, _FEW_MEMBERS = 0.1, 4
+#: Relative accuracy in delta of one look at a bound that may not be needed.
+GLANCE = 0.01
 #: Expected number of others who send a symbol below which it counts as never sent, if its ratio is above n times that.
-_RARE, _SWAMPS = 1e-7, 1e3
+RARE, _SWAMPS = 1e-7, 1e3
 
 
-class _Option(NamedTuple):
+class Option(NamedTuple):
     """Another line to try: the abscissa over the saddle, and the dither."""
 
     scale: float
     dither: float
 
 
-_OPTIONS = tuple(
-    _Option(*option)
-    for option in ((0.9, _FINE), (1.1, _FINE), (0.9, 0.1), (0.9, 0.2), (1.0, 0.05), (1.0, 0.1), (1.0, 0.2), (1.1, 0.1))
+OPTIONS = tuple(
+    Option(*option)
+    for option in ((0.9, FINE), (1.1, FINE), (1.0, 0.05), (1.0, 0.1), (1.0, 0.2), (0.9, 0.1), (0.9, 0.2), (1.1, 0.1))
 )
 
 
@@ -113,11 +120,39 @@ class SwapSet:
     def epsilon(self, *, n: int, delta: float, tol: float, side: Side) -> Answer:
         """The largest eps over the members."""
         only_upper(side)
-        best = 0.0
         count = len(self._members)
-        for member in sorted(self._members, key=_widest, reverse=True):
-            best = max(best, epsilon_of(member, n=n, delta=delta, tol=tol, least=best))
-        return Answer(best, count, count)
+        return Answer(largest_epsilon(self._members, n=n, delta=delta, tol=tol), count, count)
+
+    def smaller(self, most: float, *, n: int, delta: float, tol: float) -> Answer | None:
+        """Its answer if that is clearly below another one, ``most``; else None, usually after one evaluation."""
+        if self._worst_alone(most, n, delta):
+            return None
+        if len(self._members) != 1:
+            if self.log_delta(np.array([most]), n=n, tol=GLANCE, side="upper")[0] > math.log(delta) + 3.0 * GLANCE:
+                return None
+            return self.epsilon(n=n, delta=delta, tol=tol, side="upper")
+        (member,) = self._members
+        curve, limit, log_delta = Curve(member, n, tol), log_up(member.max_ratio), math.log(delta)
+        at = look(curve, most, 1e-3, log_delta)  # type: ignore[arg-type]
+        if at.excess > 0.0 or not at.slope:
+            return None
+        guess = Guess(most + at.excess / abs(at.slope), abs(at.slope))
+        if at.excess < -1.0 or guess.epsilon < 0.5 * most:  # far away
+            guess = _first_guess(curve, delta, limit)
+        return Answer(solve(curve, delta, limit=limit, tol=tol, guess=guess), 1, 1)  # type: ignore[arg-type]
+
+    def _worst_alone(self, eps: float, n: int, delta: float) -> bool:
+        """Whether delta is larger for others of one type alone, as many as are left without the displaced ones.
+
+        That is an estimate of the bound from below, which only saves asking it.
+        """
+        for member in self._members if len(self._members) <= _FEW_MEMBERS else ():
+            left = int(n - 1.0 / member.common_mass) if member.common_mass * n > 1.0 else 1
+            for pair in member.types:
+                found = Divergence(pair, left, "lower").point(eps, 1e-3)
+                if found is not None and found.lower > math.log(delta) + _WORSE:
+                    return True
+        return False
 
     def log_delta(self, eps: FloatArray, *, n: int, tol: float, side: Side) -> FloatArray:
         """The largest log delta over the members, for every eps."""
@@ -125,12 +160,33 @@ class SwapSet:
         best = np.full(eps.shape, -np.inf)
         if not eps.size:
             return best
-        for member in sorted(self._members, key=_widest, reverse=True) if eps.size == 1 else self._members:
+        for member in sorted(self._members, key=widest, reverse=True) if eps.size == 1 else self._members:
             curve = Curve(member, n, tol / 30.0)
             if eps.size == 1 and best[0] > -np.inf and curve.screened(float(eps[0])) <= best[0]:
                 continue
             best = np.maximum(best, curve.log_upper(eps))
         return falling(eps, best)
+
+    @staticmethod
+    def together(
+        families: Sequence[SwapSet], *, n: FloatArray, delta: FloatArray, tol: float, side: Side
+    ) -> list[Answer]:
+        """One answer per row (families/pool.py)."""
+        from .swap_many import epsilons
+
+        only_upper(side)
+        found = epsilons([family._members for family in families], n=n, delta=delta, tol=tol)
+        return [Answer(x, len(f._members), len(f._members)) for x, f in zip(found.tolist(), families, strict=True)]
+
+    @staticmethod
+    def log_deltas_together(
+        families: Sequence[SwapSet], eps: FloatArray, *, n: FloatArray, tol: float, side: Side
+    ) -> FloatArray:
+        """One log delta per row (families/pool.py)."""
+        from .swap_many import log_deltas
+
+        only_upper(side)
+        return log_deltas([family._members for family in families], eps, n=n, tol=tol)
 
     @property
     def quick(self) -> bool:
@@ -139,7 +195,7 @@ class SwapSet:
 
     def loose_for(self, n: int) -> bool:
         """Whether the users who are displaced are too many of n for the bound to be sharp."""
-        return any(n * member.common_mass < _FEW_FREE for member in self._members)
+        return any(n * member.common_mass < FEW_FREE for member in self._members)
 
     def pairs(self, most: int) -> None:
         """None: a member is not one shuffled pair but several types."""
@@ -154,6 +210,14 @@ class SwapSet:
         return SwapSet([member.thinned(chance) for member in self._members])
 
 
+def largest_epsilon(members: Sequence[SwapPair], *, n: int, delta: float, tol: float) -> float:
+    """The largest eps over some victim pairs."""
+    best = 0.0
+    for member in sorted(members, key=widest, reverse=True):
+        best = max(best, epsilon_of(member, n=n, delta=delta, tol=tol, least=best))
+    return best
+
+
 def epsilon_of(member: SwapPair, *, n: int, delta: float, tol: float, least: float = 0.0) -> float:
     """eps of one victim pair; ``least`` or less if that is enough."""
     limit = log_up(member.max_ratio)
@@ -163,17 +227,21 @@ def epsilon_of(member: SwapPair, *, n: int, delta: float, tol: float, least: flo
     log_delta = math.log(delta)
     if least > 0.0 and curve.screened(least) <= log_delta:
         return least
-    worst = max(member.types, key=spread)
-    likely = least > 0.0 or delta >= 0.3 * math.sqrt(min(spread(worst), 1e300) / n)
+    spread_out = min(widest(member), 1e300)
+    likely = least > 0.0 or delta >= 0.3 * math.sqrt(spread_out / n)
     if likely and look(curve, least, 1e-3, log_delta).excess <= 0.0:  # type: ignore[arg-type]
         return least
-    guess = guess_epsilon(worst.atoms, max(int(n - 1.0 / max(member.common_mass, 1e-15)), 1), delta, limit)
-    # what dither and modulus cost, so that the first evaluation is usually the last
-    guess = guess._replace(epsilon=guess.epsilon * (1.0 + 0.5 * curve.dither**2 + 3e-5))
-    return solve(curve, delta, limit=limit, tol=tol, guess=guess)  # type: ignore[arg-type]
+    return solve(curve, delta, limit=limit, tol=tol, guess=_first_guess(curve, delta, limit))  # type: ignore[arg-type]
 
 
-class _Rows(NamedTuple):
+def _first_guess(curve: Curve, delta: float, limit: float) -> Guess:
+    """eps of the worst type alone, and what dither and modulus cost: the first evaluation is then often the last."""
+    member, worst = curve.member, max(curve.member.types, key=spread)
+    guess = guess_epsilon(worst.atoms, max(int(curve.n - 1.0 / max(member.common_mass, 1e-15)), 1), delta, limit)
+    return guess._replace(epsilon=guess.epsilon * (1.0 + 0.5 * curve.dither**2 + 3e-5))
+
+
+class Rows(NamedTuple):
     """Laws of X (eps, type, symbol), what is exposed (eps, type), the leading type, its saddle and its bend (eps)."""
 
     x: FloatArray
@@ -183,9 +251,14 @@ class _Rows(NamedTuple):
     c: FloatArray
     bend: FloatArray
 
-    def at(self, rows: np.ndarray) -> _Rows:
+    def at(self, rows: np.ndarray) -> Rows:
         """Some of them."""
-        return _Rows(*(part[rows] for part in self))
+        return Rows(*(part[rows] for part in self))
+
+    @property
+    def deviations(self) -> FloatArray:
+        """How many deviations of the sum the abscissa is from 0."""
+        return np.asarray(self.c * np.sqrt(self.bend))
 
     @property
     def grain(self) -> FloatArray:
@@ -194,7 +267,7 @@ class _Rows(NamedTuple):
         return np.asarray((own.max(axis=1) - own.min(axis=1)) / np.sqrt(np.maximum(self.bend, 1e-300)))
 
 
-def _largest(here: _Rows, waiting: swap.Waiting, option: _Option) -> FloatArray:
+def largest(here: Rows, waiting: swap.Waiting, option: Option) -> FloatArray:
     """max over types of log(U + what is exposed): the leading type, then those that may exceed it."""
     rows, types, symbols = here.x.shape
     at, worst, bare = np.arange(rows), here.worst, np.log(here.alone)
@@ -203,15 +276,31 @@ def _largest(here: _Rows, waiting: swap.Waiting, option: _Option) -> FloatArray:
     value: FloatArray = np.asarray(np.logaddexp(first, bare[at, worst]))
     if types == 1:
         return value
-    every = line.at(np.repeat(at, types))
-    screen = swap.log_screen(here.x.reshape(-1, symbols), here.t.reshape(-1, symbols), waiting, every)
+    each = np.repeat(at, types)
+    laws = here.x.reshape(-1, symbols), here.t.reshape(-1, symbols)
+    screen = swap.log_screen(*laws, waiting.at(each), line.at(each))
     open_ = ~(np.logaddexp(screen.reshape(rows, types), bare) <= value[:, None])
     open_[at, worst] = False
     row, kind = np.nonzero(open_)
     if row.size:
-        other = swap.log_upper(here.x[row, kind], here.t[row, kind], waiting, line.at(row))
+        other = swap.log_upper(here.x[row, kind], here.t[row, kind], waiting.at(row), line.at(row))
         np.maximum.at(value, row, np.logaddexp(other, bare[row, kind]))
     return value
+
+
+def dither_for(tol: float) -> float:
+    """The dither, in units of the tilted deviation, that suits a relative accuracy ``tol`` of eps."""
+    return min(max(math.sqrt(tol), FINE), _COARSE)
+
+
+def _near_zero(scale: float, away: float) -> float:
+    """log of a Gaussian sum of |M|/|z|^2 at ``scale`` times the saddle point, which is ``away`` deviations from 0.
+
+    That is n K(c) + log(erfcx(c sigma / sqrt 2) / c), and n K - 2 log c has its minimum at the saddle point.
+    """
+    x = scale * away / math.sqrt(2.0)
+    log_erfcx = x * x + math.log(math.erfc(x)) if x < 5.0 else -math.log(x * math.sqrt(math.pi))
+    return 0.5 * (1.0 - scale) ** 2 * (away * away + 2.0) + math.log(scale) + log_erfcx
 
 
 class Curve:
@@ -222,8 +311,13 @@ class Curve:
     def __init__(self, member: SwapPair, n: int, tol: float) -> None:
         """``tol`` is the relative accuracy wanted of eps; that of delta is about 30 times as much."""
         self.member, self.n = member, n
-        self.dither = min(max(math.sqrt(tol), _FINE), _COARSE)
-        self._options: Sequence[_Option] = _OPTIONS
+        self.dither = dither_for(tol)
+        #: the line that is tried first, and others, until the best one at some eps is known
+        self._main = Option(1.0, self.dither)
+        self._options: Sequence[Option] = OPTIONS
+        #: whether a law that dominates every type may help, and the share of the nodes far from 0 at the last eps
+        self._join = True
+        self._far: float | None = None
 
     def bracket(self, eps: FloatArray, rtol: FloatArray | float) -> LogBracket:
         """log delta (the lower end makes no claim), and its slope in eps."""
@@ -274,8 +368,9 @@ class Curve:
         pick = (np.arange(rows), worst)
         target = float(np.min(np.maximum(height[pick] - math.log(self.n), -740.0), initial=0.0))
         waiting = self._waiting(target)
-        here = _Rows(x, t, alone, worst, c[pick], bend[pick])
-        value = _largest(here, waiting, _Option(1.0, self.dither))
+        here = Rows(x, t, alone, worst, c[pick], bend[pick])
+        self._far = None
+        value = largest(here, waiting, self._main if rows == 1 else Option(1.0, self.dither))
         if x[0].size <= _MOST_SHARPENED:
             self._sharpen(value, here, waiting, copies)
         total = np.logaddexp(value, waiting.log_rest + local)
@@ -285,38 +380,62 @@ class Curve:
         total[local == -np.inf] = -np.inf  # nothing of the victim's is ever above E times the other law
         return np.minimum(total, local), fall
 
-    def _sharpen(self, value: FloatArray, here: _Rows, waiting: swap.Waiting, copies: float) -> None:
+    def _sharpen(self, value: FloatArray, here: Rows, waiting: swap.Waiting, copies: float) -> None:
         """Improve rows few deviations away, by one dominating law or near the saddle, and those on a coarse lattice."""
-        close = here.c * np.sqrt(here.bend) < _CLOSE
-        if here.x[0].size <= _MOST_JOINED:
+        close = here.deviations < CLOSE
+        one = value.size == 1
+        if self._join and here.x[0].size <= _MOST_JOINED:
             covered = np.flatnonzero(close & (here.alone.max(axis=1) == 0.0))
             if covered.size:
-                found = self._joined(here.x[covered], here.t[covered], waiting, copies)
+                found = joined(here.x[covered], here.t[covered], waiting, copies, self.dither)
                 close[covered[found < value[covered]]] = False
+                if one:  # what helps at this eps will do for those nearby
+                    self._join = bool(found[0] < value[0])
+                    self._options = () if found[0] < value[0] - _MUCH else self._options
                 value[covered] = np.minimum(value[covered], found)
-        grainy = here.grain > _GRAINY
-        chosen: list[_Option] = []
+        grainy = here.grain > GRAINY
+        first, chosen = float(value[0]), None
         for option in self._options:
-            rows = np.flatnonzero(close if option.dither == _FINE else grainy)
+            wanted = close if option.dither == FINE else grainy
+            if one and wanted[0] and not self._may_gain(option, here, waiting, first - float(value[0])):
+                continue
+            rows = np.flatnonzero(wanted)
             if rows.size:
-                found = _largest(here.at(rows), waiting, option)
+                found = largest(here.at(rows), waiting, option)
                 if found[0] < value[rows[0]]:
-                    chosen = [option]
+                    chosen = option
                 value[rows] = np.minimum(value[rows], found)
-        if value.size == 1 and (close | grainy).any():
-            self._options = chosen  # the best one at this eps will do for those nearby
+        if one and (close | grainy).any():
+            self._main, self._options = chosen or self._main, ()
 
-    def _joined(self, x: FloatArray, t: FloatArray, waiting: swap.Waiting, copies: float) -> FloatArray:
-        """The bound by one law that dominates every type; inf where that is much wider than the types."""
-        y, mass = join(x, t)
-        out = np.full(len(y), np.inf)
-        wide = (mass * y * y).sum(axis=1)
-        good = np.flatnonzero(wide <= _NEARLY * (t * x * x).sum(axis=2).max(axis=1))
-        if good.size:
-            c, _, bend = swap.saddle(y[good], mass[good], copies)
-            line = swap.line_at(c, bend, self.dither)
-            out[good] = swap.log_upper(y[good], mass[good], waiting, line, phases=True)
-        return out
+    def _may_gain(self, option: Option, here: Rows, waiting: swap.Waiting, gained: float) -> bool:
+        """Whether another line may be better: a guess from what it costs near 0 and saves far from 0."""
+        away = float(here.deviations[0])
+        if option.dither == FINE:
+            return _near_zero(option.scale, away) < _near_zero(1.0, away) + 1e-4
+        if self._far is None:
+            own = (0, int(here.worst[0]))
+            line = swap.line_at(here.c, here.bend, self.dither)
+            self._far = swap.far_share(here.x[own][None], here.t[own][None], waiting, line)
+        price = 0.5 * (option.dither**2 - self.dither**2) * (option.scale * away) ** 2
+        price += 0.3 * (1.0 - option.scale) ** 2 * away * away
+        return price + gained < -math.log1p(-min(self._far, 0.999999)) + 1e-7
+
+
+def joined(
+    x: FloatArray, t: FloatArray, waiting: swap.Waiting, copies: float | FloatArray, dither: float
+) -> FloatArray:
+    """The bound by one law that dominates every type; inf where that is much wider than the types."""
+    y, mass = join(x, t)
+    out = np.full(len(y), np.inf)
+    wide = (mass * y * y).sum(axis=1)
+    good = np.flatnonzero(wide <= _NEARLY * (t * x * x).sum(axis=2).max(axis=1))
+    if good.size:
+        users = np.broadcast_to(np.asarray(copies, dtype=np.float64), len(y))[good]
+        c, _, bend = swap.saddle(y[good], mass[good], users)
+        line = swap.line_at(c, bend, dither)
+        out[good] = swap.log_upper(y[good], mass[good], waiting.at(good), line, phases=True)
+    return out
 
 
 def join(x: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -375,8 +494,11 @@ class _Laws(NamedTuple):
         """
         growth = np.expm1(eps)[:, None, None]
         x = self.gap - growth * self.v
-        alone = np.stack([a.exposed(eps) for a in self.exposed], axis=1)
-        rare = (n * self.t < _RARE) & (self.ratio > _SWAMPS * n)
+        alone = np.zeros((eps.size, len(self.exposed)))
+        for k, a in enumerate(self.exposed):
+            if a.zero0.size:
+                alone[:, k] = a.exposed(eps)
+        rare = (n * self.t < RARE) & (self.ratio > _SWAMPS * n)
         t = np.where(rare, 0.0, self.t)
         if rare.any():
             alone = alone + (np.maximum(x, 0.0) * (self.t - t)).sum(axis=2)
@@ -398,7 +520,8 @@ def only_upper(side: Side) -> None:
         raise BoundNotApplicableError("the swap bound is an upper bound; take the lower one from constant datasets.")
 
 
-def _widest(member: SwapPair) -> float:
+def widest(member: SwapPair) -> float:
+    """The largest spread of any type."""
     return max(spread(pair) for pair in member.types)
 
 

@@ -28,14 +28,15 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..evaluators.choose import Side, spread
 from ..evaluators.swap import Waiting
-from ..pair import FloatArray, ShuffledPair
+from ..pair import TINY, FloatArray, ShuffledPair
 from ..product import rounding_slack
 from ..solve import guess_epsilon, log_up, look, solve
 from .base import Answer
@@ -59,6 +60,59 @@ class Messages(NamedTuple):
     t: FloatArray
 
 
+class _Group(NamedTuple):
+    """A group of one own and ``size`` blanket messages: its law, and what the victim's message makes of it.
+
+    The victim's two laws beside blanket messages only, and beside the own message and one blanket message less.
+    """
+
+    t: FloatArray
+    alone: tuple[FloatArray, FloatArray]
+    beside: tuple[FloatArray, FloatArray]
+
+    @classmethod
+    def of(cls, laws: Messages, size: int) -> _Group:
+        """The group of these messages."""
+        t = np.asarray(laws.t, dtype=np.float64)
+        u, v, s = (np.asarray(law) / t for law in laws[:3])
+        chosen, times, orders = _multisets(t.size, size + 1)
+        mass = orders * np.prod(t[chosen], axis=1) / (size + 1)
+        others = times @ s
+        # sum over i != j of u_i s_j, with no difference of sums
+        left = [times[:, a] * _without(times, s, a) for a in range(t.size)]
+        first, second = ((mass * (times @ x), mass / size * sum(x[a] * left[a] for a in range(t.size))) for x in (u, v))
+        return cls(mass * others, (first[0], second[0]), (first[1], second[1]))
+
+    def spread(self, alpha: FloatArray) -> FloatArray:
+        """sum (P0 - P1)^2 / t for every alpha."""
+        live = self.t > TINY
+        gap = (self.alone[0] - self.alone[1])[live], (self.beside[0] - self.beside[1])[live]
+        t = self.t[live]
+        aa, ab, bb = float((gap[0] ** 2 / t).sum()), float((gap[0] * gap[1] / t).sum()), float((gap[1] ** 2 / t).sum())
+        return np.asarray(alpha**2 * aa + 2.0 * alpha * (1.0 - alpha) * ab + (1.0 - alpha) ** 2 * bb)
+
+    def pair(self, alpha: float) -> ShuffledPair:
+        """The group as a type of the swap bound."""
+        first, second = (alpha * a + (1.0 - alpha) * b for a, b in zip(self.alone, self.beside, strict=True))
+        return ShuffledPair(P0=first, P1=second, t=self.t)
+
+
+def _without(times: FloatArray, s: FloatArray, a: int) -> FloatArray:
+    """The sum of s over a multiset without one message a (where it has one), as a sum of non-negative terms."""
+    fewer = times.copy()
+    fewer[:, a] = np.maximum(fewer[:, a] - 1.0, 0.0)
+    return np.asarray(fewer @ s)
+
+
+@lru_cache(maxsize=64)
+def _multisets(symbols: int, count: int) -> tuple[NDArray[np.int64], FloatArray, FloatArray]:
+    """All multisets: their messages, how often each symbol is in them, and in how many orders they come."""
+    chosen = np.array(list(itertools.combinations_with_replacement(range(symbols), count)), dtype=np.int64)
+    times = (chosen[:, :, None] == np.arange(symbols)).sum(axis=1)
+    factorial = np.array([math.factorial(k) for k in range(count + 1)], dtype=np.float64)
+    return chosen, times.astype(np.float64), factorial[count] / np.prod(factorial[times], axis=1)
+
+
 def grouped(laws: Messages, size: int, alpha: float) -> ShuffledPair:
     """A group of one own and ``size`` blanket messages as a type.
 
@@ -68,21 +122,7 @@ def grouped(laws: Messages, size: int, alpha: float) -> ShuffledPair:
     >>> grouped(coin, 1, 0.5).t.tolist()
     [0.25, 0.5, 0.25]
     """
-    t = np.asarray(laws.t, dtype=np.float64)
-    u, v, s = (np.asarray(law) / t for law in laws[:3])
-    count = size + 1
-    chosen = np.array(list(itertools.combinations_with_replacement(range(t.size), count)))
-    times = (chosen[:, :, None] == np.arange(t.size)).sum(axis=1)
-    orders = np.array([math.factorial(count) // math.prod(map(math.factorial, row)) for row in times.tolist()])
-    mass = orders * np.prod(t[chosen], axis=1) / count
-    others = s[chosen].sum(axis=1)
-
-    def with_victim(ratio: FloatArray) -> FloatArray:
-        own = ratio[chosen].sum(axis=1)
-        beside = sum(ratio[chosen[:, i]] * s[chosen[:, j]] for i, j in itertools.permutations(range(count), 2))
-        return np.asarray(mass * (alpha * own + (1.0 - alpha) / size * beside))
-
-    return ShuffledPair(P0=with_victim(u), P1=with_victim(v), t=mass * others)
+    return _Group.of(laws, size).pair(alpha)
 
 
 class _Plan(NamedTuple):
@@ -156,15 +196,18 @@ class SwapGroups:
         """The best alpha for groups of every size that is small enough."""
         symbols = max(np.size(laws.t) for laws in self._types)
         sizes = [k for k in range(1, _MOST_MESSAGES + 1) if math.comb(symbols + k, k + 1) <= _MOST_SYMBOLS]
-        return [min((self._plan(k, float(alpha)) for alpha in _SHARES), key=lambda plan: plan.spread) for k in sizes]
+        return [self._plan(k) for k in sizes]
 
-    def _plan(self, size: int, alpha: float) -> _Plan:
+    def _plan(self, size: int) -> _Plan:
+        """Groups of this size, with the alpha whose largest spread is smallest."""
         blankets = self._types[0]._replace(R=self._types[0].t)
-        types = tuple(grouped(laws, size, alpha) for laws in (*self._types, blankets))
+        groups = [_Group.of(laws, size) for laws in (*self._types, blankets)]
+        spreads = np.max([group.spread(_SHARES) for group in groups], axis=0)
+        alpha = float(_SHARES[spreads.argmin()])
         common = self._share / (self._share * (1.0 - alpha) + alpha) if alpha else 1.0
-        victim = ShuffledPair(P0=blankets.P0, P1=blankets.P1, t=blankets.t)
         common *= 1.0 - 2.0**-48 if alpha else 1.0
-        return _Plan(size, SwapPair(types, common, victim), max(spread(pair) for pair in types))
+        victim = ShuffledPair(P0=blankets.P0, P1=blankets.P1, t=blankets.t)
+        return _Plan(size, SwapPair(tuple(g.pair(alpha) for g in groups), common, victim), float(spreads.min()))
 
     def _curve(self, n: int, tol: float) -> tuple[Curve, _Plan]:
         """The curve of n users, and its plan."""

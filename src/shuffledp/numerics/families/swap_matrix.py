@@ -1,55 +1,58 @@
 """The swap bound of a probability matrix: every ordered pair of rows among others who hold any row.
 
-A d x d matrix has d (d - 1) ordered pairs with d types each.  Small matrices are evaluated as they are, and those with
-few levels by their distinct laws.  Elsewhere the most telling pair is solved, and every other one is discarded at
-its eps by a bound from two moments, or evaluated there: no pair is dropped without proof.
-
-The bound from moments: with W = R(a) - E R(b), sum W = 1 - E, and r = max |W| / R(x), for c > 0
-
-    M_x(c) = sum R(x) exp(c W/R(x)) <= 1 + c (1-E) + c^2 V/2 + c^3 T/6 + c^4 r^2 V e^{c r}/24,
-
-V = sum W^2/R(x), T = sum W^3/R(x)^2, by Taylor; these of all triples (a, b, x) are two matrix products for every x.
+A d x d matrix has d (d - 1) ordered pairs with d types each.  Small matrices are evaluated as they are, those with few
+levels by their distinct laws (swap_levels.py), and pairs that a symmetry of the matrix maps to each other once
+(symmetry.py).  Elsewhere the most telling pair is solved, and every other one is discarded at its eps by a bound from
+moments (swap_moments.py), or evaluated there: no pair is dropped without proof.  delta falls with eps, so that
+a pair that is discarded stays discarded at every larger eps.
 """
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Sequence
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...errors import BoundNotApplicableError
 from ..evaluators import swap
 from ..evaluators.choose import Side, law_shift, mass_slack
 from ..pair import TINY, FloatArray, ShuffledPair
-from ..solve import log_up
+from ..solve import guess_epsilon, log_up
+from .alike import SAME_LAW, distinct_rows, representatives
 from .base import Answer
-from .swap import Curve, SwapPair, SwapSet, epsilon_of, only_upper
+from .leaders import largest
+from .swap import Curve, SwapPair, SwapSet, epsilon_of, falling, only_upper
+from .swap_curves import SwapCurves
+from .swap_levels import distinct
+from .swap_moments import Lines, PairMoments, Places, Terms
 
 #: Ordered pairs up to which all of them are evaluated.
 _FEW_PAIRS = 12
-#: Levels, and cells of the table of joint masses, up to which equal laws are found.
-_FEW_LEVELS, _MOST_CELLS, _MOST_LAWS = 3, 2e8, 64
-#: Triples (a, b, x) up to which moments are looked at, those that the moments and the Gaussian bound may leave open.
-_MOST_TRIPLES, _MOST_OPEN, _MOST_SUMS = 3e7, 60_000, 1000
-#: Triples at once, and the dither while pairs are compared.
-_CHUNK, _DITHER, _FINE_DITHER = 2000, 0.02, 0.01
-#: Free users below which nothing is searched, and pairs that are solved at most.
-_FEWEST_FREE, _MOST_SOLVED = 10.0, 24
-#: Room for masses that agree to a relative 2^-40.
-_SAME_LAW = 8.0 * 2.0**-40
+#: Triples (a, b, x) up to which a matrix is searched.
+_MOST_TRIPLES = 3e7
+#: Triples x symbols that moments may leave open, and pairs x types x symbols that are then summed.
+_MOST_CELLS, _MOST_SUMS = 6e6, 4e6
+#: The dither of the last look at a pair.
+_FINE_DITHER = 0.01
+#: Free users below which nothing is searched, and below which the bound is not sharp.
+_FEWEST_FREE, _FEW_FREE = 25.0, 60.0
+#: Pairs that are solved at most, and at most where the bound is not sharp.
+_MOST_SOLVED, _FEW_SOLVED = 24, 4
+#: Free users, and users over the spread of eps, from which the leading order tells the blanket from the swap bound.
+_MANY_FREE, _LEADING = 400.0, 400.0
+#: Points from which intervals of eps are looked at, not single ones.
+_MANY_POINTS = 24
 _LOOSER = "looser, because too many pairs of inputs of this matrix are nearly alike for the swap bound"
 
 
 def swap_pairs(rows: FloatArray) -> SwapSet | SwapMatrix:
     """The swap bound of a matrix with these rows, by the quickest way that is exact."""
-    rows = _merged(np.unique(rows, axis=0))
+    rows = merged(distinct_rows(rows))
     if len(rows) * (len(rows) - 1) <= _FEW_PAIRS:
         return SwapSet(_every_pair(rows))
-    few = _distinct(rows)
+    few = distinct(rows)
     if few is not None:
         return few
     if np.any(rows <= TINY):
@@ -61,29 +64,7 @@ def swap_pairs(rows: FloatArray) -> SwapSet | SwapMatrix:
             f"bound 'swap' is evaluated for at most {int(_MOST_TRIPLES ** (1 / 3))} different inputs, got {len(rows)}; "
             "use bound='auto'."
         )
-    return SwapMatrix(rows)
-
-
-class _Moments(NamedTuple):
-    """sum R(a) R(b)/R(x), sum R(a)^2 R(b)/R(x)^2 by (x, a, b), and max R(a)/R(x) by (x, a)."""
-
-    second: FloatArray
-    third: FloatArray
-    ratio: FloatArray
-
-    def variance(self, x: int, growth: float) -> FloatArray:
-        """sum W^2/R(x) by (a, b), W = R(a) - growth R(b)."""
-        own = np.diag(self.second[x])
-        return np.asarray(np.maximum(own[:, None] - 2.0 * growth * self.second[x] + growth**2 * own, 0.0))
-
-    def skew(self, x: int, growth: float) -> FloatArray:
-        """sum W^3/R(x)^2."""
-        table, own = self.third[x], np.diag(self.third[x])
-        return np.asarray(own[:, None] - 3.0 * growth * table + 3.0 * growth**2 * table.T - growth**3 * own)
-
-    def reach(self, x: int, growth: float) -> FloatArray:
-        """A bound on |W|/R(x)."""
-        return np.asarray(np.maximum(self.ratio[x][:, None], growth * self.ratio[x]))
+    return SwapMatrix(rows, representatives(rows))
 
 
 class SwapMatrix:
@@ -92,12 +73,19 @@ class SwapMatrix:
     #: A search for every eps.
     slow = True
 
-    def __init__(self, rows: FloatArray, common: float | None = None, presence: float = 1.0) -> None:
-        self.rows = rows
-        self.common_mass = (
-            float(rows.min(axis=0).sum()) * (1.0 - mass_slack(rows.shape[1])) if common is None else common
-        )
+    def __init__(
+        self, rows: FloatArray, listed: Places | None = None, common: float | None = None, presence: float = 1.0
+    ) -> None:
+        """``listed`` are pairs a d + b that stand for all others (alike.py), which takes some room."""
+        self.rows, d = rows, len(rows)
+        self._listed = np.flatnonzero(~np.eye(d, dtype=bool)) if listed is None else listed
+        self._room = SAME_LAW if self._listed.size < d * (d - 1) else 0.0
+        thin = 1.0 - self._room
+        least = float(rows.min(axis=0).sum()) * (1.0 - mass_slack(rows.shape[1]))
+        self.common_mass = least * thin if common is None else common
         self.presence = presence
+        self._share = presence * thin * (1.0 - mass_slack(rows.shape[1]))
+        self._given_up: set[int] = set()
 
     def pairs(self, most: int) -> None:
         """None: a member is not one shuffled pair but several types."""
@@ -105,149 +93,167 @@ class SwapMatrix:
 
     def loose_for(self, n: int) -> bool:
         """Whether the users who are displaced are too many of n for the bound to be sharp."""
-        return n * self.common_mass < 60.0
+        return n * self.common_mass < _FEW_FREE
+
+    def clearly_below(self, spread: float, n: int) -> bool:
+        """Whether the leading order says that a bound of this spread is above every answer given for n users."""
+        free = n * self.common_mass
+        if n in self._given_up or free < _MANY_FREE or n < _LEADING * spread:
+            return False
+        return math.sqrt(spread * self.presence / float(self._moments.spread.max())) - 1.0 > 0.01 + 4.0 / free
 
     def thinned(self, chance: float) -> SwapMatrix:
         """Every other user takes part with this probability, independently."""
-        return SwapMatrix(self.rows, 1.0 - chance + chance * self.common_mass, self.presence * chance)
+        common = 1.0 - chance + chance * self.common_mass
+        return SwapMatrix(self.rows, self._listed, common, self.presence * chance)
+
+    @property
+    def limit(self) -> float:
+        """The eps beyond every ratio."""
+        return log_up(float((self.rows.max(axis=0) / self.rows.min(axis=0)).max()))
 
     @cached_property
-    def _moments(self) -> _Moments:
-        """Of all pairs, one type x after the other."""
-        rows = self.rows
-        second, third, ratio = [], [], []
-        for row in rows:
-            share = rows / row
-            second.append(share @ rows.T)
-            third.append((share * share) @ rows.T)
-            ratio.append(share.max(axis=1))
-        return _Moments(np.array(second), np.array(third), np.array(ratio))
+    def _moments(self) -> PairMoments:
+        return PairMoments(self.rows)
 
-    def _spreads(self, growth: float) -> FloatArray:
-        """The largest variance over all types, by pair."""
-        every = (self._moments.variance(x, growth) for x in range(len(self.rows)))
-        return functools.reduce(np.maximum, every)
+    @property
+    def every(self) -> Places:
+        """The listed pairs, the most telling first."""
+        return self._listed[np.argsort(-self._moments.spread.reshape(-1)[self._listed], kind="stable")]
 
     def member(self, a: int, b: int) -> SwapPair:
         """One ordered pair among all types."""
         types = (ShuffledPair(self.rows[a], self.rows[b], row) for row in self.rows)
-        kept = tuple(types if self.presence == 1.0 else (pair.thinned(self.presence) for pair in types))
+        present = self.presence * (1.0 - self._room)
+        kept = tuple(types if present == 1.0 else (pair.thinned(present) for pair in types))
         return SwapPair(kept, self.common_mass)
 
     @np.errstate(all="ignore")
-    def _open(self, eps: float, n: int, level: float, done: np.ndarray) -> list[tuple[int, int]] | None:
-        """The pairs that are not shown to be below ``level`` (a log delta), worst first; None: too many."""
+    def open_at(self, pairs: Places, eps: float, n: int, level: float, *, sums: bool = True) -> Places | None:
+        """Those of these pairs not shown to be below ``level`` (a log delta) at eps, worst first; None: too many.
+
+        Without ``sums`` only screens are used.
+        """
         at = eps - float(law_shift(np.array(eps)))
-        growth, shrink = math.exp(at), self.presence * (1.0 - mass_slack(self.rows.shape[1]))
-        moments = self._moments
-        copies = max(n - 1.0 / self.common_mass, 1.0)
-        most = self._spreads(growth) * ((1.0 + 1e-9) / shrink) + 1e-13
-        drift = -copies * math.expm1(at)
-        c = (np.sqrt(drift * drift + 8.0 * copies * most) - drift) / (2.0 * copies * most)
-        line = swap.line_at(c.reshape(-1), (copies * most).reshape(-1), _DITHER)
-        waiting = swap.Waiting.of(self.common_mass, n, level)
-        found: list[np.ndarray] = []
-        for x in range(len(self.rows)):
-            variance = moments.variance(x, growth) / shrink
-            reach = moments.reach(x, growth) / shrink
-            rise = c * reach
-            excess = (
-                -c * math.expm1(at) * (1.0 - 1e-13)
-                + 0.5 * c * c * (variance * (1.0 + 1e-9) + 1e-13)
-                + c**3 / 6.0 * (moments.skew(x, growth) / shrink**2 + 1e-9 * reach * variance + 1e-13 * reach)
-                + rise * rise * c * c / 24.0 * variance * np.exp(np.minimum(rise, 50.0))
-            )
-            log_m = np.log1p(np.maximum(excess, -0.9) + 1e-15)
-            # a density between e^(-rise) and e^rise times the law keeps this much of its variance
-            least = np.maximum(variance * (1.0 - 1e-9) - math.expm1(at) ** 2, 0.0) * np.exp(-rise - log_m) + 1e-300
-            value = swap.log_screened(log_m.reshape(-1), least.reshape(-1), 2.0 * reach.reshape(-1), waiting, line)
-            left = np.flatnonzero(~(np.logaddexp(value, waiting.log_rest) <= level) & ~done.reshape(-1))
-            found.append(np.stack([left, np.full(left.size, x)]))
-            if sum(part.shape[1] for part in found) > _MOST_OPEN:
-                return None
-        pair, kind = np.concatenate(found, axis=1)
-        value = np.empty(0)
-        for bound in (swap.log_screen, swap.log_upper):
-            value = np.empty(pair.size)
-            for start in range(0, pair.size, _CHUNK):
-                part = slice(start, start + _CHUNK)
-                first, second = np.divmod(pair[part], len(self.rows))
-                t = self.rows[kind[part]] * shrink
-                law = (self.rows[first] - self.rows[second] - math.expm1(at) * self.rows[second]) / t
-                # nearly all are far below when it comes to sums: then each pair has its own best line
-                own = bound is swap.log_upper
-                here = _best_line(pair[part], law, t, copies) if own else line.at(pair[part])
-                value[part] = bound(law, t, waiting, here)
-            value = np.logaddexp(value, waiting.log_rest)
-            left = np.flatnonzero(~(value <= level))
-            if bound is swap.log_screen:  # the line of a pair must be the same for all its types
-                left = np.flatnonzero(np.isin(pair, pair[left]))
-            pair, kind, value = pair[left], kind[left], value[left]
-            if pair.size > _MOST_SUMS:
-                return None
-        order = dict.fromkeys(pair[np.argsort(-value)].tolist())
-        return [divmod(i, len(self.rows)) for i in order]
+        terms = self._moments.terms(at, self._share, self.common_mass, n, level)
+        lines = self._moments.lines(pairs, terms)
+        left = np.flatnonzero(self._moments.open_by_variance(pairs, terms, lines, level))
+        pairs, lines = pairs[left], lines.at(left)
+        found = self._moments.open_by_moments(pairs, terms, lines, level, _MOST_CELLS / self.rows.shape[1])
+        if found is None:
+            return None
+        left, kinds = found
+        pairs, lines = pairs[left], lines.at(left)
+        values = self._by_laws(pairs, kinds, terms, lines)
+        most = values.max(axis=1, initial=-np.inf)
+        left = np.flatnonzero(~(most <= level))
+        left = left[np.argsort(-most[left], kind="stable")]
+        most = most[left]
+        for i in range(min(left.size, int(_MOST_SUMS / self.rows.size) + _FEW_SOLVED) if sums else 0):
+            at_worst = ~(values[left[i]] <= level)
+            most[i] = self._value(int(pairs[left[i]]), at_worst, terms, level)
+        order = np.argsort(-most, kind="stable")
+        order = order[~(most[order] <= level)]
+        return np.asarray(pairs[left[order]])
+
+    def _laws(self, pairs: Places, kinds: Places, terms: Terms) -> tuple[FloatArray, FloatArray]:
+        """X and its masses, of pairs and types one by one."""
+        first, second = self.rows[pairs // len(self.rows)], self.rows[pairs % len(self.rows)]
+        t = self.rows[kinds] * terms.share
+        return np.asarray(((first - second) - terms.gain * second) / t), t
+
+    def _by_laws(self, pairs: Places, kinds: NDArray[np.bool_], terms: Terms, lines: Lines) -> FloatArray:
+        """An upper value of log delta for every open type of every pair, from its law, on the line of the moments."""
+        out = np.full(kinds.shape, -np.inf)
+        row, kind = np.nonzero(kinds)
+        step = max(1, 2**18 // self.rows.shape[1])
+        for start in range(0, row.size, step):
+            here, type_ = row[start : start + step], kind[start : start + step]
+            x, t = self._laws(pairs[here], type_, terms)
+            value = swap.log_screen(x, t, terms.waiting, lines.line.at(here))
+            out[here, type_] = np.logaddexp(value, terms.waiting.log_rest)
+        return out
+
+    def _value(self, pair: int, kinds: NDArray[np.bool_], terms: Terms, level: float) -> float:
+        """An upper value of log delta of one pair: all its types on one line, that of the worst of ``kinds``.
+
+        The line is the pair's own, so the types that another line has settled are looked at again.
+        """
+        x, t = self._laws(np.array([pair]), np.arange(len(self.rows)), terms)
+        c, height, bend = swap.saddle(x[kinds], t[kinds], terms.copies)
+        worst = int(np.where(np.isfinite(height), height, -np.inf).argmax())
+        line = swap.line_at(c[[worst]], bend[[worst]], _FINE_DITHER).at(np.zeros(len(x), dtype=np.int64))
+        value = np.logaddexp(swap.log_screen(x, t, terms.waiting, line), terms.waiting.log_rest)
+        open_ = np.flatnonzero(~(value <= level))
+        if open_.size:
+            sums = swap.log_upper(x[open_], t[open_], terms.waiting, line.at(open_))
+            value[open_] = np.logaddexp(sums, terms.waiting.log_rest)
+        return float(value.max())
 
     def epsilon(self, *, n: int, delta: float, tol: float, side: Side) -> Answer:
         """The largest eps over all pairs: inf, with a note, where too many cannot be told apart."""
         only_upper(side)
         d, log_delta = len(self.rows), math.log(delta)
+        members = d * (d - 1)
         if n * self.common_mass < _FEWEST_FREE:
-            return Answer(math.inf, 0, d * (d - 1))  # next to nobody is free, and the search would be long
-        spread = self._spreads(1.0)
-        chosen: tuple[int, int] = divmod(int(spread.argmax()), d)
-        done = np.eye(d, dtype=bool)
-        best, evaluated = 0.0, 0
-        while True:
-            if evaluated == _MOST_SOLVED:
-                return Answer(math.inf, evaluated, d * (d - 1), _LOOSER)
-            found = epsilon_of(self.member(*chosen), n=n, delta=delta, tol=0.3 * tol, least=best)
-            best, evaluated = max(best, found * (1.0 + 0.6 * tol)), evaluated + 1
-            done[chosen] = True
-            left = self._open(best, n, log_delta, done)
+            return Answer(math.inf, 0, members)  # next to nobody is free, and the search would be long
+        pending = self.every
+        best = 0.0
+        if self.loose_for(n) and self.open_at(pending, self._guess(int(pending[0]), n, delta), n, log_delta) is None:
+            return self._give_up(n, 0)
+        for evaluated in range(1, 1 + (_FEW_SOLVED if self.loose_for(n) else _MOST_SOLVED)):
+            chosen, pending = int(pending[0]), pending[1:]
+            found = epsilon_of(self.member(*divmod(chosen, d)), n=n, delta=delta, tol=0.3 * tol, least=best)
+            best = max(best, found * (1.0 + 0.6 * tol))
+            left = self.open_at(pending, best, n, log_delta)
             if left is None:
-                return Answer(math.inf, evaluated, d * (d - 1), _LOOSER)
-            if not left:
-                return Answer(best, evaluated, d * (d - 1))
-            chosen = left[0]
+                break
+            if not left.size:
+                return Answer(best + self._room, evaluated, members)
+            pending = left
+        return self._give_up(n, evaluated)
+
+    def _give_up(self, n: int, evaluated: int) -> Answer:
+        self._given_up.add(n)
+        return Answer(math.inf, evaluated, len(self.rows) * (len(self.rows) - 1), _LOOSER)
+
+    def _guess(self, pair: int, n: int, delta: float) -> float:
+        """Roughly the eps of one pair."""
+        a, b = divmod(pair, len(self.rows))
+        gap = self.rows[a] - self.rows[b]
+        worst = int((gap * gap / self.rows).sum(axis=1).argmax())
+        atoms = ShuffledPair(self.rows[a], self.rows[b], self.rows[worst] * self.presence).atoms
+        copies = max(int(n - 1.0 / self.common_mass), 1)
+        return guess_epsilon(atoms, copies, delta, self.limit).epsilon
 
     def log_delta(self, eps: FloatArray, *, n: int, tol: float, side: Side) -> FloatArray:
         """The largest log delta over all pairs, for every eps; 0 (no claim) where too many cannot be told apart."""
         only_upper(side)
-        return np.array([self._largest(float(x), n, tol) for x in eps])
+        at = eps - self._room
+        if eps.size >= _MANY_POINTS and n * self.common_mass >= _FEWEST_FREE:
+            return falling(eps, largest(SwapCurves(self, n, tol / 30.0), at, tol) + self._room)
+        return np.array([self._largest(float(x), n, tol) for x in at]) + self._room
 
     def _largest(self, eps: float, n: int, tol: float) -> float:
         if n * self.common_mass < _FEWEST_FREE:
             return 0.0
-        if eps >= log_up(float((self.rows.max(axis=0) / self.rows.min(axis=0)).max())):
+        if eps >= self.limit:
             return -np.inf  # beyond every ratio
-        spread = self._spreads(math.exp(eps))
-        chosen: tuple[int, int] = divmod(int(spread.argmax()), len(self.rows))
-        done = np.eye(len(self.rows), dtype=bool)
+        pending = self.every
         best = -np.inf
         for _ in range(_MOST_SOLVED):
-            best = max(best, float(Curve(self.member(*chosen), n, tol).log_upper(np.array([eps]))[0]) + 0.1 * tol)
-            done[chosen] = True
-            left = self._open(eps, n, best, done)
+            member = self.member(*divmod(int(pending[0]), len(self.rows)))
+            best = max(best, float(Curve(member, n, tol).log_upper(np.array([eps]))[0]) + 0.1 * tol)
+            left = self.open_at(pending[1:], eps, n, best)
             if left is None:
                 return 0.0
-            if not left:
+            if not left.size:
                 return best
-            chosen = left[0]
+            pending = left
         return 0.0
 
 
-def _best_line(pair: np.ndarray, law: FloatArray, t: FloatArray, copies: float) -> swap.Line:
-    """One line per pair, at the saddle of the type whose sum is largest there."""
-    c, height, bend = swap.saddle(law, t, copies)
-    order = np.lexsort((height, pair))
-    last = np.flatnonzero(np.append(np.diff(pair[order]) != 0, True))  # the largest of each pair
-    _, place = np.unique(pair, return_inverse=True)
-    top = order[last][place.reshape(-1)]
-    return swap.line_at(c[top], bend[top], _FINE_DITHER)
-
-
-def _merged(rows: FloatArray) -> FloatArray:
+def merged(rows: FloatArray) -> FloatArray:
     """Proportional columns as one: they have the same likelihood ratios for every pair and type."""
     used = rows[:, rows.max(axis=0) > 0.0]
     shape, label = np.unique(used / used.max(axis=0), axis=1, return_inverse=True)
@@ -264,67 +270,3 @@ def _every_pair(rows: FloatArray) -> list[SwapPair]:
         for b in range(d)
         if a != b
     ]
-
-
-def _distinct(rows: FloatArray) -> SwapSet | None:
-    """The distinct pairs of a matrix whose columns have few levels; None elsewhere."""
-    d, outputs = rows.shape
-    top = rows.max(axis=0)
-    mantissa, exponent = np.frexp(rows / top)
-    levels, code = np.unique(np.ldexp(np.round(mantissa * 2.0**41) / 2.0**41, exponent), return_inverse=True)
-    if levels.size > _FEW_LEVELS or float(d) ** 3 * outputs * levels.size**3 > _MOST_CELLS:
-        return None
-    code = code.reshape(rows.shape)
-    hot = np.stack([code == i for i in range(levels.size)]).astype(np.float64)  # level, row, output
-    pairs = (hot[:, None, :, None, :] * hot[None, :, None, :, :]) * top  # levels, then rows, of a and b
-    masses = np.einsum("ijabk,lxk->abxijl", pairs, hot, optimize=True).reshape(d, d, d, -1)
-    mantissa, exponent = np.frexp(masses.reshape(d**3, -1))  # alike means alike in every mass, however small
-    keys = np.concatenate([np.round(mantissa * 2.0**41), exponent], axis=1)
-    _, label = np.unique(keys, axis=0, return_inverse=True)
-    label = label.reshape(d, d, d)
-    seen: dict[tuple[int, ...], SwapPair] = {}
-    common = float(rows.min(axis=0).sum()) * (1.0 - mass_slack(outputs))
-    for a, b in zip(*np.nonzero(~np.eye(d, dtype=bool)), strict=True):
-        kinds, first = np.unique(label[a, b], return_index=True)
-        key = tuple(kinds.tolist())
-        if key not in seen:
-            types = tuple(_law(masses[a, b, x], levels) for x in first)
-            seen[key] = SwapPair(types, common)
-        if len(seen) > _MOST_LAWS:
-            return None
-    return _Alike(list(seen.values()))
-
-
-class _Alike(SwapSet):
-    """Laws that stand for others whose masses and levels agree to a relative 2^-40.
-
-    t is a little smaller, and eps larger; an eps below 0 is a valid question too.
-    """
-
-    def __init__(self, members: Sequence[SwapPair]) -> None:
-        thin = 1.0 - _SAME_LAW
-        super().__init__([SwapPair(tuple(t.thinned(thin) for t in m.types), m.common_mass * thin) for m in members])
-
-    def epsilon(self, *, n: int, delta: float, tol: float, side: Side) -> Answer:
-        """The largest eps over the members, and the room."""
-        found = super().epsilon(n=n, delta=delta, tol=tol, side=side)
-        return found._replace(epsilon=found.epsilon + _SAME_LAW)
-
-    def log_delta(self, eps: FloatArray, *, n: int, tol: float, side: Side) -> FloatArray:
-        """The largest log delta over the members, a little to the left."""
-        return super().log_delta(eps - _SAME_LAW, n=n, tol=tol, side=side) + _SAME_LAW
-
-    def members(self, most: int) -> None:
-        """None: the members alone are short of that room."""
-        return None
-
-    def thinned(self, chance: float) -> SwapSet:
-        """Every other user takes part with this probability, independently."""
-        return _Alike([member.thinned(chance) for member in self._members])
-
-
-def _law(masses: FloatArray, levels: FloatArray) -> ShuffledPair:
-    """The shuffled pair whose symbols are triples of levels."""
-    u, v, t = (grid.reshape(-1) for grid in np.meshgrid(levels, levels, levels, indexing="ij"))
-    kept = masses > 0.0
-    return ShuffledPair(*(law[kept] * masses[kept] for law in (u, v, t)))

@@ -1,0 +1,80 @@
+"""Work in numbered pieces on several threads, with the results in order and no thread left behind."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Generator
+from functools import cache
+from typing import TypeVar
+
+from . import validation as check
+
+T = TypeVar("T")
+_MOST_THREADS = 1024
+_KEPT = 1 << 22
+
+
+def thread_count(threads: object) -> int:
+    """The number of threads to use; None: as many as there are cores for this process.
+
+    Examples
+    --------
+    >>> thread_count(3), thread_count(None) >= 1
+    (3, True)
+    >>> thread_count(0)
+    Traceback (most recent call last):
+        ...
+    shuffledp.errors.ParameterError: threads must lie in [1, 1024], got 0.0; leave it out to use all cores.
+    """
+    if threads is not None:
+        return check.whole("threads", threads, low=1, high=_MOST_THREADS, hint="leave it out to use all cores")
+    if hasattr(os, "process_cpu_count"):  # from Python 3.13 on
+        found: int | None = os.process_cpu_count()
+    elif hasattr(os, "sched_getaffinity"):
+        found = len(os.sched_getaffinity(0))
+    else:
+        found = os.cpu_count()
+    return min(found or 1, _MOST_THREADS)
+
+
+def in_order(work: Callable[[int], T], count: int, threads: int) -> Generator[T]:
+    """``work(0)``, ``work(1)``, ..., ``work(count - 1)``, in this order, worked out by several threads.
+
+    At most a few results wait to be taken, so that memory does not grow with ``count``.  An exception is that of the
+    first piece that fails.  Whatever ends the iteration (the last result, an exception, an interrupt, a caller who
+    closes it early), the pieces that have not begun are dropped and every thread has ended.
+
+    Examples
+    --------
+    >>> list(in_order(lambda i: i * i, 5, threads=2))
+    [0, 1, 4, 9, 16]
+    """
+    if count > 1:
+        _keep_memory()
+    if min(threads, count) <= 1:
+        yield from map(work, range(count))
+        return
+    from concurrent.futures import Future, ThreadPoolExecutor  # slow to load, and rarely needed
+
+    waiting: deque[Future[T]] = deque()
+    pool = ThreadPoolExecutor(min(threads, count), thread_name_prefix="shuffledp")
+    try:
+        for i in range(count):
+            waiting.append(pool.submit(work, i))
+            if len(waiting) > threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+@cache
+def _keep_memory() -> None:
+    """Let the C library keep a few MB that pieces free, for the next piece.
+
+    Until something large was freed, glibc returns the memory of every array of 128 kB to the system, and each new one
+    costs page faults, up to several times what is computed with it.  Nothing is written here, so no memory is used.
+    """
+    bytearray(_KEPT)

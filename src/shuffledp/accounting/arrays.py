@@ -1,0 +1,117 @@
+"""Arrays of n, delta and eps in one question: what counts as one, how bad ones are refused, and their common shape."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._support import validation as check
+from .._support.delta_rules import read
+from ..errors import ParameterError
+
+#: Several numbers: a list or tuple of them, at any depth, or an array.
+Several = Sequence[Any] | NDArray[Any]
+
+#: Most answers of one call.
+MOST_ANSWERS = 1_000_000
+_MOST_USERS = 10**15
+
+
+def is_several(value: object) -> bool:
+    """Whether this is a list, a tuple or an array of one dimension or more (a column of a data frame is one).
+
+    Examples
+    --------
+    >>> is_several([1, 2]), is_several(5), is_several("0.01/n"), is_several(np.float64(0.1))
+    (True, False, False, False)
+    """
+    if isinstance(value, list | tuple | range):
+        return True
+    if isinstance(value, np.generic) or not hasattr(value, "__array__"):
+        return False
+    return np.ndim(np.asarray(value)) > 0
+
+
+def users(values: object) -> NDArray[np.int64]:
+    """Whole numbers of users between 1 and 1e15, of any shape.
+
+    Examples
+    --------
+    >>> users([1000, 1e6]).tolist()
+    [1000, 1000000]
+    """
+    found = _numbers("n", values, "whole numbers of users between 1 and 1e15", "write for example n=[1000, 1_000_000]")
+    bad = ~((found >= 1) & (found <= _MOST_USERS) & (found == np.floor(found)))
+    if bad.any():
+        raise ParameterError(
+            f"n must hold whole numbers of users between 1 and 1e15, got {check.shown(found[bad].flat[0].item())} "
+            "among them; correct it."
+        )
+    return found.astype(np.int64)
+
+
+def deltas(values: object) -> NDArray[np.float64]:
+    """Numbers in (0, 1), of any shape."""
+    found = _numbers("delta", values, "numbers in (0, 1)", "write for example delta=[1e-6, 1e-8], or one rule '0.01/n'")
+    bad = ~((found > 0.0) & (found < 1.0))
+    if bad.any():
+        raise ParameterError(
+            f"delta must hold numbers in (0, 1), got {check.shown(found[bad].flat[0].item())} among them; correct it."
+        )
+    return found.astype(np.float64)
+
+
+def _numbers(name: str, values: object, expected: str, advice: str) -> NDArray[Any]:
+    """An array of real numbers; texts, truth values, objects, ragged and empty lists are refused."""
+    try:
+        found = np.asarray(values)
+    except (ValueError, TypeError, OverflowError):  # lists of different lengths
+        found = np.empty(0, dtype=object)
+    if found.dtype.kind not in "iuf":
+        raise ParameterError(f"{name} must hold {expected}, got {check.shown(values)}; {advice}.")
+    if not 1 <= found.size <= MOST_ANSWERS:
+        raise ParameterError(
+            f"{name} must hold 1 to {MOST_ANSWERS:,} numbers, got {found.size:,}; "
+            f"{'pass at least one' if not found.size else 'ask in several calls'}."
+        )
+    return found
+
+
+def broadcast(named: dict[str, NDArray[Any]]) -> tuple[NDArray[Any], ...]:
+    """Arrays of one shape, by NumPy's rules.
+
+    Examples
+    --------
+    >>> [a.tolist() for a in broadcast({"n": np.array([[10], [20]]), "delta": np.array([0.1, 0.2])})]
+    [[[10, 10], [20, 20]], [[0.1, 0.2], [0.1, 0.2]]]
+    """
+    shapes = [array.shape for array in named.values()]
+    names = " and ".join(named)
+    try:
+        shape = np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise ParameterError(
+            f"{names} must have shapes that NumPy can broadcast, got {' and '.join(map(str, shapes))}; "
+            "give them equal lengths, or make one of them a column."
+        ) from None
+    size = int(np.prod(shape, dtype=object))
+    if size > MOST_ANSWERS:
+        raise ParameterError(
+            f"{names} must ask for at most {MOST_ANSWERS:,} answers together, got {size:,}; ask in several calls."
+        )
+    return tuple(np.broadcast_to(array, shape) for array in named.values())
+
+
+def users_and_deltas(n: object, delta: object) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """n and delta of one shape; a rule such as "0.01/n" gives every n its delta, rounded down."""
+    many = users(n) if is_several(n) else np.array(check.users(n))
+    if isinstance(delta, str):
+        rule = read(delta)
+        known = {size: rule.at(size) for size in set(many.reshape(-1).tolist())}
+        return many, np.array([known[size] for size in many.reshape(-1).tolist()]).reshape(many.shape)
+    targets = deltas(delta) if is_several(delta) else np.array(check.probability_delta(delta))
+    sizes, targets = broadcast({"n": many, "delta": targets})
+    return sizes, targets

@@ -1,0 +1,279 @@
+"""Many guarantees of one mechanism: arrays over n and delta, on the same terms."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._support.json_ready import json_ready
+from .._support.numbers import round_down, round_up
+from .._support.tables import Column, Table, Tabular, count_column, number_column
+from .._support.text import visible
+from ..errors import ParameterError
+from ..numerics.families.base import Answer
+from .guarantee import Guarantee, absent
+from .many import lowers
+from .resolve import Resolved
+
+#: Fields with one entry per answer; the others are the same for all.
+_ARRAYS = ("epsilon", "lower", "delta", "n", "bound", "evaluated", "members", "dropouts", "colluding", "note")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Guarantees(Tabular):
+    """A shuffled batch of n users is (epsilon, delta)-DP, for every entry of some arrays of one shape.
+
+    ``g[i]`` is the :class:`Guarantee` of one entry (``g[i, j]`` in two dimensions), a slice is a Guarantees again.
+
+    Attributes
+    ----------
+    epsilon : array
+        Never too small: every error of the computation is included.  ``inf`` where no finite value reaches delta.
+    lower : array
+        No analysis on the same terms can claim less; NaN where nothing is known.  All of it is computed when it is
+        first read, printed or compared.
+    delta, n : arrays of what was asked, of the same shape.
+    bound, note, evaluated, members, dropouts, colluding : arrays of what a Guarantee says.
+    mechanism, description, local_epsilon, sound, kind, lower_scope, neighbours, trust, participation, \
+reports_per_user : as in a Guarantee; the same for all entries.
+
+    Examples
+    --------
+    >>> import shuffledp as sdp
+    >>> g = sdp.amplify("general:eps0=1", n=[10_000, 1_000_000], delta="0.01/n")
+    >>> g.epsilon.round(4).tolist(), g.shape, g[1].n
+    ([0.038, 0.0044], (2,), 1000000)
+    """
+
+    epsilon: NDArray[np.float64]
+    lower: NDArray[np.float64]
+    delta: NDArray[np.float64]
+    n: NDArray[np.int64]
+    bound: NDArray[np.str_]
+    evaluated: NDArray[np.int64]
+    members: NDArray[np.int64]
+    dropouts: NDArray[np.int64]
+    colluding: NDArray[np.int64]
+    note: NDArray[np.str_]
+    mechanism: str
+    description: str
+    local_epsilon: float
+    sound: bool
+    kind: str
+    lower_scope: str
+    neighbours: str
+    trust: str
+    participation: float
+    reports_per_user: int
+
+    @classmethod
+    def of(
+        cls, asked: Sequence[Resolved], answers: Sequence[Answer], delta: NDArray[np.float64], tol: float
+    ) -> Guarantees:
+        """From resolved questions and their answers, one per entry of ``delta`` in C order."""
+        first = asked[0]
+        terms = {key: value for key, value in first.terms().items() if key not in _ARRAYS}
+        shape = delta.shape
+        made = cls(
+            epsilon=_frozen([a.epsilon for a in answers], shape, np.float64),
+            lower=_frozen(np.full(shape, np.nan), shape, np.float64),
+            delta=_frozen(delta, shape, np.float64),
+            n=_frozen([q.crowd.n for q in asked], shape, np.int64),
+            bound=_frozen([a.bound or q.bound.name for a, q in zip(answers, asked, strict=True)], shape, np.str_),
+            evaluated=_frozen([a.evaluated for a in answers], shape, np.int64),
+            members=_frozen([a.members for a in answers], shape, np.int64),
+            dropouts=_frozen([q.crowd.dropouts for q in asked], shape, np.int64),
+            colluding=_frozen([q.crowd.colluding for q in asked], shape, np.int64),
+            note=_frozen([a.note for a in answers], shape, np.str_),
+            **terms,
+        )
+        if first.bound.side == "upper" and first.bound.sound:
+            own = vars(made)
+            del own["lower"]  # __getattr__ finds it
+            own["_find_lower"] = _LowerBounds(tuple(asked), tol)
+        return made
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NDArray[np.float64]:
+            """The lower bounds, computed when they are first read; until then the questions are stored."""
+            own = vars(self)
+            if name != "lower" or "_find_lower" not in own:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+            found = own["_find_lower"].all(self.delta.reshape(-1))
+            own["lower"] = _frozen(np.minimum(found, self.epsilon.reshape(-1)), self.shape, np.float64)
+            del own["_find_lower"]
+            return own["lower"]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All numbers, the lower bounds included: a copy cannot compute them again."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """That of n and delta, broadcast."""
+        return self.epsilon.shape
+
+    @property
+    def size(self) -> int:
+        """The number of guarantees."""
+        return self.epsilon.size
+
+    def __len__(self) -> int:
+        """The length of the first dimension."""
+        return len(self.epsilon)
+
+    def __iter__(self) -> Iterator[Guarantee | Guarantees]:
+        """Along the first dimension."""
+        return (self[i] for i in range(len(self)))
+
+    def __getitem__(self, key: Any) -> Any:
+        """The Guarantee of one entry, or the Guarantees of several, as NumPy indexes arrays."""
+        try:
+            picked = np.arange(self.size).reshape(self.shape)[key]
+        except (IndexError, TypeError, ValueError):
+            raise self._no_entry(key) from None
+        if not np.ndim(picked):
+            return self._one(int(picked))
+        own = vars(self)
+        parts = {name: value for name, value in own.items() if name not in (*_ARRAYS, "_find_lower")}
+        for name in _ARRAYS:
+            if name in own:
+                parts[name] = _frozen(own[name].reshape(-1)[picked], picked.shape, own[name].dtype)
+        if "_find_lower" in own:
+            parts["_find_lower"] = own["_find_lower"].of(picked.reshape(-1).tolist())
+        other = object.__new__(Guarantees)
+        vars(other).update(parts)
+        return other
+
+    def _no_entry(self, key: object) -> Exception:
+        if isinstance(key, int | np.integer):  # the protocol of sequences
+            return IndexError(f"index must be below {len(self):,} here, got {key}; see shape.")
+        return ParameterError(f"an index must fit the shape {self.shape}, got {key!r:.60}; index as in NumPy.")
+
+    def _one(self, i: int) -> Guarantee:
+        own = vars(self)
+        terms = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in _ARRAYS}
+        mine = {name: own[name].reshape(-1)[i].item() for name in _ARRAYS if name in own}
+        lower = mine.pop("lower", math.nan)
+        made = Guarantee(lower=None if math.isnan(lower) else lower, **mine, **terms)
+        if "_find_lower" in own:
+            find, delta = own["_find_lower"], made.delta
+            del vars(made)["lower"]
+            vars(made)["_find_lower"] = find.one(i, delta)
+        return made
+
+    def __eq__(self, other: object) -> bool:
+        """Whether all numbers and terms agree."""
+        if not isinstance(other, Guarantees):
+            return NotImplemented
+        return self.shape == other.shape and all(
+            _same(getattr(self, f.name), getattr(other, f.name)) for f in fields(self)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.mechanism, self.shape, self.epsilon.tobytes()))
+
+    def table(self) -> Table:
+        """One row per entry, in C order; every number is rounded to its safe side where it is shown."""
+        upper, flat = self.kind != "lower", self.epsilon.reshape(-1).tolist()
+        side = round_up if upper else round_down
+        lower = [None if math.isnan(x) else x for x in self.lower.reshape(-1).tolist()]
+        deltas = self.delta.reshape(-1).tolist()
+        head = "eps" if upper and self.sound else "eps (lower)" if not upper else "eps (not a bound)"
+        columns = [
+            count_column("n", "n", self.n.reshape(-1).tolist()),
+            number_column("delta", "delta", deltas, [side(x, 6) for x in deltas]),
+            number_column("epsilon", head, flat, [side(x) if math.isfinite(x) else "none" for x in flat]),
+            number_column("lower", "lower", lower, ["" if x is None else round_down(x) for x in lower]),
+            Column(name="bound", head="bound", values=self.bound.reshape(-1).tolist()),
+        ]
+        if any(x is not None for x in lower):
+            shown = columns
+        else:
+            shown = [column for column in columns if column.name != "lower"]
+        return Table(tuple(shown), caption=self.title)
+
+    @property
+    def title(self) -> str:
+        """The terms in one line."""
+        away = ""
+        if self.dropouts.any() or self.colluding.any() or self.participation < 1.0:
+            worst = int(self.n.argmax())
+            away = absent(
+                int(self.dropouts.reshape(-1)[worst]), int(self.colluding.reshape(-1)[worst]), self.participation
+            )
+            away = f"; of the largest n{away}"
+        sent = "" if self.reports_per_user == 1 else f", {self.reports_per_user:,} reports per user"
+        return visible(f"{self.description}{sent}, {self.neighbours}{away}")
+
+    def __repr__(self) -> str:
+        """One line: the range of eps, of which mechanism, by which bounds."""
+        least, most = float(self.epsilon.min()), float(self.epsilon.max())
+        side = round_down if self.kind == "lower" else round_up
+        ends = [side(x) if math.isfinite(x) else "none" for x in (least, most)]
+        sign = ">=" if self.kind == "lower" else "<=" if self.sound else "="
+        said = "" if self.sound else ", not a bound"
+        names = ", ".join(dict.fromkeys(self.bound.reshape(-1).tolist()))
+        sizes = [f"{int(x):,}" for x in (self.n.min(), self.n.max())]
+        users = sizes[0] if sizes[0] == sizes[1] else f"{sizes[0]} to {sizes[1]}"
+        return visible(
+            f"<Guarantees {self.shape}: eps {sign} {ends[0]} to {ends[1]}{said}, {users} users of {self.mechanism} "
+            f"({names})>"
+        )
+
+    def __str__(self) -> str:
+        """A small table in plain text, with its terms above it."""
+        return f"{self.title}\n\n{self.table().text()}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-ready dictionary; infinity is written as the string "inf", an unknown lower bound as null."""
+        plain = {f.name: getattr(self, f.name) for f in fields(self)}
+        plain |= {name: plain[name].tolist() for name in _ARRAYS}
+        plain["lower"] = _without_nan(plain["lower"])
+        ready: dict[str, Any] = json_ready({"shape": self.shape, **plain})
+        return ready
+
+
+class _LowerBounds:
+    """The questions behind lower bounds that were not asked for yet."""
+
+    def __init__(self, asked: tuple[Resolved, ...], tol: float) -> None:
+        self._asked, self._tol = asked, tol
+
+    def of(self, rows: list[int]) -> _LowerBounds:
+        """Some of them."""
+        return _LowerBounds(tuple(self._asked[i] for i in rows), self._tol)
+
+    def one(self, i: int, delta: float) -> Callable[[], float | None]:
+        """The way to compute one of them."""
+        return lambda: self._asked[i].lower(delta=delta, tol=self._tol)
+
+    def all(self, delta: NDArray[np.float64]) -> NDArray[np.float64]:
+        """All of them together; NaN where nothing is known."""
+        found = lowers(self._asked, delta=delta, tol=self._tol)
+        return np.array([math.nan if x is None else x for x in found])
+
+
+def _frozen(values: Any, shape: tuple[int, ...], kind: Any) -> NDArray[Any]:
+    """A read-only array."""
+    made = np.array(values, dtype=kind).reshape(shape)
+    made.setflags(write=False)
+    return made
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, np.ndarray):
+        return np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
+    return bool(a == b)
+
+
+def _without_nan(values: Any) -> Any:
+    if isinstance(values, list):
+        return [_without_nan(x) for x in values]
+    return None if math.isnan(values) else values

@@ -1,0 +1,145 @@
+"""Many resolved questions at once: those whose answers come from families are answered together (families/pool.py)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import BoundNotApplicableError, ParameterError, ShuffleDPError
+from ..numerics.evaluators.choose import Side
+from ..numerics.families import pool
+from ..numerics.families.base import Answer, Family
+from ..numerics.pair import FloatArray
+from .crowd import Crowd
+from .resolve import Resolved, Subject, resolve
+
+
+def questions(subject: Subject, bound: str, sizes: Iterable[int], crowd: dict[str, Any]) -> dict[int, Resolved]:
+    """One resolved question for every different size; ``crowd`` are the other arguments of :meth:`Crowd.of`.
+
+    Examples
+    --------
+    >>> from .resolve import subject_of
+    >>> made = questions(subject_of("general:eps0=1"), "auto", [100, 1000, 100], {"dropouts": 0.1})
+    >>> [(n, question.n) for n, question in made.items()]
+    [(100, 90), (1000, 900)]
+    """
+    made: dict[int, Resolved] = {}
+    first: dict[int, Resolved] = {}  # what the honest users run -> the first question about it
+    for n in dict.fromkeys(sizes):
+        question = made[n] = resolve(subject, bound, Crowd.of(n, **crowd))
+        question.share(first.setdefault(id(question.left), question))
+    return made
+
+
+def answers(asked: Sequence[Resolved], *, delta: Sequence[float] | FloatArray, tol: float) -> list[Answer]:
+    """eps of every question at its delta, as ``question.epsilon`` gives it.
+
+    Examples
+    --------
+    >>> from .resolve import subject_of
+    >>> made = questions(subject_of("grr:eps0=2,d=64"), "auto", [1000, 10_000], {})
+    >>> [round(answer.epsilon, 3) for answer in answers(list(made.values()), delta=[1e-6, 1e-6], tol=1e-4)]
+    [0.125, 0.036]
+    """
+    found = attempts(asked, delta=delta, tol=tol)
+    for answer in found:
+        if isinstance(answer, Exception):
+            raise answer
+    return [answer for answer in found if isinstance(answer, Answer)]
+
+
+def attempts(
+    asked: Sequence[Resolved], *, delta: Sequence[float] | FloatArray, tol: float
+) -> list[Answer | ShuffleDPError]:
+    """The same, with the error in the place of an answer where a bound does not apply, or refuses a parameter."""
+    targets = np.asarray(delta, dtype=np.float64)
+    out: list[Answer | ShuffleDPError | None] = [None] * len(asked)
+    sides: dict[Side, list[int]] = {}
+    for i, question in enumerate(asked):
+        if question.by_family:
+            refused = _refusal(question)
+            if refused is None:
+                sides.setdefault(question.bound.side, []).append(i)
+            out[i] = refused
+        else:
+            out[i] = _attempt(question, float(targets[i]), tol)
+    for side, rows in sides.items():
+        try:
+            found = _pooled([asked[i] for i in rows], lambda q: q.family, targets[rows], tol, side)
+        except (BoundNotApplicableError, ParameterError):  # of some of them: one by one
+            for i in rows:
+                out[i] = _attempt(asked[i], float(targets[i]), tol)
+            continue
+        for i, answer in zip(rows, found, strict=True):
+            out[i] = asked[i].capped(answer)
+    return [answer for answer in out if answer is not None]
+
+
+def _attempt(question: Resolved, delta: float, tol: float) -> Answer | ShuffleDPError:
+    try:
+        return question.epsilon(delta=delta, tol=tol)
+    except (BoundNotApplicableError, ParameterError) as error:
+        return error
+
+
+def _refusal(question: Resolved) -> ShuffleDPError | None:
+    """Why a question has no family, if it has none."""
+    try:
+        question.family  # noqa: B018
+    except (BoundNotApplicableError, ParameterError) as error:
+        return error
+    return None
+
+
+def lowers(asked: Sequence[Resolved], *, delta: Sequence[float] | FloatArray, tol: float) -> list[float | None]:
+    """What no analysis of each question can go below, as ``question.lower`` gives it."""
+    targets = np.asarray(delta, dtype=np.float64)
+    out: list[float | None] = [None] * len(asked)
+    rows = [i for i, question in enumerate(asked) if _has_datasets(question)]
+    try:
+        found = _pooled([asked[i] for i in rows], lambda q: q.datasets, targets[rows], tol, "lower")
+    except BoundNotApplicableError:  # not for all of them: one by one
+        return [question.lower(delta=float(x), tol=tol) for question, x in zip(asked, targets, strict=True)]
+    for i, answer in zip(rows, found, strict=True):
+        out[i] = answer.epsilon
+    return out
+
+
+def log_deltas(asked: Sequence[Resolved], eps: FloatArray, *, tol: float) -> FloatArray:
+    """log delta of every question at its eps, as ``question.log_delta`` gives it."""
+    out = np.empty(len(asked))
+    same: dict[int, list[int]] = {}
+    for i, question in enumerate(asked):
+        same.setdefault(id(question), []).append(i)
+    # a question with several eps is asked once; questions with one eps each are asked together
+    lone = [at[0] for at in same.values() if len(at) == 1 and asked[at[0]].by_family]
+    if len(lone) > 1:
+        mine = [asked[i] for i in lone]
+        value = pool.log_deltas([q.family for q in mine], eps[lone], n=_honest(mine), tol=tol, side=mine[0].bound.side)
+        for i, x in zip(lone, value, strict=True):
+            out[i] = asked[i].capped_log_delta(np.array([x]), eps[i : i + 1])[0]
+        done = set(lone)
+        same = {key: at for key, at in same.items() if at[0] not in done}
+    for at in same.values():
+        out[at] = asked[at[0]].log_delta(eps[at], tol=tol)
+    return out
+
+
+def _pooled(
+    asked: Sequence[Resolved], family: Callable[[Resolved], Family], delta: FloatArray, tol: float, side: Side
+) -> list[Answer]:
+    return pool.epsilons([family(q) for q in asked], n=_honest(asked), delta=delta, tol=tol, side=side)
+
+
+def _honest(asked: Sequence[Resolved]) -> FloatArray:
+    return np.array([float(question.n) for question in asked])
+
+
+def _has_datasets(question: Resolved) -> bool:
+    try:
+        return question.datasets is not None
+    except BoundNotApplicableError:
+        return False

@@ -1,0 +1,365 @@
+"""The direct sum over the counts that matter near one eps: for few atoms and small n, without a contour.
+
+With counts h of n draws, D_E = sum_h Mult(h) (S_h)_+ / n with S = sum_j h_j X_j (numerics/pair.py).  One category takes
+the rest of the draws, the most revealing one is summed along a slab from where S_h becomes positive, and the counts of
+all others are a row.  Rows are cut where they are improbable.  S falls as E grows, so what is left out at the smallest
+E of the window bounds what is left out at every E.  For any c > 0, with M(c) = E exp(cX), it adds at most
+
+    M(c)^n / (e c n) Pr[the row is left out]    because (S)_+ <= e^{cS} / (e c), under the law tilted by e^{cX},
+    M(c)^n s e^{-cs} / n                        for the counts with S >= s >= 1/c, because S e^{-cS} falls from 1/c on.
+
+The upper bound includes all of it; the lower bound leaves it out.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from ..binomial import log_tail_bound
+from ..few_atoms import Few, Tilt, tilted
+from ..pair import FloatArray
+
+#: Most draws: log-factorials are then right to about 1e-10.
+MOST_DRAWS = 1 << 17
+#: Most rows and most counts along a slab.
+_MOST_ROWS, _MOST_WIDE = 4_096, 1_024
+#: Most counts of all.
+_MOST_CELLS = 60_000
+#: Microseconds, roughly: one window and two sums over it, those of more than one axis, per count and per row.
+_COST, _COST_AXES, _COST_CELL, _COST_ROW = 70.0, 40.0, 0.008, 0.03
+#: Leaving improbable rows out pays from this many counts on.
+_PRUNED = 6_000
+#: What is left out, as a share of the accuracy asked for, in a window of few counts and of many.
+_SHARES, _FEW_CELLS = (0.05, 0.25), 5_000
+#: A window serves values of log delta within this distance of where it was placed.
+_REACH = 0.6
+#: Roundings of one log-factorial (in units of its size), of one value of S, and of "nothing", which is 1 - sum(t).
+_LOG_ERROR, _VALUE_ERROR, _REST_ERROR = 2.0**-50, 2.0**-48, 2.0**-52
+#: Entries of the table of log-factorials before that of 0: counts below 0 have log-factorial inf.
+_BEFORE = _MOST_WIDE + 8
+
+
+class Value(NamedTuple):
+    """log of an upper and a lower bound on a divergence D_E, and its derivative in E."""
+
+    upper: float
+    lower: float
+    slope: float
+
+
+class _Axis(NamedTuple):
+    """A category that is cut on both sides: counts low to high."""
+
+    place: int
+    low: int
+    high: int
+
+    def outside(self, n: int, weight: float) -> float:
+        """At most the probability of another count, if each draw is of this category with this probability."""
+        found = math.exp(log_tail_bound(n, weight, self.high + 1.0)) if self.high < n else 0.0
+        if self.low > 0:
+            found += math.exp(log_tail_bound(n, 1.0 - weight, n - self.low + 1.0))
+        return found
+
+
+class Plan(NamedTuple):
+    """What is summed, before a single probability is computed."""
+
+    #: gap, v, mass of every category, "nothing" included
+    gap: list[float]
+    v: list[float]
+    mass: list[float]
+    #: tilted at the floor of the window, where all that is left out is bounded
+    weight: list[float]
+    growth: float
+    lead: int
+    most: int
+    axes: list[_Axis]
+    floor: float
+    ceiling: float
+    #: change of S along the slab at the floor, and its length
+    step: float
+    wide: int
+    #: rows with a smaller probability than this (its logarithm) may be left out
+    least: float
+    c: float
+    rtol: float
+
+    @property
+    def rows(self) -> int:
+        """Rows before the improbable ones are left out."""
+        return math.prod(axis.high - axis.low + 1 for axis in self.axes)
+
+    @property
+    def cells(self) -> int:
+        """Counts before the improbable ones are left out."""
+        return self.rows * self.wide
+
+    @property
+    def cost(self) -> float:
+        """Microseconds, roughly."""
+        if len(self.axes) <= 1:
+            return _COST + _COST_CELL * self.cells
+        return _COST + _COST_AXES + _COST_ROW * self.rows + _COST_CELL * self.cells * 0.65 ** (len(self.axes) - 1)
+
+    @property
+    def small(self) -> bool:
+        """Whether nothing else can be faster."""
+        return self.cells <= _FEW_CELLS
+
+    @classmethod
+    def of(cls, few: Few, n: int, growth: float, at: Tilt, rtol: float, *, upper: bool = True) -> Plan | None:
+        """The plan near E = 1 + growth, given the law tilted near the saddle; None if there are too many counts."""
+        if n > MOST_DRAWS:
+            return None
+        plan = cls._with(few, n, growth, at, rtol, _SHARES[0], upper)
+        if plan is not None and plan.cells > _FEW_CELLS:
+            plan = cls._with(few, n, growth, at, rtol, _SHARES[1], upper)
+        return None if plan is None or plan.rows > _MOST_ROWS or plan.cells > _MOST_CELLS else plan
+
+    @classmethod
+    def _with(cls, few: Few, n: int, growth: float, at: Tilt, rtol: float, share: float, upper: bool) -> Plan | None:
+        """The categories, the cuts and the slab; None if the slab is too long."""
+        c = at.c
+        fall = n * c * sum(w * v for w, v in zip(at.weights, few.v, strict=True))  # -d log delta / d growth
+        reach = _REACH / fall if fall > 0.0 else 0.0
+        floor = max(growth - reach, 0.0)
+        x = few.values(floor)
+        at_floor = tilted(x, few.t, c)
+        rest = few.rest + (_REST_ERROR if upper else -_REST_ERROR)
+        mass, gap, v = [*few.t], [*few.gap], [*few.v]
+        weight = [max(w, 1e-300) for w in at_floor.weights]  # rounded up: it bounds what is left out
+        if rest > 0.0:
+            mass.append(rest)
+            weight.append(rest / (1.0 + at_floor.growth))
+            gap.append(0.0)
+            v.append(0.0)
+            x.append(0.0)
+        lead = x.index(max(x))
+        other = [j for j in range(len(x)) if j != lead]
+        if not other:
+            return None
+        most = max(other, key=weight.__getitem__)
+        other.remove(most)
+        # the sum is about M^n / (n c) / (c sqrt(2 pi bend)), and that at the floor is e^reach of it
+        digits = math.log(c) + 0.5 * math.log(2.0 * math.pi * (n * at.variance + 2.0 / (c * c)))
+        digits += _REACH - math.log(share * rtol)
+        step = x[lead] - x[most]
+        folds = max(digits + math.log(max(digits, math.e)) + 0.2, 3.0)
+        if not (step > 0.0 and folds < c * step * (_MOST_WIDE - 3)):
+            return None
+        need = max(digits - 1.0 + math.log(2.0 * len(other) + 1.0), 1.0)
+        axes = [_axis(j, n, weight[j], need) for j in other]
+        wide = min(math.ceil(folds / (c * step)) + 2, n + 2)
+        return cls(
+            gap,
+            v,
+            mass,
+            weight,
+            at_floor.growth,
+            lead,
+            most,
+            axes,
+            floor,
+            growth + reach,
+            step,
+            wide,
+            -need - 1.0,
+            c,
+            rtol,
+        )
+
+
+class Window:
+    """Counts near one eps, with their probabilities; it answers every eps nearby.
+
+    Examples
+    --------
+    >>> from shuffledp.numerics.few_atoms import saddle
+    >>> few = Few(gap=(2.0, -2.0), v=(1.0, 3.0), t=(0.25, 0.25), rest=0.5)
+    >>> window = Window.around(few, 100, 0.5, saddle(few.values(0.5), few.t, 100.0), rtol=1e-4)
+    >>> found = window.log_bracket(0.5)
+    >>> 0.0 < found.upper - found.lower < 1e-4
+    True
+    """
+
+    def __init__(self, few: Few, n: int, plan: Plan) -> None:
+        self.n, self.rtol, self.floor, self.ceiling = n, plan.rtol, plan.floor, plan.ceiling
+        most, lead, wide = plan.most, plan.lead, plan.wide
+        log_most, table = math.log(plan.mass[most]), _log_factorials(n + wide)
+        count, log_p, gap, v = _rows(plan, n, log_most, table.up)
+        missed = sum(axis.outside(n, plan.weight[axis.place]) for axis in plan.axes)
+        if len(plan.axes) > 1 and (plan.cells > _PRUNED or int(count[-1]) > n):
+            keep, pruned = _probable(plan, n, count, table.up)
+            missed += pruned
+            count, log_p, gap, v = count[keep], log_p[keep], gap[keep], v[keep]
+        left = n - count
+        # from the last count with S <= 0 at the floor on; beyond all draws there is nothing to sum
+        first = plan.floor * v
+        first -= gap
+        first *= 1.0 / plan.step
+        np.floor(first, out=first)
+        np.maximum(first, 0.0, out=first)
+        start = np.minimum(first, left + 1).astype(np.int64)
+        log_step = math.log(plan.mass[lead]) - log_most
+        mass = _stretches(table.up, start + _BEFORE, wide)
+        mass += _stretches(table.down, start - left + (table.up.size - 1 - _BEFORE), wide)
+        np.subtract((log_p + start * log_step)[:, None], mass, out=mass)
+        self._steps, self._along = _slab(wide)
+        mass += self._steps * log_step
+        np.exp(mass, out=mass)
+        self._mass = mass
+        self._step_gap, self._step_v = plan.gap[lead] - plan.gap[most], plan.v[lead] - plan.v[most]
+        self._gap, self._v = gap + start * self._step_gap, v + start * self._step_v
+        self.left_out = self._bound(few, plan, missed)
+        logs = sum(abs(math.log(m)) for m in plan.mass) + abs(log_most)
+        self._error = (
+            _LOG_ERROR * ((len(plan.mass) + 2.0) * float(table.up[_BEFORE + n]) + 2.0 * n * logs)
+            + n * _REST_ERROR / plan.mass[most]
+            + 2.0**-48
+        )
+        #: rounding of one S, times all probability, per unit of |gap| and of v
+        doubt = _VALUE_ERROR * (len(plan.axes) + 4.0) * n * float(np.add.reduce(mass, axis=None))
+        self._doubt_gap, self._doubt_v = doubt * max(map(abs, few.gap)), doubt * max(few.v)
+
+    @classmethod
+    def around(cls, few: Few, n: int, growth: float, at: Tilt, rtol: float, *, upper: bool = True) -> Window | None:
+        """The window near E = 1 + growth, given the law tilted near the saddle; None if it has too many counts."""
+        plan = Plan.of(few, n, growth, at, rtol, upper=upper)
+        return None if plan is None else cls(few, n, plan)
+
+    def covers(self, growth: float, rtol: float) -> bool:
+        """Whether it may be used at E = 1 + growth with this accuracy."""
+        return self.floor <= growth <= self.ceiling and self.rtol <= 2.0 * rtol
+
+    def log_bracket(self, growth: float) -> Value:
+        """log of an upper and a lower bound on D_E at E = 1 + growth, which must not be below the floor."""
+        step, base = self._step_gap - growth * self._step_v, self._gap - growth * self._v
+        live = np.add.outer(base, step * self._steps) > 0.0
+        sums = (self._mass * live) @ self._along
+        rows = sums[:, 0]
+        along = float(np.add.reduce(sums[:, 1]))
+        value, loss = float(base @ rows) + step * along, float(self._v @ rows) + self._step_v * along
+        # where base is negative, its sum is at most that along the slab
+        doubt = self._doubt_gap + growth * self._doubt_v + live.size * 2.0**-51 * (abs(value) + abs(step) * along)
+        upper = value * (1.0 + self._error) + doubt + self.left_out
+        lower = value * (1.0 - self._error) - doubt
+        log_n = math.log(self.n)
+        return Value(
+            math.log(upper) - log_n if upper > 0.0 else -math.inf,
+            math.log(lower) - log_n if lower > 0.0 else -math.inf,
+            -loss / self.n,
+        )
+
+    def _bound(self, few: Few, plan: Plan, missed: float) -> float:
+        """At most the sum of Mult (S)_+ over the counts that are left out, at the floor and so at every larger E."""
+        n, c, x = self.n, plan.c, few.values(plan.floor)
+        doubt = n * 2.0**-48 * (1.0 + c * max(map(abs, x))) / (1.0 + plan.growth)  # rounding of M(c), n times
+        if not doubt < 0.1:
+            return math.inf
+        share = missed / (math.e * c)
+        if plan.wide < n + 2:  # S at the end of every slab, and S rises from there on
+            end = plan.step * (plan.wide - 1.0) * (1.0 - 1e-9)
+            if not c * end > 1.0:
+                return math.inf
+            share += end * math.exp(-c * end)
+        return share * math.exp(n * math.log1p(plan.growth) + doubt) * (1.0 + 1e-6)
+
+
+def _axis(place: int, n: int, weight: float, need: float) -> _Axis:
+    """Cut where either tail has a log-probability below -need, roughly."""
+    mean = n * weight
+    if mean < 0.01:  # Pr[h >= k] <= mean^k
+        return _Axis(place, 0, min(math.ceil(need / -math.log(mean)) - 1 if mean > 0.0 else 0, n))
+    spread = mean * (1.0 - weight)
+    high = math.ceil(mean + need / 3.0 + math.sqrt(need * need / 9.0 + 2.0 * need * spread))  # Bernstein's inequality
+    if mean < 30.0:
+        while high > mean + 1.0 and log_tail_bound(n, weight, high) <= -need:
+            high -= 1
+    return _Axis(place, max(math.floor(mean - math.sqrt(2.0 * need * spread)), 0), min(high, n))
+
+
+def _rows(
+    plan: Plan, n: int, log_most: float, table: FloatArray
+) -> tuple[np.ndarray, FloatArray, FloatArray, FloatArray]:
+    """Of every row: the number of draws, the log of what they contribute, and gap and V with nothing along the slab."""
+    most = plan.most
+    own_gap, own_v = plan.gap[most], plan.v[most]
+    log_all = float(table[_BEFORE + n]) + n * log_most
+    if not plan.axes:
+        return np.zeros(1, dtype=np.int64), np.array([log_all]), np.array([n * own_gap]), np.array([n * own_v])
+    parts: list[tuple[np.ndarray, ...]] = []
+    for axis in plan.axes:
+        j = axis.place
+        h = np.arange(axis.low, axis.high + 1)
+        log_own = h * (math.log(plan.mass[j]) - log_most)
+        log_own -= table[_BEFORE + axis.low : _BEFORE + axis.high + 1]
+        parts.append((h, log_own, h * (plan.gap[j] - own_gap), h * (plan.v[j] - own_v)))
+    count, log_p, gap, v = parts[0]
+    for more in parts[1:]:
+        count, log_p, gap, v = (np.add.outer(a, b).ravel() for a, b in zip((count, log_p, gap, v), more, strict=True))
+    log_p += log_all
+    gap += n * own_gap
+    v += n * own_v
+    return count, log_p, gap, v
+
+
+def _probable(plan: Plan, n: int, count: np.ndarray, table: FloatArray) -> tuple[np.ndarray, float]:
+    """The rows worth summing, and at most the probability of the others under the law tilted at the floor."""
+    left = plan.weight[plan.lead] + plan.weight[plan.most]
+    log_left = math.log(left)
+    log_row: FloatArray = np.array([float(table[_BEFORE + n]) + n * log_left])
+    for axis in plan.axes:
+        own = np.arange(axis.low, axis.high + 1) * (math.log(plan.weight[axis.place]) - log_left)
+        own -= table[_BEFORE + axis.low : _BEFORE + axis.high + 1]
+        log_row = np.add.outer(log_row, own).ravel()
+    log_row = log_row - table[_BEFORE + np.maximum(n - count, -1)]  # rows of more draws than n are impossible
+    improbable = log_row < plan.least - 0.5 * math.log(log_row.size)
+    out = np.exp(log_row[improbable])
+    return np.flatnonzero(~improbable), float(np.add.reduce(out)) * (1.0 + 1e-6)
+
+
+def _stretches(values: FloatArray, start: np.ndarray, wide: int) -> FloatArray:
+    """One row per start: that many consecutive values."""
+    windows = np.ndarray((values.size - wide + 1, wide), np.float64, values, 0, (8, 8))  # a view of each stretch
+    return np.asarray(windows[start])
+
+
+@lru_cache(maxsize=256)
+def _slab(wide: int) -> tuple[FloatArray, FloatArray]:
+    """0, 1, ..., and the same beside ones."""
+    steps = np.arange(float(wide))
+    return steps, np.stack((np.ones(wide), steps), axis=1)
+
+
+class _Factorials(NamedTuple):
+    """log k! at _BEFORE + k, inf for k < 0; and the same backwards."""
+
+    up: FloatArray
+    down: FloatArray
+
+
+def _log_factorials(most: int) -> _Factorials:
+    """log k! for k up to ``most`` at least."""
+    global _table
+    if _table.up.size <= _BEFORE + most:
+        size = 1 << max((_BEFORE + most).bit_length(), 12)
+        k = np.maximum(np.arange(size, dtype=np.longdouble), 32)
+        y = 1 / k
+        z = y * y
+        series = np.longdouble(1) / 1680 - z / 1188  # Stirling's; the first term left out is below 1e-19 from 32 on
+        for part in (1260, 360, 12):
+            series = np.longdouble(1) / part - z * series
+        half_log = np.log(2 * np.longdouble("3.14159265358979323846264338327950288")) / 2
+        made = ((k + 0.5) * np.log(k) - k + half_log + y * series).astype(np.float64)
+        made[:32] = [math.log(math.factorial(i)) for i in range(32)]
+        up = np.concatenate([np.full(_BEFORE, math.inf), made])
+        _table = _Factorials(up, up[::-1].copy())
+    return _table
+
+
+_table = _Factorials(np.zeros(0), np.zeros(0))

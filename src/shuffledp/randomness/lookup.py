@@ -1,0 +1,73 @@
+"""Draws from one law given by whole weights: the first 16 random bits decide nearly always, by a table."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import accumulate
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ParameterError
+from .sampling import Source, words
+
+#: A uniform number has _BITS binary digits; the first _FIRST are looked up.
+_BITS, _FIRST = 128, 16
+
+
+class LookupTable:
+    """One law over 0, 1, ..., given by whole weights of any size.
+
+    A uniform number U = 0.b1 b2 ... b128 falls between two sums of probabilities, each rounded down to a multiple of
+    2^-128, so every outcome has probability weight/(sum of the weights) to within 2^-128, and one of weight 0 is never
+    drawn.  Of the 2^16 cells of the first 16 digits nearly all lie between two sums: the table holds their outcome.
+    Numbers in the other cells are drawn to 64 digits, and to 128 where those agree with the digits of a sum.
+
+    Examples
+    --------
+    >>> from shuffledp.randomness.sampling import source
+    >>> table = LookupTable([1, 3, 0, 12])
+    >>> np.bincount(table.draw(source(np.random.default_rng(0)), 16_000)).tolist()[2]
+    0
+    """
+
+    def __init__(self, weights: Sequence[int]) -> None:
+        total = sum(weights)
+        if not weights or total <= 0 or min(weights) < 0:
+            raise ParameterError("weights must be whole numbers >= 0 with a positive sum, got others; check them.")
+        sums = ((below << _BITS) // total for below in accumulate(weights[:-1]))
+        self._sums = [cut for cut in sums if cut < 1 << _BITS]  # outcomes beyond have weight 0
+        self._high = np.array([cut >> 64 for cut in self._sums], dtype=np.uint64)
+        cells = 1 << _FIRST
+        within = [cut >> (_BITS - _FIRST) for cut in self._sums]
+        at_start = [cell for cell, cut in zip(within, self._sums, strict=True) if not cut % (1 << (_BITS - _FIRST))]
+        inside = np.bincount(np.array(within, dtype=np.int64), minlength=cells)
+        last = np.cumsum(inside)  # the sums up to the end of each cell, and up to its start
+        first = last - inside + np.bincount(np.array(at_start, dtype=np.int64), minlength=cells)
+        self._table = np.where(first == last, first, -1).astype(np.min_scalar_type(-len(weights)))
+
+    def draw(self, src: Source, size: int) -> NDArray[np.signedinteger]:
+        """``size`` independent outcomes, in the smallest signed dtype."""
+        start = words(src, size, _FIRST)
+        out = self._table.take(start.astype(np.intp), mode="clip")
+        open_ = np.flatnonzero(out < 0)
+        if open_.size:
+            more = words(src, open_.size, 64) >> np.uint64(_FIRST)
+            word = start[open_].astype(np.uint64) << np.uint64(64 - _FIRST) | more
+            found = np.searchsorted(self._high, word, side="right")
+            for i in np.flatnonzero(self._high[np.maximum(found - 1, 0)] == word):  # once in 2^64 draws
+                found[i] = bisect_right(self._sums, int(word[i]) << 64 | int(words(src, 1, 64)[0]))
+            out[open_] = found
+        return out
+
+
+def categorical(src: Source, weights: Sequence[int], size: int) -> NDArray[np.int64]:
+    """Category j with probability weights[j] / sum(weights), to within 2^-128 (whole weights of any size)."""
+    return _table(tuple(weights)).draw(src, size).astype(np.int64)
+
+
+@lru_cache(maxsize=64)
+def _table(weights: tuple[int, ...]) -> LookupTable:
+    return LookupTable(weights)
