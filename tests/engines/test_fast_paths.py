@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shuffledp as sdp
+from shuffledp._support.threads import of_each
 from shuffledp.engines.local import Local
-from shuffledp.engines.threads import in_threads
 from shuffledp.queries.domains import Labels
 
 WHOLE = [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64]
@@ -58,7 +58,7 @@ def test_threads_keep_the_order_and_hold_few_parts() -> None:
             yield i
 
     found = []
-    for result in in_threads(lambda i: i * i, parts(), workers=3):  # type: ignore[arg-type]
+    for result in of_each(lambda i: i * i, parts(), 3):  # type: ignore[arg-type]
         found.append(result)
         with lock:
             taken += 1
@@ -69,7 +69,7 @@ def test_threads_keep_the_order_and_hold_few_parts() -> None:
 @pytest.mark.parametrize("workers", [1, 4])
 def test_an_error_in_a_thread_is_raised(workers: int) -> None:
     with pytest.raises(ZeroDivisionError):
-        list(in_threads(lambda i: 1 // i, [2, 1, 0, 5], workers=workers))
+        list(of_each(lambda i: 1 // i, [2, 1, 0, 5], workers))
 
 
 def test_memory_does_not_grow_with_the_rows(tmp_path: Path) -> None:

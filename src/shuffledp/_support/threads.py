@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from functools import cache
 from typing import TypeVar
 
 from . import validation as check
 
 T = TypeVar("T")
+Part = TypeVar("Part")
 _MOST_THREADS = 1024
 _KEPT = 1 << 22
 
@@ -39,11 +40,7 @@ def thread_count(threads: object) -> int:
 
 
 def in_order(work: Callable[[int], T], count: int, threads: int) -> Generator[T]:
-    """``work(0)``, ``work(1)``, ..., ``work(count - 1)``, in this order, worked out by several threads.
-
-    At most a few results wait to be taken, so that memory does not grow with ``count``.  An exception is that of the
-    first piece that fails.  Whatever ends the iteration (the last result, an exception, an interrupt, a caller who
-    closes it early), the pieces that have not begun are dropped and every thread has ended.
+    """``work(0)``, ``work(1)``, ..., ``work(count - 1)``: see :func:`of_each`.
 
     Examples
     --------
@@ -52,16 +49,31 @@ def in_order(work: Callable[[int], T], count: int, threads: int) -> Generator[T]
     """
     if count > 1:
         _keep_memory()
-    if min(threads, count) <= 1:
-        yield from map(work, range(count))
+    return of_each(work, range(count), min(threads, count))
+
+
+def of_each(work: Callable[[Part], T], parts: Iterable[Part], threads: int) -> Generator[T]:
+    """``work`` of every part, in their order, worked out by several threads.
+
+    At most a few parts and results wait, so that memory does not grow with their number.  An exception is that of the
+    first part that fails.  Whatever ends the iteration (the last result, an exception, an interrupt, a caller who
+    closes it early), the parts that have not begun are dropped and every thread has ended.
+
+    Examples
+    --------
+    >>> list(of_each(abs, [-1, 2, -3], threads=2))
+    [1, 2, 3]
+    """
+    if threads <= 1:
+        yield from map(work, parts)
         return
     from concurrent.futures import Future, ThreadPoolExecutor  # slow to load, and rarely needed
 
     waiting: deque[Future[T]] = deque()
-    pool = ThreadPoolExecutor(min(threads, count), thread_name_prefix="shuffledp")
+    pool = ThreadPoolExecutor(threads, thread_name_prefix="shuffledp")
     try:
-        for i in range(count):
-            waiting.append(pool.submit(work, i))
+        for part in parts:
+            waiting.append(pool.submit(work, part))
             if len(waiting) > threads:
                 yield waiting.popleft().result()
         while waiting:

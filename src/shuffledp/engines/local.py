@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._support.threads import of_each, thread_count
 from ..errors import ParameterError
 from ..mechanisms.reports import Tally
 from ..protocol.batch import Header, new_id
@@ -18,11 +19,13 @@ from ..randomness.sampling import source as random_source
 from .base import Advance, quiet
 from .columns import as_column, rows
 from .reading import ROWS, Source, source_of
-from .threads import cores, in_threads
 from .users import chosen_rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+#: Threads, at most: each holds a part in memory.
+_MOST_THREADS = 8
 
 
 class Local:
@@ -49,14 +52,20 @@ class Local:
         data, query = source_of(source), plan.query
         check_users(plan)
 
+        # a seeded generator gives the parts in their order; each is then divided among the threads
+        threads = 1 if rng is not None else min(_MOST_THREADS, thread_count(None))
+
         def counted(part: Any) -> tuple[Tally, int]:
             columns = part if plan.user_column else columns_of(plan, part)
-            return query.randomizer.privatise_counts(query.inputs(columns, rng=rng), rng=rng), length(columns[0])
+            inputs = query.inputs(columns, rng=rng)
+            return query.randomizer.privatise_counts(inputs, rng=rng, threads=1 if threads > 1 else None), length(
+                columns[0]
+            )
 
         parts: Iterable[Any] = encoded_parts(plan, data, rng=rng) if plan.user_column else batches_of(plan, data)
         total: Tally | None = None
         done = 0
-        for part, rows_done in in_threads(counted, parts, workers=1 if rng is not None else cores()):
+        for part, rows_done in of_each(counted, parts, threads):
             total = part if total is None else total + part
             done += rows_done
             progress(done, data.rows)
