@@ -24,10 +24,15 @@ from .rows import Row
 #: Module -> the heading of its table.  Each has ``rows()``, which measures and yields line by line.
 PARTS = {
     "accounting": "One answer",
+    "scalar": "One answer beside a hand-written sum",
+    "many": "Many answers in one call",
+    "catalogue": "Every mechanism",
+    "matrices": "Matrices and metric mechanisms",
     "comparing": "All bounds, and the paper",
     "calibrating": "Calibrating",
     "composing": "Composing and auditing",
-    "collecting": "Collecting",
+    "running": "Collecting on all cores",
+    "collecting": "Collecting beside plain numpy",
     "engines": "Engines",
     "odd_questions": "Odd questions",
 }

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 import numpy as np
 
 import shuffledp as sdp
+
+from .rows import cpu
 
 ROWS = 1000
 #: Microseconds of CPU that one answer may take, by bound, and seconds for a sweep of 1,000 points.
@@ -24,16 +25,6 @@ ALL_DELTAS, ALL_USERS = np.geomspace(1e-15, 1e-3, ROWS), np.floor(np.geomspace(1
 BUDGETS = np.linspace(0.1, 5.0, ROWS).tolist()
 
 
-def cpu(job: Callable[[], object], repeats: int = 3) -> float:
-    """The least CPU time of several runs, in seconds."""
-    best = np.inf
-    for _ in range(repeats):
-        start = time.process_time()
-        job()
-        best = min(best, time.process_time() - start)
-    return float(best)
-
-
 def rows() -> list[tuple[str, str, str, bool]]:
     """What was measured, the result, what is wanted, and whether it is reached."""
     out = []
@@ -46,7 +37,7 @@ def rows() -> list[tuple[str, str, str, bool]]:
                 ("delta = 1e-14 to 1e-4", 10**6, DELTAS),
                 ("delta = 1e-15 to 1e-3", 10**6, ALL_DELTAS),
             ):
-                each = cpu(lambda: sdp.amplify(spec, n=n, delta=delta, bound=bound)) / ROWS * 1e6  # noqa: B023
+                each = cpu(lambda: sdp.amplify(spec, n=n, delta=delta, bound=bound), 3) / ROWS * 1e6  # noqa: B023
                 out.append(
                     (
                         f"{ROWS:,} answers, {spec}, {bound}, {axis}",
@@ -74,7 +65,7 @@ def rows() -> list[tuple[str, str, str, bool]]:
         "subset:d=64", n=10**6, delta=1e-8, eps0=BUDGETS, bounds=["blanket"]
     )
     for what, job in sweeps.items():
-        seconds = cpu(job)
+        seconds = cpu(job, 3)
         out.append((f"sweep of {ROWS:,} points, {what}", f"{seconds:.3f} s", f"{SWEEP:g} s", seconds <= SWEEP))
     return out
 

@@ -42,6 +42,17 @@ def groups(values: FloatArray) -> tuple[FloatArray, NDArray[np.int64]]:
     return distinct[first], group[place].reshape(values.shape).astype(np.int64)
 
 
+def exact(values: FloatArray) -> bool:
+    """Whether alike values are equal to the last bit, so that a law which stands for others needs no room.
+
+    Examples
+    --------
+    >>> exact(np.array([0.1, 0.3, 0.1])), exact(np.array([0.1, 0.1 * (1 + 1e-15)]))
+    (True, False)
+    """
+    return bool(np.unique(values).size == groups(values)[0].size)
+
+
 def distinct_rows(rows: FloatArray) -> FloatArray:
     """The different rows, in the order in which they come."""
     _, first = np.unique(rows, axis=0, return_index=True)

@@ -23,7 +23,7 @@ from ..evaluators.choose import LARGEST_EPSILON, Side, law_shift, mass_slack
 from ..evaluators.contour_nodes import NDArrayInt
 from ..pair import TINY, FloatArray, ShuffledPair
 from ..solve import epsilon, exceeds, log_up
-from .alike import SAME_LAW, distinct_rows, groups, representatives
+from .alike import SAME_LAW, distinct_rows, exact, groups, representatives
 from .base import Answer, PairSet
 from .leaders import largest
 from .matrix_curves import PairCurves
@@ -58,8 +58,9 @@ class BlanketPairs:
         d = len(self.rows)
         self.first, self.second = np.divmod(representatives(self.rows, self._blanket), d)
         self._members = d * (d - 1)
-        # laws that stand for others take some room, in t and in eps
-        self._room = SAME_LAW if self.first.size < self._members else 0.0
+        # laws that stand for others take some room, in t and in eps, unless they are equal to the last bit
+        merged = self.first.size < self._members and not exact(np.vstack([self.rows, self._blanket]))
+        self._room = SAME_LAW if merged else 0.0
         self.omega, self.level, self.bare = _reduce(self.rows, self._blanket * (1.0 - self._room))
         self._few = self._distinct()
 
@@ -269,7 +270,8 @@ class BlanketPairs:
         if index.size > _FEW_LAWS:
             return None
         u, v = np.repeat(levels, levels.size), np.tile(levels, levels.size)
-        return PairSet([ShuffledPair(P0=u * m, P1=v * m, t=m * (1.0 - SAME_LAW)) for m in masses[index]])
+        room = 0.0 if exact(self.level) and exact(masses) else SAME_LAW
+        return PairSet([ShuffledPair(P0=u * m, P1=v * m, t=m * (1.0 - room)) for m in masses[index]])
 
 
 def _above(pairs: NDArrayInt, values: FloatArray, least: float) -> tuple[NDArrayInt, FloatArray]:
