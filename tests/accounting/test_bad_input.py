@@ -26,7 +26,26 @@ def refused(words: str, call: object, *args: object, **kwargs: object) -> None:
 
 @pytest.mark.parametrize(
     "n",
-    [0, -1, 10.5, True, "10", math.nan, math.inf, -math.inf, 10**15 + 1, 10**400, None, [10.5], 1j, np.array([-5]), b"1", [], [None], ["a"]],
+    [
+        0,
+        -1,
+        10.5,
+        True,
+        "10",
+        math.nan,
+        math.inf,
+        -math.inf,
+        10**15 + 1,
+        10**400,
+        None,
+        [10.5],
+        1j,
+        np.array([-5]),
+        b"1",
+        [],
+        [None],
+        ["a"],
+    ],
     ids=short,
 )
 def test_n(n: object) -> None:
@@ -35,7 +54,9 @@ def test_n(n: object) -> None:
 
 
 @pytest.mark.parametrize(
-    "delta", [0, 1, 0.0, 1.0, -1e-9, 2, math.nan, math.inf, "1e-6", None, True, [2.0], [1e-6, math.nan], 1j, 10**400], ids=short
+    "delta",
+    [0, 1, 0.0, 1.0, -1e-9, 2, math.nan, math.inf, "1e-6", None, True, [2.0], [1e-6, math.nan], 1j, 10**400],
+    ids=short,
 )
 def test_delta(delta: object) -> None:
     refused("^delta must ", sdp.amplify, "general:eps0=1", n=10, delta=delta)

@@ -37,10 +37,17 @@ def test_refused_in_one_sentence_that_names_the_parameter(P0: object, P1: object
 
 
 def test_rounding_of_sums_is_forgiven_and_not_more() -> None:
-    ShuffledPair([0.5, 0.5 + 1e-10], [0.5, 0.5 - 1e-10], [0.5, 0.5 + 1e-10])
-    for bad in ({"P0": [0.5, 0.5 + 1e-8]}, {"P1": [0.5, 0.5 - 1e-8]}, {"t": [0.5, 0.5 + 1e-8]}):
-        with pytest.raises(ParameterError):
+    ShuffledPair([0.5, 0.5 + 5e-12], [0.5, 0.5 - 5e-12], [0.5, 0.5 + 5e-12])
+    for bad in ({"P0": [0.5, 0.5 + 2e-11]}, {"P1": [0.5, 0.5 - 2e-11]}, {"t": [0.5, 0.5 + 2e-11]}):
+        with pytest.raises(ParameterError, match="sum to"):
             ShuffledPair(**({"P0": [0.5, 0.5], "P1": [0.5, 0.5], "t": [0.5, 0.5]} | bad))
+
+
+def test_many_symbols_may_miss_more() -> None:
+    law = np.full(1000, 1e-3)
+    ShuffledPair(law * (1 + 9e-10), law, law)
+    with pytest.raises(ParameterError, match="P0 must sum to 1"):
+        ShuffledPair(law * (1 + 2e-9), law, law)
 
 
 def test_arrays_are_copied_and_frozen() -> None:
@@ -117,8 +124,8 @@ def test_mean_of_x_is_one_minus_E() -> None:
 
 
 def test_a_law_that_misses_some_mass_is_divided_by_its_sum() -> None:
-    """A sum that misses 1 by at most 1e-9 is rounding: the pair is that of the normalised laws."""
-    r = ShuffledPair(P0=[0.5, 0.5 - 9e-10], P1=[0.5 - 9e-10, 0.5], t=[0.5 + 4e-10, 0.5 + 4e-10])
+    """A sum that misses 1 by at most 1e-12 per symbol is rounding: the pair is that of the normalised laws."""
+    r = ShuffledPair(P0=[0.5, 0.5 - 6e-12], P1=[0.5 - 6e-12, 0.5], t=[0.5 + 3e-12, 0.5 + 3e-12])
     for law in (r.P0, r.P1, r.t):
         assert float(np.asarray(law).sum()) == pytest.approx(1.0, abs=1e-15)
     assert np.asarray(r.P0)[0] > np.asarray(r.P1)[0]

@@ -11,6 +11,7 @@ on a different ``t``; every evaluator computes it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,9 +26,9 @@ from .few_atoms import Few
 
 FloatArray = NDArray[np.float64]
 
-#: Sums of probabilities may miss 1 by this much before a pair is refused.
-SUM_TOLERANCE = 1e-9
-#: Sums that miss 1 by more than this are not our rounding: the law is divided by its sum.
+#: Sums of probabilities may miss 1 by this much per symbol (of at least so many) before a pair is refused.
+SUM_TOLERANCE, LEAST_SYMBOLS = 1e-12, 8
+#: Sums that miss 1 by more than this are not the rounding of a few doubles: the law is divided by its sum.
 NORMALISED = 1e-12
 #: Absolute slack in eps and relative slack in t that cover the rounding of a law.
 LAW_SLACK = 2.0**-49
@@ -42,8 +43,8 @@ class ShuffledPair:
     Parameters
     ----------
     P0, P1 : sequences of probabilities summing to 1
-        The victim's message under the two hypotheses.  Sums that miss 1 by up to 1e-9 are taken as rounding, and the
-        law is divided by its sum: a symbol that is left out altogether is not counted, so list every one.
+        The victim's message under the two hypotheses.  Sums that miss 1 by up to 1e-12 per symbol are taken as
+        rounding, and the law is divided by its sum; beyond, a symbol may have been left out, and the pair is refused.
     t : sequence of probabilities summing to at most 1
         What each other message is known to contain.
 
@@ -64,14 +65,17 @@ class ShuffledPair:
                 "P0, P1 and t must have the same number of symbols, at least one, got "
                 f"{p0.size}, {p1.size}, {t.size}; give one entry per symbol."
             )
+        room = SUM_TOLERANCE * max(p0.size, LEAST_SYMBOLS)
         for name, law in (("P0", p0), ("P1", p1)):
-            total = float(law.sum())
-            if abs(total - 1.0) > SUM_TOLERANCE:
-                raise ParameterError(f"{name} must sum to 1, got {total!r}; include every symbol the victim may send.")
-            if abs(total - 1.0) > NORMALISED:  # taken as rounding, not as a symbol left out
+            total = math.fsum(law.tolist())
+            if abs(total - 1.0) > room:
+                raise ParameterError(
+                    f"{name} must sum to 1, got {total!r}; include every symbol the victim may send, with all digits."
+                )
+            if abs(total - 1.0) > NORMALISED:
                 law /= total
-        total = float(t.sum())
-        if total > 1.0 + SUM_TOLERANCE:
+        total = math.fsum(t.tolist())
+        if total > 1.0 + room:
             raise ParameterError(f"t must sum to at most 1, got {total!r}; check its entries.")
         if total > 1.0 + NORMALISED:
             t /= total

@@ -28,7 +28,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -161,10 +161,16 @@ def saddle(x: FloatArray, t: FloatArray, copies: float | FloatArray) -> tuple[Fl
 
 def _saddle_of(x: list[float], t: tuple[float, ...], copies: float) -> tuple[float, float, float]:
     """The same for one law, in plain floats."""
-    if max(x) <= 0.0:  # (S)_+ is 0, whatever c is
-        return 1.0, -math.inf, 0.0
-    at = few_atoms.saddle(x, t, copies, most=_LARGEST_EXPONENT)
+    if max(x) <= 0.0:
+        at = few_atoms.tilted(x, t, _idle(max(map(abs, x))))
+    else:
+        at = few_atoms.saddle(x, t, copies, most=_LARGEST_EXPONENT)
     return at.c, copies * math.log1p(at.growth) - 2.0 * math.log(at.c), copies * at.variance
+
+
+def _idle(largest: Any) -> Any:
+    """c for a law that is never above 0, with these largest sizes: (S)_+ is 0, and so is the sum as c grows."""
+    return 1e20 / (largest + 1e-280)
 
 
 @np.errstate(all="ignore")
@@ -178,7 +184,7 @@ def _saddles(x: FloatArray, t: FloatArray, copies: float | FloatArray) -> tuple[
     c = np.where(drift > 0.0, 4.0 / (root + drift), (root - drift) / (2.0 * copies * variance))
     most = _LARGEST_EXPONENT / top
     c = np.clip(np.where(np.isfinite(c), c, 1.0), 1e-300, most)
-    idle = x.max(axis=1) <= 0.0  # (S)_+ is 0, whatever c is
+    idle = x.max(axis=1) <= 0.0
     for _ in range(40):
         weight = t * np.exp(c[:, None] * x)
         total = 1.0 + (t * np.expm1(c[:, None] * x)).sum(axis=1)
@@ -190,6 +196,8 @@ def _saddles(x: FloatArray, t: FloatArray, copies: float | FloatArray) -> tuple[
         c = np.where(np.isfinite(new), new, c)
         if close.all():
             break
+    if idle.any():
+        c = np.where(idle, _idle(np.abs(x).max(axis=1)), c)
     total = np.log1p((t * np.expm1(c[:, None] * x)).sum(axis=1))
     return c, copies * total - 2.0 * np.log(c), bend
 

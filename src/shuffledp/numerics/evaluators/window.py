@@ -224,7 +224,10 @@ class Window:
         )
         #: rounding of one S, times all probability, per unit of |gap| and of v
         doubt = _VALUE_ERROR * (len(plan.axes) + 4.0) * n * float(np.add.reduce(mass, axis=None))
-        self._doubt_gap, self._doubt_v = doubt * max(map(abs, few.gap)), doubt * max(few.v)
+        largest = max(map(abs, few.gap))
+        self._doubt_gap, self._doubt_v = doubt * largest, doubt * max(few.v)
+        #: probabilities below the smallest double were rounded to 0, and S is at most n times the largest gap
+        self._least = max(mass.size * n * largest * 1e-323, 1e-322)
 
     @classmethod
     def around(cls, few: Few, n: int, growth: float, at: Tilt, rtol: float, *, upper: bool = True) -> Window | None:
@@ -246,11 +249,12 @@ class Window:
         value, loss = float(base @ rows) + step * along, float(self._v @ rows) + self._step_v * along
         # where base is negative, its sum is at most that along the slab
         doubt = self._doubt_gap + growth * self._doubt_v + live.size * 2.0**-51 * (abs(value) + abs(step) * along)
+        doubt += self._least
         upper = value * (1.0 + self._error) + doubt + self.left_out
         lower = value * (1.0 - self._error) - doubt
         log_n = math.log(self.n)
         return Value(
-            math.log(upper) - log_n if upper > 0.0 else -math.inf,
+            math.log(upper) - log_n,
             math.log(lower) - log_n if lower > 0.0 else -math.inf,
             -loss / self.n,
         )

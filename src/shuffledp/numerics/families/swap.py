@@ -25,6 +25,8 @@ FINE, _COARSE = 0.01, 0.05
 GRAINY = 0.1
 #: A law that dominates every type and saves so much of log delta makes other lines pointless.
 _MUCH = 0.05
+#: How far off the guess of what another abscissa costs may be.
+_UNSURE = 0.03
 #: Below this many deviations the modulus costs so much that the law that dominates every type is tried too.
 CLOSE = 3.5
 #: Fewer free users than this make the bound loose.
@@ -242,7 +244,7 @@ def _first_guess(curve: Curve, delta: float, limit: float) -> Guess:
 
 
 class Rows(NamedTuple):
-    """Laws of X (eps, type, symbol), what is exposed (eps, type), the leading type, its saddle and its bend (eps)."""
+    """Laws of X (eps, type, symbol), what is exposed (eps, type); the leading type, its saddle and its bend (eps)."""
 
     x: FloatArray
     t: FloatArray
@@ -250,6 +252,8 @@ class Rows(NamedTuple):
     worst: np.ndarray
     c: FloatArray
     bend: FloatArray
+    #: log of a sum that is of no use: with it the bound is above the local delta
+    useless: FloatArray
 
     def at(self, rows: np.ndarray) -> Rows:
         """Some of them."""
@@ -274,13 +278,15 @@ def largest(here: Rows, waiting: swap.Waiting, option: Option) -> FloatArray:
     line = swap.line_at(option.scale * here.c, here.bend, option.dither)
     first = swap.log_upper(here.x[at, worst], here.t[at, worst], waiting, line)
     value: FloatArray = np.asarray(np.logaddexp(first, bare[at, worst]))
-    if types == 1:
+    useful = ~(value >= here.useless)
+    if types == 1 or not useful.any():
         return value
     each = np.repeat(at, types)
     laws = here.x.reshape(-1, symbols), here.t.reshape(-1, symbols)
     screen = swap.log_screen(*laws, waiting.at(each), line.at(each))
     open_ = ~(np.logaddexp(screen.reshape(rows, types), bare) <= value[:, None])
     open_[at, worst] = False
+    open_ &= useful[:, None]
     row, kind = np.nonzero(open_)
     if row.size:
         other = swap.log_upper(here.x[row, kind], here.t[row, kind], waiting.at(row), line.at(row))
@@ -337,7 +343,7 @@ class Curve:
     @np.errstate(all="ignore")
     def screened(self, eps: float) -> float:
         """A cheap upper value of log delta at one eps."""
-        if self.n == 1 or self.member.common_mass <= 0.0:
+        if self.n <= 2 or self.member.common_mass <= 0.0:
             return 0.0
         at = np.array([min(eps, LARGEST_EPSILON)])
         x, t, alone = self.member.laws.at(at - law_shift(at), self.n)
@@ -358,7 +364,7 @@ class Curve:
         own = (x, t, alone) if self.member.victim is None else self.member.victim.at(shifted, self.n)
         local = np.log(np.minimum((np.maximum(own[0], 0.0) * own[1]).sum(axis=2).max(axis=1) + own[2].max(axis=1), 1.0))
         local += 1e-13
-        if self.n == 1 or self.member.common_mass <= 0.0:
+        if self.n <= 2 or self.member.common_mass <= 0.0:  # one other hides nothing: E[(X)_+] is the local delta
             return local, np.ones(eps.size)
         rows, types, symbols = x.shape
         copies = max(self.n - 1.0 / self.member.common_mass, 1.0)
@@ -368,7 +374,8 @@ class Curve:
         pick = (np.arange(rows), worst)
         target = float(np.min(np.maximum(height[pick] - math.log(self.n), -740.0), initial=0.0))
         waiting = self._waiting(target)
-        here = Rows(x, t, alone, worst, c[pick], bend[pick])
+        useless = local + (math.log(-math.expm1(waiting.log_rest)) if waiting.log_rest < 0.0 else -math.inf)
+        here = Rows(x, t, alone, worst, c[pick], bend[pick], useless)
         self._far = None
         value = largest(here, waiting, self._main if rows == 1 else Option(1.0, self.dither))
         if x[0].size <= _MOST_SHARPENED:
@@ -412,7 +419,7 @@ class Curve:
         """Whether another line may be better: a guess from what it costs near 0 and saves far from 0."""
         away = float(here.deviations[0])
         if option.dither == FINE:
-            return _near_zero(option.scale, away) < _near_zero(1.0, away) + 1e-4
+            return gained == 0.0 and _near_zero(option.scale, away) < _near_zero(1.0, away) + _UNSURE
         if self._far is None:
             own = (0, int(here.worst[0]))
             line = swap.line_at(here.c, here.bend, self.dither)
