@@ -35,8 +35,10 @@ from numpy.typing import NDArray
 
 from ...numerics.evaluators.choose import Divergence, Side
 from ...numerics.families.base import Answer, PairSet, both_directions
-from ...numerics.pair import FloatArray, ShuffledPair
+from ...numerics.pair import TINY, FloatArray, ShuffledPair
 
+#: P0, P1 and t.
+Laws = tuple[FloatArray, FloatArray, FloatArray]
 #: Spread that the intervals of positions and distances may add.
 ROOM = 0.01
 #: Width of a piece near the pair.
@@ -59,13 +61,13 @@ class LinePairs:
         pairs, s = [], 0
         while s <= last:  # 2
             width, found = _widest(partial(self._at, s), last - s, last // 64, most)
-            pairs.append(found)
+            pairs.append(ShuffledPair(*found))
             s += width + 1
         top = min(apart, far // 2)
         while top > 0:  # 3
             options = [_widest(partial(f, top), top, top // 256, most) for f in (self._shifted, self._bent)]
             width, found = max(options, key=lambda option: (option[0], -_moments(option[1])[0]))
-            pairs.append(found)
+            pairs.append(ShuffledPair(*found))
             top -= max(width, 1)
         return _Crowd([direction for r in pairs for direction in both_directions(r)], apart * self.step)
 
@@ -75,24 +77,24 @@ class LinePairs:
         pairs = [self._merged(x) for x in sorted(held) if 2 * x >= self.apart]
         return _Held([direction for r in pairs for direction in both_directions(r)])
 
-    def _at(self, s: int, width: int) -> ShuffledPair:
+    def _at(self, s: int, width: int) -> Laws:
         """Positions s to s + width."""
-        return ShuffledPair(*self._laws(self.apart, self.length - s, s + width))
+        return self._laws(self.apart, self.length - s, s + width)
 
-    def _shifted(self, top: int, width: int) -> ShuffledPair:
+    def _shifted(self, top: int, width: int) -> Laws:
         """Distances top - width to top, by moving x0."""
-        return ShuffledPair(*self._laws(top, self.length + width, 0))
+        return self._laws(top, self.length + width, 0)
 
-    def _bent(self, top: int, width: int) -> ShuffledPair:
+    def _bent(self, top: int, width: int) -> Laws:
         """Distances top - width to top, by moving x1."""
-        return ShuffledPair(*self._laws(top, self.length, self.length - 2 * (top - width)))
+        return self._laws(top, self.length, self.length - 2 * (top - width))
 
     def _merged(self, held: int) -> ShuffledPair:
         """The others hold this; pieces are merged."""
         laws = self._laws(self.apart, held, -held)
         return ShuffledPair(*(np.concatenate([law[:2], law[2::2] + law[3::2]]) for law in laws))
 
-    def _laws(self, apart: int, low: int, high: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def _laws(self, apart: int, low: int, high: int) -> Laws:
         """P0 around 0, P1 around ``apart``, t = tanh(h/2) e^(-h max(low - z, high + z)): the ends of every piece.
 
         On i..j, L = j-i+1, each law is a multiple of e^(hz) or e^(-hz), so its mass is F (law_i + law_j) with
@@ -122,7 +124,7 @@ class LinePairs:
         return start + np.stack([first, ends]) if rising else stop + 1 - np.stack([ends, first])
 
 
-def _widest(make: Callable[[int], ShuffledPair], width: int, least: int, most: FloatArray) -> tuple[int, ShuffledPair]:
+def _widest(make: Callable[[int], Laws], width: int, least: int, most: FloatArray) -> tuple[int, Laws]:
     """The widest interval, by halving, whose pair is no worse than ``most``; ``least`` is accepted anyway."""
     while np.any(_moments(found := make(width)) > most) and width > least:
         width //= 2
@@ -170,10 +172,12 @@ class _Held(PairSet):
         return self._among(n).log_delta(eps, n=n, tol=tol, side=side)
 
 
-def _moments(pair: ShuffledPair) -> FloatArray:
+def _moments(laws: Laws) -> FloatArray:
     """sum (P0-P1)^k/t^(k-1) for k = 2, 4: what eps grows with, for many users and for few."""
-    atoms = pair.atoms
-    if atoms.zero0.size:
+    p0, p1, t = laws
+    sent = (p0 > 0.0) | (p1 > 0.0)
+    if np.any(t[sent] <= TINY):
         return np.full(2, np.inf)
     with np.errstate(over="ignore"):
-        return np.array([atoms.t @ atoms.gap**k for k in (2, 4)])
+        square = (p0[sent] - p1[sent]) ** 2 / t[sent]
+        return np.array([square.sum(), (square * square / t[sent]).sum()])

@@ -14,16 +14,20 @@ from ..numeric.discrete_laplace import coins, discrete_laplace
 def planar_variation(distance: float) -> float:
     """Total variation of two planar Laplace laws: (2/pi) [int_0^z K0 - z K0(z)], z = distance/2 (paper, section 5).
 
-    Relative error below 1e-11 (spec: 1.0e-12 at worst).
+    As K0(x) is the integral of e^(-x cosh u) over u >= 0 (DLMF 10.32.9), the bracket is that of
+    (1 - e^-y (1 + y))/cosh u, y = z cosh u: analytic for |Im u| < pi/2, and below 2 e^-u, so the trapezoid rule of
+    step 1/5 errs by about e^(-5 pi^2), and what is beyond u = 40 is below 1e-17.  Relative error below 1e-11.
     """
     z = 0.5 * distance
     if z < 1e-3:
         return 2.0 / math.pi * (z + z**3 / 6.0 * (math.log(0.5 * z) + np.euler_gamma - 5.0 / 6.0))
     if z > 700.0:
         return 1.0
-    from scipy import special  # type: ignore[import-untyped]  # a client, which only draws, does without
-
-    return float(2.0 / math.pi * (special.iti0k0(z)[1] - z * special.k0(z)))
+    u = 0.2 * np.arange(201)
+    y = z * np.cosh(u)
+    with np.errstate(under="ignore"):
+        terms = (-np.expm1(-y) - y * np.exp(-y)) / np.cosh(u)
+    return float(2.0 / math.pi * 0.2 * (terms.sum() - 0.5 * terms[0]))
 
 
 def planar_noise(src: Source, step: float, size: int) -> NDArray[np.int64]:

@@ -16,6 +16,8 @@ from ..pair import FloatArray
 
 #: Values that agree to this, relatively, are alike; neighbours of one group must agree to a part of it.
 _ALIKE, _CLOSE = 2.0**-42, 2.0**-45
+#: An odd number whose powers, modulo 2^64, are far from each other.
+_FACTOR = 0x9E3779B97F4A7C15
 #: Room in eps, in log delta and, relatively, in t for a law that stands for others that are alike.
 SAME_LAW = 2.0**-38
 
@@ -97,9 +99,9 @@ def _candidates(d: int) -> list[NDArray[np.int64]]:
 
 def _hash(code: NDArray[np.int64]) -> NDArray[np.uint64]:
     """A number for every column; equal columns have equal ones."""
-    weights = np.random.default_rng(code.shape[0]).integers(1, 2**63, size=code.shape[0], dtype=np.uint64)
+    weights = np.array([pow(_FACTOR, i + 1, 2**64) for i in range(code.shape[0])], dtype=np.uint64)
     with np.errstate(over="ignore"):
-        return np.asarray((code.astype(np.uint64) * np.asarray(weights)[:, None]).sum(axis=0))
+        return np.asarray((code.astype(np.uint64) * weights[:, None]).sum(axis=0))
 
 
 def _joined(label: NDArray[np.int64], step: NDArray[np.int64]) -> NDArray[np.int64]:

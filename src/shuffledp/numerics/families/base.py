@@ -15,7 +15,7 @@ from ...errors import BoundNotApplicableError
 from ..evaluators.choose import Divergence, Side
 from ..pair import FloatArray, ShuffledPair
 from ..solve import epsilon
-from .leaders import Listed, largest
+from .leaders import Listed, largest, screened
 
 #: Points from which intervals of eps are looked at, not single ones.
 _MANY_POINTS = 256
@@ -122,10 +122,10 @@ class PairSet:
 def _largest_upper(curves: Sequence[Divergence], eps: FloatArray, tol: float) -> FloatArray:
     """The largest upper value at every eps: at each, only the leading curve is evaluated more finely.
 
-    A curve that never leads is below the leader by a coarser evaluation, which is an upper value as well.
+    A curve that never leads is below the leader by a screen or a coarser evaluation, which are upper values as well.
     """
     levels = [*(rtol for rtol in _CASCADE if rtol > 3.0 * tol), tol]
-    upper = np.full((len(curves), eps.size), np.inf)
+    upper = np.array([screened(curve, eps) for curve in curves])
     seen = np.zeros(upper.shape, dtype=np.int64)  # how many levels
     while True:
         leader = upper.argmax(axis=0)
@@ -135,7 +135,7 @@ def _largest_upper(curves: Sequence[Divergence], eps: FloatArray, tol: float) ->
         for i, depth in sorted(set(zip(leader.tolist(), level.tolist(), strict=True))):
             at = np.flatnonzero((leader == i) & (level == depth))
             if depth < len(levels):
-                upper[i, at] = curves[i].bracket(eps[at], levels[depth]).upper
+                upper[i, at] = np.fmin(curves[i].bracket(eps[at], levels[depth]).upper, upper[i, at])
                 seen[i, at] += 1
 
 

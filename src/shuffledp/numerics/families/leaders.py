@@ -62,6 +62,17 @@ class Members(Protocol):
         """One of them."""
 
 
+@np.errstate(all="ignore")
+def screened(curve: Divergence, eps: FloatArray) -> FloatArray:
+    """Cheap upper values of log delta of one curve (screen.py)."""
+    at = np.minimum(eps, LARGEST_EPSILON)
+    at = at - law_shift(at)
+    out = np.log(curve.atoms.exposed(at)) + 1e-14
+    if curve.atoms.t.size:
+        out = np.logaddexp(out, screen.log_upper(curve.atoms.values(at), curve.atoms.t, curve.n))
+    return np.where(np.isnan(out), np.inf, out)
+
+
 class Listed:
     """A few curves, each with a law of its own."""
 
@@ -79,17 +90,7 @@ class Listed:
 
     def screened(self, members: Places, eps: float, enough: float, leader: float) -> FloatArray:
         """By screen.py."""
-        at = np.array([eps])
-        at = at - law_shift(at)
-        out = np.empty(members.size)
-        for i, member in enumerate(members.tolist()):
-            curve = self._curves[member]
-            with np.errstate(all="ignore"):
-                bare = np.log(curve.atoms.exposed(at)) + 1e-14
-                if curve.atoms.t.size:
-                    bare = np.logaddexp(bare, screen.log_upper(curve.atoms.values(at), curve.atoms.t, curve.n))
-                out[i] = bare[0]
-        return np.where(np.isnan(out), np.inf, out)
+        return np.array([screened(self._curves[i], np.array([eps]))[0] for i in members.tolist()])
 
     def curve(self, member: int) -> Divergence:
         """One of them."""
