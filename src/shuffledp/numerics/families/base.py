@@ -16,6 +16,8 @@ from ..evaluators.choose import Divergence, Side
 from ..pair import FloatArray, ShuffledPair
 from ..solve import epsilon
 
+#: Any number of shuffled pairs.
+EVERY = 10**9
 #: Relative accuracies in delta at which the members are evaluated, to find the largest one.
 _CASCADE = (0.1, 0.01)
 
