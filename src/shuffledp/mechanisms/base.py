@@ -25,10 +25,6 @@ if TYPE_CHECKING:
     from .known.variation_ratio import VariationRatio
 
 
-#: Any number of shuffled pairs.
-_EVERY = 10**9
-
-
 class _InitSignature:
     """The parameters of __init__, for help(): before Python 3.13 inspect would show those of __new__."""
 
@@ -158,9 +154,10 @@ class Mechanism:
                 f"bound 'swap' needs the laws of all that another user may hold, and {self.name} does not list them; "
                 "use bound='auto'."
             )
+        from ..numerics.families.base import EVERY
         from ..numerics.families.swap import SwapSet, among
 
-        return SwapSet([among(self.constant_datasets().pairs(_EVERY) or (), self.blanket())])
+        return SwapSet([among(self.constant_datasets().pairs(EVERY) or (), self.blanket())])
 
     def constant_datasets(self) -> Family:
         """Exact divergences of datasets in which all others hold one value: a lower bound."""

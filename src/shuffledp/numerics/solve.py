@@ -160,7 +160,7 @@ def epsilon(pairs: Iterable[ShuffledPair], *, n: int, delta: float, tol: float, 
         guess = guess_epsilon(curve.atoms, n, delta, limit)
         if guess.epsilon < best:
             guess = guess._replace(epsilon=best)
-        curve.abscissa = guess.abscissa
+        curve.start_at(guess.abscissa)
         found = solve(curve, delta, limit=limit, tol=tol, guess=guess)
         best = max(best, found if curve.in_floats or curve.few_clones is None else polished(curve, found, delta, tol))
     return best

@@ -28,7 +28,7 @@ def check(laws: Laws, n: int, eps: float, rows: int) -> None:
     atoms = ShuffledPair(*laws).atoms
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(few_clones, "MOST_ROWS", rows)
-        patch.setattr(few_clones, "_QUICK_ROWS", rows)
+        patch.setattr(few_clones, "QUICK_ROWS", rows)
         few = FewClones.of(atoms, n) if atoms.t.size else None
     if few is None:
         return

@@ -15,13 +15,13 @@ from typing import Literal
 
 import numpy as np
 
-from ..few_atoms import Few, saddle
 from ..pair import LAW_SLACK, Atoms, FloatArray, ShuffledPair
 from ..pair import mass_slack as mass_slack
-from . import contour, contour_row, exact
+from . import contour, exact
 from .contour import LogBracket
-from .few_clones import FEW, MOST_ROWS, NOISY, RARE, FewClones
-from .window import MOST_DRAWS, Plan, Value, Window
+from .few_clones import FEW, FewClones
+from .in_floats import InFloats
+from .window_plan import Value
 
 Side = Literal["upper", "lower"]
 
@@ -31,10 +31,6 @@ LARGEST_EPSILON = 200.0
 QUICK_ROWS = 8_000
 #: A table up to this size is built at once even if there are many of them.
 TINY_ROWS = 256
-#: Windows serve many eps unless a symbol is sent more often than this, or so many eps have too many counts.
-_MANY_CLONES, _MOST_FAILED = 1_000.0, 16
-#: Relative accuracy of a window of counts, which costs little more than a coarser one and serves more often.
-_FINE = 5e-4
 #: Relative width of a bracket by the enumeration of few clones that is not compared with the contour.
 _SHARP = 1e-8
 #: A relative accuracy from which enumerating many counts does not pay, and a number of eps beyond which it does not.
@@ -83,14 +79,16 @@ class Divergence:
         self.atoms = atoms
         self._row_count: float | None = None
         self._table: exact.Table | None = None
-        #: the law in plain floats, and the window of counts around the last eps; None where they do not apply
-        self._few: Few | None = None if atoms.zero0.size else atoms.few
-        self._window: Window | None = None
-        self._windowed = True
+        #: the same law in plain floats, where that is faster
+        few = None if atoms.zero0.size else atoms.few
+        self._floats = None if few is None else InFloats(few, self.n, self.side == "upper", lambda: self.few_clones)
         #: whether the last point was found in plain floats
         self.in_floats = False
-        #: a guess at the saddle point, 0 if there is none
-        self.abscissa = 0.0
+
+    def start_at(self, abscissa: float) -> None:
+        """Where the saddle point is, roughly: it saves a search."""
+        if self._floats is not None:
+            self._floats.abscissa = abscissa
 
     @property
     def _rows(self) -> float:
@@ -127,62 +125,20 @@ class Divergence:
 
         The slope is the derivative in E.
         """
-        found = None
-        if self._few is not None and self._kept is None and 0.0 <= eps <= LARGEST_EPSILON:
-            growth = math.expm1(eps + self._sign * (LAW_SLACK + 2.0**-51 * eps))
-            try:
-                found = self._few_atoms(self._few, growth, rtol)
-            except (ArithmeticError, ValueError):  # overflow: the other evaluators cope with it
-                found = None
-        wide = found is not None and found.upper - found.lower > 2.0 * rtol and found.upper > contour.UNDERFLOW
-        self.in_floats = found is not None and not wide and found.upper == found.upper
-        return found if self.in_floats else None
-
-    def _few_atoms(self, few: Few, growth: float, rtol: float) -> Value | None:
-        """By the window of counts or on the contour, whatever is faster; None where neither applies."""
-        window = self._window
-        if window is not None and window.covers(growth, rtol):
-            return window.log_bracket(growth)
-        x = few.values(growth)
-        if max(x) <= 0.0:
-            return Value(-math.inf, -math.inf, 0.0)
-        at = saddle(x, few.t, float(self.n), self.abscissa)
-        self.abscissa, self._window = at.c, None
-        plan = place = None
-        if self._windowed:
-            plan = Plan.of(few, self.n, growth, at, min(rtol, _FINE), upper=self.side == "upper")
-        if (plan is None or not plan.small) and min(x) > -(self.n - 1) * max(x):
-            place = contour_row.place(x, few.t, at, self.n, rtol)
-        if plan is not None and (place is None or plan.cost <= place.cost(len(x))):
-            window = self._window = Window(few, self.n, plan)
-            return window.log_bracket(growth)
-        self._windowed = False  # nor will it be at an eps nearby
-        if place is None or self._may_enumerate(few, x):
+        self.in_floats = False
+        if self._floats is None or self._kept is not None or not 0.0 <= eps <= LARGEST_EPSILON:
             return None
-        return contour_row.log_bracket(few, x, self.n, place)
-
-    def _may_enumerate(self, few: Few, x: list[float]) -> bool:
-        """Whether the symbols that few_clones.py would not enumerate may add so little noise that it is used.
-
-        This is a quick estimate of what it decides itself; either evaluator is sound.
-        """
-        n, rows, top = self.n, 1.0, max(x)
-        if (n - 1) * min(few.t) >= FEW:
-            return False
-        sizes = [max(abs(g + v), v) for g, v in zip(few.gap, few.v, strict=True)]
-        noise = n * sum(m * y * y for y, m in zip(x, few.t, strict=True))
-        for j in sorted(range(len(x)), key=sizes.__getitem__, reverse=True):
-            mean = n * few.t[j]
-            rows *= 0.5 * (mean + 12.0 * math.sqrt(mean) + 20.0)
-            if mean >= FEW or rows > (MOST_ROWS if few.t[j] <= RARE else QUICK_ROWS):
-                break
-            noise -= mean * x[j] * x[j]
-        return noise <= (2.0 * NOISY * top) ** 2 and self.few_clones is not None
+        growth = math.expm1(eps + self._sign * (LAW_SLACK + 2.0**-51 * eps))
+        found = self._floats.bracket(growth, rtol)
+        if found is None or (found.upper - found.lower > 2.0 * rtol and found.upper > contour.UNDERFLOW):
+            return None
+        self.in_floats = True
+        return found
 
     @property
     def polishable(self) -> bool:
         """Whether evaluations are sharp and cost next to nothing, so that a search may end on the root itself."""
-        return self._window is not None and self._few is not None and (self.n - 1) * min(self._few.t) < FEW
+        return self._floats is not None and self._floats.sharp
 
     def _with_rare(
         self, found: LogBracket, kept: Divergence, eps: FloatArray, shifted: FloatArray, rtol: FloatArray
@@ -214,7 +170,7 @@ class Divergence:
             if not loose.size:
                 return best
             return _merge(best, self._on_contour(eps[loose], rtol[loose]), loose)
-        summed = self._by_windows(eps, rtol) if eps.size > 1 else None
+        summed = self._floats.brackets(eps, rtol) if eps.size > 1 and self._floats is not None else None
         if summed is not None:
             loose = _loose(summed, rtol)
             return summed if not loose.size else _merge(summed, self._on_contour(eps[loose], rtol[loose]), loose)
@@ -232,38 +188,6 @@ class Divergence:
         if self._rows <= exact.MAX_ROWS:
             return _merge(best, self._from_table(eps[loose]), loose)
         return _merge(best, self._on_contour(eps[loose], rtol[loose] / 8.0), loose)  # once more, finer
-
-    def _by_windows(self, eps: FloatArray, rtol: FloatArray) -> LogBracket | None:
-        """One window of counts after another, for few atoms; None where they have too many counts."""
-        few, n, upper = self._few, self.n, self.side == "upper"
-        if few is None or n > MOST_DRAWS or n * min(few.t) > _MANY_CLONES:
-            return None
-        out = LogBracket(np.full(eps.size, np.inf), np.full(eps.size, -np.inf), np.zeros(eps.size))
-        window: Window | None = None
-        abscissa, failed = 0.0, 0
-        for i in np.argsort(-eps, kind="stable").tolist():  # downward: a window is made at its larger end
-            growth, wanted = math.expm1(eps[i]), float(rtol[i])
-            x = few.values(growth)
-            if max(x) <= 0.0:
-                out.upper[i] = -np.inf
-                continue
-            try:
-                if window is None or not window.covers(growth, wanted):
-                    at = saddle(x, few.t, float(n), abscissa)
-                    abscissa = at.c
-                    plan = Plan.of(few, n, growth, at, wanted, upper=upper)
-                    if plan is None:
-                        failed += 1
-                        if failed > _MOST_FAILED:
-                            return None
-                        continue
-                    window = Window(few, n, plan)
-                found = window.log_bracket(growth)
-            except (ArithmeticError, ValueError):
-                continue
-            if found.upper == found.upper:
-                out.upper[i], out.lower[i], out.slope[i] = found.upper, found.lower, found.slope * (1.0 + growth)
-        return out
 
     @cached_property
     def few_clones(self) -> FewClones | None:

@@ -16,7 +16,7 @@ from ..few_atoms import Few, Tilt
 from ..pair import FloatArray
 from .contour import ULP, UNDERFLOW
 from .contour_nodes import MARGIN, WIDE
-from .window import Value
+from .window_plan import Value
 
 #: More nodes before the comb than this are left to the evaluator of many rows.
 MOST_NODES = 20_000

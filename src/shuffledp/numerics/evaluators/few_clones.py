@@ -29,7 +29,7 @@ from ..pair import Atoms, FloatArray
 from .contour import LogBracket
 
 #: Largest number of count vectors, roughly, and how many of them cost next to nothing.
-MOST_ROWS, _QUICK_ROWS = 200_000, 20_000
+MOST_ROWS, QUICK_ROWS = 200_000, 20_000
 #: The counts of one symbol end where the log-probability of more is below this; single vectors below it are dropped.
 _LOG_LEFT_OUT = -75.0
 #: Symbols with ratios below this share of the largest, or sent more often than this, are enumerated only where that
@@ -65,7 +65,7 @@ class FewClones:
     def __init__(self, atoms: Atoms, n: int, caps: dict[int, int], rows: float) -> None:
         self.atoms, self.n, self._caps = atoms, n, caps
         #: whether an evaluation costs less than one on the contour
-        self.quick = rows <= _QUICK_ROWS
+        self.quick = rows <= QUICK_ROWS
         self.rare = list(caps)
         share = atoms.t.copy()
         share[self.rare] = 0.0
@@ -83,7 +83,7 @@ class FewClones:
         caps: dict[int, int] = {}
         for j in np.argsort(-size, kind="stable").tolist():
             t = float(atoms.t[j])
-            most = MOST_ROWS if size[j] >= _SMALL * size.max() and t <= RARE else _QUICK_ROWS
+            most = MOST_ROWS if size[j] >= _SMALL * size.max() and t <= RARE else QUICK_ROWS
             kept = 0.5 if caps else 1.0  # about half of a box is dropped
             cap = _cap(n, t, min(math.ceil(most / (rows * kept)), FEW))
             if cap is None or total + t >= 0.9:

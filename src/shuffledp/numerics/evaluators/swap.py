@@ -26,187 +26,27 @@ Every function works on rows: one row per eps and type, ``x`` its values and ``t
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from .. import few_atoms
 from ..pair import FloatArray
 from . import swap_nodes
+from .swap_lines import Line as Line
+from .swap_lines import line_at as line_at
+from .swap_lines import saddle as saddle
+from .waiting import GROWTH as GROWTH
+from .waiting import NEGLIGIBLE as NEGLIGIBLE
+from .waiting import SUMMING as SUMMING
+from .waiting import ULP as ULP
+from .waiting import Waiting as Waiting
 
-#: Each rounding step is charged this much (2^-48 is 16 units in the last place).
-ULP = 2.0**-48
-#: Charged on every sum for the roundings that do not grow with n.
-SUMMING = 1e-12
-#: Deviations per node of the trapezoid sum; a coarse step errs upward, by about exp(-2 (pi/1.1)^2) here, and by about
-#: exp(-2 pi/0.55) where the abscissa is the shorter scale.
-_STEP, _NARROW = 1.1, 0.55
-#: k grows and n-1-k shrinks by at most this ratio in a block: 1/(n-1-k) is replaced by its largest value there.
-GROWTH = 1.25
-#: e^-this of a sum is not worth a term.
-NEGLIGIBLE = 25.0
 #: Node counts: by the Gaussian tail of M for many users, and at most.
-_FEW_NODES, _MOST_NODES = 15, 4096
+_FEW_NODES, MOST_NODES = 15, 4096
 #: Nodes that hold the main part of the sum.
 _NEAR_NODES = 8
 #: Rows x nodes x values evaluated at once.
 _CELLS = 400_000
-#: Up to this many rows x values plain floats are faster than arrays.
-_FEW_VALUES = 96
-#: The exponent c x never exceeds this.
-_LARGEST_EXPONENT = 300.0
-
-
-@dataclass(frozen=True)
-class Waiting:
-    """The number k of others looked at before the first free one: geometric, in blocks [first, last] of k."""
-
-    common_mass: float
-    others: float
-    first: FloatArray
-    last: FloatArray
-    #: log Pr[nobody among those of the blocks is free]
-    log_rest: float
-
-    @classmethod
-    def of(cls, common_mass: float, n: int, log_target: float) -> Waiting:
-        """Blocks up to where the rest is below e^(log_target - 25); ``n`` is at least 2."""
-        beta = common_mass * (1.0 - ULP)
-        if beta >= 1.0 - 2.0**-40:
-            zero = np.zeros(1)
-            return cls(1.0, n - 1.0, zero, zero, -math.inf) if common_mass >= 1.0 else cls._made(beta, n, 1)
-        rate = -math.log1p(-beta)
-        most = (NEGLIGIBLE - max(log_target, -745.0)) / rate
-        return cls._made(beta, n, int(min(most, n - 2)) + 1)
-
-    @classmethod
-    def _made(cls, beta: float, n: int, count: int) -> Waiting:
-        edges = [0]
-        while edges[-1] < count:
-            here = edges[-1]
-            wide = min(int(here * (GROWTH - 1.0)), int((n - 1 - here) * (1.0 - 1.0 / GROWTH)))
-            edges.append(min(count, here + max(1, wide)))
-        at = np.array(edges, dtype=np.float64)
-        rate = math.log1p(-beta)
-        return cls(beta, n - 1.0, at[:-1], at[1:] - 1.0, count * rate * (1.0 - ULP))
-
-    @property
-    def fewest(self) -> float:
-        """The smallest number of copies in any block."""
-        return float(self.others - self.last[-1])
-
-    def at(self, rows: np.ndarray) -> Waiting:
-        """Itself: it is that of every row (swap_rows.py has one per row)."""
-        return self
-
-    def log_sum(self, log_r: FloatArray) -> FloatArray:
-        """log of (an upper value of) A(r), each term raised to the largest 1/(n-1-k) of its block."""
-        if self.common_mass == 1.0:
-            return np.asarray(self.others * log_r - math.log(self.others))
-        log_rho = math.log1p(-self.common_mass) - log_r[..., None]
-        log_rho = np.where(np.abs(log_rho) < 1e-9, 1e-9, log_rho)  # the sum rises with rho
-        # 1 + rho + ... + rho^(width-1), from its larger end, in units of the largest power of all blocks
-        down = -np.abs(log_rho)
-        ends = np.where(log_rho < 0.0, self.first, self.last[-1] - self.last)
-        terms = np.exp(ends * down)
-        terms *= np.expm1((self.last - self.first + 1.0) * down)
-        terms /= self.others - self.last
-        total = np.log(terms.sum(axis=-1) / np.expm1(down[..., 0])) + np.maximum(log_rho[..., 0], 0.0) * self.last[-1]
-        return np.asarray(math.log(self.common_mass) + self.others * log_r + total + SUMMING)
-
-    def sum(self, growth: np.ndarray, log_m: np.ndarray, peak: FloatArray, size: FloatArray) -> np.ndarray:
-        """A(M)/e^peak for complex M = 1 + growth, weighted as in :meth:`log_sum`; ``size`` bounds its modulus."""
-        if self.common_mass == 1.0:
-            return np.asarray(np.exp(self.others * log_m - math.log(self.others) - peak))
-        log_rho = (math.log1p(-self.common_mass) - log_m)[..., None]
-        width = self.last - self.first + 1.0
-        less = (self.common_mass + growth) / (1.0 + growth)  # 1 - rho without cancellation
-        base = self.others * log_m - peak + math.log(self.common_mass)
-        ends = np.exp(self.first * log_rho + base[..., None]) * -np.expm1(width * log_rho)
-        total = (ends / (self.others - self.last)).sum(axis=-1) / less
-        return np.where(np.abs(less) < 1e-6, size, total)  # near a resonance the modulus will do
-
-
-@dataclass(frozen=True)
-class Line:
-    """Where the trapezoid sum is taken, one entry per row: abscissa, step, dither."""
-
-    c: FloatArray
-    h: FloatArray
-    s: FloatArray
-
-    def at(self, rows: np.ndarray) -> Line:
-        """Some of the rows."""
-        return Line(self.c[rows], self.h[rows], self.s[rows])
-
-
-@np.errstate(all="ignore")
-def saddle(x: FloatArray, t: FloatArray, copies: float | FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """c near the minimum of f(c) = copies log M(c) - 2 log c for every row; also f(c) and copies (log M)''(c).
-
-    Any c is sound; this one makes the phase of M^copies / z^2 vanish to third order.
-    """
-    if x.size <= _FEW_VALUES and not isinstance(copies, np.ndarray):
-        try:
-            found = [
-                _saddle_of(values, tuple(mass), copies) for values, mass in zip(x.tolist(), t.tolist(), strict=True)
-            ]
-            return tuple(np.array(part) for part in zip(*found, strict=True))  # type: ignore[return-value]
-        except (ArithmeticError, ValueError):
-            pass  # overflow: arrays cope with it
-    return _saddles(x, t, copies)
-
-
-def _saddle_of(x: list[float], t: tuple[float, ...], copies: float) -> tuple[float, float, float]:
-    """The same for one law, in plain floats."""
-    if max(x) <= 0.0:
-        at = few_atoms.tilted(x, t, _idle(max(map(abs, x))))
-    else:
-        at = few_atoms.saddle(x, t, copies, most=_LARGEST_EXPONENT)
-    return at.c, copies * math.log1p(at.growth) - 2.0 * math.log(at.c), copies * at.variance
-
-
-def _idle(largest: Any) -> Any:
-    """c for a law that is never above 0, with these largest sizes: (S)_+ is 0, and so is the sum as c grows."""
-    return 1e20 / (largest + 1e-280)
-
-
-@np.errstate(all="ignore")
-def _saddles(x: FloatArray, t: FloatArray, copies: float | FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The same for many laws at once."""
-    top = np.maximum(x.max(axis=1), 1e-300)
-    mean, square = (t * x).sum(axis=1), (t * x * x).sum(axis=1)
-    variance = np.maximum(square - mean * mean, 1e-300)
-    drift = copies * mean
-    root = np.sqrt(drift * drift + 8.0 * copies * variance)
-    c = np.where(drift > 0.0, 4.0 / (root + drift), (root - drift) / (2.0 * copies * variance))
-    most = _LARGEST_EXPONENT / top
-    c = np.clip(np.where(np.isfinite(c), c, 1.0), 1e-300, most)
-    idle = x.max(axis=1) <= 0.0
-    for _ in range(40):
-        weight = t * np.exp(c[:, None] * x)
-        total = 1.0 + (t * np.expm1(c[:, None] * x)).sum(axis=1)
-        m1 = (weight * x).sum(axis=1) / total
-        bend = copies * np.maximum((weight * x * x).sum(axis=1) / total - m1 * m1, 0.0)
-        step = (copies * m1 - 2.0 / c) / (bend + 2.0 / (c * c))
-        new = np.minimum(np.clip(c - step, 0.3 * c, 3.0 * c), most)
-        close = idle | (np.abs(new - c) <= 1e-3 * c)
-        c = np.where(np.isfinite(new), new, c)
-        if close.all():
-            break
-    if idle.any():
-        c = np.where(idle, _idle(np.abs(x).max(axis=1)), c)
-    total = np.log1p((t * np.expm1(c[:, None] * x)).sum(axis=1))
-    return c, copies * total - 2.0 * np.log(c), bend
-
-
-def line_at(c: FloatArray, bend: FloatArray, dither: float) -> Line:
-    """The step and the dither that suit this abscissa; ``dither`` is in units of the tilted deviation."""
-    deviation = np.sqrt(np.maximum(bend, 1e-300))
-    deviation = np.maximum(deviation, 1e-3 / c)  # nearly no spread: any positive step and dither are sound
-    return Line(c, np.minimum(_STEP / deviation, _NARROW * c), dither * deviation)
 
 
 @np.errstate(all="ignore")
@@ -264,36 +104,6 @@ def _gaussian_sum(rate: FloatArray, c: FloatArray, h: FloatArray) -> FloatArray:
 
 
 @np.errstate(all="ignore")
-def log_upper_of_classes(
-    laws: Sequence[tuple[FloatArray, FloatArray]], shares: Sequence[float], waiting: Waiting, line: Line
-) -> float:
-    """log U where a share of the others is of each class: A(sum of share max |M| over the types of the class).
-
-    Every class has rows (type, value) of its own, and the line has one row.  The maximum over types is taken node by
-    node, which covers all tuples of types.
-    """
-    c, h, s = float(line.c[0]), float(line.h[0]), float(line.s[0])
-    reach = math.sqrt(2.0 * math.log(max(1e7 * s * c * c / h, 10.0))) / s
-    nodes = int(min(math.ceil(reach / h), _MOST_NODES))
-    y = h * np.arange(nodes + 1)
-    mean, doubt = np.zeros(nodes + 1), np.zeros(nodes + 1)
-    for (x, t), share in zip(laws, shares, strict=True):
-        at = _moduli(x, t, np.full(len(x), c), np.broadcast_to(y, (len(x), nodes + 1)))
-        excess = np.expm1(_raised(at.log_modulus, at.modulus, at.doubt).max(axis=0))
-        mean, doubt = mean + share * excess, doubt + share * np.abs(excess)
-    log_r = np.log1p(mean + ULP * doubt)
-    log_r += ULP * np.abs(log_r)
-    weight = np.exp(-0.5 * (s * y) ** 2) / (c * c + y * y)
-    weight[1:] *= 2.0
-    last = nodes * h
-    beyond = 2.0 * math.exp(-0.5 * (s * last) ** 2) / (c * c + last * last) * (1.0 + 1.0 / (h * s * s * last))
-    size = _log_sums(waiting, log_r[None, :])[0]
-    total = (weight * np.exp(size - size[0])).sum() * (1.0 + SUMMING) + beyond * (1.0 + 1e-9)
-    value = math.log(total) + float(size[0]) + math.log(h / (2.0 * math.pi)) + 0.5 * (s * c) ** 2 + 1e-11
-    return value if value == value else math.inf
-
-
-@np.errstate(all="ignore")
 def log_upper(x: FloatArray, t: FloatArray, waiting: Waiting, line: Line, *, phases: bool = False) -> FloatArray:
     """log U of every row; inf where the arithmetic fails.  With ``phases`` the row's law must dominate every type."""
     nodes, tail = _nodes(x, t, waiting, line)
@@ -339,7 +149,7 @@ def _log_growth(x: FloatArray, t: FloatArray, c: FloatArray) -> FloatArray:
     growth = (t * np.expm1(exponent)).sum(axis=1)
     doubt = ULP * (t * np.abs(exponent) * np.exp(np.maximum(exponent, 0.0))).sum(axis=1)
     log_m = np.where(growth < -0.5, np.log(np.maximum(1.0 + growth, 1e-300)), np.log1p(np.maximum(growth, -0.5)))
-    return _raised(log_m, 1.0 + growth, doubt)
+    return raised(log_m, 1.0 + growth, doubt)
 
 
 def _nodes(x: FloatArray, t: FloatArray, waiting: Waiting, line: Line) -> tuple[np.ndarray, FloatArray]:
@@ -356,7 +166,7 @@ def _nodes(x: FloatArray, t: FloatArray, waiting: Waiting, line: Line) -> tuple[
     quick = (s * cliff >= 9.0) & (few < cliff) & (rate * few * few > 40.0)
     middle = 2.0 * np.exp(-rate * few * few) / ((c * c + few * few) * 2.0 * rate * few * h)
     reach = np.sqrt(2.0 * np.log(np.maximum(1e7 * s * c * c / h, 10.0))) / s  # the rest is then about 1e-7 of the sum
-    count = np.where(quick, _FEW_NODES, np.minimum(np.ceil(reach / h), _MOST_NODES)).astype(np.int64)
+    count = np.where(quick, _FEW_NODES, np.minimum(np.ceil(reach / h), MOST_NODES)).astype(np.int64)
     last = np.where(quick, cliff, count * h)
     beyond = 2.0 * np.exp(-0.5 * (s * last) ** 2) / (c * c + last * last) * (1.0 + 1.0 / (h * s * s * last))
     return count, np.asarray(beyond + np.where(quick, middle, 0.0)) * (1.0 + 1e-9)
@@ -385,7 +195,7 @@ class _Moduli(NamedTuple):
     log_modulus: FloatArray
 
 
-def _moduli(x: FloatArray, t: FloatArray, c: FloatArray, y: FloatArray) -> _Moduli:
+def moduli(x: FloatArray, t: FloatArray, c: FloatArray, y: FloatArray) -> _Moduli:
     """M(c + iy), one row per law, at equally spaced y = 0, h, 2h, ..."""
     growth = np.zeros(y.shape, dtype=np.complex128)
     doubt = np.zeros(y.shape)
@@ -416,16 +226,16 @@ def _sum(
 ) -> FloatArray:
     """The trapezoid sum over |y| <= nodes h, in units of e^peak (and without e^{s^2 c^2/2} h/(2 pi))."""
     y = line.h[:, None] * np.arange(nodes + 1)
-    growth, doubt, modulus, log_modulus = _moduli(x, t, line.c, y)
+    growth, doubt, modulus, log_modulus = moduli(x, t, line.c, y)
     weight = np.exp(-0.5 * (line.s[:, None] * y) ** 2) / (line.c[:, None] ** 2 + y * y)
     weight[:, 1:] *= 2.0
     top = peak[:, None]
     if not phases:
-        log_r = _raised(log_modulus, modulus, doubt)
-        size = _log_sums(waiting, log_r)
+        log_r = raised(log_modulus, modulus, doubt)
+        size = log_sums(waiting, log_r)
         return np.asarray((weight * np.exp(size - top)).sum(axis=1) * (1.0 + SUMMING))
-    log_r = _raised(log_modulus, modulus, doubt)
-    size = np.exp(_log_sums(waiting, log_r) - top)
+    log_r = raised(log_modulus, modulus, doubt)
+    size = np.exp(log_sums(waiting, log_r) - top)
     wave = size.astype(np.complex128)  # far below the peak the modulus will do
     live = size > 1e-25
     log_m = (log_modulus + 1j * np.arctan2(growth.imag, 1.0 + growth.real))[live]
@@ -442,12 +252,12 @@ def _sum(
     return np.asarray((weight * ((wave * twist).real + size * blur)).sum(axis=1))
 
 
-def _raised(log_modulus: FloatArray, modulus: FloatArray, doubt: FloatArray) -> FloatArray:
+def raised(log_modulus: FloatArray, modulus: FloatArray, doubt: FloatArray) -> FloatArray:
     """log(modulus + doubt)."""
     return np.asarray(np.where(modulus < 0.5, np.log(modulus + doubt + 1e-300) + ULP, log_modulus + 2.0 * doubt))
 
 
-def _log_sums(waiting: Waiting, log_r: FloatArray) -> FloatArray:
+def log_sums(waiting: Waiting, log_r: FloatArray) -> FloatArray:
     """log A(r) at every node; far below the first node one value stands for all, which is sound: A rises with r."""
     least = log_r[:, 0] - 60.0 / waiting.fewest
     live = log_r > least[:, None]

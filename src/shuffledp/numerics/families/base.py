@@ -19,6 +19,8 @@ from .leaders import Listed, largest, screened
 
 #: Points from which intervals of eps are looked at, not single ones.
 _MANY_POINTS = 256
+#: Any number of shuffled pairs.
+EVERY = 10**9
 #: Relative accuracies in delta at which the members are evaluated, to find the largest one.
 _CASCADE = (0.1, 0.01)
 

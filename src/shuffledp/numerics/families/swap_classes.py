@@ -18,6 +18,7 @@ import numpy as np
 from ..evaluators import swap
 from ..evaluators.choose import LARGEST_EPSILON, Side, law_shift
 from ..evaluators.contour import LogBracket
+from ..evaluators.swap_class_sums import log_upper_of_classes
 from ..pair import FloatArray
 from ..solve import Guess, log_up, look, solve
 from .swap import SwapPair
@@ -72,7 +73,7 @@ class ClassCurve:
         c, height, bend = swap.saddle(x[None], t[None], copies)
         line = swap.line_at(c, bend, _DITHER)
         waiting = swap.Waiting.of(self._common, n, min(max(float(height[0]) - math.log(n), -740.0), 0.0))
-        value = swap.log_upper_of_classes([law[:2] for law in laws], self._shares, waiting, line)
+        value = log_upper_of_classes([law[:2] for law in laws], self._shares, waiting, line)
         alone = sum(share * float(law[2].max()) for share, law in zip(self._shares, laws, strict=True))
         total = np.logaddexp(
             np.logaddexp(value, math.log(alone * (1.0 + 1e-12)) if alone > 0.0 else -np.inf),

@@ -16,6 +16,8 @@ from ..many.members import Queue, largest, likely_zero
 from ..pair import FloatArray
 from ..solve import log_up
 from . import swap as single
+from . import swap_curve as one
+from .swap_pair import RARE, SwapPair
 
 #: Rows that are evaluated together: more would not fit into the cache.
 _TOGETHER = 64
@@ -28,8 +30,8 @@ class SwapCurves:
 
     side: Side = "upper"
 
-    def __init__(self, members: Sequence[single.SwapPair], which: np.ndarray, n: FloatArray, tol: float) -> None:
-        self.members, self.which, self.n, self.dither = members, which, n, single.dither_for(tol)
+    def __init__(self, members: Sequence[SwapPair], which: np.ndarray, n: FloatArray, tol: float) -> None:
+        self.members, self.which, self.n, self.dither = members, which, n, one.dither_for(tol)
         laws = [member.laws for member in members]
         types, symbols = (max(law.t.shape[axis] for law in laws) for axis in (0, 1))
         if types * symbols > _MOST_CELLS:
@@ -50,9 +52,9 @@ class SwapCurves:
         self._common = np.array([member.common_mass for member in members])
         # where few users are free the sums have thousands of nodes, and nothing is gained by many rows
         free = n * self._common[which] >= single.FEW_FREE
-        self.plain = able[which] & (n * rare[which] >= single.RARE) & free
+        self.plain = able[which] & (n * rare[which] >= RARE) & free
         #: options still to be tried, row by row; those of a row shrink to the best one at its first eps
-        self._options = np.ones((n.size, len(single.OPTIONS)), dtype=bool)
+        self._options = np.ones((n.size, len(one.OPTIONS)), dtype=bool)
 
     @property
     def likely_zero(self) -> FloatArray:
@@ -100,8 +102,8 @@ class SwapCurves:
         pick = (np.arange(count), worst)
         target = np.minimum(np.maximum(height[pick] - np.log(n), -740.0), 0.0)
         waiting = Waitings.of_rows(common, n, target)
-        here = single.Rows(x, t, np.zeros((count, types)), worst, c[pick], bend[pick], np.full(count, np.inf))
-        value = single.largest(here, waiting, single.Option(1.0, self.dither))
+        here = one.Rows(x, t, np.zeros((count, types)), worst, c[pick], bend[pick], np.full(count, np.inf))
+        value = one.largest(here, waiting, one.Option(1.0, self.dither))
         self._sharpen(value, here, waiting, copies, rows)
         total = np.logaddexp(value, waiting.log_rest + local)
         weight = t[pick] * np.exp(here.c[:, None] * x[pick])
@@ -111,34 +113,32 @@ class SwapCurves:
         return np.minimum(total, local), fall
 
     def _sharpen(
-        self, value: FloatArray, here: single.Rows, waiting: Waitings, copies: FloatArray, rows: np.ndarray
+        self, value: FloatArray, here: one.Rows, waiting: Waitings, copies: FloatArray, rows: np.ndarray
     ) -> None:
         """Improve rows few deviations away, by one dominating law or near the saddle, and those on a coarse lattice."""
-        close = here.c * np.sqrt(here.bend) < single.CLOSE
+        close = here.c * np.sqrt(here.bend) < one.CLOSE
         covered = np.flatnonzero(close)
         if covered.size:
-            found = single.joined(here.x[covered], here.t[covered], waiting.at(covered), copies[covered], self.dither)
+            found = one.joined(here.x[covered], here.t[covered], waiting.at(covered), copies[covered], self.dither)
             close[covered[found < value[covered]]] = False
             value[covered] = np.minimum(value[covered], found)
-        grainy = here.grain > single.GRAINY
+        grainy = here.grain > one.GRAINY
         chosen = np.full(rows.size, -1)
-        for k, option in enumerate(single.OPTIONS):
-            wanted = close if option.dither == single.FINE else grainy
+        for k, option in enumerate(one.OPTIONS):
+            wanted = close if option.dither == one.FINE else grainy
             at = np.flatnonzero(wanted & self._options[rows, k])
             if at.size:
-                found = single.largest(here.at(at), waiting.at(at), option)
+                found = one.largest(here.at(at), waiting.at(at), option)
                 chosen[at[found < value[at]]] = k
                 value[at] = np.minimum(value[at], found)
         settled = close | grainy  # the best option at this eps will do for those nearby
-        self._options[rows[settled]] = np.arange(len(single.OPTIONS)) == chosen[settled, None]
+        self._options[rows[settled]] = np.arange(len(one.OPTIONS)) == chosen[settled, None]
 
 
-def epsilons(
-    questions: Sequence[Sequence[single.SwapPair]], *, n: FloatArray, delta: FloatArray, tol: float
-) -> FloatArray:
+def epsilons(questions: Sequence[Sequence[SwapPair]], *, n: FloatArray, delta: FloatArray, tol: float) -> FloatArray:
     """The largest eps over the members of every question, among its n users, at its delta."""
     queue = Queue(questions, single.widest)
-    members = cast(list[single.SwapPair], queue.members)
+    members = cast(list[SwapPair], queue.members)
     limits = np.array([log_up(member.max_ratio) for member in members])
     best, alone = largest(
         queue, lambda which, users: SwapCurves(members, which, users, tol), limits, n=n, delta=delta, tol=tol
@@ -148,12 +148,10 @@ def epsilons(
     return best
 
 
-def log_deltas(
-    questions: Sequence[Sequence[single.SwapPair]], eps: FloatArray, *, n: FloatArray, tol: float
-) -> FloatArray:
+def log_deltas(questions: Sequence[Sequence[SwapPair]], eps: FloatArray, *, n: FloatArray, tol: float) -> FloatArray:
     """The largest log delta over the members of every question, at its eps, among its n users."""
     queue = Queue(questions, single.widest)
-    members = cast(list[single.SwapPair], queue.members)
+    members = cast(list[SwapPair], queue.members)
     best = np.full(n.size, -np.inf)
     for member in queue.table:
         rows = np.flatnonzero(member >= 0)
@@ -166,6 +164,6 @@ def log_deltas(
             best[good] = np.maximum(best[good], found.value[found.narrow])
             alone[at[found.narrow]] = False
         for i in rows[alone]:
-            curve = single.Curve(members[member[i]], int(n[i]), tol / 30.0)
+            curve = one.Curve(members[member[i]], int(n[i]), tol / 30.0)
             best[i] = max(best[i], float(curve.log_upper(eps[i : i + 1])[0]))
     return best

@@ -1,0 +1,244 @@
+"""The swap bound of one victim pair as a curve in eps: the worst type, the best line, and a law that dominates all."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ..evaluators import swap
+from ..evaluators.choose import LARGEST_EPSILON, Side, law_shift
+from ..evaluators.contour import LogBracket
+from ..pair import FloatArray
+from .swap_join import join
+from .swap_pair import SwapPair
+
+#: Dither in units of the tilted deviation: it costs its square over 2 of eps.
+FINE, _COARSE = 0.01, 0.05
+#: Where one user's X is more than this many steps of the sum, lattices resonate, and other lines may be better.
+GRAINY = 0.1
+#: How far off the guess of what another abscissa costs may be.
+_UNSURE = 0.03
+#: Below this many deviations the modulus costs so much that the law that dominates every type is tried too.
+CLOSE = 3.5
+#: It is used if its spread is at most this far above that of the worst type; if it saves so much of log delta, other
+#: lines are not tried.
+_NEARLY, _MUCH = 1.1, 0.05
+#: Types x symbols up to which that law is worth its price, and up to which other lines are.
+MOST_JOINED, MOST_SHARPENED = 256, 1024
+
+
+class Option(NamedTuple):
+    """Another line to try: the abscissa over the saddle, and the dither."""
+
+    scale: float
+    dither: float
+
+
+OPTIONS = tuple(
+    Option(*option)
+    for option in ((0.9, FINE), (1.1, FINE), (1.0, 0.05), (1.0, 0.1), (1.0, 0.2), (0.9, 0.1), (0.9, 0.2), (1.1, 0.1))
+)
+
+
+class Rows(NamedTuple):
+    """Laws of X (eps, type, symbol), what is exposed (eps, type); the leading type, its saddle and its bend (eps)."""
+
+    x: FloatArray
+    t: FloatArray
+    alone: FloatArray
+    worst: np.ndarray
+    c: FloatArray
+    bend: FloatArray
+    #: log of a sum that is of no use: with it the bound is above the local delta
+    useless: FloatArray
+
+    def at(self, rows: np.ndarray) -> Rows:
+        """Some of them."""
+        return Rows(*(part[rows] for part in self))
+
+    @property
+    def deviations(self) -> FloatArray:
+        """How many deviations of the sum the abscissa is from 0."""
+        return np.asarray(self.c * np.sqrt(self.bend))
+
+    @property
+    def grain(self) -> FloatArray:
+        """How many deviations of the sum one user's X may be."""
+        own = self.x[np.arange(len(self.x)), self.worst]
+        return np.asarray((own.max(axis=1) - own.min(axis=1)) / np.sqrt(np.maximum(self.bend, 1e-300)))
+
+
+def largest(here: Rows, waiting: swap.Waiting, option: Option) -> FloatArray:
+    """max over types of log(U + what is exposed): the leading type, then those that may exceed it."""
+    rows, types, symbols = here.x.shape
+    at, worst, bare = np.arange(rows), here.worst, np.log(here.alone)
+    line = swap.line_at(option.scale * here.c, here.bend, option.dither)
+    first = swap.log_upper(here.x[at, worst], here.t[at, worst], waiting, line)
+    value: FloatArray = np.asarray(np.logaddexp(first, bare[at, worst]))
+    useful = ~(value >= here.useless)
+    if types == 1 or not useful.any():
+        return value
+    every = line.at(np.repeat(at, types))
+    screen = swap.log_screen(here.x.reshape(-1, symbols), here.t.reshape(-1, symbols), waiting, every)
+    open_ = ~(np.logaddexp(screen.reshape(rows, types), bare) <= value[:, None])
+    open_[at, worst] = False
+    open_ &= useful[:, None]
+    row, kind = np.nonzero(open_)
+    if row.size:
+        other = swap.log_upper(here.x[row, kind], here.t[row, kind], waiting.at(row), line.at(row))
+        np.maximum.at(value, row, np.logaddexp(other, bare[row, kind]))
+    return value
+
+
+def _near_zero(scale: float, away: float) -> float:
+    """log of a Gaussian sum of |M|/|z|^2 at ``scale`` times the saddle point, which is ``away`` deviations from 0.
+
+    That is n K(c) + log(erfcx(c sigma / sqrt 2) / c), and n K - 2 log c has its minimum at the saddle point.
+    """
+    x = scale * away / math.sqrt(2.0)
+    log_erfcx = x * x + math.log(math.erfc(x)) if x < 5.0 else -math.log(x * math.sqrt(math.pi))
+    return 0.5 * (1.0 - scale) ** 2 * (away * away + 2.0) + math.log(scale) + log_erfcx
+
+
+def dither_for(tol: float) -> float:
+    """The dither, in units of the tilted deviation, that suits a relative accuracy ``tol`` of eps."""
+    return min(max(math.sqrt(tol), FINE), _COARSE)
+
+
+class Curve:
+    """The swap bound of one victim pair among n users, in the form that the solver asks for."""
+
+    side: Side = "upper"
+
+    def __init__(self, member: SwapPair, n: int, tol: float) -> None:
+        """``tol`` is the relative accuracy wanted of eps; that of delta is about 30 times as much."""
+        self.member, self.n = member, n
+        self.dither = dither_for(tol)
+        #: the line that is tried first, and others, until the best one at some eps is known
+        self._main = Option(1.0, self.dither)
+        self._options: Sequence[Option] = OPTIONS
+        #: whether a law that dominates every type may help, and the share of the nodes far from 0 at the last eps
+        self._join = True
+        self._far: float | None = None
+
+    def bracket(self, eps: FloatArray, rtol: FloatArray | float) -> LogBracket:
+        """log delta (the lower end makes no claim), and its slope in eps."""
+        at = np.atleast_1d(np.asarray(eps, dtype=np.float64))
+        upper, fall = self._evaluate(np.minimum(at, LARGEST_EPSILON))
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            return LogBracket(upper, np.full(at.shape, -np.inf), -fall * np.exp(upper))
+
+    def log_upper(self, eps: FloatArray) -> FloatArray:
+        """log delta at every eps."""
+        return self._evaluate(np.minimum(np.asarray(eps, dtype=np.float64), LARGEST_EPSILON))[0]
+
+    def _waiting(self, log_target: float) -> swap.Waiting:
+        """How many others are looked at in vain, up to where it does not matter for a delta of e^log_target."""
+        return swap.Waiting.of(self.member.common_mass, self.n, min(log_target, 0.0))
+
+    @np.errstate(all="ignore")
+    def screened(self, eps: float) -> float:
+        """A cheap upper value of log delta at one eps."""
+        if self.n <= 2 or self.member.common_mass <= 0.0:
+            return 0.0
+        at = np.array([min(eps, LARGEST_EPSILON)])
+        x, t, alone = self.member.laws.at(at - law_shift(at), self.n)
+        copies = max(self.n - 1.0 / self.member.common_mass, 1.0)
+        c, height, bend = swap.saddle(x[0], t[0], copies)
+        worst = int(np.where(np.isfinite(height), height, -np.inf).argmax())
+        line = swap.line_at(c[[worst]], bend[[worst]], self.dither).at(np.zeros(len(c), dtype=np.int64))
+        waiting = self._waiting(max(float(height[worst]) - math.log(self.n), -740.0))
+        value = np.logaddexp(swap.log_screen(x[0], t[0], waiting, line), np.log(alone[0])).max()
+        return float(np.logaddexp(value, waiting.log_rest)) if value == value else math.inf
+
+    @np.errstate(all="ignore")
+    def _evaluate(self, eps: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """log delta and -d(log delta)/d(eps), roughly."""
+        shifted = eps - law_shift(eps)
+        laws = self.member.laws
+        x, t, alone = laws.at(shifted, self.n)  # eps, type, symbol
+        own = (x, t, alone) if self.member.victim is None else self.member.victim.at(shifted, self.n)
+        local = np.log(np.minimum((np.maximum(own[0], 0.0) * own[1]).sum(axis=2).max(axis=1) + own[2].max(axis=1), 1.0))
+        local += 1e-13
+        if self.n <= 2 or self.member.common_mass <= 0.0:  # one other hides nothing: E[(X)_+] is the local delta
+            return local, np.ones(eps.size)
+        rows, types, symbols = x.shape
+        copies = max(self.n - 1.0 / self.member.common_mass, 1.0)
+        flat_x, flat_t = x.reshape(-1, symbols), np.ascontiguousarray(t).reshape(-1, symbols)
+        c, height, bend = (a.reshape(rows, types) for a in swap.saddle(flat_x, flat_t, copies))
+        worst = np.where(np.isfinite(height), height, -np.inf).argmax(axis=1)
+        pick = (np.arange(rows), worst)
+        target = float(np.min(np.maximum(height[pick] - math.log(self.n), -740.0), initial=0.0))
+        waiting = self._waiting(target)
+        useless = local + (math.log(-math.expm1(waiting.log_rest)) if waiting.log_rest < 0.0 else -math.inf)
+        here = Rows(x, t, alone, worst, c[pick], bend[pick], useless)
+        self._far = None
+        value = largest(here, waiting, self._main if rows == 1 else Option(1.0, self.dither))
+        if x[0].size <= MOST_SHARPENED:
+            self._sharpen(value, here, waiting, copies)
+        total = np.logaddexp(value, waiting.log_rest + local)
+        weight = t[pick] * np.exp(here.c[:, None] * x[pick])
+        fall = np.exp(eps) * here.c * copies * (weight * laws.v[worst]).sum(axis=1) / (weight.sum(axis=1) + 1e-300)
+        total = np.where(np.isnan(total), np.inf, total)
+        total[local == -np.inf] = -np.inf  # nothing of the victim's is ever above E times the other law
+        return np.minimum(total, local), fall
+
+    def _sharpen(self, value: FloatArray, here: Rows, waiting: swap.Waiting, copies: float) -> None:
+        """Improve rows few deviations away, by one dominating law or near the saddle, and those on a coarse lattice."""
+        close = here.deviations < CLOSE
+        one = value.size == 1
+        if self._join and here.x[0].size <= MOST_JOINED:
+            covered = np.flatnonzero(close & (here.alone.max(axis=1) == 0.0))
+            if covered.size:
+                found = joined(here.x[covered], here.t[covered], waiting, copies, self.dither)
+                close[covered[found < value[covered]]] = False
+                if one:  # what helps at this eps will do for those nearby
+                    self._join = bool(found[0] < value[0])
+                    self._options = () if found[0] < value[0] - _MUCH else self._options
+                value[covered] = np.minimum(value[covered], found)
+        grainy = here.grain > GRAINY
+        first, chosen = float(value[0]), None
+        for option in self._options:
+            wanted = close if option.dither == FINE else grainy
+            if one and wanted[0] and not self._may_gain(option, here, waiting, first - float(value[0])):
+                continue
+            rows = np.flatnonzero(wanted)
+            if rows.size:
+                found = largest(here.at(rows), waiting, option)
+                if found[0] < value[rows[0]]:
+                    chosen = option
+                value[rows] = np.minimum(value[rows], found)
+        if one and (close | grainy).any():
+            self._main, self._options = chosen or self._main, ()
+
+    def _may_gain(self, option: Option, here: Rows, waiting: swap.Waiting, gained: float) -> bool:
+        """Whether another line may be better: a guess from what it costs near 0 and saves far from 0."""
+        away = float(here.deviations[0])
+        if option.dither == FINE:
+            return gained == 0.0 and _near_zero(option.scale, away) < _near_zero(1.0, away) + _UNSURE
+        if self._far is None:
+            own = (0, int(here.worst[0]))
+            line = swap.line_at(here.c, here.bend, self.dither)
+            self._far = swap.far_share(here.x[own][None], here.t[own][None], waiting, line)
+        price = 0.5 * (option.dither**2 - self.dither**2) * (option.scale * away) ** 2
+        price += 0.3 * (1.0 - option.scale) ** 2 * away * away
+        return price + gained < -math.log1p(-min(self._far, 0.999999)) + 1e-7
+
+
+def joined(
+    x: FloatArray, t: FloatArray, waiting: swap.Waiting, copies: float | FloatArray, dither: float
+) -> FloatArray:
+    """The bound by one law that dominates every type; inf where that is much wider than the types."""
+    y, mass = join(x, t)
+    out = np.full(len(y), np.inf)
+    wide = (mass * y * y).sum(axis=1)
+    good = np.flatnonzero(wide <= _NEARLY * (t * x * x).sum(axis=2).max(axis=1))
+    if good.size:
+        users = np.broadcast_to(np.asarray(copies, dtype=np.float64), len(y))[good]
+        c, _, bend = swap.saddle(y[good], mass[good], users)
+        line = swap.line_at(c, bend, dither)
+        out[good] = swap.log_upper(y[good], mass[good], waiting.at(good), line, phases=True)
+    return out
