@@ -81,8 +81,9 @@ def largest(here: Rows, waiting: swap.Waiting, option: Option) -> FloatArray:
     useful = ~(value >= here.useless)
     if types == 1 or not useful.any():
         return value
-    every = line.at(np.repeat(at, types))
-    screen = swap.log_screen(here.x.reshape(-1, symbols), here.t.reshape(-1, symbols), waiting, every)
+    each = np.repeat(at, types)
+    laws = here.x.reshape(-1, symbols), here.t.reshape(-1, symbols)
+    screen = swap.log_screen(*laws, waiting.at(each), line.at(each))
     open_ = ~(np.logaddexp(screen.reshape(rows, types), bare) <= value[:, None])
     open_[at, worst] = False
     open_ &= useful[:, None]
