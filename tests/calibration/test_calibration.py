@@ -38,6 +38,7 @@ FIXED: dict[str, dict[str, Any]] = {
     "privset": {"d": 16, "s": 3},
     "pckv-grr": {"d": 16, "l": 3},
     "hierarchical-grr": {"d": 16},
+    "prefix-hash": {"length": 3},
 }
 QUICK = ("general", "grr", "unary", "hadamard", "harmony", "privset", "pckv-grr")
 

@@ -108,8 +108,9 @@ def test_the_answer_is_the_root(spec: str, n: int, delta: float) -> None:
 
 @pytest.mark.parametrize("spec", ["grr:eps0=20,d=64", "unary:eps0=20,d=64", "subset:eps0=20,d=64,k=8"])
 def test_a_value_does_not_depend_on_its_neighbours(spec: str) -> None:
-    found = [sdp.profile(spec, n=10**9, epsilon=np.full(size, 0.25)) for size in (1, 3, 7, 40)]
-    assert len(set(np.concatenate(found).tolist())) == 1
+    """Up to the tolerance: many eps are evaluated by chords, few of them one by one."""
+    found = np.concatenate([sdp.profile(spec, n=10**9, epsilon=np.full(size, 0.25)) for size in (1, 3, 7, 40)])
+    assert found == pytest.approx(found[0], rel=1e-4)
 
 
 def test_not_used_where_clones_are_many() -> None:

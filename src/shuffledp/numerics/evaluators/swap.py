@@ -107,6 +107,7 @@ def _gaussian_sum(rate: FloatArray, c: FloatArray, h: FloatArray) -> FloatArray:
 def log_upper(x: FloatArray, t: FloatArray, waiting: Waiting, line: Line, *, phases: bool = False) -> FloatArray:
     """log U of every row; inf where the arithmetic fails.  With ``phases`` the row's law must dominate every type."""
     nodes, tail = _nodes(x, t, waiting, line)
+    nodes = np.maximum(nodes, 1)  # where the arithmetic failed the tail is not a number
     peak = waiting.log_sum(_log_growth(x, t, line.c))
     out = np.full(len(x), np.inf)
     for part in _alike(nodes, _CELLS / x.shape[1]):
