@@ -8,6 +8,7 @@ import warnings
 import numpy as np
 import pytest
 
+import shuffledp as sdp
 from reference import ball_oracle
 from shuffledp.numerics.evaluators import contour, exact
 from shuffledp.numerics.evaluators.choose import Divergence
@@ -156,3 +157,37 @@ def test_a_tiny_t_neither_overflows_nor_crashes(tiny: float, n: int) -> None:
         low, high = both((P0, P1, t), n, 1e-3)
     bare = epsilon([ShuffledPair(P0, P1, [0.0, *t[1:]])], n=n, delta=1e-3, tol=1e-4, side="upper")
     assert low <= high and high == pytest.approx(bare, rel=3e-4)
+
+
+@pytest.mark.parametrize("exponent", [-54, -50, -46, -44])
+def test_rows_that_differ_by_rounding_are_not_the_same(exponent: int) -> None:
+    """Two inputs apart by h: delta(0) = h of one user, and eps is about 2h; merged laws must leave room for it."""
+    h = 2.0**exponent
+    m = sdp.FiniteRandomizer([[0.5, 0.5], [0.5 + h, 0.5 - h]])
+    assert sdp.amplify(m, n=1, delta=1e-60).epsilon >= 2.0 * h * (1.0 - 2.0 * h)
+    assert sdp.profile(m, n=1, epsilon=0.0) >= h
+    assert sdp.amplify(m, n=np.array([1] * 20), delta=1e-60).epsilon.min() >= 2.0 * h * (1.0 - 2.0 * h)
+
+
+def test_many_rare_symbols_are_not_nothing() -> None:
+    """A lower bound over symbols that others hardly send: where none of them is sent, the others are no more silent."""
+    k, a = 1000, 1e-12
+    p = 4.9e-13 * np.linspace(0.9, 1.0, k)
+    q = p * np.linspace(10.0, 20.0, k)
+    rows = np.stack([np.r_[a, p, 1 - a - p.sum()], np.r_[a * 1e-9, q, 1 - a * 1e-9 - q.sum()]])
+    eps = sdp.amplify(sdp.FiniteRandomizer(rows), n=2, delta=1e-22).lower
+    assert eps is not None
+    ratio, most = math.exp(eps), 0.0
+    for x, y in ((0, 1), (1, 0)):
+        for other in (0, 1):  # the victim's report and the other's, in no order
+            P, Q = (np.outer(rows[v], rows[other]) for v in (x, y))
+            gap = (P + P.T) - ratio * (Q + Q.T)
+            most = max(most, 0.5 * np.maximum(gap, 0.0).sum())
+    assert most >= 1e-22 * (1.0 - 1e-3)
+
+
+def test_rows_apart_by_rounding_take_few_nodes() -> None:
+    """Ratios so near 1 that a sum without a limit would have 10^12 nodes."""
+    first = 0.39876905998126
+    rows = [[first + k * 2.0**-53, 1.0 - first - k * 2.0**-53] for k in (12, 10, 8, 11, 18, 15)]
+    assert 0.0 <= sdp.amplify(sdp.FiniteRandomizer(rows), n=10**12, delta=1e-20).epsilon < 1e-12

@@ -64,19 +64,20 @@ class Divergence:
         self._sign = -1.0 if side == "upper" else 1.0
         few = atoms.few
         if few is not None and n * min(few.t) >= _RARE_UPPER:  # no symbol is rare on either side
-            self._take(atoms)
+            self._take(atoms, 0.0)
         else:
-            self._take(_expose_rare(atoms, n, side, 0.0))
+            self._take(*_expose_rare(atoms, n, side, 0.0))
         #: the same curve with rare symbols left in the law, for where exposing them would cost too much
         self._kept: Divergence | None = None
         if self.atoms is not atoms:
-            whole = _expose_rare(atoms, n, side, _SWAMPS * n)
+            whole, lost = _expose_rare(atoms, n, side, _SWAMPS * n)
             if whole.t.size > self.atoms.t.size:
                 self._kept = copy.copy(self)
-                self._kept._take(whole)
+                self._kept._take(whole, lost)
 
-    def _take(self, atoms: Atoms) -> None:
-        self.atoms = atoms
+    def _take(self, atoms: Atoms, lost: float) -> None:
+        #: the law, and the probability that it is not: that somebody sends a symbol which was taken out
+        self.atoms, self._lost = atoms, lost
         self._row_count: float | None = None
         self._table: exact.Table | None = None
         #: the same law in plain floats, where that is faster
@@ -101,7 +102,7 @@ class Divergence:
     @property
     def floor(self) -> float:
         """delta at eps -> inf; see :func:`floor`."""
-        exposed = floor(self.atoms, self.n)
+        exposed = floor(self.atoms, self.n) * (1.0 - self._lost)
         return exposed if self._kept is None else min(exposed, self._kept.floor)
 
     def bracket(self, eps: FloatArray, rtol: FloatArray | float) -> LogBracket:
@@ -253,7 +254,7 @@ class Divergence:
             extra = np.log(atoms.exposed(eps))
         return LogBracket(
             np.logaddexp(hidden.upper, extra + 1e-14),
-            np.logaddexp(np.maximum(hidden.lower, drift) - 3.0 * _RARE_LOWER, extra - 1e-14),
+            np.logaddexp(np.maximum(hidden.lower, drift) + math.log1p(-self._lost), extra - 1e-14),
             hidden.slope + atoms.exposed_slope(eps),
         )
 
@@ -309,28 +310,33 @@ def law_shift(eps: FloatArray) -> FloatArray:
     return np.asarray(LAW_SLACK + 2.0**-51 * eps)
 
 
-def _expose_rare(atoms: Atoms, n: int, side: Side, least_ratio: float) -> Atoms:
+def _expose_rare(atoms: Atoms, n: int, side: Side, least_ratio: float) -> tuple[Atoms, float]:
     """Count symbols that others almost never send (n t_j tiny) as exposed, if P/t is at least ``least_ratio``.
 
     Where P/t is far above n it would swamp the law, and the symbol reveals the victim.  Where it is not, many such
     symbols may together have more mass than delta and yet reveal nobody.
 
-    Upper: t_j -> 0 is sound and costs at most the victim's mass on j.  Lower: on the event that somebody sends j the
-    divergence is at least P0_j - E (P1_j + n t_j), on the rest the pair without j keeps 1 - n t_j of its mass.
+    Upper: t_j -> 0 is sound and costs at most the victim's mass on j.  Lower: let m be the mass of all these symbols in
+    t.  Where nobody sends any of them, which has probability (1-m)^(n-1) >= 1 - n m for the others, they send the other
+    symbols by the law t/(1-m).  Where j is the only one of them that is seen, the divergence is at least
+    P0_j (1 - n m) - E (P1_j + n t_j).  These events are disjoint.  n m is returned beside the law (0 for an upper one).
     """
     rare = n * atoms.t < (_RARE_UPPER if side == "upper" else _RARE_LOWER)
     rare &= np.maximum(atoms.u, atoms.v) >= least_ratio
     if not rare.any():
-        return atoms
+        return atoms, 0.0
     mass, keep = atoms.t[rare], ~rare
-    return Atoms(
-        u=atoms.u[keep],
-        v=atoms.v[keep],
-        gap=atoms.gap[keep],
-        t=atoms.t[keep],
-        zero0=np.concatenate([atoms.zero0, atoms.u[rare] * mass]),
+    gone, lost = (float(mass.sum()), n * float(mass.sum()) * (1.0 + 1e-9)) if side == "lower" else (0.0, 0.0)
+    scale = 1.0 - gone
+    exposed = Atoms(
+        u=atoms.u[keep] * scale,
+        v=atoms.v[keep] * scale,
+        gap=atoms.gap[keep] * scale,
+        t=atoms.t[keep] / scale,
+        zero0=np.concatenate([atoms.zero0, atoms.u[rare] * mass]) * (1.0 - lost),
         zero1=np.concatenate([atoms.zero1, atoms.v[rare] * mass + (n * mass if side == "lower" else 0.0)]),
     )
+    return exposed, lost
 
 
 def _where_usable(few: FewClones, eps: FloatArray) -> LogBracket:

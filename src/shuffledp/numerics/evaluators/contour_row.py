@@ -78,6 +78,8 @@ def place(x: list[float], t: tuple[float, ...], at: Tilt, n: int, rtol: float) -
     # fact 3 ends the sum early where the Gaussian decay holds up to the last node
     early = math.ceil(math.sqrt(cut / ((2.0 / _PI**2) * variance + 0.5 * s * s)) / h)
     if early * h <= _PI / width and 0.5 * (s * _PI / width) ** 2 >= cut:
+        if early > MOST_NODES:
+            return None
         return Place(c, s, h, early, cut, growth, log_mgf, variance, width, math.inf, 1.0, early)
     if reach > MOST_NODES:
         return None

@@ -62,6 +62,7 @@ class BlanketPairs:
         merged = self.first.size < self._members and not exact(np.vstack([self.rows, self._blanket]))
         self._room = SAME_LAW if merged else 0.0
         self.omega, self.level, self.bare = _reduce(self.rows, self._blanket * (1.0 - self._room))
+        self._few_room = self._room
         self._few = self._distinct()
 
     @cached_property
@@ -84,25 +85,26 @@ class BlanketPairs:
         if self.first.size == 0:
             return Answer(0.0, 0, 0)
         if self._few is not None:
-            few = self._few.epsilon(n=n, delta=delta, tol=tol, side=side)
-            eps = few.epsilon + (SAME_LAW if side == "upper" and few.epsilon > 0 else 0.0)
-            return Answer(eps, few.evaluated, self._members)
+            room = self._few_room if side == "upper" else 0.0
+            few = self._few.epsilon(n=n, delta=delta * (1.0 - room), tol=tol, side=side)
+            return Answer(few.epsilon + room, few.evaluated, self._members)
         _only_upper(side)
-        found = self._search(n, delta, tol)
-        return found._replace(epsilon=found.epsilon + self._room if found.epsilon > 0.0 else 0.0)
+        found = self._search(n, delta * (1.0 - self._room), tol)
+        return found._replace(epsilon=found.epsilon + self._room)
 
     def log_delta(self, eps: FloatArray, *, n: int, tol: float, side: Side) -> FloatArray:
         """The largest log delta over all pairs, for every eps."""
         if self.first.size == 0:
             return np.full(eps.shape, -np.inf)
         if self._few is not None:
-            shift = SAME_LAW if side == "upper" else 0.0
-            return self._few.log_delta(np.maximum(eps - shift, 0.0), n=n, tol=tol, side=side) + shift
+            room = self._few_room if side == "upper" else 0.0
+            at = np.maximum(eps - room, 0.0)
+            return _with_room(self._few.log_delta(at, n=n, tol=tol, side=side), eps, room)
         _only_upper(side)
         at = np.maximum(eps - self._room, 0.0)
         if eps.size >= _MANY_POINTS:
-            return largest(PairCurves(self, n), at, tol) + self._room
-        return np.array([self._largest(float(x), n, tol) for x in at]) + self._room
+            return _with_room(largest(PairCurves(self, n), at, tol), eps, self._room)
+        return _with_room(np.array([self._largest(float(x), n, tol) for x in at]), eps, self._room)
 
     def superseded_at(self, n: int) -> bool:
         """Whether another bound is clearly smaller among n users."""
@@ -118,10 +120,10 @@ class BlanketPairs:
         at = np.flatnonzero(few)
         laws = [family._few for family in families if family._few is not None and family.first.size > 0]
         if laws:
-            found = PairSet.together(laws, n=n[at], delta=delta[at], tol=tol, side=side)
-            for i, answer in zip(at.tolist(), found, strict=True):
-                eps = answer.epsilon + (SAME_LAW if side == "upper" and answer.epsilon > 0 else 0.0)
-                out[i] = Answer(eps, answer.evaluated, families[i]._members)
+            room = np.array([families[i]._few_room if side == "upper" else 0.0 for i in at.tolist()])
+            found = PairSet.together(laws, n=n[at], delta=delta[at] * (1.0 - room), tol=tol, side=side)
+            for i, more, answer in zip(at.tolist(), room.tolist(), found, strict=True):
+                out[i] = Answer(answer.epsilon + more, answer.evaluated, families[i]._members)
         for i in np.flatnonzero(~few).tolist():
             out[i] = families[i].epsilon(n=int(n[i]), delta=float(delta[i]), tol=tol, side=side)
         return [answer for answer in out if answer is not None]
@@ -271,7 +273,19 @@ class BlanketPairs:
             return None
         u, v = np.repeat(levels, levels.size), np.tile(levels, levels.size)
         room = 0.0 if exact(self.level) and exact(masses) else SAME_LAW
+        self._few_room = max(self._room, room)
         return PairSet([ShuffledPair(P0=u * m, P1=v * m, t=m * (1.0 - room)) for m in masses[index]])
+
+
+def _with_room(log_delta: FloatArray, eps: FloatArray, room: float) -> FloatArray:
+    """log delta(eps) of all laws that one stands for, from its value at eps - room (alike.py).
+
+    Below eps = room the ratio E' = e^(eps - room) is less than 1, where D_E' <= D_1 + (1 - E') <= D_1 + room - eps.
+    """
+    if room == 0.0:
+        return log_delta
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.logaddexp(log_delta, np.log(np.maximum(room - eps, 0.0))) + room)
 
 
 def _above(pairs: NDArrayInt, values: FloatArray, least: float) -> tuple[NDArrayInt, FloatArray]:
