@@ -92,7 +92,7 @@ def _saddles(x: FloatArray, t: FloatArray, copies: float) -> tuple[FloatArray, F
     return c, copies * total - 2.0 * np.log(c), bend
 
 
-def line_at(c: FloatArray, bend: FloatArray, dither: float) -> Line:
+def line_at(c: FloatArray, bend: FloatArray, dither: float | FloatArray) -> Line:
     """The step and the dither that suit this abscissa; ``dither`` is in units of the tilted deviation."""
     deviation = np.sqrt(np.maximum(bend, 1e-300))
     deviation = np.maximum(deviation, 1e-3 / c)  # nearly no spread: any positive step and dither are sound

@@ -19,7 +19,7 @@ _REACH = 0.6
 #: Rounding of "nothing", which is 1 - sum(t).
 REST_ERROR = 2.0**-52
 #: Microseconds, roughly: one window and two sums over it, those of more than one axis, per count and per row.
-_COST, _COST_AXES, _COST_CELL, _COST_ROW = 70.0, 40.0, 0.008, 0.03
+_COST, _COST_AXES, _COST_CELL, _COST_ROW = 70.0, 40.0, 0.007, 0.03
 
 
 class Value(NamedTuple):
