@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 
@@ -37,7 +35,7 @@ def test_above_and_near_kinked_curves(seed: int, tol: float) -> None:
     eps = np.random.default_rng(seed).permutation(np.linspace(0.0, 3.2, 4000))
     found, true = chords.log_upper(curve, eps, tol), curve.exact(eps)
     assert np.all(found >= true - 1e-12)
-    assert np.all((found == true) | (found <= true + 1.5 * tol))
+    assert np.all((found == true) | (found <= true + 4.0 * tol))
 
 
 def test_few_values_of_a_smooth_curve() -> None:
@@ -45,12 +43,12 @@ def test_few_values_of_a_smooth_curve() -> None:
 
     def values(eps: FloatArray, tol: float) -> FloatArray:
         asked.append(eps.size)
-        return -20.0 * eps * eps
+        return -20.0 * eps
 
     eps = np.linspace(0.0, 1.0, 10_000)
     found = chords.log_upper(values, eps, 1e-3)
-    assert sum(asked) < 2_000
-    assert np.all(found >= -20.0 * eps * eps - 1e-12) and np.all(found <= -20.0 * eps * eps + 1e-3)
+    assert sum(asked) < 1_000
+    assert np.all(found >= -20.0 * eps - 1e-12) and np.all(found <= -20.0 * eps + 1e-3)
 
 
 def test_repeated_and_few_points() -> None:
@@ -64,14 +62,22 @@ def test_nothing_is_claimed_where_nothing_is_known() -> None:
     assert np.all(chords.log_upper(lambda x, tol: np.full(x.shape, np.inf), eps, 1e-3) == np.inf)
 
 
-@pytest.mark.parametrize("spec", ["grr:eps0=2,d=8", "general:eps0=1", "unary:eps0=1,d=8"])
+@pytest.mark.parametrize("bound", ["variation-ratio", "general"])
 @pytest.mark.parametrize("n", [30, 5_000])
-def test_profiles_of_many_points_are_those_of_few(spec: str, n: int) -> None:
+def test_profiles_of_many_points_are_those_of_few(bound: str, n: int) -> None:
+    spec = "grr:eps0=2,d=8"
     eps = np.linspace(0.0, 1.5 * sdp.amplify(spec, n=n, delta=1e-12).epsilon, 3_000)
-    whole = sdp.profile(spec, n=n, epsilon=eps)
+    whole = sdp.profile(spec, n=n, epsilon=eps, bound=bound)
     some = np.arange(0, eps.size, 37)
-    single = np.array([sdp.profile(spec, n=n, epsilon=[eps[i]], tol=1e-6)[0] for i in some])
-    assert np.all(whole[some] >= single * (1.0 - 2e-6))
-    assert np.all((whole[some] <= single * (1.0 + 3e-3)) | (single < 1e-290))
-    assert np.all(np.diff(whole) <= 1e-9 * whole[:-1])
-    assert math.isclose(whole[0], sdp.profile(spec, n=n, epsilon=0.0), rel_tol=2e-4)
+    few = sdp.profile(spec, n=n, epsilon=eps[some], bound=bound, tol=1e-6)
+    assert np.all(whole[some] >= few * (1.0 - 2e-6))
+    assert np.all((whole[some] <= few * (1.0 + 3e-4)) | (few < 1e-290))
+    assert np.all(np.diff(whole) <= 1e-4 * whole[:-1])
+
+
+@pytest.mark.parametrize("spec", ["grr:eps0=2,d=8", "general:eps0=1", "unary:eps0=1,d=8"])
+def test_profiles_stay_above_a_lower_one(spec: str) -> None:
+    eps = np.linspace(0.0, 1.2, 2_000)
+    upper = sdp.profile(spec, n=400, epsilon=eps)
+    lower = sdp.profile(spec, n=400, epsilon=eps, side="lower")
+    assert np.all(upper >= lower) and np.count_nonzero(lower) > 500

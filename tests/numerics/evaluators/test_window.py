@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reference import ball_oracle
@@ -30,8 +30,8 @@ def check(laws: Laws, n: int, eps: float, place: float, rtol: float) -> None:
     """A window that was placed at another eps brackets the truth at this one, on its own side."""
     atoms = ShuffledPair(*laws).atoms
     few, growth = atoms.few, math.expm1(place)
-    assume(few is not None and not atoms.zero0.size and max(few.values(growth)) > 0.0)
-    assert few is not None
+    if few is None or atoms.zero0.size or max(few.values(growth)) <= 0.0:
+        return
     low, high = round_enclosure(*laws, n, eps)
     for upper in (True, False):
         try:
@@ -61,11 +61,13 @@ def test_brackets_the_fraction(laws: Laws, n: int, eps: float, shift: float, rto
 
 
 @pytest.mark.parametrize("laws", [COIN, GRR, FULL, FOUR], ids=["coin", "grr", "full", "four"])
-@pytest.mark.parametrize(("n", "eps"), [(30, 0.3), (100, 0.5), (100, 0.05), (400, 0.2), (1000, 0.3)])
+@pytest.mark.parametrize(("n", "eps"), [(5, 0.4), (30, 0.3), (60, 0.05), (60, 0.5), (1000, 0.3)])
 @pytest.mark.parametrize("rtol", [1e-6, 1e-3, 1.0, 1e3])
 def test_brackets_the_ball(laws: tuple[list[float], ...], n: int, eps: float, rtol: float) -> None:
     few = ShuffledPair(*laws).atoms.few
     assert few is not None
+    if n > 100 and len(few.t) > 2:
+        pytest.skip("too many counts for the oracle")
     growth = math.expm1(eps)
     true = float(ball_oracle.log_divergence(*laws, n, eps).mid())
     for upper in (True, False):
@@ -74,10 +76,11 @@ def test_brackets_the_ball(laws: tuple[list[float], ...], n: int, eps: float, rt
             continue
         found = made.log_bracket(growth)
         assert found.lower <= true + 1e-11 and found.upper >= true - 1e-11
-        assert found.upper - found.lower <= 2.0 * rtol
-        step = 1e-6
-        slope = (made.log_bracket(growth + step).upper - found.upper) / step * math.exp(found.upper)
-        assert rtol > 1e-3 or found.slope == pytest.approx(slope, rel=2e-2)
+        if rtol <= 1e-3:
+            assert found.upper - found.lower <= 2.0 * rtol
+            after = made.log_bracket(growth * (1.0 + 1e-9))
+            fall = (math.expm1(after.upper - found.upper) * math.exp(found.upper)) / (growth * 1e-9)
+            assert found.slope == pytest.approx(fall, rel=1e-3)
 
 
 def test_what_is_left_out_is_charged() -> None:

@@ -159,8 +159,10 @@ def _axis(place: int, n: int, weight: float, need: float) -> Axis:
     if mean < 0.01:  # Pr[h >= k] <= mean^k
         return Axis(place, 0, min(math.ceil(need / -math.log(mean)) - 1 if mean > 0.0 else 0, n))
     spread = mean * (1.0 - weight)
-    high = math.ceil(mean + need / 3.0 + math.sqrt(need * need / 9.0 + 2.0 * need * spread))  # Bernstein's inequality
+    up = need / 3.0 + math.sqrt(need * need / 9.0 + 2.0 * need * spread)  # Bernstein's inequality
+    down = math.sqrt(2.0 * need * spread) if weight <= 0.5 else up  # the lower tail of a small weight is lighter
+    high = math.ceil(mean + up)
     if mean < 30.0:
         while high > mean + 1.0 and log_tail_bound(n, weight, high) <= -need:
             high -= 1
-    return Axis(place, max(math.floor(mean - math.sqrt(2.0 * need * spread)), 0), min(high, n))
+    return Axis(place, max(math.floor(mean - down), 0), min(high, n))
