@@ -83,10 +83,9 @@ def saddle(x: list[float], t: tuple[float, ...], n: float, c: float = 0.0, *, mo
     c = min(c or first_abscissa(x, t, n), most)
     for _ in range(80):
         at = tilted(x, t, c)
-        bend = n * at.variance + 2.0 / (c * c)
-        new = min(max(c - (n * at.mean - 2.0 / c) / bend, 0.3 * c), 3.0 * c, most)
-        # half of the second square is what is missing to the minimum
-        if abs(new - c) <= 4e-3 * c and (new - c) ** 2 * bend <= 1e-5:
-            break
+        step = (n * at.mean - 2.0 / c) / (n * at.variance + 2.0 / (c * c))
+        new = min(max(c - step, 0.3 * c), 3.0 * c, most)
+        if abs(new - c) <= 4e-3 * c:  # Newton's method: the next one is right to about the square of that
+            return tilted(x, t, new)
         c = new
     return at

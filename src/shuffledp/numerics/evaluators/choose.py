@@ -34,7 +34,7 @@ TINY_ROWS = 256
 #: Relative width of a bracket by the enumeration of few clones that is not compared with the contour.
 _SHARP = 1e-8
 #: A relative accuracy from which enumerating many counts does not pay, and a number of eps beyond which it does not.
-_COARSE, _SEVERAL = 1e-3, 64
+_COARSE, _SEVERAL = 1e-3, 8
 #: Expected number of others sending a symbol below which it counts as never sent.
 _RARE_UPPER, _RARE_LOWER = 1e-7, 1e-12
 #: That costs at most the victim's mass on these symbols; it is kept if it is below this share of delta.

@@ -43,7 +43,7 @@ class Place(NamedTuple):
 
     def cost(self, atoms: int) -> float:
         """Microseconds for one or two sums over the nodes, roughly."""
-        return 100.0 + self.nodes * (0.06 + 0.06 * atoms)
+        return 110.0 + self.nodes * (0.07 + 0.07 * atoms)
 
 
 @np.errstate(all="ignore")  # overflow shows as inf or NaN, and no claim is made then

@@ -115,13 +115,14 @@ class InFloats:
                 if window is None or not window.covers(growth, wanted):
                     at = saddle(x, few.t, float(n), abscissa)
                     abscissa = at.c
-                    plan = Plan.of(few, n, growth, at, wanted, upper=self._upper)
-                    if plan is None:
+                    plan = Plan.of(few, n, growth, at, wanted, upper=self._upper, many=True)
+                    place = contour_row.place(x, few.t, at, n, wanted)
+                    if plan is None or (place is not None and plan.cost_of_many > place.cost(len(x))):
                         failed += 1
                         if failed > _MOST_FAILED:
                             return None
                         continue
-                    window = Window(few, n, plan)
+                    window = Window(few, n, plan).serve_many()
                 found = window.log_bracket(growth)
             except (ArithmeticError, ValueError):
                 continue

@@ -43,8 +43,6 @@ from .waiting import Waiting as Waiting
 
 #: Node counts: by the Gaussian tail of M for many users, and at most.
 _FEW_NODES, MOST_NODES = 15, 4096
-#: Nodes that hold the main part of the sum.
-_NEAR_NODES = 8
 #: Rows x nodes x values evaluated at once.
 _CELLS = 400_000
 
@@ -130,18 +128,6 @@ def _alike(nodes: np.ndarray, most: float) -> list[np.ndarray]:
         parts.append(order[start:end])
         start = end
     return parts
-
-
-@np.errstate(all="ignore")
-def far_share(x: FloatArray, t: FloatArray, waiting: Waiting, line: Line) -> float:
-    """The share of the nodes far from 0 in U, for one row: what a lattice adds to a Gaussian (1 if unknown)."""
-    nodes = int(_nodes(x, t, waiting, line)[0][0])
-    if nodes <= _NEAR_NODES:
-        return 0.0
-    near = int(min(_NEAR_NODES, nodes))
-    peak = waiting.log_sum(_log_growth(x, t, line.c))
-    whole, part = (float(_sum(x, t, waiting, line, k, peak, False)[0]) for k in (nodes, near))
-    return 1.0 - part / whole if whole > 0.0 and part == part else 1.0
 
 
 def _log_growth(x: FloatArray, t: FloatArray, c: FloatArray) -> FloatArray:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -37,7 +36,8 @@ class Line:
 def saddle(x: FloatArray, t: FloatArray, copies: float | FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """c near the minimum of f(c) = copies log M(c) - 2 log c for every row; also f(c) and copies (log M)''(c).
 
-    Any c is sound; this one makes the phase of M^copies / z^2 vanish to third order.
+    Any c is sound; this one makes the phase of M^copies / z^2 vanish to third order.  A law that is never above 0 adds
+    nothing: its c is huge, and f = -inf.
     """
     if x.size <= _FEW_VALUES and not isinstance(copies, np.ndarray):
         try:
@@ -53,15 +53,9 @@ def saddle(x: FloatArray, t: FloatArray, copies: float | FloatArray) -> tuple[Fl
 def _saddle_of(x: list[float], t: tuple[float, ...], copies: float) -> tuple[float, float, float]:
     """The same for one law, in plain floats."""
     if max(x) <= 0.0:
-        at = few_atoms.tilted(x, t, _idle(max(map(abs, x))))
-    else:
-        at = few_atoms.saddle(x, t, copies, most=_LARGEST_EXPONENT)
+        return 1e20 / (max(map(abs, x)) + 1e-280), -math.inf, 0.0
+    at = few_atoms.saddle(x, t, copies, most=_LARGEST_EXPONENT)
     return at.c, copies * math.log1p(at.growth) - 2.0 * math.log(at.c), copies * at.variance
-
-
-def _idle(largest: Any) -> Any:
-    """c for a law that is never above 0, with these largest sizes: (S)_+ is 0, and so is the sum as c grows."""
-    return 1e20 / (largest + 1e-280)
 
 
 @np.errstate(all="ignore")
@@ -87,13 +81,12 @@ def _saddles(x: FloatArray, t: FloatArray, copies: float | FloatArray) -> tuple[
         c = np.where(np.isfinite(new), new, c)
         if close.all():
             break
-    if idle.any():
-        c = np.where(idle, _idle(np.abs(x).max(axis=1)), c)
     total = np.log1p((t * np.expm1(c[:, None] * x)).sum(axis=1))
-    return c, copies * total - 2.0 * np.log(c), bend
+    height = np.where(idle, -np.inf, copies * total - 2.0 * np.log(c))
+    return np.where(idle, 1e20 / (np.abs(x).max(axis=1) + 1e-280), c), height, np.where(idle, 0.0, bend)
 
 
-def line_at(c: FloatArray, bend: FloatArray, dither: float) -> Line:
+def line_at(c: FloatArray, bend: FloatArray, dither: float | FloatArray) -> Line:
     """The step and the dither that suit this abscissa; ``dither`` is in units of the tilted deviation."""
     deviation = np.sqrt(np.maximum(bend, 1e-300))
     deviation = np.maximum(deviation, 1e-3 / c)  # nearly no spread: any positive step and dither are sound

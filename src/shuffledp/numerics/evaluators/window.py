@@ -70,6 +70,7 @@ class Window:
         mass += self._steps * log_step
         np.exp(mass, out=mass)
         self._mass = mass
+        self._tails: FloatArray | None = None
         self._step_gap, self._step_v = plan.gap[lead] - plan.gap[most], plan.v[lead] - plan.v[most]
         self._gap, self._v = gap + start * self._step_gap, v + start * self._step_v
         self.left_out = self._bound(few, plan, missed)
@@ -92,6 +93,25 @@ class Window:
         plan = Plan.of(few, n, growth, at, rtol, upper=upper)
         return None if plan is None else cls(few, n, plan)
 
+    def serve_many(self) -> Window:
+        """Itself, with sums along every slab from each count on: an evaluation then costs one look-up per row."""
+        mass, rows = self._mass, len(self._mass)
+        tails = np.zeros((2, rows, mass.shape[1] + 1))
+        for tail, weighted in zip(tails, (mass, mass * self._steps), strict=True):
+            np.cumsum(weighted[:, ::-1], axis=1, out=tail[:, -2::-1])
+        self._tails = tails.reshape(2, -1)
+        self._starts = np.arange(rows) * (mass.shape[1] + 1)
+        return self
+
+    def _beyond(self, base: FloatArray, step: float) -> tuple[FloatArray, float]:
+        """The probability of S > 0 in every row, and the sum over all rows of it times the place along the slab."""
+        if self._tails is None or not step > 0.0:
+            sums = (self._mass * (np.add.outer(base, step * self._steps) > 0.0)) @ self._along
+            return sums[:, 0], float(np.add.reduce(sums[:, 1]))
+        first = np.floor(base / -step) + 1.0
+        places = self._starts + np.minimum(np.maximum(first, 0.0), self._steps.size).astype(np.int64)
+        return self._tails[0][places], float(np.add.reduce(self._tails[1][places]))
+
     def covers(self, growth: float, rtol: float) -> bool:
         """Whether it may be used at E = 1 + growth with this accuracy."""
         return self.floor <= growth <= self.ceiling and self.rtol <= 2.0 * rtol
@@ -99,13 +119,10 @@ class Window:
     def log_bracket(self, growth: float) -> Value:
         """log of an upper and a lower bound on D_E at E = 1 + growth, which must not be below the floor."""
         step, base = self._step_gap - growth * self._step_v, self._gap - growth * self._v
-        live = np.add.outer(base, step * self._steps) > 0.0
-        sums = (self._mass * live) @ self._along
-        rows = sums[:, 0]
-        along = float(np.add.reduce(sums[:, 1]))
+        rows, along = self._beyond(base, step)
         value, loss = float(base @ rows) + step * along, float(self._v @ rows) + self._step_v * along
         # where base is negative, its sum is at most that along the slab
-        doubt = self._doubt_gap + growth * self._doubt_v + live.size * 2.0**-51 * (abs(value) + abs(step) * along)
+        doubt = self._doubt_gap + growth * self._doubt_v + self._mass.size * 2.0**-51 * (abs(value) + abs(step) * along)
         doubt += self._least
         upper = value * (1.0 + self._error) + doubt + self.left_out
         lower = value * (1.0 - self._error) - doubt

@@ -10,8 +10,9 @@ from ..few_atoms import Few, Tilt, tilted
 
 #: Most draws: log-factorials are then right to about 1e-10.
 MOST_DRAWS = 1 << 17
-#: Most rows, most counts along a slab, and most counts of all.
-_MOST_ROWS, MOST_WIDE, _MOST_CELLS = 4_096, 1_024, 60_000
+#: Most counts along a slab; most rows and most counts of a window for one eps or two, and of one for many.
+MOST_WIDE = 1_024
+_MOST_ROWS, _MOST_CELLS = (4_096, 20_000), (60_000, 500_000)
 #: What is left out, as a share of the accuracy asked for, in a window of few counts and of many.
 _SHARES, _FEW_CELLS = (0.05, 0.25), 5_000
 #: A window serves values of log delta within this distance of where it was placed.
@@ -19,7 +20,7 @@ _REACH = 0.6
 #: Rounding of "nothing", which is 1 - sum(t).
 REST_ERROR = 2.0**-52
 #: Microseconds, roughly: one window and two sums over it, those of more than one axis, per count and per row.
-_COST, _COST_AXES, _COST_CELL, _COST_ROW = 70.0, 40.0, 0.008, 0.03
+_COST, _COST_AXES, _COST_CELL, _COST_ROW = 70.0, 40.0, 0.007, 0.03
 
 
 class Value(NamedTuple):
@@ -86,19 +87,29 @@ class Plan(NamedTuple):
         return _COST + _COST_AXES + _COST_ROW * self.rows + _COST_CELL * self.cells * 0.65 ** (len(self.axes) - 1)
 
     @property
+    def cost_of_many(self) -> float:
+        """Microseconds for each of many eps, roughly."""
+        return 20.0 + 0.0005 * self.cells + 0.015 * self.rows
+
+    @property
     def small(self) -> bool:
         """Whether nothing else can be faster."""
         return self.cells <= _FEW_CELLS
 
     @classmethod
-    def of(cls, few: Few, n: int, growth: float, at: Tilt, rtol: float, *, upper: bool = True) -> Plan | None:
-        """The plan near E = 1 + growth, given the law tilted near the saddle; None if there are too many counts."""
+    def of(
+        cls, few: Few, n: int, growth: float, at: Tilt, rtol: float, *, upper: bool = True, many: bool = False
+    ) -> Plan | None:
+        """The plan near E = 1 + growth, given the law tilted near the saddle; None if there are too many counts.
+
+        ``many``: it is to serve many eps, so that more counts are worth their price.
+        """
         if n > MOST_DRAWS:
             return None
         plan = cls._with(few, n, growth, at, rtol, _SHARES[0], upper)
         if plan is not None and plan.cells > _FEW_CELLS:
             plan = cls._with(few, n, growth, at, rtol, _SHARES[1], upper)
-        return None if plan is None or plan.rows > _MOST_ROWS or plan.cells > _MOST_CELLS else plan
+        return None if plan is None or plan.rows > _MOST_ROWS[many] or plan.cells > _MOST_CELLS[many] else plan
 
     @classmethod
     def _with(cls, few: Few, n: int, growth: float, at: Tilt, rtol: float, share: float, upper: bool) -> Plan | None:
@@ -159,8 +170,10 @@ def _axis(place: int, n: int, weight: float, need: float) -> Axis:
     if mean < 0.01:  # Pr[h >= k] <= mean^k
         return Axis(place, 0, min(math.ceil(need / -math.log(mean)) - 1 if mean > 0.0 else 0, n))
     spread = mean * (1.0 - weight)
-    high = math.ceil(mean + need / 3.0 + math.sqrt(need * need / 9.0 + 2.0 * need * spread))  # Bernstein's inequality
+    up = need / 3.0 + math.sqrt(need * need / 9.0 + 2.0 * need * spread)  # Bernstein's inequality
+    down = math.sqrt(2.0 * need * spread) if weight <= 0.5 else up  # the lower tail of a small weight is lighter
+    high = math.ceil(mean + up)
     if mean < 30.0:
         while high > mean + 1.0 and log_tail_bound(n, weight, high) <= -need:
             high -= 1
-    return Axis(place, max(math.floor(mean - math.sqrt(2.0 * need * spread)), 0), min(high, n))
+    return Axis(place, max(math.floor(mean - down), 0), min(high, n))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,22 +19,22 @@ from .swap_pair import SwapPair
 FINE, _COARSE = 0.01, 0.05
 #: Where one user's X is more than this many steps of the sum, lattices resonate, and other lines may be better.
 GRAINY = 0.1
-#: How far off the guess of what another abscissa costs may be.
-_UNSURE = 0.03
 #: Below this many deviations the modulus costs so much that the law that dominates every type is tried too.
 CLOSE = 3.5
-#: It is used if its spread is at most this far above that of the worst type; if it saves so much of log delta, other
-#: lines are not tried.
+#: It is used if its spread is at most this far above that of the worst type; if it is worse by so much of log delta, it
+#: is not tried again nearby.
 _NEARLY, _MUCH = 1.1, 0.05
+#: What was best at one eps is so up to this part of it.
+_NEARBY = 0.05
 #: Types x symbols up to which that law is worth its price, and up to which other lines are.
 MOST_JOINED, MOST_SHARPENED = 256, 1024
 
 
 class Option(NamedTuple):
-    """Another line to try: the abscissa over the saddle, and the dither."""
+    """Another line to try: the abscissa over the saddle, and the dither (or one of them per row)."""
 
-    scale: float
-    dither: float
+    scale: Any
+    dither: Any
 
 
 OPTIONS = tuple(
@@ -54,6 +54,7 @@ class Rows(NamedTuple):
     bend: FloatArray
     #: log of a sum that is of no use: with it the bound is above the local delta
     useless: FloatArray
+    eps: FloatArray
 
     def at(self, rows: np.ndarray) -> Rows:
         """Some of them."""
@@ -94,16 +95,6 @@ def largest(here: Rows, waiting: swap.Waiting, option: Option) -> FloatArray:
     return value
 
 
-def _near_zero(scale: float, away: float) -> float:
-    """log of a Gaussian sum of |M|/|z|^2 at ``scale`` times the saddle point, which is ``away`` deviations from 0.
-
-    That is n K(c) + log(erfcx(c sigma / sqrt 2) / c), and n K - 2 log c has its minimum at the saddle point.
-    """
-    x = scale * away / math.sqrt(2.0)
-    log_erfcx = x * x + math.log(math.erfc(x)) if x < 5.0 else -math.log(x * math.sqrt(math.pi))
-    return 0.5 * (1.0 - scale) ** 2 * (away * away + 2.0) + math.log(scale) + log_erfcx
-
-
 def dither_for(tol: float) -> float:
     """The dither, in units of the tilted deviation, that suits a relative accuracy ``tol`` of eps."""
     return min(max(math.sqrt(tol), FINE), _COARSE)
@@ -118,12 +109,11 @@ class Curve:
         """``tol`` is the relative accuracy wanted of eps; that of delta is about 30 times as much."""
         self.member, self.n = member, n
         self.dither = dither_for(tol)
-        #: the line that is tried first, and others, until the best one at some eps is known
-        self._main = Option(1.0, self.dither)
+        #: lines other than that of the saddle, until the best one at some eps is known
         self._options: Sequence[Option] = OPTIONS
-        #: whether a law that dominates every type may help, and the share of the nodes far from 0 at the last eps
+        self._chosen_at = math.nan
+        #: whether a law that dominates every type may help
         self._join = True
-        self._far: float | None = None
 
     def bracket(self, eps: FloatArray, rtol: FloatArray | float) -> LogBracket:
         """log delta (the lower end makes no claim), and its slope in eps."""
@@ -175,9 +165,8 @@ class Curve:
         target = float(np.min(np.maximum(height[pick] - math.log(self.n), -740.0), initial=0.0))
         waiting = self._waiting(target)
         useless = local + (math.log(-math.expm1(waiting.log_rest)) if waiting.log_rest < 0.0 else -math.inf)
-        here = Rows(x, t, alone, worst, c[pick], bend[pick], useless)
-        self._far = None
-        value = largest(here, waiting, self._main if rows == 1 else Option(1.0, self.dither))
+        here = Rows(x, t, alone, worst, c[pick], bend[pick], useless, eps)
+        value = largest(here, waiting, Option(1.0, self.dither))
         if x[0].size <= MOST_SHARPENED:
             self._sharpen(value, here, waiting, copies)
         total = np.logaddexp(value, waiting.log_rest + local)
@@ -190,43 +179,41 @@ class Curve:
     def _sharpen(self, value: FloatArray, here: Rows, waiting: swap.Waiting, copies: float) -> None:
         """Improve rows few deviations away, by one dominating law or near the saddle, and those on a coarse lattice."""
         close = here.deviations < CLOSE
-        one = value.size == 1
+        if value.size == 1 and not abs(float(here.eps[0]) - self._chosen_at) <= _NEARBY * float(here.eps[0]):
+            self._join = True
         if self._join and here.x[0].size <= MOST_JOINED:
             covered = np.flatnonzero(close & (here.alone.max(axis=1) == 0.0))
             if covered.size:
                 found = joined(here.x[covered], here.t[covered], waiting, copies, self.dither)
+                if value.size == 1:  # where it is far off it is so nearby
+                    self._join = bool(found[0] < value[0] + _MUCH)
                 close[covered[found < value[covered]]] = False
-                if one:  # what helps at this eps will do for those nearby
-                    self._join = bool(found[0] < value[0])
-                    self._options = () if found[0] < value[0] - _MUCH else self._options
                 value[covered] = np.minimum(value[covered], found)
         grainy = here.grain > GRAINY
-        first, chosen = float(value[0]), None
+        if value.size == 1:
+            at = float(here.eps[0])
+            if not abs(at - self._chosen_at) <= _NEARBY * at:
+                self._options, self._chosen_at = OPTIONS, at
+            tried = [option for option in self._options if (close if option.dither == FINE else grainy)[0]]
+            self._options = self._best_of(tried, value, here, waiting) if (close | grainy).any() else self._options
+            return
         for option in self._options:
-            wanted = close if option.dither == FINE else grainy
-            if one and wanted[0] and not self._may_gain(option, here, waiting, first - float(value[0])):
-                continue
-            rows = np.flatnonzero(wanted)
+            rows = np.flatnonzero(close if option.dither == FINE else grainy)
             if rows.size:
-                found = largest(here.at(rows), waiting, option)
-                if found[0] < value[rows[0]]:
-                    chosen = option
-                value[rows] = np.minimum(value[rows], found)
-        if one and (close | grainy).any():
-            self._main, self._options = chosen or self._main, ()
+                value[rows] = np.minimum(value[rows], largest(here.at(rows), waiting, option))
 
-    def _may_gain(self, option: Option, here: Rows, waiting: swap.Waiting, gained: float) -> bool:
-        """Whether another line may be better: a guess from what it costs near 0 and saves far from 0."""
-        away = float(here.deviations[0])
-        if option.dither == FINE:
-            return gained == 0.0 and _near_zero(option.scale, away) < _near_zero(1.0, away) + _UNSURE
-        if self._far is None:
-            own = (0, int(here.worst[0]))
-            line = swap.line_at(here.c, here.bend, self.dither)
-            self._far = swap.far_share(here.x[own][None], here.t[own][None], waiting, line)
-        price = 0.5 * (option.dither**2 - self.dither**2) * (option.scale * away) ** 2
-        price += 0.3 * (1.0 - option.scale) ** 2 * away * away
-        return price + gained < -math.log1p(-min(self._far, 0.999999)) + 1e-7
+    @staticmethod
+    def _best_of(options: list[Option], value: FloatArray, here: Rows, waiting: swap.Waiting) -> list[Option]:
+        """Improve one row by the best of some lines, summed together; it will do for the eps nearby."""
+        chosen: list[Option] = []
+        for some in ([o for o in options if o.dither == FINE], [o for o in options if o.dither != FINE]):
+            if some:
+                every = here.at(np.zeros(len(some), dtype=np.int64))
+                found = largest(every, waiting, Option(*(np.array(part) for part in zip(*some, strict=True))))
+                best = int(found.argmin())
+                if found[best] < value[0]:
+                    value[0], chosen = found[best], [some[best]]
+        return chosen
 
 
 def joined(

@@ -102,7 +102,7 @@ class SwapCurves:
         pick = (np.arange(count), worst)
         target = np.minimum(np.maximum(height[pick] - np.log(n), -740.0), 0.0)
         waiting = Waitings.of_rows(common, n, target)
-        here = one.Rows(x, t, np.zeros((count, types)), worst, c[pick], bend[pick], np.full(count, np.inf))
+        here = one.Rows(x, t, np.zeros((count, types)), worst, c[pick], bend[pick], np.full(count, np.inf), eps)
         value = one.largest(here, waiting, one.Option(1.0, self.dither))
         self._sharpen(value, here, waiting, copies, rows)
         total = np.logaddexp(value, waiting.log_rest + local)
