@@ -32,7 +32,7 @@ def test_one_eps_is_one_of_many(eps0: float, n: int) -> None:
 def test_other_lines_only_help(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     eps = np.array([0.4])
     whole = float(Curve(member(1.0), n, 1e-4).log_upper(eps)[0])
-    monkeypatch.setattr(swap_curve, "_OPTIONS", ())
+    monkeypatch.setattr(swap_curve, "OPTIONS", ())
     plain = float(Curve(member(1.0), n, 1e-4).log_upper(eps)[0])
     assert whole <= plain
     if n == 100:
