@@ -134,3 +134,15 @@ def _only_fruit(home: Path) -> Path:
     path = home / "fruit.csv"
     path.write_text("fruit\napple\n")
     return path
+
+
+def test_a_copy_of_a_batch_does_not_help_to_reach_the_minimum(home: Path) -> None:
+    plan, one = home / "fruit.json", home / "one.parquet"
+    half = home / "half.parquet"
+    pq.write_table(pq.read_table(home / "data.parquet").slice(0, N // 2), half)
+    good("privatise", plan, half, "-o", one)
+    (home / "copy.parquet").write_bytes(one.read_bytes())
+    for twice in (home / "copy.parquet", one):
+        assert "a batch must be merged once" in refused("shuffle", plan, one, twice, "-o", home / "both.parquet")
+    assert not (home / "both.parquet").exists()
+    assert "--early" in refused("shuffle", plan, one, "-o", home / "both.parquet")

@@ -80,9 +80,8 @@ def shuffle(plan: str, reports: tuple[str, ...], out: str, early: bool, as_json:
 
     known = Plan.load(plan)
     shuffler = Shuffler(known)
-    for path in dict.fromkeys(reports):
-        batch = read_reports(path, known)
-        shuffler.add_reports(batch.data, users=batch.header.users, for_release=batch.header.for_release)
+    for path in reports:
+        shuffler.add_batch(read_reports(path, known))
     header, parts = shuffler.parts(early=early)
     write_reports(out, header, parts)
     say(f"wrote {out}", err=True)

@@ -18,6 +18,8 @@ from .._support.files import write_whole
 from .._support.numbers import round_up
 from .._support.reading import Kind, contained, mapping, read_json
 from ..errors import ParameterError
+from ..mechanisms.base import Mechanism
+from ..mechanisms.registry import split
 from ..queries.base import Query, query_from
 
 VERSION = 1
@@ -82,6 +84,7 @@ class Plan:
         for key in ("name", "user_column"):
             if not isinstance(getattr(self, key), str) or len(getattr(self, key)) > 200:
                 raise ParameterError(f"{key} must be a short text, got {getattr(self, key)!r:.60}; shorten it.")
+        _refuse_files(self.query)
         if not self.query.randomizer.runs_alone:
             raise ParameterError(
                 f"mechanism must be one that a user can run alone, got {self.query.randomizer.spec}, whose messages "
@@ -162,6 +165,7 @@ class Plan:
         if isinstance(version, bool) or version != VERSION:
             raise ParameterError(f"version of the plan must be {VERSION}, got {version!r:.40}; update shuffledp.")
         stated = mapping("guarantee", given["guarantee"], needed=_GUARANTEE)
+        _refuse_named_files(given["query"])
         made = cls(
             query=query_from(given["query"]),
             **{
@@ -196,6 +200,31 @@ class Plan:
         """Read a file; a client, which only sends, may leave the guarantee unverified."""
         with contained(PLAN, str(path)):
             return cls.from_dict(read_json(path, PLAN), verify=verify)
+
+
+def _refuse_named_files(query: object) -> None:
+    """A plan file must not make anyone open another file: refused by the word of the spec, before anything is read."""
+    spec = query.get("mechanism") if isinstance(query, dict) else None
+    if isinstance(spec, str):
+        _refuse_kind(split(spec, imports=False)[0])
+
+
+def _refuse_files(query: Query) -> None:
+    """The digest of a plan covers the spec of its mechanism, so that the spec must say the whole law."""
+    named = getattr(query, "mechanism", None)
+    for mechanism in (named, query.randomizer):
+        if any(mechanism.files() if isinstance(mechanism, Mechanism) else ()):
+            _refuse_kind(type(mechanism), always=True)
+    if isinstance(named, Mechanism):
+        _refuse_kind(type(named))
+
+
+def _refuse_kind(cls: type[Mechanism], *, always: bool = False) -> None:
+    if always or cls.file_parameters is not None:
+        raise ParameterError(
+            f"mechanism of a plan must be one whose spec says all of it, got {cls.name}, whose law stands in a file or "
+            "in memory and could change after the plan was agreed; use another, such as 'grr:eps0=2'."
+        )
 
 
 def plan_of(subject: Plan | str | os.PathLike[str], *, verify: bool = True) -> Plan:
