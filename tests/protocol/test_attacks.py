@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -139,3 +140,100 @@ def test_a_law_that_the_digest_would_not_cover_is_refused(tmp_path: Path) -> Non
     for mechanism in (sdp.FiniteRandomizer(rows), f"finite:{tmp_path / 'm.csv'}"):
         with pytest.raises(ParameterError, match="mechanism of a plan must be one whose spec says all of it"):
             plan_with(mechanism)
+
+
+@pytest.mark.parametrize(
+    ("key", "change", "said"),
+    [
+        ("epsilon", lambda x: x * 0.9995, "got eps = "),
+        ("delta", lambda x: x / 10, "got delta = 1e-07 where the plan has 1e-06"),
+        ("delta", lambda x: "small", "delta of the guarantee must be a number"),
+        ("local_epsilon", lambda x: x * 0.9995, "got local eps = 1.999 where the plan gives 2"),
+        ("local_epsilon", lambda x: None, "local_epsilon of the guarantee must be a number"),
+        ("bound", lambda x: "a bound of my own", "bound of the guarantee must be one that is known"),
+        ("bound", lambda x: ["swap"], "bound of the guarantee must be one that is known"),
+    ],
+)
+def test_every_number_of_a_stated_guarantee_is_checked(key: str, change: Any, said: str) -> None:
+    data = plan_with(users=1000).to_dict()
+    assert sdp.Plan.from_dict(data).epsilon >= plan_with(users=1000).guarantee.epsilon
+    data["guarantee"][key] = change(data["guarantee"][key])
+    with pytest.raises(ParameterError, match=said):
+        sdp.Plan.from_dict(data)
+
+
+def test_a_plan_that_was_not_verified_never_shows_less_than_is_true() -> None:
+    data = plan_with().to_dict()
+    data["guarantee"]["epsilon"] = 0.001
+    assert sdp.Plan.from_dict(data, verify=False).epsilon == plan_with().guarantee.epsilon
+    data["guarantee"]["epsilon"] = 7
+    assert sdp.Plan.from_dict(data).epsilon == 7
+
+
+def test_an_infinite_guarantee_is_read_again() -> None:
+    plan = plan_with("pure-dump:messages=0", users=2)
+    again = sdp.Plan.from_dict(json.loads(json.dumps(plan.to_dict())))
+    assert again.epsilon == plan.epsilon == float("inf")
+
+
+# -- the collector ----------------------------------------------------------------------------------------------------
+
+
+def test_more_users_than_planned_are_stated() -> None:
+    plan = plan_with(users=30)
+    collector = sdp.Collector(plan)
+    collector.ingest(batch_of(plan, 30))
+    assert "MORE USERS" not in collector.statement()
+    collector.ingest(batch_of(plan, 30))
+    assert collector.statement().startswith("MORE USERS THAN PLANNED: the batches have 60 users in all, the plan 30")
+
+
+def test_the_statement_says_what_is_known_of_the_randomness() -> None:
+    plan = plan_with(users=3)
+    for rng, word in ((np.random.default_rng(0), "NOT FOR RELEASE: a seeded"), (None, "that is up to the clients.")):
+        batch = batch_of(plan, 3, rng=rng)
+        assert batch.header.for_release is (None if rng is None else False)
+        collector = sdp.Collector(plan)
+        collector.ingest(batch)
+        assert word in collector.statement() and ("NOT FOR" in collector.statement()) == (rng is not None)
+    shuffler = sdp.Shuffler(plan)
+    shuffler.add_reports(np.zeros(3, dtype=np.uint8), users=3, for_release=True)
+    assert shuffler.batch().header.for_release is True
+
+
+ONE = "0" * 32
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"batches": [ONE]}, "batches of a collector file"),
+        ({"batches": "none"}, "batches of a collector file"),
+        ({"batches": {ONE: "many"}}, "batches of a collector file"),
+        ({"batches": {ONE: 0}}, "batches of a collector file"),
+        ({"batches": {ONE: -30}, "users": -30}, "batches of a collector file"),
+        ({"batches": {}}, "users of a collector file"),
+        ({"users": "many"}, "users of a collector file"),
+        ({"users": 0}, "users of a collector file"),
+        ({"users": -5}, "users of a collector file"),
+        ({"users": 30.0}, "users of a collector file"),
+        ({"counts": None}, "users of a collector file"),
+        ({"counts": {"dtype": "int64", "shape": [2, 2], "entries": [1, 2, 3, 4]}}, "counts of a collector file"),
+        ({"counts": {"dtype": "int64", "shape": [2], "entries": [1, 2]}}, "counts of a collector file"),
+        ({"counts": {"dtype": "float64", "shape": [3], "entries": [1.5, 2, 3]}}, "counts of a collector file"),
+        ({"counts": {"dtype": "object", "shape": [3], "entries": [1, 2, 3]}}, "counts of a collector file"),
+        ({"for_release": "yes"}, "for_release of a collector file"),
+        ({"for_release": 1}, "for_release of a collector file"),
+    ],
+)
+def test_a_file_with_a_valid_checksum_and_wrong_content(change: dict[str, Any], said: str, tmp_path: Path) -> None:
+    plan, path = plan_with(users=30), tmp_path / "state"
+    collector = sdp.Collector(plan)
+    collector.ingest(batch_of(plan, 30))
+    collector.save(path)
+    state = {**json.loads(path.read_text()), **change}
+    del state["checksum"]
+    state["checksum"] = hashlib.sha256(json.dumps(state, sort_keys=True).encode()).hexdigest()
+    path.write_text(json.dumps(state))
+    with pytest.raises(ParameterError, match=said):
+        sdp.Collector.load(path, plan)

@@ -26,8 +26,8 @@ VERSION = 1
 PLAN = Kind("plan", 2**26, "write it again with Plan.save", "plan")
 _KEYS = ("version", "name", "query", "users", "minimum_batch", "delta", "reports_per_user", "user_column", "guarantee")
 _GUARANTEE = ("epsilon", "delta", "bound", "local_epsilon")
-#: A stated eps may be below the one computed here by this share: another version may find it slightly larger.
-_AGREE = 1e-3
+#: A stated eps may be below the one computed here by this share, which is rounding on another machine.
+_AGREE = 1e-9
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,9 +118,8 @@ class Plan:
 
     @property
     def epsilon(self) -> float:
-        """Of the guarantee: what the file stated, if it was read from one, else what is computed."""
-        stated: float | None = vars(self).get("_stated")
-        return float(self.guarantee.epsilon) if stated is None else stated
+        """Of the guarantee: what is computed, or what the file stated if that is more."""
+        return max(float(self.guarantee.epsilon), vars(self).get("_stated", 0.0))
 
     def statement(self) -> str:
         """The guarantee in a paragraph that can be published."""
@@ -173,13 +172,27 @@ class Plan:
                 for key in ("users", "minimum_batch", "delta", "reports_per_user", "user_column", "name")
             },
         )
-        claimed = stated["epsilon"] if stated["epsilon"] != "inf" else float("inf")
-        claimed = check.real("epsilon of the guarantee", claimed)
-        if verify and claimed < made.guarantee.epsilon * (1.0 - _AGREE):
+        claimed, local = (_number(stated, key) for key in ("epsilon", "local_epsilon"))
+        if _number(stated, "delta") != made.delta:
             raise ParameterError(
-                f"the guarantee must be that of the plan, got eps = {claimed:g} where the plan gives "
-                f"{round_up(made.guarantee.epsilon)}; write the plan again."
+                f"the guarantee must be that of the plan, got delta = {stated['delta']!r:.40} where the plan has "
+                f"{made.delta!r}; write the plan again."
             )
+        if verify:
+            from ..bounds.registry import names
+
+            found = made.guarantee
+            if stated["bound"] not in (found.bound, *names()):
+                raise ParameterError(
+                    f"bound of the guarantee must be one that is known, got {stated['bound']!r:.60}; write the plan "
+                    "again."
+                )
+            for word, given_eps, true in (("eps", claimed, found.epsilon), ("local eps", local, found.local_epsilon)):
+                if given_eps < true * (1.0 - _AGREE):
+                    raise ParameterError(
+                        f"the guarantee must be that of the plan, got {word} = {given_eps:.9g} where the plan gives "
+                        f"{round_up(true) if true < float('inf') else 'inf'}; write the plan again."
+                    )
         vars(made)["_file"] = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         vars(made)["_stated"] = claimed
         return made
@@ -200,6 +213,11 @@ class Plan:
         """Read a file; a client, which only sends, may leave the guarantee unverified."""
         with contained(PLAN, str(path)):
             return cls.from_dict(read_json(path, PLAN), verify=verify)
+
+
+def _number(stated: dict[str, Any], key: str) -> float:
+    value = stated[key]
+    return float("inf") if value == "inf" else check.real(f"{key} of the guarantee", value)
 
 
 def _refuse_named_files(query: object) -> None:
