@@ -53,8 +53,10 @@ def privatise(plan: str, data: str, out: str, engine_name: str, as_json: bool) -
     Every row sends, whatever is in it.  A run that was interrupted goes on where it was if it is started again.
     """
     from ..engines.base import engine
+    from ..engines.report_files import check_out
     from ..protocol.plan import Plan
 
+    check_out(out, plan, data)
     known = Plan.load(plan)
     with _rows_per_second("privatising") as advance:
         header = engine(engine_name).privatise(known, data, out, progress=advance)
@@ -74,10 +76,11 @@ def privatise(plan: str, data: str, out: str, engine_name: str, as_json: bool) -
 @json_option
 def shuffle(plan: str, reports: tuple[str, ...], out: str, early: bool, as_json: bool) -> None:
     """Merge files of REPORTS into one batch, in one uniformly random order."""
-    from ..engines.report_files import read_reports, write_reports
+    from ..engines.report_files import check_out, read_reports, write_reports
     from ..protocol.plan import Plan
     from ..protocol.shuffler import Shuffler
 
+    check_out(out, plan, *reports)
     known = Plan.load(plan)
     shuffler = Shuffler(known)
     for path in reports:
@@ -150,13 +153,14 @@ def simulate(
     """
     import numpy as np
 
+    from .._support import validation as check
     from ..engines.base import engine
     from ..engines.local import Local
     from ..protocol.plan import Plan
     from ..protocol.simulation import simulated
 
     known = Plan.load(plan)
-    rng = None if seed is None else np.random.default_rng(seed)
+    rng = None if seed is None else np.random.default_rng(check.whole("seed", seed, low=0, high=2**128))
     with _rows_per_second("simulating") as advance:
         collector = engine(engine_name).count(known, data, rng=rng, progress=advance)
     answer = _fitted(collector.estimate(release_early=True), fit)

@@ -193,8 +193,10 @@ def _tally(plan: Plan, state: dict[str, Any], users: int, shown: str) -> Tally |
                 f"counts of a collector file must be those of the plan, got numbers of another shape in {shown}; "
                 "restore it from a copy."
             )
-    if state["users"] != users * plan.reports_per_user or type(state["users"]) is not int or bool(users) != (
-        counts is not None
+    if (
+        state["users"] != users * plan.reports_per_user
+        or type(state["users"]) is not int
+        or bool(users) != (counts is not None)
     ):
         raise ParameterError(
             f"users of a collector file must be those of its batches, got {state['users']!r:.40} in {shown}; restore "
