@@ -54,7 +54,7 @@ def interrupted(
     with monkeypatch.context() as patch:
         patch.setattr(resumable.Work, "scatter", stopped)
         with pytest.raises(KeyboardInterrupt):
-            Local().privatise(plan, data, out)
+            Local().privatise(PLAN, data, out)
     return out.with_name(out.name + ".parts")
 
 

@@ -153,14 +153,16 @@ def simulate(
     """
     import numpy as np
 
-    from .._support import validation as check
     from ..engines.base import engine
     from ..engines.local import Local
+    from ..errors import ParameterError
     from ..protocol.plan import Plan
     from ..protocol.simulation import simulated
 
     known = Plan.load(plan)
-    rng = None if seed is None else np.random.default_rng(check.whole("seed", seed, low=0, high=2**128))
+    if seed is not None and seed < 0:
+        raise ParameterError(f"seed must be a whole number of at least 0, got {seed}; choose another.")
+    rng = None if seed is None else np.random.default_rng(seed)
     with _rows_per_second("simulating") as advance:
         collector = engine(engine_name).count(known, data, rng=rng, progress=advance)
     answer = _fitted(collector.estimate(release_early=True), fit)

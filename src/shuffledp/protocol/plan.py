@@ -119,7 +119,8 @@ class Plan:
     @property
     def epsilon(self) -> float:
         """Of the guarantee: what is computed, or what the file stated if that is more."""
-        return max(float(self.guarantee.epsilon), vars(self).get("_stated", 0.0))
+        stated: float = vars(self).get("_stated", 0.0)
+        return max(float(self.guarantee.epsilon), stated)
 
     def statement(self) -> str:
         """The guarantee in a paragraph that can be published."""
@@ -231,7 +232,7 @@ def _refuse_files(query: Query) -> None:
     """The digest of a plan covers the spec of its mechanism, so that the spec must say the whole law."""
     named = getattr(query, "mechanism", None)
     for mechanism in (named, query.randomizer):
-        if any(mechanism.files() if isinstance(mechanism, Mechanism) else ()):
+        if isinstance(mechanism, Mechanism) and any(mechanism.files()):
             _refuse_kind(type(mechanism), always=True)
     if isinstance(named, Mechanism):
         _refuse_kind(type(named))
