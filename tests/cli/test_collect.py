@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -134,3 +135,58 @@ def _only_fruit(home: Path) -> Path:
     path = home / "fruit.csv"
     path.write_text("fruit\napple\n")
     return path
+
+
+def test_a_copy_of_a_batch_does_not_help_to_reach_the_minimum(home: Path) -> None:
+    plan, one = home / "fruit.json", home / "one.parquet"
+    half = home / "half.parquet"
+    pq.write_table(pq.read_table(home / "data.parquet").slice(0, N // 2), half)
+    good("privatise", plan, half, "-o", one)
+    (home / "copy.parquet").write_bytes(one.read_bytes())
+    for twice in (home / "copy.parquet", one):
+        assert "a batch must be merged once" in refused("shuffle", plan, one, twice, "-o", home / "both.parquet")
+    assert not (home / "both.parquet").exists()
+    assert "--early" in refused("shuffle", plan, one, "-o", home / "both.parquet")
+
+
+def test_nothing_that_is_read_is_overwritten(home: Path) -> None:
+    plan, data, out = home / "fruit.json", home / "data.parquet", home / "r.parquet"
+    good("privatise", plan, data, "-o", out)
+    before = {path: path.read_bytes() for path in (plan, data, out)}
+    for command in (("privatise", plan, data, "-o", data), ("privatise", plan, data, "-o", plan)):
+        assert "out must be a file of its own" in refused(*command)
+    for target in (out, plan):
+        assert "out must be a file of its own" in refused("shuffle", plan, out, "-o", target)
+    assert before == {path: path.read_bytes() for path in before}
+
+
+@pytest.mark.parametrize("out", ["", ".", "/", ".."])
+def test_a_result_needs_a_name(out: str, home: Path) -> None:
+    plan, data = home / "fruit.json", home / "data.parquet"
+    assert "out must be the path of a file" in refused("privatise", plan, data, "-o", out)
+    assert "out must be the path of a file" in refused("shuffle", plan, data, "-o", out)
+
+
+def test_other_slips_of_the_hand(home: Path) -> None:
+    plan, data = home / "fruit.json", home / "data.parquet"
+    assert "seed must be a whole number of at least 0" in refused("simulate", plan, data, "--seed", "-1")
+    assert "which is a folder" in refused("simulate", plan, home)
+    assert "a collector file must be" in refused("estimate", plan, "--state", data)
+    good("privatise", plan, data, "-o", home / "r.batch")
+    good("estimate", plan, home / "r.batch", "--state", home / "state")
+    state = json.loads((home / "state").read_text())
+    del state["checksum"]
+    state["batches"] = list(state["batches"])
+    text = json.dumps(state, sort_keys=True)
+    state["checksum"] = hashlib.sha256(text.encode()).hexdigest()
+    (home / "state").write_text(json.dumps(state))
+    assert "batches of a collector file" in refused("estimate", plan, "--state", home / "state")
+
+
+def test_a_plan_shows_no_other_file(home: Path) -> None:
+    (home / "secret").write_text("root:x:0:0\n")
+    plan = json.loads((home / "fruit.json").read_text())
+    plan["query"]["mechanism"] = f"finite:{home / 'secret'}"
+    (home / "evil.json").write_text(json.dumps(plan))
+    said = refused("simulate", home / "evil.json", home / "data.parquet")
+    assert "mechanism of a plan" in said and "root" not in said

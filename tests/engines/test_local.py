@@ -135,7 +135,7 @@ def test_an_interrupted_run_goes_on(parquet: Path, tmp_path: Path, monkeypatch: 
 
 def test_an_interrupted_run_goes_on_with_the_same_data_only(parquet: Path, tmp_path: Path) -> None:
     plan, out = plan_with(), tmp_path / "r.parquet"
-    resumable.Work(plan, source_of(parquet), out)
+    resumable.Work(plan, source_of(parquet), out).close()
     with pytest.raises(ParameterError, match="must go on with the same plan and data"):
         Local().privatise(plan_with(name="other"), parquet, out)
 

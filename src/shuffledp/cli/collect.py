@@ -53,8 +53,10 @@ def privatise(plan: str, data: str, out: str, engine_name: str, as_json: bool) -
     Every row sends, whatever is in it.  A run that was interrupted goes on where it was if it is started again.
     """
     from ..engines.base import engine
+    from ..engines.report_files import check_out
     from ..protocol.plan import Plan
 
+    check_out(out, plan, data)
     known = Plan.load(plan)
     with _rows_per_second("privatising") as advance:
         header = engine(engine_name).privatise(known, data, out, progress=advance)
@@ -74,15 +76,15 @@ def privatise(plan: str, data: str, out: str, engine_name: str, as_json: bool) -
 @json_option
 def shuffle(plan: str, reports: tuple[str, ...], out: str, early: bool, as_json: bool) -> None:
     """Merge files of REPORTS into one batch, in one uniformly random order."""
-    from ..engines.report_files import read_reports, write_reports
+    from ..engines.report_files import check_out, read_reports, write_reports
     from ..protocol.plan import Plan
     from ..protocol.shuffler import Shuffler
 
+    check_out(out, plan, *reports)
     known = Plan.load(plan)
     shuffler = Shuffler(known)
-    for path in dict.fromkeys(reports):
-        batch = read_reports(path, known)
-        shuffler.add_reports(batch.data, users=batch.header.users, for_release=batch.header.for_release)
+    for path in reports:
+        shuffler.add_batch(read_reports(path, known))
     header, parts = shuffler.parts(early=early)
     write_reports(out, header, parts)
     say(f"wrote {out}", err=True)
@@ -153,10 +155,13 @@ def simulate(
 
     from ..engines.base import engine
     from ..engines.local import Local
+    from ..errors import ParameterError
     from ..protocol.plan import Plan
     from ..protocol.simulation import simulated
 
     known = Plan.load(plan)
+    if seed is not None and seed < 0:
+        raise ParameterError(f"seed must be a whole number of at least 0, got {seed}; choose another.")
     rng = None if seed is None else np.random.default_rng(seed)
     with _rows_per_second("simulating") as advance:
         collector = engine(engine_name).count(known, data, rng=rng, progress=advance)

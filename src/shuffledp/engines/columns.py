@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._support.optional import require
+from ..errors import ParameterError
 from ..queries.columns import Coded, Column
 
 if TYPE_CHECKING:
@@ -37,6 +38,32 @@ def as_column(array: pa.Array | pa.ChunkedArray) -> NDArray[Any] | Coded:
         array = compute.dictionary_encode(array)
     codes = compute.fill_null(array.indices.cast(arrow.int64()), -1)
     return Coded(np.asarray(codes.to_numpy(zero_copy_only=False)), array.dictionary.to_pylist())
+
+
+def user_keys(array: pa.Array | pa.ChunkedArray, name: str) -> NDArray[Any]:
+    """Numbers that are equal where the values are, whatever the encoding; -1, NaN or inf for a missing user.
+
+    A dictionary may name one value twice, or hold the missing one, so that its codes do not say whose row it is.
+    """
+    arrow = require("pyarrow", extra="data", purpose="reading columns")
+    compute = require("pyarrow.compute", extra="data", purpose="reading columns")
+    chunks = array.chunks if isinstance(array, arrow.ChunkedArray) else [array]
+    kind = array.type
+    while arrow.types.is_dictionary(kind) or isinstance(kind, arrow.BaseExtensionType):
+        coded = arrow.types.is_dictionary(kind)
+        kind = kind.value_type if coded else kind.storage_type
+        chunks = [chunk.dictionary_decode() if coded else chunk.storage for chunk in chunks]
+    if arrow.types.is_nested(kind) or arrow.types.is_union(kind):
+        raise ParameterError(
+            f"user_column must hold numbers, texts or dates, got {kind} in {name!r}; give every user one plain value."
+        )
+    plain = arrow.chunked_array(chunks, type=kind)
+    if arrow.types.is_floating(kind):
+        return np.asarray(as_column(plain))
+    codes = compute.dictionary_encode(plain).combine_chunks()
+    if isinstance(codes, arrow.ChunkedArray):  # no chunk at all
+        return np.zeros(0, dtype=np.int64)
+    return np.asarray(compute.fill_null(codes.indices.cast(arrow.int64()), -1).to_numpy(zero_copy_only=False))
 
 
 def rows(column: NDArray[Any] | Coded, places: NDArray[np.int64]) -> Column:

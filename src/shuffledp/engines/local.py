@@ -14,10 +14,10 @@ from ..mechanisms.reports import Tally
 from ..protocol.batch import Header, new_id
 from ..protocol.collector import Collector
 from ..protocol.plan import Plan
-from ..queries.columns import Coded, Column, concatenated, length
+from ..queries.columns import Column, concatenated, length
 from ..randomness.sampling import source as random_source
 from .base import Advance, quiet
-from .columns import as_column, rows
+from .columns import as_column, rows, user_keys
 from .reading import ROWS, Source, source_of
 from .users import chosen_rows
 
@@ -128,8 +128,7 @@ def encoded_parts(
     if not batches:
         return
     table = pa.Table.from_batches(batches)
-    column = as_column(table.column(plan.user_column))
-    users = column.codes if isinstance(column, Coded) else column
+    users = user_keys(table.column(plan.user_column), plan.user_column)
     places = chosen_rows(users, plan.reports_per_user, random_source(rng))
     columns = [as_column(table.column(name)) for name in wanted]
     for start in range(0, places.size, rows_at_once):

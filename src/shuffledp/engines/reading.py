@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,13 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._support.optional import require
-from ..errors import ParameterError
+from ..errors import ParameterError, ShuffleDPError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 #: Rows that are read at once, unless a file is divided otherwise.
 ROWS = 1 << 18
+#: What pyarrow says about CSV files without quoting them.
+_HARMLESS = re.compile(r"(?:[Rr]ow|[Cc]olumn) #\d+|conversion error to \w+|Expected \d+ columns, got \d+")
 
 
 @dataclass(frozen=True)
@@ -28,12 +31,14 @@ class Source:
     name : in words
     rows : how many in all; 0 if that is not known in advance
     groups : parts that can be read on their own, which is what an interrupted run goes on by
+    path : of the file; None for data in memory, which nothing tells from others of the same size
     """
 
     name: str
     rows: int
     groups: int
     _open: Any
+    path: Path | None = None
 
     def batches(self, columns: Sequence[str], group: int | None = None) -> Iterator[pa.RecordBatch]:
         """The record batches of one group, or of all, with these columns only."""
@@ -48,6 +53,8 @@ def source_of(data: Any) -> Source:
         return data
     if isinstance(data, str | os.PathLike):
         path = Path(data)
+        if path.is_dir():
+            raise ParameterError(f"data must be a file, got {str(path)!r}, which is a folder; name a file in it.")
         if not path.is_file():
             raise ParameterError(f"data must be a file, got {str(path)!r}, which was not found; check the path.")
         with readable(repr(str(path))):
@@ -95,7 +102,7 @@ def _of_parquet(path: Path) -> Source:
             for i in range(found.num_row_groups) if group is None else [group]:
                 yield from opened.iter_batches(batch_size=ROWS, row_groups=[i], columns=columns)
 
-    return Source(repr(str(path)), found.num_rows, max(found.num_row_groups, 1), read)
+    return Source(repr(str(path)), found.num_rows, max(found.num_row_groups, 1), read, path)
 
 
 def _of_csv(path: Path, delimiter: str) -> Source:
@@ -109,7 +116,7 @@ def _of_csv(path: Path, delimiter: str) -> Source:
         with csv.open_csv(path, parse_options=parse, convert_options=convert) as stream:
             yield from stream
 
-    return Source(repr(str(path)), 0, 1, read)
+    return Source(repr(str(path)), 0, 1, read, path)
 
 
 def _of_ipc(path: Path) -> Source:
@@ -123,7 +130,7 @@ def _of_ipc(path: Path) -> Source:
             for i in range(number) if group is None else [group]:
                 yield opened.get_batch(i).select(columns)
 
-    return Source(repr(str(path)), 0, max(number, 1), read)
+    return Source(repr(str(path)), 0, max(number, 1), read, path)
 
 
 def _of_table(name: str, table: pa.Table) -> Source:
@@ -135,8 +142,13 @@ def _of_table(name: str, table: pa.Table) -> Source:
 
 
 def present(columns: Sequence[str], names: Sequence[str], where: object) -> None:
-    """Refuse data that lacks a column."""
+    """Refuse data that lacks a column, or has two of one name."""
     for column in columns:
+        if list(names).count(column) > 1:
+            raise ParameterError(
+                f"data must have one column {column!r}, got {list(names).count(column)} of that name in "
+                f"{str(where)!r}; rename the others."
+            )
         if column not in names:
             listed = ", ".join(map(repr, list(names)[:8])) + (", ..." if len(names) > 8 else "")
             raise ParameterError(f"data must have the column {column!r}, got {listed} in {str(where)!r}; rename it.")
@@ -144,12 +156,21 @@ def present(columns: Sequence[str], names: Sequence[str], where: object) -> None
 
 @contextmanager
 def readable(name: str) -> Iterator[None]:
-    """Whatever pyarrow says about a damaged file, in one sentence."""
+    """Whatever pyarrow says about a damaged file, in one sentence that shows none of its values."""
     arrow = require("pyarrow", extra="data", purpose="reading data")
     try:
         yield
-    except (arrow.ArrowException, OSError) as error:
-        reason = " ".join(str(error).split())[:160].rstrip(".")
+    except ShuffleDPError:
+        raise
+    except (arrow.ArrowException, OSError, ValueError) as error:
         raise ParameterError(
-            f"data must be readable, got damaged content in {name} ({reason}); write it again."
+            f"data must be readable, got damaged content in {name} ({_reason(error)}); write it again."
         ) from None
+
+
+def _reason(error: Exception) -> str:
+    """The words of an error without the values that it quotes: those are some user's."""
+    text = " ".join(str(error).split())
+    if "CSV" in text:  # a whole line may follow, with or without quotes: only what is known to be harmless is kept
+        return ", ".join(["not CSV of one kind", *dict.fromkeys(_HARMLESS.findall(text))])
+    return re.sub(r"(['\"]).*\1", "...", text)[:160].rstrip(".")

@@ -26,6 +26,21 @@ def is_parquet(path: str | os.PathLike[str]) -> bool:
     return Path(path).suffix.lower() in (".parquet", ".pq")
 
 
+def check_out(out: str | os.PathLike[str], *inputs: object) -> Path:
+    """The path of a result: a file name, and none of the files that the result is made of."""
+    path = Path(out)
+    if not os.fspath(out) or not path.name or path.name == ".." or path.is_dir():
+        raise ParameterError(f"out must be the path of a file, got {os.fspath(out)!r}; name a file.")
+    for given in inputs:
+        named = isinstance(given, str | os.PathLike) and path.exists() and os.path.exists(given)
+        if named and os.path.samefile(path, given):  # type: ignore[arg-type]  # it is a path
+            raise ParameterError(
+                f"out must be a file of its own, got {os.fspath(out)!r}, which is read and would be overwritten; "
+                "choose another path."
+            )
+    return path
+
+
 def write_reports(path: str | os.PathLike[str], header: Header, parts: Iterable[bytes]) -> None:
     """Write the shuffled messages, part after part, as Parquet or as a batch file, by the suffix of the path."""
     if not is_parquet(path):

@@ -3,6 +3,7 @@
 Messages are scattered over the files of a private folder beside the result, as a shuffler does (protocol/shuffler.py).
 After every group the lengths of these files are written down; a run that starts again cuts them back to that and goes
 on with the next group.  What a cut-off group had written is thrown away and drawn anew: no report is used twice.
+Data in memory have no name by which to know them again, so that a run on them always starts anew.
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ import hashlib
 import json
 import os
 import shutil
+import stat
 from collections.abc import Iterator
+from contextlib import closing, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -30,9 +33,11 @@ from ..randomness.sampling import source as random_source
 from .base import Advance
 from .local import encoded_parts
 from .reading import Source
-from .report_files import write_reports
+from .report_files import check_out, write_reports
 
 _FILES = 64
+#: The mark of data that have no file.
+_IN_MEMORY = "in memory"
 _KEYS = ("plan", "data", "groups", "users", "messages", "lengths", "for_release")
 
 
@@ -40,11 +45,17 @@ def privatise(
     plan: Plan, data: Source, out: str | os.PathLike[str], *, rng: np.random.Generator | None, progress: Advance
 ) -> Header:
     """The header of the batch that was written to ``out``."""
-    work = Work(plan, data, Path(out))
+    path = check_out(out, data.path)
+    with closing(Work(plan, data, path)) as work:
+        return _privatised(plan, data, path, work, rng, progress)
+
+
+def _privatised(
+    plan: Plan, data: Source, out: Path, work: Work, rng: np.random.Generator | None, progress: Advance
+) -> Header:
     query, codec = plan.query, plan.query.randomizer.codec
     src = random_source(rng)
-    groups = [None] if plan.user_column else list(range(data.groups))
-    for group in groups[work.groups :]:
+    for group in _groups(plan, data)[work.groups :]:
         for columns in encoded_parts(plan, data, rng=rng, group=group):
             made = query.randomizer.privatise(query.inputs(columns, rng=rng), rng=rng)
             raw = to_bytes(codec, made.data)
@@ -55,7 +66,9 @@ def privatise(
         work.remove()
         raise ParameterError(f"data must have a row at least, got none in {data.name}; collect some first.")
     users = work.users // plan.reports_per_user
-    header = Header(plan.digest, users, work.messages, message_length(codec), work.for_release)
+    # a seeded order is not for release either, even if an earlier run drew all messages
+    release = work.for_release and src.for_release
+    header = Header(plan.digest, users, work.messages, message_length(codec), release)
 
     def parts() -> Iterator[bytes]:
         for raw in work.contents():
@@ -69,39 +82,99 @@ def privatise(
     return header
 
 
+def _groups(plan: Plan, data: Source) -> list[int | None]:
+    """What is read, and written down, at once: everything where users have several rows."""
+    return [None] if plan.user_column else list(range(data.groups))
+
+
 class Work:
-    """The folder of a run that may be interrupted."""
+    """The folder of a run that may be interrupted; one run at a time, by a lock that ends with its process."""
 
     def __init__(self, plan: Plan, data: Source, out: Path) -> None:
         self._folder = out.with_name(out.name + ".parts")
         self._state = self._folder / "state.json"
         self._mark = {"plan": plan.digest, "data": _fingerprint(data)}
+        self._size = message_length(plan.query.randomizer.codec)
+        self._most_groups = len(_groups(plan, data))
         self.groups = self.users = self.messages = 0
         self.for_release: bool | None = True
         self._lengths = [0] * _FILES
         try:
-            self._folder.mkdir(mode=0o700, exist_ok=True)
+            with suppress(FileExistsError):
+                self._folder.mkdir(mode=0o700)
+            self._refuse_others()
+            self._lock = _locked(self._folder / "lock")
+            try:
+                self._begin()
+            except BaseException:
+                self.close()
+                raise
         except OSError as error:
             raise ParameterError(
                 f"out must be a file that can be written, got {str(out)!r} ({error.strerror}); choose another path."
             ) from None
-        if self._state.exists():
-            self._go_on()
-        else:
-            self.finish_group(first=True)
 
-    def _go_on(self) -> None:
-        found: dict[str, Any] = mapping("state of the run", read_json(self._state, STORED), needed=_KEYS)
+    def _refuse_others(self) -> None:
+        """Messages are not yet shuffled as a whole: nobody else may read or replace the files they wait in."""
+        found = self._folder.lstat()
+        owner = getattr(os, "getuid", lambda: found.st_uid)()
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != owner or (os.name == "posix" and found.st_mode & 0o077):
+            raise ParameterError(
+                f"the folder of a run must be yours alone (mode 700, not a link), got {str(self._folder)!r}, which is "
+                "not; remove it or choose another path."
+            )
+
+    def _begin(self) -> None:
+        if not os.path.lexists(self._state):
+            self._cut([0] * _FILES)
+            self.finish_group(first=True)
+            return
+        found = self._found()
         if {key: found[key] for key in self._mark} != self._mark:
             raise ParameterError(
                 f"an interrupted run must go on with the same plan and data, got others than in {str(self._folder)!r}; "
                 "remove that folder to start again."
             )
+        if self._mark["data"] == _IN_MEMORY:  # nothing says that these are the same rows
+            self._cut([0] * _FILES)
+            self.finish_group(first=True)
+            return
         self.groups, self.users, self.messages = found["groups"], found["users"], found["messages"]
         self.for_release, self._lengths = found["for_release"], list(found["lengths"])
-        for path, wanted in zip(self._paths, self._lengths, strict=True):
-            if path.exists():
-                os.truncate(path, wanted)
+        self._cut(self._lengths)
+
+    def _found(self) -> dict[str, Any]:
+        """What an interrupted run wrote down; anything that it cannot have written is refused."""
+        found: dict[str, Any] = mapping("state of the run", read_json(self._state, STORED), needed=_KEYS)
+        lengths, release = found["lengths"], found["for_release"]
+        numbers = [found[key] for key in ("groups", "users", "messages")]
+        if (
+            not isinstance(lengths, list)
+            or len(lengths) != _FILES
+            or not all(type(x) is int and 0 <= x <= 2**60 for x in [*numbers, *lengths])
+            or any(x % self._size for x in lengths)
+            or sum(lengths) != found["messages"] * self._size
+            or found["groups"] > self._most_groups
+            or not (release is None or isinstance(release, bool))
+        ):
+            raise self._damaged("numbers that do not agree")
+        return found
+
+    def _damaged(self, what: str) -> ParameterError:
+        return ParameterError(
+            f"the state of an interrupted run must be as it was written, got {what} in {str(self._folder)!r}; remove "
+            "that folder to start again."
+        )
+
+    def _cut(self, lengths: list[int]) -> None:
+        """Cut the files back to these lengths; a shorter one has lost messages, and none are made up."""
+        there = [path.lstat().st_size if os.path.lexists(path) else 0 for path in self._paths]
+        if any(size < wanted for size, wanted in zip(there, lengths, strict=True)):
+            raise self._damaged("a file that is too short")
+        for path, size, wanted in zip(self._paths, there, lengths, strict=True):
+            if size > wanted:
+                with _private(path) as stream:
+                    stream.truncate(wanted)
 
     @property
     def _paths(self) -> list[Path]:
@@ -114,18 +187,23 @@ class Work:
         for i, path in enumerate(self._paths):
             some = raw[order[ends[i] : ends[i + 1]]]
             if len(some):
-                with path.open("ab") as stream:
+                with _private(path) as stream:
                     stream.write(some.tobytes())
                 self._lengths[i] += len(some) * raw.dtype.itemsize
         self.users += users
         self.messages += len(raw)
-        self.for_release = for_release if for_release is not True else self.for_release
+        self.for_release = self.for_release and for_release
 
     def finish_group(self, *, first: bool = False) -> None:
-        """Write down what is done."""
+        """Write down what is done, once the messages are on the disk."""
+        for path in self._paths if not first else []:
+            if path.exists():
+                with _private(path) as stream:
+                    os.fsync(stream.fileno())
         self.groups += not first
         state = {"groups": self.groups, "users": self.users, "messages": self.messages, "lengths": self._lengths}
         write_whole(self._state, json.dumps({**self._mark, **state, "for_release": self.for_release}), name="out")
+        self._state.chmod(0o600)
 
     def contents(self) -> Iterator[bytearray]:
         """Every file as it was written."""
@@ -137,12 +215,43 @@ class Work:
         """Nothing is left behind."""
         shutil.rmtree(self._folder, ignore_errors=True)
 
+    def close(self) -> None:
+        """Let another run have the folder."""
+        self._lock.close()
+
+
+def _private(path: Path) -> BinaryIO:
+    """A file to append to, which only its owner can read; a link is not followed."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+    flags |= sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_CLOEXEC", "O_BINARY"))
+    return open(os.open(path, flags, 0o600), "ab")
+
+
+def _locked(path: Path) -> BinaryIO:
+    """The lock of a folder, held until it is closed or the process ends; refused while another run has it."""
+    try:
+        import fcntl
+    except ImportError:  # not POSIX: runs are not kept apart
+        return _private(path)
+    stream = _private(path)
+    try:
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        held = os.fstat(stream.fileno()).st_nlink > 0  # else the other run ended, and removed it, just now
+    except BlockingIOError:
+        held = False
+    if not held:
+        stream.close()
+        raise ParameterError(
+            f"out must be written by one run at a time, got another at work in {str(path.parent)!r}; wait for it, or "
+            "choose another path."
+        )
+    return stream
+
 
 def _fingerprint(data: Source) -> str:
-    """Which data it is: its name, size and date where it is a file."""
-    text = f"{data.name}|{data.rows}|{data.groups}"
-    path = Path(data.name.strip("'\""))
-    if path.is_file():
-        found = path.stat()
-        text += f"|{found.st_size}|{found.st_mtime_ns}"
+    """Which file it is, by its name, size and date."""
+    if data.path is None:
+        return _IN_MEMORY
+    found = data.path.stat()
+    text = f"{data.path.resolve()}|{data.rows}|{data.groups}|{found.st_size}|{found.st_mtime_ns}"
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()

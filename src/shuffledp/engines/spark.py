@@ -29,7 +29,7 @@ from ..randomness.sampling import source as random_source
 from . import spark_tasks as tasks
 from .base import Advance, quiet
 from .local import check_users
-from .report_files import write_reports
+from .report_files import check_out, write_reports
 from .spark_frames import Frame, failures_of, frame_of, session_of
 
 #: Hadoop's committer that moves the files of a task only when the whole job is done.
@@ -96,6 +96,7 @@ class Spark:
         Every message gets 128 random bits, and all are sorted by them across all partitions: given that no two are
         equal (for a billion messages that fails with probability 2e-21), each order is equally likely.
         """
+        check_out(out, source)
         frame, task = self._prepared(plan, source, rng)
         size = message_length(plan.query.randomizer.codec)
         with _working_folder(Path(out)) as folder:

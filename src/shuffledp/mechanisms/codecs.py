@@ -62,8 +62,8 @@ class Category:
         return np.min_scalar_type(self.size - 1)
 
     def readable(self, data: NDArray[Any]) -> bool:
-        """Whole numbers in a flat array."""
-        return data.ndim == 1 and data.dtype.kind in "iu"
+        """Whole numbers in a flat array, none beyond the last category: a table of counts would be as long."""
+        return data.ndim == 1 and data.dtype.kind in "iu" and _all_below(data, self.size)
 
     def tally(self, data: NDArray[Any]) -> NDArray[Any]:
         """How often each category was sent."""
@@ -143,6 +143,10 @@ class _WholeRows:
 class Members(_WholeRows):
     """``count`` different items of a domain of ``limit``, in rising order (so that the order reveals nothing)."""
 
+    def readable(self, data: NDArray[Any]) -> bool:
+        """Items of the domain, one row per report."""
+        return super().readable(data) and _all_below(data, self.limit)
+
     def tally(self, data: NDArray[Any]) -> NDArray[Any]:
         """How often each item was named."""
         return np.bincount(data.reshape(-1), minlength=self.limit)
@@ -150,6 +154,10 @@ class Members(_WholeRows):
     def columns(self, data: NDArray[Any]) -> NDArray[np.int64]:
         """The place of each set among those of its size, in lexicographic order."""
         return _places(_powers(self.limit)[np.asarray(data)].sum(axis=1), self.count, self.limit)
+
+
+def _all_below(data: NDArray[Any], limit: int) -> bool:
+    return data.size == 0 or (int(data.max()) < limit and (data.dtype.kind == "u" or int(data.min()) >= 0))
 
 
 def _powers(domain: int) -> NDArray[np.int64]:

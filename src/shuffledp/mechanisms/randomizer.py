@@ -86,6 +86,11 @@ class Randomizer(Mechanism):
         """Whether a user needs to know nothing of the others to send its messages."""
         return True
 
+    @property
+    def message_limits(self) -> tuple[int, int | None]:
+        """The fewest and the most messages of a report; None: as many as its noise asks for."""
+        return 1, 1
+
     #: Reports come in a random order, not in that of the users.
     _shuffles: ClassVar[bool] = False
 

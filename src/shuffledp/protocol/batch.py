@@ -60,11 +60,8 @@ class Header:
         except ValueError:
             raise ParameterError(f"a batch must start with its header, got something else in {shown}.") from None
         numbers = [found[key] for key in ("users", "messages", "bytes")]
-        if not all(type(x) is int and 0 <= x <= 10**15 for x in numbers) or found["for_release"] not in (
-            True,
-            False,
-            None,
-        ):
+        known = found["for_release"] is None or isinstance(found["for_release"], bool)
+        if not all(type(x) is int and 0 <= x <= 10**15 for x in numbers) or not known:
             raise ParameterError(f"header of the batch must hold whole numbers, got others in {shown}; shuffle again.")
         if not isinstance(found["id"], str) or not _HEX.fullmatch(found["id"]):
             raise ParameterError(f"id of a batch must be 32 hexadecimal digits, got {found['id']!r:.40} in {shown}.")
@@ -141,12 +138,24 @@ def write_batch(path: str | os.PathLike[str], header: Header, parts: Iterable[by
 
 def as_tally(plan: Plan, data: NDArray[Any], header: Header) -> Any:
     """The sums over a batch; a message that no client could have sent is refused."""
-    m = plan.query.randomizer
     reports = header.users * plan.reports_per_user
     if not len(data):
         raise ParameterError("a batch must hold at least one message, got none; collect some first.")
-    if m.single_message and len(data) != reports:
+    wanted = wrong_number(plan, len(data), users=header.users)
+    if wanted:
         raise ParameterError(
-            f"a batch of {header.users:,} users must hold {reports:,} messages, got {len(data):,}; shuffle again."
+            f"a batch of {header.users:,} users must hold {wanted} messages, got {len(data):,}; shuffle again."
         )
-    return m.tally(np.asarray(data), users=reports, for_release=header.for_release)
+    return plan.query.randomizer.tally(np.asarray(data), users=reports, for_release=header.for_release)
+
+
+def wrong_number(plan: Plan, messages: int, *, users: int) -> str:
+    """Nothing if so many users can have sent so many messages; else how many they send, in words."""
+    fewest, most = plan.query.randomizer.message_limits
+    reports = users * plan.reports_per_user
+    low, high = reports * fewest, None if most is None else reports * most
+    if low <= messages and (high is None or messages <= high):
+        return ""
+    if high is None:
+        return f"{low:,} or more"
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"

@@ -7,6 +7,8 @@ import json
 import os
 from typing import Any
 
+import numpy as np
+
 from .._support.files import write_whole
 from .._support.reading import Kind, contained, mapping, read_json
 from ..errors import ParameterError
@@ -106,20 +108,35 @@ class Collector:
         if not self.ready and not release_early:
             raise ParameterError(
                 f"every batch must have {self.plan.smallest_batch:,} users for the guarantee of this plan, got one of "
-                f"{min(self.batches.values()):,}; collect more, or pass release_early=True, which is then stated."
+                f"{min(self.batches.values()):,}; collect more, or pass release_early=True (--release-early on the "
+                "command line), which is then stated."
             )
         self._early = self._early or not self.ready
         return self.plan.query.answer(self._tally)
 
     def statement(self) -> str:
         """What is guaranteed of the answer, in a paragraph; an override is said first."""
-        if not self._early:
-            return self.plan.statement()
-        least = min(self.batches.values())
-        return (
-            f"RELEASED EARLY: a batch had {least:,} users, below the {self.plan.smallest_batch:,} of the plan, so that "
-            f"the guarantee below does not hold for its users; the local guarantee does. {self.plan.statement()}"
-        )
+        said = []
+        if self._early:
+            said.append(
+                f"RELEASED EARLY: a batch had {min(self.batches.values()):,} users, below the "
+                f"{self.plan.smallest_batch:,} of the plan, so that the guarantee below does not hold for its users; "
+                "the local guarantee does."
+            )
+        if self._tally is not None and self._tally.for_release is False:
+            said.append(
+                "NOT FOR RELEASE: a seeded generator drew reports or their order, so that no guarantee holds against "
+                "anyone who knows the seed."
+            )
+        if self.users > self.plan.users:
+            said.append(
+                f"MORE USERS THAN PLANNED: the batches have {self.users:,} users in all, the plan {self.plan.users:,}; "
+                "the guarantee below is for a user who is in one batch, and does not hold for one who sent in several."
+            )
+        said.append(self.plan.statement())
+        if self._tally is not None and self._tally.for_release is None:
+            said.append("Reports do not say whether secure randomness made them: that is up to the clients.")
+        return " ".join(said)
 
     # -- the file ---------------------------------------------------------------------------------------------------
 
@@ -150,11 +167,60 @@ class Collector:
                 raise ParameterError(f"a collector file must be as it was written, got a damaged one in {shown}.")
             if state["plan"] != made.plan.digest:
                 raise ParameterError(f"a collector file must be of this plan, got one of another in {shown}.")
-            made.batches = dict(state["batches"])
-            if state["counts"] is not None:
-                m = made.plan.query.randomizer
-                made._tally = Tally(restored(state["counts"]), m.spec, state["users"], state["for_release"])
+            made.batches = _batches(state["batches"], shown)
+            made._tally = _tally(made.plan, state, made.users, shown)
         return made
+
+
+def _batches(found: object, shown: str) -> dict[str, int]:
+    """Ids of batches with their users."""
+    if not isinstance(found, dict) or not all(type(n) is int and 0 < n <= 10**15 for n in found.values()):
+        raise ParameterError(
+            f"batches of a collector file must be ids with their numbers of users, got something else in {shown}; "
+            "restore it from a copy."
+        )
+    return dict(found)
+
+
+def _tally(plan: Plan, state: dict[str, Any], users: int, shown: str) -> Tally | None:
+    """The counts, if they are such as this plan makes of so many users."""
+    m, release, counts = plan.query.randomizer, state["for_release"], None
+    if state["counts"] is not None:
+        counts = restored(state["counts"])
+        nobody = m.privatise_counts(plan.query.inputs([[None]] * len(plan.query.columns)))
+        if not _alike(counts, nobody.counts):
+            raise ParameterError(
+                f"counts of a collector file must be those of the plan, got numbers of another shape in {shown}; "
+                "restore it from a copy."
+            )
+    if (
+        state["users"] != users * plan.reports_per_user
+        or type(state["users"]) is not int
+        or bool(users) != (counts is not None)
+    ):
+        raise ParameterError(
+            f"users of a collector file must be those of its batches, got {state['users']!r:.40} in {shown}; restore "
+            "it from a copy."
+        )
+    if release is not None and not isinstance(release, bool):
+        raise ParameterError(
+            f"for_release of a collector file must be true, false or null, got {release!r:.40} in {shown}; restore it."
+        )
+    return None if counts is None else Tally(counts, m.spec, users * plan.reports_per_user, release)
+
+
+def _alike(found: Any, wanted: Any) -> bool:
+    """Whether two tallies can be added: one shape and kind of numbers, entry by entry where they are nested.
+
+    An entry of a query that nobody was asked may be the number 0 in either of them.
+    """
+    if not isinstance(found, np.ndarray) or not isinstance(wanted, np.ndarray):
+        return not (isinstance(found, np.ndarray) and found.dtype == object)
+    if found.shape != wanted.shape or (found.dtype == object) != (wanted.dtype == object):
+        return False
+    if found.dtype == object:
+        return all(_alike(a, b) for a, b in zip(found.ravel(), wanted.ravel(), strict=True))
+    return bool(found.dtype.kind == "f") is bool(wanted.dtype.kind == "f")
 
 
 def _checksum(state: dict[str, Any]) -> str:

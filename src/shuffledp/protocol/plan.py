@@ -18,14 +18,16 @@ from .._support.files import write_whole
 from .._support.numbers import round_up
 from .._support.reading import Kind, contained, mapping, read_json
 from ..errors import ParameterError
+from ..mechanisms.base import Mechanism
+from ..mechanisms.registry import split
 from ..queries.base import Query, query_from
 
 VERSION = 1
 PLAN = Kind("plan", 2**26, "write it again with Plan.save", "plan")
 _KEYS = ("version", "name", "query", "users", "minimum_batch", "delta", "reports_per_user", "user_column", "guarantee")
 _GUARANTEE = ("epsilon", "delta", "bound", "local_epsilon")
-#: A stated eps may be below the one computed here by this share: another version may find it slightly larger.
-_AGREE = 1e-3
+#: A stated eps may be below the one computed here by this share, which is rounding on another machine.
+_AGREE = 1e-9
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,6 +84,7 @@ class Plan:
         for key in ("name", "user_column"):
             if not isinstance(getattr(self, key), str) or len(getattr(self, key)) > 200:
                 raise ParameterError(f"{key} must be a short text, got {getattr(self, key)!r:.60}; shorten it.")
+        _refuse_files(self.query)
         if not self.query.randomizer.runs_alone:
             raise ParameterError(
                 f"mechanism must be one that a user can run alone, got {self.query.randomizer.spec}, whose messages "
@@ -115,9 +118,9 @@ class Plan:
 
     @property
     def epsilon(self) -> float:
-        """Of the guarantee: what the file stated, if it was read from one, else what is computed."""
-        stated: float | None = vars(self).get("_stated")
-        return float(self.guarantee.epsilon) if stated is None else stated
+        """Of the guarantee: what is computed, or what the file stated if that is more."""
+        stated: float = vars(self).get("_stated", 0.0)
+        return max(float(self.guarantee.epsilon), stated)
 
     def statement(self) -> str:
         """The guarantee in a paragraph that can be published."""
@@ -162,6 +165,7 @@ class Plan:
         if isinstance(version, bool) or version != VERSION:
             raise ParameterError(f"version of the plan must be {VERSION}, got {version!r:.40}; update shuffledp.")
         stated = mapping("guarantee", given["guarantee"], needed=_GUARANTEE)
+        _refuse_named_files(given["query"])
         made = cls(
             query=query_from(given["query"]),
             **{
@@ -169,13 +173,27 @@ class Plan:
                 for key in ("users", "minimum_batch", "delta", "reports_per_user", "user_column", "name")
             },
         )
-        claimed = stated["epsilon"] if stated["epsilon"] != "inf" else float("inf")
-        claimed = check.real("epsilon of the guarantee", claimed)
-        if verify and claimed < made.guarantee.epsilon * (1.0 - _AGREE):
+        claimed, local = (_number(stated, key) for key in ("epsilon", "local_epsilon"))
+        if _number(stated, "delta") != made.delta:
             raise ParameterError(
-                f"the guarantee must be that of the plan, got eps = {claimed:g} where the plan gives "
-                f"{round_up(made.guarantee.epsilon)}; write the plan again."
+                f"the guarantee must be that of the plan, got delta = {stated['delta']!r:.40} where the plan has "
+                f"{made.delta!r}; write the plan again."
             )
+        if verify:
+            from ..bounds.registry import names
+
+            found = made.guarantee
+            if stated["bound"] not in (found.bound, *names()):
+                raise ParameterError(
+                    f"bound of the guarantee must be one that is known, got {stated['bound']!r:.60}; write the plan "
+                    "again."
+                )
+            for word, given_eps, true in (("eps", claimed, found.epsilon), ("local eps", local, found.local_epsilon)):
+                if given_eps < true * (1.0 - _AGREE):
+                    raise ParameterError(
+                        f"the guarantee must be that of the plan, got {word} = {given_eps:.9g} where the plan gives "
+                        f"{round_up(true) if true < float('inf') else 'inf'}; write the plan again."
+                    )
         vars(made)["_file"] = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         vars(made)["_stated"] = claimed
         return made
@@ -196,6 +214,36 @@ class Plan:
         """Read a file; a client, which only sends, may leave the guarantee unverified."""
         with contained(PLAN, str(path)):
             return cls.from_dict(read_json(path, PLAN), verify=verify)
+
+
+def _number(stated: dict[str, Any], key: str) -> float:
+    value = stated[key]
+    return float("inf") if value == "inf" else check.real(f"{key} of the guarantee", value)
+
+
+def _refuse_named_files(query: object) -> None:
+    """A plan file must not make anyone open another file: refused by the word of the spec, before anything is read."""
+    spec = query.get("mechanism") if isinstance(query, dict) else None
+    if isinstance(spec, str):
+        _refuse_kind(split(spec, imports=False)[0])
+
+
+def _refuse_files(query: Query) -> None:
+    """The digest of a plan covers the spec of its mechanism, so that the spec must say the whole law."""
+    named = getattr(query, "mechanism", None)
+    for mechanism in (named, query.randomizer):
+        if isinstance(mechanism, Mechanism) and any(mechanism.files()):
+            _refuse_kind(type(mechanism), always=True)
+    if isinstance(named, Mechanism):
+        _refuse_kind(type(named))
+
+
+def _refuse_kind(cls: type[Mechanism], *, always: bool = False) -> None:
+    if always or cls.file_parameters is not None:
+        raise ParameterError(
+            f"mechanism of a plan must be one whose spec says all of it, got {cls.name}, whose law stands in a file or "
+            "in memory and could change after the plan was agreed; use another, such as 'grr:eps0=2'."
+        )
 
 
 def plan_of(subject: Plan | str | os.PathLike[str], *, verify: bool = True) -> Plan:

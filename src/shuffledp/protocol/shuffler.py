@@ -22,7 +22,7 @@ from .._support import validation as check
 from ..errors import ParameterError
 from ..randomness.permutation import permute
 from ..randomness.sampling import Source, below, source
-from .batch import Batch, Header, write_batch
+from .batch import Batch, Header, as_tally, write_batch, wrong_number
 from .messages import from_bytes, message_length, to_bytes
 from .plan import Plan, plan_of
 
@@ -69,6 +69,7 @@ class Shuffler:
         self._near = bytearray()
         self._far: _Scattered | None = None
         self._folder = folder
+        self._merged: set[str] = set()
 
     @property
     def ready(self) -> bool:
@@ -76,21 +77,53 @@ class Shuffler:
         return self.users >= self.plan.smallest_batch
 
     def add(self, report: Iterable[bytes]) -> None:
-        """The messages of one user."""
+        """The messages of one user; a report that no client of the plan can have sent is refused, and the rest stays.
+
+        Bytes do not say whether a seeded generator made them, so that ``for_release`` of the batch is None (unknown).
+        """
         messages = list(report)
         for message in messages:
             if not isinstance(message, bytes | bytearray | memoryview) or len(message) != self._size:
                 got = f"{len(message)} bytes" if isinstance(message, bytes | bytearray | memoryview) else repr(message)
                 raise ParameterError(f"a message of this plan must be {self._size} bytes, got {got[:60]}; refuse it.")
-        if len(messages) < self.plan.reports_per_user:
+        wanted = wrong_number(self.plan, len(messages), users=1)
+        if wanted:
             raise ParameterError(
-                f"a report of this plan must have {self.plan.reports_per_user} messages at least, got {len(messages)}; "
-                "every user sends a whole one."
+                f"a report of this plan must have {wanted} messages, got {len(messages)}; every user sends a whole one."
             )
-        for message in messages:
-            self._near += message
+        raw = b"".join(messages)
+        if raw:
+            self._refuse_impossible(raw)
+        self._near += raw
         self.users += 1
+        self._for_release = None if self._for_release else self._for_release
         self._relieve()
+
+    def _refuse_impossible(self, raw: bytes) -> None:
+        """One such message would make the collector refuse the batch of everybody."""
+        try:
+            self.plan.query.randomizer.tally(from_bytes(self._codec, raw), users=1, threads=1)
+        except ParameterError:
+            raise ParameterError(
+                f"a message must be one that {self.plan.query.randomizer.spec} can send, got another; refuse it."
+            ) from None
+
+    def add_batch(self, batch: Batch) -> None:
+        """All messages of a batch of this plan, to be shuffled with others; the same batch again is refused."""
+        header = batch.header
+        if header.plan != self.plan.digest:
+            raise ParameterError(
+                f"batch must be of this plan ({self.plan.digest[:12]}...), got one of another "
+                f"({header.plan[:12]}...); use the plan that its clients had."
+            )
+        if header.id in self._merged:
+            raise ParameterError(
+                f"a batch must be merged once, got {header.id} again, perhaps as a copy under another name; its users "
+                "would count twice, so leave one of them out."
+            )
+        as_tally(self.plan, batch.data, header)
+        self.add_reports(batch.data, users=header.users, for_release=header.for_release)
+        self._merged.add(header.id)
 
     def add_reports(self, data: NDArray[Any], *, users: int, for_release: bool | None = True) -> None:
         """The messages of many users, as an array that the plan's mechanism made."""
@@ -129,7 +162,7 @@ class Shuffler:
         if not self.ready and not early:
             raise ParameterError(
                 f"a batch of this plan must hold {self.plan.smallest_batch:,} users, got {self.users:,}; wait for "
-                "more, or pass early=True for one that cannot be released."
+                "more, or pass early=True (--early on the command line) for one that cannot be released."
             )
         count = len(self._near) // self._size + (self._far.messages if self._far else 0)
         header = Header(self.plan.digest, self.users, count, self._size, self._for_release)

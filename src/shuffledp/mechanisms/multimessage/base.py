@@ -246,6 +246,13 @@ class MultiMessage(RawMessages):
         """Unless a total is divided among the users."""
         return self.total_messages is None
 
+    @property
+    def message_limits(self) -> tuple[int, int | None]:
+        """Its own message and the blanket messages, of which a fraction is one more or none."""
+        if self.messages is None:
+            return 1, None
+        return 1 + math.floor(self.messages), 1 + math.ceil(self.messages)
+
     def _inputs(self, values: ArrayLike) -> Any:
         """The values, with the number of blanket messages of each user where their total is fixed."""
         array = super()._inputs(values)

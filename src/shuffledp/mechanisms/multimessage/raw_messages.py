@@ -19,6 +19,11 @@ class RawMessages(Randomizer):
     single_message: ClassVar[bool] = False
     _shuffles: ClassVar[bool] = True
 
+    @property
+    def message_limits(self) -> tuple[int, int | None]:
+        """Any number, unless a mechanism knows better."""
+        return 0, None
+
     def tally(
         self,
         reports: Reports | ArrayLike,
