@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._support.threads import of_each, thread_count
 from ..errors import ParameterError
@@ -19,7 +20,7 @@ from ..randomness.sampling import source as random_source
 from .base import Advance, quiet
 from .columns import as_column, rows
 from .reading import ROWS, Source, source_of
-from .users import chosen_rows
+from .users import chosen_rows, row_weights
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -90,11 +91,21 @@ class Local:
         return privatise(plan, source_of(source), out, rng=rng, progress=progress)
 
     def exact(self, plan: Plan, source: Any) -> Any:
-        """The answer without noise, for simulations: the same rows, encoded as clients would."""
-        data = source_of(source)
-        parts = list(encoded_parts(plan, data, rng=np.random.default_rng(0)))
-        joined = [concatenated([part[i] for part in parts]) for i in range(len(plan.query.columns))]
-        return plan.query.exact(joined)
+        """The answer without noise, for simulations.
+
+        Where users have several rows it is what is expected over the draw among them: a row of a user with m rows
+        counts reports/m, or 1 where m is less than the reports, and then the rows that it lacks count as missing.
+        """
+        data, query = source_of(source), plan.query
+        check_users(plan)
+        if plan.user_column:
+            columns, users = table_of(plan, data)
+            weights, lacking = row_weights(users, plan.reports_per_user)
+            places = np.append(np.arange(len(users)), [-1] if lacking else []).astype(np.int64)
+            counted = np.append(weights, [float(lacking)] if lacking else [])
+            return query.exact([rows(column, places) for column in columns], weights=counted)
+        parts = list(encoded_parts(plan, data, rng=None))
+        return query.exact([concatenated([part[i] for part in parts]) for i in range(len(query.columns))])
 
 
 def batches_of(plan: Plan, data: Source, group: int | None = None) -> Iterator[pa.RecordBatch]:
@@ -117,23 +128,28 @@ def encoded_parts(
 ) -> Iterator[list[Column]]:
     """The columns of the query, part after part, one row per report."""
     check_users(plan)
-    wanted = list(plan.query.columns)
     if not plan.user_column:
         for batch in batches_of(plan, data, group):
             yield columns_of(plan, batch)
         return
+    columns, users = table_of(plan, data, group)
+    places = chosen_rows(users, plan.reports_per_user, random_source(rng))
+    for start in range(0, places.size, rows_at_once):
+        yield [rows(column, places[start : start + rows_at_once]) for column in columns]
+
+
+def table_of(plan: Plan, data: Source, group: int | None = None) -> tuple[list[Any], NDArray[Any]]:
+    """All rows at once: the columns of the query, and whose each row is."""
     import pyarrow as pa
 
+    wanted = list(plan.query.columns)
     batches = list(data.batches([*dict.fromkeys([*wanted, plan.user_column])], group))
     if not batches:
-        return
+        return [np.zeros(0) for _ in wanted], np.zeros(0)
     table = pa.Table.from_batches(batches)
     column = as_column(table.column(plan.user_column))
     users = column.codes if isinstance(column, Coded) else column
-    places = chosen_rows(users, plan.reports_per_user, random_source(rng))
-    columns = [as_column(table.column(name)) for name in wanted]
-    for start in range(0, places.size, rows_at_once):
-        yield [rows(column, places[start : start + rows_at_once]) for column in columns]
+    return [as_column(table.column(name)) for name in wanted], users
 
 
 def check_users(plan: Plan) -> None:

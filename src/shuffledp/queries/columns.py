@@ -22,6 +22,26 @@ class Coded(NamedTuple):
 Column = NDArray[Any] | Coded | Sequence[object]
 
 
+#: How much every row counts; None: each as much as any other.
+Weights = NDArray[np.float64] | None
+
+
+def total(rows: int, weights: Weights) -> float:
+    """What all rows count together; 1 where there are none."""
+    return float(rows if weights is None else weights.sum()) or 1.0
+
+
+def shares_of(places: NDArray[np.int64], size: int, weights: Weights) -> NDArray[np.float64]:
+    """The share of the rows that is at each of so many places.
+
+    Examples
+    --------
+    >>> shares_of(np.array([0, 1, 1]), 2, None).tolist(), shares_of(np.array([0, 1]), 2, np.array([3.0, 1.0])).tolist()
+    ([0.3333333333333333, 0.6666666666666666], [0.75, 0.25])
+    """
+    return np.asarray(np.bincount(places, weights=weights, minlength=size) / total(len(places), weights))
+
+
 def length(column: Column) -> int:
     """The number of rows."""
     return len(column.codes) if isinstance(column, Coded) else len(column)

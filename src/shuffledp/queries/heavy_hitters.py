@@ -19,7 +19,7 @@ from ..mechanisms.base import Mechanism
 from ..mechanisms.randomizer import Randomizer
 from ..mechanisms.reports import Tally
 from .base import Query, inputs_of, runnable
-from .columns import Coded, Column
+from .columns import Coded, Column, Weights, shares_of
 
 _SHARE = "share of users"
 #: Random bits of a salt.
@@ -161,13 +161,13 @@ class HeavyHitters(Query):
         order = out[np.argsort(-hits[out], kind="stable")][: self.most]
         return [tried[i] for i in order]
 
-    def exact(self, columns: Sequence[Column]) -> Estimate:
+    def exact(self, columns: Sequence[Column], *, weights: Weights = None) -> Estimate:
         """The shares of all strings of these rows."""
-        texts, number = np.unique(np.array(self._texts(columns[0]), dtype=object), return_counts=True)
-        n = max(int(number.sum()), 1)
-        order = np.argsort(-number, kind="stable")
+        texts, place = np.unique(np.array(self._texts(columns[0]), dtype=object), return_inverse=True)
+        n, shares = max(len(place), 1), shares_of(place, len(texts), weights)
+        order = np.argsort(-shares, kind="stable")
         return Estimate(
-            value=number[order] / n,
+            value=shares[order],
             stderr=np.zeros(len(texts)),
             n=n,
             constraint=Box(0.0, 1.0),

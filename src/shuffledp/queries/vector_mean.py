@@ -18,7 +18,7 @@ from ..mechanisms.base import Mechanism
 from ..mechanisms.randomizer import Randomizer
 from ..mechanisms.reports import Tally
 from .base import Query, inputs_of, runnable
-from .columns import Column, as_numbers
+from .columns import Column, Weights, as_numbers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,12 +115,12 @@ class VectorMean(Query):
         found = self.randomizer.estimate(tally).taken(np.arange(len(self.columns)))
         return rescaled(found, scale=self.norm, shift=0.0).named(names=self._names, unit=self.unit, quantity="mean")
 
-    def exact(self, columns: Sequence[Column]) -> Estimate:
+    def exact(self, columns: Sequence[Column], *, weights: Weights = None) -> Estimate:
         """The mean of these rows, after shortening."""
         rows = self.norm * self._inside(columns)
         none = np.zeros(len(self.columns))
         return Estimate(
-            value=rows.mean(axis=0) if len(rows) else none,
+            value=np.average(rows, axis=0, weights=weights) if len(rows) else none,
             stderr=none,
             n=max(len(rows), 1),
             constraint=Ball(self.norm),
