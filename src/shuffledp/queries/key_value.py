@@ -36,7 +36,8 @@ class KeyValue(Query):
     keys : sequence of texts, whole numbers or truth values
         The keys.  The values of a key that a user holds several times are averaged first.
     size : int >= 1
-        Keys that a user may hold.  Of more, the client draws so many uniformly, and the answer is about what was drawn.
+        Keys that a user may hold.  Of more, the client draws so many uniformly, and the answer is about what was drawn;
+        only intervals of the population (``of="population"``) hold the draw as well.
     low, high : float
         The range of the values, declared in advance; values outside count as the nearest end.
     missing : float

@@ -39,7 +39,9 @@ class SetFrequency(Query):
         The items.
     size : int >= 1
         Items that a report has room for.  Shorter lists are filled up with dummies; of a longer one the client draws
-        so many uniformly, and the answer is then about what was drawn: a holder of c > size items counts size/c.
+        so many uniformly, and the answer is then about what was drawn: a holder of c > size items counts size/c on
+        average.  Standard errors and intervals of the users are for what was drawn; those of the population hold the
+        draw as well, which adds at most f(1-f)/n to the variance of a share f of n users.
     other : label or None
         What an item that is not listed counts as: one more item, or (None) nothing.
     together : int >= 1
