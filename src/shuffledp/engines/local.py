@@ -15,11 +15,11 @@ from ..mechanisms.reports import Tally
 from ..protocol.batch import Header, new_id
 from ..protocol.collector import Collector
 from ..protocol.plan import Plan
-from ..queries.columns import Coded, Column, concatenated, length
+from ..queries.columns import Coded, Column, Written, concatenated, length
 from ..randomness.sampling import source as random_source
 from .base import Advance, quiet
 from .columns import as_column, rows
-from .reading import ROWS, Source, source_of
+from .reading import ROWS, Source, is_written, source_of
 from .users import chosen_rows, row_weights
 
 if TYPE_CHECKING:
@@ -115,7 +115,20 @@ def batches_of(plan: Plan, data: Source, group: int | None = None) -> Iterator[p
 
 def columns_of(plan: Plan, batch: pa.RecordBatch) -> list[Column]:
     """The columns of a record batch as the query takes them."""
-    return [as_column(batch.column(batch.schema.get_field_index(name))) for name in plan.query.columns]
+    return [_column(batch, name) for name in plan.query.columns]
+
+
+def _column(data: pa.RecordBatch | pa.Table, name: str) -> NDArray[Any] | Coded:
+    """One column; that of a file without types may spell numbers."""
+    place = data.schema.get_field_index(name)
+    column = as_column(data.column(place))
+    if isinstance(column, Coded) and is_written(data.schema.field(place)):
+        return Coded(column.codes, [_spelled(value) for value in column.values])
+    return column
+
+
+def _spelled(value: Any) -> Written | None:
+    return None if value is None else Written(value.decode("utf-8", "replace"))
 
 
 def encoded_parts(
@@ -149,7 +162,7 @@ def table_of(plan: Plan, data: Source, group: int | None = None) -> tuple[list[A
     table = pa.Table.from_batches(batches)
     column = as_column(table.column(plan.user_column))
     users = column.codes if isinstance(column, Coded) else column
-    return [as_column(table.column(name)) for name in wanted], users
+    return [_column(table, name) for name in wanted], users
 
 
 def check_users(plan: Plan) -> None:

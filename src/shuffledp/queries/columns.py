@@ -18,6 +18,27 @@ class Coded(NamedTuple):
     values: Sequence[object]
 
 
+class Written(str):
+    """A value of a file that has no types (CSV): a text, and the number or truth value that it spells.
+
+    Which of them it is, the query knows: "007" is itself among labels that are texts, and 7 where a number is wanted.
+    """
+
+    __slots__ = ()
+
+    @property
+    def number(self) -> float:
+        """The number; NaN where it spells none.
+
+        >>> Written(" 2.50 ").number, Written("N/A").number, Written("1_000").number
+        (2.5, nan, nan)
+        """
+        try:
+            return float("nan") if "_" in self else float(self)
+        except ValueError:
+            return float("nan")
+
+
 #: One value per row: numbers (NaN: missing), coded values, or any Python objects (None: missing).
 Column = NDArray[Any] | Coded | Sequence[object]
 
@@ -48,7 +69,7 @@ def length(column: Column) -> int:
 
 
 def as_numbers(column: Column) -> NDArray[np.float64]:
-    """Floats, NaN for what is missing or not a number; a text is not read as a number.
+    """Floats, NaN for what is missing or not a number; a text is read as one only if its file has no types.
 
     Examples
     --------
@@ -63,6 +84,8 @@ def as_numbers(column: Column) -> NDArray[np.float64]:
 
 
 def _number(value: object) -> float:
+    if isinstance(value, Written):
+        return value.number
     if not isinstance(value, Real | Decimal | np.bool_):
         return float("nan")
     try:
