@@ -19,7 +19,7 @@ class _Cells(NamedTuple):
     """The different counts of every row, each with the share of the row's cells that have it."""
 
     row: NDArray[np.int64]
-    count: NDArray[np.float64]
+    hits: NDArray[np.float64]
     share: NDArray[np.float64]
     top: NDArray[np.float64]  #: the largest count of each row
 
@@ -81,7 +81,7 @@ def _cells(table: NDArray[Any]) -> _Cells:
 
 
 def _tilted(cells: _Cells, slope: float) -> _Tilted:
-    row, count, top = cells.row, cells.count, cells.top
+    row, count, top = cells.row, cells.hits, cells.top
     weight = cells.share * np.exp(slope * (count - top[row]))
     sums = np.bincount(row, weights=weight)
     weight /= sums[row]

@@ -208,7 +208,7 @@ def range_answer(domain: Interval, branching: int, parts: Sequence[Estimate]) ->
     """The answer from the estimates of every level, leaves first."""
     leaves = parts[0]
     edges = domain.edges(leaves.value.size)
-    names = [f"{a:g} to {b:g}" for a, b in itertools.pairwise(edges)]
+    names = [f"{a:g} to {domain.words(b)}" for a, b in itertools.pairwise(edges)]  # the unit is that of the bins
     return RangeAnswer(
         value=leaves.value,
         stderr=leaves.stderr,
@@ -220,7 +220,6 @@ def range_answer(domain: Interval, branching: int, parts: Sequence[Estimate]) ->
         grain=leaves.grain,
         influence=leaves.influence,
         names=tuple(names),
-        unit=domain.unit,
         quantity=_SHARE,
         domain=domain,
         branching=branching,
