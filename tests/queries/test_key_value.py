@@ -118,3 +118,16 @@ def test_the_answer_is_shown_with_its_means() -> None:
     assert answer.means.interval(of="population")[0] == pytest.approx(answer.means.interval()[0])
     figure = answer.plot(truth=query.exact([values]))
     assert len(figure.axes) == 2 and figure.axes[1].get_ylabel() == "mean value (points)"
+
+
+def test_a_mapping_is_the_pairs_of_a_user() -> None:
+    """Not one entry per column: a client that took it so would report nothing."""
+    query = KeyValue(column="ratings", keys=["a", "ratings"], size=1, low=0, high=10, mechanism="pckv-grr:eps0=2")
+    assert query.entries({"a": 10.0}) == [{"a": 10.0}]
+    assert query.entries({"ratings": 10.0}) == [{"ratings": 10.0}]
+    assert query.entries({"ratings": {"a": 10.0}, "age": 7}) == [{"a": 10.0}]
+    assert query.entries({"ratings": None}) == [None] and query.entries([("a", 1.0)]) == [[("a", 1.0)]]
+    two = KeyValue(column=["k", "v"], keys=["a", "b"], size=1, low=0, high=10, mechanism="pckv-grr:eps0=2")
+    assert two.entries({"k": "a", "v": 1.0}) == ["a", 1.0] and two.entries(None) == [None, None]
+    with pytest.raises(sdp.ParameterError, match="one entry for each of k, v"):
+        two.entries("a")

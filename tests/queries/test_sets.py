@@ -132,3 +132,19 @@ def test_arrow_lists_are_counted() -> None:
     answer = Local().count(plan, table, rng=rng).estimate()
     truth = Local().exact(plan, table)
     assert np.all(np.abs(answer.value - truth.value) <= 4.5 * answer.stderr)
+
+
+def test_intervals_of_the_population_hold_the_draw_from_long_lists() -> None:
+    """Four items each and room for one: at a large eps0 most of the error is which one was drawn."""
+    query = SetFrequency(column="basket", labels=list("abcdef"), size=1, mechanism="privset:eps0=8")
+    rng, column, runs = np.random.default_rng(4), [list("abcd"), list("abef")] * 100, 150
+    truth = query.exact([column]).value
+    assert truth.tolist() == [0.25, 0.25, 0.125, 0.125, 0.125, 0.125]
+    inside: dict[str, list[float]] = {"users": [], "population": []}
+    for _ in range(runs):
+        found = query.answer(query.randomizer.privatise_counts(query.inputs([column], rng=rng), rng=rng))
+        for of, seen in inside.items():
+            low, high = found.interval(0.95, of=of)
+            seen.append(float(np.mean((low <= truth) & (truth <= high))))
+    assert np.mean(inside["population"]) >= 0.95 - 4 * np.std(inside["population"]) / np.sqrt(runs)
+    assert np.mean(inside["users"]) < 0.9, "these are for what was drawn"

@@ -197,7 +197,7 @@ def _marked(column: Column, rows: int) -> list[str]:
 def as_page(title: str, body: str) -> str:
     """A page that stands alone: no script, nothing loaded from elsewhere."""
     return (
-        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{html.escape(title)}</title>\n'
+        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{html.escape(visible(title))}</title>\n'
         f"<style>{_PAGE_STYLE}</style></head>\n<body>\n{body}\n</body></html>\n"
     )
 

@@ -16,3 +16,16 @@ def visible(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def shortened(text: str, most: int = 60) -> str:
+    """The :func:`visible` text in at most so many characters: of a longer one the beginning and the end.
+
+    Examples
+    --------
+    >>> shortened("a" * 50 + "z", 12), shortened("pear")
+    ('aaaaaaaa…aaz', 'pear')
+    """
+    shown = visible(text[: 4 * most] + text[-most:] if len(text) > 5 * most else text)
+    end = most // 4
+    return shown if len(shown) <= most else f"{shown[: most - end - 1]}…{shown[len(shown) - end :]}"

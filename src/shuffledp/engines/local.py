@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._support.threads import of_each, thread_count
 from ..errors import ParameterError
@@ -14,12 +15,12 @@ from ..mechanisms.reports import Tally
 from ..protocol.batch import Header, new_id
 from ..protocol.collector import Collector
 from ..protocol.plan import Plan
-from ..queries.columns import Column, concatenated, length
+from ..queries.columns import Coded, Column, Written, concatenated, length
 from ..randomness.sampling import source as random_source
 from .base import Advance, quiet
 from .columns import as_column, rows, user_keys
-from .reading import ROWS, Source, source_of
-from .users import chosen_rows
+from .reading import ROWS, Source, is_written, source_of
+from .users import chosen_rows, row_weights
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -90,11 +91,21 @@ class Local:
         return privatise(plan, source_of(source), out, rng=rng, progress=progress)
 
     def exact(self, plan: Plan, source: Any) -> Any:
-        """The answer without noise, for simulations: the same rows, encoded as clients would."""
-        data = source_of(source)
-        parts = list(encoded_parts(plan, data, rng=np.random.default_rng(0)))
-        joined = [concatenated([part[i] for part in parts]) for i in range(len(plan.query.columns))]
-        return plan.query.exact(joined)
+        """The answer without noise, for simulations.
+
+        Where users have several rows it is what is expected over the draw among them: a row of a user with m rows
+        counts reports/m, or 1 where m is less than the reports, and then the rows that it lacks count as missing.
+        """
+        data, query = source_of(source), plan.query
+        check_users(plan)
+        if plan.user_column:
+            columns, users = table_of(plan, data)
+            weights, lacking = row_weights(users, plan.reports_per_user)
+            places = np.append(np.arange(len(users)), [-1] if lacking else []).astype(np.int64)
+            counted = np.append(weights, [float(lacking)] if lacking else [])
+            return query.exact([rows(column, places) for column in columns], weights=counted)
+        parts = list(encoded_parts(plan, data, rng=None))
+        return query.exact([concatenated([part[i] for part in parts]) for i in range(len(query.columns))])
 
 
 def batches_of(plan: Plan, data: Source, group: int | None = None) -> Iterator[pa.RecordBatch]:
@@ -104,7 +115,20 @@ def batches_of(plan: Plan, data: Source, group: int | None = None) -> Iterator[p
 
 def columns_of(plan: Plan, batch: pa.RecordBatch) -> list[Column]:
     """The columns of a record batch as the query takes them."""
-    return [as_column(batch.column(batch.schema.get_field_index(name))) for name in plan.query.columns]
+    return [_column(batch, name) for name in plan.query.columns]
+
+
+def _column(data: pa.RecordBatch | pa.Table, name: str) -> NDArray[Any] | Coded:
+    """One column; that of a file without types may spell numbers."""
+    place = data.schema.get_field_index(name)
+    column = as_column(data.column(place))
+    if isinstance(column, Coded) and is_written(data.schema.field(place)):
+        return Coded(column.codes, [_spelled(value) for value in column.values])
+    return column
+
+
+def _spelled(value: Any) -> Written | None:
+    return None if value is None else Written(value.decode("utf-8", "replace"))
 
 
 def encoded_parts(
@@ -117,22 +141,27 @@ def encoded_parts(
 ) -> Iterator[list[Column]]:
     """The columns of the query, part after part, one row per report."""
     check_users(plan)
-    wanted = list(plan.query.columns)
     if not plan.user_column:
         for batch in batches_of(plan, data, group):
             yield columns_of(plan, batch)
         return
-    import pyarrow as pa
-
-    batches = list(data.batches([*dict.fromkeys([*wanted, plan.user_column])], group))
-    if not batches:
-        return
-    table = pa.Table.from_batches(batches)
-    users = user_keys(table.column(plan.user_column), plan.user_column)
+    columns, users = table_of(plan, data, group)
     places = chosen_rows(users, plan.reports_per_user, random_source(rng))
-    columns = [as_column(table.column(name)) for name in wanted]
     for start in range(0, places.size, rows_at_once):
         yield [rows(column, places[start : start + rows_at_once]) for column in columns]
+
+
+def table_of(plan: Plan, data: Source, group: int | None = None) -> tuple[list[Any], NDArray[Any]]:
+    """All rows at once: the columns of the query, and whose each row is."""
+    import pyarrow as pa
+
+    wanted = list(plan.query.columns)
+    batches = list(data.batches([*dict.fromkeys([*wanted, plan.user_column])], group))
+    if not batches:
+        return [np.zeros(0) for _ in wanted], np.zeros(0)
+    table = pa.Table.from_batches(batches)
+    users = user_keys(table.column(plan.user_column), plan.user_column)
+    return [_column(table, name) for name in wanted], users
 
 
 def check_users(plan: Plan) -> None:

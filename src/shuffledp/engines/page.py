@@ -8,6 +8,7 @@ import json
 
 from .._support.figures import style
 from .._support.tables import as_page
+from .._support.text import visible
 from ..estimation.estimate import Estimate
 from ..protocol.collector import Collector
 
@@ -22,7 +23,8 @@ def answer_page(answer: Estimate, collector: Collector) -> str:
     picture = picture[picture.index("<svg") :]
     title = plan.name or plan.query.question
     body = (
-        f"<h1>{html.escape(title)}</h1>\n<p>{html.escape(plan.query.question[:1].upper() + plan.query.question[1:])}, "
+        f"<h1>{html.escape(visible(title))}</h1>\n"
+        f"<p>{html.escape(plan.query.question[:1].upper() + plan.query.question[1:])}, "
         f"from {collector.users:,} users.</p>\n{picture}\n<h2>What is guaranteed</h2>\n"
         f"<p>{html.escape(collector.statement())}</p>\n<h2>Answer</h2>\n{answer.table().html()}\n"
         f"<p>{html.escape(answer.lies(plan.message_word))}</p>\n"

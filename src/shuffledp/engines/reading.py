@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 ROWS = 1 << 18
 #: What pyarrow says about CSV files without quoting them.
 _HARMLESS = re.compile(r"(?:[Rr]ow|[Cc]olumn) #\d+|conversion error to \w+|Expected \d+ columns, got \d+")
+#: Marks a column whose texts may spell numbers.
+_WRITTEN = {b"shuffledp": b"written"}
 
 
 @dataclass(frozen=True)
@@ -106,17 +108,40 @@ def _of_parquet(path: Path) -> Source:
 
 
 def _of_csv(path: Path, delimiter: str) -> Source:
+    arrow = require("pyarrow", extra="data", purpose="reading CSV files")
     csv = require("pyarrow.csv", extra="data", purpose="reading CSV files")
 
     def read(columns: list[str], group: int | None) -> Iterator[pa.RecordBatch]:
         parse = csv.ParseOptions(delimiter=delimiter)
         with csv.open_csv(path, parse_options=parse) as first:
-            present(columns, first.schema.names, path)
-        convert = csv.ConvertOptions(include_columns=columns, strings_can_be_null=True)
+            names = first.schema.names
+        present(columns, names, path)
+        # texts as they are: a type guessed from the first rows would spoil labels such as 007, and fail on later rows
+        convert = csv.ConvertOptions(
+            include_columns=columns,
+            column_types=dict.fromkeys(names, arrow.binary()),
+            strings_can_be_null=True,
+            null_values=[""],
+        )
         with csv.open_csv(path, parse_options=parse, convert_options=convert) as stream:
-            yield from stream
+            yield from map(as_written, stream)
 
     return Source(repr(str(path)), 0, 1, read, path)
+
+
+def as_written(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Columns of texts of a file without types, as bytes (they need not be valid UTF-8), marked as such; "" is none."""
+    arrow = require("pyarrow", extra="data", purpose="reading CSV files")
+    compute = require("pyarrow.compute", extra="data", purpose="reading CSV files")
+    fields = [arrow.field(name, arrow.binary(), metadata=_WRITTEN) for name in batch.schema.names]
+    raw = [column.cast(arrow.binary()) for column in batch.columns]
+    some = [compute.if_else(compute.equal(column, b""), arrow.scalar(None, arrow.binary()), column) for column in raw]
+    return arrow.RecordBatch.from_arrays(some, schema=arrow.schema(fields))
+
+
+def is_written(field: pa.Field) -> bool:
+    """Whether a column is one of :func:`as_written`."""
+    return (field.metadata or {}).items() >= _WRITTEN.items()
 
 
 def _of_ipc(path: Path) -> Source:

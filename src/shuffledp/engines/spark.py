@@ -121,7 +121,7 @@ class Spark:
         random_source(rng)  # refuses what is not a generator
         seed = None if rng is None else int(rng.integers(0, 2**63))
         frame = frame_of(self.session, plan, source)
-        return frame, tasks.Task(json.dumps(plan.to_dict()), frame.columns, seed, frame.texts)
+        return frame, tasks.Task(json.dumps(plan.to_dict()), frame.columns, seed, frame.written)
 
 
 def _complete(rows: Iterable[Any], header: Header) -> Iterator[bytes]:

@@ -7,9 +7,9 @@ import re
 import shutil
 import sys
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -65,13 +65,13 @@ class Frame:
     name : in words
     rows : the DataFrame
     columns : the names of its columns in the data
-    texts : columns that come as text, and the type that they have
+    written : whether the columns are texts of a file without types
     """
 
     name: str
     rows: Any
     columns: tuple[str, ...] = ()
-    texts: Mapping[str, str] = field(default_factory=dict)
+    written: bool = False
 
 
 def frame_of(session: Any, plan: Plan, data: Any) -> Frame:
@@ -91,7 +91,7 @@ def frame_of(session: Any, plan: Plan, data: Any) -> Frame:
     chosen = found.rows.select([found.rows[name].alias(f"c{i}") for i, name in enumerate(quoted)])
     if plan.user_column:
         chosen = chosen.repartition(*_by_user(session, chosen, wanted.index(plan.user_column)))
-    return Frame(found.name, chosen, tuple(wanted), {k: kind for k, kind in found.texts.items() if k in wanted})
+    return Frame(found.name, chosen, tuple(wanted), found.written)
 
 
 def _by_user(session: Any, rows: Any, place: int) -> tuple[int, Any]:
@@ -132,20 +132,16 @@ def _passed(session: Any, source: Any, wanted: list[str]) -> Any:
 
 
 def _of_csv(session: Any, text: str, wanted: list[str], delimiter: str) -> Frame:
-    """Texts, and their types as the local engine finds them, so that both see the same values."""
+    """Texts, as the local engine reads them, so that both see the same values."""
     csv = require("pyarrow.csv", extra="data", purpose="reading CSV files")
-    convert = csv.ConvertOptions(strings_can_be_null=True)
-    with (
-        readable(repr(text)),
-        csv.open_csv(text, parse_options=csv.ParseOptions(delimiter=delimiter), convert_options=convert) as stream,
-    ):
-        schema = stream.schema
-    present(wanted, schema.names, text)
+    with readable(repr(text)), csv.open_csv(text, parse_options=csv.ParseOptions(delimiter=delimiter)) as stream:
+        names = stream.schema.names
+    present(wanted, names, text)
     with failures_of(repr(text)):
         rows = session.read.csv(
             _address(text), header=True, sep=delimiter, quote='"', escape='"', mode="FAILFAST", enforceSchema=False
         )
-    return Frame(repr(text), rows, texts={field.name: str(field.type) for field in schema})
+    return Frame(repr(text), rows, written=True)
 
 
 def _address(text: str) -> str:

@@ -8,7 +8,7 @@ seed is given; then every partition has a generator of its own, seeded by that a
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,7 +22,7 @@ from ..protocol.tallies import plain, restored
 from ..queries.columns import length
 from ..randomness.sampling import source as random_source
 from .local import encoded_parts
-from .reading import Source
+from .reading import Source, as_written
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,7 +41,7 @@ class Task(NamedTuple):
     plan: str
     columns: tuple[str, ...]  # their names in the data
     seed: int | None = None
-    texts: Mapping[str, str] = {}  # columns that arrive as text -> the type that they have
+    written: bool = False  # whether the columns are texts of a file without types
 
 
 @lru_cache(maxsize=8)
@@ -125,7 +125,7 @@ def _source(task: Task, batches: Iterator[pa.RecordBatch], rows: int) -> Source:
     def read(columns: list[str], group: int | None) -> Iterator[pa.RecordBatch]:
         for batch in gathered(batches, rows):
             named = batch.rename_columns(list(task.columns))
-            yield typed(named, task.texts) if task.texts else named
+            yield as_written(named) if task.written else named
 
     return Source("a partition", 0, 1, read)
 
@@ -143,20 +143,3 @@ def gathered(batches: Iterator[pa.RecordBatch], rows: int) -> Iterator[pa.Record
                 waiting = []
     if waiting:
         yield pa.concat_batches(waiting)
-
-
-def typed(batch: pa.RecordBatch, kinds: Mapping[str, str]) -> pa.RecordBatch:
-    """Columns of texts as the types that pyarrow finds in the CSV file, by the rules by which it reads one."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-    import pyarrow.csv as csv
-
-    empty = pa.array(csv.ConvertOptions().null_values)
-    arrays = []
-    for name, column in zip(batch.schema.names, batch.columns, strict=True):
-        kind = pa.type_for_alias(kinds[name]) if kinds[name] != "null" else pa.string()
-        if kind != pa.string():
-            column = pc.utf8_trim_whitespace(column)
-        nothing = pc.is_in(column, value_set=empty.cast(column.type))
-        arrays.append(pc.if_else(nothing, pa.scalar(None, column.type), column).cast(kind))
-    return pa.RecordBatch.from_arrays(arrays, names=batch.schema.names)

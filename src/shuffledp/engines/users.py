@@ -26,8 +26,7 @@ def chosen_rows(users: NDArray[Any], reports: int, src: Source) -> NDArray[np.in
     >>> sorted((set(row.tolist()) - {-1}) <= {0, 1, 2} for row in places), sorted(places[:, 1] < 0)
     ([False, True], [np.False_, np.True_])
     """
-    if users.dtype.kind == "f":  # rows without a user count as those of one
-        users = np.where(np.isnan(users), np.inf, users)
+    users = _known(users)
     keys = words(src, len(users), 64)
     order = np.lexsort((keys, users))
     ranked = users[order]
@@ -39,3 +38,21 @@ def chosen_rows(users: NDArray[Any], reports: int, src: Source) -> NDArray[np.in
     keep = rank < reports
     out[person[keep], rank[keep]] = order[keep]
     return out.reshape(-1)
+
+
+def row_weights(users: NDArray[Any], reports: int) -> tuple[NDArray[np.float64], int]:
+    """How often :func:`chosen_rows` chooses every row, on average, and how many places it leaves empty in all.
+
+    Examples
+    --------
+    >>> weights, empty = row_weights(np.array([7, 7, 7, 9]), 2)
+    >>> weights.round(3).tolist(), empty
+    ([0.667, 0.667, 0.667, 1.0], 1)
+    """
+    _, person, many = np.unique(_known(users), return_inverse=True, return_counts=True)
+    return np.minimum(1.0, reports / many)[person], int(np.maximum(reports - many, 0).sum())
+
+
+def _known(users: NDArray[Any]) -> NDArray[Any]:
+    """Rows without a user count as those of one."""
+    return np.where(np.isnan(users), np.inf, users) if users.dtype.kind == "f" else users

@@ -10,6 +10,7 @@ from .._support import figures
 from .._support import validation as check
 from .._support.figures import TEXT_WIDTH, WITHIN_BAR, users
 from .._support.numbers import round_down
+from .._support.text import shortened
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,6 +23,8 @@ MOST_ITEMS = 50
 _CHARACTERS = 13.0
 #: Labels longer than this do not stand below bars but beside lying ones, and inches that a lying bar takes.
 _LONG, _LINE = 12, 0.15
+#: Characters of a label beside lying bars, at most, per inch of the figure.
+_SHORT = 6.0
 
 
 def draw_estimate(
@@ -60,7 +63,7 @@ def draw_estimate(
         title += f"; the {most:,} largest are drawn"
     if estimate.for_release is False:
         title += " (seeded: not for release)"
-    shown = [names[i] for i in at]
+    shown = [shortened(names[i], int(_SHORT * width)) for i in at]
     every = max(1, -(-sum(len(name) + 1 for name in shown) // int(_CHARACTERS * width)))
     lying = every > 1 and max(map(len, shown), default=0) > _LONG
     said = (estimate.quantity or "estimate") + (f" ({estimate.unit})" if estimate.unit else "")
@@ -87,16 +90,16 @@ def draw_estimate(
             axes.plot(*where, "x", color="#d55e00", markersize=4.0, label="truth")
             axes.legend(frameon=False)
         if lying:
-            axes.set_yticks(place, shown, fontsize=7)
+            axes.set_yticks(place, shown, fontsize=7, parse_math=False)
             axes.set_ylim(max(at.size, 1) - 0.3, -0.7)  # the first one on top
             axes.axvline(0.0, color="#000000", linewidth=0.6)
             axes.grid(axis="y", visible=False)
             axes.set_xlabel(said)
         else:
             if every == 1 or size <= most:
-                axes.set_xticks(place[::every], shown[::every])
+                axes.set_xticks(place[::every], shown[::every], parse_math=False)
             else:  # label every item where the order does not show which it is
-                axes.set_xticks(place, shown, rotation=90, fontsize=7)
+                axes.set_xticks(place, shown, rotation=90, fontsize=7, parse_math=False)
             axes.axhline(0.0, color="#000000", linewidth=0.6)
             axes.set_xlim(-0.7, max(at.size, 1) - 0.3)
             axes.grid(axis="x", visible=False)

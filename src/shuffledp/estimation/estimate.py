@@ -14,6 +14,7 @@ from .._support import validation as check
 from .._support.figures import TEXT_WIDTH
 from .._support.numbers import round_down, round_up
 from .._support.tables import Column, Table, Tabular, number_column
+from .._support.text import shortened
 from ..errors import ParameterError
 from .constraints import Box, Constraint, Limit, Simplex, norm_sub
 from .drawing import MOST_ITEMS
@@ -121,7 +122,7 @@ class Estimate(Tabular):
         """One row per item: the estimate, its standard error, and its 95% interval for these users where it has one."""
         value, error = self.value.ravel().tolist(), self.stderr.ravel().tolist()
         columns = [
-            Column(name="item", head="item", values=self.labels, right=True),
+            Column(name="item", head="item", values=self.labels, texts=[*map(shortened, self.labels)], right=True),
             number_column("value", self._head, value, [f"{x:.5g}" for x in value]),
             number_column("stderr", "standard error", error, [f"{x:.2g}" for x in error]),
         ]

@@ -28,8 +28,9 @@ def refuse_single(name: str, of: str, array: NDArray[Any], given: object) -> Non
 
 def as_array(name: str, values: Any) -> NDArray[Any]:
     """numpy, arrow and pandas arrays and lists as one plain array; ragged and masked ones are refused."""
-    masked = sys.modules.get("numpy.ma")  # a client that never saw one need not load it
-    if masked is not None and isinstance(values, masked.MaskedArray):
+    # a client that never saw one need not load numpy.ma; another thread may be loading it, and then it has no class yet
+    masked = getattr(sys.modules.get("numpy.ma"), "MaskedArray", None)
+    if masked is not None and isinstance(values, masked):
         raise ParameterError(f"{name} must not be masked, got a masked array; drop the masked entries first.")
     if hasattr(values, "to_numpy"):
         try:

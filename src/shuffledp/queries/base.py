@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any, ClassVar, Self
 
@@ -21,7 +21,7 @@ from ..mechanisms.registry import mechanism as parse
 from ..mechanisms.registry import mechanism_in_file, split
 from ..mechanisms.reports import Tally
 from . import KINDS
-from .columns import Column
+from .columns import Column, Weights
 
 
 class Query(ABC):
@@ -55,8 +55,27 @@ class Query(ABC):
         """The answer in the words and units of the question, unbiased, with standard errors."""
 
     @abstractmethod
-    def exact(self, columns: Sequence[Column]) -> Estimate:
-        """The answer without any noise, of these rows: what a simulation compares with."""
+    def exact(self, columns: Sequence[Column], *, weights: Weights = None) -> Estimate:
+        """The answer without any noise, of these rows: what a simulation compares with.
+
+        ``weights`` say how much every row counts: what is expected if one of several rows of a user is drawn.
+        """
+
+    def entries(self, row: Any) -> list[Any]:
+        """One value per column, of what a client was given: a value, or a mapping or a sequence with one per column."""
+        names = self.columns
+        if isinstance(row, Mapping):
+            return [row.get(name) for name in names]
+        if len(names) == 1:
+            return [row]
+        if row is None:
+            return [None] * len(names)
+        if isinstance(row, str | bytes) or not isinstance(row, Sequence | np.ndarray) or len(row) != len(names):
+            raise ParameterError(
+                f"value must have one entry for each of {', '.join(names)}, got {type(row).__name__}; pass a mapping "
+                "or a list."
+            )
+        return list(row)
 
     @property
     @abstractmethod

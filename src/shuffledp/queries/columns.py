@@ -18,8 +18,49 @@ class Coded(NamedTuple):
     values: Sequence[object]
 
 
+class Written(str):
+    """A value of a file that has no types (CSV): a text, and the number or truth value that it spells.
+
+    Which of them it is, the query knows: "007" is itself among labels that are texts, and 7 where a number is wanted.
+    """
+
+    __slots__ = ()
+
+    @property
+    def number(self) -> float:
+        """The number; NaN where it spells none.
+
+        >>> Written(" 2.50 ").number, Written("N/A").number, Written("1_000").number
+        (2.5, nan, nan)
+        """
+        try:
+            return float("nan") if "_" in self else float(self)
+        except ValueError:
+            return float("nan")
+
+
 #: One value per row: numbers (NaN: missing), coded values, or any Python objects (None: missing).
 Column = NDArray[Any] | Coded | Sequence[object]
+
+
+#: How much every row counts; None: each as much as any other.
+Weights = NDArray[np.float64] | None
+
+
+def total(rows: int, weights: Weights) -> float:
+    """What all rows count together; 1 where there are none."""
+    return float(rows if weights is None else weights.sum()) or 1.0
+
+
+def shares_of(places: NDArray[np.int64], size: int, weights: Weights) -> NDArray[np.float64]:
+    """The share of the rows that is at each of so many places.
+
+    Examples
+    --------
+    >>> shares_of(np.array([0, 1, 1]), 2, None).tolist(), shares_of(np.array([0, 1]), 2, np.array([3.0, 1.0])).tolist()
+    ([0.3333333333333333, 0.6666666666666666], [0.75, 0.25])
+    """
+    return np.asarray(np.bincount(places, weights=weights, minlength=size) / total(len(places), weights))
 
 
 def length(column: Column) -> int:
@@ -28,7 +69,7 @@ def length(column: Column) -> int:
 
 
 def as_numbers(column: Column) -> NDArray[np.float64]:
-    """Floats, NaN for what is missing or not a number; a text is not read as a number.
+    """Floats, NaN for what is missing or not a number; a text is read as one only if its file has no types.
 
     Examples
     --------
@@ -43,6 +84,8 @@ def as_numbers(column: Column) -> NDArray[np.float64]:
 
 
 def _number(value: object) -> float:
+    if isinstance(value, Written):
+        return value.number
     if not isinstance(value, Real | Decimal | np.bool_):
         return float("nan")
     try:

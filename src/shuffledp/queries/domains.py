@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from .._support import validation as check
 from ..errors import ParameterError
-from .columns import Coded, Column, as_numbers
+from .columns import Coded, Column, Written, as_numbers
 
 #: Labels of one domain, at most, and characters of one label.
 MOST_LABELS, MOST_CHARACTERS = 10**6, 1000
@@ -94,7 +94,21 @@ class Labels:
         if isinstance(column, np.ndarray) and column.dtype.kind in "iuf":
             return self._places_of_numbers(column)
         other, places = self.place_of_other, self._places
-        return np.array([places.get(_key(value), other) for value in column], dtype=np.int64)
+        return np.array(
+            [
+                self._place_written(value) if isinstance(value, Written) else places.get(_key(value), other)
+                for value in column
+            ],
+            dtype=np.int64,
+        )
+
+    def _place_written(self, value: Written) -> int:
+        """That of the label with this text, else of the number or the truth value that it spells."""
+        text, found = str(value), self._places
+        spelled = [(str, text), _key(value.number)]
+        if text.strip().lower() in ("true", "false"):
+            spelled.append((bool, text.strip().lower() == "true"))
+        return next((found[key] for key in spelled if key in found), self.place_of_other)
 
     @cached_property
     def _whole(self) -> tuple[int, NDArray[np.int64]] | None:

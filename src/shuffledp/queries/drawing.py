@@ -42,7 +42,8 @@ def draw_distribution(
             axes.plot(edges, known, color="#d55e00", linewidth=1.0, linestyle="--", label="truth")
             axes.legend(frameon=False)
         axes.set_xlim(answer.domain.low, answer.domain.high)
-        axes.set_ylim(-0.02, 1.02)
+        # an unbiased estimate may leave [0, 1]: it is drawn as it is
+        axes.set_ylim(min(0.0, float(line.min())) - 0.02, max(1.0, float(line.max())) + 0.02)
         axes.set_xlabel(answer.domain.unit or "value")
         axes.set_ylabel("share of users below")
         figures.add_title(figure, title)

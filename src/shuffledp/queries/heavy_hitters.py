@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -13,13 +12,14 @@ from numpy.typing import NDArray
 
 from .._support import validation as check
 from ..errors import ParameterError
+from ..estimation.chance_hits import chance_limit
 from ..estimation.constraints import Box
 from ..estimation.estimate import Estimate, share_sampling
 from ..mechanisms.base import Mechanism
 from ..mechanisms.randomizer import Randomizer
 from ..mechanisms.reports import Tally
 from .base import Query, inputs_of, runnable
-from .columns import Coded, Column
+from .columns import Coded, Column, Weights, shares_of
 
 _SHARE = "share of users"
 #: Random bits of a salt.
@@ -50,10 +50,12 @@ class HeavyHitters(Query):
 
     Notes
     -----
-    A prefix stands out if its share is above z standard errors of one that nobody holds, where 1 - Phi(z) is
-    ``false_positives`` divided by the number of prefixes that are tried on the level (Bonferroni).  The shares of the
-    answer are unbiased, since the last group was not used for the choice.  A string is missed if it, or a prefix of
-    it, does not stand out: with n/levels users each, shares below some z standard errors are.
+    A prefix stands out if one that nobody holds would have as many hits with probability at most ``false_positives``
+    divided by the number of levels and by that of the prefixes that are tried on the level (Bonferroni).  This
+    probability is over the hash functions, given the reports, so that collisions with what is held are in it
+    (:func:`~shuffledp.estimation.chance_hits.chance_limit`).  The shares of the answer are unbiased, since the last
+    group was not used for the choice.  A string is missed if it, or a prefix of it, does not stand out: with n/levels
+    users each, shares below some four or five standard errors are.
 
     A value that is missing, or not a text or whole number, counts as the empty string.
 
@@ -142,31 +144,30 @@ class HeavyHitters(Query):
         m: Any = self.randomizer
         counts, users = np.asarray(tally.counts), tally.users
         kept: list[bytes] = [b""]
-        for level in range(m.levels - 1):
-            kept = self._kept(m, counts, users, level, m.extensions(kept, level))
+        searched = m.levels - 1
+        for level in range(searched):
+            kept = self._kept(m, counts, level, m.extensions(kept, level), self.false_positives / searched)
         found: Estimate = m.shares(counts, users, m.levels - 1, kept)
         # shares of some strings of many: nothing holds for them together
         found = replace(found, constraint=Box(0.0, 1.0), names=tuple(map(_shown, kept)), quantity=_SHARE)
         return replace(found.top(max(len(kept), 1)), n=users, for_release=tally.for_release)
 
-    def _kept(self, m: Any, counts: NDArray[Any], users: int, level: int, tried: list[bytes]) -> list[bytes]:
-        """The prefixes that stand out of noise, at most ``most``."""
+    def _kept(self, m: Any, counts: NDArray[Any], level: int, tried: list[bytes], chance: float) -> list[bytes]:
+        """The prefixes that stand out, at most ``most``; one that nobody holds is among them with this chance."""
         if not tried:
             return []
-        found: Estimate = m.shares(counts, users, level, tried)
-        nobody = np.sqrt(np.asarray(found.noise.at(0.0) if found.noise is not None else found.stderr**2))
-        z = statistics.NormalDist().inv_cdf(1.0 - self.false_positives / len(tried))
-        out = np.flatnonzero(found.value > z * nobody)
-        order = out[np.argsort(-found.value[out], kind="stable")][: self.most]
+        hits = m.hits(counts, level, tried)
+        out = np.flatnonzero(hits >= chance_limit(m.table(counts, level), chance / len(tried)))
+        order = out[np.argsort(-hits[out], kind="stable")][: self.most]
         return [tried[i] for i in order]
 
-    def exact(self, columns: Sequence[Column]) -> Estimate:
+    def exact(self, columns: Sequence[Column], *, weights: Weights = None) -> Estimate:
         """The shares of all strings of these rows."""
-        texts, number = np.unique(np.array(self._texts(columns[0]), dtype=object), return_counts=True)
-        n = max(int(number.sum()), 1)
-        order = np.argsort(-number, kind="stable")
+        texts, place = np.unique(np.array(self._texts(columns[0]), dtype=object), return_inverse=True)
+        n, shares = max(len(place), 1), shares_of(place, len(texts), weights)
+        order = np.argsort(-shares, kind="stable")
         return Estimate(
-            value=number[order] / n,
+            value=shares[order],
             stderr=np.zeros(len(texts)),
             n=n,
             constraint=Box(0.0, 1.0),

@@ -15,7 +15,7 @@ from ..estimation.estimate import Estimate, share_sampling
 from ..mechanisms.randomizer import Randomizer
 from ..mechanisms.reports import Tally
 from .base import Query, runnable
-from .columns import Column
+from .columns import Column, Weights, shares_of
 from .domains import Label, Labels
 
 
@@ -85,12 +85,11 @@ class Histogram(Query):
         """Shares, with the labels."""
         return replace(self.randomizer.estimate(tally), names=self.domain.names, quantity="share of users")
 
-    def exact(self, columns: Sequence[Column]) -> Estimate:
+    def exact(self, columns: Sequence[Column], *, weights: Weights = None) -> Estimate:
         """The shares of these rows."""
         places = self.encode(columns)
-        counts = np.bincount(places, minlength=self.domain.size)
         return Estimate(
-            value=counts / max(len(places), 1),
+            value=shares_of(places, self.domain.size, weights),
             stderr=np.zeros(self.domain.size),
             n=len(places),
             constraint=Simplex(),

@@ -52,7 +52,8 @@ def items(value: object, separator: str = "") -> list[Any]:
     if value is None:
         return []
     if separator and isinstance(value, str):
-        return [part.strip() for part in value.split(separator)]
+        kind = type(value)  # the parts of what a file without types holds are such values too
+        return [kind(part.strip()) for part in value.split(separator)]
     if isinstance(value, np.ndarray):
         value = value.tolist()
     if isinstance(value, Mapping):

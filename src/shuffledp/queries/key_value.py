@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,7 +19,7 @@ from ..mechanisms.randomizer import Randomizer
 from ..mechanisms.reports import Tally
 from ..randomness.sampling import source
 from .base import Query, inputs_of, runnable
-from .columns import Column, as_numbers
+from .columns import Column, Weights, as_numbers, total
 from .domains import NOTHING, Interval, Label, Labels, default_missing
 from .item_lists import at_most, dense, entries, items, pairs
 from .key_value_answer import KeyValueAnswer, key_value_answer, known_answer
@@ -35,7 +36,8 @@ class KeyValue(Query):
     keys : sequence of texts, whole numbers or truth values
         The keys.  The values of a key that a user holds several times are averaged first.
     size : int >= 1
-        Keys that a user may hold.  Of more, the client draws so many uniformly, and the answer is about what was drawn.
+        Keys that a user may hold.  Of more, the client draws so many uniformly, and the answer is about what was drawn;
+        only intervals of the population (``of="population"``) hold the draw as well.
     low, high : float
         The range of the values, declared in advance; values outside count as the nearest end.
     missing : float
@@ -146,6 +148,17 @@ class KeyValue(Query):
         mean = np.bincount(back, weights=shares[known], minlength=each.size) / np.maximum(number, 1)
         return rows, each // self.domain.size, each % self.domain.size, np.clip(mean, 0.0, 1.0)
 
+    def entries(self, row: Any) -> list[Any]:
+        """One value per column; where there is one column, a mapping is the pairs of a user, {key: number}.
+
+        It is a row only if it has the column's name, and no number there.
+        """
+        if len(self.columns) == 1 and isinstance(row, Mapping):
+            name = self.columns[0]
+            if name not in row or isinstance(row[name], Real):
+                return [row]
+        return super().entries(row)
+
     def encode(self, columns: Sequence[Column]) -> NDArray[Any]:
         """(key, value in [-1, 1]) rows of every user; of more than ``size`` keys that many are drawn."""
         return self.inputs(columns)
@@ -165,12 +178,13 @@ class KeyValue(Query):
         # a report names a key that is held with probability keep: what the covariance of share and sum needs
         return key_value_answer(m.estimate(tally), getattr(m, "keep", 0.0), self.names, self.range)
 
-    def exact(self, columns: Sequence[Column]) -> Estimate:
+    def exact(self, columns: Sequence[Column], *, weights: Weights = None) -> Estimate:
         """The shares and means of these rows; a user with c > size keys counts size/c for each of them."""
         rows, row, key, share = self._held(columns)
         weight = np.minimum(1.0, self.size / np.maximum(np.bincount(row, minlength=max(rows, 1)), 1))[row]
-        shares = np.bincount(key, weights=weight, minlength=len(self.names)) / max(rows, 1)
-        sums = np.bincount(key, weights=weight * (2.0 * share - 1.0), minlength=len(self.names)) / max(rows, 1)
+        weight, count = weight * (1.0 if weights is None else weights[row]), total(rows, weights)
+        shares = np.bincount(key, weights=weight, minlength=len(self.names)) / count
+        sums = np.bincount(key, weights=weight * (2.0 * share - 1.0), minlength=len(self.names)) / count
         return known_answer(shares, sums, max(rows, 1), self.names, self.range)
 
 

@@ -10,12 +10,16 @@ from .._support import figures
 from .._support import validation as check
 from .._support.figures import WITHIN_BAR, users
 from .._support.numbers import round_down
+from .._support.text import shortened
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ..estimation.estimate import Estimate
     from .key_value_answer import KeyValueAnswer
+
+#: Characters of a label, at most.
+_LONGEST = 24
 
 
 def draw_key_values(
@@ -53,8 +57,10 @@ def draw_key_values(
         room = 0.05 * (answer.means.high - answer.means.low)
         below.set_ylim(answer.means.low - room, answer.means.high + room)
         below.set_ylabel("mean value" + (f" ({answer.means.unit})" if answer.means.unit else ""))
-        turned = sum(len(answer.labels[i]) + 1 for i in at) > 13 * width
-        below.set_xticks(place, [answer.labels[i] for i in at], **({"rotation": 90, "fontsize": 7} if turned else {}))
+        names = answer.labels
+        shown = [shortened(names[i], _LONGEST) for i in at]
+        turned = sum(len(name) + 1 for name in shown) > 13 * width
+        below.set_xticks(place, shown, parse_math=False, **({"rotation": 90, "fontsize": 7} if turned else {}))
         for axes in (above, below):
             axes.grid(axis="x", visible=False)
         figures.add_title(figure, title)

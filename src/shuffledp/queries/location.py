@@ -18,7 +18,7 @@ from ..estimation.estimate import Estimate, share_sampling
 from ..mechanisms.randomizer import Randomizer
 from ..mechanisms.reports import Tally
 from .base import Query, runnable
-from .columns import Column
+from .columns import Column, Weights, shares_of
 from .domains import Interval
 from .location_answer import LocationAnswer, location_answer
 
@@ -158,11 +158,11 @@ class Location(Query):
         """Shares of the users, with the cells."""
         return self._shown(self.randomizer.estimate(tally))
 
-    def exact(self, columns: Sequence[Column]) -> Estimate:
+    def exact(self, columns: Sequence[Column], *, weights: Weights = None) -> Estimate:
         """The shares of these rows."""
         cells, size = self.encode(columns), self.across * self.up
         n = max(len(cells), 1)
-        value = np.bincount(cells, minlength=size) / n
+        value = shares_of(cells, size, weights)
         return self._shown(
             Estimate(value=value, stderr=np.zeros(size), n=n, constraint=Simplex(), sampling=share_sampling(n))
         )

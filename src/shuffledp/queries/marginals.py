@@ -21,7 +21,7 @@ from ..mechanisms.frequency import FrequencyOracle
 from ..mechanisms.randomizer import Randomizer
 from ..mechanisms.reports import Tally
 from .base import Query, oracles
-from .columns import Column
+from .columns import Column, Weights, shares_of
 from .domains import MOST_LABELS, Label, Labels
 from .marginals_answer import MarginalsAnswer, marginals_answer
 
@@ -166,14 +166,14 @@ class Marginals(Query):
     def _answer(self, parts: list[Estimate]) -> MarginalsAnswer:
         return marginals_answer(parts, self.asked, {name: domain.names for name, domain in self.domains.items()})
 
-    def exact(self, columns: Sequence[Column]) -> Estimate:
+    def exact(self, columns: Sequence[Column], *, weights: Weights = None) -> Estimate:
         """The marginals of these rows."""
         parts = []
         for cells, size in zip(self._cells(columns), self.sizes, strict=True):
             n, none = max(len(cells), 1), np.zeros(size)
             parts.append(
                 Estimate(
-                    value=np.bincount(cells, minlength=size) / n,
+                    value=shares_of(cells, size, weights),
                     stderr=none,
                     n=n,
                     constraint=Simplex(),

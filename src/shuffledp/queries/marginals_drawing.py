@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from .._support import figures
 from .._support.figures import users
+from .._support.text import shortened
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
 #: Tables in one figure, and cells along one side that are still labelled with their share.
 MOST_TABLES, _MOST_WRITTEN = 6, 12
+#: Characters of a label, at most.
+_LONGEST = 16
 
 
 def draw_tables(answer: MarginalsAnswer, *, width: float) -> Figure:
@@ -33,15 +36,15 @@ def draw_tables(answer: MarginalsAnswer, *, width: float) -> Figure:
         figure = figures.new_figure(width, 2.6 * down)
         grid = figure.subplots(down, across, squeeze=False)
         for axes, (columns, part) in zip(grid.ravel(), shown, strict=False):
-            rows, names = (answer.options[name] for name in columns)
+            rows, names = ([shortened(x, _LONGEST) for x in answer.options[name]] for name in columns)
             table = part.value.reshape(len(rows), len(names))
             axes.imshow(table, cmap="Blues", vmin=0.0, vmax=max(top, 1e-12), aspect="auto")
             axes.grid(visible=False)
             turned = sum(map(len, names)) > 30
-            axes.set_xticks(range(len(names)), names, rotation=90 if turned else 0)
-            axes.set_yticks(range(len(rows)), rows)
-            axes.set_xlabel(columns[1])
-            axes.set_ylabel(columns[0])
+            axes.set_xticks(range(len(names)), names, rotation=90 if turned else 0, parse_math=False)
+            axes.set_yticks(range(len(rows)), rows, parse_math=False)
+            axes.set_xlabel(shortened(columns[1], _LONGEST), parse_math=False)
+            axes.set_ylabel(shortened(columns[0], _LONGEST), parse_math=False)
             if len(rows) <= _MOST_WRITTEN and len(names) <= _MOST_WRITTEN // 2:
                 for (i, j), share in _cells(table):
                     colour = "#ffffff" if share > 0.6 * top else "#000000"

@@ -16,7 +16,7 @@ from ..estimation.estimate import Estimate, range_sampling, rescaled
 from ..mechanisms.randomizer import Randomizer
 from ..mechanisms.reports import Tally
 from .base import Query, runnable
-from .columns import Column
+from .columns import Column, Weights
 from .domains import Interval, default_missing
 
 
@@ -114,12 +114,12 @@ class Mean(Query):
         found = rescaled(self.randomizer.estimate(tally), scale=scale, shift=self.domain.low - low * scale)
         return found.named(names=self.columns, unit=self.unit, quantity="mean")
 
-    def exact(self, columns: Sequence[Column]) -> Estimate:
+    def exact(self, columns: Sequence[Column], *, weights: Weights = None) -> Estimate:
         """The means of these rows, after clipping."""
         rows = [self.domain.clipped(column) for column in columns]
         n = max(len(rows[0]), 1)
         return Estimate(
-            value=np.array([row.mean() if len(row) else 0.0 for row in rows]),
+            value=np.array([np.average(row, weights=weights) if len(row) else 0.0 for row in rows]),
             stderr=np.zeros(len(rows)),
             n=n,
             constraint=Box(self.domain.low, self.domain.high),

@@ -142,21 +142,23 @@ class RangeAnswer(Estimate):
         """The number below which this share of the users lies, with an interval.
 
         The value is where the rising envelope of the distribution function, straight inside a bin, meets the share.
-        The interval holds every number whose bin is not contradicted: it is that of the intervals of the distribution
-        function at the ends of bins, turned round, so that its coverage is at least theirs at one end.
+        The interval reaches from the first to the last bin that is not contradicted: a bin is, if the distribution
+        function exceeds the share at its lower end for sure, or stays below it at its upper end.  The bin of the true
+        quantile is contradicted only if one of its two ends is outside the interval there, on one side each, so that
+        coverage is at least ``level`` where that of the distribution function is, however many bins there are.
         """
         share = check.in_range("share", share, low=0.0, high=1.0, low_open=True, high_open=True)
         found = self._cdf
         low, high = found.interval(level)
         edges, size = self.edges, self.value.size
-        below = np.flatnonzero(high[: size - 1] < share)  # the share is not reached here
-        above = np.flatnonzero(low[: size - 1] > share)  # and here it is exceeded
-        first = int(below.max()) + 1 if below.size else 0
-        last = int(above.min()) + 1 if above.size else size
+        exceeded = np.concatenate([[False], low[: size - 1] > share])  # at the lower end of each bin
+        short = np.concatenate([high[: size - 1] < share, [False]])  # at its upper end, which is 1 for the last bin
+        open_bins = np.flatnonzero(~(exceeded | short))  # one at least: where ``short`` ends, nothing is exceeded
+        first, last = int(open_bins[0]), int(open_bins[-1]) + 1
         rising = np.concatenate([[0.0], np.maximum.accumulate(np.clip(found.value, 0.0, 1.0))])
         rising[-1] = 1.0
         value = float(np.interp(share, rising, edges))
-        ends = float(edges[min(first, last)]), float(edges[max(first, last)])
+        ends = float(edges[first]), float(edges[last])
         return Quantile(min(max(value, ends[0]), ends[1]), *ends)
 
     @cached_property
@@ -206,7 +208,7 @@ def range_answer(domain: Interval, branching: int, parts: Sequence[Estimate]) ->
     """The answer from the estimates of every level, leaves first."""
     leaves = parts[0]
     edges = domain.edges(leaves.value.size)
-    names = [f"{a:g} to {b:g}" for a, b in itertools.pairwise(edges)]
+    names = [f"{a:g} to {domain.words(b)}" for a, b in itertools.pairwise(edges)]  # the unit is that of the bins
     return RangeAnswer(
         value=leaves.value,
         stderr=leaves.stderr,
@@ -218,7 +220,6 @@ def range_answer(domain: Interval, branching: int, parts: Sequence[Estimate]) ->
         grain=leaves.grain,
         influence=leaves.influence,
         names=tuple(names),
-        unit=domain.unit,
         quantity=_SHARE,
         domain=domain,
         branching=branching,

@@ -19,7 +19,7 @@ from ..mechanisms.frequency import FrequencyOracle
 from ..mechanisms.randomizer import Randomizer
 from ..mechanisms.reports import Tally
 from .base import Query, runnable
-from .columns import Column
+from .columns import Column, Weights, shares_of
 from .domains import Interval, default_missing
 from .range_answer import RangeAnswer, range_answer
 
@@ -133,11 +133,11 @@ class RangeQuery(Query):
         """The estimates of all nodes, ready to be asked."""
         return range_answer(self.domain, self.branching, self.tree.estimates(tally))
 
-    def exact(self, columns: Sequence[Column]) -> RangeAnswer:
+    def exact(self, columns: Sequence[Column], *, weights: Weights = None) -> RangeAnswer:
         """The answer of these rows, without noise."""
         bins = self.domain.bins(columns[0], self.bins)
         n = max(len(bins), 1)
-        levels = [np.bincount(bins // self.branching**h, minlength=k) / n for h, k in enumerate(self.tree.sizes)]
+        levels = [shares_of(bins // self.branching**h, k, weights) for h, k in enumerate(self.tree.sizes)]
         parts = [Estimate(value=level, stderr=np.zeros(level.size), n=n) for level in levels]
         return range_answer(self.domain, self.branching, parts)
 

@@ -20,7 +20,7 @@ from ..mechanisms.randomizer import Randomizer
 from ..mechanisms.reports import Tally
 from ..randomness.sampling import source
 from .base import Query, inputs_of, runnable
-from .columns import Column
+from .columns import Column, Weights, total
 from .domains import MOST_LABELS, NOTHING, Label, Labels
 from .item_lists import at_most, dense, entries, items, subset_names, subsets
 
@@ -39,7 +39,9 @@ class SetFrequency(Query):
         The items.
     size : int >= 1
         Items that a report has room for.  Shorter lists are filled up with dummies; of a longer one the client draws
-        so many uniformly, and the answer is then about what was drawn: a holder of c > size items counts size/c.
+        so many uniformly, and the answer is then about what was drawn: a holder of c > size items counts size/c on
+        average.  Standard errors and intervals of the users are for what was drawn; those of the population hold the
+        draw as well, which adds at most f(1-f)/n to the variance of a share f of n users.
     other : label or None
         What an item that is not listed counts as: one more item, or (None) nothing.
     together : int >= 1
@@ -174,14 +176,14 @@ class SetFrequency(Query):
         known = found.taken(np.arange(len(self.names)))  # without dummies
         return replace(known, names=self.names, quantity=_SHARE, constraint=SumAtMost(self.size))
 
-    def exact(self, columns: Sequence[Column]) -> Estimate:
+    def exact(self, columns: Sequence[Column], *, weights: Weights = None) -> Estimate:
         """The shares of these rows; a user with c > size counts size/c for each of its items (or sets of them)."""
         rows, row, place = self._held(columns[0])
         if self.together > 1:
             row, place = subsets(source(None), row, place, self.together, MOST_LABELS)
         held = np.bincount(row, minlength=max(rows, 1))
-        weight = np.minimum(1.0, self.size / np.maximum(held, 1))[row]
-        value = np.bincount(place, weights=weight, minlength=len(self.names)) / max(rows, 1)
+        weight = np.minimum(1.0, self.size / np.maximum(held, 1))[row] * (1.0 if weights is None else weights[row])
+        value = np.bincount(place, weights=weight, minlength=len(self.names)) / total(rows, weights)
         return Estimate(
             value=value,
             stderr=np.zeros(value.size),

@@ -18,7 +18,7 @@ from ..mechanisms.base import Mechanism
 from ..mechanisms.randomizer import Randomizer
 from ..mechanisms.reports import Tally
 from .base import Query, inputs_of, runnable
-from .columns import Column, as_numbers
+from .columns import Column, Weights, as_numbers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +40,10 @@ class VectorMean(Query):
     -----
     PrivUnit takes vectors of length 1.  x of length at most norm becomes (x/norm, sqrt(1 - |x/norm|^2)), which has
     length 1 in one more dimension, and the last coordinate of the estimate is left out.  The standard errors count the
-    spread of the users' vectors as noise, so that they are too large rather than too small.
+    spread of the users' vectors as noise, so that they are too large on average.  They are estimated from the reports,
+    whose law is skewed at a large eps0: reports far from the vector are rare, and weigh much.  Few users may have
+    none of them, and intervals then fall short where everybody is at the norm in one direction: those for 95% held the
+    truth 86% of the time with 300 users at eps0 = 8, 94% with 300 at eps0 = 4, and 95% with 3,000 at eps0 = 8.
 
     Examples
     --------
@@ -115,12 +118,12 @@ class VectorMean(Query):
         found = self.randomizer.estimate(tally).taken(np.arange(len(self.columns)))
         return rescaled(found, scale=self.norm, shift=0.0).named(names=self._names, unit=self.unit, quantity="mean")
 
-    def exact(self, columns: Sequence[Column]) -> Estimate:
+    def exact(self, columns: Sequence[Column], *, weights: Weights = None) -> Estimate:
         """The mean of these rows, after shortening."""
         rows = self.norm * self._inside(columns)
         none = np.zeros(len(self.columns))
         return Estimate(
-            value=rows.mean(axis=0) if len(rows) else none,
+            value=np.average(rows, axis=0, weights=weights) if len(rows) else none,
             stderr=none,
             n=max(len(rows), 1),
             constraint=Ball(self.norm),

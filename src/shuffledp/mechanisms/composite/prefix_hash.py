@@ -197,11 +197,20 @@ class PrefixHash(Randomizer):
 
     def shares(self, counts: NDArray[Any], users: int, level: int, prefixes: Sequence[bytes]) -> Estimate:
         """The share of users with each of these prefixes (without padding) of a level."""
-        table = counts.reshape(self.levels, -1)[level]
+        here = int(self.table(counts, level).sum())
+        return self._shares(self.hits(counts, level, prefixes), here, users)
+
+    def table(self, counts: NDArray[Any], level: int) -> NDArray[Any]:
+        """The reports of a level, one row per function and one column per bucket."""
+        return np.asarray(counts.reshape(self.levels, self.functions, self.l)[level])
+
+    def hits(self, counts: NDArray[Any], level: int, prefixes: Sequence[bytes]) -> NDArray[Any]:
+        """The reports of a level that support each of these prefixes (without padding)."""
+        table = self.table(counts, level).ravel()
         step = max(1, _CELLS // self.functions)
         parts = [prefixes[start : start + step] for start in range(0, len(prefixes), step)]
         hits = [table[self._places(level, part)].sum(axis=1) for part in parts]
-        return self._shares(np.concatenate(hits) if hits else np.zeros(0), int(table.sum()), users)
+        return np.concatenate(hits) if hits else np.zeros(0)
 
     def _places(self, level: int, prefixes: Sequence[bytes]) -> NDArray[np.int64]:
         """Where the counts that support each prefix are, one column per function."""

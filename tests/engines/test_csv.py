@@ -1,0 +1,57 @@
+"""CSV files have no types: the query says what is a label and what a number, whatever the first rows look like."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import shuffledp as sdp
+from shuffledp.engines.local import Local
+from shuffledp.queries import Histogram, Mean, SetFrequency
+from shuffledp.queries.columns import Written, as_numbers
+from shuffledp.queries.domains import Labels
+
+
+def truth(query: Any, path: Path, **more: Any) -> list[float]:
+    return Local().exact(sdp.Plan(query=query, users=100, delta=1e-6, **more), path).value.tolist()
+
+
+def test_labels_are_texts_as_they_stand(tmp_path: Path) -> None:
+    path = tmp_path / "zip.csv"
+    path.write_text('zip\n01234\n10001\n"10001"\n\nNA\n')
+    query = Histogram(column="zip", labels=["01234", "10001", "NA"], mechanism="grr:eps0=1")
+    assert truth(query, path)[:3] == pytest.approx([0.25, 0.5, 0.25])  # a line without anything is no row
+
+
+@pytest.mark.parametrize("late", ["2.5", "N/A", ""])
+def test_a_late_row_that_is_no_whole_number_refuses_nothing(tmp_path: Path, late: str) -> None:
+    path, early = tmp_path / "late.csv", 600_000
+    path.write_text("x,y\n" + "1,0\n" * early + f"{late},0\n")
+    query = Mean(column="x", low=0, high=10, missing=0, mechanism="laplace:eps0=1")
+    last = 2.5 if late == "2.5" else 0.0
+    assert truth(query, path)[0] == pytest.approx((early + last) / (early + 1), rel=1e-12)
+    plan = sdp.Plan(query=query, users=100, delta=1e-6)
+    assert Local().count(plan, path).users == early + 1
+
+
+def test_bytes_that_are_no_text_refuse_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "latin.csv"
+    path.write_bytes(b"x\na\n\xff\na\n\xfe\n")
+    assert truth(Histogram(column="x", labels=["a"], mechanism="grr:eps0=1"), path) == pytest.approx([0.5, 0.5])
+
+
+def test_numbers_and_truth_values_are_found_among_labels() -> None:
+    column = [Written(text) for text in ("3", "3.0", " 3", "x", "true", "False", "nan")]
+    assert Labels((3, True, False)).places(column).tolist() == [0, 0, 0, 3, 1, 2, 3]
+    assert Labels(("3", 3)).places(column).tolist() == [0, 1, 1, 2, 2, 2, 2], "the text comes first"
+    assert np.isnan(as_numbers(["3"])[0]) and as_numbers([Written("3")])[0] == 3.0
+
+
+def test_lists_and_users_of_a_csv_file(tmp_path: Path) -> None:
+    path = tmp_path / "lists.csv"
+    path.write_text("user,items\n7,1|2\n7,1|2\n8,2\n")
+    query = SetFrequency(column="items", labels=[1, 2], size=2, separator="|", mechanism="privset:eps0=1")
+    assert truth(query, path, user_column="user") == pytest.approx([0.5, 1.0])
