@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -57,22 +57,7 @@ class Client:
         chosen = [left.pop(int(below(src, len(left), 1)[0])) if left else None for _ in range(wanted)]
         messages: list[bytes] = []
         for row in chosen:
-            inputs = self._query.inputs([[entry] for entry in self._entries(row)], rng=rng)
+            inputs = self._query.inputs([[entry] for entry in self._query.entries(row)], rng=rng)
             data = self._randomizer.privatise(inputs, rng=rng).data
             messages += [bytes(message) for message in to_bytes(self._randomizer.codec, data)]
         return messages
-
-    def _entries(self, row: Any) -> list[Any]:
-        """One value per column."""
-        names = self._query.columns
-        if isinstance(row, Mapping):
-            return [row.get(name) for name in names]
-        if len(names) == 1:
-            return [row]
-        if row is None:
-            return [None] * len(names)
-        if isinstance(row, str | bytes) or not isinstance(row, Sequence | np.ndarray) or len(row) != len(names):
-            raise ParameterError(
-                f"value must have one entry for each of {', '.join(names)}, got {row!r:.60}; pass a mapping or a list."
-            )
-        return list(row)
