@@ -54,7 +54,9 @@ def test_it_is_that_of_the_product_matrix(answers: Any) -> None:
     for n, delta in ((300, 1e-4), (20_000, 1e-6)):
         ours, theirs = (sdp.amplify(m, n=n, delta=delta, bound="swap", tol=1e-4) for m in (joint, matrix))
         # merged symbols are few, so the law that dominates all types is tried, which a matrix is too large for
-        assert 0.995 * theirs.epsilon <= ours.epsilon <= theirs.epsilon * (1 + 1e-3)
+        assert ours.epsilon <= theirs.epsilon * (1 + 1e-3)
+        if theirs.epsilon < 0.999 * joint.local_epsilon:  # the search of a matrix gives up where few users are free
+            assert 0.995 * theirs.epsilon <= ours.epsilon
         best = sdp.amplify(joint, n=n, delta=delta)
         assert best.lower is not None and best.lower <= best.epsilon <= ours.epsilon * (1 + 2e-3)
 
