@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+import shuffledp as sdp
 from reference.randomizers import grr
 from reference.swap_members import member
 from shuffledp.numerics.families.base import PairSet
@@ -54,3 +55,14 @@ def test_thinned_members() -> None:
 
 def test_nothing_to_compare_is_no_claim() -> None:
     assert math.isinf(Smallest({}).epsilon(n=10, delta=0.1, tol=1e-3, side="upper").epsilon)
+
+
+@pytest.mark.parametrize("spec", ["laplace:eps0=2", "general:eps0=1", "subset:eps0=2,d=8,k=2", "unary:eps0=2,d=4"])
+@pytest.mark.parametrize("n", [20, 50, 120])
+@pytest.mark.parametrize("delta", [1e-2, 1e-5])
+def test_auto_is_the_smallest_of_all_where_few_users_are_free(spec: str, n: int, delta: float) -> None:
+    """One look, or one type alone, decides whether the swap bound is searched for; it never loses by that."""
+    swap = "swap-general" if spec.startswith("general") else "swap"
+    rest = "variation-ratio" if spec.startswith("general") else "blanket"
+    each = [sdp.amplify(spec, n=n, delta=delta, bound=name).epsilon for name in (swap, rest)]
+    assert sdp.amplify(spec, n=n, delta=delta).epsilon <= min(each) * (1.0 + 1e-4)

@@ -172,9 +172,13 @@ class Divergence:
                 return best
             return _merge(best, self._on_contour(eps[loose], rtol[loose]), loose)
         summed = self._floats.brackets(eps, rtol) if eps.size > 1 and self._floats is not None else None
-        if summed is not None:
-            loose = _loose(summed, rtol)
-            return summed if not loose.size else _merge(summed, self._on_contour(eps[loose], rtol[loose]), loose)
+        if summed is None:
+            return self._in_arrays(eps, rtol)
+        loose = _loose(summed, rtol)
+        return _merge(summed, self._in_arrays(eps[loose], rtol[loose]), loose) if loose.size else summed
+
+    def _in_arrays(self, eps: FloatArray, rtol: FloatArray) -> LogBracket:
+        """The same without windows: few clones, the contour, and something finer where they are too wide."""
         few = self.few_clones
         if few is None or not (few.quick or (eps.size <= _SEVERAL and float(rtol.min(initial=np.inf)) < _COARSE)):
             best = self._on_contour(eps, rtol)

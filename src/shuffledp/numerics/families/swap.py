@@ -22,8 +22,8 @@ from .swap_pair import common_mass as common_mass
 
 #: Fewer free users than this make the bound loose.
 FEW_FREE = 60.0
-#: log of the ratio of deltas from which one type alone shows that the bound is larger; for so many victim pairs.
-_WORSE, _FEW_MEMBERS = 0.1, 4
+#: log of the ratio of deltas from which one type alone shows that the bound is larger; for at most so many types.
+_WORSE, _FEW_TYPES = 0.1, 16
 #: Relative accuracy in delta of one look at a bound that may not be needed.
 GLANCE = 0.01
 
@@ -44,7 +44,7 @@ class SwapSet:
         """Its answer if that is clearly below another one, ``most``; else None, usually after one evaluation."""
         if self._worst_alone(most, n, delta):
             return None
-        if len(self._members) != 1:
+        if len(self._members) != 1 or type(self) is not SwapSet:  # others have ways of their own
             if self.log_delta(np.array([most]), n=n, tol=GLANCE, side="upper")[0] > math.log(delta) + 3.0 * GLANCE:
                 return None
             return self.epsilon(n=n, delta=delta, tol=tol, side="upper")
@@ -63,8 +63,9 @@ class SwapSet:
 
         That is an estimate of the bound from below, which only saves asking it.
         """
-        for member in self._members if len(self._members) <= _FEW_MEMBERS else ():
-            left = int(n - 1.0 / member.common_mass) if member.common_mass * n > 1.0 else 1
+        few = sum(len(member.types) for member in self._members) <= _FEW_TYPES
+        for member in self._members if few else ():
+            left = max(math.ceil(n - 1.0 / max(member.common_mass, 1e-15)), 1)
             for pair in member.types:
                 found = Divergence(pair, left, "lower").point(eps, 1e-3)
                 if found is not None and found.lower > math.log(delta) + _WORSE:

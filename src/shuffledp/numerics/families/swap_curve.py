@@ -25,7 +25,7 @@ CLOSE = 3.5
 #: is not tried again nearby.
 _NEARLY, _MUCH = 1.1, 0.05
 #: What was best at one eps is so up to this part of it.
-_NEARBY = 0.05
+_NEARBY = 0.01
 #: Types x symbols up to which that law is worth its price, and up to which other lines are.
 MOST_JOINED, MOST_SHARPENED = 256, 1024
 
