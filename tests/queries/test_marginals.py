@@ -46,7 +46,7 @@ def test_unbiased_with_the_right_errors(mechanism: str, repeats: int) -> None:
     off, before = (np.array([e.value for e in some]) - truth.value for some in (fitted, found))
     assert np.all(np.abs(off.mean(axis=0)) <= 4.5 * off.std(axis=0, ddof=1) / np.sqrt(repeats))
     assert np.mean(off**2) < 0.95 * np.mean(before**2)
-    assert np.sqrt(np.mean(off**2)) == pytest.approx(np.sqrt(np.mean([e.stderr**2 for e in fitted])), rel=0.06)
+    assert np.sqrt(np.mean(off**2)) == pytest.approx(np.sqrt(np.mean([e.stderr**2 for e in fitted])), rel=0.09)
 
 
 def test_after_the_fit_marginals_agree() -> None:
