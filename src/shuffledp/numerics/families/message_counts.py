@@ -168,6 +168,8 @@ def _reach(part: tuple[int, float]) -> int:
 def _window_of(part: tuple[int, float]) -> Window:
     """The law of one part, number by number."""
     size, chance = part
+    if size != UNLIMITED and chance == 1.0:  # everybody, for certain
+        return Window(size, np.ones(1), 0.0)
     return poisson(chance) if size == UNLIMITED else binomial(size, chance / (1.0 - chance))
 
 
