@@ -124,7 +124,12 @@ def common(command: Callable[..., Any]) -> Callable[..., Any]:
     """--n, --bound and --json."""
     for option in (
         json_option,
-        click.option("--bound", default="auto", show_default=True, help="Which bound; auto: the blanket, if known."),
+        click.option(
+            "--bound",
+            default="auto",
+            show_default=True,
+            help="Which bound; auto: the smallest that applies.",
+        ),
         n_option,
     ):
         command = option(command)
