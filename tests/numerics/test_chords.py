@@ -81,3 +81,10 @@ def test_profiles_stay_above_a_lower_one(spec: str) -> None:
     upper = sdp.profile(spec, n=400, epsilon=eps)
     lower = sdp.profile(spec, n=400, epsilon=eps, side="lower")
     assert np.all(upper >= lower) and np.count_nonzero(lower) > 500
+
+
+def test_a_value_that_is_not_a_number_claims_nothing() -> None:
+    eps = np.linspace(0.0, 5.0, 2000)
+    found = chords.log_upper(lambda x, tol: np.where((x > 1.0) & (x < 2.0), np.nan, -3.0 * x), eps, 1e-3)
+    assert not np.isnan(found).any() and np.all(found >= -3.0 * eps)
+    assert np.all(found[(eps > 1.0) & (eps < 2.0)] == np.inf)

@@ -108,7 +108,7 @@ def _generator(task: Task) -> np.random.Generator | None:
         return None
     from pyspark import TaskContext
 
-    return np.random.default_rng([task.seed, TaskContext.get().partitionId()])  # type: ignore[union-attr]
+    return np.random.default_rng([task.seed, TaskContext.get().partitionId()])
 
 
 def _binary(raw: NDArray[Any], size: int) -> pa.Array:

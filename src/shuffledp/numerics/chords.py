@@ -45,19 +45,24 @@ def log_upper(values: Callable[[FloatArray, float], FloatArray], eps: FloatArray
     room, inner = _SHARE * tol, (1.0 - _SHARE) * tol
     known = np.unique(np.linspace(0, at.size - 1, _FIRST).round().astype(np.int64))
     found = np.full(at.size, np.nan)
-    found[known] = values(at[known], inner)
+    found[known] = _claimed(values(at[known], inner))
     with np.errstate(all="ignore"):
         for _ in range(2):  # the second time where the curve falls unevenly
             more = _wanted(at, found, known, room)
             if more.size:
-                found[more] = values(at[more], inner)
+                found[more] = _claimed(values(at[more], inner))
                 known = np.union1d(known, more)
         more = _doubtful(at, found, known, room)
         if more.size:
-            found[more] = values(at[more], inner)
+            found[more] = _claimed(values(at[more], inner))
             known = np.union1d(known, more)
         out = _between(at, found, known)
     return np.asarray(out[back.reshape(eps.shape)])
+
+
+def _claimed(values: FloatArray) -> FloatArray:
+    """The values, with inf where there is none: a chord that ends in NaN claims nothing."""
+    return np.where(np.isnan(values), np.inf, values)
 
 
 def _wanted(at: FloatArray, found: FloatArray, known: np.ndarray, room: float) -> np.ndarray:
