@@ -131,7 +131,7 @@ def _round(where: str, item: object, defaults: dict[str, Any]) -> PlannedRounds:
     with place(f"{where}.mechanism"):
         asked = subject_of(mechanism_in_file(given["mechanism"]))
     name = _name(f"{where}.name", given.get("name"))
-    numbers = {
+    numbers: dict[str, Any] = {
         key: None if given[key] is None else whole_number(f"{where}.{key}", given[key])
         for key in ("count", "participation_limit", "reports_per_user")
         if key in given
