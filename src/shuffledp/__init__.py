@@ -18,6 +18,8 @@ _HOME = {
     "Audit": "auditing.result",
     "audit": "auditing.run",
     "calibrate": "calibration.questions",
+    "calibrate_programme": "programme.calibrating",
+    "CalibratedProgramme": "programme.calibrated",
     "delta_needed": "calibration.questions",
     "users_needed": "calibration.questions",
     "BatchTable": "accounting.batches",
@@ -107,6 +109,7 @@ __all__ = [
     "BatchTable",
     "Bound",
     "BoundNotApplicableError",
+    "CalibratedProgramme",
     "Certificate",
     "CertificationError",
     "Check",
@@ -168,6 +171,7 @@ __all__ = [
     "audit",
     "batch_table",
     "calibrate",
+    "calibrate_programme",
     "check",
     "compare",
     "delta_needed",
@@ -248,6 +252,8 @@ if TYPE_CHECKING:
     from .mechanisms.sets.sampling_rappor import SamplingRappor
     from .mechanisms.sets.wheel import Wheel
     from .numerics.pair import ShuffledPair
+    from .programme.calibrated import CalibratedProgramme
+    from .programme.calibrating import calibrate_programme
     from .programme.checking import check
     from .programme.result import Check
     from .protocol.batch import Batch
