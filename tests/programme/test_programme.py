@@ -21,7 +21,7 @@ from reference.places import ROOT
 from shuffledp._support.reading import PROGRAMME
 from shuffledp._support.reading.yaml_text import parse_yaml
 from shuffledp.cli import main
-from shuffledp.programme import reading, spec
+from shuffledp.programme import reading, spec, values
 
 SCHEMA = json.loads((Path(sdp.__file__).parent / "programme.schema.json").read_text(encoding="utf-8"))
 DOCS = ROOT / "docs" / "programmes.md"
@@ -251,12 +251,12 @@ def test_numbers_are_what_they_look_like() -> None:
         **{"a": "010", "b": "1e-8", "c": "1_000", "d": "0.1", "e": "2024-01-01", "f": "1:30", "g": False},
         **{"h": None, "i": "0x10"},
     }
-    assert spec.exact("a", "010")[0] == 10
+    assert values.exact("a", "010")[0] == 10
     for bad in ("1:30", "0x10", "", ".", "_", "e5", "1e9999", "nan", "inf", "1/0", "--1", "1 2", "٣", "9" * 60):
         with pytest.raises(sdp.ParameterError, match="a must be a number"):
-            spec.exact("a", bad)
+            values.exact("a", bad)
     with pytest.raises(sdp.ParameterError, match="below 1e40"):
-        spec.exact("a", 10**5000)
+        values.exact("a", 10**5000)
 
 
 MINIMAL = "version: 1\ntarget: {epsilon: 1, delta: 1e-6}\n"
@@ -428,7 +428,7 @@ def test_the_schema_refuses_what_has_a_wrong_shape(name: str) -> None:
 
 @pytest.mark.parametrize("text", ["1_000_000", "0.05", ".5", "5.", "1e-8", "1E+3", "1/3", "-2", "010"])
 def test_the_schema_reads_the_same_numbers(text: str) -> None:
-    spec.exact("a", text)
+    values.exact("a", text)
     assert valid(with_(ONE, target__epsilon=text))
 
 
@@ -449,7 +449,7 @@ def test_the_schema_refuses_other_rules(text: str) -> None:
 @pytest.mark.parametrize("text", ["", "x", "1:30", "0x10", "1e9999", "1/", ".", "e5", "nan", "1 2"])
 def test_the_schema_refuses_the_same_texts(text: str) -> None:
     with pytest.raises(sdp.ParameterError):
-        spec.exact("a", text)
+        values.exact("a", text)
     assert not valid(with_(ONE, target__epsilon=text))
 
 

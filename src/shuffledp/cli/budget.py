@@ -20,8 +20,8 @@ from .base import (
     DELTA_HELP,
     SPEC_HELP,
     TOL,
+    USERS,
     away,
-    common,
     crowd_of,
     crowd_options,
     json_option,
@@ -49,25 +49,31 @@ _EPSILON = click.option("--epsilon", required=True, metavar="EPS", help="The cen
 
 
 @main.command(epilog=SPEC_HELP)
-@click.argument("subject", metavar="NAME_OR_SPEC")
-@common
-@_EPSILON
-@click.option("--delta", type=DELTA, required=True, help=DELTA_HELP)
+@click.argument("subject", metavar="NAME_OR_SPEC", required=False)
+@click.option("--n", "n", type=USERS, help="Number of users in the batch.")
+@click.option("--bound", help="Which bound; it must be a guarantee.  [default: auto]")
+@click.option("--epsilon", metavar="EPS", help="The central eps to be reached, > 0.")
+@click.option("--delta", type=DELTA, help=DELTA_HELP)
+@click.option("--programme", metavar="FILE", help="Calibrate a whole programme (YAML or JSON) instead of one spec.")
+@click.option("--save", metavar="FILE", help="With --programme: write it with the budgets that were found.")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A known parameter; may be repeated.")
 @click.option("--unknown", metavar="KEY", help="The parameter to solve for, where several could be meant.")
 @_COUNT
-@_TOL
+@click.option("--tol", type=TOL, help="Relative accuracy of eps.  [default: 1e-4; 1e-3 of a programme]")
 @crowd_options
+@json_option
 def calibrate(
-    subject: str,
-    n: int,
-    bound: str,
-    epsilon: str,
-    delta: float | str,
+    subject: str | None,
+    n: int | None,
+    bound: str | None,
+    epsilon: str | None,
+    delta: float | str | None,
+    programme: str | None,
+    save: str | None,
     settings: tuple[str, ...],
     unknown: str | None,
     count: str,
-    tol: float,
+    tol: float | None,
     as_json: bool,
     **crowd: str,
 ) -> None:
@@ -77,19 +83,58 @@ def calibrate(
       shuffledp calibrate grr --set d=64 --n 1e6 --epsilon 1 --delta 1e-8
       shuffledp calibrate subset:d=64 --n 1e6 --epsilon 1 --delta 1e-8 --count 13 --dropouts 0.03
       shuffledp calibrate cheu-zhilyaev:d=16,messages=2 --unknown flip --n 1e4 --epsilon 1 --delta 1e-6
+      shuffledp calibrate --programme telemetry.yaml --save calibrated.yaml
+
+    A programme file leaves budgets open, with weights or a list of candidates; one scale is found for all of them.
     """
+    if programme is not None:
+        context = click.get_current_context()
+        given = {p.name for p in context.command.params if p.name and _was_given(context, p.name)}
+        beside = given - {"programme", "save", "tol", "as_json"}
+        if beside:
+            name = min(beside).replace("_", "-")
+            raise click.UsageError(
+                f"--programme FILE says it all; leave out {name if subject == name else '--' + name}."
+            )
+        _calibrate_programme(programme, save, tol, as_json)
+        return
+    if save is not None:
+        raise click.UsageError("--save needs --programme FILE, whose calibrated form it writes.")
+    if subject is None or n is None or epsilon is None or delta is None:
+        raise click.UsageError("calibrate needs NAME_OR_SPEC, --n, --epsilon and --delta, or --programme FILE.")
     from ..calibration.questions import calibrate as run
 
     fixed = _settings(settings)
     with _impossible_too(as_json), progress("calibrating"):
         eps = valid.parse_number("epsilon", epsilon)
-        terms: dict[str, Any] = {"delta": delta, "bound": bound, "tol": tol, **_rounds(count, crowd)}
+        terms: dict[str, Any] = {"delta": delta, "bound": bound or "auto", "tol": tol or 1e-4, **_rounds(count, crowd)}
         found = run(subject, n=n, epsilon=eps, unknown=unknown, **terms, **fixed)
         reached = _reached(found, n, terms)
     if as_json:
         print_json({"mechanism": found.spec, "target_epsilon": eps, "guarantee": reached.to_dict()})
         return
     say(found.spec, str(reached))
+
+
+def _was_given(context: click.Context, name: str) -> bool:
+    """Whether an option stands on the command line."""
+    return context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+
+
+def _calibrate_programme(file: str, save: str | None, tol: float | None, as_json: bool) -> None:
+    """Print what was found, and write the programme where that was asked."""
+    from ..programme.calibrating import calibrate_programme
+
+    with _impossible_too(as_json), progress("calibrating") as advance:
+        found = calibrate_programme(file, progress=advance, **({} if tol is None else {"tol": tol}))
+    if save is not None:
+        found.save(save)
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        say(*str(found).split("\n"))
+    if save is not None:
+        say(f"wrote {save}", err=True)
 
 
 @contextlib.contextmanager

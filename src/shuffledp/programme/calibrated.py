@@ -122,8 +122,8 @@ class CalibratedProgramme(Tabular):
         for entry in self.rounds:
             yield str(entry)
         if len(self.rounds) > 1:
-            what = "the local budgets" if self.weights == "local" else "the eps of one round"
-            yield f"By weight: {what} are {round_down(self.scale, 6)} times the weights."
+            what = "each local budget" if self.weights == "local" else "the eps of one round of each"
+            yield f"By weight: {what} is {round_down(self.scale, 6)} times its weight."
         yield from str(self.check).split("\n")
 
     def plot(self, *, width: float = TEXT_WIDTH) -> Figure:

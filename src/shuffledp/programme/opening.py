@@ -18,7 +18,6 @@ from ..calibration.unknowns import Unknown
 from ..errors import BoundNotApplicableError, ImpossibleError, ParameterError, ShuffleDPError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.free_setting import FreeSetting
-from ..mechanisms.frequency import FrequencyOracle
 from ..mechanisms.registry import find, mechanism_in_file, names
 from .values import exact, kind, place, shown, whole_number
 
@@ -188,8 +187,12 @@ def _of_task(where: str, task: object, d: object) -> tuple[str, ...]:
 
 
 def _is_histogram(cls: type[Mechanism]) -> bool:
-    """Whether a mechanism needs a budget and d, and nothing else."""
-    if not issubclass(cls, FrequencyOracle) or inspect.isabstract(cls):
+    """Whether a mechanism needs a budget and d, and nothing else, and predicts the error of a frequency."""
+    variance = getattr(cls, "variance", None)
+    if variance is None or not dataclasses.is_dataclass(cls):
+        return False
+    takes = inspect.signature(variance).parameters
+    if "frequency" not in takes or any(p.kind is inspect.Parameter.KEYWORD_ONLY for p in takes.values()):
         return False
     return {f.name for f in dataclasses.fields(cls) if f.default is dataclasses.MISSING} == {"eps0", "d"}
 

@@ -264,10 +264,11 @@ class Check(Tabular):
             return "Run fewer rounds, collect from more users, or lower the local budgets."
         if self.left_epsilon is None or self.left_delta is None:
             return "Remaining budget: none worth stating."
+        when = f" in any {self.per}" if self.per else ""
         left = f"({round_down(self.left_epsilon)}, {round_down(self.left_delta, 6)})-DP"
         return (
-            f"Remaining budget: {left} for anything else on the same users; further rounds may cost less if they are "
-            "listed here."
+            f"Remaining budget: {left} for anything else on the same users{when}; further rounds may cost less if they "
+            "are listed here."
         )
 
     def to_dict(self) -> dict[str, Any]:

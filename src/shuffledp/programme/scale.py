@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from .._support.numbers import round_down
+from .._support.numbers import round_down, round_up
 from ..accounting.rounds import Rounds
 from ..calibration.search import largest
 from ..calibration.target import Target, in_words
@@ -25,7 +25,7 @@ from ..numerics.composition.gaussian import epsilon_of, mu_of
 from .spec import Draft, Period, Terms
 from .together import Together
 
-#: Figures of a local budget that was found; it is rounded down to them.
+#: Figures of a number that was found.
 _FIGURES = 6
 #: Smallest share of the budget that one round is asked to keep to.
 _LEAST_SHARE = 1e-7
@@ -103,7 +103,7 @@ class Scale:
         self, rows: Mapping[int, Unknown], weights: Mapping[int, float]
     ) -> Callable[[float], dict[int, Mechanism]]:
         def make(scale: float) -> dict[int, Mechanism]:
-            return {i: row.make(_kept(rounded(scale * weights[i]), row)) for i, row in rows.items()}
+            return {i: row.make(shortened(scale * weights[i], row)) for i, row in rows.items()}
 
         return make
 
@@ -119,9 +119,7 @@ class Scale:
             except ImpossibleError:
                 return rows[i].make(rows[i].private)
             value = getattr(found, rows[i].name, None)
-            if not rows[i].is_budget or not isinstance(value, float):
-                return found
-            return rows[i].make(_kept(rounded(value), rows[i]))
+            return rows[i].make(shortened(value, rows[i])) if isinstance(value, float) else found
 
         return lambda scale: {i: one(i, scale) for i in rows}
 
@@ -206,15 +204,9 @@ class Scale:
         )
 
 
-def rounded(budget: float) -> float:
-    """A local budget, rounded down to few figures.
-
-    >>> rounded(6.8243218127), rounded(2.0)
-    (6.82432, 2.0)
-    """
-    return float(round_down(budget, _FIGURES))
-
-
-def _kept(value: float, row: Unknown) -> float:
-    """The value inside the range of its parameter, despite rounding."""
-    return min(max(value, row.private), row.loose) if row.is_budget else value
+def shortened(value: float, row: Unknown) -> float:
+    """The value in few figures, on the private side: less of a budget, more flips, messages or noise."""
+    if row.whole:
+        return value
+    short = float(round_down(value, _FIGURES) if row.is_budget else round_up(value, _FIGURES))
+    return min(max(short, min(row.private, row.loose)), max(row.private, row.loose))
