@@ -453,9 +453,9 @@ def test_the_schema_refuses_the_same_texts(text: str) -> None:
     assert not valid(with_(ONE, target__epsilon=text))
 
 
-def example() -> str:
-    """The file that docs/programmes.md shows."""
-    return DOCS.read_text(encoding="utf-8").split("```yaml\n# telemetry.yaml\n")[1].split("```")[0]
+def example(name: str = "telemetry") -> str:
+    """A file that docs/programmes.md shows."""
+    return DOCS.read_text(encoding="utf-8").split(f"```yaml\n# {name}.yaml\n")[1].split("```")[0]
 
 
 def test_the_documented_file_is_valid_and_within_its_budget(tmp_path: Path) -> None:
@@ -465,6 +465,17 @@ def test_the_documented_file_is_valid_and_within_its_budget(tmp_path: Path) -> N
     assert found.within
     shown = DOCS.read_text(encoding="utf-8").split("```text\n")[1].split("```")[0]
     assert shown.strip() == str(found).strip(), str(found)
+
+
+def test_the_documented_calibration_is_what_is_printed(tmp_path: Path) -> None:
+    found = sdp.calibrate_programme(write(tmp_path, example("quarterly")))
+    shown = DOCS.read_text(encoding="utf-8").split("```text\n")[2].split("```")[0]
+    assert shown.strip() == str(found).strip(), str(found)
+    dated = example("dated")
+    assert valid(yaml.load(dated, Loader=yaml.BaseLoader))
+    assert [p.counts for p in spec.draft(reading.read(write(tmp_path, dated))).periods] == [(13, 3)]
+    example_file = (ROOT / "examples" / "programme.yaml").read_text(encoding="utf-8")
+    assert example_file.split("\n", 2)[2] == example("quarterly")
 
 
 def test_the_documentation_names_every_key() -> None:
@@ -479,10 +490,11 @@ CLIENT = "import random\ndef encode(x):\n    return x if random.random() < 0.8 e
 
 def test_the_documented_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "telemetry.yaml").write_text(example())
+    for name in ("telemetry", "quarterly"):
+        (tmp_path / f"{name}.yaml").write_text(example(name))
     (tmp_path / "telemetry_client.py").write_text(CLIENT)
     lines = [line[2:] for line in DOCS.read_text(encoding="utf-8").splitlines() if line.startswith("$ shuffledp ")]
-    assert len(lines) == 9
+    assert len(lines) == 12
     for line in lines:
         result = CliRunner().invoke(main, shlex.split(line)[1:])
         assert result.exit_code == 0, (line, result.output)

@@ -92,10 +92,8 @@ def calibrate(
         given = {p.name for p in context.command.params if p.name and _was_given(context, p.name)}
         beside = given - {"programme", "save", "tol", "as_json"}
         if beside:
-            name = min(beside).replace("_", "-")
-            raise click.UsageError(
-                f"--programme FILE says it all; leave out {name if subject == name else '--' + name}."
-            )
+            name = "the spec" if "subject" in beside else f"--{min(beside).replace('_', '-')}"
+            raise click.UsageError(f"--programme FILE says it all; leave out {name}.")
         _calibrate_programme(programme, save, tol, as_json)
         return
     if save is not None:

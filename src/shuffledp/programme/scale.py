@@ -27,6 +27,7 @@ from .together import Together
 
 #: Figures of a number that was found.
 _FIGURES = 6
+_MORE = 1.0 + 1e-12
 #: Smallest share of the budget that one round is asked to keep to.
 _LEAST_SHARE = 1e-7
 #: Relative accuracy of a first look.
@@ -208,5 +209,6 @@ def shortened(value: float, row: Unknown) -> float:
     """The value in few figures, on the private side: less of a budget, more flips, messages or noise."""
     if row.whole:
         return value
-    short = float(round_down(value, _FIGURES) if row.is_budget else round_up(value, _FIGURES))
+    # what differs by round-off alone from a short number is that number
+    short = float(round_down(value * _MORE, _FIGURES) if row.is_budget else round_up(value / _MORE, _FIGURES))
     return min(max(short, min(row.private, row.loose)), max(row.private, row.loose))
