@@ -31,6 +31,7 @@ PARTS = {
     "comparing": "All bounds, and the paper",
     "calibrating": "Calibrating",
     "composing": "Composing and auditing",
+    "programmes": "A whole programme",
     "running": "Collecting on all cores",
     "collecting": "Collecting beside plain numpy",
     "engines": "Engines",

@@ -255,7 +255,8 @@ def test_check_says_what_would_fit() -> None:
     assert again.within and again.epsilon >= 0.98 and again.epsilon == found.fits.epsilon
     first, second = (sdp.mechanism(made).eps0 for made in found.fits.mechanisms)  # type: ignore[attr-defined]
     assert first / second == pytest.approx(2.0, rel=1e-5)
-    assert f"It fits with the local budgets times 0.{str(found.fits.factor)[2:6]}" in str(found)
+    factor = float(str(found).split("local budgets times ")[1].split(":")[0])
+    assert found.fits.factor - 1e-4 <= factor <= found.fits.factor
     assert f"{found.fits.mechanisms[0]} for kind" in str(found)
     assert json.loads(json.dumps(found.to_dict()))["fits"]["mechanisms"] == list(found.fits.mechanisms)
 
@@ -276,7 +277,8 @@ def test_what_is_saved_is_what_was_checked(suffix: str, tmp_path: Path) -> None:
     source, target = tmp_path / "open.yaml", tmp_path / f"calibrated.{suffix}"
     source.write_text(
         "version: 1\nname: weekly é\npopulation: {users: 20_000, dropouts: 0.03}\nstart: 2024-01-01\n"
-        "until: 2024-03-31\ntarget: {epsilon: 1, delta: 1e-6}\nrounds: [{mechanism: 'grr:d=4', every: week, weight: 3}]\n"
+        "until: 2024-03-31\ntarget: {epsilon: 1, delta: 1e-6}\n"
+        "rounds: [{mechanism: 'grr:d=4', every: week, weight: 3}]\n"
     )
     found = sdp.calibrate_programme(source)
     found.save(target)
