@@ -33,7 +33,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    """CPU seconds of every test without its fixtures, children included, in files of the folder $CPU_TIMES (see house/long_cases.py)."""
+    """CPU seconds of every test, without fixtures, with children, in the folder $CPU_TIMES (house/long_cases.py)."""
     folder, start = os.environ.get("CPU_TIMES"), sum(os.times()[:4])
     yield
     if folder:
