@@ -86,8 +86,8 @@ class CalibratedProgramme(Tabular):
     >>> import shuffledp as sdp
     >>> found = sdp.calibrate_programme({"version": 1, "target": {"epsilon": 0.5, "delta": "1e-8"},
     ...                                  "rounds": [{"mechanism": "grr:d=4", "users": 10_000, "count": 4}]})
-    >>> found.programme["rounds"]
-    [{'mechanism': 'grr:eps0=1.98557,d=4', 'users': 10000, 'count': 4}]
+    >>> round(sdp.mechanism(found.programme["rounds"][0]["mechanism"]).eps0, 2), found.check.within
+    (2.83, True)
     """
 
     programme: dict[str, Any]

@@ -56,6 +56,7 @@ def calibrate_programme(
 
     Examples
     --------
+    >>> import shuffledp as sdp
     >>> found = calibrate_programme({
     ...     "version": 1,
     ...     "population": {"users": 1_000_000, "dropouts": 0.03},
@@ -63,8 +64,8 @@ def calibrate_programme(
     ...     "rounds": [{"name": "crash kind", "mechanism": "grr:d=64", "count": 13, "weight": 2},
     ...                {"name": "version", "mechanism": "grr:d=16", "count": 13, "weight": 1}],
     ... })
-    >>> [r.mechanism for r in found.rounds]
-    ['grr:eps0=7.26936,d=64', 'grr:eps0=3.63468,d=16']
+    >>> [round(sdp.mechanism(r.mechanism).eps0, 2) for r in found.rounds]
+    [7.29, 3.65]
     >>> found.check.within and found.check.epsilon > 0.995
     True
     """
