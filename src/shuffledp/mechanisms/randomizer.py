@@ -79,7 +79,7 @@ class Randomizer(Mechanism):
         return None
 
     #: What an input is where that is neither an option nor a number: "sets" of at most s items (-1 for none),
-    #: "full sets" of exactly s items, "key-values", "places" or "unit vectors".
+    #: "full sets" of exactly s items, "bits" of which the ones are counted, "key-values", "places" or "unit vectors".
     takes: ClassVar[str] = ""
 
     @property

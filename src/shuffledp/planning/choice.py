@@ -72,10 +72,10 @@ class Choice:
 def ranked(choices: Iterable[Choice], by: str) -> list[Choice]:
     """The smallest error (or eps) first; of equal ones that with fewer bits, then by name."""
 
-    def place(choice: Choice) -> tuple[float, float, float, str]:
+    def place(choice: Choice) -> tuple[float, float, str]:
         value: float = getattr(choice, by)
         level = round(math.log(value) / _EQUAL) if 0.0 < value < math.inf else value
-        return level, choice.bits, value, choice.name
+        return level, choice.bits, choice.name
 
     return sorted(choices, key=place)
 

@@ -11,9 +11,9 @@ from .._support import validation as check
 from .._support.by_name import by_name
 from .._support.delta_rules import delta_at
 from ..accounting.crowd import missing
-from ..accounting.resolve import subject_of
 from ..errors import ImpossibleError, ParameterError, ShuffleDPError
 from ..mechanisms.base import Mechanism
+from ..numerics.composition.sequential import basic_composition
 from ..protocol.messages import message_length
 from .candidates import Candidate, Refusal, candidates
 from .choice import Choice, front, ranked
@@ -24,6 +24,8 @@ from .tasks import Task, sized, task_named
 
 #: Most rounds of a plan.
 _MOST_ROUNDS = 10**6
+#: A mechanism that is this much more private than asked for, at its loosest, is not ranked.
+_SLACK = 0.9
 
 
 @by_name
@@ -171,12 +173,14 @@ class _Question:
                 f"It needs {run.messages_per_user:.4g} messages and {run.messages_per_user * length:.4g} bits per user, "
                 f"above the limit{self._limit_words()}."
             )
-        eps = self.budget.spent(run)
+        eps, bound = self.budget.spent(run)
         accuracy = candidate.accuracy(made, self.budget.n)
         if not sized(accuracy.worst):
             raise ImpossibleError("Its reports say nothing about single items in double precision.")
         if self.epsilon is not None and eps > self.epsilon:
             raise ImpossibleError(f"Its eps of {eps:g} is above the target.")
+        if self.epsilon is not None and eps < _SLACK * self.epsilon and run.messages_per_user == 1.0 and not run.single_message:
+            raise ImpossibleError("Its flips alone are more than the target needs, so that it sends no blanket message.")
         if math.isinf(eps):
             raise ImpossibleError("No finite eps is proved for the setting that is precise enough.")
         return Choice(
@@ -185,8 +189,8 @@ class _Question:
             spec=run.spec,
             epsilon=eps,
             delta=self.budget.delta,
-            bound=subject_of(run).bound("auto").name,
-            local_epsilon=self.budget.rounds * run.local_epsilon,
+            bound=bound,
+            local_epsilon=basic_composition([(run.local_epsilon, self.budget.rounds)]),
             error=accuracy.worst,
             typical_error=accuracy.typical,
             item_error=accuracy.entry,

@@ -71,6 +71,7 @@ class PoissonHistogram(RawMessages):
     """
 
     name: ClassVar[str] = "poisson-histogram"
+    takes: ClassVar[str] = "sets"
     serves: ClassVar[tuple[str, ...]] = ("options", "sets")
     d: int = whole(low=2, high=2**32, hint="d counts the indices")
     poisson_per_index: float = real(low=0.0, high=1e9, hint="it is a mean per index and user", role="messages")
