@@ -105,6 +105,10 @@ class Randomizer(Mechanism):
         """The error of the estimate among n users; ``items`` are those that are asked for, without dummies."""
         raise ParameterError(f"{self.name} does not state the error of its estimate; declare accuracy to plan with it.")
 
+    def sum_variance(self, n: int, items: NDArray[Any], share: NDArray[Any]) -> NDArray[np.float64]:
+        """Variance of the sum of several estimated shares: so many items, which this share of n users hold."""
+        raise ParameterError(f"{self.name} does not state the error of a sum of items; plan with another mechanism.")
+
     @property
     def messages_per_user(self) -> float:
         """Messages that a user sends on average."""

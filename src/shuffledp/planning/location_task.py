@@ -74,7 +74,13 @@ class LocationTask(HistogramTask):
         """As the mechanism declares it."""
         return runnable(mechanism).accuracy(n, items=self.d)
 
-    def query(self, mechanism: Mechanism, column: str | Sequence[str] | None, labels: Sequence[Any] | None) -> Query:
+    def query(
+        self,
+        mechanism: Mechanism,
+        column: str | Sequence[str] | None,
+        labels: Sequence[Any] | None,
+        variant: str = "",
+    ) -> Query:
         """Two coordinates for noise on places; else one column with the number of the cell, rows from the south."""
         from ..queries.location import Location
 

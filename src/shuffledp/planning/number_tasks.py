@@ -47,7 +47,13 @@ class MeanTask(Task):
         """The sum moves by the width of the range."""
         return Sensitivity(self.high - self.low, self.high - self.low, counts=False)
 
-    def query(self, mechanism: Mechanism, column: str | Sequence[str] | None, labels: Sequence[Any] | None) -> Query:
+    def query(
+        self,
+        mechanism: Mechanism,
+        column: str | Sequence[str] | None,
+        labels: Sequence[Any] | None,
+        variant: str = "",
+    ) -> Query:
         """The mean of one column."""
         from ..queries.mean import Mean
 
@@ -96,7 +102,13 @@ class VectorMeanTask(Task):
         """The sum moves by twice the norm, and by sqrt(dim) times that in the sum of absolute values."""
         return Sensitivity(2.0 * self.norm * math.sqrt(self.dim), 2.0 * self.norm, counts=False)
 
-    def query(self, mechanism: Mechanism, column: str | Sequence[str] | None, labels: Sequence[Any] | None) -> Query:
+    def query(
+        self,
+        mechanism: Mechanism,
+        column: str | Sequence[str] | None,
+        labels: Sequence[Any] | None,
+        variant: str = "",
+    ) -> Query:
         """The mean of vectors, or of every coordinate in [-norm, norm]."""
         from ..queries.mean import Mean
         from ..queries.vector_mean import VectorMean

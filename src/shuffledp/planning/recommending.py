@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -26,6 +27,8 @@ from .tasks import Task, sized, task_named
 _MOST_ROUNDS = 10**6
 #: A mechanism that is this much more private than asked for, at its loosest, is not ranked.
 _SLACK = 0.9
+#: Variants whose error is larger than that of another one by this factor are not calibrated.
+_BEHIND = 1.5
 
 
 @by_name
@@ -119,17 +122,17 @@ class _Question:
         self.task, self.budget, self.epsilon, self.error, self.limits = task, budget, epsilon, error, limits
 
     def answer(self, users: int, away: int) -> Recommendation:
-        rows, choices, refused = [], [], []
-        for found in candidates(self.task, self.budget.n):
-            if isinstance(found, Refusal):
-                refused.append(found)
-                continue
-            rows.append(found)
+        every = list(candidates(self.task, self.budget.n))
+        rows = [found for found in every if isinstance(found, Candidate)]
+        refused = [found for found in every if isinstance(found, Refusal)]
+        choices, hopeless = [], self._hopeless(rows)
+        for row in rows:
             try:
-                choices.append(self._choice(found))
+                if row.name in hopeless:
+                    raise ImpossibleError(f"Another variant of {row.mechanism} has a much smaller error.")
+                choices.append(self._choice(row))
             except ShuffleDPError as why:
-                named = f"{found.mechanism} ({found.variant})" if found.variant else found.mechanism
-                refused.append(Refusal(named, str(why)))
+                refused.append(Refusal(row.name, str(why)))
         by = "error" if self.error is None else "epsilon"
         choices = ranked(choices, by)
         if not choices:
@@ -160,6 +163,19 @@ class _Question:
             question=self.task,
         )
 
+    def _hopeless(self, rows: list[Candidate]) -> set[str]:
+        """Variants that are far behind another one of the same mechanism to leading order: their calibration is saved."""
+        if self.epsilon is None:
+            return set()
+        behind = set()
+        for word, count in Counter(row.mechanism for row in rows).items():
+            if count > 2:
+                alike = [row for row in rows if row.mechanism == word]
+                errors = [self.budget.likely_error(row, self.epsilon) for row in alike]
+                least = min((e for e in errors if e is not None), default=math.inf)
+                behind |= {r.name for r, e in zip(alike, errors, strict=True) if e is not None and e > _BEHIND * least}
+        return behind
+
     def _choice(self, candidate: Candidate) -> Choice:
         if self.epsilon is not None:
             made = self.budget.least_noisy(candidate, self.epsilon)
@@ -186,7 +202,7 @@ class _Question:
         return Choice(
             mechanism=candidate.mechanism,
             variant=candidate.variant,
-            spec=run.spec,
+            spec=made.spec,
             epsilon=eps,
             delta=self.budget.delta,
             bound=bound,
@@ -198,6 +214,7 @@ class _Question:
             messages=run.messages_per_user,
             most_messages=run.message_limits[1],
             asked=made,
+            run=run,
         )
 
     def _excess(self, candidate: Candidate) -> Callable[[Mechanism], float]:

@@ -149,6 +149,15 @@ class Budget:
         )
         return row_of(free, best)
 
+    def likely_error(self, candidate: Candidate, epsilon: float) -> float | None:
+        """The error to leading order, without computing a guarantee; None where that is not known."""
+        if isinstance(candidate.row, FreeSetting):
+            return None
+        row = candidate.accounted(candidate.row)
+        each = self.each or epsilon / math.sqrt(self.rounds)
+        start = _likely(Target(n=self.n, epsilon=each, delta=self.delta, bound="auto", tol=_TOL), row)
+        return None if start is None else candidate.accuracy(candidate.row.at(start), self.n).worst
+
     # -- an error is given ------------------------------------------------------------------------------------------
 
     def most_private(self, candidate: Candidate, error: float, allowed: Callable[[Mechanism], float]) -> Mechanism:

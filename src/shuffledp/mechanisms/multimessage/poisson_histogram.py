@@ -177,6 +177,10 @@ class PoissonHistogram(RawMessages):
         """Variance of one estimated share among n users: m/n, whatever the share is."""
         return self.poisson_per_index / n
 
+    def sum_variance(self, n: int, items: NDArray[Any], share: NDArray[Any]) -> NDArray[np.float64]:
+        """Counts of different indices are independent."""
+        return np.asarray(items * self.variance(n) + 0.0 * share)
+
     def accuracy(self, n: int, *, items: int | None = None) -> Accuracy:
         """The same for every index and all data."""
         error = math.sqrt(self.variance(n))
