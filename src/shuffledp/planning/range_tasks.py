@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..calibration.unknowns import budget
-from ..errors import ParameterError
 from ..mechanisms.accuracy import Accuracy
 from ..mechanisms.base import Mechanism
 from ..mechanisms.composite.tree_levels import TreeLevels
@@ -80,8 +79,8 @@ class RangeTask(Task):
 
     def rows(self, name: str, kind: str, n: int) -> Iterator[Candidate | Refusal]:
         """All bins as options and, where the mechanism can stand on every level, trees of several shapes."""
-        for row in plain_rows(self, name, kind, n):
-            yield replace(row, accuracy=partial(self._accuracy, self.d), runs=partial(self._tree, self.d))
+        for plain in plain_rows(self, name, kind, n):
+            yield replace(plain, accuracy=partial(self._accuracy, self.d), runs=partial(self._tree, self.d))
         cls = find(name)
         if issubclass(cls, FrequencyOracle) and cls.single_message:
             for branching in (b for b in _BRANCHINGS if b < self.d):

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._support.numbers import round_down, round_up
 from ..accounting.crowd import Crowd
 from ..accounting.resolve import resolve
 from ..calibration.search import best_of_range, largest
@@ -30,6 +31,8 @@ _TOL, _TOL_ROUNDS = 1e-3, 5e-3
 _NEAR = 64.0
 #: Most compositions for one candidate.
 _COMPOSITIONS = 8
+#: Significant figures of the numbers in a spec.
+_FIGURES = 6
 
 
 class Spent(NamedTuple):
@@ -79,9 +82,7 @@ class Budget:
         if isinstance(row, FreeSetting):
             row = self._settled(candidate, row, self.each or epsilon / math.sqrt(self.rounds))
         if self.rounds == 1:
-            target = _OneRound(
-                n=self.n, epsilon=epsilon, delta=self.delta, bound="auto", tol=_TOL, known=self.known
-            )
+            target = _OneRound(n=self.n, epsilon=epsilon, delta=self.delta, bound="auto", tol=_TOL, known=self.known)
             return _loosest(target, candidate, row)
         return self._over_rounds(candidate, row, epsilon)
 
@@ -147,7 +148,7 @@ class Budget:
             start=start,
             ratio=free.ratio,
         )
-        return row_of(free, best)
+        return row_of(free, best if free.whole else float(f"{best:.4g}"))
 
     def likely_error(self, candidate: Candidate, epsilon: float) -> float | None:
         """The error to leading order, without computing a guarantee; None where that is not known."""
@@ -195,8 +196,8 @@ class Budget:
         found = largest(lambda v: short(-v), low=-high, high=-low, start=-start, window=1e-4, slope=1.0)
         if found is None:
             raise ImpossibleError(
-                f"error = {error:g} cannot be reached by {candidate.mechanism} with n = {self.n:,} within these limits; "
-                "raise the error or collect from more users."
+                f"error = {error:g} cannot be reached by {candidate.mechanism} with n = {self.n:,} within the limits "
+                "given; raise the error or collect from more users."
             )
         return row.at(-found)
 
@@ -216,6 +217,7 @@ class _OneRound(Target):
 def _loosest(target: Target, candidate: Candidate, row: Unknown) -> Mechanism:
     """The mechanism of the row (not yet what is run) that is loosest among those that meet the target."""
     asked: dict[str, Mechanism] = {}
+    row = neat(row)
 
     def make(value: float) -> Mechanism:
         made = row.make(value)
@@ -226,6 +228,17 @@ def _loosest(target: Target, candidate: Candidate, row: Unknown) -> Mechanism:
     whole = replace(row, make=make)
     target.start = _likely(target, whole)
     return asked[target.loosest(whole).spec]
+
+
+def neat(row: Unknown) -> Unknown:
+    """The same row in numbers of a few figures, rounded to the private side, for specs that people read."""
+    low, high = sorted((row.private, row.loose))
+    rounded = round_down if row.is_budget else round_up
+
+    def make(value: float) -> Mechanism:
+        return row.make(min(max(float(rounded(value, _FIGURES)), low), high))
+
+    return row if row.whole else replace(row, make=make)
 
 
 def _likely(target: Target, row: Unknown) -> float | None:
@@ -266,4 +279,6 @@ def _divergence(mechanism: Mechanism) -> float | None:
     if not pairs:
         return None
     with np.errstate(divide="ignore", invalid="ignore"):
-        return max(float(np.nansum((pair.P0 - pair.P1) ** 2 / pair.t)) for pair in pairs)
+        return max(
+            float(np.nansum((np.asarray(pair.P0) - np.asarray(pair.P1)) ** 2 / np.asarray(pair.t))) for pair in pairs
+        )

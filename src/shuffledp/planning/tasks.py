@@ -124,7 +124,9 @@ def default_labels(d: int, labels: Sequence[Any] | None) -> Sequence[Any]:
     if labels is None:
         return [str(i) for i in range(d)]
     if len(labels) != d:
-        raise ParameterError(f"labels must be {d:,}, as many as were planned for, got {len(labels):,}; plan with d = {len(labels)}.")
+        raise ParameterError(
+            f"labels must be {d:,}, as many as were planned for, got {len(labels):,}; plan with d = {len(labels)}."
+        )
     return labels
 
 

@@ -96,8 +96,7 @@ class SetFrequency(Query):
         if kind not in ("sets", "full sets"):
             shown = self.mechanism.spec if isinstance(self.mechanism, Mechanism) else str(self.mechanism)[:60]
             raise ParameterError(
-                f"mechanism must be for sets, got {shown}; choose privset, wheel, sampling-rappor "
-                "or poisson-histogram."
+                f"mechanism must be for sets, got {shown}; choose privset, wheel, sampling-rappor or poisson-histogram."
             )
         dummies = size if kind == "full sets" else 0  # the others pad by themselves
         if kind == "sets" and size > len(self.names):
