@@ -43,9 +43,9 @@ LAYERS = (
     Layer(("queries",), "Questions about users in their own words and units: domain, mechanism, estimator, answer."),
     Layer(("protocol",), "The collection: plan, client, shuffler, batch and collector; small imports, no engine."),
     Layer(
-        ("planning",), "Choosing: every mechanism that fits a task, calibrated, its error predicted, ranked; its plan."
+        ("planning", "engines"),
+        "Choosing a mechanism for a task and making its plan; running a plan: record batches in, reports or counts out.",
     ),
-    Layer(("engines",), "Running a plan on data: Arrow record batches in, reports or counts out."),
     Layer(("plots", "paper"), "Figures of results; the paper's figures, tables and claims, computed again and judged."),
     Layer(("cli", "__main__"), "The commands: read arguments, ask the layers below, print."),
 )

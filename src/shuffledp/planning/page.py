@@ -92,7 +92,7 @@ def _assumptions(found: Recommendation, choice: Choice) -> list[str]:
     local = (
         "If the shuffler fails, nothing remains: a single message can reveal its sender's value."
         if math.isinf(choice.local_epsilon)
-        else f"If the shuffler fails, a local guarantee of eps0 = {round_up(choice.local_epsilon)} over all rounds remains."
+        else f"If the shuffler fails, eps0 = {round_up(choice.local_epsilon)} over all rounds remains, to every user."
     )
     counted = f"At least {found.counted:,} honest users send a report in every round; smaller batches are not released."
     rounds = (

@@ -135,9 +135,9 @@ class Recommendation(Tabular):
         local = "nothing" if math.isinf(best.local_epsilon) else f"eps0 = {round_up(best.local_epsilon)}"
         claim = f"({round_up(best.epsilon)}, {round_up(self.delta, 6)})-DP"
         return visible(
-            f"For the task {self.task!r} with {crowd}, {best.spec}{_shape(best)} is {claim}{over} in the shuffle model (bound: {best.bound}) with an error of {best.error:.3g} ({self._measure}), "
-            f"{best.messages:.4g} messages and {best.bits:.4g} bits per user{' and round' if over else ''}. If the "
-            f"shuffler fails, {local} remains."
+            f"For the task {self.task!r} with {crowd}, {best.spec}{_shape(best)} is {claim}{over} in the shuffle model "
+            f"(bound: {best.bound}) with an error of {best.error:.3g} ({self._measure}), {best.messages:.4g} messages and "
+            f"{best.bits:.4g} bits per user{' and round' if over else ''}. If the shuffler fails, {local} remains."
         )
 
     @property
