@@ -44,7 +44,7 @@ LAYERS = (
     Layer(("protocol",), "The collection: plan, client, shuffler, batch and collector; small imports, no engine."),
     Layer(
         ("planning", "engines"),
-        "Choosing a mechanism for a task and making its plan; running a plan: record batches in, reports or counts out.",
+        "Choosing a mechanism for a task and making its plan; running it: record batches in, reports or counts out.",
     ),
     Layer(("plots", "paper"), "Figures of results; the paper's figures, tables and claims, computed again and judged."),
     Layer(("cli", "__main__"), "The commands: read arguments, ask the layers below, print."),

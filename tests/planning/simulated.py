@@ -34,7 +34,9 @@ def users(found: sdp.Recommendation, rng: np.random.Generator, *, even: bool) ->
     return [[{str(key): 0.5 for key in row} for row in held]]
 
 
-def errors(found: sdp.Recommendation, choice: sdp.Choice, *, repeats: int, seed: int, even: bool = True) -> NDArray[Any]:
+def errors(
+    found: sdp.Recommendation, choice: sdp.Choice, *, repeats: int, seed: int, even: bool = True
+) -> NDArray[Any]:
     """Squared errors of the entries of the answer, one row per repetition, as the task measures them."""
     rng = np.random.default_rng(seed)
     query = found.plan(choice).query
@@ -48,9 +50,11 @@ def errors(found: sdp.Recommendation, choice: sdp.Choice, *, repeats: int, seed:
         answer = query.answer(m.privatise_counts(values, rng=rng))
         if found.task in ("range", "quantile"):
             pairs = found.question.ranges
-            rows.append((answer._shares(pairs, [""] * len(pairs)).value - truth._shares(pairs, [""] * len(pairs)).value))
+            rows.append(answer._shares(pairs, [""] * len(pairs)).value - truth._shares(pairs, [""] * len(pairs)).value)
         else:
-            rows.append(np.ravel(answer.value[0] - truth.value[0] if answer.value.ndim == 2 else answer.value - truth.value))
+            rows.append(
+                np.ravel(answer.value[0] - truth.value[0] if answer.value.ndim == 2 else answer.value - truth.value)
+            )
     return np.array(rows) ** 2
 
 

@@ -43,7 +43,8 @@ def test_histogram_predictions() -> None:
 
 
 @pytest.mark.parametrize(
-    ("task", "given"), [("range", {"d": 16, "epsilon": 0.3}), ("vector mean", {"dim": 3}), ("sets", {"d": 12, "size": 2})]
+    ("task", "given"),
+    [("range", {"d": 16, "epsilon": 0.3}), ("vector mean", {"dim": 3}), ("sets", {"d": 12, "size": 2})],
 )
 def test_predictions_of_small_batches(task: str, given: dict[str, Any]) -> None:
     judged(sdp.recommend(task, **{"n": 4_000, "epsilon": 1.0, "delta": 1e-6, **given}), many=1000)

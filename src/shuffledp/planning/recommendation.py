@@ -136,8 +136,8 @@ class Recommendation(Tabular):
         claim = f"({round_up(best.epsilon)}, {round_up(self.delta, 6)})-DP"
         return visible(
             f"For the task {self.task!r} with {crowd}, {best.spec}{_shape(best)} is {claim}{over} in the shuffle model "
-            f"(bound: {best.bound}) with an error of {best.error:.3g} ({self._measure}), {best.messages:.4g} messages and "
-            f"{best.bits:.4g} bits per user{' and round' if over else ''}. If the shuffler fails, {local} remains."
+            f"(bound: {best.bound}) with an error of {best.error:.3g} ({self._measure}), {best.messages:.4g} messages "
+            f"and {best.bits:.4g} bits per user{' and round' if over else ''}. If the shuffler fails, {local} remains."
         )
 
     @property

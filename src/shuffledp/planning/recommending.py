@@ -103,7 +103,7 @@ def recommend(
     }
     question = _Question(
         task=asked,
-        budget=Budget(n=users - away, delta=delta_at(delta, users), rounds=times),
+        budget=Budget(n=users - away, delta=delta_at(delta, users), rounds=times, tol=asked.tol),
         epsilon=None if epsilon is None else _positive("epsilon", epsilon),
         error=None if error is None else _positive("error", error),
         limits=limits,

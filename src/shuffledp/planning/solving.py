@@ -25,8 +25,8 @@ from ..mechanisms.base import Mechanism
 from ..mechanisms.free_setting import FreeSetting
 from .candidates import Candidate
 
-#: Relative accuracy of eps: of one round, and of several, whose composition is dear.
-_TOL, _TOL_ROUNDS = 1e-3, 5e-3
+#: Relative accuracy of eps over several rounds, whose composition is dear.
+_TOL_ROUNDS = 5e-3
 #: A setting that is left open is searched within this factor of the mechanism's own default.
 _NEAR = 64.0
 #: Most compositions for one candidate.
@@ -42,16 +42,16 @@ class Spent(NamedTuple):
     bound: str
 
 
-def one_round(mechanism: Mechanism, n: int, delta: float) -> Spent:
+def one_round(mechanism: Mechanism, *, n: int, delta: float, tol: float) -> Spent:
     """As amplify would answer."""
     asked = resolve(mechanism, "auto", Crowd(n)).must_hold("be planned")
-    found = asked.epsilon(delta=delta, tol=_TOL)
+    found = asked.epsilon(delta=delta, tol=tol)
     return Spent(found.epsilon, found.bound or asked.bound.name)
 
 
 @dataclass
 class Budget:
-    """(epsilon, delta) over all rounds of the users that can be counted on.
+    """(epsilon, delta) over all rounds of the users that can be counted on; ``tol`` is the accuracy of that of a round.
 
     ``each`` is the eps of one round at which all of them met the target for the last candidate: the next one starts
     there, since rounds of about the same eps compose about alike.
@@ -60,6 +60,7 @@ class Budget:
     n: int
     delta: float
     rounds: int = 1
+    tol: float = 1e-3
     each: float | None = None
     known: dict[str, Spent] = field(default_factory=dict)
 
@@ -67,7 +68,7 @@ class Budget:
         """The eps of all rounds, never too small."""
         spec = mechanism.spec
         if spec not in self.known:
-            found = one_round(mechanism, self.n, self.delta)
+            found = one_round(mechanism, n=self.n, delta=self.delta, tol=self.tol)
             if self.rounds > 1:
                 acc = Accountant().compose(mechanism, n=self.n, count=self.rounds)
                 found = found._replace(epsilon=acc.epsilon(delta=self.delta))
@@ -82,7 +83,9 @@ class Budget:
         if isinstance(row, FreeSetting):
             row = self._settled(candidate, row, self.each or epsilon / math.sqrt(self.rounds))
         if self.rounds == 1:
-            target = _OneRound(n=self.n, epsilon=epsilon, delta=self.delta, bound="auto", tol=_TOL, known=self.known)
+            target = _OneRound(
+                n=self.n, epsilon=epsilon, delta=self.delta, bound="auto", tol=self.tol, known=self.known
+            )
             return _loosest(target, candidate, row)
         return self._over_rounds(candidate, row, epsilon)
 
@@ -92,7 +95,7 @@ class Budget:
         passing: tuple[float, Mechanism] | None = None
         failing = math.inf
         for _ in range(_COMPOSITIONS):
-            target = Target(n=self.n, epsilon=each, delta=self.delta, bound="auto", tol=_TOL)
+            target = Target(n=self.n, epsilon=each, delta=self.delta, bound="auto", tol=self.tol)
             found = _loosest(target, candidate, row)
             total = self.spent(candidate.runs(found)).epsilon
             if total <= epsilon and (passing is None or each > passing[0]):
@@ -156,7 +159,7 @@ class Budget:
             return None
         row = candidate.accounted(candidate.row)
         each = self.each or epsilon / math.sqrt(self.rounds)
-        start = _likely(Target(n=self.n, epsilon=each, delta=self.delta, bound="auto", tol=_TOL), row)
+        start = _likely(Target(n=self.n, epsilon=each, delta=self.delta, bound="auto", tol=self.tol), row)
         return None if start is None else candidate.accuracy(candidate.row.at(start), self.n).worst
 
     # -- an error is given ------------------------------------------------------------------------------------------
@@ -210,7 +213,7 @@ class _OneRound(Target):
 
     def reached(self, mechanism: Mechanism) -> float:
         """As amplify would report it."""
-        found = self.known[mechanism.spec] = one_round(mechanism, self.n, self.delta)
+        found = self.known[mechanism.spec] = one_round(mechanism, n=self.n, delta=self.delta, tol=self.tol)
         return found.epsilon
 
 
@@ -247,8 +250,8 @@ def _likely(target: Target, row: Unknown) -> float | None:
     Of m blanket messages in all, each with mass 1/q in the cells of the pair, D is 2 q n/m.
     """
     level = target.n * min(target.epsilon, 10.0) ** 2 / (2.0 * math.log(1.0 / target.delta) + 1.0)
-    if row.is_budget:
-        return _at_divergence(row, level, None)
+    if row.is_budget or row.role == "noise":
+        return _at_divergence(row, level, None if row.is_budget else 0.5 * math.log(level))
     if row.role != "messages" or row.whole:
         return None
     try:

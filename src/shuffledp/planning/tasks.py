@@ -52,6 +52,8 @@ class Task(ABC):
     name: ClassVar[str]
     #: What the error is measured in, in words.
     measure: ClassVar[str]
+    #: Relative accuracy of the eps of a round; larger where laws have many atoms.
+    tol: ClassVar[float] = 1e-3
 
     @property
     @abstractmethod
