@@ -14,7 +14,6 @@ from .._support.delta_rules import delta_at
 from ..accounting.crowd import missing
 from ..errors import ImpossibleError, ParameterError, ShuffleDPError
 from ..mechanisms.base import Mechanism
-from ..numerics.composition.sequential import basic_composition
 from ..protocol.messages import message_length
 from .candidates import Candidate, Refusal, candidates
 from .choice import Choice, front, ranked
@@ -215,7 +214,7 @@ class _Question:
             epsilon=eps,
             delta=self.budget.delta,
             bound=bound,
-            local_epsilon=basic_composition([(run.local_epsilon, self.budget.rounds)]),
+            local_epsilon=self.budget.local(run),
             error=accuracy.worst,
             typical_error=accuracy.typical,
             item_error=accuracy.entry,

@@ -19,7 +19,6 @@ from ..accounting.resolve import resolve
 from ..calibration.search import best_of_range, largest
 from ..calibration.target import Target
 from ..calibration.unknowns import Unknown, row_of
-from ..composing.accountant import Accountant
 from ..errors import ImpossibleError, ShuffleDPError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.free_setting import FreeSetting
@@ -70,10 +69,20 @@ class Budget:
         if spec not in self.known:
             found = one_round(mechanism, n=self.n, delta=self.delta, tol=self.tol)
             if self.rounds > 1:
+                from ..composing.accountant import Accountant  # it loads scipy.fft, which one round can do without
+
                 acc = Accountant().compose(mechanism, n=self.n, count=self.rounds)
                 found = found._replace(epsilon=acc.epsilon(delta=self.delta))
             self.known[spec] = found
         return self.known[spec]
+
+    def local(self, mechanism: Mechanism) -> float:
+        """What remains over all rounds if the shuffler fails: the sum of the local guarantees, rounded up."""
+        if self.rounds == 1:
+            return mechanism.local_epsilon
+        from ..numerics.composition.sequential import basic_composition
+
+        return basic_composition([(mechanism.local_epsilon, self.rounds)])
 
     # -- a budget is given ------------------------------------------------------------------------------------------
 
