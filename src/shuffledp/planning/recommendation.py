@@ -181,8 +181,8 @@ class Recommendation(Tabular):
                 _sizes("typical_error", None if alike else "typical", [c.typical_error for c in rows]),
                 _sizes("item_error", None, [c.item_error for c in rows]),
                 epsilon_column("epsilon", "eps", [c.epsilon for c in rows]),
-                _sizes("bits", "bits", [c.bits for c in rows]),
-                _sizes("messages", "messages", [c.messages for c in rows]),
+                _sizes("bits", "bits", [c.bits for c in rows], 4),
+                _sizes("messages", "messages", [c.messages for c in rows], 4),
                 epsilon_column("local_epsilon", "local eps", [c.local_epsilon for c in rows]),
                 Column(name="on_front", head="front", values=[c.on_front for c in rows], texts=_marks(rows)),
                 Column(name="bound", head="bound", values=[c.bound for c in rows], wide=True),
@@ -241,8 +241,8 @@ def _shape(choice: Choice) -> str:
     return f" ({choice.variant})" if choice.variant else ""
 
 
-def _sizes(name: str, head: str | None, values: Sequence[float]) -> Column:
-    return number_column(name, head, values, [f"{x:.3g}" if x < 1000 else f"{x:,.0f}" for x in values])
+def _sizes(name: str, head: str | None, values: Sequence[float], digits: int = 3) -> Column:
+    return number_column(name, head, values, [f"{x:.{digits}g}" if x < 1000 else f"{x:,.0f}" for x in values])
 
 
 def _marks(rows: Sequence[Choice]) -> list[str]:
@@ -252,7 +252,7 @@ def _marks(rows: Sequence[Choice]) -> list[str]:
 def _times(ratio: float) -> str:
     """A ratio in words.
 
-    >>> _times(0.25), _times(12.3)
-    ('0.25 times', '12 times')
+    >>> _times(0.25), _times(1234.5)
+    ('0.25 times', '1,234 times')
     """
-    return f"{ratio:.2g} times"
+    return f"{ratio:.2g} times" if ratio < 10.0 else f"{ratio:,.0f} times"
