@@ -211,7 +211,10 @@ class Budget:
                 f"error = {error:g} cannot be reached by {candidate.mechanism} with n = {self.n:,} within the limits "
                 "given; raise the error or collect from more users."
             )
-        return row.at(-found)
+        value = row.value(-found)
+        rounded = value if row.whole else float((round_up if row.is_budget else round_down)(value, _FIGURES))
+        low_end, high_end = sorted((row.private, row.loose))
+        return row.make(min(max(rounded, low_end), high_end))
 
 
 @dataclass
