@@ -88,6 +88,9 @@ _HOME = {
     "Wheel": "mechanisms.sets.wheel",
     "Check": "programme.result",
     "check": "programme.checking",
+    "Choice": "planning.choice",
+    "Recommendation": "planning.recommendation",
+    "recommend": "planning.recommending",
     "Plan": "protocol.plan",
     "Client": "protocol.client",
     "Shuffler": "protocol.shuffler",
@@ -114,6 +117,7 @@ __all__ = [
     "CertificationError",
     "Check",
     "CheuZhilyaev",
+    "Choice",
     "Client",
     "Collector",
     "Comparison",
@@ -154,6 +158,7 @@ __all__ = [
     "PureDump",
     "RandomizedResponse",
     "Randomizer",
+    "Recommendation",
     "Reports",
     "SamplingRappor",
     "ShuffleDPError",
@@ -177,6 +182,7 @@ __all__ = [
     "delta_needed",
     "mechanism",
     "profile",
+    "recommend",
     "register",
     "register_bound",
     "sweep",
@@ -252,6 +258,9 @@ if TYPE_CHECKING:
     from .mechanisms.sets.sampling_rappor import SamplingRappor
     from .mechanisms.sets.wheel import Wheel
     from .numerics.pair import ShuffledPair
+    from .planning.choice import Choice
+    from .planning.recommendation import Recommendation
+    from .planning.recommending import recommend
     from .programme.calibrated import CalibratedProgramme
     from .programme.calibrating import calibrate_programme
     from .programme.checking import check
