@@ -17,7 +17,7 @@ from ..pair import FloatArray
 from ..small_products import product
 
 #: Nodes and values from which it pays.
-_NODES, _VALUES = 48, 12
+_NODES, _VALUES = 8, 12
 
 
 def pays(nodes: int, values: int) -> bool:
