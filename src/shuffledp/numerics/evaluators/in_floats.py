@@ -95,9 +95,9 @@ class InFloats:
         return noise <= (2.0 * NOISY * top) ** 2 and self._few_clones() is not None
 
     def brackets(self, eps: FloatArray, rtol: FloatArray) -> LogBracket | None:
-        """The same at many eps, one window after another (slopes in eps); None where they have too many counts.
+        """The same at many eps, one window after another (slopes in eps); None where all have too many counts.
 
-        No claim is made (inf) at single eps with too many.
+        No claim is made (inf) where there are too many, and at the eps below some of these.
         """
         few, n = self._few, self._n
         if n > MOST_DRAWS or n * min(few.t) > _MANY_CLONES:
@@ -120,7 +120,7 @@ class InFloats:
                     if plan is None or (place is not None and plan.cost_of_many > place.cost(len(x))):
                         failed += 1
                         if failed > _MOST_FAILED:
-                            return None
+                            break  # further down they have more counts
                         continue
                     window = Window(few, n, plan).serve_many()
                 found = window.log_bracket(growth)
