@@ -17,6 +17,8 @@ from .window_plan import MOST_DRAWS, Plan, Value
 
 #: Windows serve many eps unless a symbol is sent more often than this, or so many eps have too many counts.
 _MANY_CLONES, _MOST_FAILED = 1_000.0, 16
+#: What one of many rows of the contour costs, over one alone: most of its nodes are computed, not skipped.
+_ROW = 3.0
 #: Relative accuracy of a window of counts, which costs little more than a coarser one and serves more often.
 _FINE = 5e-4
 
@@ -117,7 +119,7 @@ class InFloats:
                     abscissa = at.c
                     plan = Plan.of(few, n, growth, at, wanted, upper=self._upper, many=True)
                     place = contour_row.place(x, few.t, at, n, wanted)
-                    if plan is None or (place is not None and plan.cost_of_many > place.cost(len(x))):
+                    if plan is None or (place is not None and plan.cost_of_many > _ROW * place.cost(len(x))):
                         failed += 1
                         if failed > _MOST_FAILED:
                             break  # further down they have more counts

@@ -24,7 +24,7 @@ GLANCE = 0.01
 #: A smaller eps by less than this part of the tolerance is not searched for.
 _LEAST_GAIN = 0.3
 #: Of more eps than this, every family is asked at so many; in between, those within this of the smallest log delta.
-_MANY, _KNOTS, _NEAR = 128, 65, 0.05
+_MANY, _KNOTS, _NEAR = 96, 33, 0.05
 
 
 class Smallest:

@@ -46,8 +46,8 @@ class SwapSet:
             return None
         if len(self._members) != 1 or type(self) is not SwapSet:  # others have ways of their own
             parts = [self] if type(self) is not SwapSet else [SwapSet([m]) for m in _widest_first(self._members)]
-            at, limit = np.array([most]), math.log(delta) + 3.0 * GLANCE
-            if any(part.log_delta(at, n=n, tol=GLANCE, side="upper")[0] > limit for part in parts):
+            here, enough = np.array([most]), math.log(delta) + 3.0 * GLANCE
+            if any(part.log_delta(here, n=n, tol=GLANCE, side="upper")[0] > enough for part in parts):
                 return None  # one that is larger will do
             return self.epsilon(n=n, delta=delta, tol=tol, side="upper")
         (member,) = self._members
