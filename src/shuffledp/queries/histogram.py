@@ -7,14 +7,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
-import numpy as np
 from numpy.typing import NDArray
 
 from ..estimation.constraints import Simplex
-from ..estimation.estimate import Estimate, share_sampling
+from ..estimation.estimate import SHARE, Estimate
 from ..mechanisms.randomizer import Randomizer
 from ..mechanisms.reports import Tally
-from .base import Query, runnable
+from .base import Query, known_shares, runnable
 from .columns import Column, Weights, shares_of
 from .domains import Label, Labels
 
@@ -63,16 +62,6 @@ class Histogram(Query):
         return Labels(self.labels, self.other)
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """The one column."""
-        return (self.column,)
-
-    @property
-    def randomizer(self) -> Randomizer:
-        """The mechanism itself."""
-        return self.mechanism  # type: ignore[return-value]  # made in __post_init__
-
-    @property
     def question(self) -> str:
         """In words."""
         return f"the share of users who hold each of {self.domain.size:,} options of {self.column!r}"
@@ -83,17 +72,10 @@ class Histogram(Query):
 
     def answer(self, tally: Tally) -> Estimate:
         """Shares, with the labels."""
-        return replace(self.randomizer.estimate(tally), names=self.domain.names, quantity="share of users")
+        return replace(self.randomizer.estimate(tally), names=self.domain.names, quantity=SHARE)
 
     def exact(self, columns: Sequence[Column], *, weights: Weights = None) -> Estimate:
         """The shares of these rows."""
         places = self.encode(columns)
-        return Estimate(
-            value=shares_of(places, self.domain.size, weights),
-            stderr=np.zeros(self.domain.size),
-            n=len(places),
-            constraint=Simplex(),
-            sampling=share_sampling(max(len(places), 1)),
-            names=self.domain.names,
-            quantity="share of users",
-        )
+        shares = shares_of(places, self.domain.size, weights)
+        return known_shares(shares, len(places), Simplex(), self.domain.names)
