@@ -45,8 +45,10 @@ class SwapSet:
         if self._worst_alone(most, n, delta):
             return None
         if len(self._members) != 1 or type(self) is not SwapSet:  # others have ways of their own
-            if self.log_delta(np.array([most]), n=n, tol=GLANCE, side="upper")[0] > math.log(delta) + 3.0 * GLANCE:
-                return None
+            parts = [self] if type(self) is not SwapSet else [SwapSet([m]) for m in _widest_first(self._members)]
+            here, enough = np.array([most]), math.log(delta) + 3.0 * GLANCE
+            if any(part.log_delta(here, n=n, tol=GLANCE, side="upper")[0] > enough for part in parts):
+                return None  # one that is larger will do
             return self.epsilon(n=n, delta=delta, tol=tol, side="upper")
         (member,) = self._members
         curve, limit, log_delta = Curve(member, n, tol), log_up(member.max_ratio), math.log(delta)
@@ -78,7 +80,7 @@ class SwapSet:
         best = np.full(eps.shape, -np.inf)
         if not eps.size:
             return best
-        for member in sorted(self._members, key=widest, reverse=True) if eps.size == 1 else self._members:
+        for member in _widest_first(self._members) if eps.size == 1 else self._members:
             curve = Curve(member, n, tol / 30.0)
             if eps.size == 1 and best[0] > -np.inf and curve.screened(float(eps[0])) <= best[0]:
                 continue
@@ -131,7 +133,7 @@ class SwapSet:
 def largest_epsilon(members: Sequence[SwapPair], *, n: int, delta: float, tol: float) -> float:
     """The largest eps over some victim pairs."""
     best = 0.0
-    for member in sorted(members, key=widest, reverse=True):
+    for member in _widest_first(members):
         best = max(best, epsilon_of(member, n=n, delta=delta, tol=tol, least=best))
     return best
 
@@ -176,3 +178,7 @@ def only_upper(side: Side) -> None:
 def widest(member: SwapPair) -> float:
     """The largest spread of any type."""
     return max(spread(pair) for pair in member.types)
+
+
+def _widest_first(members: Sequence[SwapPair]) -> list[SwapPair]:
+    return sorted(members, key=widest, reverse=True)
