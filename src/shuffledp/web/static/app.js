@@ -1,0 +1,291 @@
+// The page: settings in, answers out.  Settings live in the address after "#", which is never sent anywhere; the last
+// good answer stays until there is a better one.
+
+import * as panels from "/panels.js";
+
+const { el } = panels;
+const $ = (id) => document.getElementById(id);
+
+// Parameters with a slider: range, in logarithms unless linear; and what its two ends mean.
+const SLIDERS = {
+  eps0: { low: 0.05, high: 16, label: "Local budget eps0", ends: ["more private", "more accurate"] },
+  d: { low: 2, high: 1e6, whole: true, label: "Options d", ends: ["few options", "many"] },
+  dim: { low: 2, high: 1e6, whole: true, label: "Dimensions", ends: ["few", "many"] },
+  messages: { low: 0.01, high: 1000, label: "Blanket messages per user", ends: ["more accurate", "more private"] },
+  poisson_per_index: { low: 0.0001, high: 100, label: "Fabricated per index and user", ends: ["more accurate", "more private"] },
+  sigma: { low: 0.05, high: 50, label: "Noise sigma", ends: ["more accurate", "more private"] },
+  flip: { low: 0.001, high: 0.5, label: "Flip probability", ends: ["more accurate", "more private"] },
+  d01: { low: 0.01, high: 10, label: "Distance d01 to protect", ends: ["more private", "more accurate"] },
+  dmax: { low: 0.01, high: 100, label: "Largest distance dmax", ends: ["small domain", "large"] },
+  s: { low: 1, high: 64, whole: true, label: "Items per user s", ends: ["few items", "many"] },
+  n: { low: 10, high: 1e12, whole: true, label: "Users in a batch n", ends: ["small crowd", "more private"] },
+  delta: { low: 1e-15, high: 1e-2, label: "Failure probability delta", ends: ["stricter", "laxer"] },
+  rounds: { low: 1, high: 1000, whole: true, label: "Rounds with the same users", ends: ["asked once", "less private"] },
+  dropouts: { low: 0, high: 90, linear: true, label: "Users who may drop out", unit: "%", ends: ["all take part", "less private"] },
+};
+const CROWD = ["n", "delta", "rounds", "dropouts"];
+const START = { task: "histogram", mechanism: "grr", target: "", n: "100000", delta: "1e-7", rounds: "1", dropouts: "0" };
+const FILES = [["certificate.json", "Certificate (proof)"], ["curves.csv", "Curves (CSV)"], ["bounds.csv", "Bounds (CSV)"]];
+
+let catalogue = {};
+const state = { ...START };
+let shown = null; // the last good guarantee
+let later = 0;
+
+// -- settings ----------------------------------------------------------------------------------------------------------
+
+const clean = (text) => (/^\d{1,3}(,\d{3})+$/.test(text.trim()) ? text.trim().replaceAll(",", "") : text.trim());
+const parameters = () => catalogue[state.mechanism].parameters.filter((p) => p.needed);
+const spec = () => `${state.mechanism}:${parameters().map((p) => `${p.name}=${clean(state[p.name] ?? String(p.start))}`).join(",")}`;
+
+function share(text) {
+  const value = Number(clean(text));
+  return clean(text) === "" || Number.isNaN(value) ? text : String(Number((value / 100).toPrecision(12)));
+}
+
+function question(more = {}) {
+  const asked = { spec: spec(), n: clean(state.n), delta: clean(state.delta), dropouts: share(state.dropouts), rounds: clean(state.rounds) };
+  return new URLSearchParams({ ...asked, ...more }).toString();
+}
+
+function fragment() {
+  const kept = { task: state.task, mechanism: state.mechanism };
+  for (const p of parameters()) kept[p.name] = clean(state[p.name]);
+  for (const name of CROWD) kept[name] = clean(state[name]);
+  if (state.target) kept.target = state.target;
+  return `#${new URLSearchParams(kept)}`;
+}
+
+function read_fragment() {
+  const given = new URLSearchParams(location.hash.slice(1));
+  for (const [name, value] of given) if (value.length <= 60) state[name] = value;
+  if (!catalogue[state.mechanism]) state.mechanism = START.mechanism;
+}
+
+// -- fields ------------------------------------------------------------------------------------------------------------
+
+function place_of(range, value) {
+  if (range.linear) return Math.round(1000 * (value - range.low) / (range.high - range.low));
+  return Math.round(1000 * Math.log(value / range.low) / Math.log(range.high / range.low));
+}
+
+function value_at(range, place) {
+  const x = range.linear ? range.low + (range.high - range.low) * place / 1000 : range.low * (range.high / range.low) ** (place / 1000);
+  if (range.linear) return String(Math.round(x));
+  if (range.whole) return String(x < 100 ? Math.round(x) : Number(x.toPrecision(2)));
+  return String(Number(x.toPrecision(x < 1e-4 ? 1 : 2)));
+}
+
+function field(name, about = {}) {
+  const range = SLIDERS[name];
+  const label = range ? range.label : name;
+  const box = el("div", { class: "field" });
+  const hint = about.hint && !range ? el("small", { text: about.hint }) : "";
+  const typed = el("input", { type: "text", id: name, name, inputmode: name === "delta" ? "text" : "decimal", spellcheck: "false", maxlength: "40", "aria-describedby": "problem" });
+  typed.value = state[name];
+  box.append(el("div", { class: "row" }, el("label", { for: name }, label, range && range.unit ? `, ${range.unit}` : "", hint), typed));
+  if (range) {
+    const slider = el("input", { type: "range", id: `${name}-slider`, min: "0", max: "1000", step: "1", "aria-label": `${label}, slider` });
+    slider.addEventListener("input", () => {
+      state[name] = typed.value = value_at(range, Number(slider.value));
+      slider.setAttribute("aria-valuetext", typed.value);
+      changed();
+    });
+    slider.addEventListener("keydown", (event) => keys(event, slider));
+    box.append(slider, el("div", { class: "ends", "aria-hidden": "true" }, el("span", { text: range.ends[0] }), el("span", { text: range.ends[1] })));
+  }
+  typed.addEventListener("input", () => { state[name] = typed.value; follow(name); changed(); });
+  return box;
+}
+
+// A slider has a thousand places: arrow keys take steps that can be seen.
+function keys(event, slider) {
+  const step = { ArrowRight: 10, ArrowUp: 10, ArrowLeft: -10, ArrowDown: -10, PageUp: 100, PageDown: -100 }[event.key];
+  if (!step) return;
+  event.preventDefault();
+  slider.value = String(Number(slider.value) + step);
+  slider.dispatchEvent(new Event("input"));
+}
+
+// The slider follows what was typed.
+function follow(name, value = Number(clean(state[name]).replaceAll("_", ""))) {
+  const slider = $(`${name}-slider`), range = SLIDERS[name];
+  if (!slider || !Number.isFinite(value)) return;
+  slider.value = String(place_of(range, Math.min(range.high, Math.max(range.low, value))));
+  slider.setAttribute("aria-valuetext", state[name]);
+}
+
+function fields() {
+  for (const p of parameters()) state[p.name] ??= String(p.start);
+  $("parameters").replaceChildren(...parameters().map((p) => field(p.name, p)));
+  $("crowd").replaceChildren(...CROWD.map((name) => field(name)));
+  $("mechanism").value = state.mechanism;
+  $("task").value = state.task;
+  $("target").value = state.target;
+  $("mechanism-about").textContent = catalogue[state.mechanism].title;
+  for (const name of [...parameters().map((p) => p.name), ...CROWD]) follow(name);
+}
+
+// -- asking ------------------------------------------------------------------------------------------------------------
+
+// One request of a kind at a time: while one is under way, only the newest of the further ones is kept.
+const under_way = new Map();
+
+function ask(kind, path, then, failed = () => {}) {
+  const waiting = under_way.get(kind);
+  if (waiting) { waiting.next = [path, then, failed]; return; }
+  const turn = { next: null };
+  under_way.set(kind, turn);
+  fetch(path, { headers: { accept: "application/json" } })
+    .then(async (response) => {
+      const found = await response.json();
+      if (turn.next) return;
+      if (response.ok) then(found); else failed(found);
+    })
+    .catch(() => { if (!turn.next) failed({ error: "The server does not answer; is it still running?" }); })
+    .finally(() => { under_way.delete(kind); if (turn.next) ask(kind, ...turn.next); });
+}
+
+function changed() {
+  clearTimeout(later);
+  ask("guarantee", `/api/guarantee?${question()}`, answered, refused);
+}
+
+function answered(found) {
+  shown = found;
+  settle(null);
+  panels.guarantee(found);
+  if (!(Number(clean(state.delta)) > 0)) follow("delta", found.delta);
+  $("total").hidden = $("total").hidden || found.rounds < 2;
+  history.replaceState(null, "", fragment());
+  files();
+  drawn("n");
+  drawn("noise");
+  later = setTimeout(slower, 200);
+}
+
+function refused(problem) {
+  settle(problem);
+}
+
+function settle(problem) {
+  for (const input of document.querySelectorAll("[aria-invalid]")) input.removeAttribute("aria-invalid");
+  const box = $("problem");
+  box.hidden = !problem;
+  $("answer").classList.toggle("stale", Boolean(problem));
+  if (!problem) { box.replaceChildren(); return; }
+  box.replaceChildren(problem.error, el("small", { text: "The answers shown are for the last setting that was valid." }));
+  const guilty = problem.parameter && $(problem.parameter);
+  if (guilty && guilty.matches("input, select")) guilty.setAttribute("aria-invalid", "true");
+}
+
+// A curve comes in parts: the first within a moment, the finer points after it.
+function drawn(over) {
+  const found_for = shown;
+  const path = `/api/curves?${question({ over, points: "17" })}`;
+  ask(`curve-${over}`, path, (data) => {
+    const at = over === "n" ? found_for.n : Number(clean(state[data.over] ?? ""));
+    panels.curves(over, data, [at, found_for.epsilon]);
+    if (!data.complete && shown === found_for) drawn(over);
+  });
+}
+
+function slower() {
+  const now = question();
+  ask("dropouts", `/api/dropouts?${now}`, (found) => panels.dropouts(found, Number(share(state.dropouts))));
+  ask("compare", `/api/compare?${now}`, panels.compare);
+  ask("compose", `/api/compose?${now}`, panels.compose);
+}
+
+// -- files, links and lines to take away ---------------------------------------------------------------------------------
+
+function files() {
+  $("files").replaceChildren(...FILES.map(([name, text]) => el("li", {}, el("a", { href: `/api/download/${name}?${question()}`, download: `shuffledp-${name}`, "data-file": name, text }))));
+}
+
+// A file that cannot be made says why on the page.
+async function take(event) {
+  const link = event.target.closest("a[data-file]");
+  if (!link) return;
+  event.preventDefault();
+  say("Making the file …");
+  const problem = $("file-problem");
+  try {
+    const response = await fetch(link.href);
+    if (!response.ok) throw new Error((await response.json()).error);
+    const address = URL.createObjectURL(await response.blob());
+    const saved = el("a", { href: address, download: link.download });
+    saved.click();
+    setTimeout(() => URL.revokeObjectURL(address), 10_000);
+    problem.hidden = true;
+    say("Saved");
+  } catch (error) {
+    problem.hidden = false;
+    problem.textContent = error.message;
+    say("");
+  }
+}
+
+let quiet = 0;
+function say(text) {
+  $("said").textContent = text;
+  clearTimeout(quiet);
+  if (text) quiet = setTimeout(() => { $("said").textContent = ""; }, 2500);
+}
+
+async function copy(text, what) {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    const box = el("textarea", { readonly: true, class: "skip" });
+    box.value = text;
+    document.body.append(box);
+    box.select();
+    document.execCommand("copy");
+    box.remove();
+  }
+  say(`${what} copied`);
+}
+
+// -- beginning -----------------------------------------------------------------------------------------------------------
+
+function menus() {
+  const title = (name) => (name === "general" ? "any eps0-LDP randomizer" : name);
+  const one = [], several = [];
+  for (const [name, about] of Object.entries(catalogue)) {
+    (about.single_message ? one : several).push(el("option", { value: name, text: title(name) }));
+  }
+  one.sort((a, b) => (b.value === "general") - (a.value === "general"));
+  $("mechanism").replaceChildren(el("optgroup", { label: "one message" }, ...one), el("optgroup", { label: "several messages" }, ...several));
+}
+
+async function begin() {
+  try {
+    catalogue = await (await fetch("/api/mechanisms")).json();
+  } catch {
+    settle({ error: "The server does not answer; is it still running?" });
+    return;
+  }
+  menus();
+  read_fragment();
+  fields();
+  $("mechanism").addEventListener("change", (event) => { state.mechanism = event.target.value; fields(); changed(); });
+  $("task").addEventListener("change", (event) => { state.task = event.target.value; changed(); });
+  $("target").addEventListener("input", (event) => { state.target = event.target.value; changed(); });
+  $("reset").addEventListener("click", () => {
+    for (const name of Object.keys(state)) delete state[name];
+    Object.assign(state, START);
+    fields();
+    changed();
+  });
+  $("copy-link").addEventListener("click", () => copy(location.href, "Link"));
+  $("files").addEventListener("click", take);
+  $("controls").addEventListener("submit", (event) => event.preventDefault());
+  for (const button of document.querySelectorAll("[data-copy]")) {
+    button.addEventListener("click", () => copy($(button.dataset.copy).textContent, "Text"));
+  }
+  window.addEventListener("hashchange", () => { read_fragment(); fields(); changed(); });
+  changed();
+}
+
+begin();
