@@ -11,12 +11,13 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from numpy.typing import NDArray
 
 from ..estimation.constraints import Constraint, Simplex
 from ..estimation.estimate import Estimate, pure
+from .accuracy import Accuracy, of_shares
 from .parameters import budget, whole
 from .randomizer import Randomizer
 from .values import categories
@@ -43,6 +44,8 @@ class FrequencyOracle(Randomizer):
     >>> isinstance(sdp.GRR(eps0=1.0, d=4), sdp.FrequencyOracle)
     True
     """
+
+    serves: ClassVar[tuple[str, ...]] = ("options",)
 
     eps0: float = budget()
     d: int = whole(low=2, high=2**32, hint="d counts the options")
@@ -102,6 +105,15 @@ class FrequencyOracle(Randomizer):
         if not (a - b) ** 2 > 0.0:
             return math.inf
         return (frequency * a * self.lost + (1 - frequency) * b * (1 - b)) / (n * (a - b) ** 2)
+
+    #: Fewest items of a user, and most: the parameter that says so, or a number.
+    holds: ClassVar[tuple[int | str, int | str]] = (1, 1)
+
+    def accuracy(self, n: int, *, items: int | None = None) -> Accuracy:
+        """From the variance at the mean share: every user holds one option, or a set of them."""
+        number = self.d if items is None else items
+        least, most = (getattr(self, held) if isinstance(held, str) else held for held in self.holds)
+        return of_shares(lambda share: self.variance(n, share), least=least / number, most=most / number)
 
     def inputs(self) -> list[Any]:
         """0, ..., d-1."""

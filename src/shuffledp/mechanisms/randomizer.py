@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import itertools
 from abc import abstractmethod
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,6 +25,7 @@ from ..numerics.families.base import Family, PairSet, two_counts
 from ..randomness.permutation import permute_by
 from ..randomness.sampling import Source
 from ..randomness.streams import Streams
+from .accuracy import Accuracy
 from .base import Mechanism
 from .codecs import Codec
 from .reports import Reports, Tally
@@ -90,6 +91,24 @@ class Randomizer(Mechanism):
     def message_limits(self) -> tuple[int, int | None]:
         """The fewest and the most messages of a report; None: as many as its noise asks for."""
         return 1, 1
+
+    @classmethod
+    def designs(cls, sizes: Mapping[str, int]) -> list[dict[str, Any]]:
+        """Parameters for a task of these sizes (d, dim, s, ...), without the one that is solved for; several to try.
+
+        By default the sizes that it has a parameter for.
+        """
+        known = {field.name for field in fields(cls) if field.init}  # type: ignore[arg-type]
+        return [{name: size for name, size in sizes.items() if name in known}]
+
+    def accuracy(self, n: int, *, items: int | None = None) -> Accuracy:
+        """The error of the estimate among n users; ``items`` are those that are asked for, without dummies."""
+        raise ParameterError(f"{self.name} does not state the error of its estimate; declare accuracy to plan with it.")
+
+    @property
+    def messages_per_user(self) -> float:
+        """Messages that a user sends on average."""
+        return 1.0
 
     #: Reports come in a random order, not in that of the users.
     _shuffles: ClassVar[bool] = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from numpy.typing import NDArray
 
@@ -16,6 +16,8 @@ from .base import MultiMessage
 @dataclass(frozen=True, kw_only=True)
 class Dump(MultiMessage):
     """Dummy points: the user's value, perhaps randomised, among uniform values of [d]."""
+
+    serves: ClassVar[tuple[str, ...]] = ("options",)
 
     d: int = whole(low=2, high=2**32, hint="d counts the options")
 

@@ -1,0 +1,236 @@
+"""The least noisy mechanism of a candidate that meets a budget over all rounds, or the most private one for an error.
+
+Nothing here is trusted with privacy: the eps of what is returned was computed for it, by amplify's own resolution for
+one round and by the accountant for several.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from ..accounting.crowd import Crowd
+from ..accounting.resolve import resolve
+from ..calibration.search import best_of_range, largest
+from ..calibration.target import Target
+from ..calibration.unknowns import Unknown, row_of
+from ..composing.accountant import Accountant
+from ..errors import ImpossibleError, ShuffleDPError
+from ..mechanisms.base import Mechanism
+from ..mechanisms.free_setting import FreeSetting
+from .candidates import Candidate
+
+#: Relative accuracy of eps: of one round, and of several, whose composition is dear.
+_TOL, _TOL_ROUNDS = 1e-3, 5e-3
+#: A setting that is left open is searched within this factor of the mechanism's own default.
+_NEAR = 64.0
+#: Most compositions for one candidate.
+_COMPOSITIONS = 8
+
+
+@dataclass
+class Budget:
+    """(epsilon, delta) over all rounds of the users that can be counted on.
+
+    ``each`` is the eps of one round at which all of them met the target for the last candidate: the next one starts
+    there, since rounds of about the same eps compose about alike.
+    """
+
+    n: int
+    delta: float
+    rounds: int = 1
+    each: float | None = None
+    known: dict[str, float] = field(default_factory=dict)
+
+    def spent(self, mechanism: Mechanism) -> float:
+        """The eps of all rounds, never too small."""
+        spec = mechanism.spec
+        if spec not in self.known:
+            self.known[spec] = self._spent(mechanism)
+        return self.known[spec]
+
+    def _spent(self, mechanism: Mechanism) -> float:
+        if self.rounds == 1:
+            return resolve(mechanism, "auto", Crowd(self.n)).must_hold("be planned").epsilon(delta=self.delta, tol=_TOL).epsilon
+        return Accountant().compose(mechanism, n=self.n, count=self.rounds).epsilon(delta=self.delta)
+
+    # -- a budget is given ------------------------------------------------------------------------------------------
+
+    def least_noisy(self, candidate: Candidate, epsilon: float) -> Mechanism:
+        """The mechanism of the row that is loosest among those that meet epsilon."""
+        row = candidate.row
+        if isinstance(row, FreeSetting):
+            row = self._settled(candidate, row, self.each or epsilon / math.sqrt(self.rounds))
+        if self.rounds == 1:
+            target = _OneRound(
+                n=self.n, epsilon=epsilon, delta=self.delta, bound="auto", tol=_TOL, known=self.known
+            )
+            return _loosest(target, candidate, row)
+        return self._over_rounds(candidate, row, epsilon)
+
+    def _over_rounds(self, candidate: Candidate, row: Unknown, epsilon: float) -> Mechanism:
+        """Secant steps in the logarithm of the eps of one round, until all rounds together are just below epsilon."""
+        each = self.each or min(epsilon, epsilon / math.sqrt(self.rounds))
+        passing: tuple[float, Mechanism] | None = None
+        failing = math.inf
+        for _ in range(_COMPOSITIONS):
+            target = Target(n=self.n, epsilon=each, delta=self.delta, bound="auto", tol=_TOL)
+            found = _loosest(target, candidate, row)
+            total = self.spent(candidate.runs(found))
+            if total <= epsilon and (passing is None or each > passing[0]):
+                passing = each, found
+            elif total > epsilon:
+                failing = min(failing, each)
+            if epsilon * (1.0 - _TOL_ROUNDS) <= total <= epsilon or (total <= epsilon and self._is_loosest(row, found)):
+                break
+            if total == 0.0 or math.isinf(total):
+                aim = each * (2.0 if total == 0.0 else 0.5)
+            else:
+                aim = each * (1.0 - 0.4 * _TOL_ROUNDS) * epsilon / total
+            if passing is not None and math.isfinite(failing) and not passing[0] < aim < failing:
+                aim = math.sqrt(passing[0] * failing)
+            each = aim
+        if passing is None:
+            raise ImpossibleError(
+                f"{candidate.mechanism} was not found to meet epsilon = {epsilon:g} over {self.rounds:,} rounds; raise "
+                "epsilon or delta, or collect from more users."
+            )
+        self.each = passing[0]
+        return passing[1]
+
+    @staticmethod
+    def _is_loosest(row: Unknown, found: Mechanism) -> bool:
+        return found.spec == row.make(row.loose).spec
+
+    def _settled(self, candidate: Candidate, free: FreeSetting, epsilon: float) -> Unknown:
+        """The row with the value of the open setting that is best by a quick measure of privacy.
+
+        Settings are compared at budgets of equal chi-square divergence from the blanket, sum (P0 - P1)^2/t, which
+        decides the guarantee to leading order; the chosen one is calibrated properly afterwards.
+        """
+        target = Target(n=self.n, epsilon=epsilon, delta=self.delta, bound="auto", tol=0.02)
+        start = min(max(free.start(target.likely_budget), free.low), free.high)
+        row = row_of(free, start)
+        near = target.near(row)
+        if near is None:
+            return row
+        level = _divergence(row.at(near))
+        if level is None:
+            return row
+
+        def error(setting: float, limit: float) -> float:
+            own = row_of(free, setting)
+            u = largest(
+                lambda u: math.log((_divergence(own.at(u)) or math.inf) / level),
+                low=own.coordinate(own.private),
+                high=own.coordinate(own.loose),
+                start=near,
+                window=1e-3,
+                slope=1.0,
+            )
+            return math.inf if u is None else free.error(own.at(u), self.n)
+
+        best = best_of_range(
+            error,
+            low=max(free.low, math.floor(start / _NEAR) if free.whole else start / _NEAR),
+            high=min(free.high, start * _NEAR),
+            whole=free.whole,
+            start=start,
+            ratio=free.ratio,
+        )
+        return row_of(free, best)
+
+    # -- an error is given ------------------------------------------------------------------------------------------
+
+    def most_private(self, candidate: Candidate, error: float, allowed: Callable[[Mechanism], float]) -> Mechanism:
+        """The noisiest mechanism of the row whose error is small enough; ``allowed`` is <= 0 within other limits."""
+        row = candidate.row
+        if not isinstance(row, FreeSetting):
+            return self._for_error(candidate, row, error, allowed)
+        free = row
+
+        def cost(setting: float, limit: float) -> float:
+            try:
+                found = self._for_error(candidate, row_of(free, setting), error, allowed)
+            except ShuffleDPError:
+                return math.inf
+            return _divergence(found) or math.inf
+
+        start = min(max(free.start(2.0), free.low), free.high)
+        low = max(free.low, math.floor(start / _NEAR) if free.whole else start / _NEAR)
+        high = min(free.high, start * _NEAR)
+        best = best_of_range(cost, low=low, high=high, whole=free.whole, start=start, ratio=free.ratio)
+        return self._for_error(candidate, row_of(free, best), error, allowed)
+
+    def _for_error(
+        self, candidate: Candidate, row: Unknown, error: float, allowed: Callable[[Mechanism], float]
+    ) -> Mechanism:
+        def short(u: float) -> float:
+            """Positive where the mechanism is too noisy, or sends too much."""
+            found = row.at(u)
+            worst = candidate.accuracy(found, self.n).worst
+            return max(math.log(worst / error) if worst > 0.0 else -math.inf, allowed(found))
+
+        low, high = row.coordinate(row.private), row.coordinate(row.loose)
+        start = row.coordinate(min(max(1.0, row.private), row.loose)) if row.is_budget else 0.5 * (low + high)
+        # the smallest u that is precise enough, as the largest -u
+        found = largest(lambda v: short(-v), low=-high, high=-low, start=-start, window=1e-4, slope=1.0)
+        if found is None:
+            raise ImpossibleError(
+                f"error = {error:g} cannot be reached by {candidate.mechanism} with n = {self.n:,} within these limits; "
+                "raise the error or collect from more users."
+            )
+        return row.at(-found)
+
+
+@dataclass
+class _OneRound(Target):
+    """The target of a single round, which remembers the eps that it has computed."""
+
+    known: dict[str, float] = field(default_factory=dict)
+
+    def reached(self, mechanism: Mechanism) -> float:
+        """As amplify would report it."""
+        eps = super().reached(mechanism)
+        self.known[mechanism.spec] = eps
+        return eps
+
+
+def _loosest(target: Target, candidate: Candidate, row: Unknown) -> Mechanism:
+    """The mechanism of the row (not yet what is run) that is loosest among those that meet the target."""
+    asked: dict[str, Mechanism] = {}
+
+    def make(value: float) -> Mechanism:
+        made = row.make(value)
+        run = candidate.runs(made)
+        asked[run.spec] = made
+        return run
+
+    if row.role == "messages" and not row.whole:
+        target.start = _likely_messages(target, row)
+    return asked[target.loosest(replace(row, make=make)).spec]
+
+
+def _likely_messages(target: Target, row: Unknown) -> float | None:
+    """Where to start: m blanket messages in all with eps^2 m = 2 log(1/delta) 2q, since each has mass 1/q in a cell."""
+    try:
+        q = row.make(row.private).variation_ratio().q
+    except ShuffleDPError:
+        return None
+    wanted = 2.0 * q * (2.0 * math.log(1.0 / target.delta) + 1.0) / min(target.epsilon, 10.0) ** 2 / target.n
+    return row.coordinate(min(max(wanted, row.loose), row.private))
+
+
+def _divergence(mechanism: Mechanism) -> float | None:
+    """The largest sum of (P0 - P1)^2/t over the input pairs; None where they are not listed."""
+    try:
+        pairs = mechanism.blanket_pairs(64)
+    except ShuffleDPError:
+        return None
+    if not pairs:
+        return None
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return max(float(np.nansum((pair.P0 - pair.P1) ** 2 / pair.t)) for pair in pairs)
