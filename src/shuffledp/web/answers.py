@@ -93,7 +93,11 @@ def dropouts(asked: Question) -> dict[str, Any]:
     """The guarantee if a larger or smaller share of the users is missing."""
     rows = []
     for share in sorted({*_MISSING, asked.dropouts}):
-        eps = amplify(asked.mechanism, n=asked.n, delta=asked.at, dropouts=share).epsilon if _leaves(asked, share) else None
+        eps = (
+            amplify(asked.mechanism, n=asked.n, delta=asked.at, dropouts=share).epsilon
+            if _leaves(asked, share)
+            else None
+        )
         rows.append({"dropouts": share, "epsilon": eps, "shown": None if eps is None else round_up(eps)})
     ready: dict[str, Any] = json_ready({"spec": asked.spec, "n": asked.n, "delta": asked.at, "rows": rows})
     return ready

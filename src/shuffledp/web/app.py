@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from importlib.resources import files
@@ -18,11 +17,11 @@ from starlette.routing import Route
 
 from .._support import validation as check
 from ..errors import ParameterError, ShuffleDPError
-from . import answers, downloads
+from . import answers, downloads, ranking
 from .catalogue import mechanisms
 from .curves import POINTS, curve
 from .guard import Guard, refusal
-from .pool import Busy, Pool
+from .pool import BusyError, Line, Pool
 from .questions import Question, whole
 
 #: What the page is made of; nothing else is ever read from disk for a request.
@@ -36,7 +35,6 @@ _STATIC = {
 }
 #: A curve that takes longer than this is answered in parts.
 _CURVE_SECONDS = 0.05
-_LOG = logging.getLogger("shuffledp.web")
 
 Answer = Callable[[Mapping[str, str]], Any]
 
@@ -65,19 +63,29 @@ def _compose(given: Mapping[str, str]) -> Any:
 
 
 def _mechanisms(given: Mapping[str, str]) -> Any:
+    return _listed(mechanisms(), given)
+
+
+def _tasks(given: Mapping[str, str]) -> Any:
+    return _listed(ranking.tasks(), given)
+
+
+def _listed(content: Any, given: Mapping[str, str]) -> Any:
     for name in given:
-        raise ParameterError(f"/api/mechanisms takes no parameter, got {check.shown(name)}; leave it out.")
-    return mechanisms()
+        raise ParameterError(f"a list takes no parameter, got {check.shown(name)}; leave it out.")
+    return content
 
 
-#: Address -> the answer, and whether it may take longer than a moment.
-ANSWERS: dict[str, tuple[Answer, bool]] = {
-    "/api/guarantee": (_guarantee, False),
-    "/api/curves": (_curves, False),
-    "/api/mechanisms": (_mechanisms, False),
-    "/api/compare": (_compare, True),
-    "/api/dropouts": (_dropouts, True),
-    "/api/compose": (_compose, True),
+#: Address -> the answer, and the line of work that it waits in.
+ANSWERS: dict[str, tuple[Answer, Line]] = {
+    "/api/guarantee": (_guarantee, "quick"),
+    "/api/curves": (_curves, "quick"),
+    "/api/mechanisms": (_mechanisms, "quick"),
+    "/api/tasks": (_tasks, "quick"),
+    "/api/compare": (_compare, "slow"),
+    "/api/dropouts": (_dropouts, "slow"),
+    "/api/compose": (_compose, "slow"),
+    "/api/rank": (ranking.rank, "rank"),
 }
 
 
@@ -109,13 +117,13 @@ def _static(name: str, kind: str) -> Callable[[Request], Awaitable[Response]]:
     return page
 
 
-def _answered(pool: Pool, path: str, answer: Answer, slow: bool) -> Callable[[Request], Awaitable[Response]]:
+def _answered(pool: Pool, path: str, answer: Answer, line: Line) -> Callable[[Request], Awaitable[Response]]:
     async def respond(request: Request) -> Response:
         async def found() -> Response:
             given = _query(request)
             start = time.monotonic()
             content = await pool.answer(
-                (path, tuple(sorted(given.items()))), lambda: _as_json(answer(given)), slow=slow, keep=_complete
+                (path, tuple(sorted(given.items()))), lambda: _as_json(answer(given)), line=line, keep=_complete
             )
             spent = 1e3 * (time.monotonic() - start)
             headers = {"cache-control": "no-store", "server-timing": f"answer;dur={spent:.1f}"}
@@ -133,7 +141,7 @@ def _download(pool: Pool, name: str) -> Callable[[Request], Awaitable[Response]]
         async def found() -> Response:
             given = _query(request)
             content = await pool.answer(
-                (name, tuple(sorted(given.items()))), lambda: make(given).encode("utf-8"), slow=True, keep=_small
+                (name, tuple(sorted(given.items()))), lambda: make(given).encode("utf-8"), line="slow", keep=_small
             )
             headers = {"cache-control": "no-store", "content-disposition": f'attachment; filename="shuffledp-{name}"'}
             return Response(content, media_type=kind, headers=headers)
@@ -151,7 +159,7 @@ async def _refusing(found: Callable[[], Awaitable[Response]]) -> Response:
         said = str(error)
         about = said.partition(" must ")[0]
         return refusal(400, said, parameter=about if about.isidentifier() else None)
-    except Busy:
+    except BusyError:
         return refusal(503, "too many questions are waiting; ask again in a moment.", retry_after="1")
 
 

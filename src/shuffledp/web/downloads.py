@@ -1,4 +1,4 @@
-"""Files to take away: the certificate, the curves and the bounds as CSV."""
+"""Files to take away: plan, review, certificate, and the curves and bounds as CSV."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from ..accounting.amplification import amplify
 from ..accounting.comparison import compare
 from ..errors import ParameterError
+from . import ranking
 from .curves import POINTS, curve
 from .questions import Question
 
@@ -41,6 +42,8 @@ def bounds(given: Mapping[str, str]) -> str:
 
 #: Name of a file -> how it is made, and its type.
 FILES: dict[str, tuple[Callable[[Mapping[str, str]], str], str]] = {
+    "plan.json": (ranking.plan, "application/json"),
+    "report.html": (ranking.report, "text/html; charset=utf-8"),
     "certificate.json": (certificate, "application/json"),
     "curves.csv": (curves, "text/csv; charset=utf-8"),
     "bounds.csv": (bounds, "text/csv; charset=utf-8"),

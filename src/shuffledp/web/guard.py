@@ -67,7 +67,8 @@ class Guard:
         hosts = headers.getlist("host")
         if len(hosts) != 1 or not self.knows(hosts[0]):
             return refusal(
-                421, "Host must be a name of this server, such as 127.0.0.1; restart it with --allow-host NAME to add one."
+                421,
+                "Host must be a name of this server, such as 127.0.0.1; restart it with --allow-host NAME to add one.",
             )
         foreign = headers.get("sec-fetch-site", "none") not in ("none", "same-origin")
         if foreign and scope["path"].startswith("/api/"):

@@ -11,23 +11,26 @@ const SLIDERS = {
   eps0: { low: 0.05, high: 16, label: "Local budget eps0", ends: ["more private", "more accurate"] },
   d: { low: 2, high: 1e6, whole: true, label: "Options d", ends: ["few options", "many"] },
   dim: { low: 2, high: 1e6, whole: true, label: "Dimensions", ends: ["few", "many"] },
-  messages: { low: 0.01, high: 1000, label: "Blanket messages per user", ends: ["more accurate", "more private"] },
-  poisson_per_index: { low: 0.0001, high: 100, label: "Fabricated per index and user", ends: ["more accurate", "more private"] },
+  messages: { low: 0.01, high: 1000, label: "Blanket messages", ends: ["more accurate", "more private"] },
+  poisson_per_index: { low: 0.0001, high: 100, label: "Fabricated per index", ends: ["more accurate", "more private"] },
   sigma: { low: 0.05, high: 50, label: "Noise sigma", ends: ["more accurate", "more private"] },
   flip: { low: 0.001, high: 0.5, label: "Flip probability", ends: ["more accurate", "more private"] },
-  d01: { low: 0.01, high: 10, label: "Distance d01 to protect", ends: ["more private", "more accurate"] },
-  dmax: { low: 0.01, high: 100, label: "Largest distance dmax", ends: ["small domain", "large"] },
-  s: { low: 1, high: 64, whole: true, label: "Items per user s", ends: ["few items", "many"] },
-  n: { low: 10, high: 1e12, whole: true, label: "Users in a batch n", ends: ["small crowd", "more private"] },
-  delta: { low: 1e-15, high: 1e-2, label: "Failure probability delta", ends: ["stricter", "laxer"] },
-  rounds: { low: 1, high: 1000, whole: true, label: "Rounds with the same users", ends: ["asked once", "less private"] },
-  dropouts: { low: 0, high: 90, linear: true, label: "Users who may drop out", unit: "%", ends: ["all take part", "less private"] },
+  d01: { low: 0.01, high: 10, label: "Distance d01", ends: ["more private", "more accurate"] },
+  dmax: { low: 0.01, high: 100, label: "Distance dmax", ends: ["small domain", "large"] },
+  size: { low: 1, high: 1000, whole: true, label: "Items of a user", ends: ["one", "many"] },
+  s: { low: 1, high: 64, whole: true, label: "Items s", ends: ["few items", "many"] },
+  n: { low: 10, high: 1e12, whole: true, label: "Users n", ends: ["small crowd", "more private"] },
+  delta: { low: 1e-15, high: 1e-2, label: "Delta", ends: ["stricter", "laxer"] },
+  rounds: { low: 1, high: 1000, whole: true, label: "Rounds", ends: ["asked once", "less private"] },
+  dropouts: { low: 0, high: 90, linear: true, label: "Dropouts", unit: "%", ends: ["all take part", "less private"] },
 };
 const CROWD = ["n", "delta", "rounds", "dropouts"];
 const START = { task: "histogram", mechanism: "grr", target: "", n: "100000", delta: "1e-7", rounds: "1", dropouts: "0" };
-const FILES = [["certificate.json", "Certificate (proof)"], ["curves.csv", "Curves (CSV)"], ["bounds.csv", "Bounds (CSV)"]];
+const FILES = [["plan.json", "Plan of this setting"], ["report.html", "Review of the ranking"], ["certificate.json", "Certificate (proof)"], ["curves.csv", "Curves (CSV)"], ["bounds.csv", "Bounds (CSV)"]];
 
-let catalogue = {};
+const RANKED = { "plan.json": true, "report.html": true };
+
+let catalogue = {}, tasks = {};
 const state = { ...START };
 let shown = null; // the last good guarantee
 let later = 0;
@@ -35,8 +38,22 @@ let later = 0;
 // -- settings ----------------------------------------------------------------------------------------------------------
 
 const clean = (text) => (/^\d{1,3}(,\d{3})+$/.test(text.trim()) ? text.trim().replaceAll(",", "") : text.trim());
-const parameters = () => catalogue[state.mechanism].parameters.filter((p) => p.needed);
-const spec = () => `${state.mechanism}:${parameters().map((p) => `${p.name}=${clean(state[p.name] ?? String(p.start))}`).join(",")}`;
+const COUNTS = ["messages", "total_messages", "poisson"];
+
+// The parameters of the mechanism that must be given, and those of the others that are.
+function parameters() {
+  const counted = COUNTS.slice(1).some((name) => state[name] !== undefined);
+  return catalogue[state.mechanism].parameters.filter((p) =>
+    (p.needed && !(p.name === "messages" && counted && state.messages === undefined)) || (!p.needed && state[p.name] !== undefined));
+}
+
+// The sizes of the task that the mechanism does not have, so that no field stands twice.
+function sizes() {
+  const known = parameters().map((p) => p.name);
+  return tasks[state.task].sizes.filter((size) => size.needed && !known.includes(size.name));
+}
+
+const spec = () => `${state.mechanism}:${parameters().map((p) => `${p.name}=${clean(state[p.name])}`).join(",")}`;
 
 function share(text) {
   const value = Number(clean(text));
@@ -48,18 +65,34 @@ function question(more = {}) {
   return new URLSearchParams({ ...asked, ...more }).toString();
 }
 
+// The same with the task, its sizes and the target.
+function ranking_question(more = {}) {
+  const asked = { task: state.task };
+  for (const size of tasks[state.task].sizes) if (size.needed) asked[size.name] = clean(state[size.name]);
+  if (clean(state.target)) asked.epsilon = clean(state.target);
+  return question({ ...asked, ...more });
+}
+
 function fragment() {
   const kept = { task: state.task, mechanism: state.mechanism };
-  for (const p of parameters()) kept[p.name] = clean(state[p.name]);
+  for (const p of [...parameters(), ...sizes()]) kept[p.name] = clean(state[p.name]);
   for (const name of CROWD) kept[name] = clean(state[name]);
   if (state.target) kept.target = state.target;
   return `#${new URLSearchParams(kept)}`;
 }
 
+function forget() {
+  for (const name of Object.keys(state)) delete state[name];
+  Object.assign(state, START);
+}
+
 function read_fragment() {
   const given = new URLSearchParams(location.hash.slice(1));
+  if (![...given].length) return;
+  forget();
   for (const [name, value] of given) if (value.length <= 60) state[name] = value;
-  if (!catalogue[state.mechanism]) state.mechanism = START.mechanism;
+  if (!Object.hasOwn(catalogue, state.mechanism)) state.mechanism = START.mechanism;
+  if (!Object.hasOwn(tasks, state.task)) state.task = START.task;
 }
 
 // -- fields ------------------------------------------------------------------------------------------------------------
@@ -116,14 +149,16 @@ function follow(name, value = Number(clean(state[name]).replaceAll("_", ""))) {
 }
 
 function fields() {
-  for (const p of parameters()) state[p.name] ??= String(p.start);
+  for (const p of [...parameters(), ...tasks[state.task].sizes]) if (p.needed || p.start !== null) state[p.name] ??= String(p.start);
+  $("sizes").replaceChildren(...sizes().map((size) => field(size.name)));
   $("parameters").replaceChildren(...parameters().map((p) => field(p.name, p)));
   $("crowd").replaceChildren(...CROWD.map((name) => field(name)));
   $("mechanism").value = state.mechanism;
   $("task").value = state.task;
   $("target").value = state.target;
   $("mechanism-about").textContent = catalogue[state.mechanism].title;
-  for (const name of [...parameters().map((p) => p.name), ...CROWD]) follow(name);
+  $("task-about").textContent = tasks[state.task].title;
+  for (const p of [...parameters(), ...sizes(), ...CROWD.map((name) => ({ name }))]) follow(p.name);
 }
 
 // -- asking ------------------------------------------------------------------------------------------------------------
@@ -195,12 +230,39 @@ function slower() {
   ask("dropouts", `/api/dropouts?${now}`, (found) => panels.dropouts(found, Number(share(state.dropouts))));
   ask("compare", `/api/compare?${now}`, panels.compare);
   ask("compose", `/api/compose?${now}`, panels.compose);
+  $("ranking-section").classList.add("waiting");
+  ask("rank", `/api/rank?${ranking_question()}`, (found) => ranked(found), (problem) => ranked({ ...problem, choices: [] }));
+}
+
+function ranked(found) {
+  $("ranking-section").classList.remove("waiting");
+  $("target").toggleAttribute("aria-invalid", found.parameter === "epsilon");
+  panels.ranking(found, shown ? shown.spec : "", use);
+}
+
+// Take a setting of the ranking over into the fields.
+function use(text) {
+  const [word, rest] = [text.slice(0, text.indexOf(":")), text.slice(text.indexOf(":") + 1)];
+  pick(word);
+  for (const part of rest.split(",")) state[part.slice(0, part.indexOf("="))] = part.slice(part.indexOf("=") + 1);
+  fields();
+  changed();
+  $("answer").scrollIntoView({ block: "nearest" });
+  say(`${word} taken over`);
+}
+
+// Another mechanism: values that both have stay, optional ones of the old do not.
+function pick(name) {
+  const needed = catalogue[name].parameters.filter((p) => p.needed).map((p) => p.name);
+  for (const p of catalogue[state.mechanism].parameters) if (!needed.includes(p.name) && !tasks[state.task].sizes.some((size) => size.name === p.name)) delete state[p.name];
+  for (const name of COUNTS) delete state[name];
+  state.mechanism = name;
 }
 
 // -- files, links and lines to take away ---------------------------------------------------------------------------------
 
 function files() {
-  $("files").replaceChildren(...FILES.map(([name, text]) => el("li", {}, el("a", { href: `/api/download/${name}?${question()}`, download: `shuffledp-${name}`, "data-file": name, text }))));
+  $("files").replaceChildren(...FILES.map(([name, text]) => el("li", {}, el("a", { href: `/api/download/${name}?${name in RANKED ? ranking_question() : question()}`, download: `shuffledp-${name}`, "data-file": name, text }))));
 }
 
 // A file that cannot be made says why on the page.
@@ -256,12 +318,13 @@ function menus() {
     (about.single_message ? one : several).push(el("option", { value: name, text: title(name) }));
   }
   one.sort((a, b) => (b.value === "general") - (a.value === "general"));
+  $("task").replaceChildren(...Object.keys(tasks).map((name) => el("option", { value: name, text: name })));
   $("mechanism").replaceChildren(el("optgroup", { label: "one message" }, ...one), el("optgroup", { label: "several messages" }, ...several));
 }
 
 async function begin() {
   try {
-    catalogue = await (await fetch("/api/mechanisms")).json();
+    [catalogue, tasks] = await Promise.all(["mechanisms", "tasks"].map(async (list) => (await fetch(`/api/${list}`)).json()));
   } catch {
     settle({ error: "The server does not answer; is it still running?" });
     return;
@@ -269,17 +332,16 @@ async function begin() {
   menus();
   read_fragment();
   fields();
-  $("mechanism").addEventListener("change", (event) => { state.mechanism = event.target.value; fields(); changed(); });
-  $("task").addEventListener("change", (event) => { state.task = event.target.value; changed(); });
+  $("mechanism").addEventListener("change", (event) => { pick(event.target.value); fields(); changed(); });
+  $("task").addEventListener("change", (event) => { state.task = event.target.value; fields(); changed(); });
   $("target").addEventListener("input", (event) => { state.target = event.target.value; changed(); });
   $("reset").addEventListener("click", () => {
-    for (const name of Object.keys(state)) delete state[name];
-    Object.assign(state, START);
+    forget();
     fields();
     changed();
   });
   $("copy-link").addEventListener("click", () => copy(location.href, "Link"));
-  $("files").addEventListener("click", take);
+  document.addEventListener("click", take);
   $("controls").addEventListener("submit", (event) => event.preventDefault());
   for (const button of document.querySelectorAll("[data-copy]")) {
     button.addEventListener("click", () => copy($(button.dataset.copy).textContent, "Text"));

@@ -82,8 +82,8 @@ export function curve(place, data, options) {
   let [x0, x1, y0, y1] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
   if (x0 === x1) { x0 /= 2; x1 *= 2; }
   if (y1 / y0 < 4) { const middle = Math.sqrt(y0 * y1); y0 = middle / 2; y1 = middle * 2; }
-  const px = (x) => LEFT + (WIDTH - LEFT - RIGHT) * Math.log(x / x0) / Math.log(x1 / x0);
-  const py = (y) => TOP + (height - TOP - BOTTOM) * Math.log(y1 / y) / Math.log(y1 / y0);
+  const px = (x) => LEFT + 8 + (WIDTH - LEFT - RIGHT - 16) * Math.log(x / x0) / Math.log(x1 / x0);
+  const py = (y) => TOP + 6 + (height - TOP - BOTTOM - 12) * Math.log(y1 / y) / Math.log(y1 / y0);
   const svg = node("svg", { viewBox: `0 0 ${WIDTH} ${height}`, "aria-hidden": "true", focusable: "false" });
   for (const y of ticks(y0, y1, 6)) {
     svg.append(node("line", { class: "grid", x1: LEFT, x2: WIDTH - RIGHT, y1: py(y), y2: py(y) }));

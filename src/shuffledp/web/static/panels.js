@@ -71,9 +71,9 @@ export function compare(found) {
   const rows = found.rows.map((row) => el("tr", { class: row === best ? "here" : row.kind === "upper" ? false : "aside" },
     el("td", {}, row.bound, el("small", { text: row.title })),
     el("td", {}, el("span", { class: `tag${row.kind === "not a bound" ? " no" : row === best ? " best" : ""}`, text: row === best ? "used" : row.kind === "upper" ? "sound" : row.kind === "lower" ? "lower bound" : "not proved" })),
-    el("td", {}, Number.isFinite(number(row.epsilon)) ? meter(Math.min(1, share(number(row.epsilon)))) : ""),
+    el("td", { class: "wide" }, Number.isFinite(number(row.epsilon)) ? meter(Math.min(1, share(number(row.epsilon)))) : ""),
     el("td", { class: "num", text: row.shown })));
-  $("bounds").replaceChildren(table("Smallest first, on a logarithmic scale.", [["bound"], ["what it is worth"], [""], ["eps", "num"]], rows));
+  $("bounds").replaceChildren(table("Smallest first, on a logarithmic scale.", [["bound"], ["what it is worth"], ["", "wide"], ["eps", "num"]], rows));
   $("bounds-note").textContent = found.notes.join(" ");
   const absent = Object.entries(found.absent);
   $("absent-box").hidden = !absent.length;
@@ -96,4 +96,44 @@ export function compose(found) {
   total.hidden = found.rounds < 2;
   total.textContent = found.epsilon === "inf" ? "No finite eps covers all rounds together."
     : `All ${found.rounds.toLocaleString("en")} rounds together: ε ≤ ${found.shown}, ${found.level} protection; a guess is right at most ${found.guess} of the time.`;
+}
+
+const figures = (x) => (typeof x === "number" ? String(Number(x.toPrecision(3))) : x);
+
+export function ranking(found, current, use) {
+  if (!found.choices.length) {
+    $("ranking-note").textContent = found.error || found.why || "No mechanism meets the target.";
+    $("ranking").replaceChildren();
+    return;
+  }
+  const reached = found.typed ? "as typed" : "what the setting above reaches";
+  $("ranking-note").textContent = `Calibrated to eps = ${found.target} (${reached}); smallest error first. Error: ${found.measure}.`;
+  const worst = Math.max(...found.choices.map((c) => c.error)), least = Math.min(...found.choices.map((c) => c.error));
+  const share = (x) => (worst / least > 1.001 ? 0.06 + 0.94 * Math.log(x / least) / Math.log(worst / least) : 1);
+  const rows = found.choices.map((choice) => el("tr", { class: choice.spec === current ? "here" : false },
+    el("td", {}, choice.variant ? `${choice.mechanism} (${choice.variant})` : choice.mechanism, " ",
+      choice.on_front ? el("span", { class: "tag best", title: "no other one has both a smaller error and fewer bits", text: "best trade-off" }) : "",
+      el("small", { class: "spec", text: rounded(choice.spec) })),
+    el("td", { class: "num", text: figures(choice.error) }),
+    el("td", { class: "wide" }, meter(share(choice.error))),
+    el("td", { class: "num", text: figures(choice.bits) }),
+    el("td", { class: "num wide", text: figures(choice.messages) }),
+    el("td", { class: "num", text: choice.local_epsilon === "inf" ? "none" : figures(choice.local_epsilon) }),
+    el("td", { class: "num" }, ...(choice.usable ? [button(choice, use)] : []))));
+  const references = found.references.map((r) => el("tr", { class: "aside" },
+    el("td", {}, `${r.model} model`, el("small", { text: rounded(r.mechanism) })), el("td", { class: "num", text: figures(r.error) }),
+    el("td", { class: "wide" }), el("td", { colspan: "4", class: "note", text: r.note })));
+  const heads = [["mechanism"], ["error", "num"], ["", "wide"], ["bits", "num"], ["messages", "num wide"], ["local eps", "num"], [""]];
+  $("ranking").replaceChildren(table(found.refused ? `${found.refused} mechanisms do not fit or cannot meet the target.` : "", heads, [...rows, ...references]));
+}
+
+function button(choice, use) {
+  const made = el("button", { type: "button", class: "use", "aria-label": `Use ${choice.mechanism}`, text: "Use" });
+  made.addEventListener("click", () => use(choice.spec));
+  return made;
+}
+
+// Long decimals of a calibrated setting, in four figures.
+function rounded(spec) {
+  return spec.replace(/=(\d+\.\d{4,})/g, (_, x) => `=${Number(Number(x).toPrecision(4))}`);
 }
