@@ -44,7 +44,10 @@ LAYERS = (
     Layer(("protocol",), "The collection: plan, client, shuffler, batch and collector; small imports, no engine."),
     Layer(("planning",), "Choosing: every mechanism that fits a task, calibrated, its error predicted, ranked; its plan."),
     Layer(("engines",), "Running a plan on data: Arrow record batches in, reports or counts out."),
-    Layer(("plots", "paper"), "Figures of results; the paper's figures, tables and claims, computed again and judged."),
+    Layer(
+        ("plots", "paper", "web"),
+        "Figures of results; the paper's figures and claims, computed again and judged; the page that answers in a browser.",
+    ),
     Layer(("cli", "__main__"), "The commands: read arguments, ask the layers below, print."),
 )
 #: Package -> its place, 0 the lowest.

@@ -1,6 +1,6 @@
 """The answers of the API, as JSON-ready dictionaries; each takes a question and nothing else from outside.
 
-Numbers come twice: in full precision, and under ``shown`` as texts that are rounded to the side on which they stay true.
+Numbers come twice: in full precision, and under ``shown`` as texts rounded to the side on which they stay true.
 """
 
 from __future__ import annotations
@@ -113,11 +113,9 @@ def compose(asked: Question) -> dict[str, Any]:
     mechanism, n = asked.remaining()
     most = min(MOST_ROUNDS, max(30, 3 * asked.rounds))
     account = Accountant().compose(mechanism, n=n, count=most)
-    rows = []
-    for count in sorted({*(k for k in _ROUNDS if k <= most), asked.rounds}):
-        eps = account.first(count).epsilon(delta=asked.at)
-        rows.append({"rounds": count, "epsilon": eps, "shown": round_up(eps)})
-    total = next(row["epsilon"] for row in rows if row["rounds"] == asked.rounds)
+    counts = sorted({*(k for k in _ROUNDS if k <= most), asked.rounds})
+    spent = {count: account.first(count).epsilon(delta=asked.at) for count in counts}
+    total = spent[asked.rounds]
     ready: dict[str, Any] = json_ready(
         {
             "spec": asked.spec,
@@ -128,7 +126,7 @@ def compose(asked: Question) -> dict[str, Any]:
             "shown": round_up(total),
             "level": words.level(total),
             "guess": words.percent(words.guess(total, asked.at)),
-            "rows": rows,
+            "rows": [{"rounds": k, "epsilon": eps, "shown": round_up(eps)} for k, eps in spent.items()],
         }
     )
     return ready

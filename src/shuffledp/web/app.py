@@ -101,11 +101,13 @@ def create_app(*, hosts: Iterable[str] = (), loopback: bool = True) -> Starlette
     routes = [Route(path, _static(*what)) for path, what in _STATIC.items()]
     routes += [Route(path, _answered(pool, path, *what)) for path, what in ANSWERS.items()]
     routes += [Route(f"/api/download/{name}", _download(pool, name)) for name in downloads.FILES]
-    return Starlette(
+    app = Starlette(
         routes=routes,
         middleware=[Middleware(Guard, hosts=tuple(hosts), loopback=loopback)],
         exception_handlers={HTTPException: _not_found, Exception: _failed},
     )
+    app.router.redirect_slashes = False
+    return app
 
 
 def _static(name: str, kind: str) -> Callable[[Request], Awaitable[Response]]:

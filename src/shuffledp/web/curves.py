@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -25,8 +24,8 @@ from .questions import Question
 
 #: Grids that may be asked for.
 POINTS = (9, 17, 33)
-#: Points that are computed between two looks at the clock.
-_TOGETHER = 4
+#: Numbers of users that are asked for together, between two looks at the clock.
+_TOGETHER = 3
 #: (spec, n, delta, dropouts) -> (eps, lower): what is known of any curve.
 _POINTS: Kept[tuple[float, float]] = Kept(20_000)
 _USERS = (100.0, 1e9)
@@ -75,14 +74,12 @@ def curve(asked: Question, *, over: str, points: int, seconds: float = math.inf)
     places = _users(asked, points) if over == "n" else _noise(asked, points)
     keys = [(q.spec, q.n, q.at, q.dropouts) for _, q in places]
     until = time.monotonic() + seconds
-    for chunk in _coarse_to_fine(len(places)):
-        missing = [k for k in chunk if _POINTS.get(keys[k]) is None]
-        for start in range(0, len(missing), _TOGETHER):
-            some = missing[start : start + _TOGETHER]
-            for k, found in zip(some, _brackets([places[k][1] for k in some], together=over == "n"), strict=True):
-                _POINTS.put(keys[k], found)
-            if time.monotonic() > until:
-                break
+    missing = [k for k in _coarse_to_fine(len(places)) if _POINTS.get(keys[k]) is None]
+    together = _TOGETHER if over == "n" else 1
+    while missing and (time.monotonic() < until or len(missing) == len(places)):  # something is always found
+        some, missing = missing[:together], missing[together:]
+        for k, found in zip(some, _brackets([places[k][1] for k in some]), strict=True):
+            _POINTS.put(keys[k], found)
     known = [_POINTS.get(key) for key in keys]
     name = "n" if over == "n" else dial(asked.mechanism)
     ready: dict[str, Any] = json_ready(
@@ -119,18 +116,19 @@ def _noise(asked: Question, points: int) -> list[tuple[float, Question]]:
     return made
 
 
-def _coarse_to_fine(count: int) -> Iterator[list[int]]:
-    """All places of a row, in parts: the ends and every eighth first."""
-    seen: set[int] = set()
-    for step in (8, 4, 2, 1):
-        part = [k for k in [*range(0, count, step), count - 1] if k >= 0 and k not in seen]
-        seen.update(part)
-        yield list(dict.fromkeys(part))
+def _coarse_to_fine(count: int) -> list[int]:
+    """All places of a row: the ends and every eighth first.
+
+    >>> _coarse_to_fine(9)
+    [0, 8, 4, 2, 6, 1, 3, 5, 7]
+    """
+    order = [k for step in (8, 4, 2, 1) for k in [*range(0, count, step), count - 1] if k >= 0]
+    return list(dict.fromkeys(order))
 
 
-def _brackets(asked: list[Question], *, together: bool) -> list[tuple[float, float]]:
-    """(eps, lower) of every question, NaN where there is none; those that differ in n only are asked together."""
-    if together and asked:
+def _brackets(asked: list[Question]) -> list[tuple[float, float]]:
+    """(eps, lower) of questions that differ in n only, asked together; NaN where there is no answer."""
+    if len(asked) > 1:
         try:
             many = amplify(
                 asked[0].mechanism,

@@ -1,6 +1,6 @@
 """What an eps means for a person, and what is unusual about a setting, in sentences.
 
-The risk is that of a guess.  Somebody holds two values of a user for equally likely; after the batch the guess is right
+The risk is that of a guess.  Somebody thinks two values of a user equally likely; after the batch the guess is right
 with probability at most (e^eps + delta)/(e^eps + 1): with the two errors a, b of any test, a + e^eps b >= 1 - delta and
 e^eps a + b >= 1 - delta (Kairouz, Oh, Viswanath, ICML 2015), so (a + b)/2 >= (1 - delta)/(e^eps + 1).
 """
@@ -56,13 +56,13 @@ def risk(guarantee: Guarantee) -> dict[str, str]:
         "level": level(guarantee.epsilon),
         "guess": percent(behind),
         "words": (
-            "Whoever holds two values of a user for equally likely, and sees the whole batch, guesses right "
-            f"at most {percent(behind)} of the time (50 % is a coin)."
+            "Someone who thinks two values of a user equally likely, and then sees the whole batch, can guess the "
+            f"right one at most {percent(behind)} of the time (a coin: 50 %)."
         ),
         "local": (
             "If the shuffler fails, nothing protects the user."
             if math.isinf(guarantee.local_epsilon)
-            else f"If the shuffler fails and reports can be linked to people: at most {percent(alone)}."
+            else f"If the shuffler fails and reports can be linked to users, at most {percent(alone)}."
         ),
     }
 

@@ -69,11 +69,10 @@ export function compare(found) {
   const share = (x) => (top / least > 1.001 ? 0.06 + 0.94 * Math.log(Math.max(x, least) / least) / Math.log(top / least) : 1);
   const best = found.rows.find((r) => r.kind === "upper");
   const rows = found.rows.map((row) => el("tr", { class: row === best ? "here" : row.kind === "upper" ? false : "aside" },
-    el("td", {}, row.bound, el("small", { text: row.title })),
-    el("td", {}, el("span", { class: `tag${row.kind === "not a bound" ? " no" : row === best ? " best" : ""}`, text: row === best ? "used" : row.kind === "upper" ? "sound" : row.kind === "lower" ? "lower bound" : "not proved" })),
+    el("td", {}, row.bound, " ", el("span", { class: `tag${row.kind === "not a bound" ? " no" : row === best ? " best" : ""}`, text: row === best ? "used" : row.kind === "upper" ? "sound" : row.kind === "lower" ? "lower bound" : "not proved" }), el("small", { text: row.title })),
     el("td", { class: "wide" }, Number.isFinite(number(row.epsilon)) ? meter(Math.min(1, share(number(row.epsilon)))) : ""),
     el("td", { class: "num", text: row.shown })));
-  $("bounds").replaceChildren(table("Smallest first, on a logarithmic scale.", [["bound"], ["what it is worth"], ["", "wide"], ["eps", "num"]], rows));
+  $("bounds").replaceChildren(table("Smallest first, on a logarithmic scale.", [["bound"], ["", "wide"], ["eps", "num"]], rows));
   $("bounds-note").textContent = found.notes.join(" ");
   const absent = Object.entries(found.absent);
   $("absent-box").hidden = !absent.length;
@@ -110,20 +109,21 @@ export function ranking(found, current, use) {
   $("ranking-note").textContent = `Calibrated to eps = ${found.target} (${reached}); smallest error first. Error: ${found.measure}.`;
   const worst = Math.max(...found.choices.map((c) => c.error)), least = Math.min(...found.choices.map((c) => c.error));
   const share = (x) => (worst / least > 1.001 ? 0.06 + 0.94 * Math.log(x / least) / Math.log(worst / least) : 1);
-  const rows = found.choices.map((choice) => el("tr", { class: choice.spec === current ? "here" : false },
+  const rows = found.choices.map((choice) => el("tr", { class: choice.mechanism === current.split(":")[0] ? "here" : false },
     el("td", {}, choice.variant ? `${choice.mechanism} (${choice.variant})` : choice.mechanism, " ",
       choice.on_front ? el("span", { class: "tag best", title: "no other one has both a smaller error and fewer bits", text: "best trade-off" }) : "",
-      el("small", { class: "spec", text: rounded(choice.spec) })),
+      choice.mechanism === current.split(":")[0] ? el("span", { class: "tag", text: "yours" }) : "",
+      el("small", { class: "spec", text: settings(choice.spec) })),
     el("td", { class: "num", text: figures(choice.error) }),
     el("td", { class: "wide" }, meter(share(choice.error))),
     el("td", { class: "num", text: figures(choice.bits) }),
     el("td", { class: "num wide", text: figures(choice.messages) }),
-    el("td", { class: "num", text: choice.local_epsilon === "inf" ? "none" : figures(choice.local_epsilon) }),
+    el("td", { class: "num wide", text: choice.local_epsilon === "inf" ? "none" : figures(choice.local_epsilon) }),
     el("td", { class: "num" }, ...(choice.usable ? [button(choice, use)] : []))));
   const references = found.references.map((r) => el("tr", { class: "aside" },
-    el("td", {}, `${r.model} model`, el("small", { text: rounded(r.mechanism) })), el("td", { class: "num", text: figures(r.error) }),
-    el("td", { class: "wide" }), el("td", { colspan: "4", class: "note", text: r.note })));
-  const heads = [["mechanism"], ["error", "num"], ["", "wide"], ["bits", "num"], ["messages", "num wide"], ["local eps", "num"], [""]];
+    el("td", {}, `${r.model} model`, " ", el("span", { class: "tag", text: "for comparison" }), el("small", { text: `${r.mechanism.split(":")[0]}: ${r.note}` })),
+    el("td", { class: "num", text: figures(r.error) }), el("td", { class: "wide" }), el("td"), el("td", { class: "wide" }), el("td", { class: "wide" }), el("td")));
+  const heads = [["mechanism"], ["error", "num"], ["", "wide"], ["bits", "num"], ["messages", "num wide"], ["local eps", "num wide"], [""]];
   $("ranking").replaceChildren(table(found.refused ? `${found.refused} mechanisms do not fit or cannot meet the target.` : "", heads, [...rows, ...references]));
 }
 
@@ -133,7 +133,7 @@ function button(choice, use) {
   return made;
 }
 
-// Long decimals of a calibrated setting, in four figures.
-function rounded(spec) {
-  return spec.replace(/=(\d+\.\d{4,})/g, (_, x) => `=${Number(Number(x).toPrecision(4))}`);
+// The parameters of a calibrated setting, long decimals in four figures.
+function settings(spec) {
+  return spec.slice(spec.indexOf(":") + 1).replaceAll(",", ", ").replace(/=(\d+\.\d{4,})/g, (_, x) => `=${Number(Number(x).toPrecision(4))}`);
 }
