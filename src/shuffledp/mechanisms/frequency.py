@@ -13,6 +13,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
 from numpy.typing import NDArray
 
 from ..estimation.constraints import Constraint, Simplex
@@ -105,6 +106,28 @@ class FrequencyOracle(Randomizer):
         if not (a - b) ** 2 > 0.0:
             return math.inf
         return (frequency * a * self.lost + (1 - frequency) * b * (1 - b)) / (n * (a - b) ** 2)
+
+    @property
+    def both(self) -> tuple[float, float] | None:
+        """Pr[a report supports two given items] if one of them is held, and if neither is; None: not stated.
+
+        The error of a sum of several items, such as a range, follows from it.
+        """
+        return None
+
+    def sum_variance(self, n: int, items: NDArray[Any], share: NDArray[Any]) -> NDArray[np.float64]:
+        """A report supports T of the L items: with a = keep, b = stray and (o1, o0) = both, T has the mean and mean square
+
+            a + (L-1) b,  a + (L-1) b + 2 (L-1) o1 + (L-1)(L-2) o0    if its user holds one of them,
+            L b,          L b + L (L-1) o0                              if not.
+        """
+        if self.both is None:
+            return super().sum_variance(n, items, share)
+        a, b, (o1, o0) = self.keep, self.stray, self.both
+        outside = items * b * (1.0 - items * b) + items * (items - 1.0) * o0
+        mean = a + (items - 1.0) * b
+        inside = mean * (1.0 - mean) + 2.0 * (items - 1.0) * o1 + (items - 1.0) * (items - 2.0) * o0
+        return np.asarray((outside + share * (inside - outside)) / (n * (a - b) ** 2))
 
     #: Fewest items of a user, and most: the parameter that says so, or a number.
     holds: ClassVar[tuple[int | str, int | str]] = (1, 1)

@@ -79,7 +79,7 @@ class Randomizer(Mechanism):
         return None
 
     #: What an input is where that is neither an option nor a number: "sets" of at most s items (-1 for none),
-    #: "full sets" of exactly s items, "key-values", "places" or "unit vectors".
+    #: "full sets" of exactly s items, "bits" of which the ones are counted, "key-values", "places" or "unit vectors".
     takes: ClassVar[str] = ""
 
     @property
@@ -104,6 +104,10 @@ class Randomizer(Mechanism):
     def accuracy(self, n: int, *, items: int | None = None) -> Accuracy:
         """The error of the estimate among n users; ``items`` are those that are asked for, without dummies."""
         raise ParameterError(f"{self.name} does not state the error of its estimate; declare accuracy to plan with it.")
+
+    def sum_variance(self, n: int, items: NDArray[Any], share: NDArray[Any]) -> NDArray[np.float64]:
+        """Variance of the sum of several estimated shares: so many items, which this share of n users hold."""
+        raise ParameterError(f"{self.name} does not state the error of a sum of items; plan with another mechanism.")
 
     @property
     def messages_per_user(self) -> float:

@@ -45,6 +45,11 @@ class Candidate:
     runs: Callable[[Mechanism], Randomizer]
     variant: str = ""
 
+    @property
+    def name(self) -> str:
+        """The word, with what distinguishes it."""
+        return f"{self.mechanism} ({self.variant})" if self.variant else self.mechanism
+
     def accounted(self, row: Unknown) -> Unknown:
         """The same row of what is run."""
         return replace(row, make=lambda value: self.runs(row.make(value)))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from .._support.json_ready import json_ready
 from .._support.numbers import round_up
 from .._support.text import visible
 from ..mechanisms.base import Mechanism
+from ..mechanisms.randomizer import Randomizer
 
 #: Errors closer than this count as equal: settings are calibrated to about so much.
 _EQUAL = 1e-3
@@ -23,7 +24,7 @@ class Choice:
     Attributes
     ----------
     mechanism, variant : its word, and what distinguishes it from other choices of the same word
-    spec : what a client runs
+    spec : the mechanism with its settings; of a tree over bins, that of the leaves
     epsilon, delta : the guarantee over all rounds; epsilon is never too small
     bound : the bound that gave it, for one round
     local_epsilon : what remains over all rounds if the shuffler fails: the sum of the local guarantees; may be inf
@@ -51,6 +52,8 @@ class Choice:
     on_front: bool = False
     #: The mechanism of the task's row, from which its query is made.
     asked: Mechanism = field(repr=False, compare=False)
+    #: What a client runs: ``asked`` itself, or a tree of it.
+    run: Randomizer = field(repr=False, compare=False)
 
     @property
     def name(self) -> str:
@@ -63,8 +66,7 @@ class Choice:
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON: all attributes by their names."""
-        plain = asdict(self)
-        plain.pop("asked")
+        plain = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("asked", "run")}
         ready: dict[str, Any] = json_ready(plain)
         return ready
 
@@ -72,10 +74,10 @@ class Choice:
 def ranked(choices: Iterable[Choice], by: str) -> list[Choice]:
     """The smallest error (or eps) first; of equal ones that with fewer bits, then by name."""
 
-    def place(choice: Choice) -> tuple[float, float, float, str]:
+    def place(choice: Choice) -> tuple[float, float, str]:
         value: float = getattr(choice, by)
         level = round(math.log(value) / _EQUAL) if 0.0 < value < math.inf else value
-        return level, choice.bits, value, choice.name
+        return level, choice.bits, choice.name
 
     return sorted(choices, key=place)
 

@@ -58,7 +58,13 @@ class HistogramTask(ShareTask):
         """Two counts move by one."""
         return Sensitivity(2.0, math.sqrt(2.0))
 
-    def query(self, mechanism: Mechanism, column: str | Sequence[str] | None, labels: Sequence[Any] | None) -> Query:
+    def query(
+        self,
+        mechanism: Mechanism,
+        column: str | Sequence[str] | None,
+        labels: Sequence[Any] | None,
+        variant: str = "",
+    ) -> Query:
         """A histogram whose last label takes what is not listed."""
         from ..queries.histogram import Histogram
 
@@ -86,7 +92,13 @@ class BitsTask(ShareTask):
         """One count moves by one."""
         return Sensitivity(1.0, 1.0)
 
-    def query(self, mechanism: Mechanism, column: str | Sequence[str] | None, labels: Sequence[Any] | None) -> Query:
+    def query(
+        self,
+        mechanism: Mechanism,
+        column: str | Sequence[str] | None,
+        labels: Sequence[Any] | None,
+        variant: str = "",
+    ) -> Query:
         """A histogram of "0" and "1"; anything else counts as "0"."""
         from ..queries.histogram import Histogram
 
@@ -127,7 +139,13 @@ class SetsTask(ShareTask):
         """All items of a user may be exchanged for others."""
         return Sensitivity(2.0 * self.size, math.sqrt(2.0 * self.size))
 
-    def query(self, mechanism: Mechanism, column: str | Sequence[str] | None, labels: Sequence[Any] | None) -> Query:
+    def query(
+        self,
+        mechanism: Mechanism,
+        column: str | Sequence[str] | None,
+        labels: Sequence[Any] | None,
+        variant: str = "",
+    ) -> Query:
         """Lists of items, written as text with "|" between them unless they are lists."""
         from ..queries.sets import SetFrequency
 
@@ -171,7 +189,13 @@ class KeyValueTask(ShareTask):
         """All keys of a user may be exchanged for others; half of the budget is left to the values."""
         return Sensitivity(4.0 * self.size, 2.0 * math.sqrt(2.0 * self.size))
 
-    def query(self, mechanism: Mechanism, column: str | Sequence[str] | None, labels: Sequence[Any] | None) -> Query:
+    def query(
+        self,
+        mechanism: Mechanism,
+        column: str | Sequence[str] | None,
+        labels: Sequence[Any] | None,
+        variant: str = "",
+    ) -> Query:
         """A column of pairs."""
         from ..queries.key_value import KeyValue
 

@@ -24,6 +24,7 @@ from .tasks import Task
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from ..mechanisms.randomizer import Randomizer
     from ..protocol.plan import Plan
 
 
@@ -113,20 +114,28 @@ class Recommendation(Tabular):
         """
         from ..protocol.plan import Plan
 
-        query = self.question.query(self.choice(which).asked, column, labels)
+        chosen = self.choice(which)
+        query = self.question.query(chosen.asked, column, labels, chosen.variant)
         return Plan(query=query, users=self.n, minimum_batch=self.counted, delta=self.delta, name=name)
+
+    def mechanism_of(self, which: str | int | Choice | None = None) -> Randomizer:
+        """What a client of a choice runs: its mechanism, on the levels of a tree where there is one."""
+        return self.choice(which).run
 
     # -- in words ---------------------------------------------------------------------------------------------------
 
     @property
     def statement(self) -> str:
         """The answer in a paragraph."""
-        best = self.best
+        return self.statement_of(self.best)
+
+    def statement_of(self, best: Choice) -> str:
+        """What a choice guarantees and how precise it is, in a paragraph."""
         over = "" if self.rounds == 1 else f" over {self.rounds:,} rounds"
         crowd = f"{self.n:,} users" + (f" of whom up to {self.dropouts:,} may be missing" if self.dropouts else "")
         local = "nothing" if math.isinf(best.local_epsilon) else f"eps0 = {round_up(best.local_epsilon)}"
         return visible(
-            f"For {self.task} with {crowd}, {best.spec} is ({round_up(best.epsilon)}, {round_up(self.delta, 6)})-DP"
+            f"For {self.task} with {crowd}, {best.spec}{_shape(best)} is ({round_up(best.epsilon)}, {round_up(self.delta, 6)})-DP"
             f"{over} in the shuffle model (bound: {best.bound}) with an error of {best.error:.3g} ({self._measure}), "
             f"{best.messages:.4g} messages and {best.bits:.4g} bits per user{' and round' if over else ''}. If the "
             f"shuffler fails, {local} remains."
@@ -226,6 +235,10 @@ class Recommendation(Tabular):
         from .page import review_page
 
         write_whole(path, review_page(self, self.choice(which)), name="report")
+
+
+def _shape(choice: Choice) -> str:
+    return f" ({choice.variant})" if choice.variant else ""
 
 
 def _sizes(name: str, head: str | None, values: Sequence[float]) -> Column:

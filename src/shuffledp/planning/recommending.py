@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -11,9 +12,9 @@ from .._support import validation as check
 from .._support.by_name import by_name
 from .._support.delta_rules import delta_at
 from ..accounting.crowd import missing
-from ..accounting.resolve import subject_of
 from ..errors import ImpossibleError, ParameterError, ShuffleDPError
 from ..mechanisms.base import Mechanism
+from ..numerics.composition.sequential import basic_composition
 from ..protocol.messages import message_length
 from .candidates import Candidate, Refusal, candidates
 from .choice import Choice, front, ranked
@@ -24,6 +25,10 @@ from .tasks import Task, sized, task_named
 
 #: Most rounds of a plan.
 _MOST_ROUNDS = 10**6
+#: A mechanism that is this much more private than asked for, at its loosest, is not ranked.
+_SLACK = 0.9
+#: Variants whose error is larger than that of another one by this factor are not calibrated.
+_BEHIND = 1.5
 
 
 @by_name
@@ -117,17 +122,17 @@ class _Question:
         self.task, self.budget, self.epsilon, self.error, self.limits = task, budget, epsilon, error, limits
 
     def answer(self, users: int, away: int) -> Recommendation:
-        rows, choices, refused = [], [], []
-        for found in candidates(self.task, self.budget.n):
-            if isinstance(found, Refusal):
-                refused.append(found)
-                continue
-            rows.append(found)
+        every = list(candidates(self.task, self.budget.n))
+        rows = [found for found in every if isinstance(found, Candidate)]
+        refused = [found for found in every if isinstance(found, Refusal)]
+        choices, hopeless = [], self._hopeless(rows)
+        for row in rows:
             try:
-                choices.append(self._choice(found))
+                if row.name in hopeless:
+                    raise ImpossibleError(f"Another variant of {row.mechanism} has a much smaller error.")
+                choices.append(self._choice(row))
             except ShuffleDPError as why:
-                named = f"{found.mechanism} ({found.variant})" if found.variant else found.mechanism
-                refused.append(Refusal(named, str(why)))
+                refused.append(Refusal(row.name, str(why)))
         by = "error" if self.error is None else "epsilon"
         choices = ranked(choices, by)
         if not choices:
@@ -158,6 +163,19 @@ class _Question:
             question=self.task,
         )
 
+    def _hopeless(self, rows: list[Candidate]) -> set[str]:
+        """Variants that are far behind another one of the same mechanism to leading order: their calibration is saved."""
+        if self.epsilon is None:
+            return set()
+        behind = set()
+        for word, count in Counter(row.mechanism for row in rows).items():
+            if count > 2:
+                alike = [row for row in rows if row.mechanism == word]
+                errors = [self.budget.likely_error(row, self.epsilon) for row in alike]
+                least = min((e for e in errors if e is not None), default=math.inf)
+                behind |= {r.name for r, e in zip(alike, errors, strict=True) if e is not None and e > _BEHIND * least}
+        return behind
+
     def _choice(self, candidate: Candidate) -> Choice:
         if self.epsilon is not None:
             made = self.budget.least_noisy(candidate, self.epsilon)
@@ -171,22 +189,24 @@ class _Question:
                 f"It needs {run.messages_per_user:.4g} messages and {run.messages_per_user * length:.4g} bits per user, "
                 f"above the limit{self._limit_words()}."
             )
-        eps = self.budget.spent(run)
+        eps, bound = self.budget.spent(run)
         accuracy = candidate.accuracy(made, self.budget.n)
         if not sized(accuracy.worst):
             raise ImpossibleError("Its reports say nothing about single items in double precision.")
         if self.epsilon is not None and eps > self.epsilon:
             raise ImpossibleError(f"Its eps of {eps:g} is above the target.")
+        if self.epsilon is not None and eps < _SLACK * self.epsilon and run.messages_per_user == 1.0 and not run.single_message:
+            raise ImpossibleError("Its flips alone are more than the target needs, so that it sends no blanket message.")
         if math.isinf(eps):
             raise ImpossibleError("No finite eps is proved for the setting that is precise enough.")
         return Choice(
             mechanism=candidate.mechanism,
             variant=candidate.variant,
-            spec=run.spec,
+            spec=made.spec,
             epsilon=eps,
             delta=self.budget.delta,
-            bound=subject_of(run).bound("auto").name,
-            local_epsilon=self.budget.rounds * run.local_epsilon,
+            bound=bound,
+            local_epsilon=basic_composition([(run.local_epsilon, self.budget.rounds)]),
             error=accuracy.worst,
             typical_error=accuracy.typical,
             item_error=accuracy.entry,
@@ -194,6 +214,7 @@ class _Question:
             messages=run.messages_per_user,
             most_messages=run.message_limits[1],
             asked=made,
+            run=run,
         )
 
     def _excess(self, candidate: Candidate) -> Callable[[Mechanism], float]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,6 +32,20 @@ _NEAR = 64.0
 _COMPOSITIONS = 8
 
 
+class Spent(NamedTuple):
+    """The eps of a mechanism over all rounds, and the bound that gave that of a round."""
+
+    epsilon: float
+    bound: str
+
+
+def one_round(mechanism: Mechanism, n: int, delta: float) -> Spent:
+    """As amplify would answer."""
+    asked = resolve(mechanism, "auto", Crowd(n)).must_hold("be planned")
+    found = asked.epsilon(delta=delta, tol=_TOL)
+    return Spent(found.epsilon, found.bound or asked.bound.name)
+
+
 @dataclass
 class Budget:
     """(epsilon, delta) over all rounds of the users that can be counted on.
@@ -43,19 +58,18 @@ class Budget:
     delta: float
     rounds: int = 1
     each: float | None = None
-    known: dict[str, float] = field(default_factory=dict)
+    known: dict[str, Spent] = field(default_factory=dict)
 
-    def spent(self, mechanism: Mechanism) -> float:
+    def spent(self, mechanism: Mechanism) -> Spent:
         """The eps of all rounds, never too small."""
         spec = mechanism.spec
         if spec not in self.known:
-            self.known[spec] = self._spent(mechanism)
+            found = one_round(mechanism, self.n, self.delta)
+            if self.rounds > 1:
+                acc = Accountant().compose(mechanism, n=self.n, count=self.rounds)
+                found = found._replace(epsilon=acc.epsilon(delta=self.delta))
+            self.known[spec] = found
         return self.known[spec]
-
-    def _spent(self, mechanism: Mechanism) -> float:
-        if self.rounds == 1:
-            return resolve(mechanism, "auto", Crowd(self.n)).must_hold("be planned").epsilon(delta=self.delta, tol=_TOL).epsilon
-        return Accountant().compose(mechanism, n=self.n, count=self.rounds).epsilon(delta=self.delta)
 
     # -- a budget is given ------------------------------------------------------------------------------------------
 
@@ -79,7 +93,7 @@ class Budget:
         for _ in range(_COMPOSITIONS):
             target = Target(n=self.n, epsilon=each, delta=self.delta, bound="auto", tol=_TOL)
             found = _loosest(target, candidate, row)
-            total = self.spent(candidate.runs(found))
+            total = self.spent(candidate.runs(found)).epsilon
             if total <= epsilon and (passing is None or each > passing[0]):
                 passing = each, found
             elif total > epsilon:
@@ -114,23 +128,15 @@ class Budget:
         target = Target(n=self.n, epsilon=epsilon, delta=self.delta, bound="auto", tol=0.02)
         start = min(max(free.start(target.likely_budget), free.low), free.high)
         row = row_of(free, start)
+        target.start = _likely(target, row)
         near = target.near(row)
-        if near is None:
-            return row
-        level = _divergence(row.at(near))
-        if level is None:
+        level = None if near is None else _divergence(row.at(near))
+        if near is None or level is None:
             return row
 
         def error(setting: float, limit: float) -> float:
             own = row_of(free, setting)
-            u = largest(
-                lambda u: math.log((_divergence(own.at(u)) or math.inf) / level),
-                low=own.coordinate(own.private),
-                high=own.coordinate(own.loose),
-                start=near,
-                window=1e-3,
-                slope=1.0,
-            )
+            u = _at_divergence(own, level, near)
             return math.inf if u is None else free.error(own.at(u), self.n)
 
         best = best_of_range(
@@ -142,6 +148,15 @@ class Budget:
             ratio=free.ratio,
         )
         return row_of(free, best)
+
+    def likely_error(self, candidate: Candidate, epsilon: float) -> float | None:
+        """The error to leading order, without computing a guarantee; None where that is not known."""
+        if isinstance(candidate.row, FreeSetting):
+            return None
+        row = candidate.accounted(candidate.row)
+        each = self.each or epsilon / math.sqrt(self.rounds)
+        start = _likely(Target(n=self.n, epsilon=each, delta=self.delta, bound="auto", tol=_TOL), row)
+        return None if start is None else candidate.accuracy(candidate.row.at(start), self.n).worst
 
     # -- an error is given ------------------------------------------------------------------------------------------
 
@@ -190,13 +205,12 @@ class Budget:
 class _OneRound(Target):
     """The target of a single round, which remembers the eps that it has computed."""
 
-    known: dict[str, float] = field(default_factory=dict)
+    known: dict[str, Spent] = field(default_factory=dict)
 
     def reached(self, mechanism: Mechanism) -> float:
         """As amplify would report it."""
-        eps = super().reached(mechanism)
-        self.known[mechanism.spec] = eps
-        return eps
+        found = self.known[mechanism.spec] = one_round(mechanism, self.n, self.delta)
+        return found.epsilon
 
 
 def _loosest(target: Target, candidate: Candidate, row: Unknown) -> Mechanism:
@@ -209,19 +223,38 @@ def _loosest(target: Target, candidate: Candidate, row: Unknown) -> Mechanism:
         asked[run.spec] = made
         return run
 
-    if row.role == "messages" and not row.whole:
-        target.start = _likely_messages(target, row)
-    return asked[target.loosest(replace(row, make=make)).spec]
+    whole = replace(row, make=make)
+    target.start = _likely(target, whole)
+    return asked[target.loosest(whole).spec]
 
 
-def _likely_messages(target: Target, row: Unknown) -> float | None:
-    """Where to start: m blanket messages in all with eps^2 m = 2 log(1/delta) 2q, since each has mass 1/q in a cell."""
+def _likely(target: Target, row: Unknown) -> float | None:
+    """Where to start, to leading order: n eps^2 = (2 log(1/delta) + 1) D, D the divergence below; None if unknown.
+
+    Of m blanket messages in all, each with mass 1/q in the cells of the pair, D is 2 q n/m.
+    """
+    level = target.n * min(target.epsilon, 10.0) ** 2 / (2.0 * math.log(1.0 / target.delta) + 1.0)
+    if row.is_budget:
+        return _at_divergence(row, level, None)
+    if row.role != "messages" or row.whole:
+        return None
     try:
         q = row.make(row.private).variation_ratio().q
     except ShuffleDPError:
         return None
-    wanted = 2.0 * q * (2.0 * math.log(1.0 / target.delta) + 1.0) / min(target.epsilon, 10.0) ** 2 / target.n
-    return row.coordinate(min(max(wanted, row.loose), row.private))
+    return row.coordinate(min(max(2.0 * q / level, row.loose), row.private))
+
+
+def _at_divergence(row: Unknown, level: float, start: float | None) -> float | None:
+    """The coordinate at which the divergence reaches a level."""
+
+    def excess(u: float) -> float:
+        found = _divergence(row.at(u))
+        return math.inf if not found else math.log(found / level)
+
+    low, high = row.coordinate(row.private), row.coordinate(row.loose)
+    first = math.log(level) if start is None else start
+    return largest(excess, low=low, high=high, start=first, window=1e-3, slope=1.0)
 
 
 def _divergence(mechanism: Mechanism) -> float | None:

@@ -72,7 +72,13 @@ class Task(ABC):
         """For the central model."""
 
     @abstractmethod
-    def query(self, mechanism: Mechanism, column: str | Sequence[str] | None, labels: Sequence[Any] | None) -> Query:
+    def query(
+        self,
+        mechanism: Mechanism,
+        column: str | Sequence[str] | None,
+        labels: Sequence[Any] | None,
+        variant: str = "",
+    ) -> Query:
         """The query that runs a mechanism; columns and labels have names of their own unless they are given."""
 
     @property

@@ -51,7 +51,8 @@ class SetFrequency(Query):
     separator : str
         For lists that are written as text, such as "|".
     mechanism : mechanism or spec
-        privset, wheel or sampling-rappor; ``d`` and ``s`` may be left out.
+        privset, wheel, sampling-rappor or (several messages) poisson-histogram; ``d`` and ``s`` or ``indices`` may be
+        left out.
 
     Examples
     --------
@@ -94,13 +95,18 @@ class SetFrequency(Query):
         kind = inputs_of(self.mechanism)
         if kind not in ("sets", "full sets"):
             shown = self.mechanism.spec if isinstance(self.mechanism, Mechanism) else str(self.mechanism)[:60]
-            raise ParameterError(f"mechanism must be for sets, got {shown}; choose privset, wheel or sampling-rappor.")
+            raise ParameterError(
+                f"mechanism must be for sets, got {shown}; choose privset, wheel, sampling-rappor "
+                "or poisson-histogram."
+            )
         dummies = size if kind == "full sets" else 0  # the others pad by themselves
         if kind == "sets" and size > len(self.names):
             raise ParameterError(
                 f"size must be at most the {len(self.names):,} items of this domain, got {size:,}; lower it."
             )
-        object.__setattr__(self, "mechanism", runnable(self.mechanism, d=len(self.names) + dummies, s=size))
+        object.__setattr__(
+            self, "mechanism", runnable(self.mechanism, d=len(self.names) + dummies, s=size, indices=size)
+        )
 
     @cached_property
     def domain(self) -> Labels:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
 from numpy.typing import NDArray
 
 from ...numerics.families.base import both_directions
@@ -131,6 +132,10 @@ class CheuZhilyaev(MultiMessage):
     def codec(self) -> PackedBits:
         """A row of d bits."""
         return PackedBits(self.d, scratch=self._scratch(16 + 4 * ((self.d + 7) // 8)))
+
+    def sum_variance(self, n: int, items: NDArray[Any], share: NDArray[Any]) -> NDArray[np.float64]:
+        """Bits are flipped independently."""
+        return np.asarray(items * self.variance(n) + 0.0 * share)
 
     def _own(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
         rows = self._noise(len(values), src)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
 from numpy.typing import NDArray
 
 from ...randomness.sampling import Source, below
@@ -33,6 +34,13 @@ class Dump(MultiMessage):
     @property
     def _items(self) -> int:
         return self.d
+
+    def sum_variance(self, n: int, items: NDArray[Any], share: NDArray[Any]) -> NDArray[np.float64]:
+        """A message names one option, so that several options together are one that is named more often."""
+        keep, stray, noise = self._rates
+        hit, miss, chance = keep + (items - 1.0) * stray, items * stray, items * noise
+        own = n * (share * hit * (1.0 - hit) + (1.0 - share) * miss * (1.0 - miss))
+        return np.asarray((self._blankets(n).mean * chance * (1.0 - chance) + own) / (n * (keep - stray)) ** 2)
 
     def _noise(self, size: int, src: Source) -> NDArray[Any]:
         return below(src, self.d, size)
