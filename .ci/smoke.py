@@ -17,8 +17,8 @@ def main() -> None:
 
     home = Path(sdp.__file__).parent
     expect(Path(sys.prefix) in home.parents, f"imported from {home}, not from the environment")
-    page = [f"web/static/{name}" for name in ("index.html", "style.css", "app.js", "charts.js", "panels.js", "icon.svg")]
-    for file in ("py.typed", "programme.schema.json", *page):
+    page = ("index.html", "style.css", "app.js", "charts.js", "panels.js", "icon.svg")
+    for file in ("py.typed", "programme.schema.json", *(f"web/static/{name}" for name in page)):
         expect((home / file).is_file(), f"the wheel has no {file}")
     for package in ("pytest", "mypy", "ruff", "hypothesis", "pandas", "matplotlib", "dp_accounting", "starlette"):
         expect(importlib.util.find_spec(package) is None, f"{package} is installed and should not be")

@@ -46,7 +46,7 @@ LAYERS = (
     Layer(("engines",), "Running a plan on data: Arrow record batches in, reports or counts out."),
     Layer(
         ("plots", "paper", "web"),
-        "Figures of results; the paper's figures and claims, computed again and judged; the page that answers in a browser.",
+        "Figures of results; the paper's figures and claims, computed again and judged; the page in the browser.",
     ),
     Layer(("cli", "__main__"), "The commands: read arguments, ask the layers below, print."),
 )

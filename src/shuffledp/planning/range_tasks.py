@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..calibration.unknowns import budget
-from ..errors import ParameterError
 from ..mechanisms.accuracy import Accuracy
 from ..mechanisms.base import Mechanism
 from ..mechanisms.composite.tree_levels import TreeLevels

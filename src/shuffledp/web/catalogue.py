@@ -44,6 +44,7 @@ def _described(cls: type[Mechanism]) -> dict[str, Any]:
         needed.add(_COUNTS[0])
     return {
         "title": (cls.__doc__ or cls.name).partition("\n")[0],
+        "serves": list(cls.serves),
         "single_message": cls.single_message,
         "parameters": [_parameter(f.name, known[f.name], needed=f.name in needed) for f in fields if f.name in known],
     }

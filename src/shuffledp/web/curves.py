@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from .._support import delta_rules as _rules
 from .._support.json_ready import json_ready
 from ..accounting.amplification import amplify
 from ..errors import ShuffleDPError
@@ -76,10 +77,12 @@ def curve(asked: Question, *, over: str, points: int, seconds: float = math.inf)
     until = time.monotonic() + seconds
     missing = [k for k in _coarse_to_fine(len(places)) if _POINTS.get(keys[k]) is None]
     together = _TOGETHER if over == "n" else 1
-    while missing and (time.monotonic() < until or len(missing) == len(places)):  # something is always found
+    while missing:
         some, missing = missing[:together], missing[together:]
         for k, found in zip(some, _brackets([places[k][1] for k in some]), strict=True):
             _POINTS.put(keys[k], found)
+        if time.monotonic() > until:
+            break
     known = [_POINTS.get(key) for key in keys]
     name = "n" if over == "n" else dial(asked.mechanism)
     ready: dict[str, Any] = json_ready(
@@ -97,7 +100,12 @@ def curve(asked: Question, *, over: str, points: int, seconds: float = math.inf)
 def _users(asked: Question, points: int) -> list[tuple[float, Question]]:
     low, high = min(_USERS[0], asked.n), max(_USERS[1], asked.n)
     sizes = sorted({max(1, round(x)) for x in _spaced(low, high, points)})
-    return [(n, replace(asked, n=n)) for n in sizes]
+    made = []
+    for n in sizes:
+        with suppress(ShuffleDPError):  # a rule such as 50/n gives small crowds no delta
+            _rules.delta_at(asked.delta, n)
+            made.append((n, replace(asked, n=n)))
+    return made
 
 
 def _noise(asked: Question, points: int) -> list[tuple[float, Question]]:

@@ -89,9 +89,9 @@ class Guard:
             return False
         if name == "localhost" or name in self._hosts:
             return True
-        bracketed = name.startswith("[")
+        bracketed = name.startswith("[") and name.endswith("]")
+        address: ipaddress.IPv4Address | ipaddress.IPv6Address
         try:
-            address: ipaddress.IPv4Address | ipaddress.IPv6Address
             address = ipaddress.IPv6Address(name[1:-1]) if bracketed else ipaddress.IPv4Address(name)
         except ValueError:
             return False
@@ -102,7 +102,7 @@ def _split(host: str) -> tuple[str, str | None]:
     """Name and port; an address of version 6 stands in brackets."""
     if host.startswith("["):
         name, bracket, rest = host.partition("]")
-        return name + (bracket or "?"), rest.removeprefix(":") if rest else None
+        return name + bracket, rest.removeprefix(":") if rest else None
     name, colon, port = host.partition(":")
     return name, port if colon else None
 

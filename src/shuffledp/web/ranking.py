@@ -12,7 +12,7 @@ from typing import Any
 from .._support import validation as check
 from .._support.numbers import round_down, round_up
 from ..composing.accountant import Accountant
-from ..errors import ImpossibleError, ParameterError, ShuffleDPError
+from ..errors import ImpossibleError, ParameterError
 from ..planning.recommendation import Recommendation
 from ..planning.recommending import recommend
 from ..planning.tasks import TASKS, Task, task_named
@@ -40,23 +40,21 @@ def tasks() -> dict[str, Any]:
     >>> [size["name"] for size in tasks()["histogram"]["sizes"]]
     ['d']
     """
-    found = {}
-    for name, (module, cls) in TASKS.items():
-        try:
-            home = importlib.import_module(f"..planning.{module}", __package__)
-        except ModuleNotFoundError:
-            continue
-        found[name] = _described(getattr(home, cls))
-    return found
+    return {name: _described(name) for name in TASKS}
 
 
-def _described(cls: type[Task]) -> dict[str, Any]:
-    sizes = [
-        {"name": f.name, "needed": needed, "start": _START.get(f.name) if needed else f.default}
-        for f in dataclasses.fields(cls)
-        for needed in [f.default is dataclasses.MISSING]
-    ]
-    return {"title": (cls.__doc__ or cls.name).partition("\n")[0], "measure": cls.measure, "sizes": sizes}
+def _described(name: str) -> dict[str, Any]:
+    module, word = TASKS[name]
+    cls = getattr(importlib.import_module(f"..planning.{module}", __package__), word)
+    given = {f.name: _START[f.name] if f.default is dataclasses.MISSING else f.default for f in dataclasses.fields(cls)}
+    needed = {f.name for f in dataclasses.fields(cls) if f.default is dataclasses.MISSING}
+    usual = task_named(name, given)
+    return {
+        "title": (cls.__doc__ or name).partition("\n")[0],
+        "measure": usual.measure,
+        "inputs": list(usual.inputs),
+        "sizes": [{"name": key, "needed": key in needed, "start": value} for key, value in given.items()],
+    }
 
 
 def rank(given: Mapping[str, str]) -> dict[str, Any]:
@@ -103,14 +101,14 @@ def plan(given: Mapping[str, str]) -> str:
     if given.get("choice"):
         made = _found(asked, given).plan(_choice(given["choice"]))
     else:
-        try:
-            query = task.query(asked.mechanism, None, None)
-            made = Plan(query=query, users=asked.n, minimum_batch=asked.crowd.honest, delta=asked.at)
-        except ShuffleDPError as error:
+        serves = asked.mechanism.serves
+        if not any(kind in task.inputs for kind in serves):
             raise ParameterError(
-                f"mechanism must be one that can answer the task {task.name!r}, got {asked.spec} "
-                f"({str(error).rstrip('.')}); take one of the ranking."
-            ) from None
+                f"mechanism must take {' or '.join(task.inputs)} for the task {task.name!r}, got {asked.spec}, which "
+                f"takes {' or '.join(serves) or 'anything'}; take one of the ranking."
+            )
+        query = task.query(asked.mechanism, None, None)
+        made = Plan(query=query, users=asked.n, minimum_batch=asked.crowd.honest, delta=asked.at)
     return json.dumps(made.to_dict(), indent=2, ensure_ascii=False) + "\n"
 
 

@@ -153,7 +153,7 @@ function fields() {
   $("sizes").replaceChildren(...sizes().map((size) => field(size.name)));
   $("parameters").replaceChildren(...parameters().map((p) => field(p.name, p)));
   $("crowd").replaceChildren(...CROWD.map((name) => field(name)));
-  $("mechanism").value = state.mechanism;
+  mechanisms();
   $("task").value = state.task;
   $("target").value = state.target;
   $("mechanism-about").textContent = catalogue[state.mechanism].title;
@@ -237,7 +237,8 @@ function slower() {
 function ranked(found) {
   $("ranking-section").classList.remove("waiting");
   $("target").toggleAttribute("aria-invalid", found.parameter === "epsilon");
-  panels.ranking(found, shown ? shown.spec : "", use);
+  const plan = (place) => `/api/download/plan.json?${ranking_question({ choice: String(place) })}`;
+  panels.ranking(found, shown ? shown.spec : "", use, plan);
 }
 
 // Take a setting of the ranking over into the fields.
@@ -312,14 +313,20 @@ async function copy(text, what) {
 // -- beginning -----------------------------------------------------------------------------------------------------------
 
 function menus() {
-  const title = (name) => (name === "general" ? "any eps0-LDP randomizer" : name);
-  const one = [], several = [];
-  for (const [name, about] of Object.entries(catalogue)) {
-    (about.single_message ? one : several).push(el("option", { value: name, text: title(name) }));
-  }
-  one.sort((a, b) => (b.value === "general") - (a.value === "general"));
   $("task").replaceChildren(...Object.keys(tasks).map((name) => el("option", { value: name, text: name })));
-  $("mechanism").replaceChildren(el("optgroup", { label: "one message" }, ...one), el("optgroup", { label: "several messages" }, ...several));
+  mechanisms();
+}
+
+// Those that fit the task come first.
+function mechanisms() {
+  const fits = (about) => about.serves.some((kind) => tasks[state.task].inputs.includes(kind));
+  const option = ([name, about]) => el("option", { value: name, text: about.single_message ? name : `${name} (several messages)` });
+  const rest = Object.entries(catalogue).filter(([name]) => name !== "general");
+  $("mechanism").replaceChildren(
+    el("option", { value: "general", text: "any eps0-LDP randomizer" }),
+    el("optgroup", { label: `for ${state.task}` }, ...rest.filter(([, about]) => fits(about)).map(option)),
+    el("optgroup", { label: "for other tasks" }, ...rest.filter(([, about]) => !fits(about)).map(option)));
+  $("mechanism").value = state.mechanism;
 }
 
 async function begin() {
@@ -329,8 +336,8 @@ async function begin() {
     settle({ error: "The server does not answer; is it still running?" });
     return;
   }
-  menus();
   read_fragment();
+  menus();
   fields();
   $("mechanism").addEventListener("change", (event) => { pick(event.target.value); fields(); changed(); });
   $("task").addEventListener("change", (event) => { state.task = event.target.value; fields(); changed(); });

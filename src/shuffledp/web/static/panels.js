@@ -99,7 +99,7 @@ export function compose(found) {
 
 const figures = (x) => (typeof x === "number" ? String(Number(x.toPrecision(3))) : x);
 
-export function ranking(found, current, use) {
+export function ranking(found, current, use, plan) {
   if (!found.choices.length) {
     $("ranking-note").textContent = found.error || found.why || "No mechanism meets the target.";
     $("ranking").replaceChildren();
@@ -119,7 +119,8 @@ export function ranking(found, current, use) {
     el("td", { class: "num", text: figures(choice.bits) }),
     el("td", { class: "num wide", text: figures(choice.messages) }),
     el("td", { class: "num wide", text: choice.local_epsilon === "inf" ? "none" : figures(choice.local_epsilon) }),
-    el("td", { class: "num" }, ...(choice.usable ? [button(choice, use)] : []))));
+    el("td", { class: "num acts" }, ...(choice.usable ? [button(choice, use)] : []),
+      el("a", { class: "use", href: plan(choice.place), download: "shuffledp-plan.json", "data-file": "plan.json", "aria-label": `Plan of ${choice.mechanism}`, text: "Plan" }))));
   const references = found.references.map((r) => el("tr", { class: "aside" },
     el("td", {}, `${r.model} model`, " ", el("span", { class: "tag", text: "for comparison" }), el("small", { text: `${r.mechanism.split(":")[0]}: ${r.note}` })),
     el("td", { class: "num", text: figures(r.error) }), el("td", { class: "wide" }), el("td"), el("td", { class: "wide" }), el("td", { class: "wide" }), el("td")));
