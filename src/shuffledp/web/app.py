@@ -112,9 +112,10 @@ def create_app(*, hosts: Iterable[str] = (), loopback: bool = True) -> Starlette
 
 def _static(name: str, kind: str) -> Callable[[Request], Awaitable[Response]]:
     content = files(__package__).joinpath("static", name).read_bytes()
+    kept = "max-age=3600" if name == "icon.svg" else "no-cache"  # browsers ask for it whenever the address changes
 
     async def page(request: Request) -> Response:
-        return Response(content, media_type=kind, headers={"cache-control": "no-cache"})
+        return Response(content, media_type=kind, headers={"cache-control": kept})
 
     return page
 

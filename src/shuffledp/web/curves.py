@@ -100,7 +100,7 @@ def curve(asked: Question, *, over: str, points: int, seconds: float = math.inf)
 def _users(asked: Question, points: int) -> list[tuple[float, Question]]:
     low, high = min(_USERS[0], asked.n), max(_USERS[1], asked.n)
     sizes = sorted({max(1, round(x)) for x in _spaced(low, high, points)})
-    made = []
+    made: list[tuple[float, Question]] = []
     for n in sizes:
         with suppress(ShuffleDPError):  # a rule such as 50/n gives small crowds no delta
             _rules.delta_at(asked.delta, n)

@@ -216,10 +216,10 @@ function settle(problem) {
 
 // A curve comes in parts: the first within a moment, the finer points after it.
 function drawn(over) {
-  const found_for = shown;
+  const found_for = shown, values = { ...state };
   const path = `/api/curves?${question({ over, points: "17" })}`;
   ask(`curve-${over}`, path, (data) => {
-    const at = over === "n" ? found_for.n : Number(clean(state[data.over] ?? ""));
+    const at = over === "n" ? found_for.n : Number(clean(values[data.over] ?? ""));
     panels.curves(over, data, [at, found_for.epsilon]);
     if (!data.complete && shown === found_for) drawn(over);
   });

@@ -17,7 +17,7 @@ export function short(x) {
   for (const [size, word] of [[1e12, "T"], [1e9, "B"], [1e6, "M"], [1e3, "k"]]) {
     if (x >= size) return trimmed(x / size) + word;
   }
-  return x !== 0 && (x < 1e-4) ? x.toExponential(0).replace("e-", "e-") : trimmed(x);
+  return x !== 0 && x < 1e-4 ? x.toExponential(0) : trimmed(x);
 }
 
 function trimmed(x) {
@@ -71,6 +71,7 @@ const finite = (x) => typeof x === "number" && Number.isFinite(x) && x > 0;
 // place: the element; data: {x, epsilon, lower}; options: {label, current: [x, eps], height, reading, name}
 export function curve(place, data, options) {
   const height = options.height || 250;
+  const current = options.current && options.current.every(finite) ? options.current : null;
   const rows = data.x.map((x, i) => ({ x, up: data.epsilon[i], low: data.lower ? data.lower[i] : null }))
     .filter((row) => finite(row.x) && finite(row.up));
   if (!rows.length) {
@@ -78,7 +79,7 @@ export function curve(place, data, options) {
     return;
   }
   const xs = rows.map((r) => r.x), ys = rows.flatMap((r) => [r.up, finite(r.low) ? r.low : r.up]);
-  if (options.current && finite(options.current[1])) { xs.push(options.current[0]); ys.push(options.current[1]); }
+  if (current) { xs.push(current[0]); ys.push(current[1]); }
   let [x0, x1, y0, y1] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
   if (x0 === x1) { x0 /= 2; x1 *= 2; }
   if (y1 / y0 < 4) { const middle = Math.sqrt(y0 * y1); y0 = middle / 2; y1 = middle * 2; }
@@ -104,9 +105,7 @@ export function curve(place, data, options) {
   }
   svg.append(node("path", { class: "upper", d: smooth(upper) }));
   if (options.dots) for (const [x, y] of upper) svg.append(node("circle", { class: "mark", cx: x, cy: y, r: 3 }));
-  if (options.current && finite(options.current[1])) {
-    svg.append(node("circle", { class: "point", cx: px(options.current[0]), cy: py(options.current[1]), r: 5.5 }));
-  }
+  if (current) svg.append(node("circle", { class: "point", cx: px(current[0]), cy: py(current[1]), r: 5.5 }));
   const cross = node("line", { class: "cross", y1: TOP, y2: height - BOTTOM, visibility: "hidden" });
   svg.append(cross);
   place.replaceChildren(svg);
