@@ -88,7 +88,9 @@ def main() -> int:
         raise RuntimeError("no output")
     try:
         address = server.stdout.readline().split()[0]
-        httpx.get(f"{address}api/guarantee?spec=general:eps0=1&n=100&delta=1e-3")  # what is imported is imported
+        httpx.get(
+            f"{address}api/guarantee?spec=general:eps0=1&n=100&delta=1e-3", timeout=60
+        )  # what is imported is imported
         before = _cpu(server.pid)
         spent, bad = asyncio.run(load(address, asked.clients, asked.seconds, paths))
         busy = 1e3 * (_cpu(server.pid) - before) / len(spent)

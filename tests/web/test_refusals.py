@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 from reference.asgi import Client
+from shuffledp.mechanisms.registry import names
 from shuffledp.web import answers, guard
-from shuffledp.web.app import ANSWERS, create_app
+from shuffledp.web.app import create_app
 from shuffledp.web.guard import HEADERS, MOST_PATH, Guard
+from shuffledp.web.work import ANSWERS
 
 GRR = {"spec": "grr:eps0=2,d=64", "n": "1e5", "delta": "1e-7"}
 PATHS = ["/", "/app.js", *ANSWERS, "/api/download/plan.json", "/nothing"]
@@ -80,6 +82,7 @@ def test_a_spec_opens_no_file_and_imports_no_code(client: Client, spec: str, mon
     def no_file(*args: object, **more: object) -> Any:
         raise AssertionError(f"opened {args[0]!r}")
 
+    names()  # installed plug-ins are looked for once
     monkeypatch.setattr(Path, "open", no_file)
     monkeypatch.setattr(Path, "read_bytes", no_file)
     monkeypatch.setattr(builtins, "open", no_file)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import socket
+import sys
 from collections.abc import Callable, Iterable
 
 from .._support import validation as check
@@ -29,7 +30,11 @@ def is_loopback(host: str) -> bool:
 
 
 def serve(
-    *, host: str = "127.0.0.1", port: int = 8000, allowed: Iterable[str] = (), ready: Callable[[str], None] = print
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    allowed: Iterable[str] = (),
+    ready: Callable[[str], None] = print,
 ) -> None:
     """Serve the page until interrupted; ``ready`` is given its address once it is reachable.
 
@@ -60,6 +65,7 @@ def serve(
     bound = listening.getsockname()[1]
     shown = f"[{host}]" if ":" in host else host
     ready(f"http://{shown}:{bound}/")
+    sys.setswitchinterval(1e-3)  # a thread that computes lets the event loop have its turn soon
     with listening:
         uvicorn.Server(config).run(sockets=[listening])
 
