@@ -1,4 +1,4 @@
-"""Data to counts: the local engine against a loop by hand, its memory, and Spark with one and two workers."""
+"""Data to counts: a client, the local engine against a loop by hand, its memory, and Spark with one and two workers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 import shuffledp as sdp
 
-from .rows import Row, cpu
+from .rows import Row, cpu, cpu_of_process
 
 N, D, MANY = 8_000_000, 128, 100_000_000
 GROUP = 1 << 20
@@ -55,6 +55,16 @@ def by_hand(path: Path, m: sdp.GRR) -> NDArray[Any]:
             other += other >= x
             total += np.bincount(np.where(rng.random(len(x)) < keep, x, other), minlength=m.d)
     return total
+
+
+def client(folder: Path) -> Iterator[Row]:
+    """CPU time of a device that loads a plan and reports once, against one that only imports numpy."""
+    path = folder / "plan.json"
+    plan(10**6).save(path)
+    base, only = cpu_of_process("import numpy", 15), cpu_of_process("from shuffledp import Client", 15)
+    report = cpu_of_process(f"import shuffledp; shuffledp.Client({str(path)!r}).report(7)", 15)
+    yield Row("import of Client, against import numpy", f"{only / base:.2f}", "<= 1.5", only <= 1.5 * base)
+    yield Row("import of Client, plan file and first report, against import numpy", f"{report / base:.2f}")
 
 
 def speed(folder: Path) -> Iterator[Row]:
@@ -142,5 +152,5 @@ def spark(folder: Path) -> Iterator[Row]:
 def rows() -> Iterator[Row]:
     """All of them."""
     with tempfile.TemporaryDirectory() as folder:
-        for part in (speed, memory, spark):
+        for part in (client, speed, memory, spark):
             yield from part(Path(folder))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import shuffledp as sdp
-from shuffledp.mechanisms.codecs import Digits, Members, PackedBits
+from shuffledp.mechanisms.row_codecs import Digits, Members, PackedBits
 
 VALUES: dict[str, Any] = {
     "grr:eps0=1,d=300": [0, 299],

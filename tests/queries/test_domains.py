@@ -31,7 +31,8 @@ ODD = [
 
 def test_labels_of_every_kind() -> None:
     domain = Labels(("a", 1, True, "1"))
-    assert domain.names == ("a", "1", "True", "1", "other")
+    assert domain.names == ("a", "1", "True", "'1'", "other")
+    assert Labels((1, 2), "2").names == ("1", "2", "'2'")
     assert domain.places(["a", 1, True, "1", 1.0, np.int8(1), np.True_, "A", 2]).tolist() == [0, 1, 2, 3, 1, 1, 2, 4, 4]
     assert domain.places(ODD[:-1]).tolist() == [4] * (len(ODD) - 1)
 

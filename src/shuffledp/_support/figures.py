@@ -11,7 +11,6 @@ import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ParameterError
@@ -125,6 +124,7 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
     >>> with style(), tempfile.TemporaryDirectory() as folder:
     ...     save(new_figure(1.0, 1.0), Path(folder) / "empty.svg")
     ...     (Path(folder) / "empty.svg").read_text(encoding="utf-8").startswith("<?xml")
@@ -164,7 +164,7 @@ def prepare(path: str | os.PathLike[str]) -> str:
     """The format that the end of ``path`` asks for; call it before long work, so that a typo costs no time."""
     if not isinstance(path, str | os.PathLike):
         raise ParameterError(f"plot must be the path of a file, got {path!r}; name a .pdf, .svg or .png file.")
-    kind = Path(path).suffix.lower().removeprefix(".")
+    kind = os.path.splitext(path)[1].lower().removeprefix(".")
     if kind not in _METADATA:
         raise ParameterError(f"plot must end in .pdf, .svg or .png, got {os.fspath(path)!r}; choose one of the three.")
     require("matplotlib", extra="plot", purpose="drawing")

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import BinaryIO
 
 from ..errors import ParameterError
@@ -23,6 +21,9 @@ def writing_whole(path: str | os.PathLike[str], *, name: str = "path") -> Iterat
     """A file to write to, which takes the place of ``path`` once the block ends, and is removed if it fails."""
     if not isinstance(path, str | os.PathLike) or not os.fspath(path):
         raise ParameterError(f"{name} must be the path of a file, got {path!r}; name a file.")
+    import secrets  # here, because a client writes no file
+    from pathlib import Path
+
     target = Path(path).resolve()
     part = target.with_name(f".{secrets.token_hex(8)}.part")
     try:

@@ -5,11 +5,12 @@ This module holds words only, so that the package can use them without loading a
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
+
+from .spelling import nearest
 
 #: Other names of the same mechanism -> the word of its spec.
 ALIASES = {
@@ -134,8 +135,8 @@ _ALIASES = {plain(alias): plain(word) for alias, word in ALIASES.items()}
 def near(name: str, known: Iterable[str]) -> str | None:
     """The known name that is spelt most like this one, aliases included; None if none is."""
     by_word = {plain(word): word for word in known}
-    spelt = difflib.get_close_matches(plain(name), [*by_word, *_ALIASES], n=1, cutoff=0.6)
-    return by_word.get(_ALIASES.get(spelt[0], spelt[0])) if spelt else None
+    spelt = nearest(plain(name), [*by_word, *_ALIASES], cutoff=0.6)
+    return by_word.get(_ALIASES.get(spelt, spelt)) if spelt else None
 
 
 def meant(name: str) -> Purpose | None:
@@ -150,8 +151,8 @@ def meant(name: str) -> Purpose | None:
     for word in (plain(name), *words):
         if word in _MEANINGS:
             return _MEANINGS[word]
-    close = difflib.get_close_matches(plain(name), _MEANINGS, n=1, cutoff=0.8)
-    return _MEANINGS[close[0]] if close and len(close[0]) > 4 else None
+    close = nearest(plain(name), _MEANINGS, cutoff=0.8)
+    return _MEANINGS[close] if close and len(close) > 4 else None
 
 
 def advice(name: str, known: Iterable[str]) -> str | None:

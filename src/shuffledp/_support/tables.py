@@ -5,8 +5,6 @@ A column holds full values, which CSV and pandas carry, and the texts that peopl
 
 from __future__ import annotations
 
-import csv
-import html
 import io
 import math
 from abc import ABC, abstractmethod
@@ -148,12 +146,12 @@ class Table:
         def line(texts: Iterable[str], tag: str) -> str:
             return "<tr>" + "".join(f"<{tag}{s}>{t}</{tag}>" for s, t in zip(sides, texts, strict=True)) + "</tr>"
 
-        caption = f"<caption>{html.escape(self.caption)}</caption>" if self.caption else ""
-        heads = [html.escape(str(column.head)) for column in columns]
+        caption = f"<caption>{_escaped(self.caption)}</caption>" if self.caption else ""
+        heads = [_escaped(str(column.head)) for column in columns]
         top = f"<thead>{line(heads, 'th')}</thead>\n" if any(heads) else ""
         body = "\n".join(line(texts, "td") for texts in zip(*cells, strict=True))
         left = [f"{kept:,} of {rows:,} rows; to_frame() and to_csv() have all."] if kept < rows else []
-        below = "".join(f"<p>{html.escape(note)}</p>" for note in (*left, *self.notes))
+        below = "".join(f"<p>{_escaped(note)}</p>" for note in (*left, *self.notes))
         return f"<table>{caption}\n{top}<tbody>\n{body}\n</tbody></table>{below}"
 
     def markdown(self) -> str:
@@ -171,6 +169,8 @@ class Table:
 
     def csv(self) -> str:
         """Comma-separated values in full precision; an absent value is an empty cell."""
+        import csv
+
         named, out = self._named(), io.StringIO()
         rows = zip(*(column.values for column in named.values()), strict=True)
         csv.writer(out, lineterminator="\n").writerows([list(named), *rows])
@@ -187,17 +187,23 @@ class Table:
         )
 
 
+def _escaped(text: str) -> str:
+    from html import escape  # a client, which shows no table, does without it
+
+    return escape(text)
+
+
 def _marked(column: Column, rows: int) -> list[str]:
     """The first cells of a column as HTML."""
-    texts = [html.escape(text) for text in column.shown[:rows]]
+    texts = [_escaped(text) for text in column.shown[:rows]]
     marks = column.marks or [""] * rows
-    return [f'<span class="{html.escape(m)}">{t}</span>' if m else t for t, m in zip(texts, marks, strict=False)]
+    return [f'<span class="{_escaped(m)}">{t}</span>' if m else t for t, m in zip(texts, marks, strict=False)]
 
 
 def as_page(title: str, body: str) -> str:
     """A page that stands alone: no script, nothing loaded from elsewhere."""
     return (
-        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{html.escape(visible(title))}</title>\n'
+        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{_escaped(visible(title))}</title>\n'
         f"<style>{_PAGE_STYLE}</style></head>\n<body>\n{body}\n</body></html>\n"
     )
 

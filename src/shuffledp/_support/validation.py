@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Iterable
 from numbers import Integral, Real
 
 from ..errors import ParameterError
+from .spelling import nearest
 
 _MAX_USERS = 10**15
 _MOST_CHARACTERS = 400
@@ -145,8 +145,8 @@ def one_of(kind: str, name: str, known: Iterable[str]) -> str:
         raise ParameterError(f"{kind} must be a name, got {shown(name)}; {listed}.")
     if name in names:
         return name
-    nearest = difflib.get_close_matches(name[:60], names, n=1, cutoff=0.4)
-    advice = f"did you mean {nearest[0]!r}?" if nearest else f"{listed}."
+    close = nearest(name, names)
+    advice = f"did you mean {close!r}?" if close else f"{listed}."
     raise ParameterError(f"unknown {kind} {shown(name)}; {advice}")
 
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FloatArray = NDArray[np.float64]
+#: What is estimated, where it is how many users hold something.
+SHARE = "share of users"
 
 STEPS = ("nearest", "simplex", "norm-sub")
 #: What an interval may cover: the truth of these users, or of the population that they were drawn from.

@@ -116,10 +116,10 @@ class FrequencyOracle(Randomizer):
         return None
 
     def sum_variance(self, n: int, items: NDArray[Any], share: NDArray[Any]) -> NDArray[np.float64]:
-        """A report supports T of the L items: with a = keep, b = stray and (o1, o0) = both, T has the mean and mean square
+        """A report supports T of L items: with a = keep, b = stray and (o1, o0) = both, T has the mean and mean square
 
-            a + (L-1) b,  a + (L-1) b + 2 (L-1) o1 + (L-1)(L-2) o0    if its user holds one of them,
-            L b,          L b + L (L-1) o0                              if not.
+        a + (L-1) b,  a + (L-1) b + 2 (L-1) o1 + (L-1)(L-2) o0    if its user holds one of them,
+        L b,          L b + L (L-1) o0                              if not.
         """
         if self.both is None:
             return super().sum_variance(n, items, share)

@@ -12,7 +12,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Generator, Mapping
 from contextlib import closing
 from dataclasses import fields, replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,7 +21,6 @@ from .._support import validation as check
 from .._support.threads import in_order, thread_count
 from ..errors import ParameterError
 from ..estimation.estimate import Estimate
-from ..numerics.families.base import Family, PairSet, two_counts
 from ..randomness.permutation import permute_by
 from ..randomness.sampling import Source
 from ..randomness.streams import Streams
@@ -30,6 +29,9 @@ from .base import Mechanism
 from .codecs import Codec
 from .reports import Reports, Tally
 from .values import as_array, refuse_single
+
+if TYPE_CHECKING:
+    from ..numerics.families.base import Family
 
 #: Bytes of work space that one chunk of users may take: the arrays of a chunk then stay in the processor's cache.
 CHUNK_BYTES = 4_000_000
@@ -231,6 +233,8 @@ class Randomizer(Mechanism):
 
     def two_counts(self) -> Family:
         """Theorem 5.1 on the constant datasets of the mechanism."""
+        from ..numerics.families.base import PairSet, two_counts
+
         return PairSet([two_counts(r) for r in self.constant_datasets().pairs(1000) or ()])
 
     # -- for tests: the stated law, in full, where it is small --------------------------------------------

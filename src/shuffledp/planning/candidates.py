@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 
 
 class Refusal(NamedTuple):
-    """A mechanism that is not ranked, and why, in one sentence."""
+    """A mechanism that is not ranked, and why, in one sentence; ``fits``: it is for the task, but misses the target."""
 
     mechanism: str
     reason: str
+    fits: bool = False
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ def candidates(task: Task, n: int) -> Iterator[Candidate | Refusal]:
         try:
             yield from task.rows(name, kind, n)
         except ShuffleDPError as error:
-            yield Refusal(name, str(error))
+            yield Refusal(name, str(error), fits=True)
 
 
 def _unfit(cls: type[Mechanism], task: Task) -> str:

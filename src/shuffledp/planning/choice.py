@@ -34,6 +34,13 @@ class Choice:
     bits : bits that a user sends in a round on average: messages times 8 times the bytes of a message
     messages, most_messages : messages of a user in a round, on average and at most (None: no limit)
     on_front : no other choice is both better and shorter
+
+    Examples
+    --------
+    >>> import shuffledp as sdp
+    >>> best = sdp.recommend("sum of bits", n=10_000, epsilon=1.0, delta=1e-6, messages=1).best
+    >>> best.mechanism, best.messages, best.bits, best.epsilon <= 1.0
+    ('randomized-response', 1.0, 8.0, True)
     """
 
     mechanism: str

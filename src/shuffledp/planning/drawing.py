@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from .recommendation import Recommendation
 
 #: The looks of references.
-_LINES = {"central": {"color": "#009E73", "linestyle": (0, (5, 1.5))}, "local": {"color": "#D55E00", "linestyle": (0, (1, 1))}}
+_LINES = {
+    "central": {"color": "#009E73", "linestyle": (0, (5, 1.5))},
+    "local": {"color": "#D55E00", "linestyle": (0, (1, 1))},
+}
 
 
 def draw_recommendation(found: Recommendation, *, width: float = TEXT_WIDTH) -> Figure:

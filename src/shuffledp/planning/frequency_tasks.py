@@ -80,7 +80,7 @@ class BitsTask(ShareTask):
 
     name: ClassVar[str] = "sum of bits"
     measure: ClassVar[str] = "share of ones; times n it is the error of their number"
-    _items: ClassVar[int] = 2  # type: ignore[assignment]
+    _items: ClassVar[int] = 2
 
     @property
     def inputs(self) -> Mapping[str, Mapping[str, int]]:
@@ -103,9 +103,7 @@ class BitsTask(ShareTask):
         from ..queries.histogram import Histogram
 
         found = default_labels(2, labels)
-        return Histogram(
-            column=_one(column, "bit"), labels=tuple(found), other=found[0], mechanism=runnable(mechanism)
-        )
+        return Histogram(column=_one(column, "bit"), labels=tuple(found), other=found[0], mechanism=runnable(mechanism))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -216,5 +214,3 @@ def _one(column: str | Sequence[str] | None, default: str) -> str:
     if not isinstance(column, str):
         raise ParameterError(f"column must be one name, got {column!r:.60}; write column='value'.")
     return column
-
-

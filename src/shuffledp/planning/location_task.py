@@ -1,4 +1,4 @@
-"""The task of a map: shares of users in its cells, by noise on the place or by any mechanism on the number of the cell."""
+"""The task of a map: shares of users in its cells, by noise on the place or by any mechanism on the cell's number."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..calibration.unknowns import budget
+from ..errors import ParameterError
 from ..mechanisms.accuracy import Accuracy
 from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import find
@@ -60,15 +61,29 @@ class LocationTask(HistogramTask):
             return
         widest = max(self.grid) / (self.high - self.low)
         # cells of less than 0.02 or more than 500 units of noise are refused by the mechanism
-        row = budget("eps", self._places, low=0.02 * widest, high=min(500.0, 500.0 * min(self.grid) / (self.high - self.low)))
+        row = budget(
+            "eps", self._places, low=0.02 * widest, high=min(500.0, 500.0 * min(self.grid) / (self.high - self.low))
+        )
         yield Candidate(name, row, self.accuracy, runnable)
 
     def _places(self, eps: float) -> Mechanism:
+        return self._map(eps, ("x", "y")).randomizer
+
+    def _map(self, eps: float, column: tuple[str, str]) -> Query:
         from ..queries.location import Location
 
         across, up = self.grid
-        ends = {"west": self.low, "east": self.high, "south": self.low, "north": self.high}
-        return Location(column=("x", "y"), across=across, up=up, eps=eps, unit="", **ends).randomizer
+        return Location(
+            column=column,
+            west=self.low,
+            east=self.high,
+            south=self.low,
+            north=self.high,
+            across=across,
+            up=up,
+            eps=eps,
+            unit="",
+        )
 
     def accuracy(self, mechanism: Mechanism, n: int) -> Accuracy:
         """As the mechanism declares it."""
@@ -82,21 +97,10 @@ class LocationTask(HistogramTask):
         variant: str = "",
     ) -> Query:
         """Two coordinates for noise on places; else one column with the number of the cell, rows from the south."""
-        from ..queries.location import Location
-
         if _PLACES not in find(mechanism.name).serves:
             return super().query(mechanism, "cell" if column is None else column, labels)
         no_labels(labels, self.name)
-        across, up = self.grid
-        eps = float(getattr(mechanism, "wide")) * across / (self.high - self.low)  # noqa: B009
-        return Location(
-            column=("x", "y") if column is None else (column[0], column[1]),
-            west=self.low,
-            east=self.high,
-            south=self.low,
-            north=self.high,
-            across=across,
-            up=up,
-            eps=eps,
-            unit="",
-        )
+        if column is not None and (isinstance(column, str) or len(column) != 2):
+            raise ParameterError(f"column must name the two coordinates, got {column!r:.60}; write ('x', 'y').")
+        eps = float(getattr(mechanism, "wide", 0.0)) * self.grid[0] / (self.high - self.low)
+        return self._map(eps, ("x", "y") if column is None else (column[0], column[1]))

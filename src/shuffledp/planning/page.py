@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from .recommendation import Recommendation
 
 
+#: Bounds whose proof in ball arithmetic is tried, the smallest first.
+_CERTIFIED = ("auto", "blanket", "variation-ratio")
+
+
 def review_page(found: Recommendation, choice: Choice) -> str:
     """One HTML file: statement, assumptions, ranking, curves, certificate and the code that makes them again."""
     title = f"Design review: {found.task}, {found.n:,} users"
@@ -72,7 +76,10 @@ def _asked(found: Recommendation) -> Table:
     return Table.facts(
         [
             ("task", f"{found.task} ({sizes})" if sizes else found.task),
-            ("users", f"{found.n:,}" + (f", of whom up to {found.dropouts:,} may be missing" if found.dropouts else "")),
+            (
+                "users",
+                f"{found.n:,}" + (f", of whom up to {found.dropouts:,} may be missing" if found.dropouts else ""),
+            ),
             ("rounds", f"{found.rounds:,}"),
             ("target", f"{target} at delta = {round_up(found.delta, 6)} over all rounds"),
             ("limits per user and round", " and ".join(limits)),
@@ -85,8 +92,7 @@ def _assumptions(found: Recommendation, choice: Choice) -> list[str]:
     local = (
         "If the shuffler fails, nothing remains: a single message can reveal its sender's value."
         if math.isinf(choice.local_epsilon)
-        else f"If the shuffler fails, every user keeps a local guarantee of eps0 = {round_up(choice.local_epsilon)} over "
-        "all rounds."
+        else f"If the shuffler fails, eps0 = {round_up(choice.local_epsilon)} over all rounds remains, to every user."
     )
     counted = f"At least {found.counted:,} honest users send a report in every round; smaller batches are not released."
     rounds = (
@@ -94,14 +100,20 @@ def _assumptions(found: Recommendation, choice: Choice) -> list[str]:
         if found.rounds == 1
         else f"The guarantee is for {found.rounds:,} rounds on the same users, each with fresh randomness."
     )
-    return [TRUST, counted, rounds, local, "Errors are predicted, not measured: root mean square over repetitions."]
+    trust = TRUST[:1].upper() + TRUST[1:] + "."
+    return [trust, counted, rounds, local, "Errors are predicted, not measured: root mean square over repetitions."]
 
 
 def _certificate(found: Recommendation, choice: Choice) -> str:
     """What can be proved in ball arithmetic, for one round."""
-    run = found.mechanism_of(choice)
-    try:
-        proved = amplify(run, n=found.counted, delta=found.delta, certify=True)
-    except ShuffleDPError as error:
-        return _paragraphs(f"The bound {choice.bound} of this mechanism is not certified in ball arithmetic: {error}")
-    return _paragraphs(str(proved))
+    run, said = found.mechanism_of(choice), []
+    for bound in _CERTIFIED:
+        try:
+            proved = amplify(run, n=found.counted, delta=found.delta, bound=bound, certify=True)
+        except ShuffleDPError as error:
+            said.append(f"Bound {bound}: {error}")
+            continue
+        if math.isfinite(proved.epsilon):
+            return _paragraphs(str(proved))
+        said.append(f"Bound {bound}: no finite eps is proved.")
+    return _paragraphs("No bound of this mechanism is certified in ball arithmetic.") + _list(said)

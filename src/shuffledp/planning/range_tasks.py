@@ -2,9 +2,13 @@
 
 Users are divided among the H levels of a tree (queries/ranges.py).  A range is a sum of nodes: on level h of a tree, L
 nodes whose users have the share F.  Mechanisms declare the variance of such a sum (``sum_variance``), which n/H users
-give on every level; that those users are a sample adds F (1-F) (H/n - 1/n).  Levels have different users, so that
-their variances add up.  The error is that of the plain sums of nodes; the least-squares fit (RangeAnswer.fitted) is
-never worse.
+give on every level.  That those users are a sample adds F (1-F) (H-1)/n, and since nobody is on two levels, shares of
+disjoint nodes on different levels have the covariance F_g F_h/n.  In all, with T the sum of F over the levels,
+
+    n variance = sum of [H v(L, F) + (H-1) F (1-F)] + T^2 - sum of F^2,
+
+where v is that of one report.  For the worst data T^2 <= T makes this concave in the shares.  The error is that of the
+plain sums of nodes; the least-squares fit (RangeAnswer.fitted) is never worse.
 """
 
 from __future__ import annotations
@@ -79,8 +83,8 @@ class RangeTask(Task):
 
     def rows(self, name: str, kind: str, n: int) -> Iterator[Candidate | Refusal]:
         """All bins as options and, where the mechanism can stand on every level, trees of several shapes."""
-        for row in plain_rows(self, name, kind, n):
-            yield replace(row, accuracy=partial(self._accuracy, self.d), runs=partial(self._tree, self.d))
+        for plain in plain_rows(self, name, kind, n):
+            yield replace(plain, accuracy=partial(self._accuracy, self.d), runs=partial(self._tree, self.d))
         cls = find(name)
         if issubclass(cls, FrequencyOracle) and cls.single_message:
             for branching in (b for b in _BRANCHINGS if b < self.d):
@@ -115,9 +119,9 @@ class RangeTask(Task):
             width = branching**h
             for start, end in ((first, up), (down, last)):
                 even[:, h] += np.maximum(np.minimum(end * width, self.d) - start * width, 0) / self.d
-        sample = H - 1.0
-        typical = (base + slope * even + sample * even * (1.0 - even)).sum(axis=1) / n
-        worst = (base.sum(axis=1) + _largest(np.where(base > 0.0, slope, -np.inf), sample)) / n
+        sampled = ((H - 1.0) * even * (1.0 - even) - even**2).sum(axis=1) + even.sum(axis=1) ** 2
+        typical = ((base + slope * even).sum(axis=1) + sampled) / n
+        worst = (base.sum(axis=1) + _largest(np.where(base > 0.0, slope, -np.inf), H if H > 1 else 0.0)) / n
         return Accuracy(*(math.sqrt(float(x)) for x in (np.mean(worst), np.mean(typical), np.max(worst))))
 
     @property

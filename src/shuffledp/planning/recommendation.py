@@ -95,9 +95,8 @@ class Recommendation(Tabular):
         for choice in self.choices:
             if which in (choice.name, choice.spec, choice.mechanism):
                 return choice
-        raise ParameterError(
-            f"choice must be one of {', '.join(choice.name for choice in self.choices)}, got {which!r:.60}; name another."
-        )
+        known = ", ".join(choice.name for choice in self.choices)
+        raise ParameterError(f"choice must be one of {known}, got {which!r:.60}; name another.")
 
     def plan(
         self,
@@ -134,11 +133,11 @@ class Recommendation(Tabular):
         over = "" if self.rounds == 1 else f" over {self.rounds:,} rounds"
         crowd = f"{self.n:,} users" + (f" of whom up to {self.dropouts:,} may be missing" if self.dropouts else "")
         local = "nothing" if math.isinf(best.local_epsilon) else f"eps0 = {round_up(best.local_epsilon)}"
+        claim = f"({round_up(best.epsilon)}, {round_up(self.delta, 6)})-DP"
         return visible(
-            f"For {self.task} with {crowd}, {best.spec}{_shape(best)} is ({round_up(best.epsilon)}, {round_up(self.delta, 6)})-DP"
-            f"{over} in the shuffle model (bound: {best.bound}) with an error of {best.error:.3g} ({self._measure}), "
-            f"{best.messages:.4g} messages and {best.bits:.4g} bits per user{' and round' if over else ''}. If the "
-            f"shuffler fails, {local} remains."
+            f"For the task {self.task!r} with {crowd}, {best.spec}{_shape(best)} is {claim}{over} in the shuffle model "
+            f"(bound: {best.bound}) with an error of {best.error:.3g} ({self._measure}), {best.messages:.4g} messages "
+            f"and {best.bits:.4g} bits per user{' and round' if over else ''}. If the shuffler fails, {local} remains."
         )
 
     @property
@@ -174,15 +173,16 @@ class Recommendation(Tabular):
     def table(self) -> Table:
         """One row per choice, best first."""
         rows = self.choices
+        alike = all(math.isclose(c.error, c.typical_error, rel_tol=1e-3) for c in rows)
         return Table(
             (
                 Column(name="mechanism", head="mechanism", values=[c.name for c in rows]),
                 _sizes("error", "error", [c.error for c in rows]),
-                _sizes("typical_error", "typical", [c.typical_error for c in rows]),
+                _sizes("typical_error", None if alike else "typical", [c.typical_error for c in rows]),
                 _sizes("item_error", None, [c.item_error for c in rows]),
                 epsilon_column("epsilon", "eps", [c.epsilon for c in rows]),
-                _sizes("bits", "bits", [c.bits for c in rows]),
-                _sizes("messages", "messages", [c.messages for c in rows]),
+                _sizes("bits", "bits", [c.bits for c in rows], 4),
+                _sizes("messages", "messages", [c.messages for c in rows], 4),
                 epsilon_column("local_epsilon", "local eps", [c.local_epsilon for c in rows]),
                 Column(name="on_front", head="front", values=[c.on_front for c in rows], texts=_marks(rows)),
                 Column(name="bound", head="bound", values=[c.bound for c in rows], wide=True),
@@ -241,8 +241,8 @@ def _shape(choice: Choice) -> str:
     return f" ({choice.variant})" if choice.variant else ""
 
 
-def _sizes(name: str, head: str | None, values: Sequence[float]) -> Column:
-    return number_column(name, head, values, [f"{x:.4g}" for x in values])
+def _sizes(name: str, head: str | None, values: Sequence[float], digits: int = 3) -> Column:
+    return number_column(name, head, values, [f"{x:.{digits}g}" if x < 1000 else f"{x:,.0f}" for x in values])
 
 
 def _marks(rows: Sequence[Choice]) -> list[str]:
@@ -252,7 +252,7 @@ def _marks(rows: Sequence[Choice]) -> list[str]:
 def _times(ratio: float) -> str:
     """A ratio in words.
 
-    >>> _times(0.25), _times(12.3)
-    ('0.25 times', '12 times')
+    >>> _times(0.25), _times(1234.5)
+    ('0.25 times', '1,234 times')
     """
-    return f"{ratio:.2g} times"
+    return f"{ratio:.2g} times" if ratio < 10.0 else f"{ratio:,.0f} times"

@@ -14,7 +14,6 @@ from .._support.delta_rules import delta_at
 from ..accounting.crowd import missing
 from ..errors import ImpossibleError, ParameterError, ShuffleDPError
 from ..mechanisms.base import Mechanism
-from ..numerics.composition.sequential import basic_composition
 from ..protocol.messages import message_length
 from .candidates import Candidate, Refusal, candidates
 from .choice import Choice, front, ranked
@@ -92,7 +91,9 @@ def recommend(
     times = check.whole("rounds", rounds, low=1, high=_MOST_ROUNDS, hint="it is how often the same users are asked")
     if (epsilon is None) == (error is None):
         got = "neither" if epsilon is None else "both"
-        raise ParameterError(f"exactly one of epsilon and error must be given, got {got}; give the target that is fixed.")
+        raise ParameterError(
+            f"exactly one of epsilon and error must be given, got {got}; give the target that is fixed."
+        )
     if delta is None:
         raise ParameterError("delta must be given, got none; pass for example delta=1e-8 or delta='0.01/n'.")
     limits = {
@@ -101,7 +102,7 @@ def recommend(
     }
     question = _Question(
         task=asked,
-        budget=Budget(n=users - away, delta=delta_at(delta, users), rounds=times),
+        budget=Budget(n=users - away, delta=delta_at(delta, users), rounds=times, tol=asked.tol),
         epsilon=None if epsilon is None else _positive("epsilon", epsilon),
         error=None if error is None else _positive("error", error),
         limits=limits,
@@ -132,13 +133,13 @@ class _Question:
                     raise ImpossibleError(f"Another variant of {row.mechanism} has a much smaller error.")
                 choices.append(self._choice(row))
             except ShuffleDPError as why:
-                refused.append(Refusal(row.name, str(why)))
+                refused.append(Refusal(row.name, str(why), fits=True))
         by = "error" if self.error is None else "epsilon"
         choices = ranked(choices, by)
         if not choices:
-            reasons = "; ".join(f"{name}: {why}" for name, why in refused if any(name.startswith(r.mechanism) for r in rows))
+            reasons = "; ".join(f"{no.mechanism}: {no.reason.rstrip('.')}" for no in refused if no.fits)
             raise ImpossibleError(
-                f"no mechanism meets the target of the task {self.task.name!r} ({reasons.rstrip('.')[:600]}); raise the "
+                f"no mechanism meets the target of the task {self.task.name!r} ({reasons[:600]}); raise the "
                 "target or the limits, or collect from more users."
             )
         kept = front(choices, by)
@@ -164,7 +165,7 @@ class _Question:
         )
 
     def _hopeless(self, rows: list[Candidate]) -> set[str]:
-        """Variants that are far behind another one of the same mechanism to leading order: their calibration is saved."""
+        """Variants that are far behind another one of the same mechanism to leading order are not calibrated."""
         if self.epsilon is None:
             return set()
         behind = set()
@@ -186,8 +187,8 @@ class _Question:
         length = 8 * message_length(run.codec)
         if excess > 0.0:
             raise ImpossibleError(
-                f"It needs {run.messages_per_user:.4g} messages and {run.messages_per_user * length:.4g} bits per user, "
-                f"above the limit{self._limit_words()}."
+                f"It needs {run.messages_per_user:.4g} messages and {run.messages_per_user * length:.4g} bits per "
+                f"user, above the limit{self._limit_words()}."
             )
         eps, bound = self.budget.spent(run)
         accuracy = candidate.accuracy(made, self.budget.n)
@@ -195,8 +196,15 @@ class _Question:
             raise ImpossibleError("Its reports say nothing about single items in double precision.")
         if self.epsilon is not None and eps > self.epsilon:
             raise ImpossibleError(f"Its eps of {eps:g} is above the target.")
-        if self.epsilon is not None and eps < _SLACK * self.epsilon and run.messages_per_user == 1.0 and not run.single_message:
-            raise ImpossibleError("Its flips alone are more than the target needs, so that it sends no blanket message.")
+        if (
+            self.epsilon is not None
+            and eps < _SLACK * self.epsilon
+            and run.messages_per_user == 1.0
+            and not run.single_message
+        ):
+            raise ImpossibleError(
+                "Its flips alone are more than the target needs, so that it sends no blanket message."
+            )
         if math.isinf(eps):
             raise ImpossibleError("No finite eps is proved for the setting that is precise enough.")
         return Choice(
@@ -206,7 +214,7 @@ class _Question:
             epsilon=eps,
             delta=self.budget.delta,
             bound=bound,
-            local_epsilon=basic_composition([(run.local_epsilon, self.budget.rounds)]),
+            local_epsilon=self.budget.local(run),
             error=accuracy.worst,
             typical_error=accuracy.typical,
             item_error=accuracy.entry,

@@ -13,23 +13,25 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._support.numbers import round_down, round_up
 from ..accounting.crowd import Crowd
 from ..accounting.resolve import resolve
 from ..calibration.search import best_of_range, largest
 from ..calibration.target import Target
 from ..calibration.unknowns import Unknown, row_of
-from ..composing.accountant import Accountant
 from ..errors import ImpossibleError, ShuffleDPError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.free_setting import FreeSetting
 from .candidates import Candidate
 
-#: Relative accuracy of eps: of one round, and of several, whose composition is dear.
-_TOL, _TOL_ROUNDS = 1e-3, 5e-3
+#: Relative accuracy of eps over several rounds, whose composition is dear.
+_TOL_ROUNDS = 5e-3
 #: A setting that is left open is searched within this factor of the mechanism's own default.
 _NEAR = 64.0
 #: Most compositions for one candidate.
 _COMPOSITIONS = 8
+#: Significant figures of the numbers in a spec.
+_FIGURES = 6
 
 
 class Spent(NamedTuple):
@@ -39,16 +41,16 @@ class Spent(NamedTuple):
     bound: str
 
 
-def one_round(mechanism: Mechanism, n: int, delta: float) -> Spent:
+def one_round(mechanism: Mechanism, *, n: int, delta: float, tol: float) -> Spent:
     """As amplify would answer."""
     asked = resolve(mechanism, "auto", Crowd(n)).must_hold("be planned")
-    found = asked.epsilon(delta=delta, tol=_TOL)
+    found = asked.epsilon(delta=delta, tol=tol)
     return Spent(found.epsilon, found.bound or asked.bound.name)
 
 
 @dataclass
 class Budget:
-    """(epsilon, delta) over all rounds of the users that can be counted on.
+    """(epsilon, delta) over all rounds of the users that can be counted on; ``tol`` is the accuracy of that of a round.
 
     ``each`` is the eps of one round at which all of them met the target for the last candidate: the next one starts
     there, since rounds of about the same eps compose about alike.
@@ -57,6 +59,7 @@ class Budget:
     n: int
     delta: float
     rounds: int = 1
+    tol: float = 1e-3
     each: float | None = None
     known: dict[str, Spent] = field(default_factory=dict)
 
@@ -64,12 +67,22 @@ class Budget:
         """The eps of all rounds, never too small."""
         spec = mechanism.spec
         if spec not in self.known:
-            found = one_round(mechanism, self.n, self.delta)
+            found = one_round(mechanism, n=self.n, delta=self.delta, tol=self.tol)
             if self.rounds > 1:
+                from ..composing.accountant import Accountant  # it loads scipy.fft, which one round can do without
+
                 acc = Accountant().compose(mechanism, n=self.n, count=self.rounds)
                 found = found._replace(epsilon=acc.epsilon(delta=self.delta))
             self.known[spec] = found
         return self.known[spec]
+
+    def local(self, mechanism: Mechanism) -> float:
+        """What remains over all rounds if the shuffler fails: the sum of the local guarantees, rounded up."""
+        if self.rounds == 1:
+            return mechanism.local_epsilon
+        from ..numerics.composition.sequential import basic_composition
+
+        return basic_composition([(mechanism.local_epsilon, self.rounds)])
 
     # -- a budget is given ------------------------------------------------------------------------------------------
 
@@ -80,7 +93,7 @@ class Budget:
             row = self._settled(candidate, row, self.each or epsilon / math.sqrt(self.rounds))
         if self.rounds == 1:
             target = _OneRound(
-                n=self.n, epsilon=epsilon, delta=self.delta, bound="auto", tol=_TOL, known=self.known
+                n=self.n, epsilon=epsilon, delta=self.delta, bound="auto", tol=self.tol, known=self.known
             )
             return _loosest(target, candidate, row)
         return self._over_rounds(candidate, row, epsilon)
@@ -91,7 +104,7 @@ class Budget:
         passing: tuple[float, Mechanism] | None = None
         failing = math.inf
         for _ in range(_COMPOSITIONS):
-            target = Target(n=self.n, epsilon=each, delta=self.delta, bound="auto", tol=_TOL)
+            target = Target(n=self.n, epsilon=each, delta=self.delta, bound="auto", tol=self.tol)
             found = _loosest(target, candidate, row)
             total = self.spent(candidate.runs(found)).epsilon
             if total <= epsilon and (passing is None or each > passing[0]):
@@ -147,7 +160,7 @@ class Budget:
             start=start,
             ratio=free.ratio,
         )
-        return row_of(free, best)
+        return row_of(free, best if free.whole else float(f"{best:.4g}"))
 
     def likely_error(self, candidate: Candidate, epsilon: float) -> float | None:
         """The error to leading order, without computing a guarantee; None where that is not known."""
@@ -155,7 +168,7 @@ class Budget:
             return None
         row = candidate.accounted(candidate.row)
         each = self.each or epsilon / math.sqrt(self.rounds)
-        start = _likely(Target(n=self.n, epsilon=each, delta=self.delta, bound="auto", tol=_TOL), row)
+        start = _likely(Target(n=self.n, epsilon=each, delta=self.delta, bound="auto", tol=self.tol), row)
         return None if start is None else candidate.accuracy(candidate.row.at(start), self.n).worst
 
     # -- an error is given ------------------------------------------------------------------------------------------
@@ -195,8 +208,8 @@ class Budget:
         found = largest(lambda v: short(-v), low=-high, high=-low, start=-start, window=1e-4, slope=1.0)
         if found is None:
             raise ImpossibleError(
-                f"error = {error:g} cannot be reached by {candidate.mechanism} with n = {self.n:,} within these limits; "
-                "raise the error or collect from more users."
+                f"error = {error:g} cannot be reached by {candidate.mechanism} with n = {self.n:,} within the limits "
+                "given; raise the error or collect from more users."
             )
         return row.at(-found)
 
@@ -209,13 +222,14 @@ class _OneRound(Target):
 
     def reached(self, mechanism: Mechanism) -> float:
         """As amplify would report it."""
-        found = self.known[mechanism.spec] = one_round(mechanism, self.n, self.delta)
+        found = self.known[mechanism.spec] = one_round(mechanism, n=self.n, delta=self.delta, tol=self.tol)
         return found.epsilon
 
 
 def _loosest(target: Target, candidate: Candidate, row: Unknown) -> Mechanism:
     """The mechanism of the row (not yet what is run) that is loosest among those that meet the target."""
     asked: dict[str, Mechanism] = {}
+    row = neat(row)
 
     def make(value: float) -> Mechanism:
         made = row.make(value)
@@ -228,14 +242,25 @@ def _loosest(target: Target, candidate: Candidate, row: Unknown) -> Mechanism:
     return asked[target.loosest(whole).spec]
 
 
+def neat(row: Unknown) -> Unknown:
+    """The same row in numbers of a few figures, rounded to the private side, for specs that people read."""
+    low, high = sorted((row.private, row.loose))
+    rounded = round_down if row.is_budget else round_up
+
+    def make(value: float) -> Mechanism:
+        return row.make(min(max(float(rounded(value, _FIGURES)), low), high))
+
+    return row if row.whole else replace(row, make=make)
+
+
 def _likely(target: Target, row: Unknown) -> float | None:
     """Where to start, to leading order: n eps^2 = (2 log(1/delta) + 1) D, D the divergence below; None if unknown.
 
     Of m blanket messages in all, each with mass 1/q in the cells of the pair, D is 2 q n/m.
     """
     level = target.n * min(target.epsilon, 10.0) ** 2 / (2.0 * math.log(1.0 / target.delta) + 1.0)
-    if row.is_budget:
-        return _at_divergence(row, level, None)
+    if row.is_budget or row.role == "noise":
+        return _at_divergence(row, level, None if row.is_budget else 0.5 * math.log(level))
     if row.role != "messages" or row.whole:
         return None
     try:
@@ -266,4 +291,6 @@ def _divergence(mechanism: Mechanism) -> float | None:
     if not pairs:
         return None
     with np.errstate(divide="ignore", invalid="ignore"):
-        return max(float(np.nansum((pair.P0 - pair.P1) ** 2 / pair.t)) for pair in pairs)
+        return max(
+            float(np.nansum((np.asarray(pair.P0) - np.asarray(pair.P1)) ** 2 / np.asarray(pair.t))) for pair in pairs
+        )

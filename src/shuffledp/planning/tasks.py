@@ -52,6 +52,8 @@ class Task(ABC):
     name: ClassVar[str]
     #: What the error is measured in, in words.
     measure: ClassVar[str]
+    #: Relative accuracy of the eps of a round; larger where laws have many atoms.
+    tol: ClassVar[float] = 1e-3
 
     @property
     @abstractmethod
@@ -124,7 +126,9 @@ def default_labels(d: int, labels: Sequence[Any] | None) -> Sequence[Any]:
     if labels is None:
         return [str(i) for i in range(d)]
     if len(labels) != d:
-        raise ParameterError(f"labels must be {d:,}, as many as were planned for, got {len(labels):,}; plan with d = {len(labels)}.")
+        raise ParameterError(
+            f"labels must be {d:,}, as many as were planned for, got {len(labels):,}; plan with d = {len(labels)}."
+        )
     return labels
 
 

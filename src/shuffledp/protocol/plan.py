@@ -6,7 +6,6 @@ is guaranteed.  Its digest stands in the header of every batch, and a batch of a
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from dataclasses import dataclass
@@ -201,6 +200,8 @@ class Plan:
     @cached_property
     def digest(self) -> str:
         """SHA-256 of the content of the file, without its spaces and the order of its keys."""
+        import hashlib
+
         kept: str | None = vars(self).get("_file")
         text = kept or json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         return hashlib.sha256(text.encode("utf-8")).hexdigest()

@@ -12,7 +12,8 @@ import numpy as np
 
 from .._support.reading import mapping
 from ..errors import ParameterError
-from ..estimation.estimate import Estimate
+from ..estimation.constraints import Constraint
+from ..estimation.estimate import SHARE, Estimate, FloatArray, share_sampling
 from ..mechanisms.base import Mechanism
 from ..mechanisms.frequency import FrequencyOracle
 from ..mechanisms.parameters import declared
@@ -32,15 +33,18 @@ class Query(ABC):
 
     kind: ClassVar[str]
 
-    @property
-    @abstractmethod
-    def columns(self) -> tuple[str, ...]:
-        """The columns of the data that it reads."""
+    column: str | tuple[str, ...]
+    mechanism: Randomizer | str
 
     @property
-    @abstractmethod
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the data that it reads."""
+        return (self.column,) if isinstance(self.column, str) else self.column
+
+    @property
     def randomizer(self) -> Randomizer:
-        """What a client runs."""
+        """What a client runs: the mechanism itself, where a query declares nothing else."""
+        return self.mechanism  # type: ignore[return-value]  # every __post_init__ makes it of its spec
 
     @abstractmethod
     def encode(self, columns: Sequence[Column]) -> Any:
@@ -139,10 +143,28 @@ def oracles(subject: object, sizes: Sequence[int]) -> tuple[FrequencyOracle, ...
     return found
 
 
-def inputs_of(subject: object) -> str:
-    """What the inputs of a mechanism, or of the one that a spec names, are: its ``takes``."""
+def known_shares(value: FloatArray, rows: int, constraint: Constraint, names: Sequence[str] = ()) -> Estimate:
+    """Shares of all rows of the data: without privacy noise, yet a sample of a population."""
+    n = max(rows, 1)
+    return Estimate(
+        value=value,
+        stderr=np.zeros(value.size),
+        n=n,
+        constraint=constraint,
+        sampling=share_sampling(n),
+        names=tuple(names),
+        quantity=SHARE,
+    )
+
+
+def must_take(subject: object, kinds: Sequence[str], *, what: str, choose: str) -> str:
+    """What the inputs of a mechanism, or of the one that a spec names, are (its ``takes``): one of ``kinds``."""
     found = split(subject)[0] if isinstance(subject, str) else type(subject)
-    return str(getattr(found, "takes", ""))
+    takes = str(getattr(found, "takes", ""))
+    if takes not in kinds:
+        shown = subject.spec if isinstance(subject, Mechanism) else str(subject)[:60]
+        raise ParameterError(f"mechanism must be for {what}, got {shown}; choose {choose}.")
+    return takes
 
 
 def _completed(spec: str, sizes: dict[str, int]) -> str:

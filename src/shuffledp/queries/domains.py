@@ -8,6 +8,7 @@ because a missing report would tell on its user.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -76,11 +77,12 @@ class Labels:
         """The place of ``other``: the last one, unless it is one of the labels."""
         return self._places.get((type(self.other), self.other), len(self.labels))
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
-        """The options in words, in order."""
-        listed = [str(label) for label in self.labels]
-        return (*listed, str(self.other)) if self.place_of_other == len(listed) else tuple(listed)
+        """The options in words, in order; a text that reads like a number beside it is quoted: '1'."""
+        every = (*self.labels, self.other)[: self.size]
+        read = Counter(map(str, every))
+        return tuple(repr(x) if isinstance(x, str) and read[x] > 1 else str(x) for x in every)
 
     @property
     def size(self) -> int:

@@ -11,17 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._support import validation as check
-from ..errors import ParameterError
 from ..estimation.chance_hits import chance_limit
 from ..estimation.constraints import Box
-from ..estimation.estimate import Estimate, share_sampling
-from ..mechanisms.base import Mechanism
+from ..estimation.estimate import SHARE, Estimate
 from ..mechanisms.randomizer import Randomizer
 from ..mechanisms.reports import Tally
-from .base import Query, inputs_of, runnable
+from .base import Query, known_shares, must_take, runnable
 from .columns import Coded, Column, Weights, shares_of
 
-_SHARE = "share of users"
 #: Random bits of a salt.
 _SALT_BITS = 50
 
@@ -78,9 +75,7 @@ class HeavyHitters(Query):
     mechanism: Randomizer | str = "prefix-hash:eps0=1"
 
     def __post_init__(self) -> None:
-        if inputs_of(self.mechanism) != "bytes":
-            shown = self.mechanism.spec if isinstance(self.mechanism, Mechanism) else str(self.mechanism)[:60]
-            raise ParameterError(f"mechanism must be for strings, got {shown}; choose prefix-hash.")
+        must_take(self.mechanism, ["bytes"], what="strings", choose="prefix-hash")
         length = check.whole("length", self.length, low=1, high=256, hint="it counts the bytes of a string")
         level = check.in_range(
             "false_positives", self.false_positives, low=0.0, high=1.0, low_open=True, high_open=True
@@ -94,16 +89,6 @@ class HeavyHitters(Query):
             most=check.whole("most", self.most, low=1, high=10_000, hint="it is how many prefixes are kept"),
             mechanism=runnable(given, length=length),
         )
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The one column."""
-        return (self.column,)
-
-    @property
-    def randomizer(self) -> Randomizer:
-        """The mechanism itself."""
-        return self.mechanism  # type: ignore[return-value]  # made in __post_init__
 
     @property
     def question(self) -> str:
@@ -149,7 +134,7 @@ class HeavyHitters(Query):
             kept = self._kept(m, counts, level, m.extensions(kept, level), self.false_positives / searched)
         found: Estimate = m.shares(counts, users, m.levels - 1, kept)
         # shares of some strings of many: nothing holds for them together
-        found = replace(found, constraint=Box(0.0, 1.0), names=tuple(map(_shown, kept)), quantity=_SHARE)
+        found = replace(found, constraint=Box(0.0, 1.0), names=tuple(map(_shown, kept)), quantity=SHARE)
         return replace(found.top(max(len(kept), 1)), n=users, for_release=tally.for_release)
 
     def _kept(self, m: Any, counts: NDArray[Any], level: int, tried: list[bytes], chance: float) -> list[bytes]:
@@ -164,17 +149,9 @@ class HeavyHitters(Query):
     def exact(self, columns: Sequence[Column], *, weights: Weights = None) -> Estimate:
         """The shares of all strings of these rows."""
         texts, place = np.unique(np.array(self._texts(columns[0]), dtype=object), return_inverse=True)
-        n, shares = max(len(place), 1), shares_of(place, len(texts), weights)
+        shares = shares_of(place, len(texts), weights)
         order = np.argsort(-shares, kind="stable")
-        return Estimate(
-            value=shares[order],
-            stderr=np.zeros(len(texts)),
-            n=n,
-            constraint=Box(0.0, 1.0),
-            sampling=share_sampling(n),
-            names=tuple(_shown(texts[i]) for i in order),
-            quantity=_SHARE,
-        )
+        return known_shares(shares[order], len(place), Box(0.0, 1.0), [_shown(texts[i]) for i in order])
 
 
 def _shown(text: bytes) -> str:

@@ -7,15 +7,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
-import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ParameterError
 from ..estimation.constraints import Box, Simplex
-from ..estimation.estimate import Estimate, share_sampling
+from ..estimation.estimate import SHARE, Estimate
 from ..mechanisms.randomizer import Randomizer
 from ..mechanisms.reports import Tally
-from .base import Query, runnable
+from .base import Query, known_shares, runnable
 from .columns import Column, Weights, shares_of
 from .domains import Label, Labels
 
@@ -70,16 +69,6 @@ class Histogram(Query):
         return Labels(self.labels, self.other)
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """The one column."""
-        return (self.column,)
-
-    @property
-    def randomizer(self) -> Randomizer:
-        """The mechanism itself."""
-        return self.mechanism  # type: ignore[return-value]  # made in __post_init__
-
-    @property
     def question(self) -> str:
         """In words."""
         return f"the share of users who hold each of {self.domain.size:,} options of {self.column!r}"
@@ -90,8 +79,7 @@ class Histogram(Query):
 
     def answer(self, tally: Tally) -> Estimate:
         """Shares, with the labels."""
-        found = self.randomizer.estimate(tally)
-        return replace(found, names=self.domain.names[self._first :], quantity="share of users")
+        return replace(self.randomizer.estimate(tally), names=self.domain.names[self._first :], quantity=SHARE)
 
     @property
     def _first(self) -> int:
@@ -100,13 +88,7 @@ class Histogram(Query):
 
     def exact(self, columns: Sequence[Column], *, weights: Weights = None) -> Estimate:
         """The shares of these rows."""
-        places, names = self.encode(columns), self.domain.names[self._first :]
-        return Estimate(
-            value=shares_of(places, self.domain.size, weights)[self._first :],
-            stderr=np.zeros(len(names)),
-            n=len(places),
-            constraint=Box(0.0, 1.0) if self._first else Simplex(),
-            sampling=share_sampling(max(len(places), 1)),
-            names=names,
-            quantity="share of users",
-        )
+        places = self.encode(columns)
+        shares = shares_of(places, self.domain.size, weights)[self._first :]
+        constraint = Box(0.0, 1.0) if self._first else Simplex()
+        return known_shares(shares, len(places), constraint, self.domain.names[self._first :])

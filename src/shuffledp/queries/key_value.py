@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 from .._support import validation as check
 from ..errors import ParameterError
 from ..estimation.estimate import Estimate
-from ..mechanisms.base import Mechanism
 from ..mechanisms.randomizer import Randomizer
 from ..mechanisms.reports import Tally
 from ..randomness.sampling import source
-from .base import Query, inputs_of, runnable
+from .base import Query, must_take, runnable
 from .columns import Column, Weights, as_numbers, total
 from .domains import NOTHING, Interval, Label, Labels, default_missing
 from .item_lists import at_most, dense, entries, items, pairs
@@ -87,9 +86,7 @@ class KeyValue(Query):
         if self.missing is None:
             object.__setattr__(self, "missing", default_missing(self.low, self.high))
         domain, known = self.domain, self.range
-        if inputs_of(self.mechanism) != "key-values":
-            shown = self.mechanism.spec if isinstance(self.mechanism, Mechanism) else str(self.mechanism)[:60]
-            raise ParameterError(f"mechanism must be for keys with values, got {shown}; choose pckv-grr.")
+        must_take(self.mechanism, ["key-values"], what="keys with values", choose="pckv-grr")
         size = check.whole("size", self.size, low=1, high=len(self.names), hint="it is how many keys a user may hold")
         made = runnable(self.mechanism, d=len(self.names), l=size)
         vars(self).update(
@@ -111,16 +108,6 @@ class KeyValue(Query):
     def names(self) -> tuple[str, ...]:
         """What the keys are called."""
         return self.domain.names[: self.domain.size - (self.other is None)]
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """One column of pairs, or those of the keys and of the values."""
-        return (self.column,) if isinstance(self.column, str) else self.column
-
-    @property
-    def randomizer(self) -> Randomizer:
-        """The mechanism itself."""
-        return self.mechanism  # type: ignore[return-value]  # made in __post_init__
 
     @property
     def question(self) -> str:

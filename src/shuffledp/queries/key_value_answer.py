@@ -16,7 +16,7 @@ from .._support.numbers import round_down, round_up
 from .._support.tables import Table, number_column
 from ..estimation.constraints import Box
 from ..estimation.drawing import MOST_ITEMS
-from ..estimation.estimate import COVERED, Estimate, Variance, share_sampling
+from ..estimation.estimate import COVERED, SHARE, Estimate, Variance, share_sampling
 from .domains import Interval
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def key_value_answer(found: Estimate, keep: float, names: tuple[str, ...], value
     depends on them, and they name the key with probability ``keep``: the covariance is B (1 - keep)/(n gain).
     """
     size, n = len(names), found.n
-    shares = replace(found.taken(np.arange(size)), names=names, quantity="share of users")
+    shares = replace(found.taken(np.arange(size)), names=names, quantity=SHARE)
     (share, total), error = found.value, found.stderr
     gain = 1.0 / (n * float(np.max(found.grain)))
     away = 1.0 - np.clip(share, 0.0, 1.0)
@@ -190,7 +190,7 @@ def known_answer(shares: FloatArray, sums: FloatArray, n: int, names: tuple[str,
         noise=Variance(none),
         sampling=share_sampling(n),
         names=names,
-        quantity="share of users",
+        quantity=SHARE,
     )
     means = HolderMeans(
         value=mean,

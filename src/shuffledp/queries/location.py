@@ -8,16 +8,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
-import numpy as np
 from numpy.typing import NDArray
 
 from .._support import validation as check
 from ..errors import ParameterError
 from ..estimation.constraints import Simplex
-from ..estimation.estimate import Estimate, share_sampling
+from ..estimation.estimate import Estimate
 from ..mechanisms.randomizer import Randomizer
 from ..mechanisms.reports import Tally
-from .base import Query, runnable
+from .base import Query, known_shares, runnable
 from .columns import Column, Weights, shares_of
 from .domains import Interval
 from .location_answer import LocationAnswer, location_answer
@@ -128,11 +127,6 @@ class Location(Query):
         return runnable(f"{spec},wide={self.eps * x!r},high={self.eps * y!r}", "eps, the map and its cells")
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """The two coordinates."""
-        return self.column
-
-    @property
     def question(self) -> str:
         """In words."""
         x, y = self.sides
@@ -161,8 +155,4 @@ class Location(Query):
     def exact(self, columns: Sequence[Column], *, weights: Weights = None) -> Estimate:
         """The shares of these rows."""
         cells, size = self.encode(columns), self.across * self.up
-        n = max(len(cells), 1)
-        value = shares_of(cells, size, weights)
-        return self._shown(
-            Estimate(value=value, stderr=np.zeros(size), n=n, constraint=Simplex(), sampling=share_sampling(n))
-        )
+        return self._shown(known_shares(shares_of(cells, size, weights), len(cells), Simplex()))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .._support.figures import TEXT_WIDTH
 from ..estimation.drawing import MOST_ITEMS
-from ..estimation.estimate import Estimate
+from ..estimation.estimate import SHARE, Estimate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -62,5 +62,5 @@ def location_answer(found: Estimate, east: FloatArray, north: FloatArray, length
     """The answer from shares of the cells."""
     columns, rows = ([f"{low:g} to {high:g}" for low, high in itertools.pairwise(edges)] for edges in (east, north))
     names = tuple(f"{column} by {row}" for row in rows for column in columns)
-    kept = {**vars(found), "names": names, "quantity": "share of users"}
+    kept = {**vars(found), "names": names, "quantity": SHARE}
     return LocationAnswer(**kept, east=east, north=north, length=length)

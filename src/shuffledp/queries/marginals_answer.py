@@ -13,7 +13,7 @@ from .._support.figures import TEXT_WIDTH
 from ..errors import ParameterError
 from ..estimation.constraints import Blocks, Simplex
 from ..estimation.drawing import MOST_ITEMS
-from ..estimation.estimate import Estimate, share_sampling
+from ..estimation.estimate import SHARE, Estimate, share_sampling
 from ..estimation.marginal_fit import MarginalFit, fit
 from ..mechanisms.samples import joined
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Columns = tuple[str, ...]
-_SHARE = "share of users"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -68,7 +67,7 @@ class MarginalsAnswer(Estimate):
             constraint=Simplex(),
             sampling=share_sampling(self.n),
             names=cell_names(columns, self.options),
-            quantity=_SHARE,
+            quantity=SHARE,
         )
 
     def fitted(self) -> MarginalsAnswer:
@@ -117,7 +116,7 @@ def marginals_answer(
 ) -> MarginalsAnswer:
     """The answer from the estimates of every marginal."""
     named = [
-        replace(part, names=cell_names(some, options), quantity=_SHARE) for part, some in zip(parts, asked, strict=True)
+        replace(part, names=cell_names(some, options), quantity=SHARE) for part, some in zip(parts, asked, strict=True)
     ]
     return replace(_flat(named, asked, options), for_release=parts[0].for_release)
 
@@ -126,5 +125,5 @@ def _flat(parts: list[Estimate], asked: tuple[Columns, ...], options: dict[str, 
     constraint = Blocks(tuple((part.value.shape, Simplex()) for part in parts))
     whole = joined(parts, constraint, parts[0].n)
     names = tuple(name for part in parts for name in part.names)
-    kept = {**vars(whole), "names": names, "quantity": _SHARE}
+    kept = {**vars(whole), "names": names, "quantity": SHARE}
     return MarginalsAnswer(**kept, asked=asked, options=options, parts=tuple(parts))

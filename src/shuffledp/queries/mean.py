@@ -79,16 +79,6 @@ class Mean(Query):
         return Interval(self.low, self.high, missing, self.unit)
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """One column per coordinate."""
-        return (self.column,) if isinstance(self.column, str) else self.column
-
-    @property
-    def randomizer(self) -> Randomizer:
-        """The mechanism itself."""
-        return self.mechanism  # type: ignore[return-value]  # made in __post_init__
-
-    @property
     def question(self) -> str:
         """In words."""
         return (

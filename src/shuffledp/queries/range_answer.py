@@ -16,7 +16,7 @@ from .._support.figures import TEXT_WIDTH
 from ..errors import ParameterError
 from ..estimation.constraints import Box, Simplex
 from ..estimation.drawing import MOST_ITEMS
-from ..estimation.estimate import Estimate, share_sampling
+from ..estimation.estimate import SHARE, Estimate, share_sampling
 from ..estimation.tree_fit import TreeFit, fit
 from .domains import Interval
 
@@ -27,7 +27,6 @@ FloatArray = NDArray[np.float64]
 
 #: Cells of the matrix of weights that are formed at once.
 _CELLS = 4_000_000
-_SHARE = "share of users"
 
 
 class Quantile(NamedTuple):
@@ -104,7 +103,7 @@ class RangeAnswer(Estimate):
             constraint=Box(0.0, 1.0),
             sampling=share_sampling(self.n),
             names=tuple(names),
-            quantity=_SHARE,
+            quantity=SHARE,
         )
 
     def _from_nodes(self, pairs: NDArray[np.int64]) -> tuple[FloatArray, FloatArray]:
@@ -235,7 +234,7 @@ def range_answer(domain: Interval, branching: int, parts: Sequence[Estimate]) ->
         grain=leaves.grain,
         influence=leaves.influence,
         names=tuple(names),
-        quantity=_SHARE,
+        quantity=SHARE,
         domain=domain,
         branching=branching,
         levels=tuple(parts),

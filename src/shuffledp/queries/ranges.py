@@ -108,11 +108,6 @@ class RangeQuery(Query):
         return Interval(self.low, self.high, missing, self.unit)
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """The one column."""
-        return (self.column,)
-
-    @property
     def question(self) -> str:
         """In words."""
         width = self.domain.words(self.domain.width / self.bins)

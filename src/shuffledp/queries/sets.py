@@ -14,17 +14,14 @@ from numpy.typing import NDArray
 from .._support import validation as check
 from ..errors import ParameterError
 from ..estimation.constraints import SumAtMost
-from ..estimation.estimate import Estimate, share_sampling
-from ..mechanisms.base import Mechanism
+from ..estimation.estimate import SHARE, Estimate
 from ..mechanisms.randomizer import Randomizer
 from ..mechanisms.reports import Tally
 from ..randomness.sampling import source
-from .base import Query, inputs_of, runnable
+from .base import Query, known_shares, must_take, runnable
 from .columns import Column, Weights, total
 from .domains import MOST_LABELS, NOTHING, Label, Labels
 from .item_lists import at_most, dense, entries, items, subset_names, subsets
-
-_SHARE = "share of users"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,13 +89,8 @@ class SetFrequency(Query):
             raise ParameterError(f"separator must be a short text, got {self.separator!r:.40}; write separator='|'.")
         size = check.whole("size", self.size, low=1, high=10**4, hint="it is how many items a report has room for")
         vars(self).update(labels=domain.labels, together=together, size=size)
-        kind = inputs_of(self.mechanism)
-        if kind not in ("sets", "full sets"):
-            shown = self.mechanism.spec if isinstance(self.mechanism, Mechanism) else str(self.mechanism)[:60]
-            raise ParameterError(
-                f"mechanism must be for sets, got {shown}; choose privset, wheel, sampling-rappor "
-                "or poisson-histogram."
-            )
+        choose = "privset, wheel, sampling-rappor or poisson-histogram"
+        kind = must_take(self.mechanism, ["sets", "full sets"], what="sets", choose=choose)
         dummies = size if kind == "full sets" else 0  # the others pad by themselves
         if kind == "sets" and size > len(self.names):
             raise ParameterError(
@@ -123,16 +115,6 @@ class SetFrequency(Query):
         """What the entries of the answer are called."""
         known = self.domain.names[: self._known]
         return known if self.together == 1 else subset_names(known, self.together)
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The one column."""
-        return (self.column,)
-
-    @property
-    def randomizer(self) -> Randomizer:
-        """The mechanism itself."""
-        return self.mechanism  # type: ignore[return-value]  # made in __post_init__
 
     @property
     def question(self) -> str:
@@ -180,7 +162,7 @@ class SetFrequency(Query):
         """Shares of the users, with the labels."""
         found = self.randomizer.estimate(tally)
         known = found.taken(np.arange(len(self.names)))  # without dummies
-        return replace(known, names=self.names, quantity=_SHARE, constraint=SumAtMost(self.size))
+        return replace(known, names=self.names, quantity=SHARE, constraint=SumAtMost(self.size))
 
     def exact(self, columns: Sequence[Column], *, weights: Weights = None) -> Estimate:
         """The shares of these rows; a user with c > size counts size/c for each of its items (or sets of them)."""
@@ -190,12 +172,4 @@ class SetFrequency(Query):
         held = np.bincount(row, minlength=max(rows, 1))
         weight = np.minimum(1.0, self.size / np.maximum(held, 1))[row] * (1.0 if weights is None else weights[row])
         value = np.bincount(place, weights=weight, minlength=len(self.names)) / total(rows, weights)
-        return Estimate(
-            value=value,
-            stderr=np.zeros(value.size),
-            n=max(rows, 1),
-            constraint=SumAtMost(self.size),
-            sampling=share_sampling(max(rows, 1)),
-            names=self.names,
-            quantity=_SHARE,
-        )
+        return known_shares(value, rows, SumAtMost(self.size), self.names)

@@ -14,10 +14,9 @@ from .._support import validation as check
 from ..errors import ParameterError
 from ..estimation.constraints import Ball
 from ..estimation.estimate import Estimate, Variance, rescaled
-from ..mechanisms.base import Mechanism
 from ..mechanisms.randomizer import Randomizer
 from ..mechanisms.reports import Tally
-from .base import Query, inputs_of, runnable
+from .base import Query, must_take, runnable
 from .columns import Column, Weights, as_numbers
 
 
@@ -66,27 +65,13 @@ class VectorMean(Query):
         column = () if isinstance(self.column, str) else tuple(self.column)
         if not column or not all(isinstance(name, str) for name in column):
             raise ParameterError(f"column must name the coordinates, got {self.column!r:.60}; write ('x', 'y').")
-        if inputs_of(self.mechanism) != "unit vectors":
-            shown = self.mechanism.spec if isinstance(self.mechanism, Mechanism) else str(self.mechanism)[:60]
-            raise ParameterError(
-                f"mechanism must be for vectors of bounded length, got {shown}; choose privunit, or queries.Mean for "
-                "numbers in a range."
-            )
+        choose = "privunit, or queries.Mean for numbers in a range"
+        must_take(self.mechanism, ["unit vectors"], what="vectors of bounded length", choose=choose)
         vars(self).update(
             column=column,
             norm=check.in_range("norm", self.norm, low=0.0, high=1e300, low_open=True, hint="it bounds the length"),
             mechanism=runnable(self.mechanism, dim=len(column) + 1),
         )
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """One column per coordinate."""
-        return self.column
-
-    @property
-    def randomizer(self) -> Randomizer:
-        """The mechanism itself."""
-        return self.mechanism  # type: ignore[return-value]  # made in __post_init__
 
     @property
     def question(self) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection
 from typing import Any
 
 from ...errors import ParameterError
+from ..spelling import nearest
 
 
 def mapping(
@@ -31,8 +31,8 @@ def mapping(
         if not isinstance(key, str):
             raise ParameterError(f"key in {where} must be a name, got {key!r:.40}; it takes {', '.join(known)}.")
         if key not in known:
-            nearest = difflib.get_close_matches(key[:40], known, n=1, cutoff=0.4)
-            hint = f"did you mean {nearest[0]!r}?" if nearest else f"it takes {', '.join(known)}."
+            close = nearest(key[:40], known)
+            hint = f"did you mean {close!r}?" if close else f"it takes {', '.join(known)}."
             raise ParameterError(f"unknown key in {where} {key[:40]!r}; {hint}")
     missing = [key for key in needed if key not in value]
     if missing:

@@ -13,10 +13,10 @@ from ..._support.numbers import round_down
 from ...numerics.families.base import PairSet, both_directions
 from ...numerics.pair import ShuffledPair
 from ...randomness.sampling import Source, below, bernoulli
-from ..codecs import Digits
 from ..free_setting import FreeSetting, open_setting
 from ..frequency import FrequencyOracle
 from ..parameters import whole
+from ..row_codecs import Digits
 
 _MOST_BUCKETS = 2**31
 

@@ -14,9 +14,9 @@ from ...numerics.pair import ShuffledPair
 from ...randomness.sampling import Source, bernoulli
 from ..base import Mechanism
 from ..bit_rows import flip_bits, noise_rows, set_bits
-from ..codecs import PackedBits
 from ..frequency import FrequencyOracle
 from ..laws import independent, rounded_down
+from ..row_codecs import PackedBits
 
 
 class Coin(NamedTuple):

@@ -19,11 +19,11 @@ from ...estimation.constraints import Blocks
 from ...estimation.estimate import Estimate
 from ...randomness.sampling import Source
 from ..base import Mechanism
-from ..codecs import Tuples
 from ..free_setting import SharedBudget
 from ..known.variation_ratio import VariationRatio
 from ..laws import SLACK
 from ..randomizer import Randomizer
+from ..record_codecs import Tuples
 from ..registry import mechanism_in_file
 from ..reports import Reports, Tally
 from ..samples import joined

@@ -25,10 +25,10 @@ from ...numerics.families.swap import SwapPair, SwapSet
 from ...randomness.lookup import categorical
 from ...randomness.sampling import Source
 from ..base import Mechanism
-from ..codecs import Records
 from ..free_setting import SharedBudget
 from ..known.variation_ratio import VariationRatio
 from ..randomizer import Randomizer
+from ..record_codecs import Records
 from ..reports import Reports, Tally
 from ..samples import joined, sampled
 from .parallel_law import (

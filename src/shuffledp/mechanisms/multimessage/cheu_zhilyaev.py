@@ -17,10 +17,10 @@ from ...numerics.pair import ShuffledPair
 from ...randomness.sampling import Source
 from ..base import plain
 from ..bit_rows import flip_bits, noise_rows
-from ..codecs import PackedBits
 from ..known.variation_ratio import VariationRatio
 from ..laws import independent
 from ..parameters import real, whole
+from ..row_codecs import PackedBits
 from .base import MultiMessage, Rates
 
 

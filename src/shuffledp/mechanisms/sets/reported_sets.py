@@ -26,9 +26,9 @@ from ...numerics.pair import ShuffledPair
 from ...randomness.lookup import categorical
 from ...randomness.sampling import Source
 from ..base import Mechanism
-from ..codecs import Members, PackedBits
 from ..frequency import FrequencyOracle
 from ..laws import rounded_down
+from ..row_codecs import Members, PackedBits
 from .drawing import by_bits, by_members, shuffle
 from .triples import MOST_HELD, triples
 

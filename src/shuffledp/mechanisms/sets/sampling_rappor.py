@@ -19,7 +19,7 @@ from ...numerics.families.swap import SwapSet, among
 from ...numerics.pair import ShuffledPair
 from ...randomness.sampling import Source, below
 from ..bit_rows import flip_bits, noise_rows
-from ..codecs import PackedBits
+from ..row_codecs import PackedBits
 from .coin_counts import Classes, count, meetings, merged, merged_ones, product, spread_ones, times
 from .fixed_sets import FixedSets
 from .triples import MOST_HELD, triples

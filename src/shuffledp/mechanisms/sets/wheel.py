@@ -17,10 +17,10 @@ from ...numerics.families.swap import SwapSet, among
 from ...numerics.pair import ShuffledPair
 from ...randomness.columns import sort_columns
 from ...randomness.sampling import Source, below, below_each, bernoulli
-from ..codecs import Digits
 from ..free_setting import FreeSetting, open_setting
 from ..laws import independent
 from ..parameters import real, whole
+from ..row_codecs import Digits
 from .circle import positions, supported, wrapped
 from .fixed_sets import FixedSets
 

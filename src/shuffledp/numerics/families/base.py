@@ -7,22 +7,21 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 
 import numpy as np
 
 from ...errors import BoundNotApplicableError
-from ..evaluators.choose import Divergence, Side
 from ..pair import FloatArray, ShuffledPair
-from ..solve import epsilon
-from .leaders import Listed, largest, screened
+
+# The evaluators are loaded by the first answer: a client, which only runs its mechanism, does without them.
+if TYPE_CHECKING:
+    from ..evaluators.choose import Side
 
 #: Points from which intervals of eps are looked at, not single ones.
 _MANY_POINTS = 256
 #: Any number of shuffled pairs.
 EVERY = 10**9
-#: Relative accuracies in delta at which the members are evaluated, to find the largest one.
-_CASCADE = (0.1, 0.01)
 
 
 class Answer(NamedTuple):
@@ -71,6 +70,8 @@ class PairSet:
 
     def epsilon(self, *, n: int, delta: float, tol: float, side: Side) -> Answer:
         """The largest eps over the members."""
+        from ..solve import epsilon
+
         value = epsilon(self._members, n=n, delta=delta, tol=tol, side=side)
         return Answer(value, len(self._members), len(self._members))
 
@@ -95,11 +96,14 @@ class PairSet:
 
     def log_delta(self, eps: FloatArray, *, n: int, tol: float, side: Side) -> FloatArray:
         """The largest log delta over the members, for every eps."""
+        from ..evaluators.choose import Divergence
+        from .leaders import Listed, largest, largest_upper
+
         curves = [Divergence(pair, n, side, slopes=False) for pair in self._members]
         if side == "upper" and len(curves) > 2 and eps.size > 1:
             if eps.size >= _MANY_POINTS:
                 return largest(Listed(curves), eps, tol)
-            return _largest_upper(curves, eps, tol)
+            return largest_upper(curves, eps, tol)
         best = np.full(eps.shape, -np.inf)
         for curve in curves:
             point = curve.point(float(eps[0]), tol) if eps.size == 1 else None
@@ -119,26 +123,6 @@ class PairSet:
         other = copy.copy(self)  # subclasses keep what else they know
         other._members = tuple(pair.thinned(chance) for pair in self._members)
         return other
-
-
-def _largest_upper(curves: Sequence[Divergence], eps: FloatArray, tol: float) -> FloatArray:
-    """The largest upper value at every eps: at each, only the leading curve is evaluated more finely.
-
-    A curve that never leads is below the leader by a screen or a coarser evaluation, which are upper values as well.
-    """
-    levels = [*(rtol for rtol in _CASCADE if rtol > 3.0 * tol), tol]
-    upper = np.array([screened(curve, eps) for curve in curves])
-    seen = np.zeros(upper.shape, dtype=np.int64)  # how many levels
-    while True:
-        leader = upper.argmax(axis=0)
-        level = seen[leader, np.arange(eps.size)]
-        if np.all(level == len(levels)):
-            return np.asarray(upper.max(axis=0))
-        for i, depth in sorted(set(zip(leader.tolist(), level.tolist(), strict=True))):
-            at = np.flatnonzero((leader == i) & (level == depth))
-            if depth < len(levels):
-                upper[i, at] = np.fmin(curves[i].bracket(eps[at], levels[depth]).upper, upper[i, at])
-                seen[i, at] += 1
 
 
 def thinned(family: Family, chance: float) -> Family:

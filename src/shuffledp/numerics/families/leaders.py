@@ -35,6 +35,8 @@ _FEW, _WORTH_A_LOOK = 32, 1.5
 _SHORT, _LIKELY = 16, 4
 #: Further below the leader than this screens need not be sharp.
 _BELOW = 3.0
+#: Relative accuracies in delta at which the members are evaluated, to find the largest one.
+_CASCADE = (0.1, 0.01)
 
 
 class Bracketed(Protocol):
@@ -213,3 +215,23 @@ class _Search:
         """Those that may be above the leader in between."""
         open_ = ~((left <= self._best[low] - slack) & (right <= self._best[high] - slack))
         return members[open_], left[open_], right[open_]
+
+
+def largest_upper(curves: Sequence[Divergence], eps: FloatArray, tol: float) -> FloatArray:
+    """The largest upper value at every eps: at each, only the leading curve is evaluated more finely.
+
+    A curve that never leads is below the leader by a screen or a coarser evaluation, which are upper values as well.
+    """
+    levels = [*(rtol for rtol in _CASCADE if rtol > 3.0 * tol), tol]
+    upper = np.array([screened(curve, eps) for curve in curves])
+    seen = np.zeros(upper.shape, dtype=np.int64)  # how many levels
+    while True:
+        leader = upper.argmax(axis=0)
+        level = seen[leader, np.arange(eps.size)]
+        if np.all(level == len(levels)):
+            return np.asarray(upper.max(axis=0))
+        for i, depth in sorted(set(zip(leader.tolist(), level.tolist(), strict=True))):
+            at = np.flatnonzero((leader == i) & (level == depth))
+            if depth < len(levels):
+                upper[i, at] = np.fmin(curves[i].bracket(eps[at], levels[depth]).upper, upper[i, at])
+                seen[i, at] += 1

@@ -100,11 +100,14 @@ export function compose(found) {
 const figures = (x) => (typeof x === "number" ? String(Number(x.toPrecision(3))) : x);
 
 export function ranking(found, current, use, plan) {
+  $("ranking-code").hidden = !found.choices.length;
   if (!found.choices.length) {
     $("ranking-note").textContent = found.error || found.why || "No mechanism meets the target.";
     $("ranking").replaceChildren();
     return;
   }
+  $("ranking-python").textContent = found.python.trim();
+  $("ranking-shell").textContent = found.command;
   const reached = found.typed ? "as typed" : "what the setting above reaches";
   $("ranking-note").textContent = `Calibrated to eps = ${found.target} (${reached}); smallest error first. Error: ${found.measure}.`;
   const worst = Math.max(...found.choices.map((c) => c.error)), least = Math.min(...found.choices.map((c) => c.error));

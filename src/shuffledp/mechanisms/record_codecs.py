@@ -1,0 +1,123 @@
+"""Reports that hold answers of other mechanisms: one of several, or all of them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ParameterError
+from .codecs import Codec
+
+
+@dataclass(frozen=True)
+class _Answers(ABC):
+    """Answers of several mechanisms in one record; ``parts`` are the codecs of the answers."""
+
+    parts: tuple[Codec, ...]
+    shape: ClassVar[tuple[int, ...]] = ()
+    #: what reports are called in errors
+    _word: ClassVar[str]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of a record."""
+        return self.layout([(part.dtype, part.shape) for part in self.parts])
+
+    @staticmethod
+    @abstractmethod
+    def layout(kinds: list[tuple[np.dtype[Any], tuple[int, ...]]]) -> np.dtype[Any]:
+        """The dtype of records whose answers are of these kinds."""
+
+    def tally(self, data: NDArray[Any]) -> NDArray[Any]:
+        """Only a mechanism knows how its answers are summed."""
+        raise ParameterError(f"reports that are {self._word} have no sums of their own; ask the mechanism.")
+
+    def columns(self, data: NDArray[Any]) -> NDArray[np.int64]:
+        """Only a mechanism knows the columns of its answers."""
+        raise ParameterError(f"reports that are {self._word} have no columns of their own; ask the mechanism.")
+
+
+@dataclass(frozen=True)
+class Records(_Answers):
+    """The number of one of several queries, and its answer, in a field that queries of the same kind share.
+
+    ``parts`` are the codecs of the answers; the field of queries 0 and 2 is called "q0+q2".
+    """
+
+    _word: ClassVar[str] = "records"
+
+    @property
+    def scratch(self) -> int:
+        """That of the largest answer, and some for the record."""
+        return 64 + max(part.scratch for part in self.parts)
+
+    @staticmethod
+    def layout(kinds: list[tuple[np.dtype[Any], tuple[int, ...]]]) -> np.dtype[Any]:
+        """The dtype of records whose answers are of these kinds."""
+        fields: dict[tuple[np.dtype[Any], tuple[int, ...]], list[str]] = {}
+        for k, kind in enumerate(kinds):
+            fields.setdefault(kind, []).append(f"q{k}")
+        query = ("query", np.min_scalar_type(len(kinds) - 1))
+        return np.dtype([query, *(("+".join(names), *kind) for kind, names in fields.items())])
+
+    @staticmethod
+    def fields(dtype: np.dtype[Any]) -> list[str]:
+        """The name of the field of every query."""
+        home = {part: name for name in (dtype.names or ())[1:] for part in name.split("+")}
+        return [home[f"q{k}"] for k in range(len(home))]
+
+    def readable(self, data: NDArray[Any]) -> bool:
+        """Records that start with the query."""
+        names = data.dtype.names
+        if names is None or names[0] != "query":
+            raise ParameterError(
+                f"reports must be records of a query and its answer, got an array of {data.dtype}; "
+                "pass what privatise returned."
+            )
+        return data.ndim == 1
+
+    def answers(self, data: NDArray[Any]) -> list[tuple[NDArray[Any], NDArray[np.bool_]]]:
+        """Per query: its answers, and which reports those are."""
+        self.readable(data)
+        chosen = [data["query"] == k for k in range(len(self.parts))]
+        return [(data[field][at], at) for field, at in zip(self.fields(data.dtype), chosen, strict=True)]
+
+
+@dataclass(frozen=True)
+class Tuples(_Answers):
+    """Several answers in one report, one field each: "q0", "q1", ...
+
+    ``parts`` are the codecs of the answers.
+    """
+
+    _word: ClassVar[str] = "tuples"
+
+    @property
+    def scratch(self) -> int:
+        """That of all answers, and some for the record."""
+        return 64 + sum(part.scratch for part in self.parts)
+
+    @staticmethod
+    def layout(kinds: list[tuple[np.dtype[Any], tuple[int, ...]]]) -> np.dtype[Any]:
+        """The dtype of tuples whose answers are of these kinds."""
+        return np.dtype([(f"q{k}", *kind) for k, kind in enumerate(kinds)])
+
+    def readable(self, data: NDArray[Any]) -> bool:
+        """Records with one field for each answer."""
+        wanted = tuple(f"q{k}" for k in range(len(self.parts)))
+        if data.dtype.names != wanted:
+            raise ParameterError(
+                f"reports must be records with the fields {', '.join(wanted)}, got an array of {data.dtype}; "
+                "pass what privatise returned."
+            )
+        return data.ndim == 1 and all(
+            part.readable(answers) for part, answers in zip(self.parts, self.answers(data), strict=True)
+        )
+
+    def answers(self, data: NDArray[Any]) -> list[NDArray[Any]]:
+        """The answers to every question, one entry per report."""
+        return [data[f"q{k}"] for k in range(len(self.parts))]
