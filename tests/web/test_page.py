@@ -82,7 +82,7 @@ def test_it_loads_with_every_answer(page: Any, server: str) -> None:
         assert page.locator(place).count() == 1
     page.wait_for_selector("#ranking tbody tr")
     assert page.locator("#bounds tbody tr").count() > 15 and page.locator("#dropouts-table tbody tr").count() == 7
-    assert "guess the right one at most 50.32 %" in page.text_content("#risk")
+    assert "guess the right one at most 50.32\u00a0%" in page.text_content("#risk")
     assert page.locator("#warnings li").count() == 0
 
 

@@ -61,7 +61,7 @@ def guarantee(asked: Question) -> dict[str, Any]:
             },
             "text": str(found),
             "risk": words.risk(found),
-            "warnings": words.warnings(found, rounds=asked.rounds),
+            "warnings": words.warnings(found),
             "code": {"python": lines.python(asked), "shell": lines.shell(asked)},
         }
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Awaitable, Callable, Iterable
 from importlib.resources import files
@@ -29,6 +30,7 @@ _STATIC = {
     "/panels.js": ("panels.js", "text/javascript; charset=utf-8"),
     "/icon.svg": ("icon.svg", "image/svg+xml"),
 }
+_LOG = logging.getLogger("shuffledp.web")
 
 
 def create_app(*, hosts: Iterable[str] = (), loopback: bool = True) -> ASGIApp:
@@ -123,4 +125,5 @@ async def _not_found(request: Request, error: Exception) -> JSONResponse:
 
 async def _failed(request: Request, error: Exception) -> JSONResponse:
     """An error that nobody expected: the reason is for the terminal, not for the network."""
+    _LOG.error("internal error at %s, please report it", request.url.path, exc_info=error)
     return refusal(500, "internal error; the terminal of the server says more, please report it.")

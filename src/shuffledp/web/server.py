@@ -53,7 +53,7 @@ def serve(
         http="h11",
         ws="none",
         lifespan="off",
-        log_level="error",
+        log_level="critical",
         access_log=False,
         server_header=False,
         proxy_headers=False,

@@ -67,7 +67,7 @@ def risk(guarantee: Guarantee) -> dict[str, str]:
     }
 
 
-def warnings(guarantee: Guarantee, *, rounds: int = 1) -> list[str]:
+def warnings(guarantee: Guarantee) -> list[str]:
     """What a reviewer would ask about this setting; most settings have nothing to say here."""
     said = []
     eps, delta, n = guarantee.epsilon, guarantee.delta, guarantee.n
@@ -89,6 +89,4 @@ def warnings(guarantee: Guarantee, *, rounds: int = 1) -> list[str]:
         )
     if guarantee.dropouts >= 0.5 * n:
         said.append("Half of the users or more may drop out: ask whether a batch of the rest would be released.")
-    if rounds > 1:
-        said.append("These numbers are for one round; the same users are asked again, so see the total of all rounds.")
     return said

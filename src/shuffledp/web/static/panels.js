@@ -18,6 +18,9 @@ export function el(name, attributes = {}, ...children) {
 const number = (x) => (x === "inf" ? Infinity : x);
 const users = (n) => (n === 1 ? "1 user" : `${n.toLocaleString("en")} users`);
 
+// A number and its per cent sign stay on one line.
+const together = (text) => text.replaceAll(" %", "\u00a0%");
+
 export function guarantee(found) {
   const infinite = found.epsilon === "inf";
   $("epsilon").textContent = infinite ? "no finite eps" : `ε ≤ ${found.shown.epsilon}`;
@@ -30,7 +33,7 @@ export function guarantee(found) {
   const least = found.shown.lower === null ? "" : ` No analysis can claim less than ${found.shown.lower}.`;
   $("terms").textContent = `at δ = ${found.shown.delta}, for ${one}${users(found.n)}${missing}.${infinite ? "" : least}`;
   scale($("scale"), number(found.epsilon));
-  $("risk").textContent = `${found.risk.words} ${found.risk.local}`;
+  $("risk").textContent = together(`${found.risk.words} ${found.risk.local}`);
   $("paragraph").textContent = found.text;
   $("trust").textContent = found.trust;
   $("warnings").replaceChildren(...found.warnings.map((text) => el("li", { text })));
@@ -94,7 +97,7 @@ export function compose(found) {
   const total = $("total");
   total.hidden = found.rounds < 2;
   total.textContent = found.epsilon === "inf" ? "No finite eps covers all rounds together."
-    : `All ${found.rounds.toLocaleString("en")} rounds together: ε ≤ ${found.shown}, ${found.level} protection; a guess is right at most ${found.guess} of the time.`;
+    : together(`All ${found.rounds.toLocaleString("en")} rounds together: ε ≤ ${found.shown}, ${found.level} protection; a guess is right at most ${found.guess} of the time.`);
 }
 
 const figures = (x) => (typeof x === "number" ? String(Number(x.toPrecision(3))) : x);
