@@ -90,21 +90,21 @@ class Budget:
         """The mechanism of the row that is loosest among those that meet epsilon."""
         row = candidate.row
         if isinstance(row, FreeSetting):
-            row = self._settled(candidate, row, self.each or epsilon / math.sqrt(self.rounds))
+            row = self._settled(candidate, row, self._each(epsilon))
         if self.rounds == 1:
             target = _OneRound(
-                n=self.n, epsilon=epsilon, delta=self.delta, bound="auto", tol=self.tol, known=self.known
+                crowd=Crowd(self.n), epsilon=epsilon, delta=self.delta, bound="auto", tol=self.tol, known=self.known
             )
             return _loosest(target, candidate, row)
         return self._over_rounds(candidate, row, epsilon)
 
     def _over_rounds(self, candidate: Candidate, row: Unknown, epsilon: float) -> Mechanism:
         """Secant steps in the logarithm of the eps of one round, until all rounds together are just below epsilon."""
-        each = self.each or min(epsilon, epsilon / math.sqrt(self.rounds))
+        each = self._each(epsilon)
         passing: tuple[float, Mechanism] | None = None
         failing = math.inf
         for _ in range(_COMPOSITIONS):
-            target = Target(n=self.n, epsilon=each, delta=self.delta, bound="auto", tol=self.tol)
+            target = Target(crowd=Crowd(self.n), epsilon=each, delta=self.delta, bound="auto", tol=self.tol)
             found = _loosest(target, candidate, row)
             total = self.spent(candidate.runs(found)).epsilon
             if total <= epsilon and (passing is None or each > passing[0]):
@@ -128,6 +128,15 @@ class Budget:
         self.each = passing[0]
         return passing[1]
 
+    def _each(self, epsilon: float) -> float:
+        """An eps of one round with which all may meet the target: that of the last candidate, or of Gaussians."""
+        if self.each is not None:
+            return self.each
+        target = Target(
+            crowd=Crowd(self.n), epsilon=epsilon, delta=self.delta, bound="auto", tol=self.tol, count=self.rounds
+        )
+        return target.single.epsilon
+
     @staticmethod
     def _is_loosest(row: Unknown, found: Mechanism) -> bool:
         return found.spec == row.make(row.loose).spec
@@ -138,7 +147,7 @@ class Budget:
         Settings are compared at budgets of equal chi-square divergence from the blanket, sum (P0 - P1)^2/t, which
         decides the guarantee to leading order; the chosen one is calibrated properly afterwards.
         """
-        target = Target(n=self.n, epsilon=epsilon, delta=self.delta, bound="auto", tol=0.02)
+        target = Target(crowd=Crowd(self.n), epsilon=epsilon, delta=self.delta, bound="auto", tol=0.02)
         start = min(max(free.start(target.likely_budget), free.low), free.high)
         row = row_of(free, start)
         target.start = _likely(target, row)
@@ -167,8 +176,8 @@ class Budget:
         if isinstance(candidate.row, FreeSetting):
             return None
         row = candidate.accounted(candidate.row)
-        each = self.each or epsilon / math.sqrt(self.rounds)
-        start = _likely(Target(n=self.n, epsilon=each, delta=self.delta, bound="auto", tol=self.tol), row)
+        each = self._each(epsilon)
+        start = _likely(Target(crowd=Crowd(self.n), epsilon=each, delta=self.delta, bound="auto", tol=self.tol), row)
         return None if start is None else candidate.accuracy(candidate.row.at(start), self.n).worst
 
     # -- an error is given ------------------------------------------------------------------------------------------
