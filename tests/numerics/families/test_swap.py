@@ -92,9 +92,7 @@ def test_climbing_towards_a_violation(seed: int) -> None:
     rng, n = Random(seed), 3 + (seed + 2) % 3
     matrix = grr(2 + seed % 2, 3) if seed % 2 else random_matrix(rng)
     while not (best := attack(matrix, n, EPS[:3])[1]):
-        matrix = random_matrix(
-            rng
-        )  # reports that reveal nearly all: the bound is the local delta, with nothing to climb
+        matrix = random_matrix(rng)  # nearly all was revealed: the bound is the local delta, with nothing to climb
     for _ in range(8 if repetition.quick else 30):
         other = changed(matrix, rng)
         found = attack(other, n, EPS[:3])[1]

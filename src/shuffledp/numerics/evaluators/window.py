@@ -27,8 +27,8 @@ from .window_plan import MOST_WIDE, REST_ERROR, Plan, Value
 _PRUNED = 6_000
 #: Roundings of one log-factorial (in units of its size), and of one value of S.
 _LOG_ERROR, _VALUE_ERROR = 2.0**-50, 2.0**-48
-#: log of a bound on the probability of S > 0 below which all are multiplied by one number; the smallest unit.
-_TINY, _LEAST_UNIT = -300.0, -1e5
+#: log of a bound on the probability of S > 0 below which all are multiplied by one number, at most e^this more than it.
+_TINY, _MOST_LARGER = -300.0, 600.0
 #: Entries of the table of log-factorials before that of 0: counts below 0 have log-factorial inf.
 _BEFORE = MOST_WIDE + 8
 
@@ -72,8 +72,9 @@ class Window:
         mass += self._steps * log_step
         #: log of the unit of all probabilities: that of 1, unless they are near the smallest doubles
         self._unit = 0.0
-        if n * math.log1p(plan.growth) < _TINY:
-            self._unit = max(float(mass.max(initial=-math.inf)), _LEAST_UNIT)
+        bound = n * math.log1p(plan.growth)
+        if bound < _TINY:
+            self._unit = max(float(mass.max(initial=-math.inf)), bound - _MOST_LARGER)
             mass -= self._unit
         np.exp(mass, out=mass)
         self._mass = mass

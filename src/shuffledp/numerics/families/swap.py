@@ -45,10 +45,8 @@ class SwapSet:
         if self._worst_alone(most, n, delta):
             return None
         if len(self._members) != 1 or type(self) is not SwapSet:  # others have ways of their own
-            parts = [self] if type(self) is not SwapSet else [SwapSet([m]) for m in _widest_first(self._members)]
-            here, enough = np.array([most]), math.log(delta) + 3.0 * GLANCE
-            if any(part.log_delta(here, n=n, tol=GLANCE, side="upper")[0] > enough for part in parts):
-                return None  # one that is larger will do
+            if self._exceeds(math.log(delta) + 3.0 * GLANCE, most, n):
+                return None
             return self.epsilon(n=n, delta=delta, tol=tol, side="upper")
         (member,) = self._members
         curve, limit, log_delta = Curve(member, n, tol), log_up(member.max_ratio), math.log(delta)
@@ -59,6 +57,14 @@ class SwapSet:
         if at.excess < -1.0 or guess.epsilon < 0.5 * most:  # far away
             guess = _first_guess(curve, delta, limit)
         return Answer(solve(curve, delta, limit=limit, tol=tol, guess=guess), 1, 1)  # type: ignore[arg-type]
+
+    def _exceeds(self, log_delta: float, eps: float, n: int) -> bool:
+        """Whether one look finds a larger log delta at this eps; the first victim pair that has one will do."""
+        at = np.array([eps])
+        if type(self) is not SwapSet:
+            return bool(self.log_delta(at, n=n, tol=GLANCE, side="upper")[0] > log_delta)
+        curves = (Curve(member, n, GLANCE / 30.0) for member in _widest_first(self._members))
+        return any(curve.screened(eps) > log_delta and curve.log_upper(at)[0] > log_delta for curve in curves)
 
     def _worst_alone(self, eps: float, n: int, delta: float) -> bool:
         """Whether delta is larger for others of one type alone, as many as are left without the displaced ones.
