@@ -93,7 +93,7 @@ class Budget:
             row = self._settled(candidate, row, self.each or epsilon / math.sqrt(self.rounds))
         if self.rounds == 1:
             target = _OneRound(
-                n=self.n, epsilon=epsilon, delta=self.delta, bound="auto", tol=self.tol, known=self.known
+                crowd=Crowd(self.n), epsilon=epsilon, delta=self.delta, bound="auto", tol=self.tol, known=self.known
             )
             return _loosest(target, candidate, row)
         return self._over_rounds(candidate, row, epsilon)
@@ -104,7 +104,7 @@ class Budget:
         passing: tuple[float, Mechanism] | None = None
         failing = math.inf
         for _ in range(_COMPOSITIONS):
-            target = Target(n=self.n, epsilon=each, delta=self.delta, bound="auto", tol=self.tol)
+            target = Target(crowd=Crowd(self.n), epsilon=each, delta=self.delta, bound="auto", tol=self.tol)
             found = _loosest(target, candidate, row)
             total = self.spent(candidate.runs(found)).epsilon
             if total <= epsilon and (passing is None or each > passing[0]):
@@ -138,7 +138,7 @@ class Budget:
         Settings are compared at budgets of equal chi-square divergence from the blanket, sum (P0 - P1)^2/t, which
         decides the guarantee to leading order; the chosen one is calibrated properly afterwards.
         """
-        target = Target(n=self.n, epsilon=epsilon, delta=self.delta, bound="auto", tol=0.02)
+        target = Target(crowd=Crowd(self.n), epsilon=epsilon, delta=self.delta, bound="auto", tol=0.02)
         start = min(max(free.start(target.likely_budget), free.low), free.high)
         row = row_of(free, start)
         target.start = _likely(target, row)
@@ -168,7 +168,7 @@ class Budget:
             return None
         row = candidate.accounted(candidate.row)
         each = self.each or epsilon / math.sqrt(self.rounds)
-        start = _likely(Target(n=self.n, epsilon=each, delta=self.delta, bound="auto", tol=self.tol), row)
+        start = _likely(Target(crowd=Crowd(self.n), epsilon=each, delta=self.delta, bound="auto", tol=self.tol), row)
         return None if start is None else candidate.accuracy(candidate.row.at(start), self.n).worst
 
     # -- an error is given ------------------------------------------------------------------------------------------
@@ -211,7 +211,10 @@ class Budget:
                 f"error = {error:g} cannot be reached by {candidate.mechanism} with n = {self.n:,} within the limits "
                 "given; raise the error or collect from more users."
             )
-        return row.at(-found)
+        value = row.value(-found)
+        rounded = value if row.whole else float((round_up if row.is_budget else round_down)(value, _FIGURES))
+        low_end, high_end = sorted((row.private, row.loose))
+        return row.make(min(max(rounded, low_end), high_end))
 
 
 @dataclass
