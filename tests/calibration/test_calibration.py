@@ -13,8 +13,10 @@ import pytest
 import shuffledp as sdp
 from reference.places import DATA
 from reference.repetition import slow
+from shuffledp.accounting.crowd import Crowd
 from shuffledp.bounds import registry as bounds
 from shuffledp.calibration.search import best_of_range, largest
+from shuffledp.calibration.target import Target
 from shuffledp.mechanisms import registry
 from shuffledp.mechanisms.parameters import declared
 
@@ -150,6 +152,11 @@ def test_tol(tol: float) -> None:
 def test_extreme_delta(delta: float) -> None:
     m = sdp.calibrate("grr:d=8", n=10**6, epsilon=0.5, delta=delta)
     assert eps_of(m, 10**6, delta) <= 0.5
+
+
+def test_searches_for_the_smallest_delta_begin_somewhere() -> None:
+    target = Target(crowd=Crowd(10**5), epsilon=1.0, delta=5e-324, bound="auto", tol=1e-3)
+    assert 1.0 < target.likely_budget < Target(Crowd(10**5), 1.0, 1e-8, "auto", 1e-3).likely_budget
 
 
 # -- the ways to ask ---------------------------------------------------------------------------------------------

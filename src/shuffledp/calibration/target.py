@@ -152,7 +152,7 @@ class Target:
     @property
     def _noise(self) -> float:
         """eps^2 over 2 log(1/delta) + 1; targets beyond 1e-100 or 1e100 are treated as these."""
-        return min(max(self.epsilon, 1e-100), 1e100) ** 2 / (2.0 * math.log(1.0 / self.delta) + 1.0)
+        return min(max(self.epsilon, 1e-100), 1e100) ** 2 / (1.0 - 2.0 * math.log(self.delta))
 
     @property
     def _inside(self) -> float:

@@ -52,3 +52,7 @@ def test_profiles_are_those_of_few_eps(spec: str) -> None:
         live = few > 1e-300
         assert many[::10][live] == pytest.approx(few[live], rel=3e-4)
         assert np.array_equal(many[::10] == 0.0, few == 0.0)
+
+
+def test_no_eps_below_the_local_guarantee() -> None:
+    assert sdp.profile("cheu-zhilyaev:flip=0.4,d=16,messages=1", n=10**5, epsilon=5.0) == 0.0
