@@ -229,6 +229,9 @@ def test_the_picture_has_every_choice(histogram: sdp.Recommendation) -> None:
         ("histogram", {"d": 4, "rounds": 0}, "rounds must lie in"),
         ("histogram", {"d": 4, "dropouts": 20_000}, "dropouts must leave"),
         ("histogram", {"d": 4, "messages": 0}, "messages must lie in"),
+        ("histogram", {"d": 4, "bits": float("inf")}, "bits must lie in"),
+        ("key-value", {"d": 4, "low": float("nan")}, "low must be a number"),
+        ("key-value", {"d": 4, "low": 3.0, "high": 1.0}, "high must be above low"),
         ("histogram", {"d": 4, "bits": 4}, "no mechanism meets the target"),
         ("histogram", {"d": 4, "epsilon": None, "error": 1e-3, "bits": 1}, "no mechanism meets the target"),
     ],
@@ -238,6 +241,25 @@ def test_bad_input_is_one_sentence(task: Any, given: dict[str, Any], words: str)
         sdp.recommend(task, **{"n": N, "epsilon": 1.0, "delta": 1e-6, **given})
     said = str(caught.value)
     assert words in said and said[-1] in ".?" and "\n" not in said
+
+
+@pytest.mark.parametrize("given", [{"n": 10**15}, {"epsilon": 800.0}, {"epsilon": 1e-300}])
+def test_extreme_targets_are_planned(given: dict[str, Any]) -> None:
+    asked = {"n": N, "epsilon": 1.0, "delta": 1e-6, **given}
+    best = sdp.recommend("histogram", d=16, **asked).best
+    assert best.epsilon <= asked["epsilon"] and best.local_epsilon > 0.0
+
+
+@pytest.mark.parametrize("width", [0.1, 20_000.0])
+def test_noise_on_places_does_not_depend_on_the_unit(width: float) -> None:
+    found = sdp.recommend("location", n=N, d=4, epsilon=1.0, delta=1e-6, high=width)
+    same = sdp.recommend("location", n=N, d=4, epsilon=1.0, delta=1e-6)
+    assert found.choice("planar-cells").error == pytest.approx(same.choice("planar-cells").error, rel=1e-2)
+
+
+def test_a_map_that_is_too_small_for_its_unit_is_refused() -> None:
+    found = sdp.recommend("location", n=N, d=4, epsilon=1.0, delta=1e-6, high=1e-5)
+    assert any(no.mechanism == "planar-cells" and "1e-05" in no.reason for no in found.refused)
 
 
 def test_bad_choices_and_columns(histogram: sdp.Recommendation) -> None:

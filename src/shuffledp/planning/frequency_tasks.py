@@ -13,6 +13,7 @@ from ..mechanisms.accuracy import Accuracy
 from ..mechanisms.base import Mechanism
 from ..queries.base import Query
 from .candidates import runnable
+from .number_tasks import interval
 from .tasks import Sensitivity, Task, default_labels, options
 
 #: Items of one user, at most.
@@ -171,7 +172,8 @@ class KeyValueTask(ShareTask):
     def __post_init__(self) -> None:
         d = options(self.d, low=1, what="keys")
         size = check.whole("size", self.size, low=1, high=d, hint="it is how many keys a user holds")
-        vars(self).update(d=d, size=size)
+        low, high = interval(self.low, self.high)
+        vars(self).update(d=d, size=size, low=low, high=high)
 
     @property
     def _items(self) -> int:

@@ -59,12 +59,13 @@ class LocationTask(HistogramTask):
         if kind != _PLACES:
             yield from plain_rows(self, name, kind, n)
             return
-        widest = max(self.grid) / (self.high - self.low)
-        # cells of less than 0.02 or more than 500 units of noise are refused by the mechanism
-        row = budget(
-            "eps", self._places, low=0.02 * widest, high=min(500.0, 500.0 * min(self.grid) / (self.high - self.low))
-        )
-        yield Candidate(name, row, self.accuracy, runnable)
+        # cells of less than 0.02 or more than 500 units of noise are refused by the mechanism, eps above 500 by the map
+        width = self.high - self.low
+        least, most = 0.02 * max(self.grid) / width, min(500.0, 500.0 * min(self.grid) / width)
+        if least < most:
+            yield Candidate(name, budget("eps", self._places, low=least, high=most), self.accuracy, runnable)
+        else:
+            yield Refusal(name, f"Its eps is per unit of distance, and the map is {width:g} of them wide.", fits=True)
 
     def _places(self, eps: float) -> Mechanism:
         return self._map(eps, ("x", "y")).randomizer

@@ -97,7 +97,7 @@ def recommend(
     if delta is None:
         raise ParameterError("delta must be given, got none; pass for example delta=1e-8 or delta='0.01/n'.")
     limits = {
-        name: None if value is None else check.in_range(name, value, low=0.0, high=math.inf, low_open=True)
+        name: None if value is None else _positive(name, value, "it is a limit; leave it out if there is none")
         for name, value in (("messages", messages), ("bits", bits))
     }
     question = _Question(
@@ -110,8 +110,8 @@ def recommend(
     return question.answer(users, away)
 
 
-def _positive(name: str, value: object) -> float:
-    return check.in_range(name, value, low=0.0, high=math.inf, low_open=True, high_open=True, hint="it is the target")
+def _positive(name: str, value: object, hint: str = "it is the target") -> float:
+    return check.in_range(name, value, low=0.0, high=math.inf, low_open=True, high_open=True, hint=hint)
 
 
 class _Question:

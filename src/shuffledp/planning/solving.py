@@ -19,7 +19,7 @@ from ..accounting.resolve import resolve
 from ..calibration.search import best_of_range, largest
 from ..calibration.target import Target
 from ..calibration.unknowns import Unknown, row_of
-from ..errors import ImpossibleError, ShuffleDPError
+from ..errors import ImpossibleError, ParameterError, ShuffleDPError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.free_setting import FreeSetting
 from .candidates import Candidate
@@ -270,7 +270,7 @@ def _likely(target: Target, row: Unknown) -> float | None:
 
     Of m blanket messages in all, each with mass 1/q in the cells of the pair, D is 2 q n/m.
     """
-    level = target.n * min(target.epsilon, 10.0) ** 2 / (2.0 * math.log(1.0 / target.delta) + 1.0)
+    level = target.n * min(max(target.epsilon, 1e-100), 10.0) ** 2 / (1.0 - 2.0 * math.log(target.delta))
     if row.is_budget or row.role == "noise":
         return _at_divergence(row, level, None if row.is_budget else 0.5 * math.log(level))
     if row.role != "messages" or row.whole:
@@ -286,7 +286,10 @@ def _at_divergence(row: Unknown, level: float, start: float | None) -> float | N
     """The coordinate at which the divergence reaches a level."""
 
     def excess(u: float) -> float:
-        found = _divergence(row.at(u))
+        try:
+            found = _divergence(row.at(u))
+        except ParameterError:  # outside of its range nothing is private enough
+            return math.inf
         return math.inf if not found else math.log(found / level)
 
     low, high = row.coordinate(row.private), row.coordinate(row.loose)
