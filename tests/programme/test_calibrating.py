@@ -234,9 +234,17 @@ def test_counts_are_those_of_one_period() -> None:
     found = sdp.calibrate_programme(with_(TWO, target__per="quarter"))
     assert found.check == sdp.check(found.programme)
     assert found.check.epsilon == sdp.calibrate_programme(TWO).check.epsilon
-    assert "In every quarter 8 rounds" in str(found) and "several of them together cost the same users more" in str(
-        found
-    )
+    text = str(found)
+    assert "In every quarter 8 rounds" in text and "several of them together, and a time that is part of two" in text
+    assert "all local guarantees of one quarter together leave" in text and "in any quarter" not in text
+
+
+def test_periods_of_several_units_are_named() -> None:
+    told = with_(TWO, target__per="13 weeks") | {"start": "2024-01-01", "until": "2024-12-31"}
+    told["rounds"] = [{"mechanism": "grr:eps0=1,d=16", "every": "week"}]
+    text = str(sdp.check(told))
+    assert "In the period of 13 weeks from 2024-01-01, the one that costs most, 13 rounds" in text
+    assert "The budget is for one period of 13 weeks; all of them together" in text
 
 
 # -- over the budget -------------------------------------------------------------------------------------------

@@ -135,7 +135,8 @@ class Check(Tabular):
     left_epsilon, left_delta : the remaining budget: anything else on the same users fits if it is
         (left_epsilon, left_delta)-DP (basic composition: the rounds are charged at delta - left_delta); None if nothing
         is left
-    pure_epsilon : the sum of the local guarantees, which holds with delta = 0 even if the shuffler fails
+    pure_epsilon : the sum of the local guarantees, which holds with delta = 0 even if the shuffler fails; of one period
+        where the rounds of a period are counted, else of all rounds
     method : "amplify" (one round), "pld" or "renyi"
     name, rounds : of the programme
     neighbours, trust : the terms
@@ -224,10 +225,8 @@ class Check(Tabular):
         if math.isinf(self.epsilon):
             yield f"{rounds_in_words(number)}: no finite eps reaches delta = {least}, {self.neighbours}; {budget}."
         else:
-            when = f"In {self.period}, the {self.per} that costs most, " if self.period else ""
-            when = when or (f"In every {self.per} " if self.per else "")
             yield (
-                f"{when}{together} ({round_up(self.epsilon)}, {delta})-DP, {self.neighbours}{often} "
+                f"{self._when()}{together} ({round_up(self.epsilon)}, {delta})-DP, {self.neighbours}{often} "
                 f"({_WORDS[self.method]}); {budget}."
             )
         for entry in self.rounds:
@@ -235,17 +234,35 @@ class Check(Tabular):
         yield self._left()
         if self.fits is not None:
             yield self._fits(self.fits)
-        if self.per and self.all_periods_epsilon is None:
-            yield f"The budget is for one {self.per}: several of them together cost the same users more."
+        counted = self.per is not None and self.all_periods_epsilon is None
+        if counted:
+            yield (
+                f"The budget is for one {self._period}: several of them together, and a time that is part of two, may "
+                "cost the same users more."
+            )
         elif self.all_periods_epsilon is not None:
             whole = self.all_periods_epsilon
             eps = "no finite eps" if math.isinf(whole) else f"({round_up(whole)}, {delta})-DP"
-            yield f"The budget is for one {self.per}; all of them together: {eps}."
+            yield f"The budget is for one {self._period}; all of them together: {eps}."
         if math.isinf(self.pure_epsilon):
             yield "If the shuffler fails, not every round has a local guarantee that remains."
         else:
-            yield f"If the shuffler fails, all local guarantees together leave eps = {round_up(self.pure_epsilon)}."
+            of = f" of one {self._period}" if counted else ""
+            yield f"If the shuffler fails, all local guarantees{of} together leave eps = {round_up(self.pure_epsilon)}."
         yield f"Trusted: {self.trust}."
+
+    @property
+    def _period(self) -> str:
+        """What the budget is for, as a noun."""
+        return f"period of {self.per}" if self.per and self.per[0].isdigit() else self.per or ""
+
+    def _when(self) -> str:
+        """The period that the claim is for, where there is one."""
+        if self.period and self.period.startswith("from "):
+            return f"In the {self._period} {self.period}, the one that costs most, "
+        if self.period:
+            return f"In {self.period}, the {self._period} that costs most, "
+        return f"In every {self._period} " if self.per else ""
 
     def _fits(self, fits: Fit) -> str:
         """What to write instead; those who read the statement copy it."""
@@ -264,7 +281,7 @@ class Check(Tabular):
             return "Run fewer rounds, collect from more users, or lower the local budgets."
         if self.left_epsilon is None or self.left_delta is None:
             return "Remaining budget: none worth stating."
-        when = f" in any {self.per}" if self.per else ""
+        when = f" in each {self._period}" if self.per else ""
         left = f"({round_down(self.left_epsilon)}, {round_down(self.left_delta, 6)})-DP"
         return (
             f"Remaining budget: {left} for anything else on the same users{when}; further rounds may cost less if they "
