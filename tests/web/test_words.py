@@ -24,6 +24,12 @@ def test_no_pair_of_laws_is_guessed_better(eps: float, delta: float) -> None:
 
 def test_percent_is_rounded_up() -> None:
     assert words.percent(0.731058578) == "73.11 %" and words.percent(0.9999999) == "100 %"
+    assert words.percent(words.guess(0.0, 0.0)) == "50 %" and words.percent(words.guess(1e-20, 0.0)) == "50.01 %"
+
+
+def test_the_power_of_e_is_rounded_up() -> None:
+    found = sdp.amplify("grr:eps0=10.2,d=4", n=2, delta=1e-9)
+    assert 10.0 < found.epsilon < 10.5 and "e^11 times" in words.warnings(found)[0]
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,8 @@ def guess(epsilon: float, delta: float) -> float:
     """
     if epsilon > 700.0:
         return 1.0
-    return min(1.0, 1.0 - (1.0 - delta) / (math.exp(epsilon) + 1.0))
+    found = 1.0 - (1.0 - delta) / (math.exp(epsilon) + 1.0)
+    return min(1.0, found * (1.0 + 1e-15)) if epsilon > 0.0 or delta > 0.0 else 0.5  # round-off goes up
 
 
 def percent(share: float) -> str:
@@ -74,7 +75,9 @@ def warnings(guarantee: Guarantee) -> list[str]:
     if math.isinf(eps):
         said.append("No finite eps reaches this delta: an output can reveal who sent it. Add users or noise.")
     elif eps > 10.0:
-        said.append(f"eps = {round_up(eps, 3)} protects hardly anybody: outputs may be e^{eps:.0f} times as likely.")
+        said.append(
+            f"eps = {round_up(eps, 3)} protects hardly anybody: outputs may be e^{math.ceil(eps)} times as likely."
+        )
     if delta * n > 1.0:
         said.append(
             f"delta = {round_up(delta, 3)} is above 1/n: that would permit publishing somebody's value outright; "
