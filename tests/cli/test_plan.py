@@ -72,6 +72,8 @@ def test_plans_of_every_task_run(task: str, tmp_path: Path) -> None:
     ("more", "words"),
     [
         (("--messages", "x"), "messages must be a number"),
+        (("--dropouts", "inf"), "dropouts must be a whole number of users"),
+        (("--dropouts", "1.0"), "dropouts must be a whole number of users"),
         (("--error", "0.1"), "exactly one of epsilon and error"),
         (("--choose", "nobody"), "choice must be one of"),
         (("--labels", "/nowhere.txt", "--save", "x.json"), "labels must be"),

@@ -8,7 +8,7 @@ import click
 
 from .._support import validation as check
 from ..errors import ParameterError
-from .base import DELTA, DELTA_HELP, USERS, distinct, json_option, main, print_json, say
+from .base import DELTA, DELTA_HELP, USERS, away, distinct, json_option, main, print_json, say
 
 if TYPE_CHECKING:
     from ..planning.recommendation import Recommendation
@@ -77,9 +77,7 @@ def _parsed(key: str, value: Any) -> Any:
     """Numbers in the house notation; a whole number of missing users stays one."""
     if not isinstance(value, str) or key == "delta":
         return value
-    number = check.parse_number(key, value)
-    whole = key == "dropouts" and number >= 1.0 and number == int(number)
-    return int(number) if whole else number
+    return away(key, value) if key == "dropouts" else check.parse_number(key, value)
 
 
 def _labels(path: str) -> list[str]:
