@@ -271,6 +271,15 @@ def test_fewest_poisson_messages(spec: str) -> None:
     assert plain.messages < m.poisson, "a number by chance hides less than its mean"
 
 
+def test_several_reports_share_a_whole_number_of_messages() -> None:
+    found = sdp.calibrate("pure-dump:d=8", n=5000, epsilon=0.2, delta=1e-6, reports_per_user=2)
+    spent = [
+        sdp.amplify(f"pure-dump:d=8,messages={m}", n=5000, delta=1e-6, reports_per_user=2).epsilon
+        for m in (vars(found)["messages"], vars(found)["messages"] - 1)
+    ]
+    assert spent[0] <= 0.2 < spent[1]
+
+
 def test_smallest_flip_beside_poisson_messages() -> None:
     ask: dict[str, Any] = {"n": 2000, "epsilon": 1.0, "delta": 1e-6}
     m: Any = sdp.calibrate("cheu-zhilyaev:d=16,poisson=1", unknown="flip", **ask)

@@ -60,6 +60,7 @@ class Target:
 
     def loosest(self, unknown: Unknown) -> Mechanism:
         """The mechanism with the least privacy that meets the target, checked by :meth:`reached`."""
+        unknown = self._dealt_out(unknown)
 
         def reached(value: float) -> float:
             return _or_inf(lambda: self.reached(unknown.make(value)))
@@ -91,6 +92,22 @@ class Target:
         if value is None:
             raise self._impossible(unknown)
         return unknown.make(value)
+
+    def _dealt_out(self, unknown: Unknown) -> Unknown:
+        """In whole numbers, where several reports of a user share messages of which no part can be dealt out."""
+        if self.crowd.reports_per_user == 1 or unknown.role != "messages" or unknown.whole:
+            return unknown
+        try:
+            self._rounds(unknown.make(math.floor(unknown.loose) + 0.5))
+        except BoundNotApplicableError:
+            return replace(
+                unknown,
+                private=math.floor(unknown.private),
+                loose=math.ceil(unknown.loose),
+                inverse=lambda u: math.ceil(unknown.inverse(u) - 1e-6),
+                whole=True,
+            )
+        return unknown
 
     def near(self, unknown: Unknown) -> float | None:
         """Where the target is met, from single evaluations of delta(epsilon), without solving for eps."""
