@@ -267,6 +267,8 @@ def test_bad_choices_and_columns(histogram: sdp.Recommendation) -> None:
         (lambda: histogram.choice("nothing"), "choice must be one of"),
         (lambda: histogram.plan(99), "choice must be one of"),
         (lambda: histogram.plan(labels=["a"]), "labels must be 8"),
+        (lambda: histogram.plan(labels=8), "labels must be a list"),  # type: ignore[arg-type]
+        (lambda: histogram.plan(labels="abcdefgh"), "labels must be a list"),
         (lambda: histogram.plan(column=("a", "b")), "column must be one name"),
         (lambda: asked("mean").plan(labels=["a"]), "labels must be left out"),
         (lambda: asked("vector mean").plan(column="x"), "column must name 3"),

@@ -239,6 +239,11 @@ def test_counts_are_those_of_one_period() -> None:
     assert "all local guarantees of one quarter together leave" in text and "in any quarter" not in text
 
 
+def test_what_is_neither_complete_nor_open_says_what_it_lacks() -> None:
+    with pytest.raises(sdp.ParameterError, match=r"rounds\[0\].mechanism: mix-dump needs flip"):
+        sdp.calibrate_programme(with_(TWO, rounds=[{"mechanism": "mix-dump:d=8"}]))
+
+
 def test_periods_of_several_units_are_named() -> None:
     told = with_(TWO, target__per="13 weeks") | {"start": "2024-01-01", "until": "2024-12-31"}
     told["rounds"] = [{"mechanism": "grr:eps0=1,d=16", "every": "week"}]

@@ -6,7 +6,7 @@ import importlib
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, NamedTuple
 
@@ -125,11 +125,13 @@ def default_labels(d: int, labels: Sequence[Any] | None) -> Sequence[Any]:
     """ "0", "1", ... unless there are others, as many as were planned for."""
     if labels is None:
         return [str(i) for i in range(d)]
+    if isinstance(labels, str | Mapping | Set) or not isinstance(labels, Collection):
+        raise ParameterError(f"labels must be a list of them, got {check.shown(labels)}; write labels=['a', 'b', ...].")
     if len(labels) != d:
         raise ParameterError(
             f"labels must be {d:,}, as many as were planned for, got {len(labels):,}; plan with d = {len(labels)}."
         )
-    return labels
+    return list(labels)
 
 
 def per_entry(accuracy: Accuracy, scale: float) -> Accuracy:

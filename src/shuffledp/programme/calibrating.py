@@ -83,6 +83,8 @@ def calibrate_programme(
     tell = progress or (lambda done, total: None)
     openings = {i: terms.open for i, terms in enumerate(asked.entries) if terms.open is not None}
     if not openings:
+        for terms in asked.entries:
+            terms.made()  # one that is neither complete nor open says what it lacks
         raise ParameterError(
             "rounds must leave at least one budget open to be calibrated, got complete mechanisms only; "
             "leave eps0 out of one, or run shuffledp check."
