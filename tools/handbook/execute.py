@@ -20,6 +20,7 @@ from typing import Any
 
 from .blocks import Block, blocks
 
+ROOT = Path(__file__).parents[2]
 #: Kinds of blocks that are run; others are shown only.
 RUN = ("python", "console", "setup")
 
@@ -30,6 +31,7 @@ def run(page: Path) -> list[dict[str, str]]:
         out = Path(folder) / "out.json"
         room = Path(folder) / "room"
         room.mkdir()
+        (room / "examples").symlink_to(ROOT / "examples")  # pages are read in a clone
         done = subprocess.run(
             [sys.executable, "-m", "handbook.execute", str(page.resolve()), str(out)],
             cwd=room,
@@ -112,7 +114,7 @@ def _display(value: Any) -> dict[str, str]:
 def compare(page: str, shown: list[dict[str, str]]) -> list[str]:
     """Where a page shows something else than its code prints."""
     found, every = [], blocks(page)
-    for block, following, result in zip(every, [*every[1:], None], shown, strict=True):
+    for block, following, result in zip(every, [*every, None][1:], shown, strict=True):
         ran = result.get("text", "")
         if block.kind == "python" and following and following.kind == "text" and not block.reason:
             if ran.strip() != following.code.strip():
