@@ -1,10 +1,11 @@
-# make demo | examples | examples-data | test | test-all | test-spark | test-pythons | lint | format | docs | coverage | dist | smoke | hooks | bench | clean
+# make demo | examples | examples-data | test | test-all | test-spark | test-pythons | lint | format | docs | tables | coverage | dist | smoke | hooks | bench | clean
 # Each sets up .venv from pyproject.toml by itself.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SPARK_STAMP := $(VENV)/.spark
+DOCS_STAMP := $(VENV)/.docs
 PYTEST := -m pytest -q -n 2 --dist worksteal
 # Where a forgotten assert could let something through: what is refused, in functions and in mechanisms.
 REFUSALS := tests/support/test_validation.py tests/support/test_by_name.py tests/accounting/test_bad_input.py \
@@ -12,7 +13,7 @@ REFUSALS := tests/support/test_validation.py tests/support/test_by_name.py tests
 	tests/contract/test_mechanisms.py::test_bad_values_are_refused_in_one_sentence \
 	tests/contract/test_mechanisms.py::test_bad_reports_are_refused_in_one_sentence
 
-.PHONY: demo examples examples-data test test-all test-spark test-pythons lint format docs coverage dist smoke hooks bench clean
+.PHONY: demo examples examples-data test test-all test-spark test-pythons lint format docs tables coverage dist smoke hooks bench clean
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -22,6 +23,10 @@ $(STAMP): pyproject.toml
 $(SPARK_STAMP): $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev,spark]"
 	touch $(SPARK_STAMP)
+
+$(DOCS_STAMP): $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev,docs]"
+	touch $(DOCS_STAMP)
 
 demo: $(STAMP)
 	$(BIN)/python examples/demo.py
@@ -56,7 +61,13 @@ format: $(STAMP)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-docs: $(STAMP)
+# The site, in build/site: tutorials are run, a warning is an error, and nothing may come from anywhere else.
+docs: $(DOCS_STAMP) tables
+	PYTHONPATH=tools $(BIN)/python -m handbook build/pages
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	PYTHONPATH=tools $(BIN)/python -m handbook.offline build/site
+
+tables: $(STAMP)
 	PYTHONPATH=tests $(BIN)/python -m house.write
 
 coverage: $(STAMP)

@@ -112,17 +112,19 @@ def _display(value: Any) -> dict[str, str]:
 
 
 def compare(page: str, shown: list[dict[str, str]]) -> list[str]:
-    """Where a page shows something else than its code prints."""
+    """Where a page shows something else than its code prints: in a text block below it, or below a command."""
     found, every = [], blocks(page)
-    for block, following, result in zip(every, [*every, None][1:], shown, strict=True):
+    for block, below, result in zip(every, [*every, None][1:], shown, strict=True):
         ran = result.get("text", "")
-        if block.kind == "python" and following and following.kind == "text" and not block.reason:
-            if ran.strip() != following.code.strip():
-                found.append(f"line {block.line} prints {ran!r}, not {following.code!r}")
-        elif block.kind == "console" and not block.reason and any(words for _, words in block.commands):
-            expected = "".join(f"$ {line}\n{words}\n".replace("\n\n", "\n") for line, words in block.commands)
-            if ran.strip() != expected.strip():
-                found.append(f"line {block.line} prints {ran!r}, not {expected!r}")
+        if below and below.kind == "text" and block.kind in RUN and not block.reason:
+            expected = below.code
+            ran = ran.partition("\n")[2] if block.kind == "console" else ran
+        elif any(words for _, words in block.commands) and not block.reason:
+            expected = "".join("\n".join(filter(None, (f"$ {line}", words))) + "\n" for line, words in block.commands)
+        else:
+            continue
+        if ran.strip() != expected.strip():
+            found.append(f"line {block.line} prints {ran!r}, not {expected!r}")
     return found
 
 

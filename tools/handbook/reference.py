@@ -50,9 +50,10 @@ def pages() -> dict[str, str]:
 
 
 def names_of(chapter: Chapter) -> list[str]:
-    """The public names that live in the packages of a chapter."""
+    """The public names that live in the packages of a chapter, functions first."""
     home = {name: _home(name).removeprefix("shuffledp.").partition(".")[0] for name in sdp.__all__}
-    return [name for name in sdp.__all__ if home[name] in chapter.packages]
+    found = [name for name in sdp.__all__ if home[name] in chapter.packages]
+    return sorted(found, key=lambda name: (inspect.isclass(getattr(sdp, name)), name.lower()))
 
 
 def _home(name: str) -> str:
