@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import tomllib
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
 MODULES = {"python-flint": "flint", "pyyaml": "yaml", "dp-accounting": "dp_accounting"}
 
 
+@cache
 def imported() -> set[str]:
     """Top-level packages that some module imports or requires."""
     found = set()
