@@ -23,23 +23,26 @@ def build(docs: Path, out: Path) -> None:
     shutil.rmtree(out, ignore_errors=True)
     shutil.copytree(docs, out)
     for name in OF_ROOT:
-        (out / name.lower()).write_text(turned((ROOT / name).read_text("utf-8")), "utf-8")
+        (out / name.lower()).write_text((ROOT / name).read_text("utf-8"), "utf-8")
     for source in sorted((docs / "tutorials").glob("*.md")):
         if source.stem != "index":
             tutorials.write(source, out / "tutorials")
+    for page in out.rglob("*.md"):
+        page.write_text(turned(page.read_text("utf-8")), "utf-8")
     (out / "reference").mkdir()
     for name, text in reference.pages().items():
         (out / "reference" / name).write_text(text, "utf-8")
 
 
 def turned(page: str) -> str:
-    """Links of a page of the root, as they are from the folder of the pages.
+    """Links between the root and docs, as they are where both are one folder.
 
-    >>> turned("[a](docs/theory.md#x), [b](SECURITY.md)")
-    '[a](theory.md#x), [b](security.md)'
+    >>> turned("[a](docs/theory.md#x), [b](SECURITY.md), [c](../../SECURITY.md)")
+    '[a](theory.md#x), [b](security.md), [c](../security.md)'
     """
     page = re.sub(r"\]\(docs/", "](", page)
-    return re.sub(r"\]\(([A-Z]+\.md)", lambda match: f"]({match[1].lower()}", page)
+    names = "|".join(map(re.escape, OF_ROOT))
+    return re.sub(rf"\]\((?:\.\./)?((?:\.\./)*)({names})", lambda match: f"]({match[1]}{match[2].lower()}", page)
 
 
 if __name__ == "__main__":

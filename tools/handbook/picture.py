@@ -53,7 +53,9 @@ def _collection(axes: Any) -> None:
 def _box(x: float, width: float) -> Any:
     from matplotlib.patches import FancyBboxPatch
 
-    return FancyBboxPatch((x, 0.85), width, 4.75, boxstyle="round,pad=0.02,rounding_size=0.2", fill=False, color="#888888")
+    return FancyBboxPatch(
+        (x, 0.85), width, 4.75, boxstyle="round,pad=0.02,rounding_size=0.2", fill=False, color="#888888"
+    )
 
 
 def _curve(axes: Any) -> None:
