@@ -30,6 +30,7 @@ PARTS = {
     "matrices": "Matrices and metric mechanisms",
     "comparing": "All bounds, and the paper",
     "calibrating": "Calibrating",
+    "planning": "Choosing a mechanism",
     "composing": "Composing and auditing",
     "running": "Collecting on all cores",
     "collecting": "Collecting beside plain numpy",

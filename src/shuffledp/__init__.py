@@ -86,6 +86,9 @@ _HOME = {
     "Wheel": "mechanisms.sets.wheel",
     "Check": "programme.result",
     "check": "programme.checking",
+    "Choice": "planning.choice",
+    "Recommendation": "planning.recommendation",
+    "recommend": "planning.recommending",
     "Plan": "protocol.plan",
     "Client": "protocol.client",
     "Shuffler": "protocol.shuffler",
@@ -111,6 +114,7 @@ __all__ = [
     "CertificationError",
     "Check",
     "CheuZhilyaev",
+    "Choice",
     "Client",
     "Collector",
     "Comparison",
@@ -151,6 +155,7 @@ __all__ = [
     "PureDump",
     "RandomizedResponse",
     "Randomizer",
+    "Recommendation",
     "Reports",
     "SamplingRappor",
     "ShuffleDPError",
@@ -173,6 +178,7 @@ __all__ = [
     "delta_needed",
     "mechanism",
     "profile",
+    "recommend",
     "register",
     "register_bound",
     "sweep",
@@ -248,6 +254,9 @@ if TYPE_CHECKING:
     from .mechanisms.sets.sampling_rappor import SamplingRappor
     from .mechanisms.sets.wheel import Wheel
     from .numerics.pair import ShuffledPair
+    from .planning.choice import Choice
+    from .planning.recommendation import Recommendation
+    from .planning.recommending import recommend
     from .programme.checking import check
     from .programme.result import Check
     from .protocol.batch import Batch

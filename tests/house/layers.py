@@ -42,7 +42,10 @@ LAYERS = (
     Layer(("programme",), "Several rounds against one budget, read from a file and checked."),
     Layer(("queries",), "Questions about users in their own words and units: domain, mechanism, estimator, answer."),
     Layer(("protocol",), "The collection: plan, client, shuffler, batch and collector; small imports, no engine."),
-    Layer(("engines",), "Running a plan on data: Arrow record batches in, reports or counts out."),
+    Layer(
+        ("planning", "engines"),
+        "Choosing a mechanism for a task and making its plan; running it: record batches in, reports or counts out.",
+    ),
     Layer(("plots", "paper"), "Figures of results; the paper's figures, tables and claims, computed again and judged."),
     Layer(("cli", "__main__"), "The commands: read arguments, ask the layers below, print."),
 )

@@ -137,6 +137,15 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     write_whole(path, buffer.getvalue(), name="plot")
 
 
+def inline_svg(figure: Figure) -> str:
+    """The figure as an SVG element that a page holds, without the head of a file; the same bytes every time."""
+    buffer = io.StringIO()
+    with style():
+        figure.savefig(buffer, format="svg", metadata=_METADATA["svg"])
+    text = buffer.getvalue()
+    return text[text.index("<svg") :]
+
+
 @contextmanager
 def _quiet(name: str) -> Iterator[None]:
     """No warnings of this logger: fontTools remarks on the date inside DejaVu Sans, the font manager on spare fonts."""

@@ -3,7 +3,7 @@
 Every module here adds its commands to ``main`` when it is imported; name a new one in the line below.
 """
 
-from . import account, audit, budget, check, collect, compare, deployment, reproduce
+from . import account, audit, budget, check, collect, compare, deployment, plan, reproduce
 from .base import main
 
-__all__ = ["account", "audit", "budget", "check", "collect", "compare", "deployment", "main", "reproduce"]
+__all__ = ["account", "audit", "budget", "check", "collect", "compare", "deployment", "main", "plan", "reproduce"]

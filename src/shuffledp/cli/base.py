@@ -147,6 +147,16 @@ def print_json(result: dict[str, Any]) -> None:
     click.echo(json.dumps(result, indent=2, allow_nan=False))
 
 
+def distinct(files: dict[str, str | None]) -> None:
+    """Refuse one file for two outputs: the second would replace the first."""
+    taken: dict[str, str] = {}
+    for option, path in files.items():
+        if path:
+            first = taken.setdefault(os.path.realpath(path), option)
+            if first != option:
+                raise ParameterError(f"--{first} and --{option} must be different files, got {path!r}; rename one.")
+
+
 def grid(name: str, text: str, *, logarithmic: bool = False, example: str = "0:1:11") -> list[float]:
     """Values a,b,c or START:STOP:COUNT, evenly spaced (or evenly in the logarithm)."""
     parts = text.split(":")

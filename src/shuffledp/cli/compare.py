@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,7 @@ import click
 from .._support import delta_rules as _delta_rules
 from .._support import validation as check
 from ..errors import ParameterError
-from .base import DELTA, DELTA_HELP, SPEC_HELP, TOL, USERS, grid, json_option, main, print_json, say
+from .base import DELTA, DELTA_HELP, SPEC_HELP, TOL, USERS, distinct, grid, json_option, main, print_json, say
 
 if TYPE_CHECKING:
     from ..accounting.comparison import Comparison
@@ -69,7 +68,7 @@ def compare(
     most = len(bounds) or None
     if curves is not None:
         most = check.whole("curves", check.parse_number("curves", curves), low=1, high=1000)
-    _distinct({"plot": plot, "html": html, "csv": csv})
+    distinct({"plot": plot, "html": html, "csv": csv})
     if plot is not None:
         from .._support.figures import prepare
 
@@ -107,16 +106,6 @@ def _run(spec: str, several: bool, terms: dict[str, Any]) -> Comparison | Sweep:
 
     with progress("comparing") as advance:
         return run_many(spec, **terms, progress=advance)
-
-
-def _distinct(files: dict[str, str | None]) -> None:
-    """Refuse one file for two outputs: the second would replace the first."""
-    taken: dict[str, str] = {}
-    for option, path in files.items():
-        if path:
-            first = taken.setdefault(os.path.realpath(path), option)
-            if first != option:
-                raise ParameterError(f"--{first} and --{option} must be different files, got {path!r}; rename one.")
 
 
 def _write(result: Comparison | Sweep, plot: str | None, html: str | None, csv: str | None, most: int | None) -> None:

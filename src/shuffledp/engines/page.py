@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import html
-import io
 import json
 
-from .._support.figures import style
+from .._support.figures import inline_svg
 from .._support.tables import as_page
 from .._support.text import visible
 from ..estimation.estimate import Estimate
@@ -16,11 +15,7 @@ from ..protocol.collector import Collector
 def answer_page(answer: Estimate, collector: Collector) -> str:
     """One HTML file: nothing in it is loaded from elsewhere, and every text of the plan is escaped."""
     plan = collector.plan
-    buffer = io.StringIO()
-    with style():
-        answer.plot().savefig(buffer, format="svg", metadata={"Date": None})
-    picture = buffer.getvalue()
-    picture = picture[picture.index("<svg") :]
+    picture = inline_svg(answer.plot())
     title = plan.name or plan.query.question
     body = (
         f"<h1>{html.escape(visible(title))}</h1>\n"

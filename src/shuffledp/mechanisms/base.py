@@ -57,6 +57,9 @@ class Mechanism:
     single_message: ClassVar[bool] = True
     #: Relabelling the options or bits of a report, whatever the budget, maps any two inputs to any other two.
     inputs_alike: ClassVar[bool] = False
+    #: What its inputs are, for planning: "options", "bits", "sets", "full sets", "key-values", "numbers", "vectors",
+    #: "unit vectors", or other words that no task of the planner has; empty where it cannot be run.
+    serves: ClassVar[tuple[str, ...]] = ()
     #: Parameters that stand before the file name in a spec that ends in one ("finite:FILE"); None: no file.
     file_parameters: ClassVar[tuple[str, ...] | None] = None
 

@@ -11,12 +11,14 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
 from numpy.typing import NDArray
 
 from ..estimation.constraints import Constraint, Simplex
 from ..estimation.estimate import Estimate, pure
+from .accuracy import Accuracy, of_shares
 from .parameters import budget, whole
 from .randomizer import Randomizer
 from .values import categories
@@ -43,6 +45,8 @@ class FrequencyOracle(Randomizer):
     >>> isinstance(sdp.GRR(eps0=1.0, d=4), sdp.FrequencyOracle)
     True
     """
+
+    serves: ClassVar[tuple[str, ...]] = ("options",)
 
     eps0: float = budget()
     d: int = whole(low=2, high=2**32, hint="d counts the options")
@@ -102,6 +106,37 @@ class FrequencyOracle(Randomizer):
         if not (a - b) ** 2 > 0.0:
             return math.inf
         return (frequency * a * self.lost + (1 - frequency) * b * (1 - b)) / (n * (a - b) ** 2)
+
+    @property
+    def both(self) -> tuple[float, float] | None:
+        """Pr[a report supports two given items] if one of them is held, and if neither is; None: not stated.
+
+        The error of a sum of several items, such as a range, follows from it.
+        """
+        return None
+
+    def sum_variance(self, n: int, items: NDArray[Any], share: NDArray[Any]) -> NDArray[np.float64]:
+        """A report supports T of L items: with a = keep, b = stray and (o1, o0) = both, T has the mean and mean square
+
+        a + (L-1) b,  a + (L-1) b + 2 (L-1) o1 + (L-1)(L-2) o0    if its user holds one of them,
+        L b,          L b + L (L-1) o0                              if not.
+        """
+        if self.both is None:
+            return super().sum_variance(n, items, share)
+        a, b, (o1, o0) = self.keep, self.stray, self.both
+        outside = items * b * (1.0 - items * b) + items * (items - 1.0) * o0
+        mean = a + (items - 1.0) * b
+        inside = mean * (1.0 - mean) + 2.0 * (items - 1.0) * o1 + (items - 1.0) * (items - 2.0) * o0
+        return np.asarray((outside + share * (inside - outside)) / (n * (a - b) ** 2))
+
+    #: Fewest items of a user, and most: the parameter that says so, or a number.
+    holds: ClassVar[tuple[int | str, int | str]] = (1, 1)
+
+    def accuracy(self, n: int, *, items: int | None = None) -> Accuracy:
+        """From the variance at the mean share: every user holds one option, or a set of them."""
+        number = self.d if items is None else items
+        least, most = (getattr(self, held) if isinstance(held, str) else held for held in self.holds)
+        return of_shares(lambda share: self.variance(n, share), least=least / number, most=most / number)
 
     def inputs(self) -> list[Any]:
         """0, ..., d-1."""

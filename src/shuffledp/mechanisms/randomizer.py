@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import itertools
 from abc import abstractmethod
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -24,6 +24,7 @@ from ..estimation.estimate import Estimate
 from ..randomness.permutation import permute_by
 from ..randomness.sampling import Source
 from ..randomness.streams import Streams
+from .accuracy import Accuracy
 from .base import Mechanism
 from .codecs import Codec
 from .reports import Reports, Tally
@@ -80,7 +81,7 @@ class Randomizer(Mechanism):
         return None
 
     #: What an input is where that is neither an option nor a number: "sets" of at most s items (-1 for none),
-    #: "full sets" of exactly s items, "key-values", "places" or "unit vectors".
+    #: "full sets" of exactly s items, "bits" of which the ones are counted, "key-values", "places" or "unit vectors".
     takes: ClassVar[str] = ""
 
     @property
@@ -92,6 +93,28 @@ class Randomizer(Mechanism):
     def message_limits(self) -> tuple[int, int | None]:
         """The fewest and the most messages of a report; None: as many as its noise asks for."""
         return 1, 1
+
+    @classmethod
+    def designs(cls, sizes: Mapping[str, int]) -> list[dict[str, Any]]:
+        """Parameters for a task of these sizes (d, dim, s, ...), without the one that is solved for; several to try.
+
+        By default the sizes that it has a parameter for.
+        """
+        known = {field.name for field in fields(cls) if field.init}  # type: ignore[arg-type]
+        return [{name: size for name, size in sizes.items() if name in known}]
+
+    def accuracy(self, n: int, *, items: int | None = None) -> Accuracy:
+        """The error of the estimate among n users; ``items`` are those that are asked for, without dummies."""
+        raise ParameterError(f"{self.name} does not state the error of its estimate; declare accuracy to plan with it.")
+
+    def sum_variance(self, n: int, items: NDArray[Any], share: NDArray[Any]) -> NDArray[np.float64]:
+        """Variance of the sum of several estimated shares: so many items, which this share of n users hold."""
+        raise ParameterError(f"{self.name} does not state the error of a sum of items; plan with another mechanism.")
+
+    @property
+    def messages_per_user(self) -> float:
+        """Messages that a user sends on average."""
+        return 1.0
 
     #: Reports come in a random order, not in that of the users.
     _shuffles: ClassVar[bool] = False

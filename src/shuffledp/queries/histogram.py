@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 
 from numpy.typing import NDArray
 
-from ..estimation.constraints import Simplex
+from ..errors import ParameterError
+from ..estimation.constraints import Box, Simplex
 from ..estimation.estimate import SHARE, Estimate
 from ..mechanisms.randomizer import Randomizer
 from ..mechanisms.reports import Tally
@@ -32,6 +33,7 @@ class Histogram(Query):
         An option of its own, or one of ``labels``.
     mechanism : mechanism or spec
         Any frequency mechanism, of one or several messages; its ``d`` is the number of options and may be left out.
+        With a mechanism for bits there are two labels, and the answer is the share of the second.
 
     Examples
     --------
@@ -55,6 +57,11 @@ class Histogram(Query):
     def __post_init__(self) -> None:
         object.__setattr__(self, "labels", self.domain.labels)
         object.__setattr__(self, "mechanism", runnable(self.mechanism, d=self.domain.size))
+        if self._first and self.domain.size != 2:
+            raise ParameterError(
+                f"mechanism must be for {self.domain.size:,} options, got {self.randomizer.spec}, which is for bits; "
+                "choose grr or pure-dump."
+            )
 
     @cached_property
     def domain(self) -> Labels:
@@ -72,10 +79,16 @@ class Histogram(Query):
 
     def answer(self, tally: Tally) -> Estimate:
         """Shares, with the labels."""
-        return replace(self.randomizer.estimate(tally), names=self.domain.names, quantity=SHARE)
+        return replace(self.randomizer.estimate(tally), names=self.domain.names[self._first :], quantity=SHARE)
+
+    @property
+    def _first(self) -> int:
+        """The first option whose share is estimated: of two, a mechanism for bits counts the second."""
+        return int(self.randomizer.takes == "bits")
 
     def exact(self, columns: Sequence[Column], *, weights: Weights = None) -> Estimate:
         """The shares of these rows."""
         places = self.encode(columns)
-        shares = shares_of(places, self.domain.size, weights)
-        return known_shares(shares, len(places), Simplex(), self.domain.names)
+        shares = shares_of(places, self.domain.size, weights)[self._first :]
+        constraint = Box(0.0, 1.0) if self._first else Simplex()
+        return known_shares(shares, len(places), constraint, self.domain.names[self._first :])

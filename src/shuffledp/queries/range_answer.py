@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -109,18 +109,11 @@ class RangeAnswer(Estimate):
     def _from_nodes(self, pairs: NDArray[np.int64]) -> tuple[FloatArray, FloatArray]:
         """The fewest whole nodes: on every level up to branching - 1 at either end, then on with their parents."""
         value, variance = np.zeros(len(pairs)), np.zeros(len(pairs))
-        first, last = pairs[:, 0], pairs[:, 1]
-        for level in self.levels:
-            up = -(-first // self.branching) * self.branching
-            # the last node of a level ends its parent, even if that has fewer children than others
-            down = np.where(last == level.value.size, last, last // self.branching * self.branching)
-            rest = (up >= down) | (level is self.levels[-1])  # no whole parent, or no level above: take what is left
-            up, down = np.where(rest, last, up), np.where(rest, last, down)
+        used = whole_nodes(pairs, [level.value.size for level in self.levels], self.branching)
+        for level, (first, up, down, last) in zip(self.levels, used, strict=True):
             for total, each in ((value, level.value), (variance, level.stderr**2)):
                 sums = np.concatenate([[0.0], np.cumsum(each)])
                 total += sums[up] - sums[first] + sums[last] - sums[down]
-            first = np.where(rest, 0, up // self.branching)
-            last = np.where(rest, 0, -(-down // self.branching))
         return value, variance
 
     def _from_fit(self, tree: TreeFit, pairs: NDArray[np.int64]) -> tuple[FloatArray, FloatArray]:
@@ -189,6 +182,28 @@ class RangeAnswer(Estimate):
         from .drawing import draw_distribution
 
         return draw_distribution(self, level=level, of=of, width=width, truth=truth)
+
+
+def whole_nodes(
+    pairs: NDArray[np.int64], sizes: Sequence[int], branching: int
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
+    """The nodes of every level, leaves first, that ranges of bins are made of: first to up, and down to last.
+
+    Examples
+    --------
+    >>> [[int(x[0]) for x in level] for level in whole_nodes(np.array([[1, 8]]), [8, 4, 2], 2)]
+    [[1, 2, 8, 8], [1, 2, 4, 4], [1, 2, 2, 2]]
+    """
+    first, last = pairs[:, 0], pairs[:, 1]
+    for place, size in enumerate(sizes):
+        up = -(-first // branching) * branching
+        # the last node of a level ends its parent, even if that has fewer children than others
+        down = np.where(last == size, last, last // branching * branching)
+        rest = (up >= down) | (place == len(sizes) - 1)  # no whole parent, or no level above: take what is left
+        up, down = np.where(rest, last, up), np.where(rest, last, down)
+        yield first, up, down, last
+        first = np.where(rest, 0, up // branching)
+        last = np.where(rest, 0, -(-down // branching))
 
 
 def _leaf_variances(tree: TreeFit) -> FloatArray:

@@ -45,6 +45,8 @@ class RangeQuery(Query):
         Nodes of one level in a node of the next one.
     mechanism : frequency mechanism or spec
         The oracle of every level, without its ``d``: "grr:eps0=2" is the paper's hierarchical randomized response.
+        With ``branching`` no less than ``bins`` there is one level, and any mechanism for options will do, of several
+        messages too.
     weights : "uniform" or "ranges"
         How the users are divided among the levels: evenly, or so that the mean variance of a range is smallest.
     missing : float
@@ -93,9 +95,11 @@ class RangeQuery(Query):
         )
         check.one_of("weights", self.weights, ("uniform", "ranges"))
         oracle = runnable(self.mechanism, d=self.bins)
-        if not isinstance(oracle, FrequencyOracle) or not oracle.single_message:
+        single = isinstance(oracle, FrequencyOracle) and oracle.single_message
+        if not single and "options" not in oracle.serves:
             raise ParameterError(f"mechanism must be a frequency mechanism such as 'grr:eps0=2', got {oracle.spec}.")
         object.__setattr__(self, "mechanism", oracle)
+        _ = self.tree.oracles  # refuses what cannot stand on several levels
 
     @cached_property
     def domain(self) -> Interval:
@@ -140,6 +144,6 @@ class RangeQuery(Query):
 def _best_shares(tree: TreeLevels) -> tuple[Fraction, ...]:
     """Proportional to sqrt(c_h v_h) (see the notes of RangeQuery), in whole thousandths."""
     used = [min(2.0 * (tree.branching - 1), 0.5 * size) for size in tree.sizes]
-    wanted = [math.sqrt(c * oracle.variance(1)) for c, oracle in zip(used, tree.oracles, strict=True)]
+    wanted = [math.sqrt(c * float(oracle.variance(1))) for c, oracle in zip(used, tree.oracles, strict=True)]  # type: ignore[attr-defined]
     parts = [max(1, round(_SHARES * x / sum(wanted))) for x in wanted]
     return tuple(Fraction(part, sum(parts)) for part in parts)

@@ -48,7 +48,8 @@ class SetFrequency(Query):
     separator : str
         For lists that are written as text, such as "|".
     mechanism : mechanism or spec
-        privset, wheel or sampling-rappor; ``d`` and ``s`` may be left out.
+        privset, wheel, sampling-rappor or (several messages) poisson-histogram; ``d`` and ``s`` or ``indices`` may be
+        left out.
 
     Examples
     --------
@@ -88,14 +89,16 @@ class SetFrequency(Query):
             raise ParameterError(f"separator must be a short text, got {self.separator!r:.40}; write separator='|'.")
         size = check.whole("size", self.size, low=1, high=10**4, hint="it is how many items a report has room for")
         vars(self).update(labels=domain.labels, together=together, size=size)
-        choose = "privset, wheel or sampling-rappor"
+        choose = "privset, wheel, sampling-rappor or poisson-histogram"
         kind = must_take(self.mechanism, ["sets", "full sets"], what="sets", choose=choose)
         dummies = size if kind == "full sets" else 0  # the others pad by themselves
         if kind == "sets" and size > len(self.names):
             raise ParameterError(
                 f"size must be at most the {len(self.names):,} items of this domain, got {size:,}; lower it."
             )
-        object.__setattr__(self, "mechanism", runnable(self.mechanism, d=len(self.names) + dummies, s=size))
+        object.__setattr__(
+            self, "mechanism", runnable(self.mechanism, d=len(self.names) + dummies, s=size, indices=size)
+        )
 
     @cached_property
     def domain(self) -> Labels:

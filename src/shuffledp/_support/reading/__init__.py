@@ -9,6 +9,7 @@ from __future__ import annotations
 from .files import (
     CERTIFICATE,
     DEPLOYMENT,
+    LABELS,
     LEDGER,
     PROGRAMME,
     QUERIES,
@@ -26,6 +27,7 @@ from .numbers import as_written
 __all__ = [
     "CERTIFICATE",
     "DEPLOYMENT",
+    "LABELS",
     "LEDGER",
     "PROGRAMME",
     "QUERIES",

@@ -71,6 +71,11 @@ class GRR(FrequencyOracle):
         return -math.expm1(-self.eps0) * self.keep
 
     @property
+    def both(self) -> tuple[float, float]:
+        """A report names one option."""
+        return 0.0, 0.0
+
+    @property
     def codec(self) -> Category:
         """The option itself."""
         return Category(self.d)

@@ -18,6 +18,7 @@ from ...numerics.families.base import PairSet, both_directions
 from ...numerics.families.swap import SwapSet, among
 from ...numerics.pair import ShuffledPair
 from ...randomness.sampling import Source, bernoulli, words
+from ..accuracy import Accuracy
 from ..codecs import Category
 from ..free_setting import FreeSetting
 from ..known.variation_ratio import VariationRatio
@@ -68,6 +69,7 @@ class Hadamard(Randomizer):
     """
 
     name: ClassVar[str] = "hadamard"
+    serves: ClassVar[tuple[str, ...]] = ("options",)
 
     eps0: float = budget()
     d: int = whole(low=2, high=2**28, hint="d counts the options")
@@ -274,6 +276,13 @@ class Hadamard(Randomizer):
         share = max(frequency, 1.0 / self.populated) if block is None else block
         inside, outside = self._in_block
         return (self._gain**2 * (share * inside + (1 - share) * outside) - frequency) / n
+
+    def accuracy(self, n: int, *, items: int | None = None) -> Accuracy:
+        """The mean over the items is largest if everybody is in a full block, of whose b-1 items each has F = 1."""
+        even, full = 1.0 / self.d, min(1.0, (self.block - 1) / self.d)
+        worst, typical = self.variance(n, even, full), self.variance(n, even)
+        entry = max(self.variance(n, 0.0, 1.0), self.variance(n, 1.0, 1.0))
+        return Accuracy(math.sqrt(max(worst, typical)), math.sqrt(typical), math.sqrt(entry))
 
     # -- the law in full --------------------------------------------------------------------------------------
 

@@ -108,6 +108,11 @@ class LocalHash(FrequencyOracle):
         return -math.expm1(-self.eps0) * self.keep
 
     @property
+    def both(self) -> tuple[float, float]:
+        """Differences of three hash values are uniform (see Notes)."""
+        return self.keep / self.l, 1.0 / self.l**2
+
+    @property
     def codec(self) -> Digits:
         """The coefficients of the hash function, then the bucket.
 

@@ -58,6 +58,11 @@ class OneHot(FrequencyOracle):
         return self.coins[1].one
 
     @property
+    def both(self) -> tuple[float, float]:
+        """Bits are independent."""
+        return self.keep * self.stray, self.stray**2
+
+    @property
     def codec(self) -> PackedBits:
         """The bits, eight to a byte."""
         return PackedBits(self.d, scratch=64 + 4 * ((self.d + 7) // 8))

@@ -52,6 +52,7 @@ class RandomizedResponse(GRR):
     """
 
     name: ClassVar[str] = "randomized-response"
+    serves: ClassVar[tuple[str, ...]] = ("bits",)
 
     d: int = field(default=2, init=False, repr=False)
 

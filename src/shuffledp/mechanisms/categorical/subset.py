@@ -74,5 +74,13 @@ class Subset(SetRandomizer):
             f"the k-subset mechanism reporting {self.k:,} of {self.d:,} options with eps0 = {round_down(self.eps0, 6)}"
         )
 
+    @property
+    def both(self) -> tuple[float, float]:
+        """Given whether y contains the option held, its other members are uniform among the other options."""
+        k, others = self.k, self.d - 1
+        one = self.keep * (k - 1) / others
+        pairs = max(others * (others - 1), 1)
+        return one, (k - 1) * (self.keep * (k - 2) + self.lost * k) / pairs
+
     def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
         return self._report(values[None, :], src)

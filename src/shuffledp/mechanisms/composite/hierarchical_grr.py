@@ -73,6 +73,7 @@ class HierarchicalGRR(Randomizer):
     """
 
     name: ClassVar[str] = "hierarchical-grr"
+    serves: ClassVar[tuple[str, ...]] = ("leaves of a tree",)
     lists_every_type: ClassVar[bool] = True
 
     eps0: float = budget()

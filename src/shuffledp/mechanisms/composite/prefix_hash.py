@@ -85,6 +85,7 @@ class PrefixHash(Randomizer):
 
     name: ClassVar[str] = "prefix-hash"
     takes: ClassVar[str] = "bytes"
+    serves: ClassVar[tuple[str, ...]] = ("byte strings",)
 
     eps0: float = budget()
     length: int = whole(low=1, high=256, hint="length counts the bytes of a string")

@@ -30,6 +30,8 @@ from .parallel import Parallel
 class TreeLevels:
     """A tree over bins, and the frequency mechanism of its leaves, which every other level uses with fewer options.
 
+    Without any level above the leaves, the mechanism may be any other one for options, of several messages too.
+
     Examples
     --------
     >>> tree = TreeLevels(GRR(eps0=2.0, d=8), branching=2)
@@ -37,32 +39,44 @@ class TreeLevels:
     ((8, 4, 2), 'hierarchical-grr:eps0=2,d=8,branching=2')
     """
 
-    leaves: FrequencyOracle
+    leaves: Randomizer
     branching: int
     shares: tuple[Fraction, ...] | None = None
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
         """Nodes of every level, leaves first; a level of one node says nothing and is left out."""
-        found = [self.leaves.d]
+        found = [int(self.leaves.d)]  # type: ignore[attr-defined]
         while found[-1] > self.branching:
             found.append(-(-found[-1] // self.branching))
         return tuple(found)
 
     @cached_property
-    def oracles(self) -> tuple[FrequencyOracle, ...]:
+    def oracles(self) -> tuple[Randomizer, ...]:
         """The mechanism of every level: settings of the leaves, such as a size of sets, are chosen anew elsewhere."""
-        made = [self.leaves]
+        made: list[Randomizer] = [self.leaves]
+        if len(self.sizes) > 1 and not self.pure:
+            raise ParameterError(
+                f"mechanism must be a frequency mechanism of one message such as 'grr:eps0=2' for several levels, got "
+                f"{self.leaves.spec}; let branching be the number of bins to do without them."
+            )
         for size in self.sizes[1:]:
-            other = mechanism(f"{self.leaves.name}:eps0={self.leaves.eps0!r},d={size}")
+            other = mechanism(f"{self.leaves.name}:eps0={getattr(self.leaves, 'eps0', None)!r},d={size}")
             if not isinstance(other, FrequencyOracle):
                 raise ParameterError(f"mechanism must be a frequency mechanism, got {other.spec}; name another.")
             made.append(other)
         return tuple(made)
 
+    @property
+    def pure(self) -> bool:
+        """Whether the mechanism can stand on several levels."""
+        return isinstance(self.leaves, FrequencyOracle) and self.leaves.single_message
+
     @cached_property
     def randomizer(self) -> Randomizer:
         """What a client runs."""
+        if not self.pure and len(self.oracles) == 1:
+            return self.leaves
         if isinstance(self.leaves, GRR) and self.shares is None:
             return HierarchicalGRR(eps0=self.leaves.eps0, d=self.leaves.d, branching=self.branching)
         even = (Fraction(1, len(self.sizes)),) * len(self.sizes)
@@ -79,5 +93,7 @@ class TreeLevels:
         m = self.randomizer
         if isinstance(m, Parallel):
             return m.estimates(tally)
+        if m is self.leaves:
+            return [m.estimate(tally)]
         whole, ends = m.estimate(tally), np.cumsum([0, *self.sizes])
         return [whole.taken(np.arange(ends[h], ends[h + 1])) for h in range(len(self.sizes))]

@@ -14,6 +14,7 @@ from ...errors import BoundNotApplicableError, ParameterError
 from ...estimation.estimate import Estimate
 from ...numerics.families.base import PairSet
 from ...randomness.sampling import Source
+from ..accuracy import Accuracy
 from ..codecs import Category
 from ..inversion import inverted
 from ..parameters import real, whole
@@ -64,6 +65,7 @@ class PlanarCells(PlanarLaplace):
 
     name: ClassVar[str] = "planar-cells"
     takes: ClassVar[str] = ""
+    serves: ClassVar[tuple[str, ...]] = ("cells of a map",)
 
     across: int = whole(low=1, high=MOST_CELLS, hint="cells from left to right")
     up: int = whole(low=1, high=MOST_CELLS, hint="cells from bottom to top")
@@ -138,6 +140,14 @@ class PlanarCells(PlanarLaplace):
         """Variance of one estimated share, the mean over the cells, if all are equally frequent."""
         even = 1.0 / (self.across * self.up)
         return float(np.mean(self._inverse**2 @ (even * self._rows.sum(axis=0)) - even)) / n
+
+    def accuracy(self, n: int, *, items: int | None = None) -> Accuracy:
+        """From the law of every cell: the mean over the entries is linear in the shares, so at worst all are in one."""
+        size = self.across * self.up
+        square = self._rows @ (self._inverse**2).T  # mean square of entry j if everybody is in cell i
+        held = square - np.eye(size)
+        worst = float(np.max(held.mean(axis=1)))
+        return Accuracy(*(math.sqrt(max(x, 0.0) / n) for x in (worst, n * self.variance(n), float(held.max()))))
 
     def inputs(self) -> list[int]:
         """The cells."""

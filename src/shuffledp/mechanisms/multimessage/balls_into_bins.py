@@ -49,6 +49,7 @@ class BallsIntoBins(Dump):
     """
 
     name: ClassVar[str] = "balls-into-bins"
+    serves: ClassVar[tuple[str, ...]] = ("hashed bins",)  # with blocks of bins of their own, items gain nothing by more
 
     d: int = whole(low=2, high=2**32, hint="d counts the bins")
     special: int = whole(low=1, high=lambda m: m.d // 2, hint="two items need 2 * special <= d bins")

@@ -30,6 +30,7 @@ from ...numerics.families.swap_groups import Messages, SwapGroups
 from ...numerics.pair import ShuffledPair
 from ...randomness.poisson import poisson_total
 from ...randomness.sampling import Source, bernoulli
+from ..accuracy import Accuracy, of_shares
 from ..base import Mechanism, plain
 from ..parameters import real, whole
 from ..values import categories
@@ -296,6 +297,11 @@ class MultiMessage(RawMessages):
     def variance(self, n: int, frequency: float = 0.0) -> float:
         """Variance of one estimated frequency among n users (the mean over the number of blanket messages)."""
         return float(self._variance(n, self._blankets(n).mean, np.asarray(frequency)))
+
+    def accuracy(self, n: int, *, items: int | None = None) -> Accuracy:
+        """From the variance at the mean share; each user holds one item."""
+        even = 1.0 / (self._items if items is None else items)
+        return of_shares(lambda share: self.variance(n, share), least=even, most=even)
 
     def _variance(self, n: int, blankets: float, share: NDArray[np.float64]) -> NDArray[np.float64]:
         """[m c(1-c) + n f a(1-a) + n (1-f) b(1-b)] / (n (a-b))^2 with a = keep, b = stray, c = noise."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 from numpy.typing import NDArray
 
@@ -11,6 +11,7 @@ from ...estimation.constraints import Box
 from ...numerics.families.base import both_directions
 from ...numerics.pair import ShuffledPair
 from ...randomness.sampling import Source, bernoulli
+from ..accuracy import Accuracy
 from ..codecs import Category
 from ..known.variation_ratio import VariationRatio
 from .base import MultiMessage, Rates
@@ -19,8 +20,15 @@ from .base import MultiMessage, Rates
 class BinarySum(MultiMessage):
     """Every user sends its bit, and blanket messages that are coins."""
 
+    takes: ClassVar[str] = "bits"
+    serves: ClassVar[tuple[str, ...]] = ("bits",)
     _message_bits = 1
     _items = 2
+
+    def accuracy(self, n: int, *, items: int | None = None) -> Accuracy:
+        """Of the share of ones, whatever it is: the coins do not depend on the bits."""
+        worst = math.sqrt(max(self.variance(n, share) for share in (0.0, 1.0)))
+        return Accuracy(worst, math.sqrt(self.variance(n, 0.5)), worst)
 
     @property
     def codec(self) -> Category:

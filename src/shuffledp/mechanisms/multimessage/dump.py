@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
+import numpy as np
 from numpy.typing import NDArray
 
 from ...randomness.sampling import Source, below
@@ -16,6 +17,8 @@ from .base import MultiMessage
 @dataclass(frozen=True, kw_only=True)
 class Dump(MultiMessage):
     """Dummy points: the user's value, perhaps randomised, among uniform values of [d]."""
+
+    serves: ClassVar[tuple[str, ...]] = ("options",)
 
     d: int = whole(low=2, high=2**32, hint="d counts the options")
 
@@ -31,6 +34,13 @@ class Dump(MultiMessage):
     @property
     def _items(self) -> int:
         return self.d
+
+    def sum_variance(self, n: int, items: NDArray[Any], share: NDArray[Any]) -> NDArray[np.float64]:
+        """A message names one option, so that several options together are one that is named more often."""
+        keep, stray, noise = self._rates
+        hit, miss, chance = keep + (items - 1.0) * stray, items * stray, items * noise
+        own = n * (share * hit * (1.0 - hit) + (1.0 - share) * miss * (1.0 - miss))
+        return np.asarray((self._blankets(n).mean * chance * (1.0 - chance) + own) / (n * (keep - stray)) ** 2)
 
     def _noise(self, size: int, src: Source) -> NDArray[Any]:
         return below(src, self.d, size)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -63,6 +64,11 @@ class MixDump(Dump):
         role="flip",
         hint="flip = 0 is pure-dump, and from (d-1)/d on a report says nothing about the value",
     )
+
+    @classmethod
+    def designs(cls, sizes: Mapping[str, int]) -> list[dict[str, Any]]:
+        """More flips leave more of a local guarantee and need fewer dummy points."""
+        return [{**given, "flip": flip} for given in super().designs(sizes) for flip in (0.01,)]
 
     @property
     def _stray(self) -> float:

@@ -20,6 +20,7 @@ from ...numerics.families.poisson_shift import PoissonShift
 from ...numerics.pair import ShuffledPair
 from ...randomness.poisson import poisson_total
 from ...randomness.sampling import Source, below
+from ..accuracy import Accuracy
 from ..base import plain
 from ..codecs import Category
 from ..known.variation_ratio import VariationRatio
@@ -70,6 +71,8 @@ class PoissonHistogram(RawMessages):
     """
 
     name: ClassVar[str] = "poisson-histogram"
+    takes: ClassVar[str] = "sets"
+    serves: ClassVar[tuple[str, ...]] = ("options", "sets")
     d: int = whole(low=2, high=2**32, hint="d counts the indices")
     poisson_per_index: float = real(low=0.0, high=1e9, hint="it is a mean per index and user", role="messages")
     indices: int = whole(
@@ -173,3 +176,12 @@ class PoissonHistogram(RawMessages):
     def variance(self, n: int, frequency: float = 0.0) -> float:
         """Variance of one estimated share among n users: m/n, whatever the share is."""
         return self.poisson_per_index / n
+
+    def sum_variance(self, n: int, items: NDArray[Any], share: NDArray[Any]) -> NDArray[np.float64]:
+        """Counts of different indices are independent."""
+        return np.asarray(items * self.variance(n) + 0.0 * share)
+
+    def accuracy(self, n: int, *, items: int | None = None) -> Accuracy:
+        """The same for every index and all data."""
+        error = math.sqrt(self.variance(n))
+        return Accuracy(error, error, error)

@@ -15,7 +15,7 @@ import itertools
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from ...errors import ParameterError
 from ...estimation.constraints import Box
 from ...estimation.estimate import Estimate, Variance, modelled
+from ..accuracy import Accuracy
 from ..known.variation_ratio import VariationRatio
 from ..parameters import budget, whole
 from ..randomizer import Randomizer
@@ -32,6 +33,8 @@ from ..values import numbers
 @dataclass(frozen=True, kw_only=True)
 class Cube(Randomizer):
     """A vector in [-1, 1]^dim per user; the estimate is the mean."""
+
+    serves: ClassVar[tuple[str, ...]] = ("vectors",)
 
     eps0: float = budget()
     dim: int = whole(low=1, high=2**31, hint="dim counts the coordinates of a vector")
@@ -62,6 +65,15 @@ class Cube(Randomizer):
         """
         noise = Variance(square / users, 0.0, -1.0 / users)
         return modelled(value, users, Box(-1.0, 1.0), noise, Variance(0.0), grain=grain, influence=influence)
+
+    @abstractmethod
+    def variance(self, n: int, value: float = 0.0) -> float:
+        """Variance of one coordinate of the mean, if all hold ``value`` there."""
+
+    def accuracy(self, n: int, *, items: int | None = None) -> Accuracy:
+        """Largest at 0, where rounding to a vertex adds most; typically with values that are uniform on [-1, 1]."""
+        worst = math.sqrt(self.variance(n))
+        return Accuracy(worst, math.sqrt(self.variance(n, math.sqrt(1.0 / 3.0))), worst)
 
     def inputs(self) -> list[tuple[int, ...]]:
         """The vertices of the cube: every other law is a mixture of theirs."""

@@ -22,6 +22,7 @@ from ...estimation.estimate import Estimate, Variance, modelled, range_sampling
 from ...numerics.normal_cells import normal_cells
 from ...numerics.pair import FloatArray
 from ...randomness.sampling import Source
+from ..accuracy import Accuracy
 from ..base import Mechanism
 from ..laws import SLACK
 from ..matrix import MatrixRandomizer
@@ -136,6 +137,7 @@ class Gaussian(MatrixRandomizer):
     """
 
     name: ClassVar[str] = "gaussian"
+    serves: ClassVar[tuple[str, ...]] = ("numbers",)
 
     sigma: float = real(
         low=lambda m: _SMALLEST * _width(m),
@@ -251,11 +253,19 @@ class Gaussian(MatrixRandomizer):
         return np.asarray(found)
 
     @cached_property
+    def _spreads(self) -> FloatArray:
+        """The variance of a weight at every grid point."""
+        away = self._weights_of_cells[None, :] - self._centres[:, None]
+        return np.asarray((self._rows * away**2).sum(axis=1))
+
+    @property
+    def _step(self) -> float:
+        return (self.high - self.low) / (int(self.inputs) - 1)
+
+    @cached_property
     def _noise(self) -> float:
         """The largest variance of a weight: at grid points that of the cells; between two, rounding adds step^2/4."""
-        points, step = self._centres, (self.high - self.low) / (int(self.inputs) - 1)
-        away = self._weights_of_cells[None, :] - points[:, None]
-        return float(np.max((self._rows * away**2).sum(axis=1))) + 0.25 * step * step
+        return float(np.max(self._spreads)) + 0.25 * self._step**2
 
     def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
         """Reports do not show the spread of the users' numbers: for a population the largest possible one is added."""
@@ -267,3 +277,9 @@ class Gaussian(MatrixRandomizer):
     def variance(self, n: int) -> float:  # type: ignore[override]
         """Variance of the mean, at most: that of the weights of the cells, and of rounding to the grid."""
         return self._noise / n
+
+    def accuracy(self, n: int, *, items: int | None = None) -> Accuracy:
+        """Typically of numbers that are uniform on the range: between two points rounding adds step^2/6 on average."""
+        worst = math.sqrt(self.variance(n))
+        mean = float(np.mean(0.5 * (self._spreads[1:] + self._spreads[:-1]))) + self._step**2 / 6.0
+        return Accuracy(worst, math.sqrt(mean / n), worst)

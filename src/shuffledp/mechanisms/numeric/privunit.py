@@ -19,6 +19,7 @@ from ...numerics.families.base import PairSet, both_directions
 from ...numerics.families.swap import SwapSet, among
 from ...numerics.pair import ShuffledPair
 from ...randomness.sampling import Source, bernoulli
+from ..accuracy import Accuracy
 from ..codecs import Numbers, column_sums
 from ..free_setting import FreeSetting, open_setting
 from ..known.variation_ratio import VariationRatio
@@ -78,6 +79,7 @@ class PrivUnit(Randomizer):
 
     name: ClassVar[str] = "privunit"
     takes: ClassVar[str] = "unit vectors"
+    serves: ClassVar[tuple[str, ...]] = ("unit vectors",)
 
     eps0: float = budget()
     dim: int = whole(low=2, high=10**6, hint="dim counts the coordinates of a vector")
@@ -209,6 +211,31 @@ class PrivUnit(Randomizer):
     def variance(self, n: int) -> float:
         """Expected squared distance of the estimate from the mean, over all coordinates: (1/m^2 - 1)/n."""
         return (self._gain**-2 - 1.0) / n
+
+    @property
+    def _along(self) -> float:
+        """E <V, x>^2, from that of a uniform direction on the cap and on all of the sphere.
+
+        <V, x> = 1 - 2t with t ~ Beta(h, h), h = (dim-1)/2, and E[t^k; t <= c] is a ratio of beta functions.
+        """
+        half = 0.5 * (self.dim - 1)
+        tail = float(special.betaincinv(half, half, self.cap))
+        first = 0.5 * float(special.betainc(half + 1.0, half, tail))
+        second = (half + 1.0) / (2.0 * (2.0 * half + 1.0)) * float(special.betainc(half + 2.0, half, tail))
+        high, low = self._densities
+        return low / self.dim + (high - low) * (self.cap - 4.0 * first + 4.0 * second)
+
+    def accuracy(self, n: int, *, items: int | None = None) -> Accuracy:
+        """Per coordinate; the reports spread otherwise along the vector than across it.
+
+        Typically the vectors point in random directions among the coordinates that are asked for (of VectorMean, all
+        but the last).  At worst they all lie where the spread of the others is largest.
+        """
+        asked = self.dim if items is None else items
+        along, square = self._along, self._gain**-2 / n
+        one, across = along * square - 1.0 / n, (1.0 - along) / (self.dim - 1) * square
+        inside = math.sqrt((one + (asked - 1) * across) / asked)
+        return Accuracy(max(inside, math.sqrt(across)), inside, math.sqrt(max(one, across)))
 
 
 def _lengths(vectors: NDArray[np.float64]) -> NDArray[np.float64]:

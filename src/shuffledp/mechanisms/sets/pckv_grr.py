@@ -70,6 +70,8 @@ class PCKVGRR(FrequencyOracle):
 
     name: ClassVar[str] = "pckv-grr"
     takes: ClassVar[str] = "key-values"
+    serves: ClassVar[tuple[str, ...]] = ("key-values",)
+    holds: ClassVar[tuple[int | str, int | str]] = (0, "l")
 
     d: int = whole(low=1, high=2**30, hint="d counts the keys")
     l: int = whole(low=1, high=lambda m: m.d, hint="l is how many keys a user may hold, at most d")

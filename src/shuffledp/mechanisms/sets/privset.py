@@ -70,6 +70,8 @@ class PrivSet(SetRandomizer):
 
     name: ClassVar[str] = "privset"
     takes: ClassVar[str] = "sets"
+    serves: ClassVar[tuple[str, ...]] = ("sets",)
+    holds: ClassVar[tuple[int | str, int | str]] = (0, "s")
 
     d: int = whole(low=1, high=2**31, hint="d counts the real items")
     s: int = whole(low=1, high=lambda m: min(m.d, 10**4), hint="users hold s of the d items; smaller sets are padded")

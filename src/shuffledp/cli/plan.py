@@ -1,0 +1,127 @@
+"""plan: which mechanism for a task, ranked; a picture, a design review and a plan file to run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .._support import validation as check
+from ..errors import ParameterError
+from .base import DELTA, DELTA_HELP, USERS, distinct, json_option, main, print_json, say
+
+if TYPE_CHECKING:
+    from ..planning.recommendation import Recommendation
+
+_FILE = click.Path(dir_okay=False)
+
+
+@main.command()
+@click.argument("task")
+@click.option("--n", "n", type=USERS, required=True, help="Number of users who are asked.")
+@click.option("--epsilon", metavar="E", help="Central budget of all rounds together.")
+@click.option("--delta", type=DELTA, required=True, help=DELTA_HELP)
+@click.option("--error", metavar="E", help="Instead of --epsilon: the error to reach; the smallest eps is found.")
+@click.option("--d", "d", metavar="D", help="Options, items, keys, bins or cells.")
+@click.option("--dim", metavar="D", help="Coordinates of a vector (vector mean).")
+@click.option("--size", metavar="S", help="Items or keys of one user, at most (sets, key-value).")
+@click.option("--low", metavar="X", help="Lower end of the range of a number.  [default: 0]")
+@click.option("--high", metavar="X", help="Upper end of the range of a number.  [default: 1]")
+@click.option("--norm", metavar="X", help="Largest length of a vector.  [default: 1]")
+@click.option("--dropouts", metavar="K", help="Users who may be missing: a number, or a fraction such as 0.03.")
+@click.option("--rounds", metavar="K", default="1", show_default=True, help="How often the same users are asked.")
+@click.option("--messages", metavar="K", help="Most messages of a user in a round, on average.")
+@click.option("--bits", metavar="B", help="Most bits of a user in a round, on average.")
+@click.option("--plot", type=_FILE, metavar="FILE", help="Draw error against bits: .pdf, .svg or .png.")
+@click.option("--report", type=_FILE, metavar="FILE", help="Write a design review as one page (.html).")
+@click.option(
+    "--save", type=_FILE, metavar="FILE", help="Write the plan of the best choice, for privatise and estimate."
+)
+@click.option("--choose", metavar="NAME", help="With --save and --report: another choice than the best, by its name.")
+@click.option("--column", metavar="NAME", help="With --save: the column of the values; several with commas between.")
+@click.option("--labels", type=_FILE, metavar="FILE", help="With --save: a text file with one label per line.")
+@click.option("--name", default="", metavar="TEXT", help="With --save: what the plan is called.")
+@json_option
+def plan(task: str, as_json: bool, **given: Any) -> None:
+    """Rank every mechanism that fits TASK under a central budget, or for an error.
+
+    TASK is histogram, "sum of bits", mean, "vector mean", range, quantile, sets, key-value or location.
+
+    \b
+      shuffledp plan histogram --n 1e6 --d 64 --epsilon 1 --delta 1e-8 --save plan.json
+      shuffledp privatise plan.json values.csv -o reports.parquet
+
+    The plan's labels are "0", "1", ... unless --labels names others; the file is JSON and can be edited before the
+    first report is sent.
+    """
+    files = {key: given.pop(key) for key in ("plot", "report", "save")}
+    shape = {key: given.pop(key) for key in ("choose", "column", "labels", "name")}
+    distinct(files)
+    if files["plot"]:
+        from .._support.figures import prepare
+
+        prepare(files["plot"])  # a wrong suffix is refused before the work, not after
+    labels = None if shape["labels"] is None else _labels(shape["labels"])
+    from ..planning.recommending import recommend
+
+    found = recommend(task, **{key: _parsed(key, value) for key, value in given.items() if value is not None})
+    chosen = found.choice(shape["choose"])
+    _write(found, files, chosen.name, shape, labels)
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        _show(found)
+
+
+def _parsed(key: str, value: Any) -> Any:
+    """Numbers in the house notation; a whole number of missing users stays one."""
+    if not isinstance(value, str) or key == "delta":
+        return value
+    number = check.parse_number(key, value)
+    whole = key == "dropouts" and number >= 1.0 and number == int(number)
+    return int(number) if whole else number
+
+
+def _labels(path: str) -> list[str]:
+    """One label per line; empty lines are left out."""
+    from .._support.reading import LABELS, read_text
+
+    text = read_text(path, LABELS)
+    found = [line.strip() for line in text.splitlines() if line.strip()]
+    if not found:
+        raise ParameterError(f"labels must be a file with one label per line, got none in {path!r}; write some.")
+    return found
+
+
+def _write(found: Recommendation, files: dict[str, Any], chosen: str, shape: dict[str, Any], labels: Any) -> None:
+    if files["save"]:
+        column = shape["column"]
+        if column is not None and "," in column:
+            column = [part.strip() for part in column.split(",")]
+        found.plan(chosen, column=column, labels=labels, name=shape["name"]).save(files["save"])
+    if files["plot"]:
+        from .._support.figures import save
+
+        save(found.plot(), files["plot"])
+    if files["report"]:
+        found.report(files["report"], chosen)
+    for path in filter(None, files.values()):
+        say(f"wrote {path}", err=True)
+
+
+def _show(found: Recommendation) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+
+    from .terminal import show_table
+
+    console = Console(highlight=False)
+    console.print(escape(found.statement))
+    show_table(found.table(), faint=[i for i, choice in enumerate(found.choices) if not choice.on_front])
+    console.print(escape(f"Errors are in {found.question.measure}; * marks the front of error against bits."))
+    for line in found.comparison:
+        console.print(escape(line[:1].upper() + line[1:]))
+    fit = [refusal for refusal in found.refused if refusal.fits]
+    for refusal in fit:
+        console.print(escape(f"Not ranked: {refusal.mechanism}. {refusal.reason}"))
+    console.print(f"{len(found.refused) - len(fit)} mechanisms are for other tasks; --json lists them.")

@@ -1,0 +1,45 @@
+"""The same question as Python and as a command, to copy."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .recommendation import Recommendation
+
+
+def _asked(found: Recommendation) -> dict[str, Any]:
+    target = {"error": found.error} if found.error is not None else {"epsilon": found.epsilon}
+    given = {"n": found.n, **found.question.sizes, **target, "delta": found.delta}
+    if found.dropouts:
+        given["dropouts"] = found.dropouts
+    if found.rounds > 1:
+        given["rounds"] = found.rounds
+    given |= {key: value for key, value in (("messages", found.messages), ("bits", found.bits)) if value is not None}
+    return given
+
+
+def _written(value: Any) -> str:
+    """A number as short as it can be read back: 1000000, 0.5, 1e-08."""
+    if isinstance(value, float) and value == math.floor(value) and abs(value) < 1e15:
+        return str(int(value))
+    return repr(value)
+
+
+def python_code(found: Recommendation) -> str:
+    """Lines that plan, and save the plan."""
+    given = ", ".join(f"{key}={_written(value)}" for key, value in _asked(found).items())
+    return (
+        "import shuffledp as sdp\n\n"
+        f'found = sdp.recommend("{found.task}", {given})\n'
+        "print(found)\n"
+        'found.plan().save("plan.json")\n'
+    )
+
+
+def command_line(found: Recommendation) -> str:
+    """The command that plans, and saves the plan."""
+    given = " ".join(f"--{key} {_written(value)}" for key, value in _asked(found).items())
+    return f"shuffledp plan {shlex.quote(found.task)} {given} --save plan.json"

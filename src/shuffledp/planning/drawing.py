@@ -1,0 +1,113 @@
+"""Figures of a recommendation: the ranking against what users send, and how the best choice depends on n and eps."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .._support import figures
+from .._support.figures import TEXT_WIDTH, at_delta
+from .._support.numbers import round_down
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from .choice import Choice
+    from .recommendation import Recommendation
+
+#: The looks of references.
+_LINES = {
+    "central": {"color": "#009E73", "linestyle": (0, (5, 1.5))},
+    "local": {"color": "#D55E00", "linestyle": (0, (1, 1))},
+}
+
+
+def draw_recommendation(found: Recommendation, *, width: float = TEXT_WIDTH) -> Figure:
+    """Error (eps, if an error was the target) against bits per user; both axes logarithmic, better towards 0.
+
+    The line is the front: every choice above it is beaten in both.
+
+    Examples
+    --------
+    >>> import shuffledp as sdp
+    >>> figure = draw_recommendation(sdp.recommend("histogram", n=100_000, d=16, epsilon=1.0, delta=1e-8))
+    >>> figure.axes[0].get_xlabel()
+    'bits per user and round, on average (fewer is better)'
+    """
+    by_error = found.error is None
+    target = f"ε = {round_down(found.epsilon)}" if by_error else f"an error of {found.error:g}"
+    rounds = "" if found.rounds == 1 else f" over {found.rounds:,} rounds"
+    with figures.style():
+        figure = figures.new_figure(width, 3.6)
+        axes = figure.subplots()
+        _points(axes, found, by_error)
+        axes.set_xlabel("bits per user and round, on average (fewer is better)")
+        axes.set_ylabel("error per item (smaller is better)" if by_error else "central ε (smaller is better)")
+        title = f"{found.task}: {figures.users(found.n)}, {target}{rounds} {at_delta(found.delta)}"
+        figures.add_title(figure, title)
+        figures.add_legend(figure, *axes.get_legend_handles_labels(), beside=figures.is_wide(width))
+    return figure
+
+
+def _points(axes: Axes, found: Recommendation, by_error: bool) -> None:
+    values = [choice.error if by_error else choice.epsilon for choice in found.choices]
+    for number, (choice, value) in enumerate(zip(found.choices, values, strict=True)):
+        look = figures.LINES[number % len(figures.LINES)]
+        axes.plot(
+            choice.bits,
+            value,
+            linestyle="none",
+            color=look["color"],
+            marker=look["marker"],
+            markersize=5.0,
+            markerfacecolor=look["color"] if choice.on_front else "white",
+            label=f"{number + 1}. {choice.name}",
+            zorder=3,
+        )
+    front = sorted((choice.bits, choice.error if by_error else choice.epsilon) for choice in found.front)
+    ends = [*[c.bits for c in found.choices], *[b for b, _ in front]]
+    low, high = min(ends), max(ends)
+    steps = [(x, y) for x, y in front]
+    axes.plot(
+        [x for x, _ in steps] + [high * 1.5],
+        [y for _, y in steps] + [steps[-1][1]],
+        drawstyle="steps-post",
+        color="#888888",
+        linewidth=0.8,
+        label="front",
+    )
+    shown = list(values)
+    if by_error:
+        for model in ("central", "local"):
+            best = min((r.error for r in found.references if r.model == model), default=None)
+            if best is not None and best > 0.0:
+                axes.axhline(best, linewidth=1.0, label=f"{model} model", **_LINES[model])  # type: ignore[arg-type]
+                shown.append(best)
+    figures.logarithmic(axes, "x", low / 1.5, high * 1.5)
+    figures.logarithmic(axes, "y", min(shown), max(shown))
+    axes.set_xlim(low / 1.5, high * 1.5)
+
+
+def draw_budgets(found: Recommendation, choice: Choice, *, width: float = TEXT_WIDTH) -> Figure:
+    """The guarantee of a choice for one round: eps against the users who take part, and against delta."""
+    from ..accounting.amplification import amplify
+
+    n, run = found.counted, found.mechanism_of(choice)
+    sizes = sorted({max(1, round(n * share)) for share in (0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.85, 1.0, 1.5, 2.0)})
+    deltas = [10.0**-k for k in range(4, 13)]
+    with figures.style():
+        figure = figures.new_figure(width, 2.6)
+        left, right = figure.subplots(1, 2)
+        by_users = amplify(run, n=sizes, delta=found.delta)
+        by_delta = amplify(run, n=n, delta=deltas)
+        left.plot(sizes, list(by_users.epsilon), **figures.CURVE)
+        left.axvline(n, color="#888888", linewidth=0.8)
+        figures.logarithmic(left, "x", sizes[0], sizes[-1])
+        left.set_xlabel("users who take part")
+        left.set_ylabel("central ε of one round")
+        right.plot(deltas, list(by_delta.epsilon), **figures.CURVE)
+        right.axvline(found.delta, color="#888888", linewidth=0.8)
+        right.set_xscale("log")
+        right.set_xlabel("δ")
+        figures.add_title(figure, f"{choice.spec}, one round (the grey lines are the plan)")
+    return figure

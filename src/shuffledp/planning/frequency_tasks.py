@@ -1,0 +1,216 @@
+"""Tasks whose answers are shares of users: options, bits, sets of items, keys with values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from .._support import validation as check
+from ..errors import ParameterError
+from ..mechanisms.accuracy import Accuracy
+from ..mechanisms.base import Mechanism
+from ..queries.base import Query
+from .candidates import runnable
+from .tasks import Sensitivity, Task, default_labels, options
+
+#: Items of one user, at most.
+_MOST_HELD = 10**4
+
+
+class ShareTask(Task):
+    """An answer that is one share of users per item."""
+
+    measure: ClassVar[str] = "share of users, root mean square over the items"
+
+    @property
+    def _items(self) -> int:
+        raise NotImplementedError
+
+    def accuracy(self, mechanism: Mechanism, n: int) -> Accuracy:
+        """As the mechanism declares it, over the items that are asked for."""
+        return runnable(mechanism).accuracy(n, items=self._items)
+
+
+@dataclass(frozen=True, kw_only=True)
+class HistogramTask(ShareTask):
+    """One of d options per user."""
+
+    name: ClassVar[str] = "histogram"
+
+    d: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "d", options(self.d))
+
+    @property
+    def _items(self) -> int:
+        return self.d
+
+    @property
+    def inputs(self) -> Mapping[str, Mapping[str, int]]:
+        """Options; a yes/no question has its own mechanisms beside."""
+        return {"options": {"d": self.d}, **({"bits": {}} if self.d == 2 else {})}
+
+    @property
+    def sensitivity(self) -> Sensitivity:
+        """Two counts move by one."""
+        return Sensitivity(2.0, math.sqrt(2.0))
+
+    def query(
+        self,
+        mechanism: Mechanism,
+        column: str | Sequence[str] | None,
+        labels: Sequence[Any] | None,
+        variant: str = "",
+    ) -> Query:
+        """A histogram whose last label takes what is not listed."""
+        from ..queries.histogram import Histogram
+
+        found = default_labels(self.d, labels)
+        return Histogram(
+            column=_one(column, "value"), labels=tuple(found), other=found[-1], mechanism=runnable(mechanism)
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class BitsTask(ShareTask):
+    """One bit per user; the answer is the share of ones."""
+
+    name: ClassVar[str] = "sum of bits"
+    measure: ClassVar[str] = "share of ones; times n it is the error of their number"
+    _items: ClassVar[int] = 2
+
+    @property
+    def inputs(self) -> Mapping[str, Mapping[str, int]]:
+        """A bit, or one of two options."""
+        return {"bits": {}, "options": {"d": 2}}
+
+    @property
+    def sensitivity(self) -> Sensitivity:
+        """One count moves by one."""
+        return Sensitivity(1.0, 1.0)
+
+    def query(
+        self,
+        mechanism: Mechanism,
+        column: str | Sequence[str] | None,
+        labels: Sequence[Any] | None,
+        variant: str = "",
+    ) -> Query:
+        """A histogram of "0" and "1"; anything else counts as "0"."""
+        from ..queries.histogram import Histogram
+
+        found = default_labels(2, labels)
+        return Histogram(column=_one(column, "bit"), labels=tuple(found), other=found[0], mechanism=runnable(mechanism))
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetsTask(ShareTask):
+    """Up to ``size`` of d items per user."""
+
+    name: ClassVar[str] = "sets"
+
+    d: int
+    size: int
+
+    def __post_init__(self) -> None:
+        d = options(self.d, what="items")
+        size = check.whole("size", self.size, low=1, high=min(d, _MOST_HELD), hint="it is how many items a user holds")
+        vars(self).update(d=d, size=size)
+
+    @property
+    def _items(self) -> int:
+        return self.d
+
+    @property
+    def inputs(self) -> Mapping[str, Mapping[str, int]]:
+        """Sets of at most so many items; filled up with as many dummies where a mechanism needs full ones."""
+        return {
+            "sets": {"d": self.d, "s": self.size, "indices": self.size},
+            "full sets": {"d": self.d + self.size, "s": self.size},
+        }
+
+    @property
+    def sensitivity(self) -> Sensitivity:
+        """All items of a user may be exchanged for others."""
+        return Sensitivity(2.0 * self.size, math.sqrt(2.0 * self.size))
+
+    def query(
+        self,
+        mechanism: Mechanism,
+        column: str | Sequence[str] | None,
+        labels: Sequence[Any] | None,
+        variant: str = "",
+    ) -> Query:
+        """Lists of items, written as text with "|" between them unless they are lists."""
+        from ..queries.sets import SetFrequency
+
+        return SetFrequency(
+            column=_one(column, "items"),
+            labels=tuple(default_labels(self.d, labels)),
+            size=self.size,
+            separator="|",
+            mechanism=runnable(mechanism),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeyValueTask(ShareTask):
+    """Up to ``size`` of d keys per user, each with a number in [low, high]."""
+
+    name: ClassVar[str] = "key-value"
+    measure: ClassVar[str] = "share of users who hold a key, root mean square over the keys"
+
+    d: int
+    size: int = 1
+    low: float = 0.0
+    high: float = 1.0
+
+    def __post_init__(self) -> None:
+        d = options(self.d, low=1, what="keys")
+        size = check.whole("size", self.size, low=1, high=d, hint="it is how many keys a user holds")
+        vars(self).update(d=d, size=size)
+
+    @property
+    def _items(self) -> int:
+        return self.d
+
+    @property
+    def inputs(self) -> Mapping[str, Mapping[str, int]]:
+        """Keys with values."""
+        return {"key-values": {"d": self.d, "l": self.size}}
+
+    @property
+    def sensitivity(self) -> Sensitivity:
+        """All keys of a user may be exchanged for others; half of the budget is left to the values."""
+        return Sensitivity(4.0 * self.size, 2.0 * math.sqrt(2.0 * self.size))
+
+    def query(
+        self,
+        mechanism: Mechanism,
+        column: str | Sequence[str] | None,
+        labels: Sequence[Any] | None,
+        variant: str = "",
+    ) -> Query:
+        """A column of pairs."""
+        from ..queries.key_value import KeyValue
+
+        return KeyValue(
+            column=_one(column, "pairs"),
+            keys=tuple(default_labels(self.d, labels)),
+            size=self.size,
+            low=self.low,
+            high=self.high,
+            mechanism=runnable(mechanism),
+        )
+
+
+def _one(column: str | Sequence[str] | None, default: str) -> str:
+    """The name of the one column."""
+    if column is None:
+        return default
+    if not isinstance(column, str):
+        raise ParameterError(f"column must be one name, got {column!r:.60}; write column='value'.")
+    return column

@@ -1,0 +1,138 @@
+"""Tasks whose answers are means: of a number in a range, and of vectors of bounded length."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from .._support import validation as check
+from ..errors import ParameterError
+from ..mechanisms.accuracy import Accuracy
+from ..mechanisms.base import Mechanism
+from ..mechanisms.registry import find
+from ..queries.base import Query
+from .candidates import Candidate, Refusal, plain_rows, runnable
+from .tasks import Sensitivity, Task, per_entry
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeanTask(Task):
+    """A number in [low, high] per user; the answer is the mean."""
+
+    name: ClassVar[str] = "mean"
+    measure: ClassVar[str] = "units of the number"
+    tol: ClassVar[float] = 1e-2
+
+    low: float = 0.0
+    high: float = 1.0
+
+    def __post_init__(self) -> None:
+        low, high = interval(self.low, self.high)
+        vars(self).update(low=low, high=high)
+
+    @property
+    def inputs(self) -> Mapping[str, Mapping[str, int]]:
+        """A number, or a vector of one coordinate."""
+        return {"numbers": {}, "vectors": {"dim": 1}}
+
+    def accuracy(self, mechanism: Mechanism, n: int) -> Accuracy:
+        """As the mechanism declares it, rescaled from its own range."""
+        made = runnable(mechanism)
+        low, high = made.number_range or (0.0, 1.0)
+        return per_entry(made.accuracy(n), (self.high - self.low) / (high - low))
+
+    @property
+    def sensitivity(self) -> Sensitivity:
+        """The sum moves by the width of the range."""
+        return Sensitivity(self.high - self.low, self.high - self.low, counts=False)
+
+    def query(
+        self,
+        mechanism: Mechanism,
+        column: str | Sequence[str] | None,
+        labels: Sequence[Any] | None,
+        variant: str = "",
+    ) -> Query:
+        """The mean of one column."""
+        from ..queries.mean import Mean
+
+        no_labels(labels, self.name)
+        if column is not None and not isinstance(column, str):
+            raise ParameterError(f"column must be one name, got {column!r:.60}; write column='wait'.")
+        return Mean(column=column or "value", low=self.low, high=self.high, mechanism=runnable(mechanism))
+
+
+@dataclass(frozen=True, kw_only=True)
+class VectorMeanTask(Task):
+    """A vector of ``dim`` coordinates and of length at most ``norm`` per user; the answer is the mean."""
+
+    name: ClassVar[str] = "vector mean"
+    measure: ClassVar[str] = "units of a coordinate, root mean square over the coordinates"
+
+    dim: int
+    norm: float = 1.0
+
+    def __post_init__(self) -> None:
+        hint = "it is the number of coordinates"
+        vars(self).update(
+            dim=check.whole("dim", self.dim, low=1, high=10**6 - 1, hint=hint),
+            norm=check.in_range("norm", self.norm, low=0.0, high=1e300, low_open=True, hint="it bounds the length"),
+        )
+
+    @property
+    def inputs(self) -> Mapping[str, Mapping[str, int]]:
+        """A unit vector with one more coordinate that fills up the length, or a vector of the cube around the ball."""
+        return {"unit vectors": {"dim": self.dim + 1}, "vectors": {"dim": self.dim}}
+
+    def rows(self, name: str, kind: str, n: int) -> Iterator[Candidate | Refusal]:
+        """Those of the mechanism; the number of coordinates asked for is the same for all."""
+        return plain_rows(self, name, kind, n)
+
+    def accuracy(self, mechanism: Mechanism, n: int) -> Accuracy:
+        """Per coordinate; typical vectors of length norm have coordinates of mean square norm^2/dim."""
+        made = runnable(mechanism)
+        if made.number_range is None:
+            return per_entry(made.accuracy(n, items=self.dim), self.norm)
+        low, high = made.number_range
+        return per_entry(made.accuracy(n, items=self.dim), 2.0 * self.norm / (high - low))
+
+    @property
+    def sensitivity(self) -> Sensitivity:
+        """The sum moves by twice the norm, and by sqrt(dim) times that in the sum of absolute values."""
+        return Sensitivity(2.0 * self.norm * math.sqrt(self.dim), 2.0 * self.norm, counts=False)
+
+    def query(
+        self,
+        mechanism: Mechanism,
+        column: str | Sequence[str] | None,
+        labels: Sequence[Any] | None,
+        variant: str = "",
+    ) -> Query:
+        """The mean of vectors, or of every coordinate in [-norm, norm]."""
+        from ..queries.mean import Mean
+        from ..queries.vector_mean import VectorMean
+
+        no_labels(labels, self.name)
+        columns = tuple(f"x{i}" for i in range(self.dim)) if column is None else tuple(column)
+        if isinstance(column, str) or len(columns) != self.dim:
+            raise ParameterError(f"column must name {self.dim} columns, one per coordinate, got {column!r:.60}.")
+        made = runnable(mechanism)
+        if "unit vectors" in find(made.name).serves:
+            return VectorMean(column=columns, norm=self.norm, mechanism=made)
+        return Mean(column=columns, low=-self.norm, high=self.norm, mechanism=made)
+
+
+def interval(low: object, high: object) -> tuple[float, float]:
+    """A checked range."""
+    ends = [check.in_range(name, value, low=-1e300, high=1e300) for name, value in (("low", low), ("high", high))]
+    if not ends[0] < ends[1]:
+        raise ParameterError(f"high must be above low, got low = {ends[0]:g} and high = {ends[1]:g}; exchange them.")
+    return ends[0], ends[1]
+
+
+def no_labels(labels: object, name: str) -> None:
+    """Refuse labels where the values are numbers."""
+    if labels is not None:
+        raise ParameterError(f"labels must be left out for the task {name!r}, got some; its values are numbers.")

@@ -1,0 +1,119 @@
+"""The design review of a recommendation as a page that stands alone: nothing in it is loaded from elsewhere."""
+
+from __future__ import annotations
+
+import html
+import math
+from typing import TYPE_CHECKING
+
+from .._support.figures import inline_svg
+from .._support.numbers import round_up
+from .._support.tables import Column, Table, as_page
+from .._support.text import visible
+from ..accounting.amplification import amplify
+from ..accounting.guarantee import TRUST
+from ..errors import ShuffleDPError
+from .choice import Choice
+from .code import command_line, python_code
+from .drawing import draw_budgets, draw_recommendation
+
+if TYPE_CHECKING:
+    from .recommendation import Recommendation
+
+
+#: Bounds whose proof in ball arithmetic is tried, the smallest first.
+_CERTIFIED = ("auto", "blanket", "variation-ratio")
+
+
+def review_page(found: Recommendation, choice: Choice) -> str:
+    """One HTML file: statement, assumptions, ranking, curves, certificate and the code that makes them again."""
+    title = f"Design review: {found.task}, {found.n:,} users"
+    parts = [
+        f"<h1>{_text(title)}</h1>",
+        _paragraphs(found.statement_of(choice)),
+        "<h2>Question</h2>",
+        _asked(found).html(),
+        "<h2>What must be trusted</h2>",
+        _list(_assumptions(found, choice)),
+        "<h2>Ranking</h2>",
+        inline_svg(draw_recommendation(found)),
+        found.table().html(),
+        _list(found.comparison),
+        "<h2>How the guarantee depends on users and δ</h2>",
+        inline_svg(draw_budgets(found, choice)),
+        "<h2>Certificate</h2>",
+        _certificate(found, choice),
+        "<h2>The same in code</h2>",
+        f"<pre>{_text(python_code(found))}</pre><pre>{_text(command_line(found))}</pre>",
+        "<h2>Not ranked</h2>",
+        Table(
+            (
+                Column(name="mechanism", head="mechanism", values=[r.mechanism for r in found.refused]),
+                Column(name="reason", head="why", values=[r.reason for r in found.refused]),
+            )
+        ).html(),
+    ]
+    return as_page(title, "\n".join(parts))
+
+
+def _text(text: str) -> str:
+    """Escaped; line breaks of code stay."""
+    return "\n".join(html.escape(visible(line)) for line in text.split("\n"))
+
+
+def _paragraphs(*texts: str) -> str:
+    return "\n".join(f"<p>{_text(text)}</p>" for text in texts)
+
+
+def _list(texts: list[str]) -> str:
+    return "<ul>" + "".join(f"<li>{_text(text)}</li>" for text in texts) + "</ul>"
+
+
+def _asked(found: Recommendation) -> Table:
+    sizes = ", ".join(f"{key} = {value:g}" for key, value in found.question.sizes.items())
+    target = f"error of at most {found.error:g}" if found.error is not None else f"eps = {found.epsilon:g}"
+    limits = [f"{value:g} {key}" for key, value in (("messages", found.messages), ("bits", found.bits)) if value]
+    return Table.facts(
+        [
+            ("task", f"{found.task} ({sizes})" if sizes else found.task),
+            (
+                "users",
+                f"{found.n:,}" + (f", of whom up to {found.dropouts:,} may be missing" if found.dropouts else ""),
+            ),
+            ("rounds", f"{found.rounds:,}"),
+            ("target", f"{target} at delta = {round_up(found.delta, 6)} over all rounds"),
+            ("limits per user and round", " and ".join(limits)),
+            ("errors are in", found.question.measure),
+        ]
+    )
+
+
+def _assumptions(found: Recommendation, choice: Choice) -> list[str]:
+    local = (
+        "If the shuffler fails, nothing remains: a single message can reveal its sender's value."
+        if math.isinf(choice.local_epsilon)
+        else f"If the shuffler fails, eps0 = {round_up(choice.local_epsilon)} over all rounds remains, to every user."
+    )
+    counted = f"At least {found.counted:,} honest users send a report in every round; smaller batches are not released."
+    rounds = (
+        "The guarantee is for one round."
+        if found.rounds == 1
+        else f"The guarantee is for {found.rounds:,} rounds on the same users, each with fresh randomness."
+    )
+    trust = TRUST[:1].upper() + TRUST[1:] + "."
+    return [trust, counted, rounds, local, "Errors are predicted, not measured: root mean square over repetitions."]
+
+
+def _certificate(found: Recommendation, choice: Choice) -> str:
+    """What can be proved in ball arithmetic, for one round."""
+    run, said = found.mechanism_of(choice), []
+    for bound in _CERTIFIED:
+        try:
+            proved = amplify(run, n=found.counted, delta=found.delta, bound=bound, certify=True)
+        except ShuffleDPError as error:
+            said.append(f"Bound {bound}: {error}")
+            continue
+        if math.isfinite(proved.epsilon):
+            return _paragraphs(str(proved))
+        said.append(f"Bound {bound}: no finite eps is proved.")
+    return _paragraphs("No bound of this mechanism is certified in ball arithmetic.") + _list(said)

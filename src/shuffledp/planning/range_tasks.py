@@ -1,0 +1,181 @@
+"""Tasks on a number in d bins: shares of ranges, and the distribution function behind quantiles.
+
+Users are divided among the H levels of a tree (queries/ranges.py).  A range is a sum of nodes: on level h of a tree, L
+nodes whose users have the share F.  Mechanisms declare the variance of such a sum (``sum_variance``), which n/H users
+give on every level.  That those users are a sample adds F (1-F) (H-1)/n, and since nobody is on two levels, shares of
+disjoint nodes on different levels have the covariance F_g F_h/n.  In all, with T the sum of F over the levels,
+
+    n variance = sum of [H v(L, F) + (H-1) F (1-F)] + T^2 - sum of F^2,
+
+where v is that of one report.  For the worst data T^2 <= T makes this concave in the shares.  The error is that of the
+plain sums of nodes; the least-squares fit (RangeAnswer.fitted) is never worse.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..calibration.unknowns import budget
+from ..mechanisms.accuracy import Accuracy
+from ..mechanisms.base import Mechanism
+from ..mechanisms.composite.tree_levels import TreeLevels
+from ..mechanisms.frequency import FrequencyOracle
+from ..mechanisms.randomizer import Randomizer
+from ..mechanisms.registry import find
+from ..mechanisms.registry import mechanism as parse
+from ..queries.base import Query
+from ..queries.range_answer import whole_nodes
+from ..queries.ranges import MOST_BINS
+from .candidates import Candidate, Refusal, plain_rows, runnable
+from .number_tasks import interval, no_labels
+from .tasks import Sensitivity, Task, options
+
+FloatArray = NDArray[np.float64]
+
+#: Children of a node that are tried, besides all bins at once.
+_BRANCHINGS = (2, 4, 16)
+#: What a tree is called among the variants of a mechanism.
+_SHAPE = "branching "
+#: Ranges over which the mean is taken, at most: all of few bins, else points of a low-discrepancy sequence.
+_RANGES = 1024
+#: Its steps, from the root of x^3 = x + 1 (Roberts, 2018).
+_STEP = 1.32471795724474602596
+#: The worst data are found in so many portions of the users.
+_PORTIONS = 64
+
+
+@dataclass(frozen=True, kw_only=True)
+class RangeTask(Task):
+    """A number in one of d bins per user; the answer is the share of users in any range of bins."""
+
+    name: ClassVar[str] = "range"
+    measure: ClassVar[str] = "share of users in a range, root mean square over the ranges, before the least-squares fit"
+
+    d: int
+    low: float = 0.0
+    high: float = 1.0
+
+    def __post_init__(self) -> None:
+        low, high = interval(self.low, self.high)
+        vars(self).update(d=options(self.d, high=MOST_BINS, what="bins"), low=low, high=high)
+
+    @property
+    def inputs(self) -> Mapping[str, Mapping[str, int]]:
+        """The node of a random level of a tree, which is an option."""
+        return {"options": {"d": self.d}}
+
+    @property
+    def ranges(self) -> NDArray[np.int64]:
+        """First bin and last bin + 1 of the ranges over which the error is averaged."""
+        if self.d * (self.d + 1) // 2 <= _RANGES:
+            return np.array([(i, j) for i in range(self.d) for j in range(i + 1, self.d + 1) if j - i < self.d])
+        steps = np.arange(1, _RANGES + 1)
+        ends = np.sort(np.stack([steps / _STEP % 1.0, steps / _STEP**2 % 1.0], axis=1) * (self.d + 1), axis=1)
+        found = ends.astype(np.int64)
+        return np.asarray(found[(found[:, 0] < found[:, 1]) & (found[:, 1] - found[:, 0] < self.d)])
+
+    def rows(self, name: str, kind: str, n: int) -> Iterator[Candidate | Refusal]:
+        """All bins as options and, where the mechanism can stand on every level, trees of several shapes."""
+        for plain in plain_rows(self, name, kind, n):
+            yield replace(plain, accuracy=partial(self._accuracy, self.d), runs=partial(self._tree, self.d))
+        cls = find(name)
+        if issubclass(cls, FrequencyOracle) and cls.single_message:
+            for branching in (b for b in _BRANCHINGS if b < self.d):
+                row = budget("eps0", partial(self._leaves, name))
+                runs, accuracy = partial(self._tree, branching), partial(self._accuracy, branching)
+                yield Candidate(name, row, accuracy, runs, f"{_SHAPE}{branching}")
+
+    def _leaves(self, name: str, eps0: float) -> Mechanism:
+        return parse(f"{name}:eps0={eps0!r},d={self.d}")
+
+    @staticmethod
+    def _tree(branching: int, leaves: Mechanism) -> Randomizer:
+        return TreeLevels(runnable(leaves), branching).randomizer
+
+    def accuracy(self, mechanism: Mechanism, n: int) -> Accuracy:
+        """Without a tree."""
+        return self._accuracy(self.d, mechanism, n)
+
+    def _accuracy(self, branching: int, leaves: Mechanism, n: int) -> Accuracy:
+        tree, ranges = TreeLevels(runnable(leaves), branching), self.ranges
+        H = len(tree.sizes)
+        base, slope, even = (np.zeros((len(ranges), H)) for _ in range(3))
+        used = whole_nodes(ranges, tree.sizes, branching)
+        for h, (oracle, (first, up, down, last)) in enumerate(zip(tree.oracles, used, strict=True)):
+            nodes = ((up - first) + (last - down)).astype(np.float64)
+            none, all_ = np.zeros(len(nodes)), np.ones(len(nodes))
+            outside, inside = (
+                np.where(nodes > 0, n * oracle.sum_variance(n, np.maximum(nodes, 1.0), share), 0.0)
+                for share in (none, all_)
+            )
+            base[:, h], slope[:, h] = H * outside, H * (inside - outside)
+            width = branching**h
+            for start, end in ((first, up), (down, last)):
+                even[:, h] += np.maximum(np.minimum(end * width, self.d) - start * width, 0) / self.d
+        sampled = ((H - 1.0) * even * (1.0 - even) - even**2).sum(axis=1) + even.sum(axis=1) ** 2
+        typical = ((base + slope * even).sum(axis=1) + sampled) / n
+        worst = (base.sum(axis=1) + _largest(np.where(base > 0.0, slope, -np.inf), H if H > 1 else 0.0)) / n
+        return Accuracy(*(math.sqrt(float(x)) for x in (np.mean(worst), np.mean(typical), np.max(worst))))
+
+    @property
+    def sensitivity(self) -> Sensitivity:
+        """Two bins move by one; a range adds up the noise of its bins."""
+        pairs = self.ranges
+        return Sensitivity(2.0, math.sqrt(2.0), entry=math.sqrt(float(np.mean(pairs[:, 1] - pairs[:, 0]))))
+
+    def query(
+        self,
+        mechanism: Mechanism,
+        column: str | Sequence[str] | None,
+        labels: Sequence[Any] | None,
+        variant: str = "",
+    ) -> Query:
+        """A range query on one column, with the shape that the variant names."""
+        from ..queries.ranges import RangeQuery
+
+        no_labels(labels, self.name)
+        branching = int(variant.removeprefix(_SHAPE)) if variant.startswith(_SHAPE) else self.d
+        return RangeQuery(
+            column=column if isinstance(column, str) else "value",
+            low=self.low,
+            high=self.high,
+            bins=self.d,
+            branching=branching,
+            mechanism=runnable(mechanism),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuantileTask(RangeTask):
+    """A number in one of d bins per user; the answer is a quantile, as precise as the distribution function."""
+
+    name: ClassVar[str] = "quantile"
+    measure: ClassVar[str] = (
+        "probability: error of the distribution function, root mean square over the ends of bins, before the "
+        "least-squares fit"
+    )
+
+    @property
+    def ranges(self) -> NDArray[np.int64]:
+        """From the first bin to every end of a bin but the last, or to some of them."""
+        ends = np.unique(np.linspace(1, self.d - 1, min(self.d - 1, _RANGES)).astype(np.int64))
+        return np.stack([np.zeros_like(ends), ends], axis=1)
+
+
+def _largest(slope: FloatArray, sample: float) -> FloatArray:
+    """max over shares F_h >= 0, sum <= 1, of sum slope_h F_h + sample F_h (1 - F_h): concave, so in small portions."""
+    share, total, step = np.zeros(slope.shape), np.zeros(len(slope)), 1.0 / _PORTIONS
+    rows = np.arange(len(slope))
+    for _ in range(_PORTIONS):
+        more = slope * step + sample * step * (1.0 - 2.0 * share - step)
+        best = np.argmax(more, axis=1)
+        total += np.maximum(more[rows, best], 0.0)
+        share[rows, best] += step
+    return total

@@ -1,0 +1,258 @@
+"""What recommend found: the ranking, the references, what was refused, and the plan of a choice."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from .._support.figures import TEXT_WIDTH
+from .._support.files import write_whole
+from .._support.json_ready import json_ready
+from .._support.numbers import round_down, round_up
+from .._support.tables import Column, Table, Tabular, epsilon_column, number_column
+from .._support.text import visible
+from ..errors import ParameterError
+from .candidates import Refusal
+from .choice import Choice
+from .code import command_line, python_code
+from .references import Reference
+from .tasks import Task
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from ..mechanisms.randomizer import Randomizer
+    from ..protocol.plan import Plan
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recommendation(Tabular):
+    """Mechanisms for a task, best first.
+
+    Attributes
+    ----------
+    task, n, delta, rounds, dropouts, messages, bits : as asked; dropouts as a number of users
+    epsilon : the target, or that of the best choice if an error was the target
+    error : the target error, or None
+    choices : ranked, best first
+    references : the central and the local model at the same eps
+    refused : mechanisms that do not fit the task or cannot meet the target, and why
+    question : the task with its sizes
+
+    Examples
+    --------
+    >>> import shuffledp as sdp
+    >>> found = sdp.recommend("histogram", n=100_000, d=16, epsilon=1.0, delta=1e-8)
+    >>> [choice.mechanism for choice in found.front]
+    ['pure-dump', 'grr']
+    >>> plan = found.plan(column="fruit")
+    >>> plan.epsilon <= 1.0, plan.query.columns
+    (True, ('fruit',))
+    """
+
+    task: str
+    n: int
+    epsilon: float
+    delta: float
+    error: float | None
+    rounds: int
+    dropouts: int
+    messages: float | None
+    bits: float | None
+    choices: tuple[Choice, ...]
+    references: tuple[Reference, ...]
+    refused: tuple[Refusal, ...]
+    question: Task = field(repr=False)
+
+    @property
+    def best(self) -> Choice:
+        """The first of the ranking."""
+        return self.choices[0]
+
+    @property
+    def front(self) -> tuple[Choice, ...]:
+        """Choices that no other one beats in both error (or eps) and bits per user: the Pareto front."""
+        return tuple(choice for choice in self.choices if choice.on_front)
+
+    @property
+    def counted(self) -> int:
+        """Users who can be counted on."""
+        return self.n - self.dropouts
+
+    # -- a choice ---------------------------------------------------------------------------------------------------
+
+    def choice(self, which: str | int | Choice | None = None) -> Choice:
+        """The best choice, or the one of this place in the ranking (from 0), word, name or spec."""
+        if which is None:
+            return self.best
+        if isinstance(which, Choice):
+            return which
+        if isinstance(which, int) and not isinstance(which, bool) and 0 <= which < len(self.choices):
+            return self.choices[which]
+        for choice in self.choices:
+            if which in (choice.name, choice.spec, choice.mechanism):
+                return choice
+        known = ", ".join(choice.name for choice in self.choices)
+        raise ParameterError(f"choice must be one of {known}, got {which!r:.60}; name another.")
+
+    def plan(
+        self,
+        which: str | int | Choice | None = None,
+        *,
+        column: str | Sequence[str] | None = None,
+        labels: Sequence[Any] | None = None,
+        name: str = "",
+    ) -> Plan:
+        """The plan of the best choice (or of another), ready for Client, Shuffler and Collector.
+
+        Its guarantee is that of one round.  ``column`` says where the values are and ``labels`` what they are called;
+        unless given they are "value" and "0", "1", ..., to be edited in the file that ``save`` writes.
+        """
+        from ..protocol.plan import Plan
+
+        chosen = self.choice(which)
+        query = self.question.query(chosen.asked, column, labels, chosen.variant)
+        return Plan(query=query, users=self.n, minimum_batch=self.counted, delta=self.delta, name=name)
+
+    def mechanism_of(self, which: str | int | Choice | None = None) -> Randomizer:
+        """What a client of a choice runs: its mechanism, on the levels of a tree where there is one."""
+        return self.choice(which).run
+
+    # -- in words ---------------------------------------------------------------------------------------------------
+
+    @property
+    def statement(self) -> str:
+        """The answer in a paragraph."""
+        return self.statement_of(self.best)
+
+    def statement_of(self, best: Choice) -> str:
+        """What a choice guarantees and how precise it is, in a paragraph."""
+        over = "" if self.rounds == 1 else f" over {self.rounds:,} rounds"
+        crowd = f"{self.n:,} users" + (f" of whom up to {self.dropouts:,} may be missing" if self.dropouts else "")
+        local = "nothing" if math.isinf(best.local_epsilon) else f"eps0 = {round_up(best.local_epsilon)}"
+        claim = f"({round_up(best.epsilon)}, {round_up(self.delta, 6)})-DP"
+        return visible(
+            f"For the task {self.task!r} with {crowd}, {best.spec}{_shape(best)} is {claim}{over} in the shuffle model "
+            f"(bound: {best.bound}) with an error of {best.error:.3g} ({self._measure}), {best.messages:.4g} messages "
+            f"and {best.bits:.4g} bits per user{' and round' if over else ''}. If the shuffler fails, {local} remains."
+        )
+
+    @property
+    def _measure(self) -> str:
+        return self.question.measure
+
+    def __str__(self) -> str:
+        """The statement, the table and the references, for a terminal."""
+        lines = [self.statement, "", self.table().text(), "", *self.comparison]
+        if self.refused:
+            lines.append(f"{len(self.refused)} mechanisms are not ranked; .refused says why.")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        """One line."""
+        return visible(
+            f"<Recommendation for {self.task}: {len(self.choices)} mechanisms, best {self.best.spec}, "
+            f"error {self.best.error:.3g}>"
+        )
+
+    @property
+    def comparison(self) -> list[str]:
+        """One line per reference."""
+        eps = round_down(self.epsilon)
+        return [
+            visible(
+                f"{found.model} model at eps = {eps}: error {found.error:.3g} ({found.mechanism}), "
+                f"{_times(found.error / self.best.error)} the best above; {found.note}."
+            )
+            for found in self.references
+        ]
+
+    def table(self) -> Table:
+        """One row per choice, best first."""
+        rows = self.choices
+        alike = all(math.isclose(c.error, c.typical_error, rel_tol=1e-3) for c in rows)
+        return Table(
+            (
+                Column(name="mechanism", head="mechanism", values=[c.name for c in rows]),
+                _sizes("error", "error", [c.error for c in rows]),
+                _sizes("typical_error", None if alike else "typical", [c.typical_error for c in rows]),
+                _sizes("item_error", None, [c.item_error for c in rows]),
+                epsilon_column("epsilon", "eps", [c.epsilon for c in rows]),
+                _sizes("bits", "bits", [c.bits for c in rows], 4),
+                _sizes("messages", "messages", [c.messages for c in rows], 4),
+                epsilon_column("local_epsilon", "local eps", [c.local_epsilon for c in rows]),
+                Column(name="on_front", head="front", values=[c.on_front for c in rows], texts=_marks(rows)),
+                Column(name="bound", head="bound", values=[c.bound for c in rows], wide=True),
+                Column(name="spec", head="spec", values=[c.spec for c in rows], wide=True),
+            ),
+            caption=f"{self.task}: error in {self._measure}",
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Ready for JSON.
+
+        Keys: task, sizes (those of the question), n, dropouts, rounds, epsilon, delta, error, messages, bits (targets
+        and limits, null where not given), measure (what errors are in), statement, choices (each with the attributes of
+        Choice), front (places in choices), references, refused, python and command (code that asks the same).
+        """
+        ready: dict[str, Any] = json_ready(
+            {
+                "task": self.task,
+                "sizes": self.question.sizes,
+                "n": self.n,
+                "dropouts": self.dropouts,
+                "rounds": self.rounds,
+                "epsilon": self.epsilon,
+                "delta": self.delta,
+                "error": self.error,
+                "messages": self.messages,
+                "bits": self.bits,
+                "measure": self._measure,
+                "statement": self.statement,
+                "choices": [choice.to_dict() for choice in self.choices],
+                "front": [i for i, choice in enumerate(self.choices) if choice.on_front],
+                "references": [found._asdict() for found in self.references],
+                "refused": [found._asdict() for found in self.refused],
+                "python": python_code(self),
+                "command": command_line(self),
+            }
+        )
+        return ready
+
+    # -- pictures ---------------------------------------------------------------------------------------------------
+
+    def plot(self, *, width: float = TEXT_WIDTH) -> Figure:
+        """Error (or eps) against bits per user, with the front and the references (needs the extra ``plot``)."""
+        from .drawing import draw_recommendation
+
+        return draw_recommendation(self, width=width)
+
+    def report(self, path: str | os.PathLike[str], which: str | int | Choice | None = None) -> None:
+        """Write a design review as one HTML file: statement, trust, ranking, curves, certificate, code."""
+        from .page import review_page
+
+        write_whole(path, review_page(self, self.choice(which)), name="report")
+
+
+def _shape(choice: Choice) -> str:
+    return f" ({choice.variant})" if choice.variant else ""
+
+
+def _sizes(name: str, head: str | None, values: Sequence[float], digits: int = 3) -> Column:
+    return number_column(name, head, values, [f"{x:.{digits}g}" if x < 1000 else f"{x:,.0f}" for x in values])
+
+
+def _marks(rows: Sequence[Choice]) -> list[str]:
+    return ["*" if choice.on_front else "" for choice in rows]
+
+
+def _times(ratio: float) -> str:
+    """A ratio in words.
+
+    >>> _times(0.25), _times(1234.5)
+    ('0.25 times', '1,234 times')
+    """
+    return f"{ratio:.2g} times" if ratio < 10.0 else f"{ratio:,.0f} times"

@@ -1,0 +1,240 @@
+"""recommend: every mechanism that fits a task under a central budget, or for an error, ranked."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from .._support import validation as check
+from .._support.by_name import by_name
+from .._support.delta_rules import delta_at
+from ..accounting.crowd import missing
+from ..errors import ImpossibleError, ParameterError, ShuffleDPError
+from ..mechanisms.base import Mechanism
+from ..protocol.messages import message_length
+from .candidates import Candidate, Refusal, candidates
+from .choice import Choice, front, ranked
+from .recommendation import Recommendation
+from .references import references
+from .solving import Budget
+from .tasks import Task, sized, task_named
+
+#: Most rounds of a plan.
+_MOST_ROUNDS = 10**6
+#: A mechanism that is this much more private than asked for, at its loosest, is not ranked.
+_SLACK = 0.9
+#: Variants whose error is larger than that of another one by this factor are not calibrated.
+_BEHIND = 1.5
+
+
+@by_name
+def recommend(
+    task: str,
+    *,
+    n: int,
+    epsilon: float | None = None,
+    delta: float | str | None = None,
+    error: float | None = None,
+    d: int | None = None,
+    dim: int | None = None,
+    size: int | None = None,
+    low: float | None = None,
+    high: float | None = None,
+    norm: float | None = None,
+    dropouts: float = 0,
+    rounds: int = 1,
+    messages: float | None = None,
+    bits: float | None = None,
+) -> Recommendation:
+    """Which mechanism, with which setting: all that fit the task, calibrated to one target and ranked.
+
+    Give the target as ``epsilon`` (then the least noisy setting of every mechanism is found, and the smallest error is
+    ranked first) or as ``error`` (then the most private setting that is precise enough, and the smallest eps first).
+
+    Parameters
+    ----------
+    task : "histogram", "sum of bits", "mean", "vector mean", "range", "quantile", "sets", "key-value" or "location";
+        hyphens, underscores and spaces are alike
+    n : users who are asked
+    epsilon, delta : the central budget of all rounds together; delta may be a rule such as "0.01/n"
+    error : the target: root-mean-square error per item, in the units of the task
+    d : options (histogram), items (sets), keys, bins (range, quantile) or cells (location)
+    dim : coordinates of a vector
+    size : items or keys of one user, at most
+    low, high : the range of a number, in the users' units; 0 to 1 unless given
+    norm : the largest Euclidean length of a vector; 1 unless given
+    dropouts : users who may be missing, as a number or a fraction below 1: privacy and error are those of the rest
+    rounds : how often the same users are asked
+    messages, bits : most messages and bits of a user in a round, on average
+
+    Raises
+    ------
+    ImpossibleError
+        No mechanism meets the target within the limits.
+
+    Examples
+    --------
+    >>> found = recommend("histogram", n=100_000, d=16, epsilon=1.0, delta=1e-8)
+    >>> found.best.mechanism, found.best.epsilon <= 1.0, found.best.on_front
+    ('pure-dump', True, True)
+    >>> recommend("histogram", n=100_000, d=16, epsilon=1.0, delta=1e-8, messages=1).best.mechanism
+    'grr'
+    """
+    asked = task_named(task, {"d": d, "dim": dim, "size": size, "low": low, "high": high, "norm": norm})
+    users = check.users(n)
+    away = missing("dropouts", dropouts, users)
+    if away >= users:
+        raise ParameterError(f"dropouts must leave one of the n = {users:,} users, got {away:,}; lower them.")
+    times = check.whole("rounds", rounds, low=1, high=_MOST_ROUNDS, hint="it is how often the same users are asked")
+    if (epsilon is None) == (error is None):
+        got = "neither" if epsilon is None else "both"
+        raise ParameterError(
+            f"exactly one of epsilon and error must be given, got {got}; give the target that is fixed."
+        )
+    if delta is None:
+        raise ParameterError("delta must be given, got none; pass for example delta=1e-8 or delta='0.01/n'.")
+    limits = {
+        name: None if value is None else check.in_range(name, value, low=0.0, high=math.inf, low_open=True)
+        for name, value in (("messages", messages), ("bits", bits))
+    }
+    question = _Question(
+        task=asked,
+        budget=Budget(n=users - away, delta=delta_at(delta, users), rounds=times, tol=asked.tol),
+        epsilon=None if epsilon is None else _positive("epsilon", epsilon),
+        error=None if error is None else _positive("error", error),
+        limits=limits,
+    )
+    return question.answer(users, away)
+
+
+def _positive(name: str, value: object) -> float:
+    return check.in_range(name, value, low=0.0, high=math.inf, low_open=True, high_open=True, hint="it is the target")
+
+
+class _Question:
+    """One call of recommend, checked."""
+
+    def __init__(
+        self, *, task: Task, budget: Budget, epsilon: float | None, error: float | None, limits: dict[str, Any]
+    ) -> None:
+        self.task, self.budget, self.epsilon, self.error, self.limits = task, budget, epsilon, error, limits
+
+    def answer(self, users: int, away: int) -> Recommendation:
+        every = list(candidates(self.task, self.budget.n))
+        rows = [found for found in every if isinstance(found, Candidate)]
+        refused = [found for found in every if isinstance(found, Refusal)]
+        choices, hopeless = [], self._hopeless(rows)
+        for row in rows:
+            try:
+                if row.name in hopeless:
+                    raise ImpossibleError(f"Another variant of {row.mechanism} has a much smaller error.")
+                choices.append(self._choice(row))
+            except ShuffleDPError as why:
+                refused.append(Refusal(row.name, str(why), fits=True))
+        by = "error" if self.error is None else "epsilon"
+        choices = ranked(choices, by)
+        if not choices:
+            reasons = "; ".join(f"{no.mechanism}: {no.reason.rstrip('.')}" for no in refused if no.fits)
+            raise ImpossibleError(
+                f"no mechanism meets the target of the task {self.task.name!r} ({reasons[:600]}); raise the "
+                "target or the limits, or collect from more users."
+            )
+        kept = front(choices, by)
+        choices = [replace(choice, on_front=choice.name in kept) for choice in choices]
+        epsilon = choices[0].epsilon if self.epsilon is None else self.epsilon
+        budget = self.budget
+        return Recommendation(
+            task=self.task.name,
+            n=users,
+            epsilon=epsilon,
+            delta=budget.delta,
+            error=self.error,
+            rounds=budget.rounds,
+            dropouts=away,
+            messages=self.limits["messages"],
+            bits=self.limits["bits"],
+            choices=tuple(choices),
+            references=references(
+                self.task, rows, n=budget.n, epsilon=epsilon, delta=budget.delta, rounds=budget.rounds
+            ),
+            refused=tuple(refused),
+            question=self.task,
+        )
+
+    def _hopeless(self, rows: list[Candidate]) -> set[str]:
+        """Variants that are far behind another one of the same mechanism to leading order are not calibrated."""
+        if self.epsilon is None:
+            return set()
+        behind = set()
+        for word, count in Counter(row.mechanism for row in rows).items():
+            if count > 2:
+                alike = [row for row in rows if row.mechanism == word]
+                errors = [self.budget.likely_error(row, self.epsilon) for row in alike]
+                least = min((e for e in errors if e is not None), default=math.inf)
+                behind |= {r.name for r, e in zip(alike, errors, strict=True) if e is not None and e > _BEHIND * least}
+        return behind
+
+    def _choice(self, candidate: Candidate) -> Choice:
+        if self.epsilon is not None:
+            made = self.budget.least_noisy(candidate, self.epsilon)
+        else:
+            made = self.budget.most_private(candidate, float(self.error or 0.0), self._excess(candidate))
+        excess = self._excess(candidate)(made)
+        run = candidate.runs(made)
+        length = 8 * message_length(run.codec)
+        if excess > 0.0:
+            raise ImpossibleError(
+                f"It needs {run.messages_per_user:.4g} messages and {run.messages_per_user * length:.4g} bits per "
+                f"user, above the limit{self._limit_words()}."
+            )
+        eps, bound = self.budget.spent(run)
+        accuracy = candidate.accuracy(made, self.budget.n)
+        if not sized(accuracy.worst):
+            raise ImpossibleError("Its reports say nothing about single items in double precision.")
+        if self.epsilon is not None and eps > self.epsilon:
+            raise ImpossibleError(f"Its eps of {eps:g} is above the target.")
+        if (
+            self.epsilon is not None
+            and eps < _SLACK * self.epsilon
+            and run.messages_per_user == 1.0
+            and not run.single_message
+        ):
+            raise ImpossibleError(
+                "Its flips alone are more than the target needs, so that it sends no blanket message."
+            )
+        if math.isinf(eps):
+            raise ImpossibleError("No finite eps is proved for the setting that is precise enough.")
+        return Choice(
+            mechanism=candidate.mechanism,
+            variant=candidate.variant,
+            spec=made.spec,
+            epsilon=eps,
+            delta=self.budget.delta,
+            bound=bound,
+            local_epsilon=self.budget.local(run),
+            error=accuracy.worst,
+            typical_error=accuracy.typical,
+            item_error=accuracy.entry,
+            bits=run.messages_per_user * length,
+            messages=run.messages_per_user,
+            most_messages=run.message_limits[1],
+            asked=made,
+            run=run,
+        )
+
+    def _excess(self, candidate: Candidate) -> Callable[[Mechanism], float]:
+        """Positive where a mechanism sends more than is allowed."""
+
+        def beyond(made: Mechanism) -> float:
+            run = candidate.runs(made)
+            length = 8 * message_length(run.codec)
+            sent = {"messages": run.messages_per_user, "bits": run.messages_per_user * length}
+            return max((sent[key] / limit - 1.0 - 1e-9 for key, limit in self.limits.items() if limit), default=-1.0)
+
+        return beyond
+
+    def _limit_words(self) -> str:
+        return " of " + " and ".join(f"{limit:g} {key}" for key, limit in self.limits.items() if limit)

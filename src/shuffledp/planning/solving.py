@@ -1,0 +1,296 @@
+"""The least noisy mechanism of a candidate that meets a budget over all rounds, or the most private one for an error.
+
+Nothing here is trusted with privacy: the eps of what is returned was computed for it, by amplify's own resolution for
+one round and by the accountant for several.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from .._support.numbers import round_down, round_up
+from ..accounting.crowd import Crowd
+from ..accounting.resolve import resolve
+from ..calibration.search import best_of_range, largest
+from ..calibration.target import Target
+from ..calibration.unknowns import Unknown, row_of
+from ..errors import ImpossibleError, ShuffleDPError
+from ..mechanisms.base import Mechanism
+from ..mechanisms.free_setting import FreeSetting
+from .candidates import Candidate
+
+#: Relative accuracy of eps over several rounds, whose composition is dear.
+_TOL_ROUNDS = 5e-3
+#: A setting that is left open is searched within this factor of the mechanism's own default.
+_NEAR = 64.0
+#: Most compositions for one candidate.
+_COMPOSITIONS = 8
+#: Significant figures of the numbers in a spec.
+_FIGURES = 6
+
+
+class Spent(NamedTuple):
+    """The eps of a mechanism over all rounds, and the bound that gave that of a round."""
+
+    epsilon: float
+    bound: str
+
+
+def one_round(mechanism: Mechanism, *, n: int, delta: float, tol: float) -> Spent:
+    """As amplify would answer."""
+    asked = resolve(mechanism, "auto", Crowd(n)).must_hold("be planned")
+    found = asked.epsilon(delta=delta, tol=tol)
+    return Spent(found.epsilon, found.bound or asked.bound.name)
+
+
+@dataclass
+class Budget:
+    """(epsilon, delta) over all rounds of the users that can be counted on; ``tol`` is the accuracy of that of a round.
+
+    ``each`` is the eps of one round at which all of them met the target for the last candidate: the next one starts
+    there, since rounds of about the same eps compose about alike.
+    """
+
+    n: int
+    delta: float
+    rounds: int = 1
+    tol: float = 1e-3
+    each: float | None = None
+    known: dict[str, Spent] = field(default_factory=dict)
+
+    def spent(self, mechanism: Mechanism) -> Spent:
+        """The eps of all rounds, never too small."""
+        spec = mechanism.spec
+        if spec not in self.known:
+            found = one_round(mechanism, n=self.n, delta=self.delta, tol=self.tol)
+            if self.rounds > 1:
+                from ..composing.accountant import Accountant  # it loads scipy.fft, which one round can do without
+
+                acc = Accountant().compose(mechanism, n=self.n, count=self.rounds)
+                found = found._replace(epsilon=acc.epsilon(delta=self.delta))
+            self.known[spec] = found
+        return self.known[spec]
+
+    def local(self, mechanism: Mechanism) -> float:
+        """What remains over all rounds if the shuffler fails: the sum of the local guarantees, rounded up."""
+        if self.rounds == 1:
+            return mechanism.local_epsilon
+        from ..numerics.composition.sequential import basic_composition
+
+        return basic_composition([(mechanism.local_epsilon, self.rounds)])
+
+    # -- a budget is given ------------------------------------------------------------------------------------------
+
+    def least_noisy(self, candidate: Candidate, epsilon: float) -> Mechanism:
+        """The mechanism of the row that is loosest among those that meet epsilon."""
+        row = candidate.row
+        if isinstance(row, FreeSetting):
+            row = self._settled(candidate, row, self.each or epsilon / math.sqrt(self.rounds))
+        if self.rounds == 1:
+            target = _OneRound(
+                n=self.n, epsilon=epsilon, delta=self.delta, bound="auto", tol=self.tol, known=self.known
+            )
+            return _loosest(target, candidate, row)
+        return self._over_rounds(candidate, row, epsilon)
+
+    def _over_rounds(self, candidate: Candidate, row: Unknown, epsilon: float) -> Mechanism:
+        """Secant steps in the logarithm of the eps of one round, until all rounds together are just below epsilon."""
+        each = self.each or min(epsilon, epsilon / math.sqrt(self.rounds))
+        passing: tuple[float, Mechanism] | None = None
+        failing = math.inf
+        for _ in range(_COMPOSITIONS):
+            target = Target(n=self.n, epsilon=each, delta=self.delta, bound="auto", tol=self.tol)
+            found = _loosest(target, candidate, row)
+            total = self.spent(candidate.runs(found)).epsilon
+            if total <= epsilon and (passing is None or each > passing[0]):
+                passing = each, found
+            elif total > epsilon:
+                failing = min(failing, each)
+            if epsilon * (1.0 - _TOL_ROUNDS) <= total <= epsilon or (total <= epsilon and self._is_loosest(row, found)):
+                break
+            if total == 0.0 or math.isinf(total):
+                aim = each * (2.0 if total == 0.0 else 0.5)
+            else:
+                aim = each * (1.0 - 0.4 * _TOL_ROUNDS) * epsilon / total
+            if passing is not None and math.isfinite(failing) and not passing[0] < aim < failing:
+                aim = math.sqrt(passing[0] * failing)
+            each = aim
+        if passing is None:
+            raise ImpossibleError(
+                f"{candidate.mechanism} was not found to meet epsilon = {epsilon:g} over {self.rounds:,} rounds; raise "
+                "epsilon or delta, or collect from more users."
+            )
+        self.each = passing[0]
+        return passing[1]
+
+    @staticmethod
+    def _is_loosest(row: Unknown, found: Mechanism) -> bool:
+        return found.spec == row.make(row.loose).spec
+
+    def _settled(self, candidate: Candidate, free: FreeSetting, epsilon: float) -> Unknown:
+        """The row with the value of the open setting that is best by a quick measure of privacy.
+
+        Settings are compared at budgets of equal chi-square divergence from the blanket, sum (P0 - P1)^2/t, which
+        decides the guarantee to leading order; the chosen one is calibrated properly afterwards.
+        """
+        target = Target(n=self.n, epsilon=epsilon, delta=self.delta, bound="auto", tol=0.02)
+        start = min(max(free.start(target.likely_budget), free.low), free.high)
+        row = row_of(free, start)
+        target.start = _likely(target, row)
+        near = target.near(row)
+        level = None if near is None else _divergence(row.at(near))
+        if near is None or level is None:
+            return row
+
+        def error(setting: float, limit: float) -> float:
+            own = row_of(free, setting)
+            u = _at_divergence(own, level, near)
+            return math.inf if u is None else free.error(own.at(u), self.n)
+
+        best = best_of_range(
+            error,
+            low=max(free.low, math.floor(start / _NEAR) if free.whole else start / _NEAR),
+            high=min(free.high, start * _NEAR),
+            whole=free.whole,
+            start=start,
+            ratio=free.ratio,
+        )
+        return row_of(free, best if free.whole else float(f"{best:.4g}"))
+
+    def likely_error(self, candidate: Candidate, epsilon: float) -> float | None:
+        """The error to leading order, without computing a guarantee; None where that is not known."""
+        if isinstance(candidate.row, FreeSetting):
+            return None
+        row = candidate.accounted(candidate.row)
+        each = self.each or epsilon / math.sqrt(self.rounds)
+        start = _likely(Target(n=self.n, epsilon=each, delta=self.delta, bound="auto", tol=self.tol), row)
+        return None if start is None else candidate.accuracy(candidate.row.at(start), self.n).worst
+
+    # -- an error is given ------------------------------------------------------------------------------------------
+
+    def most_private(self, candidate: Candidate, error: float, allowed: Callable[[Mechanism], float]) -> Mechanism:
+        """The noisiest mechanism of the row whose error is small enough; ``allowed`` is <= 0 within other limits."""
+        row = candidate.row
+        if not isinstance(row, FreeSetting):
+            return self._for_error(candidate, row, error, allowed)
+        free = row
+
+        def cost(setting: float, limit: float) -> float:
+            try:
+                found = self._for_error(candidate, row_of(free, setting), error, allowed)
+            except ShuffleDPError:
+                return math.inf
+            return _divergence(found) or math.inf
+
+        start = min(max(free.start(2.0), free.low), free.high)
+        low = max(free.low, math.floor(start / _NEAR) if free.whole else start / _NEAR)
+        high = min(free.high, start * _NEAR)
+        best = best_of_range(cost, low=low, high=high, whole=free.whole, start=start, ratio=free.ratio)
+        return self._for_error(candidate, row_of(free, best), error, allowed)
+
+    def _for_error(
+        self, candidate: Candidate, row: Unknown, error: float, allowed: Callable[[Mechanism], float]
+    ) -> Mechanism:
+        def short(u: float) -> float:
+            """Positive where the mechanism is too noisy, or sends too much."""
+            found = row.at(u)
+            worst = candidate.accuracy(found, self.n).worst
+            return max(math.log(worst / error) if worst > 0.0 else -math.inf, allowed(found))
+
+        low, high = row.coordinate(row.private), row.coordinate(row.loose)
+        start = row.coordinate(min(max(1.0, row.private), row.loose)) if row.is_budget else 0.5 * (low + high)
+        # the smallest u that is precise enough, as the largest -u
+        found = largest(lambda v: short(-v), low=-high, high=-low, start=-start, window=1e-4, slope=1.0)
+        if found is None:
+            raise ImpossibleError(
+                f"error = {error:g} cannot be reached by {candidate.mechanism} with n = {self.n:,} within the limits "
+                "given; raise the error or collect from more users."
+            )
+        return row.at(-found)
+
+
+@dataclass
+class _OneRound(Target):
+    """The target of a single round, which remembers the eps that it has computed."""
+
+    known: dict[str, Spent] = field(default_factory=dict)
+
+    def reached(self, mechanism: Mechanism) -> float:
+        """As amplify would report it."""
+        found = self.known[mechanism.spec] = one_round(mechanism, n=self.n, delta=self.delta, tol=self.tol)
+        return found.epsilon
+
+
+def _loosest(target: Target, candidate: Candidate, row: Unknown) -> Mechanism:
+    """The mechanism of the row (not yet what is run) that is loosest among those that meet the target."""
+    asked: dict[str, Mechanism] = {}
+    row = neat(row)
+
+    def make(value: float) -> Mechanism:
+        made = row.make(value)
+        run = candidate.runs(made)
+        asked[run.spec] = made
+        return run
+
+    whole = replace(row, make=make)
+    target.start = _likely(target, whole)
+    return asked[target.loosest(whole).spec]
+
+
+def neat(row: Unknown) -> Unknown:
+    """The same row in numbers of a few figures, rounded to the private side, for specs that people read."""
+    low, high = sorted((row.private, row.loose))
+    rounded = round_down if row.is_budget else round_up
+
+    def make(value: float) -> Mechanism:
+        return row.make(min(max(float(rounded(value, _FIGURES)), low), high))
+
+    return row if row.whole else replace(row, make=make)
+
+
+def _likely(target: Target, row: Unknown) -> float | None:
+    """Where to start, to leading order: n eps^2 = (2 log(1/delta) + 1) D, D the divergence below; None if unknown.
+
+    Of m blanket messages in all, each with mass 1/q in the cells of the pair, D is 2 q n/m.
+    """
+    level = target.n * min(target.epsilon, 10.0) ** 2 / (2.0 * math.log(1.0 / target.delta) + 1.0)
+    if row.is_budget or row.role == "noise":
+        return _at_divergence(row, level, None if row.is_budget else 0.5 * math.log(level))
+    if row.role != "messages" or row.whole:
+        return None
+    try:
+        q = row.make(row.private).variation_ratio().q
+    except ShuffleDPError:
+        return None
+    return row.coordinate(min(max(2.0 * q / level, row.loose), row.private))
+
+
+def _at_divergence(row: Unknown, level: float, start: float | None) -> float | None:
+    """The coordinate at which the divergence reaches a level."""
+
+    def excess(u: float) -> float:
+        found = _divergence(row.at(u))
+        return math.inf if not found else math.log(found / level)
+
+    low, high = row.coordinate(row.private), row.coordinate(row.loose)
+    first = math.log(level) if start is None else start
+    return largest(excess, low=low, high=high, start=first, window=1e-3, slope=1.0)
+
+
+def _divergence(mechanism: Mechanism) -> float | None:
+    """The largest sum of (P0 - P1)^2/t over the input pairs; None where they are not listed."""
+    try:
+        pairs = mechanism.blanket_pairs(64)
+    except ShuffleDPError:
+        return None
+    if not pairs:
+        return None
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return max(
+            float(np.nansum((np.asarray(pair.P0) - np.asarray(pair.P1)) ** 2 / np.asarray(pair.t))) for pair in pairs
+        )

@@ -1,0 +1,146 @@
+"""The tasks that can be planned: what users hold, which mechanisms fit, what the error means, and the query to run."""
+
+from __future__ import annotations
+
+import importlib
+import math
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, NamedTuple
+
+from .._support import validation as check
+from .._support.names import near
+from ..errors import ParameterError
+from ..mechanisms.accuracy import Accuracy
+from ..mechanisms.base import Mechanism
+from ..queries.base import Query
+from .candidates import Candidate, Refusal, plain_rows
+
+#: The name of a task -> module and class.
+TASKS = {
+    "histogram": ("frequency_tasks", "HistogramTask"),
+    "sum of bits": ("frequency_tasks", "BitsTask"),
+    "sets": ("frequency_tasks", "SetsTask"),
+    "key-value": ("frequency_tasks", "KeyValueTask"),
+    "location": ("location_task", "LocationTask"),
+    "mean": ("number_tasks", "MeanTask"),
+    "vector mean": ("number_tasks", "VectorMeanTask"),
+    "range": ("range_tasks", "RangeTask"),
+    "quantile": ("range_tasks", "QuantileTask"),
+}
+
+
+class Sensitivity(NamedTuple):
+    """How far a curator's exact answer moves if one user is replaced, for one of n users.
+
+    ``l1`` and ``l2`` are those of the vector of entries; ``entry`` turns the standard deviation of the noise on an
+    entry into the error of the task; ``counts``: entries are whole numbers of users.
+    """
+
+    l1: float
+    l2: float
+    entry: float = 1.0
+    counts: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task(ABC):
+    """What is asked; subclasses are frozen keyword-only dataclasses with the sizes of the question."""
+
+    name: ClassVar[str]
+    #: What the error is measured in, in words.
+    measure: ClassVar[str]
+    #: Relative accuracy of the eps of a round; larger where laws have many atoms.
+    tol: ClassVar[float] = 1e-3
+
+    @property
+    @abstractmethod
+    def inputs(self) -> Mapping[str, Mapping[str, int]]:
+        """What users hold -> the sizes of mechanisms that take it."""
+
+    def rows(self, name: str, kind: str, n: int) -> Iterator[Candidate | Refusal]:
+        """The mechanisms of this word to choose from."""
+        return plain_rows(self, name, kind, n)
+
+    @abstractmethod
+    def accuracy(self, mechanism: Mechanism, n: int) -> Accuracy:
+        """The error of the answer, in the units of the task."""
+
+    @property
+    @abstractmethod
+    def sensitivity(self) -> Sensitivity:
+        """For the central model."""
+
+    @abstractmethod
+    def query(
+        self,
+        mechanism: Mechanism,
+        column: str | Sequence[str] | None,
+        labels: Sequence[Any] | None,
+        variant: str = "",
+    ) -> Query:
+        """The query that runs a mechanism; columns and labels have names of their own unless they are given."""
+
+    @property
+    def sizes(self) -> dict[str, Any]:
+        """The sizes of the question, by the names that recommend takes."""
+        return {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) is not None}
+
+
+def task_named(name: object, given: Mapping[str, Any]) -> Task:
+    """The task with these parameters; those that are None were not given."""
+    word = re.sub(r"[\s_-]+", " ", name).strip().lower() if isinstance(name, str) else ""
+    known = {task.replace("-", " "): task for task in TASKS}
+    if word not in known:
+        close = near(word, known)
+        hint = f"did you mean {known[close]!r}?" if close else f"choose one of {', '.join(TASKS)}."
+        raise ParameterError(f"task must be one of {len(TASKS)} known ones, got {check.shown(name)}; {hint}")
+    module, cls_name = TASKS[known[word]]
+    cls: type[Task] = getattr(importlib.import_module(f".{module}", __package__), cls_name)
+    stated = {key: value for key, value in given.items() if value is not None}
+    takes = [f.name for f in fields(cls)]
+    for key in stated:
+        if key not in takes:
+            raise ParameterError(
+                f"{key} must be left out for the task {cls.name!r}, got {check.shown(stated[key])}; it takes "
+                f"{', '.join(takes) or 'no sizes'}."
+            )
+    missing = [f.name for f in fields(cls) if f.name not in stated and f.default is f.default_factory]
+    if missing:
+        raise ParameterError(
+            f"the task {cls.name!r} needs {', '.join(missing)}, got {', '.join(stated) or 'nothing'}; pass "
+            f"{', '.join(f'{key}=VALUE' for key in missing)}."
+        )
+    return cls(**stated)
+
+
+def options(value: object, *, low: int = 2, high: int = 2**28, what: str = "options") -> int:
+    """A checked number of options."""
+    return check.whole("d", value, low=low, high=high, hint=f"it is the number of {what}")
+
+
+def default_labels(d: int, labels: Sequence[Any] | None) -> Sequence[Any]:
+    """ "0", "1", ... unless there are others, as many as were planned for."""
+    if labels is None:
+        return [str(i) for i in range(d)]
+    if len(labels) != d:
+        raise ParameterError(
+            f"labels must be {d:,}, as many as were planned for, got {len(labels):,}; plan with d = {len(labels)}."
+        )
+    return labels
+
+
+def per_entry(accuracy: Accuracy, scale: float) -> Accuracy:
+    """The same errors in other units.
+
+    >>> per_entry(Accuracy(2.0, 1.0, 3.0), 0.5)
+    Accuracy(worst=1.0, typical=0.5, entry=1.5)
+    """
+    return Accuracy(*(scale * x for x in accuracy))
+
+
+def sized(accuracy: float) -> bool:
+    """Whether an error is a number that can be ranked."""
+    return math.isfinite(accuracy) and accuracy >= 0.0

@@ -1,0 +1,91 @@
+"""The command plan: table, JSON, files, and a plan that the other commands run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+import shuffledp as sdp
+from shuffledp.cli import main
+
+ASK = ("plan", "histogram", "--n", "2000", "--d", "3", "--epsilon", "1", "--delta", "1e-6")
+
+
+def run(*args: object) -> Result:
+    return CliRunner().invoke(main, [str(arg) for arg in args], env={"COLUMNS": "100"})
+
+
+def good(*args: object) -> str:
+    result = run(*args)
+    assert result.exit_code == 0, (result.output, result.exception)
+    return result.stdout
+
+
+def test_a_table_and_a_sentence() -> None:
+    text = good(*ASK)
+    assert "pure-dump" in text and "local eps" in text and "central model" in text.lower() and "1e-06)-DP" in text
+
+
+def test_json_is_the_result() -> None:
+    data = json.loads(good(*ASK, "--json"))
+    found = sdp.recommend("histogram", n=2000, d=3, epsilon=1.0, delta=1e-6)
+    assert data == found.to_dict()
+
+
+def test_from_the_plan_to_the_answer(tmp_path: Path) -> None:
+    plan, data, out, batch = (tmp_path / name for name in ("plan.json", "v.csv", "r.parquet", "s.parquet"))
+    labels = tmp_path / "labels.txt"
+    labels.write_text("apple\n\npear\nother\n", encoding="utf-8")
+    files = ("--save", plan, "--plot", tmp_path / "p.svg", "--report", tmp_path / "r.html")
+    good(*ASK, *files, "--column", "fruit", "--labels", labels, "--name", "Fruit")
+    data.write_text("fruit\n" + "apple\n" * 1200 + "pear\n" * 500 + "kiwi\n" * 300, encoding="utf-8")
+    good("privatise", plan, data, "-o", out)
+    good("shuffle", plan, out, "-o", batch)
+    answer = json.loads(good("estimate", plan, batch, "--json"))
+    assert answer["items"] == ["apple", "pear", "other"] and answer["epsilon"] <= 1.0
+    for share, value, stderr in zip((0.6, 0.25, 0.15), answer["value"], answer["stderr"], strict=True):
+        assert abs(value - share) < 5 * stderr
+    assert (tmp_path / "p.svg").read_text(encoding="utf-8").startswith("<?xml")
+    assert "Design review" in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
+def test_another_choice_is_saved(tmp_path: Path) -> None:
+    good(*ASK, "--save", tmp_path / "plan.json", "--choose", "grr")
+    assert sdp.Plan.load(tmp_path / "plan.json").query.randomizer.name == "grr"
+
+
+@pytest.mark.parametrize("task", ["sum-of-bits", "mean", "range", "quantile", "location", "sets", "key-value"])
+def test_plans_of_every_task_run(task: str, tmp_path: Path) -> None:
+    plan, data = tmp_path / "plan.json", tmp_path / "v.csv"
+    sizes = {"sum-of-bits": (), "mean": ()}.get(task, ("--d", "4"))
+    more = ("--size", "2") if task in ("sets", "key-value") else ()
+    good("plan", task, "--n", "500", "--epsilon", "2", "--delta", "1e-5", *sizes, *more, "--save", plan)
+    column = sdp.Plan.load(plan).query.columns[0]
+    data.write_text(f"{column}\n" + "1\n0\n" * 250, encoding="utf-8")
+    good("simulate", plan, data, "--seed", "1")
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (("--messages", "x"), "messages must be a number"),
+        (("--error", "0.1"), "exactly one of epsilon and error"),
+        (("--choose", "nobody"), "choice must be one of"),
+        (("--labels", "/nowhere.txt", "--save", "x.json"), "labels must be"),
+        (("--plot", "x.docx"), "plot must end in"),
+        (("--save", "x.json", "--report", "x.json"), "must be different files"),
+    ],
+)
+def test_refused_in_one_sentence(more: tuple[str, ...], words: str) -> None:
+    result = run(*ASK, *more)
+    assert result.exit_code == 2 and result.stdout == "", (result.output, result.exception)
+    assert words in result.stderr and "Traceback" not in result.stderr
+    assert not Path("x.json").exists()
+
+
+def test_an_impossible_target_has_the_exit_code_of_targets() -> None:
+    result = run(*ASK, "--bits", "1")
+    assert result.exit_code == 1 and "no mechanism meets the target" in result.stderr
