@@ -112,20 +112,28 @@ def _display(value: Any) -> dict[str, str]:
 
 
 def compare(page: str, shown: list[dict[str, str]]) -> list[str]:
-    """Where a page shows something else than its code prints: in a text block below it, or below a command."""
+    """Where a page shows something else than its code prints: in a text block below it, or below a command.
+
+    Below a command that prints much, a text block may hold a part of it.
+    """
     found, every = [], blocks(page)
     for block, below, result in zip(every, [*every, None][1:], shown, strict=True):
-        ran = result.get("text", "")
-        if below and below.kind == "text" and block.kind in RUN and not block.reason:
-            expected = below.code
-            ran = ran.partition("\n")[2] if block.kind == "console" else ran
-        elif any(words for _, words in block.commands) and not block.reason:
-            expected = "".join("\n".join(filter(None, (f"$ {line}", words))) + "\n" for line, words in block.commands)
+        ran, part = _lines(result.get("text", "")), False
+        if block.reason or block.kind not in RUN:
+            continue
+        if below and below.kind == "text":
+            expected, part = _lines(below.code), block.kind == "console"
+        elif any(words for _, words in block.commands):
+            expected = _lines("\n".join(f"$ {line}\n{words}".strip() for line, words in block.commands))
         else:
             continue
-        if ran.strip() != expected.strip():
+        if expected != ran and not (part and expected in ran):
             found.append(f"line {block.line} prints {ran!r}, not {expected!r}")
     return found
+
+
+def _lines(text: str) -> str:
+    return "\n".join(line.rstrip() for line in text.strip("\n").split("\n"))
 
 
 if __name__ == "__main__":
