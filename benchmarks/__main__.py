@@ -32,6 +32,7 @@ PARTS = {
     "calibrating": "Calibrating",
     "planning": "Choosing a mechanism",
     "composing": "Composing and auditing",
+    "programmes": "A whole programme",
     "running": "Collecting on all cores",
     "collecting": "Collecting beside plain numpy",
     "engines": "Engines",

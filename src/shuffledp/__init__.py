@@ -18,6 +18,8 @@ _HOME = {
     "Audit": "auditing.result",
     "audit": "auditing.run",
     "calibrate": "calibration.questions",
+    "calibrate_programme": "programme.calibrating",
+    "CalibratedProgramme": "programme.calibrated",
     "delta_needed": "calibration.questions",
     "users_needed": "calibration.questions",
     "BatchTable": "accounting.batches",
@@ -110,6 +112,7 @@ __all__ = [
     "BatchTable",
     "Bound",
     "BoundNotApplicableError",
+    "CalibratedProgramme",
     "Certificate",
     "CertificationError",
     "Check",
@@ -173,6 +176,7 @@ __all__ = [
     "audit",
     "batch_table",
     "calibrate",
+    "calibrate_programme",
     "check",
     "compare",
     "delta_needed",
@@ -257,6 +261,8 @@ if TYPE_CHECKING:
     from .planning.choice import Choice
     from .planning.recommendation import Recommendation
     from .planning.recommending import recommend
+    from .programme.calibrated import CalibratedProgramme
+    from .programme.calibrating import calibrate_programme
     from .programme.checking import check
     from .programme.result import Check
     from .protocol.batch import Batch

@@ -150,11 +150,11 @@ def test_how_many_more_fit(here: Path) -> None:
     ("tail", "words"),
     [
         (
-            "n=1000,dropouts=10",
-            "no setting 'dropouts', it takes n, count, name, bound, participation_limit, reports_per",
+            "n=1000,absent=10",
+            "no setting 'absent', it takes n, count, name, bound, participation_limit, reports_per",
         ),
         ("n=1000,count=2,paricipation_limit=2,name=x", "no setting 'paricipation_limit', it takes n,"),
-        ("dropouts=10,n=1000", "no parameter 'dropouts', it takes eps0, d"),
+        ("absent=10,n=1000", "no parameter 'absent', it takes eps0, d"),
         ("n=1000,memoised=1", "memoised must be False"),
         ("count=2", "add n=1e6"),
     ],

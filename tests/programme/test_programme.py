@@ -21,7 +21,7 @@ from reference.places import ROOT
 from shuffledp._support.reading import PROGRAMME
 from shuffledp._support.reading.yaml_text import parse_yaml
 from shuffledp.cli import main
-from shuffledp.programme import reading, spec
+from shuffledp.programme import reading, spec, values
 
 SCHEMA = json.loads((Path(sdp.__file__).parent / "programme.schema.json").read_text(encoding="utf-8"))
 DOCS = ROOT / "docs" / "programmes.md"
@@ -251,12 +251,12 @@ def test_numbers_are_what_they_look_like() -> None:
         **{"a": "010", "b": "1e-8", "c": "1_000", "d": "0.1", "e": "2024-01-01", "f": "1:30", "g": False},
         **{"h": None, "i": "0x10"},
     }
-    assert spec.exact("a", "010")[0] == 10
+    assert values.exact("a", "010")[0] == 10
     for bad in ("1:30", "0x10", "", ".", "_", "e5", "1e9999", "nan", "inf", "1/0", "--1", "1 2", "٣", "9" * 60):
         with pytest.raises(sdp.ParameterError, match="a must be a number"):
-            spec.exact("a", bad)
+            values.exact("a", bad)
     with pytest.raises(sdp.ParameterError, match="below 1e40"):
-        spec.exact("a", 10**5000)
+        values.exact("a", 10**5000)
 
 
 MINIMAL = "version: 1\ntarget: {epsilon: 1, delta: 1e-6}\n"
@@ -428,7 +428,7 @@ def test_the_schema_refuses_what_has_a_wrong_shape(name: str) -> None:
 
 @pytest.mark.parametrize("text", ["1_000_000", "0.05", ".5", "5.", "1e-8", "1E+3", "1/3", "-2", "010"])
 def test_the_schema_reads_the_same_numbers(text: str) -> None:
-    spec.exact("a", text)
+    values.exact("a", text)
     assert valid(with_(ONE, target__epsilon=text))
 
 
@@ -449,13 +449,13 @@ def test_the_schema_refuses_other_rules(text: str) -> None:
 @pytest.mark.parametrize("text", ["", "x", "1:30", "0x10", "1e9999", "1/", ".", "e5", "nan", "1 2"])
 def test_the_schema_refuses_the_same_texts(text: str) -> None:
     with pytest.raises(sdp.ParameterError):
-        spec.exact("a", text)
+        values.exact("a", text)
     assert not valid(with_(ONE, target__epsilon=text))
 
 
-def example() -> str:
-    """The file that docs/programmes.md shows."""
-    return DOCS.read_text(encoding="utf-8").split("```yaml\n# telemetry.yaml\n")[1].split("```")[0]
+def example(name: str = "telemetry") -> str:
+    """A file that docs/programmes.md shows."""
+    return DOCS.read_text(encoding="utf-8").split(f"```yaml\n# {name}.yaml\n")[1].split("```")[0]
 
 
 def test_the_documented_file_is_valid_and_within_its_budget(tmp_path: Path) -> None:
@@ -465,6 +465,17 @@ def test_the_documented_file_is_valid_and_within_its_budget(tmp_path: Path) -> N
     assert found.within
     shown = DOCS.read_text(encoding="utf-8").split("```text\n")[1].split("```")[0]
     assert shown.strip() == str(found).strip(), str(found)
+
+
+def test_the_documented_calibration_is_what_is_printed(tmp_path: Path) -> None:
+    found = sdp.calibrate_programme(write(tmp_path, example("quarterly")))
+    shown = DOCS.read_text(encoding="utf-8").split("```text\n")[2].split("```")[0]
+    assert shown.strip() == str(found).strip(), str(found)
+    dated = example("dated")
+    assert valid(yaml.load(dated, Loader=yaml.BaseLoader))
+    assert [p.counts for p in spec.draft(reading.read(write(tmp_path, dated))).periods] == [(13, 3)]
+    example_file = (ROOT / "examples" / "programme.yaml").read_text(encoding="utf-8")
+    assert example_file.split("\n", 2)[2] == example("quarterly")
 
 
 def test_the_documentation_names_every_key() -> None:
@@ -479,10 +490,11 @@ CLIENT = "import random\ndef encode(x):\n    return x if random.random() < 0.8 e
 
 def test_the_documented_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "telemetry.yaml").write_text(example())
+    for name in ("telemetry", "quarterly"):
+        (tmp_path / f"{name}.yaml").write_text(example(name))
     (tmp_path / "telemetry_client.py").write_text(CLIENT)
     lines = [line[2:] for line in DOCS.read_text(encoding="utf-8").splitlines() if line.startswith("$ shuffledp ")]
-    assert len(lines) == 9
+    assert len(lines) == 12
     for line in lines:
         result = CliRunner().invoke(main, shlex.split(line)[1:])
         assert result.exit_code == 0, (line, result.output)

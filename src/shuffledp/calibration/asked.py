@@ -19,10 +19,15 @@ from .unknowns import Unknown, budget, named, tunable
 Subject = str | Mechanism | Callable[[float], MechanismLike]
 
 
-def question(subject: Subject, n: int, unknown: str | None, fixed: dict[str, Any]) -> Unknown | FreeSetting:
-    """The row of mechanisms to choose from; with a setting left open, one row for each of its values."""
+def question(
+    subject: Subject, n: int, unknown: str | None, fixed: dict[str, Any], *, imports: bool = True
+) -> Unknown | FreeSetting:
+    """The row of mechanisms to choose from; with a setting left open, one row for each of its values.
+
+    A spec that was read from a file must not decide which code is imported: ``imports=False``.
+    """
     if isinstance(subject, str):
-        cls, text = split(subject)
+        cls, text = split(subject, imports=imports)
         if cls.file_parameters is None:
             return _of_class(cls, _given(cls, subject, text, fixed), n, unknown)
         subject = _of_file(cls, cls.file_parameters, text)

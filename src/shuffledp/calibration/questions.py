@@ -5,17 +5,16 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from .._support import validation as check
 from .._support.by_name import by_name
 from .._support.delta_rules import delta_at, read
 from .._support.numbers import round_down
-from ..accounting.crowd import Crowd
-from ..accounting.crowd import reports as checked_reports
-from ..accounting.resolve import MechanismLike, Resolved, resolve, subject_of
-from ..errors import ImpossibleError
+from ..accounting.crowd import Crowd, missing
+from ..accounting.resolve import MechanismLike, subject_of
+from ..accounting.rounds import Rounds, count_of
+from ..errors import ImpossibleError, ParameterError
 from ..mechanisms.base import Mechanism
+from ..mechanisms.free_setting import FreeSetting
 from ..numerics.bisect import smallest_whole
 from .asked import Subject, question
 from .search import best_of_range, largest
@@ -36,6 +35,10 @@ def calibrate(
     tol: float = 1e-4,
     unknown: str | None = None,
     reports_per_user: int = 1,
+    dropouts: float = 0,
+    colluding: float = 0,
+    participation: float = 1.0,
+    count: int = 1,
     **fixed: Any,
 ) -> Mechanism:
     """The least noisy setting of a mechanism whose n shuffled reports are (epsilon, delta)-DP.
@@ -44,8 +47,9 @@ def calibrate(
     d01 or dmax in metric privacy), the *smallest* flip probability or sigma, or the *fewest* blanket messages (messages
     or poisson, a mean per user; with unknown="total_messages" their whole number) such that
 
-        amplify(mechanism, n=n, delta=delta, bound=bound, tol=tol).epsilon <= epsilon.
+        amplify(mechanism, n=n, delta=delta, bound=bound, tol=tol).epsilon <= epsilon
 
+    (with ``count`` rounds, Accountant().compose(mechanism, n=n, count=count).epsilon(delta=delta) <= epsilon).
     This is checked at the returned setting itself.  That eps is also at least epsilon (1 - tol), unless the
     parameter is a whole number, is at the end of its range, or eps jumps there.  eps0 is never below epsilon, since the
     local guarantee holds without any shuffling.
@@ -64,7 +68,8 @@ def calibrate(
     epsilon : the target, > 0
     tol : relative accuracy of eps
     unknown : the parameter to solve for, where several could be meant
-    reports_per_user : as in :func:`~shuffledp.amplify`
+    reports_per_user, dropouts, colluding, participation : as in :func:`~shuffledp.amplify`
+    count : rounds over the same users, which meet the target together, as in :class:`~shuffledp.Accountant`
     fixed : the other parameters of the mechanism
 
     Raises
@@ -80,19 +85,28 @@ def calibrate(
     (9.69, True)
     >>> calibrate("subset:d=64", n=1000, epsilon=0.01, delta=1e-6).k
     29
+    >>> round(calibrate("grr", n=10**6, epsilon=1.0, delta=1e-8, d=64, count=13, dropouts=0.03).eps0, 2)
+    7.31
     """
     n = check.users(n)
+    crowd = Crowd.of(
+        n, dropouts=dropouts, colluding=colluding, participation=participation, reports_per_user=reports_per_user
+    )
     target = Target(
-        n=n,
+        crowd=crowd,
         epsilon=_target(epsilon),
         delta=delta_at(delta, n),
         bound=bound,
         tol=check.tolerance(tol),
-        reports=checked_reports(reports_per_user),
+        count=count_of(count),
     )
-    row = question(subject, target.n, unknown, fixed)
+    return target.loosest(settled(question(subject, n, unknown, fixed), target.single))
+
+
+def settled(row: Unknown | FreeSetting, target: Target) -> Unknown:
+    """The row with the setting that has the smallest predicted error at the target of one round."""
     if isinstance(row, Unknown):
-        return target.loosest(row)
+        return row
     best = best_of_range(
         lambda setting, limit: target.error(row, setting, limit),
         low=row.low,
@@ -101,7 +115,7 @@ def calibrate(
         start=row.start(target.likely_budget),
         ratio=row.ratio,
     )
-    return target.loosest(row_of(row, best))
+    return row_of(row, best)
 
 
 @by_name
@@ -113,11 +127,15 @@ def users_needed(
     bound: str = "auto",
     tol: float = 1e-4,
     reports_per_user: int = 1,
+    dropouts: float = 0,
+    colluding: float = 0,
+    participation: float = 1.0,
+    count: int = 1,
 ) -> int:
     """The smallest number of users whose shuffled reports are (epsilon, delta)-DP, up to 1e15.
 
-    ``amplify(mechanism, n=n, ...).epsilon <= epsilon`` holds at the returned n and not at n - 1.  delta(eps) falls
-    with n, so every larger batch is private enough as well.
+    ``amplify(mechanism, n=n, ...).epsilon <= epsilon`` (with ``count`` rounds, the eps of an ``Accountant``) holds at
+    the returned n and not at n - 1.  delta(eps) falls with n, so every larger batch is private enough as well.
 
     Parameters
     ----------
@@ -125,6 +143,8 @@ def users_needed(
     epsilon : the target, > 0
     delta : a number in (0, 1), or a rule "c/n" with c < 1; then delta shrinks as n grows, and the answer is *a* number
         of users that meets the target while one user less does not
+    dropouts, colluding, participation : as in :func:`~shuffledp.amplify`; n counts all users who are asked
+    count : rounds over the same n users, which meet the target together
 
     Raises
     ------
@@ -135,46 +155,65 @@ def users_needed(
     --------
     >>> users_needed("grr:eps0=2,d=64", epsilon=0.1, delta=1e-8)
     2447
+    >>> users_needed("grr:eps0=2,d=64", epsilon=0.1, delta=1e-8, dropouts=0.5)
+    4894
     """
-    subject, epsilon, tol = subject_of(mechanism), _target(epsilon), check.tolerance(tol)
-
-    reports = checked_reports(reports_per_user)
-
-    def among(n: int) -> Resolved:
-        return resolve(subject, bound, Crowd(n, reports_per_user=reports)).must_hold("be solved for")
-
-    among(1)  # a bound that is not a guarantee is refused first
+    subject, epsilon, tol, times = subject_of(mechanism), _target(epsilon), check.tolerance(tol), count_of(count)
     rule = read(delta)
+    fewest = _fewest(dropouts, colluding)
+
+    def among(n: int, times: int) -> Rounds:
+        crowd = Crowd.of(
+            n, dropouts=dropouts, colluding=colluding, participation=participation, reports_per_user=reports_per_user
+        )
+        return Rounds(subject, bound, crowd, count=times).must_hold("be solved for")
+
+    among(fewest, times)  # a bound that is not a guarantee is refused first
 
     def users(u: float) -> int:
-        return min(max(round(math.exp(-u)), 1), _MOST_USERS)
+        return min(max(round(math.exp(-u)), fewest), _MOST_USERS)
 
     def excess(u: float) -> float:
         n = users(u)
-        value = among(n).log_delta(np.array([epsilon]), tol=1e-3)[0]
-        return scaled(float(value)) - scaled(math.log(rule.at(n)))
+        once = Target(Crowd(n), epsilon, rule.at(n), bound, tol, times).single.epsilon
+        return scaled(among(n, 1).log_delta(once, tol=1e-3)) - scaled(math.log(rule.at(n)))
 
     def reached(n: int) -> float:
-        return among(n).epsilon(delta=rule.at(n), tol=tol).epsilon
+        return among(n, times).epsilon(delta=rule.at(n), tol=tol)
 
-    if reached(1) <= epsilon:
-        return 1
+    if reached(fewest) <= epsilon:
+        return fewest
     # the leading order, as in Target: n = 2 log(1/delta) (2 sinh(eps0/2)/eps)^2
-    guess = 30.0 * min(2.0 * math.sinh(0.5 * min(subject.cap, 20.0)) / epsilon, 1e100) ** 2
+    guess = 30.0 * min(2.0 * math.sinh(0.5 * min(subject.cap, 20.0)) / epsilon, 1e100) ** 2 * times
     near = largest(
         excess,
         low=-math.log(_MOST_USERS),
-        high=0.0,
-        start=-math.log(max(guess, 2.0)),
+        high=-math.log(fewest),
+        start=-math.log(max(guess, 2.0 * fewest)),
         window=0.1 * tol,
         close=0.1 * tol,
     )
     start = _MOST_USERS if near is None else users(near)
-    found = smallest_whole(lambda n: reached(n) - epsilon, low=1, high=_MOST_USERS, start=start)
+    found = smallest_whole(lambda n: reached(n) - epsilon, low=fewest, high=_MOST_USERS, start=start)
     if found is None:
         raise ImpossibleError(
             f"epsilon = {round_down(epsilon, 6)} cannot be reached by {subject.mechanism.spec}: even 1e15 users leave "
             f"{in_words(reached(_MOST_USERS))}; raise epsilon or delta, or choose a more private setting."
+        )
+    return found
+
+
+def _fewest(dropouts: float, colluding: float) -> int:
+    """The smallest number of users of whom one can be counted on."""
+
+    def short(n: int) -> float:
+        return 1.0 - (n - missing("dropouts", dropouts, n) - missing("colluding", colluding, n))
+
+    found = smallest_whole(short, low=1, high=_MOST_USERS, start=1)
+    if found is None:
+        raise ParameterError(
+            f"dropouts + colluding must leave at least one honest user of n, got {dropouts!r} + {colluding!r}; "
+            "lower them."
         )
     return found
 
@@ -188,11 +227,16 @@ def delta_needed(
     bound: str = "auto",
     tol: float = 1e-4,
     reports_per_user: int = 1,
+    dropouts: float = 0,
+    colluding: float = 0,
+    participation: float = 1.0,
+    count: int = 1,
 ) -> float:
     """The smallest delta at which n shuffled reports are (epsilon, delta)-DP: the privacy profile, rounded up.
 
-    0 where epsilon is no less than the local guarantee.  tol is the relative accuracy of delta, upward;
-    reports_per_user is that of :func:`~shuffledp.amplify`.
+    0 where epsilon is no less than the local guarantee.  tol is the relative accuracy of delta, upward (that of one
+    round); reports_per_user, dropouts, colluding and participation are those of :func:`~shuffledp.amplify`; ``count``
+    rounds over the same users are composed as by :class:`~shuffledp.Accountant`.
 
     Raises
     ------
@@ -207,13 +251,15 @@ def delta_needed(
     0.0
     """
     subject, n, tol = subject_of(mechanism), check.users(n), check.tolerance(tol)
-    epsilon = _target(epsilon)
-    crowd = Crowd(n, reports_per_user=checked_reports(reports_per_user))
-    question = resolve(subject, bound, crowd).must_hold("be solved for")
-    value = float(question.log_delta(np.array([epsilon]), tol=tol)[0])
+    epsilon, times = _target(epsilon), count_of(count)
+    crowd = Crowd.of(
+        n, dropouts=dropouts, colluding=colluding, participation=participation, reports_per_user=reports_per_user
+    )
+    value = Rounds(subject, bound, crowd, count=times).must_hold("be solved for").log_delta(epsilon, tol=tol)
     if not value < 0.0:
+        rounds = f"{times:,} rounds of " if times > 1 else ""
         raise ImpossibleError(
-            f"epsilon = {round_down(epsilon, 6)} is not reached by {subject.mechanism.spec} with n = {n:,} "
+            f"epsilon = {round_down(epsilon, 6)} is not reached by {rounds}{subject.mechanism.spec} with n = {n:,} "
             "at any delta below 1; raise epsilon, collect from more users or choose a more private setting."
         )
     if value == -math.inf:

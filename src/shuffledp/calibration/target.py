@@ -1,21 +1,21 @@
-"""A central target (epsilon, delta) for n users, and the loosest of a row of mechanisms that meets it."""
+"""A central target (epsilon, delta) for a crowd and a number of rounds, and the loosest mechanism that meets it."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-
-import numpy as np
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 from .._support import validation as check
 from .._support.numbers import round_down, round_up
 from ..accounting.crowd import Crowd
-from ..accounting.resolve import Resolved, resolve
+from ..accounting.rounds import Rounds
 from ..errors import BoundNotApplicableError, ImpossibleError, ParameterError, ShuffleDPError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.free_setting import FreeSetting
 from ..numerics.bisect import smallest_whole
+from ..numerics.composition.gaussian import epsilon_of, mu_of
 from .search import largest
 from .unknowns import Unknown, row_of
 
@@ -25,22 +25,38 @@ _COARSE = 0.02
 
 @dataclass
 class Target:
-    """The target that ``amplify`` must confirm: eps at most ``epsilon``; ``start`` is where the last search ended."""
+    """The target that ``amplify`` must confirm: eps at most ``epsilon``; ``start`` is where the last search ended.
 
-    n: int
+    With ``count`` rounds it is the accountant that must confirm it.
+    """
+
+    crowd: Crowd
     epsilon: float
     delta: float
     bound: str
     tol: float
-    reports: int = 1
+    count: int = 1
     start: float | None = None
 
-    def reached(self, mechanism: Mechanism) -> float:
-        """eps as amplify would report it."""
-        return self._resolved(mechanism).epsilon(delta=self.delta, tol=self.tol).epsilon
+    @property
+    def n(self) -> int:
+        """Users who can be counted on."""
+        return self.crowd.honest
 
-    def _resolved(self, mechanism: Mechanism) -> Resolved:
-        return resolve(mechanism, self.bound, Crowd(self.n, reports_per_user=self.reports)).must_hold("be solved for")
+    @cached_property
+    def single(self) -> Target:
+        """About what one round may cost: where searches begin, and what settings are chosen for."""
+        if self.count == 1:
+            return self
+        once = epsilon_of(mu_of(self.epsilon, self.delta) / math.sqrt(self.count), self.delta)
+        return replace(self, epsilon=min(once, self.epsilon), count=1)
+
+    def reached(self, mechanism: Mechanism) -> float:
+        """eps as amplify, or the accountant, would report it."""
+        return self._rounds(mechanism).epsilon(delta=self.delta, tol=self.tol)
+
+    def _rounds(self, mechanism: Mechanism) -> Rounds:
+        return Rounds(mechanism, self.bound, self.crowd, count=self.count).must_hold("be solved for")
 
     def loosest(self, unknown: Unknown) -> Mechanism:
         """The mechanism with the least privacy that meets the target, checked by :meth:`reached`."""
@@ -52,7 +68,7 @@ class Target:
             eps = reached(unknown.value(u))
             return math.log(eps) - math.log(self.epsilon) if eps > 0.0 else -math.inf
 
-        near = self.near(unknown)
+        near = self.single.near(unknown)
         low, high = unknown.coordinate(unknown.private), unknown.coordinate(unknown.loose)
         start = low if near is None else near
         value: float | None
@@ -65,7 +81,9 @@ class Target:
             )
         else:
             window = -math.log1p(-self.tol)
-            u = largest(excess, low=low, high=high, start=start, window=window, reach=2.0 * self.tol)
+            # one round was solved for already; of several only the Gaussian picture is known
+            reach = 2.0 * self.tol if self.count == 1 else 0.2
+            u = largest(excess, low=low, high=high, start=start, window=window, reach=reach)
             value = None if u is None else unknown.value(u)
         if unknown.is_budget and (value is None or value < self.epsilon):  # the local guarantee alone may suffice
             plain = min(self.epsilon, unknown.loose)
@@ -145,7 +163,7 @@ class Target:
         """delta(epsilon) at u against the target, positive if not private enough; nearly linear in u."""
 
         def log_delta() -> float:
-            return float(self._resolved(unknown.at(u)).log_delta(np.array([self._inside]), tol=rtol)[0])
+            return self._rounds(unknown.at(u)).log_delta(self._inside, tol=rtol)
 
         return scaled(_or_inf(log_delta)) - scaled(math.log(self.delta))
 
@@ -171,9 +189,15 @@ class Target:
             return error
         return ImpossibleError(
             f"epsilon = {round_down(self.epsilon, 6)} at delta = {round_down(self.delta, 6)} cannot be reached "
-            f"by {mechanism.name} with n = {self.n:,}: even {unknown.name} = {unknown.private:g} leaves {in_words(eps)}"
-            "; raise epsilon or delta, or collect from more users."
+            f"by {self._in_words(mechanism)}: even {unknown.name} = {unknown.private:g} leaves {in_words(eps)}; raise "
+            "epsilon or delta, or collect from more users."
         )
+
+    def _in_words(self, mechanism: Mechanism) -> str:
+        """What was asked to meet the target."""
+        times = f"{self.count:,} rounds of " if self.count > 1 else ""
+        n, less = self.crowd.n, self.crowd.n - self.n
+        return f"{times}{mechanism.name} with n = {n:,}" + (f", {less:,} of them missing" if less else "")
 
 
 def scaled(log_delta: float) -> float:

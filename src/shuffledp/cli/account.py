@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .._support import validation as check
 from .base import (
     DELTA,
     DELTA_HELP,
@@ -14,11 +13,12 @@ from .base import (
     TOL,
     USERS,
     common,
+    crowd_of,
+    crowd_options,
     grid,
     json_option,
     main,
     print_json,
-    reports_option,
     say,
 )
 
@@ -32,10 +32,7 @@ if TYPE_CHECKING:
 @click.option("--delta", type=DELTA, required=True, help=DELTA_HELP)
 @click.option("--tol", type=TOL, default="1e-4", show_default=True, help="Relative accuracy of eps (errors go up).")
 @click.option("--certify", "certified", is_flag=True, help="Prove the answer in ball arithmetic.")
-@click.option("--dropouts", default="0", metavar="K", help="Users who may drop out: a number, or a fraction of n.")
-@click.option("--colluding", default="0", metavar="K", help="Users who may help the adversary, likewise.")
-@click.option("--participation", default="1", metavar="P", help="Probability with which every other user takes part.")
-@reports_option
+@crowd_options
 def amplify(
     spec: str,
     n: int,
@@ -43,28 +40,13 @@ def amplify(
     bound: str,
     tol: float,
     certified: bool,
-    dropouts: str,
-    colluding: str,
-    participation: str,
-    reports_per_user: str,
     as_json: bool,
+    **crowd: str,
 ) -> None:
     """The central (eps, delta) of n users who shuffle their reports of SPEC."""
     from ..accounting.amplification import amplify as run
 
-    crowd: dict[str, Any] = {
-        "dropouts": _away("dropouts", dropouts),
-        "colluding": _away("colluding", colluding),
-        "participation": check.parse_number("participation", participation),
-        "reports_per_user": check.parse_number("reports_per_user", reports_per_user),
-    }
-    _show(run(spec, n=n, delta=delta, bound=bound, tol=tol, certify=certified, **crowd), as_json)
-
-
-def _away(name: str, text: str) -> float:
-    """Users written as 100 or 1e2, or a fraction of them written as 0.05: only a decimal point makes it a fraction."""
-    number = check.parse_number(name, text)
-    return int(number) if "." not in text and number.is_integer() else number
+    _show(run(spec, n=n, delta=delta, bound=bound, tol=tol, certify=certified, **crowd_of(**crowd)), as_json)
 
 
 def _show(guarantee: Guarantee, as_json: bool) -> None:

@@ -114,6 +114,38 @@ reports_option = click.option(
 )
 
 
+def crowd_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """--dropouts, --colluding, --participation and --reports-per-user, for :func:`crowd_of`."""
+    for option in (
+        reports_option,
+        click.option(
+            "--participation", default="1", metavar="P", help="Probability with which every other user takes part."
+        ),
+        click.option("--colluding", default="0", metavar="K", help="Users who may help the adversary, likewise."),
+        click.option(
+            "--dropouts", default="0", metavar="K", help="Users who may drop out: a number, or a fraction of n."
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def crowd_of(dropouts: str, colluding: str, participation: str, reports_per_user: str) -> dict[str, Any]:
+    """The options about the crowd as parameters."""
+    return {
+        "dropouts": away("dropouts", dropouts),
+        "colluding": away("colluding", colluding),
+        "participation": check.parse_number("participation", participation),
+        "reports_per_user": check.parse_number("reports_per_user", reports_per_user),
+    }
+
+
+def away(name: str, text: str) -> float:
+    """Users written as 100 or 1e2, or a fraction of them written as 0.05: only a decimal point makes it a fraction."""
+    number = check.parse_number(name, text)
+    return int(number) if "." not in text and number.is_integer() else number
+
+
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="shuffledp")
 def main() -> None:

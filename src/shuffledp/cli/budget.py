@@ -12,59 +12,127 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .._support import validation as valid
+from .._support.delta_rules import delta_at
 from .._support.progress import progress
 from ..errors import ImpossibleError, ParameterError
-from .base import DELTA, DELTA_HELP, SPEC_HELP, TOL, common, json_option, main, print_json, reports_option, say
+from .base import (
+    DELTA,
+    DELTA_HELP,
+    SPEC_HELP,
+    TOL,
+    USERS,
+    away,
+    crowd_of,
+    crowd_options,
+    json_option,
+    main,
+    print_json,
+    say,
+)
 
 if TYPE_CHECKING:
+    from ..accounting.guarantee import Guarantee
     from ..composing.accountant import Accountant
+    from ..composing.composed_guarantee import ComposedGuarantee
+    from ..mechanisms.base import Mechanism
 
 _TOL = click.option("--tol", type=TOL, default="1e-4", show_default=True, help="Relative accuracy of eps.")
 _BOUND = click.option("--bound", default="auto", show_default=True, help="Which bound; it must be a guarantee.")
+_COUNT = click.option(
+    "--count",
+    default="1",
+    metavar="K",
+    show_default=True,
+    help="Rounds over the same users, for which the target holds.",
+)
 _EPSILON = click.option("--epsilon", required=True, metavar="EPS", help="The central eps to be reached, > 0.")
 
 
 @main.command(epilog=SPEC_HELP)
-@click.argument("subject", metavar="NAME_OR_SPEC")
-@common
-@_EPSILON
-@click.option("--delta", type=DELTA, required=True, help=DELTA_HELP)
+@click.argument("subject", metavar="NAME_OR_SPEC", required=False)
+@click.option("--n", "n", type=USERS, help="Number of users in the batch.")
+@click.option("--bound", help="Which bound; it must be a guarantee.  [default: auto]")
+@click.option("--epsilon", metavar="EPS", help="The central eps to be reached, > 0.")
+@click.option("--delta", type=DELTA, help=DELTA_HELP)
+@click.option("--programme", metavar="FILE", help="Calibrate a whole programme (YAML or JSON) instead of one spec.")
+@click.option("--save", metavar="FILE", help="With --programme: write it with the budgets that were found.")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A known parameter; may be repeated.")
 @click.option("--unknown", metavar="KEY", help="The parameter to solve for, where several could be meant.")
-@_TOL
-@reports_option
+@_COUNT
+@click.option("--tol", type=TOL, help="Relative accuracy of eps.  [default: 1e-4; 1e-3 of a programme]")
+@crowd_options
+@json_option
 def calibrate(
-    subject: str,
-    n: int,
-    bound: str,
-    epsilon: str,
-    delta: float | str,
+    subject: str | None,
+    n: int | None,
+    bound: str | None,
+    epsilon: str | None,
+    delta: float | str | None,
+    programme: str | None,
+    save: str | None,
     settings: tuple[str, ...],
     unknown: str | None,
-    tol: float,
-    reports_per_user: str,
+    count: str,
+    tol: float | None,
     as_json: bool,
+    **crowd: str,
 ) -> None:
     """The least noisy setting whose n shuffled reports meet (eps, delta); exit code 1 if there is none.
 
     \b
       shuffledp calibrate grr --set d=64 --n 1e6 --epsilon 1 --delta 1e-8
-      shuffledp calibrate subset:d=64 --n 1e6 --epsilon 1 --delta 1e-8
+      shuffledp calibrate subset:d=64 --n 1e6 --epsilon 1 --delta 1e-8 --count 13 --dropouts 0.03
       shuffledp calibrate cheu-zhilyaev:d=16,messages=2 --unknown flip --n 1e4 --epsilon 1 --delta 1e-6
+      shuffledp calibrate --programme telemetry.yaml --save calibrated.yaml
+
+    A programme file leaves budgets open, with weights or a list of candidates; one scale is found for all of them.
     """
-    from ..accounting.amplification import amplify
+    if programme is not None:
+        context = click.get_current_context()
+        given = {p.name for p in context.command.params if p.name and _was_given(context, p.name)}
+        beside = given - {"programme", "save", "tol", "as_json"}
+        if beside:
+            name = "the spec" if "subject" in beside else f"--{min(beside).replace('_', '-')}"
+            raise click.UsageError(f"--programme FILE says it all; leave out {name}.")
+        _calibrate_programme(programme, save, tol, as_json)
+        return
+    if save is not None:
+        raise click.UsageError("--save needs --programme FILE, whose calibrated form it writes.")
+    if subject is None or n is None or epsilon is None or delta is None:
+        raise click.UsageError("calibrate needs NAME_OR_SPEC, --n, --epsilon and --delta, or --programme FILE.")
     from ..calibration.questions import calibrate as run
 
     fixed = _settings(settings)
     with _impossible_too(as_json), progress("calibrating"):
         eps = valid.parse_number("epsilon", epsilon)
-        terms: dict[str, Any] = {"delta": delta, "bound": bound, "tol": tol, **_reports(reports_per_user)}
+        terms: dict[str, Any] = {"delta": delta, "bound": bound or "auto", "tol": tol or 1e-4, **_rounds(count, crowd)}
         found = run(subject, n=n, epsilon=eps, unknown=unknown, **terms, **fixed)
-        reached = amplify(found, n=n, **terms)
+        reached = _reached(found, n, terms)
     if as_json:
         print_json({"mechanism": found.spec, "target_epsilon": eps, "guarantee": reached.to_dict()})
         return
     say(found.spec, str(reached))
+
+
+def _was_given(context: click.Context, name: str) -> bool:
+    """Whether an option stands on the command line."""
+    return context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+
+
+def _calibrate_programme(file: str, save: str | None, tol: float | None, as_json: bool) -> None:
+    """Print what was found, and write the programme where that was asked."""
+    from ..programme.calibrating import calibrate_programme
+
+    with _impossible_too(as_json), progress("calibrating") as advance:
+        found = calibrate_programme(file, progress=advance, **({} if tol is None else {"tol": tol}))
+    if save is not None:
+        found.save(save)
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        say(*str(found).split("\n"))
+    if save is not None:
+        say(f"wrote {save}", err=True)
 
 
 @contextlib.contextmanager
@@ -78,9 +146,22 @@ def _impossible_too(as_json: bool) -> Iterator[None]:
         raise
 
 
-def _reports(text: str) -> dict[str, Any]:
-    """--reports-per-user as a parameter."""
-    return {"reports_per_user": valid.parse_number("reports_per_user", text)}
+def _rounds(count: str, crowd: dict[str, str]) -> dict[str, Any]:
+    """--count and the options about the crowd as parameters."""
+    return {"count": valid.parse_number("count", count), **crowd_of(**crowd)}
+
+
+def _reached(mechanism: Mechanism | str, n: int, terms: dict[str, Any]) -> Guarantee | ComposedGuarantee:
+    """What the answer guarantees: one round by amplify, several by the accountant."""
+    if terms["count"] == 1:
+        from ..accounting.amplification import amplify
+
+        one: Guarantee = amplify(mechanism, n=n, **{key: value for key, value in terms.items() if key != "count"})
+        return one
+    from ..composing.accountant import Accountant
+
+    round_ = {key: value for key, value in terms.items() if key not in ("delta", "tol")}
+    return Accountant().compose(mechanism, n=n, **round_).guarantee(delta=delta_at(terms["delta"], n))
 
 
 def _settings(texts: tuple[str, ...]) -> dict[str, Any]:
@@ -96,7 +177,8 @@ def _settings(texts: tuple[str, ...]) -> dict[str, Any]:
     return found
 
 
-_OPTIONS = {"subject", "n", "epsilon", "delta", "bound", "tol", "unknown", "reports_per_user"}
+_CROWD = ("reports_per_user", "dropouts", "colluding", "participation")
+_OPTIONS = {"subject", "n", "epsilon", "delta", "bound", "tol", "unknown", "count", *_CROWD, "programme", "save"}
 
 
 @main.command(epilog=SPEC_HELP)
@@ -104,21 +186,21 @@ _OPTIONS = {"subject", "n", "epsilon", "delta", "bound", "tol", "unknown", "repo
 @_EPSILON
 @click.option("--delta", type=DELTA, required=True, help=DELTA_HELP)
 @_BOUND
+@_COUNT
 @_TOL
-@reports_option
+@crowd_options
 @json_option
 def users(
-    spec: str, epsilon: str, delta: float | str, bound: str, tol: float, reports_per_user: str, as_json: bool
+    spec: str, epsilon: str, delta: float | str, bound: str, count: str, tol: float, as_json: bool, **crowd: str
 ) -> None:
     """The smallest number of users whose shuffled reports of SPEC meet (eps, delta); exit code 1 if there is none."""
-    from ..accounting.amplification import amplify
     from ..calibration.questions import users_needed
 
     eps = valid.parse_number("epsilon", epsilon)
     with _impossible_too(as_json), progress("counting"):
-        terms: dict[str, Any] = {"delta": delta, "bound": bound, "tol": tol, **_reports(reports_per_user)}
+        terms: dict[str, Any] = {"delta": delta, "bound": bound, "tol": tol, **_rounds(count, crowd)}
         n = users_needed(spec, epsilon=eps, **terms)
-        reached = amplify(spec, n=n, **terms)
+        reached = _reached(spec, n, terms)
     if as_json:
         print_json({"n": n, "target_epsilon": eps, "guarantee": reached.to_dict()})
         return
@@ -128,7 +210,7 @@ def users(
 # -- many rounds -----------------------------------------------------------------------------------------------
 
 #: Settings of a round that may follow its spec.
-_SETTINGS = ("n", "count", "name", "bound", "participation_limit", "reports_per_user")
+_SETTINGS = ("n", "count", "name", "bound", "participation_limit", *_CROWD)
 _TAIL = re.compile(rf",\s*({'|'.join(_SETTINGS)}|memoised)\s*=\s*([^,=]*)$", re.ASCII)
 
 
@@ -139,7 +221,7 @@ _TAIL = re.compile(rf",\s*({'|'.join(_SETTINGS)}|memoised)\s*=\s*([^,=]*)$", re.
     "rounds",
     multiple=True,
     metavar="SPEC,n=N[,count=K]",
-    help="Rounds to add; may be repeated.  Also: name, bound, participation_limit, reports_per_user.",
+    help=f"Rounds to add; may be repeated.  Also: name, bound, participation_limit, {', '.join(_CROWD)}.",
 )
 @click.option("--delta", type=DELTA, help="Show eps of all rounds together at this delta, or rule such as 0.01/n.")
 @click.option("--epsilon", metavar="EPS", help="Show delta of all rounds together at this eps.")
@@ -232,7 +314,8 @@ def _round(text: str) -> dict[str, Any]:
         if key == "memoised":  # refused by the accountant, unless it is false
             found[key] = value.lower() not in ("0", "false", "no")
         else:
-            found[key] = value if key in ("name", "bound") else valid.parse_number(key, value)
+            read = away if key in ("dropouts", "colluding") else valid.parse_number
+            found[key] = value if key in ("name", "bound") else read(key, value)
         spec = spec[: match.start()]
     if "n" not in found:
         _refuse_unknown(spec)
@@ -246,8 +329,7 @@ def _refuse_unknown(spec: str) -> None:
     unknown = [key for key in keys[keys.index("n") :] if key not in _SETTINGS] if "n" in keys else []
     if unknown:
         raise ParameterError(
-            f"a round has no setting {unknown[0]!r}, it takes {', '.join(_SETTINGS)}; correct the name or remove it "
-            "(leave users who may drop out or collude out of n)."
+            f"a round has no setting {unknown[0]!r}, it takes {', '.join(_SETTINGS)}; correct the name or remove it."
         )
 
 
@@ -274,7 +356,7 @@ def _delta_at(accountant: Accountant, epsilon: str, result: dict[str, Any]) -> s
 
 
 def _shown(entry: Any) -> dict[str, Any]:
-    keys = ("name", "n", "count", "bound", "participation_limit", "reports_per_user", "cost")
+    keys = ("name", "n", "count", "bound", "participation_limit", "reports_per_user", "participation", "cost")
     return {"mechanism": entry.mechanism.spec, **{key: getattr(entry, key) for key in keys}}
 
 

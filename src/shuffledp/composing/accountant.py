@@ -14,13 +14,14 @@ from .._support import validation as check
 from .._support.by_name import by_name
 from .._support.delta_rules import read
 from .._support.figures import TEXT_WIDTH
-from .._support.tables import Column, Table, Tabular, count_column
+from .._support.tables import Column, Table, Tabular, count_column, number_column
 from ..accounting.resolve import MechanismLike
+from ..accounting.rounds import MOST_ROUNDS
 from ..errors import ParameterError
 from ..numerics.bisect import smallest_whole
 from ..numerics.composition import renyi, sequential
 from ..numerics.composition.sequential import Kind
-from . import ledger, ledger_file
+from . import ledger_file
 from .composed_guarantee import ComposedGuarantee, rounds_in_words, trust_text
 from .ledger import LedgerEntry, make_entry
 from .profiles import fixed_pairs, kind_of
@@ -33,7 +34,8 @@ MOST_REMAINING = 10**6
 #: Most guesses before its search.
 _GUESSES = 6
 #: Parameters of compose() that have a default.
-_TERMS = ("count", "bound", "name", "participation_limit", "reports_per_user", "memoised")
+_CROWD = ("dropouts", "colluding", "participation")
+_TERMS = ("count", "bound", "name", "participation_limit", "reports_per_user", *_CROWD, "memoised")
 
 
 class Accountant(Tabular):
@@ -83,6 +85,8 @@ class Accountant(Tabular):
         rows = self._entries
         limited = any(e.participation_limit is not None for e in rows)
         several = any(e.reports_per_user > 1 for e in rows)
+        chance = any(e.participation < 1.0 for e in rows)
+        shares = [f"{e.participation:g}" for e in rows]
         columns = (
             Column(name="name", head="name" if any(e.name for e in rows) else None, values=[e.name for e in rows]),
             Column(name="mechanism", head="mechanism", values=[e.mechanism.spec for e in rows]),
@@ -91,6 +95,7 @@ class Accountant(Tabular):
             count_column("participation_limit", "limit" if limited else None, [e.participation_limit for e in rows]),
             count_column("reports_per_user", "reports" if several else None, [e.reports_per_user for e in rows]),
             count_column("cost", "cost" if limited or several else None, [e.cost for e in rows]),
+            number_column("participation", "chance" if chance else None, [e.participation for e in rows], shares),
             Column(name="bound", head="bound", values=[e.bound for e in rows]),
         )
         events = sum(count for _, _, count in self._events)
@@ -124,6 +129,9 @@ class Accountant(Tabular):
         name: str | None = None,
         participation_limit: int | None = None,
         reports_per_user: int = 1,
+        dropouts: float = 0,
+        colluding: float = 0,
+        participation: float = 1.0,
         memoised: bool = False,
     ) -> Accountant:
         """Add ``count`` rounds of n users each; returns the accountant.
@@ -137,6 +145,10 @@ class Accountant(Tabular):
             Which rounds they are may depend on earlier results, not on the user's value; all others still number n.
         reports_per_user : reports that each of the n users sends into one batch, on values of its own choice, which may
             be equal; k reports cost k rounds of n reports, each with a share of the blanket messages
+        dropouts, colluding : as in :func:`shuffledp.amplify`, in every round; the entry holds the others, without the
+            blanket messages of the missing
+        participation : as in :func:`shuffledp.amplify`: a guarantee for before the batches are seen, with other
+            coins in every round; not with several reports per user
         memoised : refused if True
         """
         if memoised is not False:
@@ -153,6 +165,9 @@ class Accountant(Tabular):
             name=name,
             participation_limit=participation_limit,
             reports_per_user=reports_per_user,
+            dropouts=dropouts,
+            colluding=colluding,
+            participation=participation,
         )
         self.add(entry)
         return self
@@ -184,7 +199,7 @@ class Accountant(Tabular):
         from .dp_accounting.export import ShuffledRoundEvent, leaves, limit, profile, supports
 
         check.one_of("neighbours", neighbours, ("replace-one", "add-or-remove-one"))
-        times = check.whole("count", count, low=1, high=ledger.MOST_ROUNDS, hint="it is the number of repetitions")
+        times = check.whole("count", count, low=1, high=MOST_ROUNDS, hint="it is the number of repetitions")
         found = list(leaves(event, times))
         for leaf, _ in found:
             reason = None if isinstance(leaf, ShuffledRoundEvent) else supports(leaf, neighbours=neighbours)
@@ -295,7 +310,10 @@ class Accountant(Tabular):
             cost=sum(e.cost for e in self._entries) + sum(count for _, _, count in self._events),
             pure_epsilon=sequential.pure_epsilon(kinds, counts),
             neighbours=self.neighbours,
-            trust=trust_text(limited=any(entry.participation_limit is not None for entry in self._entries)),
+            trust=trust_text(
+                limited=any(entry.participation_limit is not None for entry in self._entries),
+                chance=any(entry.participation < 1.0 for entry in self._entries),
+            ),
         )
 
     def renyi(self, orders: ArrayLike = renyi.ORDERS) -> NDArray[np.float64]:

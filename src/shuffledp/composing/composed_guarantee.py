@@ -9,11 +9,11 @@ from typing import Any
 from .._support.json_ready import json_ready
 from .._support.numbers import round_down, round_up
 from .._support.tables import Table
-from ..accounting.guarantee import TRUST, at_most, not_below
+from ..accounting.guarantee import TRUST, TRUST_COINS, at_most, not_below
 
 
-def trust_text(*, crowd: str = TRUST, many: bool = True, limited: bool = False) -> str:
-    """What a composition rests on: ``crowd`` for one round, more for several rounds or limited participation.
+def trust_text(*, crowd: str = TRUST, many: bool = True, limited: bool = False, chance: bool = False) -> str:
+    """What a composition rests on: ``crowd`` for one round, more for several, limited or random participation.
 
     Examples
     --------
@@ -25,6 +25,8 @@ def trust_text(*, crowd: str = TRUST, many: bool = True, limited: bool = False) 
         text += "; every round draws fresh randomness, and rounds may depend on the results of earlier ones"
     if limited:
         text += "; limits on taking part are enforced, and who takes part does not depend on the values"
+    if chance:
+        text += TRUST_COINS + (", with other coins in every round" if many else "")
     return text
 
 

@@ -12,14 +12,11 @@ from .._support import validation as check
 from .._support.json_ready import json_ready
 from .._support.reading import TABLE, read_bytes
 from ..accounting.crowd import Crowd
-from ..accounting.crowd import reports as checked_reports
-from ..accounting.resolve import MechanismLike, Resolved, Subject, resolve
+from ..accounting.resolve import MechanismLike, Resolved, Subject, resolve, subject_of
+from ..accounting.rounds import MOST_ROUNDS, count_of, must_be_separate
 from ..errors import ParameterError, ShuffleDPError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import mechanism_in_file
-
-#: Most rounds of one entry.
-MOST_ROUNDS = 10**9
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +32,7 @@ class LedgerEntry:
     name : what the rounds are called, or None
     participation_limit : the most of the ``count`` rounds that one user takes part in; None if there is no limit
     reports_per_user : reports of one user in one round
+    participation : probability with which every other user takes part in a round
 
     Examples
     --------
@@ -51,6 +49,7 @@ class LedgerEntry:
     name: str | None = None
     participation_limit: int | None = None
     reports_per_user: int = 1
+    participation: float = 1.0
 
     @property
     def cost(self) -> int:
@@ -70,7 +69,7 @@ class LedgerEntry:
 
         One of these rounds; where users send several reports, one of the parts into which a round may be divided.
         """
-        return resolve(self._part, self.bound, Crowd(self.n))
+        return resolve(self._part, self.bound, Crowd(self.n, participation=self.participation))
 
     @property
     def _part(self) -> Mechanism:
@@ -101,7 +100,8 @@ class LedgerEntry:
         """Equal for rounds that cost the same: law, n and bound, and the reports that share blanket messages."""
         identity = "" if self.reproducible else f"#{id(self.mechanism)}"
         shared = [] if self._part is self.mechanism else [self.reports_per_user]
-        return json.dumps([self.law, self.n, self.bound, *shared]) + identity
+        chance = [] if self.participation == 1.0 else [{"participation": self.participation}]
+        return json.dumps([self.law, self.n, self.bound, *shared, *chance]) + identity
 
     def sharing_law(self, other: LedgerEntry) -> LedgerEntry:
         """``other``, of the same mechanism, with the law of this entry: no file is read a second time."""
@@ -130,6 +130,8 @@ class LedgerEntry:
             "bound": self.bound,
             "participation_limit": self.participation_limit,
             "reports_per_user": self.reports_per_user,
+            # as in all ledgers so far, where everybody takes part
+            **({} if self.participation == 1.0 else {"participation": self.participation}),
         }
 
 
@@ -141,16 +143,29 @@ def make_entry(
     bound: str = "auto",
     name: object = None,
     participation_limit: object = None,
-    reports_per_user: object = 1,
+    reports_per_user: int = 1,
+    dropouts: float = 0,
+    colluding: float = 0,
+    participation: float = 1.0,
 ) -> LedgerEntry:
-    """A checked entry; the bound must be a proved upper bound.
+    """A checked entry of those of n users who can be counted on; the bound must be a proved upper bound.
 
     Examples
     --------
-    >>> make_entry("grr:eps0=1,d=4", n=1e4, count=3).n
-    10000
+    >>> make_entry("grr:eps0=1,d=4", n=1e4, count=3, dropouts=0.05).n
+    9500
     """
-    resolved = resolve(mechanism, bound, Crowd(check.users(n))).must_hold("be composed")
+    crowd = Crowd.of(
+        check.users(n),
+        dropouts=dropouts,
+        colluding=colluding,
+        participation=participation,
+        reports_per_user=reports_per_user,
+    )
+    reports, chance = crowd.reports_per_user, crowd.participation
+    must_be_separate(crowd)
+    left = subject_of(mechanism).left_of(replace(crowd, reports_per_user=1))
+    resolved = resolve(left, bound, Crowd(crowd.honest, participation=chance)).must_hold("be composed")
     subject = resolved.mechanism
     if name is not None and not (isinstance(name, str) and 0 < len(name) <= 200):
         raise ParameterError(f"name must be a short text or None, got {check.shown(name)}; use up to 200 characters.")
@@ -158,16 +173,16 @@ def make_entry(
     if limit is not None:
         hint = "it is the most rounds that one user takes part in"
         limit = check.whole("participation_limit", limit, low=1, high=MOST_ROUNDS, hint=hint)
-    reports = checked_reports(reports_per_user)
     part = subject.bundled(reports, n=resolved.n, participation=1.0)
     entry = LedgerEntry(
         mechanism=subject,
         n=resolved.n,
-        count=check.whole("count", count, low=1, high=MOST_ROUNDS, hint="it is the number of rounds"),
+        count=count_of(count),
         bound=bound,
         name=name,
         participation_limit=limit,
         reports_per_user=reports,
+        participation=chance,
     )
     if part is subject:
         vars(entry)["resolved"] = resolved  # the families are built once

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .._support.by_name import by_name
@@ -12,25 +12,27 @@ from ..accounting.guarantee import TRUST, TRUST_BUT
 from ..composing.accountant import Accountant
 from ..composing.composed_guarantee import trust_text
 from ..errors import ParameterError
-from ..numerics.composition.sequential import LEAST_DELTA, basic_composition
+from ..numerics.composition.sequential import basic_composition
+from .fitting import fitting
 from .reading import read
 from .result import Check, CheckedRounds
-from .spec import PlannedRounds, Programme, parse, place
+from .spec import Period, PlannedRounds, Programme, parse
+from .together import ACCURACY, Together
+from .values import place
 
 Progress = Callable[[int, int], object]
-#: Relative accuracy of the eps of one round, as in amplify.
-_TOL = 1e-4
 
 
 @by_name
 def check(programme: str | os.PathLike[str] | Mapping[str, Any], *, progress: Progress | None = None) -> Check:
-    """Check all rounds of a programme against its budget.
+    """Check all rounds of a programme against its budget, those of every period where it is one per period.
 
     A programme that costs each user one round is answered by :func:`shuffledp.amplify`, any other by
     :class:`shuffledp.Accountant` with privacy loss distributions (Renyi divergences where delta is below 1e-150; the
     result says which).  Users who may drop out or collude are not counted on: all of them may be missing at once.
     Where batches below ``minimum_batch`` are not released, that number of users is counted on, less the colluding ones.
-    The budget is taken as written, in decimals, and compared without rounding it up.
+    The budget is taken as written, in decimals, and compared without rounding it up.  Over budget, the local budgets
+    that would fit are found as well (``fits``).
 
     Parameters
     ----------
@@ -54,15 +56,16 @@ def check(programme: str | os.PathLike[str] | Mapping[str, Any], *, progress: Pr
     (True, 0.816)
     """
     if isinstance(programme, Mapping):
-        return _checked(parse(_unwrapped(programme)), progress)
+        return checked(parse(unwrapped(programme)), progress)
     if not isinstance(programme, str | os.PathLike) or not os.fspath(programme):
         raise ParameterError(
             f"programme must be the path of a file or a dictionary, got {type(programme).__name__}; pass one of these."
         )
-    return _checked(parse(read(programme)), progress)
+    return checked(parse(read(programme)), progress)
 
 
-def _checked(programme: Programme, progress: Progress | None) -> Check:
+def checked(programme: Programme, progress: Progress | None = None, *, shop: Accountant | None = None) -> Check:
+    """The check of a parsed programme; profiles that ``shop`` has sampled are used again."""
     tell = progress or (lambda done, total: None)
     steps = len(programme.rounds) + 2
     rounds = []
@@ -70,12 +73,14 @@ def _checked(programme: Programme, progress: Progress | None) -> Check:
         with place(f"rounds[{number}]"):
             rounds.append(_one(planned, programme.delta))
         tell(number + 1, steps)
-    epsilon, method, together = _together(programme)
-    result = epsilon(programme.delta)
+    parts = [Together(programme, period, shop or Accountant()) for period in programme.periods]
+    spent = [part.epsilon(programme.delta) for part in parts]
+    worst = max(range(len(parts)), key=lambda i: spent[i])
+    result, together = spent[worst], parts[worst]
     within = result <= programme.epsilon
     tell(steps - 1, steps)
-    lower = None if within else together.lower_epsilon(delta=programme.delta) if method != "renyi" else None
-    left = _left(epsilon, programme) if within else None
+    lower = None if within or together.method == "renyi" else together.accountant.lower_epsilon(delta=programme.delta)
+    left = _left(parts, programme) if within else None
     tell(steps, steps)
     return Check(
         within=within,
@@ -87,11 +92,16 @@ def _checked(programme: Programme, progress: Progress | None) -> Check:
         # the float below delta has half an ulp to spare where the nearest one is above what was written
         left_delta=None if left is None else 0.5 * programme.written[1],
         pure_epsilon=basic_composition((entry.local_epsilon, entry.cost) for entry in rounds),
-        method=method,
+        method=together.method,
         name=programme.name,
         rounds=tuple(rounds),
-        neighbours=together.neighbours,
+        neighbours=together.accountant.neighbours,
         trust=_trust(programme),
+        per=programme.per,
+        period=programme.periods[worst].label,
+        period_counts=None if programme.per is None else programme.periods[worst].counts,
+        all_periods_epsilon=_all_periods(programme, shop or together.accountant) if programme.dated else None,
+        fits=None if within else fitting(programme, shop or together.accountant),
     )
 
 
@@ -100,7 +110,7 @@ def _one(planned: PlannedRounds, delta: float) -> CheckedRounds:
     return CheckedRounds(
         name=planned.name,
         mechanism=planned.whole.spec,
-        epsilon=entry.resolved.epsilon(delta=delta, tol=_TOL).epsilon,
+        epsilon=entry.resolved.epsilon(delta=delta, tol=ACCURACY).epsilon,
         bound=entry.resolved.bound.name,
         users=crowd.n,
         dropouts=crowd.dropouts,
@@ -115,25 +125,19 @@ def _one(planned: PlannedRounds, delta: float) -> CheckedRounds:
     )
 
 
-def _together(programme: Programme) -> tuple[Callable[[float], float], str, Accountant]:
-    """eps of all rounds as a function of delta, how it is found, and the accountant that holds them."""
-    accountant = Accountant()
-    for number, planned in enumerate(programme.rounds):
-        with place(f"rounds[{number}]"):
-            accountant.add(planned.entry)
-    if sum(planned.entry.cost for planned in programme.rounds) == 1:
-        once = programme.rounds[0].entry.resolved
-        return lambda d: once.epsilon(delta=d, tol=_TOL).epsilon, "amplify", accountant
-    method = "pld" if 0.5 * programme.delta >= LEAST_DELTA else "renyi"
-    return lambda d: accountant.epsilon(delta=d, method=method), method, accountant
-
-
-def _left(epsilon: Callable[[float], float], programme: Programme) -> float | None:
+def _left(parts: Sequence[Together], programme: Programme) -> float | None:
     """What a further (left, delta/2)-DP release may cost: half of delta is kept for it (basic composition)."""
     if 0.5 * programme.delta == 0.0:
         return None
-    rest = math.nextafter(programme.epsilon - epsilon(0.5 * programme.delta), -math.inf)
+    spent = max(part.epsilon(0.5 * programme.delta) for part in parts)
+    rest = math.nextafter(programme.epsilon - spent, -math.inf)
     return rest if rest > 0.0 else None
+
+
+def _all_periods(programme: Programme, shop: Accountant) -> float:
+    """eps of the rounds of all periods together."""
+    everything = Period(None, 1, tuple(planned.entry.count for planned in programme.rounds))
+    return Together(programme, everything, shop).epsilon(programme.delta)
 
 
 def _trust(programme: Programme) -> str:
@@ -149,8 +153,8 @@ def _trust(programme: Programme) -> str:
     return text
 
 
-def _unwrapped(value: Any) -> Any:
+def unwrapped(value: Any) -> Any:
     """Mappings of any kind as dictionaries, tuples as lists."""
     if isinstance(value, Mapping):
-        return {key: _unwrapped(item) for key, item in value.items()}
-    return [_unwrapped(item) for item in value] if isinstance(value, list | tuple) else value
+        return {key: unwrapped(item) for key, item in value.items()}
+    return [unwrapped(item) for item in value] if isinstance(value, list | tuple) else value

@@ -22,7 +22,7 @@ from ..calibration.questions import calibrate
 from ..errors import ImpossibleError
 from ..mechanisms.registry import find
 from .reading import read
-from .spec import below_written, whole_number
+from .values import below_written, whole_number
 
 FIELDS = ("epsilon", "delta", "reporting_threshold", "poisson_mean", "indices", "max_index")
 #: The mechanism of these deployments.

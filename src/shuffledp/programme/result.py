@@ -65,6 +65,12 @@ class CheckedRounds:
     cost: int
     local_epsilon: float
 
+    def cost_of(self, count: int) -> int:
+        """How many times one user's value is put at stake in so many of these rounds."""
+        return (
+            count if self.participation_limit is None else min(count, self.participation_limit)
+        ) * self.reports_per_user
+
     def __repr__(self) -> str:
         """One line: how many rounds of which mechanism, and the eps of one of them."""
         eps = "no finite eps" if math.isinf(self.epsilon) else f"eps <= {round_up(self.epsilon)}"
@@ -93,6 +99,30 @@ class CheckedRounds:
 
 
 @dataclass(frozen=True)
+class Fit:
+    """What would fit: every local budget times ``factor``.
+
+    Attributes
+    ----------
+    factor : below 1
+    epsilon : of the programme with these budgets, within it
+    mechanisms : the specs, entry by entry; what has no local budget is unchanged
+
+    Examples
+    --------
+    >>> import shuffledp as sdp
+    >>> found = sdp.check({"version": 1, "target": {"epsilon": 0.1, "delta": "1e-8"},
+    ...                    "rounds": [{"mechanism": "grr:eps0=2,d=64", "users": 1000}]})
+    >>> found.fits.factor < 1.0, found.fits.epsilon <= 0.1
+    (True, True)
+    """
+
+    factor: float
+    epsilon: float
+    mechanisms: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Check(Tabular):
     """Whether all rounds of a programme together stay within its budget.
 
@@ -109,6 +139,10 @@ class Check(Tabular):
     method : "amplify" (one round), "pld" or "renyi"
     name, rounds : of the programme
     neighbours, trust : the terms
+    per : the period that the budget, and ``epsilon``, are for ("quarter"); None for all rounds together
+    period, period_counts : the period that costs most, and how many rounds of every entry it has; None without dates
+    all_periods_epsilon : of all periods together, where their dates are known
+    fits : over budget, the local budgets that would fit; None if there are none, or more than 20 entries
 
     Examples
     --------
@@ -132,6 +166,11 @@ class Check(Tabular):
     rounds: tuple[CheckedRounds, ...]
     neighbours: str
     trust: str
+    per: str | None = None
+    period: str | None = None
+    period_counts: tuple[int, ...] | None = None
+    all_periods_epsilon: float | None = None
+    fits: Fit | None = None
 
     def table(self) -> Table:
         """One row per entry of the programme."""
@@ -175,26 +214,47 @@ class Check(Tabular):
 
     def _lines(self) -> Iterator[str]:
         yield self.verdict
-        number, cost = sum(r.count for r in self.rounds), sum(r.cost for r in self.rounds)
+        counts = self.period_counts or tuple(r.count for r in self.rounds)
+        number, cost = sum(counts), sum(r.cost_of(count) for r, count in zip(self.rounds, counts, strict=True))
         delta, least = round_up(self.delta, 12), round_down(self.delta, 12)
         together = "1 round is" if number == 1 else f"{number:,} rounds over the same users are together"
         often = f", for users whose value is at stake {cost:,} times at most" if cost != number else ""
         budget = f"the budget is ({round_down(self.target_epsilon, 12)}, {least})"
+        budget += f" per {self.per}" if self.per else ""
         if math.isinf(self.epsilon):
             yield f"{rounds_in_words(number)}: no finite eps reaches delta = {least}, {self.neighbours}; {budget}."
         else:
+            when = f"In {self.period}, the {self.per} that costs most, " if self.period else ""
+            when = when or (f"In every {self.per} " if self.per else "")
             yield (
-                f"{together} ({round_up(self.epsilon)}, {delta})-DP, {self.neighbours}{often} "
+                f"{when}{together} ({round_up(self.epsilon)}, {delta})-DP, {self.neighbours}{often} "
                 f"({_WORDS[self.method]}); {budget}."
             )
         for entry in self.rounds:
             yield f"- {entry}"
         yield self._left()
+        if self.fits is not None:
+            yield self._fits(self.fits)
+        if self.per and self.all_periods_epsilon is None:
+            yield f"The budget is for one {self.per}: several of them together cost the same users more."
+        elif self.all_periods_epsilon is not None:
+            whole = self.all_periods_epsilon
+            eps = "no finite eps" if math.isinf(whole) else f"({round_up(whole)}, {delta})-DP"
+            yield f"The budget is for one {self.per}; all of them together: {eps}."
         if math.isinf(self.pure_epsilon):
             yield "If the shuffler fails, not every round has a local guarantee that remains."
         else:
             yield f"If the shuffler fails, all local guarantees together leave eps = {round_up(self.pure_epsilon)}."
         yield f"Trusted: {self.trust}."
+
+    def _fits(self, fits: Fit) -> str:
+        """What to write instead; those who read the statement copy it."""
+        changed = [
+            f"{made} for {entry.name}" if entry.name != entry.mechanism else made
+            for entry, made in zip(self.rounds, fits.mechanisms, strict=True)
+            if made != entry.mechanism
+        ]
+        return f"It fits with the local budgets times {round_down(fits.factor, 4)}: {'; '.join(changed)}."
 
     def _left(self) -> str:
         if not self.within:
@@ -204,10 +264,11 @@ class Check(Tabular):
             return "Run fewer rounds, collect from more users, or lower the local budgets."
         if self.left_epsilon is None or self.left_delta is None:
             return "Remaining budget: none worth stating."
+        when = f" in any {self.per}" if self.per else ""
         left = f"({round_down(self.left_epsilon)}, {round_down(self.left_delta, 6)})-DP"
         return (
-            f"Remaining budget: {left} for anything else on the same users; further rounds may cost less if they are "
-            "listed here."
+            f"Remaining budget: {left} for anything else on the same users{when}; further rounds may cost less if they "
+            "are listed here."
         )
 
     def to_dict(self) -> dict[str, Any]:

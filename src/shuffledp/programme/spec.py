@@ -1,40 +1,40 @@
-"""What a programme file says, checked key by key: rounds, who can be counted on, and the budget."""
+"""What a programme file says, checked key by key: rounds, who can be counted on, the budget and its periods.
+
+A :class:`Draft` may leave budgets open, which calibrate_programme solves for; :meth:`Draft.closed` is the programme
+with every mechanism in its place.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
-from numbers import Integral
+from datetime import date
 from typing import Any
 
 from .._support import validation as valid
-from .._support.delta_rules import below, is_rule, read
-from .._support.reading import as_written, mapping
+from .._support.reading import mapping
 from ..accounting.crowd import Crowd
 from ..accounting.resolve import subject_of
 from ..composing.ledger import LedgerEntry, make_entry
-from ..errors import ParameterError, ShuffleDPError
+from ..errors import ParameterError
 from ..mechanisms.base import Mechanism
-from ..mechanisms.registry import mechanism_in_file
+from .dates import MOST_DATES, Step, read_date
+from .opening import OPENING, Opening, opened
+from .values import below_written, delta_rule, kind, missing, one_line, place, shown, whole_number
 
 VERSION = 1
 MOST_ENTRIES = 1000
-KEYS = {"version", "name", "population", "target", "rounds", "minimum_batch"}
+#: Most ways in which the periods of a programme may differ.
+MOST_KINDS = 60
+DATES = {"start", "until"}
+KEYS = {"version", "name", "population", "target", "rounds", "minimum_batch", "weights"} | DATES
 CROWD = {"users", "dropouts", "colluding"}
-TARGET = {"epsilon", "delta"}
-ROUND = CROWD | {
-    "name",
-    "mechanism",
-    "count",
-    "bound",
-    "participation_limit",
-    "reports_per_user",
-    "minimum_batch",
-    "memoised",
-}
+TARGET = {"epsilon", "delta", "per"}
+#: What the weights of open rounds divide.
+WEIGHTS = ("local", "central")
+ROUND = CROWD | DATES | OPENING
+ROUND |= {"name", "count", "every", "bound", "participation_limit", "reports_per_user", "minimum_batch", "memoised"}
 
 
 @dataclass(frozen=True)
@@ -53,11 +53,21 @@ class PlannedRounds:
 
 
 @dataclass(frozen=True)
+class Period:
+    """Rounds of every entry in one period: ``label`` is the first such period, ``number`` how many are alike."""
+
+    label: str | None
+    number: int
+    counts: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Programme:
     """All rounds of a programme and its budget.
 
     ``epsilon`` and ``delta`` are the largest floats that are not above what was written, to be compared with;
-    ``written`` are the nearest ones, to be shown.
+    ``written`` are the nearest ones, to be shown.  ``per`` is the period that the budget is for, None for all rounds;
+    ``periods`` are those that no other exceeds in every entry.
     """
 
     name: str | None
@@ -65,10 +75,73 @@ class Programme:
     delta: float
     written: tuple[float, float]
     rounds: tuple[PlannedRounds, ...]
+    per: str | None
+    periods: tuple[Period, ...]
+    draft: Draft
+
+    @property
+    def dated(self) -> bool:
+        """Whether the budget is one per period and the periods are known by their dates."""
+        return self.per is not None and any(terms.dates is not None for terms in self.draft.entries)
+
+
+@dataclass(frozen=True)
+class Terms:
+    """One entry of a draft: all but its mechanism, which is ``spec``, or is ``open``."""
+
+    where: str
+    name: str | None
+    crowd: Crowd
+    minimum_batch: int | None
+    bound: Any
+    numbers: dict[str, Any]
+    dates: tuple[date, ...] | None
+    spec: str | None
+    open: Opening | None
+
+    def made(self, mechanism: Mechanism | None = None) -> PlannedRounds:
+        """The entry with this mechanism in its place, or with the one that it names."""
+        if mechanism is None and self.spec is None:
+            raise ParameterError(
+                f"{self.where} must give the whole mechanism to be checked, got one that is left open; "
+                "let shuffledp calibrate --programme FILE find it."
+            )
+        with place(f"{self.where}.mechanism"):
+            asked = subject_of(mechanism or opened(self.spec or ""))
+        with place(self.where):
+            left = asked.left_of(self.crowd)
+            entry = make_entry(left, n=self.crowd.honest, bound=self.bound, name=self.name, **self.numbers)
+        name = self.name or asked.mechanism.spec
+        return PlannedRounds(name, asked.mechanism, self.crowd, entry, self.minimum_batch)
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A programme of which some mechanisms may be open; ``weights`` says what is divided, None by default."""
+
+    name: str | None
+    epsilon: float
+    delta: float
+    written: tuple[float, float]
+    entries: tuple[Terms, ...]
+    per: str | None
+    periods: tuple[Period, ...]
+    weights: str | None
+
+    def closed(self, found: Mapping[int, Mechanism] | None = None) -> Programme:
+        """The programme with the mechanisms that were found, by the number of their entry."""
+        settled = found or {}
+        rounds = tuple(terms.made(settled.get(i)) for i, terms in enumerate(self.entries))
+        return Programme(self.name, self.epsilon, self.delta, self.written, rounds, self.per, self.periods, self)
 
 
 def parse(data: object) -> Programme:
     """A checked programme from plain data; what is wrong is named with its place."""
+    return draft(data).closed()
+
+
+def draft(data: object) -> Draft:
+    """A checked draft from plain data; what is wrong is named with its place."""
     whole = mapping("the programme", data, optional=KEYS)
     version = whole.get("version")
     if isinstance(version, bool) or str(version) != str(VERSION):
@@ -80,19 +153,36 @@ def parse(data: object) -> Programme:
     with place("target"):
         hint = "it is the eps that all rounds together may cost"
         valid.in_range("epsilon", epsilon, low=0.0, high=math.inf, low_open=True, high_open=True, hint=hint)
-    delta_among = _delta(target.get("delta"))
+    delta_among = delta_rule(target.get("delta"))
+    per = None if target.get("per") is None else Step.read("target.per", target["per"])
+    weights = whole.get("weights")
+    if weights is not None and weights not in WEIGHTS:
+        raise ParameterError(f"weights must be {' or '.join(WEIGHTS)}, got {shown(weights)}; write one of them.")
     rounds = whole.get("rounds")
     if not isinstance(rounds, list) or not 1 <= len(rounds) <= MOST_ENTRIES:
-        got = f"{len(rounds)}" if isinstance(rounds, list) else _kind(rounds)
+        got = f"{len(rounds)}" if isinstance(rounds, list) else kind(rounds)
         raise ParameterError(f"rounds must be a list of 1 to {MOST_ENTRIES} entries, got {got}; list what is run.")
     defaults = {f"population.{key}": value for key, value in population.items()}
-    if "minimum_batch" in whole:
-        defaults["minimum_batch"] = whole["minimum_batch"]
+    defaults |= {key: whole[key] for key in ("minimum_batch", *sorted(DATES)) if key in whole}
     _one_rule("population", defaults)
-    planned = tuple(_round(f"rounds[{i}]", item, defaults) for i, item in enumerate(rounds))
+    left = MOST_DATES
+    planned = []
+    for i, item in enumerate(rounds):
+        planned.append(_round(f"rounds[{i}]", item, defaults, left))
+        left -= len(planned[-1].dates or ())
     with place("target"):  # at most c/n for the n of every round
-        delta, shown_delta = delta_among(max(round_.crowd.n for round_ in planned))
-    return Programme(_name("name", whole.get("name")), epsilon, delta, (shown_epsilon, shown_delta), planned)
+        delta, shown_delta = delta_among(max(terms.crowd.n for terms in planned))
+    origin = read_date("start", whole["start"]) if "start" in whole else None
+    return Draft(
+        one_line("name", whole.get("name")),
+        epsilon,
+        delta,
+        (shown_epsilon, shown_delta),
+        tuple(planned),
+        None if per is None else str(per),
+        _periods(planned, per, origin),
+        weights,
+    )
 
 
 def _one_rule(where: str, given: dict[str, Any]) -> None:
@@ -105,50 +195,50 @@ def _one_rule(where: str, given: dict[str, Any]) -> None:
         )
 
 
-def _round(where: str, item: object, defaults: dict[str, Any]) -> PlannedRounds:
+def _round(where: str, item: object, defaults: dict[str, Any], most_dates: int) -> Terms:
     if isinstance(item, dict) and any("=" in str(key) for key in item):
         raise ParameterError(
             f'{where}.mechanism must stand in quotes inside braces, got none; write {{mechanism: "grr:eps0=2,d=64"}}.'
         )
     given = mapping(where, item, optional=ROUND)
     _one_rule(where, given)
-    own = {f"{where}.{key}": given[key] for key in (*CROWD, "minimum_batch") if key in given}
+    own = {f"{where}.{key}": given[key] for key in (*CROWD, *DATES, "minimum_batch") if key in given}
     # a key of the round replaces the default; dropouts and minimum_batch replace each other
     settled = {key.rpartition(".")[2] for key in own}
     settled |= {"dropouts", "minimum_batch"} if settled & {"dropouts", "minimum_batch"} else set()
     terms = own | {key: value for key, value in defaults.items() if key.rpartition(".")[2] not in settled}
-    if not isinstance(given.get("mechanism"), str):
-        raise ParameterError(
-            f"{where}.mechanism must be a spec such as grr:eps0=2,d=64, got {_kind(given.get('mechanism'))}; name it."
-        )
-    crowd, smallest = _crowd(where, terms)
+    named = {key.rpartition(".")[2]: (key, value) for key, value in terms.items()}
+    opening = Opening.read(where, given)
+    crowd, smallest = _crowd(where, named)
     memoised, bound = given.get("memoised", False), given.get("bound", "auto")
     if memoised is not False:
         raise ParameterError(
-            f"{where}.memoised must be false, got {_shown(memoised)}; an answer that is drawn once and sent again lets "
+            f"{where}.memoised must be false, got {shown(memoised)}; an answer that is drawn once and sent again lets "
             "batches be linked, so draw fresh randomness in every round."
         )
-    with place(f"{where}.mechanism"):
-        asked = subject_of(mechanism_in_file(given["mechanism"]))
-    name = _name(f"{where}.name", given.get("name"))
-    numbers = {
+    spec = given["mechanism"] if opening is None else None
+    if spec is not None:
+        opening = Opening.of_spec(where, spec, crowd.n)
+        spec = None if opening is not None else spec
+    name = one_line(f"{where}.name", given.get("name"))
+    numbers: dict[str, Any] = {
         key: None if given[key] is None else whole_number(f"{where}.{key}", given[key])
         for key in ("count", "participation_limit", "reports_per_user")
         if key in given
     }
-    with place(where):
-        entry = make_entry(asked.left_of(crowd), n=crowd.honest, bound=bound, name=name, **numbers)
-    return PlannedRounds(name or asked.mechanism.spec, asked.mechanism, crowd, entry, smallest)
+    dates = _dates(where, given, named, most_dates)
+    if dates is not None:
+        numbers["count"] = len(dates)
+    return Terms(where, name, crowd, smallest, bound, numbers, dates, spec, opening)
 
 
-def _crowd(where: str, terms: dict[str, Any]) -> tuple[Crowd, int | None]:
+def _crowd(where: str, named: dict[str, tuple[str, Any]]) -> tuple[Crowd, int | None]:
     """Those who can be counted on; with a smallest batch, at most the others are missing from one that is released."""
-    named = {key.rpartition(".")[2]: (key, value) for key, value in terms.items()}
     if "users" not in named:
         raise ParameterError(f"{where}.users must be given, got nothing; write it there or in population.")
     key, value = named["users"]
     users = valid.users(whole_number(key, value), key)
-    away = {name: _missing(*named[name], users) for name in ("dropouts", "colluding") if name in named}
+    away = {name: missing(*named[name], users) for name in ("dropouts", "colluding") if name in named}
     smallest = None
     if "minimum_batch" in named:
         key, value = named["minimum_batch"]
@@ -162,97 +252,64 @@ def _crowd(where: str, terms: dict[str, Any]) -> tuple[Crowd, int | None]:
         return Crowd.of(users, **away), smallest
 
 
-# -- values ----------------------------------------------------------------------------------------------------
+# -- dates and periods -----------------------------------------------------------------------------------------
 
 
-@contextmanager
-def place(where: str) -> Iterator[None]:
-    """Errors say where they arose."""
-    try:
-        yield
-    except ShuffleDPError as error:
-        raise ParameterError(f"{where}: {error}") from None
+def _dates(where: str, given: dict[str, Any], named: dict[str, tuple[str, Any]], most: int) -> tuple[date, ...] | None:
+    """When the rounds are run; None where they are only counted."""
+    if "every" not in given:
+        own = DATES & given.keys()
+        if own:
+            raise ParameterError(f"{where}.{min(own)} must stand beside every, got no every; write every: week.")
+        return None
+    if "count" in given:
+        raise ParameterError(f"{where} must have count or every, got both; dates are counted, so remove count.")
+    step = Step.read(f"{where}.every", given["every"])
+    for key in sorted(DATES - named.keys()):
+        raise ParameterError(f"{where}.{key} must be given beside every, got nothing; write it there or at the top.")
+    start, until = (read_date(*named[key]) for key in ("start", "until"))
+    found: list[date] = []
+    for day in step.dates(start, until):
+        found.append(day)
+        if len(found) > most:
+            raise ParameterError(
+                f"{where}.until must leave at most {MOST_DATES:,} dates in all rounds, got more; choose an earlier one."
+            )
+    if not found:
+        raise ParameterError(f"{where}.until must not be before start, {start}, got {until}; correct one of them.")
+    return tuple(found)
 
 
-def exact(where: str, value: object) -> tuple[Fraction, bool]:
-    """A number as it is written, and whether it is written as a count (without a decimal point).
-
-    Examples
-    --------
-    >>> exact("delta", "1e-8"), exact("users", "1_000_000")
-    ((Fraction(1, 100000000), True), (Fraction(1000000, 1), True))
-    """
-    if isinstance(value, Integral) and not isinstance(value, bool):
-        if abs(int(value)) > 10**40:  # so large that it would not even be printed
-            raise ParameterError(f"{where} must be a number below 1e40, got a larger one; check its digits.")
-        return Fraction(int(value)), True
-    text = str(value) if isinstance(value, float) else value.strip() if isinstance(value, str) else ""
-    number = as_written(text)
-    if number is not None:
-        return number, not {".", "/"} & set(text)
-    raise ParameterError(f"{where} must be a number such as 1_000_000, 0.05 or 1e-8, got {_shown(value)}; correct it.")
-
-
-def whole_number(where: str, value: object) -> int:
-    """A whole number as it is written."""
-    number, _ = exact(where, value)
-    if number.denominator != 1:
-        raise ParameterError(f"{where} must be a whole number, got {_shown(value)}; round it.")
-    return int(number)
-
-
-def _missing(where: str, value: object, users: int) -> int:
-    """A number of users, or a part of them that is rounded up."""
-    number, count = exact(where, value)
-    if 0 <= number < 1:
-        return math.ceil(number * users)
-    if number < 0 or not count or number.denominator != 1:
+def _periods(planned: list[Terms], per: Step | None, origin: date | None) -> tuple[Period, ...]:
+    """The periods that no other exceeds in every entry; one of everything where the budget is for all rounds."""
+    dated = [terms for terms in planned if terms.dates is not None]
+    if per is None or not dated:
+        return (Period(None, 1, tuple(terms.numbers.get("count", 1) for terms in planned)),)
+    if len(dated) < len(planned):
+        counted = next(terms for terms in planned if terms.dates is None)
         raise ParameterError(
-            f"{where} must be a whole number of users or a part of them in [0, 1), got {_shown(value)}; "
-            "write for example 100 or 0.05."
+            f"{counted.where} must have every, like {dated[0].where}, where the budget is per {per}, got a count; "
+            "write when it is run."
         )
-    return int(number)
-
-
-def below_written(where: str, value: object) -> tuple[float, float]:
-    """The largest float that is not above the number as written (a budget is never rounded up), and the nearest."""
-    number, _ = exact(where, value)
-    try:
-        return below(number), float(number)
-    except OverflowError:
-        raise ParameterError(f"{where} must be below 1e308, got {_shown(value)}; correct it.") from None
-
-
-def _delta(value: object) -> Callable[[int], tuple[float, float]]:
-    """The same of delta, as a function of n for a rule such as 0.01/n, which is checked for every n at once."""
-    if not is_rule(value):
-        found = below_written("target.delta", value)
-        with place("target"):
-            valid.probability_delta(found[0])
-        return lambda n: found
-    with place("target"):
-        rule = read(value)
-
-    def among(n: int) -> tuple[float, float]:
-        number = rule.exact(n)
-        return below(number), float(number)
-
-    return among
-
-
-def _name(where: str, value: object) -> str | None:
-    if value is not None and not (isinstance(value, str) and 0 < len(value) <= 200 and value.isprintable()):
-        raise ParameterError(f"{where} must be one line of up to 200 characters, got {_shown(value)}; shorten it.")
-    return value
-
-
-def _kind(value: object) -> str:
-    """What a value is, in the words of the file."""
-    if value is None:
-        return "nothing"
-    return "a mapping" if isinstance(value, dict) else "a list" if isinstance(value, list) else _shown(value)
-
-
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 40 else f"{text[:37]}..."
+    first = origin or min(terms.dates[0] for terms in dated if terms.dates)
+    found: dict[str, list[int]] = {}
+    begins: dict[str, date] = {}
+    for number, terms in enumerate(planned):
+        for day in terms.dates or ():
+            label = per.period(day, first)
+            found.setdefault(label, [0] * len(planned))[number] += 1
+            begins[label] = min(begins.get(label, day), day)
+    kinds: dict[tuple[int, ...], list[str]] = {}
+    for label in sorted(found, key=lambda label: begins[label]):
+        kinds.setdefault(tuple(found[label]), []).append(label)
+    most = [
+        Period(labels[0], len(labels), counts)
+        for counts, labels in kinds.items()
+        if not any(other != counts and all(map(int.__le__, counts, other)) for other in kinds)
+    ]
+    if len(most) > MOST_KINDS:
+        raise ParameterError(
+            f"target.per must make periods that differ in at most {MOST_KINDS} ways, got {len(most)}; "
+            "choose longer periods, or steps that divide them."
+        )
+    return tuple(most)

@@ -1,0 +1,117 @@
+"""Equal rounds over the same users: the profile of one of them, and what several cost together.
+
+The calibration asks for equal rounds only; different ones are the accountant's (composing/), which samples the same
+profiles, so that both give the same eps.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from .._support import validation as check
+from ..errors import ParameterError
+from ..numerics.composition import sequential
+from ..numerics.composition.sequential import Kind
+from ..numerics.families import bundle, pool
+from ..numerics.pair import FloatArray
+from .crowd import Crowd
+from .resolve import MechanismLike, Resolved, Subject, resolve, subject_of
+
+#: Most rounds that are counted.
+MOST_ROUNDS = 10**9
+#: Relative accuracy of the eps of a single round.
+_ACCURACY = 1e-4
+
+
+class Rounds:
+    """``count`` rounds of one mechanism, ready to be asked for eps or delta; one round is answered as by amplify.
+
+    Attributes
+    ----------
+    one : what is paid ``cost`` times: one round, or a part of it where users send several reports
+    cost : how many times one user's value is put at stake
+
+    Examples
+    --------
+    >>> several = Rounds("grr:eps0=2,d=16", "auto", Crowd.of(10_500, dropouts=500), count=100)
+    >>> several.cost, round(several.epsilon(delta=1e-6, tol=1e-4), 3)
+    (100, 0.794)
+    """
+
+    def __init__(self, mechanism: MechanismLike | Subject, bound: str, crowd: Crowd, *, count: int = 1) -> None:
+        asked = subject_of(mechanism)
+        self._count, self.cost = count, count
+        if count > 1:
+            must_be_separate(crowd)
+            self.cost = count * crowd.reports_per_user
+            left = asked.left_of(dataclasses.replace(crowd, reports_per_user=1)).mechanism
+            part = left.bundled(crowd.reports_per_user, n=crowd.honest, participation=1.0)
+            asked = asked if part is asked.mechanism else Subject(part)
+            crowd = Crowd(crowd.honest, participation=crowd.participation)
+        self.one = resolve(asked, bound, crowd)
+
+    def must_hold(self, purpose: str) -> Rounds:
+        """Itself if the bound is a guarantee, as in :meth:`Resolved.must_hold`."""
+        self.one.must_hold(purpose)
+        return self
+
+    def epsilon(self, *, delta: float, tol: float) -> float:
+        """eps of all rounds together; ``tol`` is the accuracy of a single one."""
+        if self._count == 1:
+            return self.one.epsilon(delta=delta, tol=tol).epsilon
+        if delta < sequential.LEAST_DELTA:
+            raise ParameterError(
+                f"delta must be at least {sequential.LEAST_DELTA:g} for a composition, got {delta!r}; "
+                "profiles are not computed below it: use a larger delta."
+            )
+        return sequential.epsilon([kind_of(self.one)], [self.cost], delta)
+
+    def log_delta(self, epsilon: float, *, tol: float) -> float:
+        """log delta of all rounds together at one eps; ``tol`` is the accuracy of a single one."""
+        if self._count == 1:
+            return float(self.one.log_delta(np.array([epsilon]), tol=tol)[0])
+        value = sequential.delta([kind_of(self.one)], [self.cost], epsilon)
+        return math.log(value) if value > 0.0 else -math.inf
+
+
+def must_be_separate(crowd: Crowd) -> None:
+    """Rounds of several reports are composed part by part, which needs a number of users that is not random."""
+    if crowd.reports_per_user > 1 and crowd.participation < 1.0:
+        raise ParameterError(
+            f"participation must be 1 where rounds of several reports per user are composed, got "
+            f"{crowd.participation!r}; the reports of a user come or stay away together: state dropouts instead."
+        )
+
+
+def count_of(value: object) -> int:
+    """A checked number of rounds."""
+    return check.whole("count", value, low=1, high=MOST_ROUNDS, hint="it is the number of rounds")
+
+
+def kind_of(resolved: Resolved, *, together: bool = True) -> Kind:
+    """The privacy profile of one round, by its bound; ``together``: many such profiles may be sampled in one call."""
+
+    def once(delta: float) -> float:
+        return resolved.epsilon(delta=delta, tol=_ACCURACY).epsilon
+
+    def log_delta(eps: FloatArray, tol: float) -> FloatArray:
+        return resolved.log_delta(eps, tol=tol)
+
+    made = bundle.kind_of(resolved.family, log_delta, n=resolved.n, limit=resolved.left.cap, once=once)
+    if resolved.by_family and together:
+        made.source, made.together = resolved, _together
+    return made
+
+
+def _together(asked: Sequence[Resolved], eps: Sequence[FloatArray], tol: float) -> list[FloatArray]:
+    """log delta of every question at its own eps, in one call."""
+    sizes = [at.size for at in eps]
+    families = [question.family for question, size in zip(asked, sizes, strict=True) for _ in range(size)]
+    users = np.repeat(np.array([float(question.n) for question in asked]), sizes)
+    values = pool.log_deltas(families, np.concatenate(eps), n=users, tol=tol, side="upper")
+    parts = np.split(values, np.cumsum(sizes)[:-1])
+    return [question.capped_log_delta(part, at) for question, part, at in zip(asked, parts, eps, strict=True)]
