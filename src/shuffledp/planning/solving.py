@@ -93,7 +93,12 @@ class Budget:
             row = self._settled(candidate, row, self.each or epsilon / math.sqrt(self.rounds))
         if self.rounds == 1:
             target = _OneRound(
-                n=self.n, epsilon=epsilon, delta=self.delta, bound="auto", tol=self.tol, known=self.known
+                crowd=Crowd(self.n),
+                epsilon=epsilon,
+                delta=self.delta,
+                bound="auto",
+                tol=self.tol,
+                known=self.known,
             )
             return _loosest(target, candidate, row)
         return self._over_rounds(candidate, row, epsilon)
@@ -104,7 +109,7 @@ class Budget:
         passing: tuple[float, Mechanism] | None = None
         failing = math.inf
         for _ in range(_COMPOSITIONS):
-            target = Target(n=self.n, epsilon=each, delta=self.delta, bound="auto", tol=self.tol)
+            target = Target(crowd=Crowd(self.n), epsilon=each, delta=self.delta, bound="auto", tol=self.tol)
             found = _loosest(target, candidate, row)
             total = self.spent(candidate.runs(found)).epsilon
             if total <= epsilon and (passing is None or each > passing[0]):
@@ -168,7 +173,7 @@ class Budget:
             return None
         row = candidate.accounted(candidate.row)
         each = self.each or epsilon / math.sqrt(self.rounds)
-        start = _likely(Target(n=self.n, epsilon=each, delta=self.delta, bound="auto", tol=self.tol), row)
+        start = _likely(Target(crowd=Crowd(self.n), epsilon=each, delta=self.delta, bound="auto", tol=self.tol), row)
         return None if start is None else candidate.accuracy(candidate.row.at(start), self.n).worst
 
     # -- an error is given ------------------------------------------------------------------------------------------
