@@ -143,7 +143,7 @@ class Budget:
         Settings are compared at budgets of equal chi-square divergence from the blanket, sum (P0 - P1)^2/t, which
         decides the guarantee to leading order; the chosen one is calibrated properly afterwards.
         """
-        target = Target(n=self.n, epsilon=epsilon, delta=self.delta, bound="auto", tol=0.02)
+        target = Target(crowd=Crowd(self.n), epsilon=epsilon, delta=self.delta, bound="auto", tol=0.02)
         start = min(max(free.start(target.likely_budget), free.low), free.high)
         row = row_of(free, start)
         target.start = _likely(target, row)
