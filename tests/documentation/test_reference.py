@@ -74,7 +74,7 @@ def test_docstrings_become_markdown() -> None:
         2
         """
     )
-    assert text.startswith("Of `n_users` and x\\_1 \\* y \\<z>.")
+    assert text.startswith("Of `n_users` and x\\_1 \\* y &lt;z>.")
     assert "- `low, high`: float. The range, in a unit.\n- `rest`:" in text
     assert "```pycon\n>>> 1 + 1\n2\n```" in text
 

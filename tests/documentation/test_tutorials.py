@@ -47,6 +47,12 @@ def test_results_stand_below_their_blocks(shown: list[dict[str, str]]) -> None:
     assert "--bound local\nWith n = 1,000,000 users" in made
 
 
+def test_sentences_are_broken_and_tables_are_not() -> None:
+    page = "# T\n\n```python\nx\n```\n"
+    assert "{ .text .output .words }" in tutorials.executed(page, [{"text": "word " * 30}], "lesson")
+    assert "{ .text .output }" in tutorials.executed(page, [{"text": "a  b\n1  2\n"}], "lesson")
+
+
 def test_pictures_have_words_in_their_place() -> None:
     made = tutorials.executed("# T\n\n```python\nx\n```\n", [{"svg": "<svg/>", "alt": "eps of n"}], "lesson")
     assert "![eps of n](lesson-0.svg)" in made

@@ -58,7 +58,7 @@ def prose(text: str) -> str:
 def _escaped(text: str) -> str:
     text = re.sub(r":\w+:`~?(?:[\w.]*\.)?(\w+)`", r"`\1`", text).replace("``", "`")
     pieces = text.split("`")
-    pieces[::2] = [re.sub(r"([*_\[\]<|])", r"\\\1", piece) for piece in pieces[::2]]
+    pieces[::2] = [re.sub(r"([*_\[\]|])", r"\\\1", piece).replace("<", "&lt;") for piece in pieces[::2]]
     return "`".join(pieces)
 
 

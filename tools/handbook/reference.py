@@ -120,7 +120,11 @@ def _bounds() -> str:
         kind = "lower" if bound.side == "lower" else "upper" if bound.sound else "**not a bound**"
         cells = (f"`{bound.name}`", bound.title, bound.needs, kind, bound.validity or "always", bound.citation)
         rows.append("| " + " | ".join(prose(cell) if cell[0] not in "`*" else cell for cell in cells) + " |")
-    text = """# Bounds
+    text = """---
+hide: [toc]
+---
+
+# Bounds
 
 What `bound=` and `--bound` take, beside `auto`, which takes the smallest sound one that is worth evaluating. An upper
 bound is never too small, a lower bound never too large; what is marked as not a bound is kept to reproduce a paper and
@@ -131,7 +135,11 @@ is never chosen. `shuffledp bounds` prints the same list."""
 
 def _specs() -> str:
     rows = [f"| `{name}:{needs}` | {_summary(find(name))} | `{find(name).__name__}` |" for name, needs in signatures()]
-    text = """# Specs
+    text = """---
+hide: [toc]
+---
+
+# Specs
 
 A spec names a mechanism in one line: `NAME:KEY=VALUE,KEY=VALUE`, the same in Python (`sdp.mechanism`), on the command
 line, in programme and plan files. Optional parameters stand in brackets."""

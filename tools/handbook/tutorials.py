@@ -10,6 +10,8 @@ from typing import Any
 from .blocks import Block, cut
 from .execute import run
 
+#: Lines of a table are no longer than this.
+_WIDE = 100
 _NOTEBOOK = {
     "nbformat": 4,
     "nbformat_minor": 5,
@@ -48,13 +50,18 @@ def _result(block: Block, result: dict[str, str], picture: str) -> str:
     if block.kind == "setup":
         return ""
     if block.kind == "console" and result:
-        return f"```console\n{result['text'].strip()}\n```"
+        return f"```{{ .console{_words(result['text'])} }}\n{result['text'].strip()}\n```"
     text = "".join(result.get(key, "").rstrip("\n") + "\n" for key in ("text", "value") if key in result)
     title = f' title="{block.file}"' if block.file else ""
     parts = [f"```{block.kind}{title}\n{block.code}```"]
-    parts += [f"```{{ .text .output }}\n{text}```"] if text else []
+    parts += [f"```{{ .text .output{_words(text)} }}\n{text}```"] if text else []
     parts += [f"![{result['alt']}]({picture})"] if "svg" in result else []
     return "\n\n".join(parts)
+
+
+def _words(text: str) -> str:
+    """A class for what is a sentence rather than a table: its lines may be broken."""
+    return " .words" if max(map(len, text.split("\n"))) > _WIDE else ""
 
 
 def notebook(page: str, shown: list[dict[str, str]]) -> str:
