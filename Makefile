@@ -1,4 +1,4 @@
-# make demo | examples | examples-data | test | test-all | test-spark | test-pythons | lint | format | docs | tables | coverage | dist | smoke | hooks | bench | clean
+# make demo | examples | examples-data | test | test-all | test-spark | test-web | test-pythons | lint | format | docs | tables | coverage | dist | smoke | hooks | bench | clean
 # Each sets up .venv from pyproject.toml by itself.
 PYTHON ?= python3
 VENV := .venv
@@ -6,6 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SPARK_STAMP := $(VENV)/.spark
 DOCS_STAMP := $(VENV)/.docs
+WEB_STAMP := $(VENV)/.web
 PYTEST := -m pytest -q -n 2 --dist worksteal
 # Where a forgotten assert could let something through: what is refused, in functions and in mechanisms.
 REFUSALS := tests/support/test_validation.py tests/support/test_by_name.py tests/accounting/test_bad_input.py \
@@ -13,7 +14,7 @@ REFUSALS := tests/support/test_validation.py tests/support/test_by_name.py tests
 	tests/contract/test_mechanisms.py::test_bad_values_are_refused_in_one_sentence \
 	tests/contract/test_mechanisms.py::test_bad_reports_are_refused_in_one_sentence
 
-.PHONY: demo examples examples-data test test-all test-spark test-pythons lint format docs tables coverage dist smoke hooks bench clean
+.PHONY: demo examples examples-data test test-all test-spark test-web test-pythons lint format docs tables coverage dist smoke hooks bench clean
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -28,6 +29,10 @@ $(DOCS_STAMP): $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev,docs]"
 	touch $(DOCS_STAMP)
 
+$(WEB_STAMP): $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev,web]" "playwright>=1.45"
+	touch $(WEB_STAMP)
+
 demo: $(STAMP)
 	$(BIN)/python examples/demo.py
 
@@ -38,16 +43,20 @@ examples-data: $(STAMP)
 	$(BIN)/python examples/fetch.py
 
 test: $(STAMP)
-	$(BIN)/python $(PYTEST) -m "not slow and not spark"
-	$(BIN)/python -O $(PYTEST) -m "not slow and not spark" $(REFUSALS)
+	$(BIN)/python $(PYTEST) -m "not slow and not spark and not web"
+	$(BIN)/python -O $(PYTEST) -m "not slow and not spark and not web" $(REFUSALS)
 
 test-all: $(STAMP)
-	$(BIN)/python $(PYTEST) -m "not spark"
-	$(BIN)/python -O $(PYTEST) -m "not slow and not spark"
+	$(BIN)/python $(PYTEST) -m "not spark and not web"
+	$(BIN)/python -O $(PYTEST) -m "not slow and not spark and not web"
 
 # On a cluster of its own, in one process; a test that is skipped has failed.  Java 17 must be installed.
 test-spark: $(SPARK_STAMP)
 	$(BIN)/python -m pytest -q -m spark tests/engines tests/contract/test_engines.py
+
+# The page in Debian's Chromium, which must be installed (apt-get install chromium); a test that is skipped has failed.
+test-web: $(WEB_STAMP)
+	$(BIN)/python -m pytest -q -m web tests/web
 
 test-pythons:
 	.ci/pythons
@@ -71,7 +80,7 @@ tables: $(STAMP)
 	PYTHONPATH=tests $(BIN)/python -m house.write
 
 coverage: $(STAMP)
-	$(BIN)/python $(PYTEST) -m "not slow and not spark" --cov --cov-report=term-missing:skip-covered
+	$(BIN)/python $(PYTEST) -m "not slow and not spark and not web" --cov --cov-report=term-missing:skip-covered
 
 dist: $(STAMP)
 	rm -rf dist

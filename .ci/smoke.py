@@ -17,9 +17,10 @@ def main() -> None:
 
     home = Path(sdp.__file__).parent
     expect(Path(sys.prefix) in home.parents, f"imported from {home}, not from the environment")
-    for file in ("py.typed", "programme.schema.json"):
+    page = ("index.html", "style.css", "app.js", "charts.js", "panels.js", "icon.svg")
+    for file in ("py.typed", "programme.schema.json", *(f"web/static/{name}" for name in page)):
         expect((home / file).is_file(), f"the wheel has no {file}")
-    for package in ("pytest", "mypy", "ruff", "hypothesis", "pandas", "matplotlib", "dp_accounting"):
+    for package in ("pytest", "mypy", "ruff", "hypothesis", "pandas", "matplotlib", "dp_accounting", "starlette"):
         expect(importlib.util.find_spec(package) is None, f"{package} is installed and should not be")
     for name in sdp.__all__:
         getattr(sdp, name)
@@ -31,6 +32,9 @@ def main() -> None:
     for arguments in (["--help"], ["--version"], ["amplify", "general:eps0=1", "--n", "1e6", "--delta", "1e-8"]):
         done = subprocess.run([command, *arguments], capture_output=True, text=True, check=False)
         expect(done.returncode == 0 and bool(done.stdout), f"{' '.join(arguments)} failed: {done.stderr}")
+
+    done = subprocess.run([command, "serve", "--port", "0"], capture_output=True, text=True, check=False)
+    expect(done.returncode == 2 and "pip install 'shuffledp[web]'" in done.stderr, f"serve says {done.stderr!r}")
 
     print(f"shuffledp {importlib.metadata.version('shuffledp')} works on Python {sys.version.split()[0]}: {found}")
 

@@ -20,6 +20,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
     repetition.quick = "not slow" in str(config.option.markexpr)
     config.addinivalue_line("markers", "spark: needs a Spark cluster; run by make test-spark, where nothing is skipped")
+    config.addinivalue_line("markers", "web: drives a browser; run by make test-web, where nothing is skipped")
     config.addinivalue_line("markers", "slow: more examples of the same properties; leave out with -m 'not slow'")
 
 
@@ -43,10 +44,10 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Iterator[Any]:
-    """A test that needs Spark and is skipped has failed."""
+    """A test that needs Spark or a browser and is skipped has failed."""
     outcome = yield
     report = outcome.get_result()
-    if report.skipped and item.get_closest_marker("spark"):
+    if report.skipped and (item.get_closest_marker("spark") or item.get_closest_marker("web")):
         report.outcome = "failed"
 
 

@@ -46,7 +46,10 @@ LAYERS = (
         ("planning", "engines"),
         "Choosing a mechanism for a task and making its plan; running it: record batches in, reports or counts out.",
     ),
-    Layer(("plots", "paper"), "Figures of results; the paper's figures, tables and claims, computed again and judged."),
+    Layer(
+        ("plots", "paper", "web"),
+        "Figures of results; the paper's figures and claims, computed again and judged; the page in the browser.",
+    ),
     Layer(("cli", "__main__"), "The commands: read arguments, ask the layers below, print."),
 )
 #: Package -> its place, 0 the lowest.

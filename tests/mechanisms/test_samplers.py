@@ -274,3 +274,11 @@ def test_privunit_directions(dim: int, cap: float | None) -> None:
         angle = np.arctan2(data[:, 1], data[:, 2])
         assert stats.kstest((angle + math.pi) / (2 * math.pi), "uniform", method="asymp").pvalue > 1e-6
         assert abs(np.corrcoef(data[:, 0], data[:, 1])[0, 1]) < 5 / math.sqrt(60_000)
+
+
+@pytest.mark.parametrize(("d", "l"), [(255, 3), (256, 2), (300, 2)])
+def test_dummy_keys_lie_above_all_keys(d: int, l: int) -> None:
+    m = sdp.PCKVGRR(eps0=30.0, d=d, l=l)  # hardly any report is uniform
+    nobody = np.full((3000, 1, 2), -1.0)
+    counts = m.privatise_counts(nobody, rng=np.random.default_rng(0)).counts
+    assert counts[: 2 * d].sum() == 0 and counts[2 * d :].sum() == 3000 and np.all(counts[2 * d :] > 0)

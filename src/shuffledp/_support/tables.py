@@ -200,11 +200,11 @@ def _marked(column: Column, rows: int) -> list[str]:
     return [f'<span class="{_escaped(m)}">{t}</span>' if m else t for t, m in zip(texts, marks, strict=False)]
 
 
-def as_page(title: str, body: str) -> str:
-    """A page that stands alone: no script, nothing loaded from elsewhere."""
+def as_page(title: str, body: str, *, style: str = "") -> str:
+    """A page that stands alone: no script, nothing loaded from elsewhere; ``style`` is added to that of all pages."""
     return (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{_escaped(visible(title))}</title>\n'
-        f"<style>{_PAGE_STYLE}</style></head>\n<body>\n{body}\n</body></html>\n"
+        f"<style>{_PAGE_STYLE}{style}</style></head>\n<body>\n{body}\n</body></html>\n"
     )
 
 

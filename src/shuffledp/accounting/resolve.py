@@ -186,7 +186,7 @@ class Resolved:
 
     def capped(self, answer: Answer) -> Answer:
         """An answer of the family; an upper bound is at most the local guarantee."""
-        cap = _of_reports(self.left.cap, self.crowd) if self._several else self.left.cap
+        cap = self._cap
         if self.bound.side == "lower" or answer.epsilon <= cap:
             return answer
         return answer._replace(epsilon=cap)
@@ -200,12 +200,18 @@ class Resolved:
         return self._log_delta(eps, tol)
 
     def _log_delta(self, eps: FloatArray, tol: float) -> FloatArray:
-        value = wide.log_delta(self.family, eps, n=self.n, tol=tol, side=self.bound.side)
+        value, below = np.full(eps.shape, -np.inf), eps < self._cap  # from there on nothing is asked: delta is 0
+        value[below] = wide.log_delta(self.family, eps[below], n=self.n, tol=tol, side=self.bound.side)
         return self.capped_log_delta(value, eps)
 
     def capped_log_delta(self, value: FloatArray, eps: FloatArray) -> FloatArray:
         """log delta(eps) of the family; 0 from the local guarantee on."""
-        return capped(value, eps, _of_reports(self.left.cap, self.crowd) if self._several else self.left.cap)
+        return capped(value, eps, self._cap)
+
+    @property
+    def _cap(self) -> float:
+        """The local guarantee of all reports of one user."""
+        return _of_reports(self.left.cap, self.crowd) if self._several else self.left.cap
 
     def lower(self, *, delta: float, tol: float) -> float | None:
         """An eps that no analysis of this mechanism and crowd can go below; None where nothing is known."""

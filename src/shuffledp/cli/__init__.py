@@ -3,7 +3,19 @@
 Every module here adds its commands to ``main`` when it is imported; name a new one in the line below.
 """
 
-from . import account, audit, budget, check, collect, compare, deployment, plan, reproduce
+from . import account, audit, budget, check, collect, compare, deployment, plan, reproduce, serve
 from .base import main
 
-__all__ = ["account", "audit", "budget", "check", "collect", "compare", "deployment", "main", "plan", "reproduce"]
+__all__ = [
+    "account",
+    "audit",
+    "budget",
+    "check",
+    "collect",
+    "compare",
+    "deployment",
+    "main",
+    "plan",
+    "reproduce",
+    "serve",
+]

@@ -52,10 +52,12 @@ def log_upper(values: Callable[[FloatArray, float], FloatArray], eps: FloatArray
             if more.size:
                 found[more] = _claimed(values(at[more], inner))
                 known = np.union1d(known, more)
+                found[known] = _falling(found[known])
         more = _doubtful(at, found, known, room)
         if more.size:
             found[more] = _claimed(values(at[more], inner))
             known = np.union1d(known, more)
+            found[known] = _falling(found[known])
         out = _between(at, found, known)
     return np.asarray(out[back.reshape(eps.shape)])
 
@@ -63,6 +65,11 @@ def log_upper(values: Callable[[FloatArray, float], FloatArray], eps: FloatArray
 def _claimed(values: FloatArray) -> FloatArray:
     """The values, with inf where there is none: a chord that ends in NaN claims nothing."""
     return np.where(np.isnan(values), np.inf, values)
+
+
+def _falling(values: FloatArray) -> FloatArray:
+    """The smallest at any smaller eps, since delta falls with eps; where there is no value, there is none."""
+    return np.where(values == np.inf, np.inf, np.minimum.accumulate(values))
 
 
 def _wanted(at: FloatArray, found: FloatArray, known: np.ndarray, room: float) -> np.ndarray:

@@ -38,7 +38,7 @@ def draw_recommendation(found: Recommendation, *, width: float = TEXT_WIDTH) -> 
     target = f"ε = {round_down(found.epsilon)}" if by_error else f"an error of {found.error:g}"
     rounds = "" if found.rounds == 1 else f" over {found.rounds:,} rounds"
     with figures.style():
-        figure = figures.new_figure(width, 3.6)
+        figure = figures.new_figure(width, max(3.6, 1.0 + 0.19 * (len(found.choices) + 3)))
         axes = figure.subplots()
         _points(axes, found, by_error)
         axes.set_xlabel("bits per user and round, on average (fewer is better)")
@@ -62,7 +62,7 @@ def _points(axes: Axes, found: Recommendation, by_error: bool) -> None:
             markersize=5.0,
             markerfacecolor=look["color"] if choice.on_front else "white",
             label=f"{number + 1}. {choice.name}",
-            zorder=3,
+            zorder=3.0 + 1.0 / (number + 1),  # better ones on top
         )
     front = sorted((choice.bits, choice.error if by_error else choice.epsilon) for choice in found.front)
     ends = [*[c.bits for c in found.choices], *[b for b, _ in front]]

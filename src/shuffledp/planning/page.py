@@ -21,6 +21,11 @@ if TYPE_CHECKING:
     from .recommendation import Recommendation
 
 
+#: Names of mechanisms stay in one line; what is wide scrolls, or shrinks, on a narrow screen.
+_STYLE = (
+    "td:first-child{white-space:nowrap}table{display:block;overflow-x:auto}svg{max-width:100%;height:auto}"
+    "pre{background:#f4f4f4;padding:.6em;overflow-x:auto}"
+)
 #: Bounds whose proof in ball arithmetic is tried, the smallest first.
 _CERTIFIED = ("auto", "blanket", "variation-ratio")
 
@@ -53,7 +58,7 @@ def review_page(found: Recommendation, choice: Choice) -> str:
             )
         ).html(),
     ]
-    return as_page(title, "\n".join(parts))
+    return as_page(title, "\n".join(parts), style=_STYLE)
 
 
 def _text(text: str) -> str:
@@ -62,7 +67,7 @@ def _text(text: str) -> str:
 
 
 def _paragraphs(*texts: str) -> str:
-    return "\n".join(f"<p>{_text(text)}</p>" for text in texts)
+    return "\n".join(f"<p>{_text(text)}</p>" for text in texts if text)
 
 
 def _list(texts: list[str]) -> str:
@@ -114,6 +119,6 @@ def _certificate(found: Recommendation, choice: Choice) -> str:
             said.append(f"Bound {bound}: {error}")
             continue
         if math.isfinite(proved.epsilon):
-            return _paragraphs(str(proved))
+            return _paragraphs("For one round:" if found.rounds > 1 else "", str(proved))
         said.append(f"Bound {bound}: no finite eps is proved.")
     return _paragraphs("No bound of this mechanism is certified in ball arithmetic.") + _list(said)

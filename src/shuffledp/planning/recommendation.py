@@ -133,10 +133,11 @@ class Recommendation(Tabular):
         over = "" if self.rounds == 1 else f" over {self.rounds:,} rounds"
         crowd = f"{self.n:,} users" + (f" of whom up to {self.dropouts:,} may be missing" if self.dropouts else "")
         local = "nothing" if math.isinf(best.local_epsilon) else f"eps0 = {round_up(best.local_epsilon)}"
+        sent = f"{best.messages:.4g} message{'' if best.messages == 1.0 else 's'}"
         claim = f"({round_up(best.epsilon)}, {round_up(self.delta, 6)})-DP"
         return visible(
             f"For the task {self.task!r} with {crowd}, {best.spec}{_shape(best)} is {claim}{over} in the shuffle model "
-            f"(bound: {best.bound}) with an error of {best.error:.3g} ({self._measure}), {best.messages:.4g} messages "
+            f"(bound: {best.bound}) with an error of {best.error:.3g} ({self._measure}), {sent} "
             f"and {best.bits:.4g} bits per user{' and round' if over else ''}. If the shuffler fails, {local} remains."
         )
 

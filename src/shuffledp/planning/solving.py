@@ -93,12 +93,7 @@ class Budget:
             row = self._settled(candidate, row, self.each or epsilon / math.sqrt(self.rounds))
         if self.rounds == 1:
             target = _OneRound(
-                crowd=Crowd(self.n),
-                epsilon=epsilon,
-                delta=self.delta,
-                bound="auto",
-                tol=self.tol,
-                known=self.known,
+                crowd=Crowd(self.n), epsilon=epsilon, delta=self.delta, bound="auto", tol=self.tol, known=self.known
             )
             return _loosest(target, candidate, row)
         return self._over_rounds(candidate, row, epsilon)
@@ -216,7 +211,10 @@ class Budget:
                 f"error = {error:g} cannot be reached by {candidate.mechanism} with n = {self.n:,} within the limits "
                 "given; raise the error or collect from more users."
             )
-        return row.at(-found)
+        value = row.value(-found)
+        rounded = value if row.whole else float((round_up if row.is_budget else round_down)(value, _FIGURES))
+        low_end, high_end = sorted((row.private, row.loose))
+        return row.make(min(max(rounded, low_end), high_end))
 
 
 @dataclass

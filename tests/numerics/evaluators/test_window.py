@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import gammaln, logsumexp
 
 from reference import ball_oracle
 from reference.fractions_oracle import round_enclosure
@@ -107,3 +108,20 @@ def test_log_factorials() -> None:
     for k in (0, 1, 2, 31, 32, 33, 1000, 65_536):
         assert table.up[start + k] == pytest.approx(math.lgamma(k + 1.0), rel=1e-14, abs=1e-14)
     assert np.array_equal(table.down, table.up[::-1])
+
+
+@pytest.mark.parametrize(("n", "eps"), [(1200, 1.6), (1270, 1.97), (1400, 1.97)])
+def test_divergences_near_the_smallest_doubles_are_sharp(n, eps):
+    """Probabilities of e^-700 and less are kept in a unit of their own; the whole sum agrees."""
+    few = Few(gap=(math.expm1(2.0), -math.expm1(2.0)), v=(1.0, math.exp(2.0)), t=(0.45, 0.45), rest=0.1)
+    growth = math.expm1(eps)
+    window = Window.around(few, n, growth, saddle(few.values(growth), few.t, float(n)), rtol=1e-5)
+    found = window.log_bracket(growth)
+    assert found.upper < -480.0 and 0.0 < found.upper - found.lower < 1e-5
+    a, b = np.meshgrid(np.arange(n + 1.0), np.arange(n + 1.0))
+    value = a * few.values(growth)[0] + b * few.values(growth)[1]
+    a, b, value = (x[(value > 0.0) & (a + b <= n)] for x in (a, b, value))
+    log_p = gammaln(n + 1.0) - gammaln(a + 1.0) - gammaln(b + 1.0) - gammaln(n + 1.0 - a - b)
+    log_p += (a + b) * math.log(0.45) + (n - a - b) * math.log(0.1)
+    truth = float(logsumexp(log_p + np.log(value / n)))
+    assert found.lower - 1e-8 <= truth <= found.upper + 1e-8

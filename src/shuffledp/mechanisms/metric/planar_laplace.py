@@ -66,6 +66,7 @@ class PlanarLaplace(MetricPair, Randomizer):
 
     name: ClassVar[str] = "planar-laplace"
     takes: ClassVar[str] = "places"
+    serves: ClassVar[tuple[str, ...]] = ("places",)
     lower_scope: ClassVar[str] = "planar Laplace noise (its continuous law, computed numerically)"
     STEP: ClassVar[float] = 2.0**-31
     #: Added to both distances, and to beta: rounding of inputs, floats of the sampler, grid instead of plane.

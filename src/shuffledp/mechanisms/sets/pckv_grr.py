@@ -179,7 +179,7 @@ class PCKVGRR(FrequencyOracle):
         place = np.argmax(np.cumsum(held, axis=1) > slot[:, None], axis=1)  # 0 if there is none: a dummy, below
         chosen = values[np.arange(size), place]
         real = slot < count
-        key = np.where(real, chosen[:, 0], self.d + below(src, self.l, size)).astype(np.int64)
+        key = np.where(real, chosen[:, 0], self.d + below(src, self.l, size).astype(np.int64)).astype(np.int64)
         value = np.where(real, chosen[:, 1], 0.0)
         plus = (words(src, size, 64) >> np.uint64(1)) < ((value + 1.0) * 2.0**62).astype(np.uint64)
         return 2 * key + plus

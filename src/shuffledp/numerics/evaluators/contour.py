@@ -28,6 +28,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..pair import FloatArray
+from ..small_products import product
 from . import fourier
 from .contour_nodes import LEAST_GROWTH, Line, NDArrayInt, comb, count_nodes, dot, log_nothing, place
 
@@ -261,10 +262,12 @@ def _many_atoms(
         mass = t if t.ndim == 1 else t[i]
         weight = mass * scale[i]
         start, step = _turned(coarse * (block * h[i]), l[i]), _turned(np.arange(block) * h[i], l[i])
-        both = (start * weight) @ step.T
-        found[at] = float(grow[i] @ mass) + (start @ weight)[a] + (step @ weight)[b] + both[a, b]
+        both = product(start * weight, step.T)
+        found[at] = (
+            float(grow[i] @ mass) + (start * weight).sum(axis=1)[a] + (step * weight).sum(axis=1)[b] + both[a, b]
+        )
         if v[i].any():
-            kick[at] = (((1.0 + start) * (weight * v[i])) @ (1.0 + step).T)[a, b]
+            kick[at] = product((1.0 + start) * (weight * v[i]), (1.0 + step).T)[a, b]
     return found.real, found.imag, kick
 
 

@@ -17,6 +17,8 @@ from .window_plan import MOST_DRAWS, Plan, Value
 
 #: Windows serve many eps unless a symbol is sent more often than this, or so many eps have too many counts.
 _MANY_CLONES, _MOST_FAILED = 1_000.0, 16
+#: What one of many rows of the contour costs, over one alone: most of its nodes are computed, not skipped.
+_ROW = 3.0
 #: Relative accuracy of a window of counts, which costs little more than a coarser one and serves more often.
 _FINE = 5e-4
 
@@ -95,9 +97,9 @@ class InFloats:
         return noise <= (2.0 * NOISY * top) ** 2 and self._few_clones() is not None
 
     def brackets(self, eps: FloatArray, rtol: FloatArray) -> LogBracket | None:
-        """The same at many eps, one window after another (slopes in eps); None where they have too many counts.
+        """The same at many eps, one window after another (slopes in eps); None where all have too many counts.
 
-        No claim is made (inf) at single eps with too many.
+        No claim is made (inf) where there are too many, and at the eps below some of these.
         """
         few, n = self._few, self._n
         if n > MOST_DRAWS or n * min(few.t) > _MANY_CLONES:
@@ -117,10 +119,10 @@ class InFloats:
                     abscissa = at.c
                     plan = Plan.of(few, n, growth, at, wanted, upper=self._upper, many=True)
                     place = contour_row.place(x, few.t, at, n, wanted)
-                    if plan is None or (place is not None and plan.cost_of_many > place.cost(len(x))):
+                    if plan is None or (place is not None and plan.cost_of_many > _ROW * place.cost(len(x))):
                         failed += 1
                         if failed > _MOST_FAILED:
-                            return None
+                            break  # further down they have more counts
                         continue
                     window = Window(few, n, plan).serve_many()
                 found = window.log_bracket(growth)

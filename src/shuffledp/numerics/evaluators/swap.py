@@ -249,5 +249,5 @@ def log_sums(waiting: Waiting, log_r: FloatArray) -> FloatArray:
     least = log_r[:, 0] - 60.0 / waiting.fewest
     live = log_r > least[:, None]
     out = np.broadcast_to(waiting.log_sum(least)[:, None], log_r.shape).copy()
-    out[live] = waiting.at(np.nonzero(live)[0]).log_sum(log_r[live])
+    out[live] = waiting.at(np.nonzero(live)[0]).log_sums(log_r[live])
     return out

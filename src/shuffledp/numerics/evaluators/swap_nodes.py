@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..pair import FloatArray
+from ..small_products import product
 
 #: Nodes and values from which it pays.
-_NODES, _VALUES = 48, 12
+_NODES, _VALUES = 8, 12
 
 
 def pays(nodes: int, values: int) -> bool:
@@ -31,8 +32,8 @@ def growth(x: FloatArray, t: FloatArray, c: FloatArray, h: FloatArray, nodes: in
     weight = (t * np.exp(exponent))[:, :, None]
     coarse = _turned(h * block, -(-nodes // block), x)
     fine = _turned(h, block, x)
-    both = (coarse * weight.transpose(0, 2, 1)) @ fine.transpose(0, 2, 1)
-    both += (coarse @ weight) + (fine @ weight).transpose(0, 2, 1)
+    both = product(coarse * weight.transpose(0, 2, 1), fine.transpose(0, 2, 1))
+    both += product(coarse, weight) + product(fine, weight).transpose(0, 2, 1)
     found = both.reshape(len(x), -1)[:, :nodes]
     return np.asarray(found + (t * np.expm1(exponent)).sum(axis=1)[:, None])
 

@@ -88,6 +88,10 @@ class Waitings(Waiting):
             value = np.log(self.common_mass) + self.others * log_r + total + swap.SUMMING
         return np.where(self.common_mass == 1.0, plain, value)
 
+    def log_sums(self, log_r: FloatArray) -> FloatArray:
+        """The same: every row has an A of its own, and no table serves them all."""
+        return self.log_sum(log_r)
+
     def sum(self, growth: np.ndarray, log_m: np.ndarray, peak: FloatArray, size: FloatArray) -> np.ndarray:
         """A(M)/e^peak for one complex M = 1 + growth per row."""
         plain = np.exp(self.others * log_m - np.log(self.others) - peak)

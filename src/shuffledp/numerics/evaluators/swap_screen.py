@@ -22,6 +22,8 @@ from .swap import ULP, Line, Waiting
 _NODES = 40
 #: How much the modulus may change within a block of later nodes; how many blocks there are at most.
 _CHANGE, _BLOCKS = 0.1, 512
+#: Blocks pay from so many nodes each on.
+_PAYS = 16.0
 #: Narrow blocks become one node wider after this many.
 _NARROW = 16
 #: What is beyond this many deviations of the dither is left to it.
@@ -72,7 +74,10 @@ def above(
         return left
     for bound in (_flat, _near) if quick else (_flat, _near, _blocks, _fine_blocks):
         rows = line.at(left)
-        value = bound(Screen.of(x[left], t[left], rows.c), waiting, rows)
+        screen = Screen.of(x[left], t[left], rows.c)
+        if bound in (_blocks, _fine_blocks) and float(np.median(_block(screen, rows))) < _PAYS:
+            break  # so many blocks cost more than all nodes of the sum (swap_nodes.py)
+        value = bound(screen, waiting, rows)
         left = left[~(value <= most[left] - 1e-9)]
         if not left.size:
             break
@@ -128,11 +133,16 @@ def _dithered(line: Line, start: FloatArray) -> FloatArray:
     return np.asarray(2.0 * np.exp(-0.5 * (s * start) ** 2) / (c**2 + start**2) * (1.0 + spread / h))
 
 
+def _block(rows: Screen, line: Line) -> FloatArray:
+    """Nodes of a block."""
+    deviation = np.sqrt(rows.variance) * (1.0 + 1e-8)
+    return np.asarray(np.maximum(np.floor(2.0 * _CHANGE / (deviation * line.h)), 1.0))
+
+
 def _beyond(rows: Screen, waiting: Waiting, line: Line, *, fine: bool) -> FloatArray:
     """Both sides' nodes beyond the cliff, in blocks for which |M| is evaluated in the middle."""
     c, h, s = line.c, line.h, line.s
-    deviation = np.sqrt(rows.variance) * (1.0 + 1e-8)
-    most = np.maximum(np.floor(2.0 * _CHANGE / (deviation * h)), 1.0)[:, None]  # nodes of a block
+    deviation, most = np.sqrt(rows.variance) * (1.0 + 1e-8), _block(rows, line)[:, None]
     sizes = np.minimum(most, 1.0 + np.arange(_BLOCKS) // _NARROW) if fine else np.repeat(most, _BLOCKS, axis=1)
     ends = rows.cliff[:, None] + h[:, None] * np.cumsum(sizes, axis=1)
     count = min(int((ends < _REACH / s[:, None]).sum(axis=1).max()) + 1, _BLOCKS)

@@ -17,6 +17,8 @@ SUMMING = 1e-12
 GROWTH = 1.25
 #: e^-this of a sum is not worth a term.
 NEGLIGIBLE = 25.0
+#: Values of r from which A is tabulated, and the entries of the table.
+_MANY, _TABLE = 1 << 15, 1 << 12
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,20 @@ class Waiting:
         terms /= self.others - self.last
         total = np.log(terms.sum(axis=-1) / np.expm1(down[..., 0])) + np.maximum(log_rho[..., 0], 0.0) * self.last[-1]
         return np.asarray(math.log(self.common_mass) + self.others * log_r + total + SUMMING)
+
+    def log_sums(self, log_r: FloatArray) -> FloatArray:
+        """The same at a flat array of values; where these are many, by chords between entries of a table.
+
+        A has positive coefficients, so that log A is convex in log r, and its chords lie above it.
+        """
+        if log_r.size < _MANY or self.common_mass == 1.0:
+            return self.log_sum(log_r)
+        low, high = float(log_r.min()), float(log_r.max())
+        if not -math.inf < low < high < math.inf:
+            return self.log_sum(log_r)
+        places = np.linspace(low, high, _TABLE)
+        places[0], places[-1] = low, high
+        return np.asarray(np.interp(log_r, places, self.log_sum(places))) + SUMMING
 
     def sum(self, growth: np.ndarray, log_m: np.ndarray, peak: FloatArray, size: FloatArray) -> np.ndarray:
         """A(M)/e^peak for complex M = 1 + growth, weighted as in :meth:`log_sum`; ``size`` bounds its modulus."""

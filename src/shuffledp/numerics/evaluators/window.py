@@ -27,6 +27,8 @@ from .window_plan import MOST_WIDE, REST_ERROR, Plan, Value
 _PRUNED = 6_000
 #: Roundings of one log-factorial (in units of its size), and of one value of S.
 _LOG_ERROR, _VALUE_ERROR = 2.0**-50, 2.0**-48
+#: log of a bound on the probability of S > 0 below which all are multiplied by one number, at most e^this more than it.
+_TINY, _MOST_LARGER = -300.0, 600.0
 #: Entries of the table of log-factorials before that of 0: counts below 0 have log-factorial inf.
 _BEFORE = MOST_WIDE + 8
 
@@ -68,6 +70,12 @@ class Window:
         np.subtract((log_p + start * log_step)[:, None], mass, out=mass)
         self._steps, self._along = _slab(wide)
         mass += self._steps * log_step
+        #: log of the unit of all probabilities: that of 1, unless they are near the smallest doubles
+        self._unit = 0.0
+        bound = n * math.log1p(plan.growth)
+        if bound < _TINY:
+            self._unit = max(float(mass.max(initial=-math.inf)), bound - _MOST_LARGER)
+            mass -= self._unit
         np.exp(mass, out=mass)
         self._mass = mass
         self._tails: FloatArray | None = None
@@ -79,6 +87,7 @@ class Window:
             _LOG_ERROR * ((len(plan.mass) + 2.0) * float(table.up[_BEFORE + n]) + 2.0 * n * logs)
             + n * REST_ERROR / plan.mass[most]
             + 2.0**-48
+            + 2.0**-50 * abs(self._unit)
         )
         #: rounding of one S, times all probability, per unit of |gap| and of v
         doubt = _VALUE_ERROR * (len(plan.axes) + 4.0) * n * float(np.add.reduce(mass, axis=None))
@@ -128,9 +137,9 @@ class Window:
         lower = value * (1.0 - self._error) - doubt
         log_n = math.log(self.n)
         return Value(
-            math.log(upper) - log_n,
-            math.log(lower) - log_n if lower > 0.0 else -math.inf,
-            -loss / self.n,
+            math.log(upper) - log_n + self._unit,
+            math.log(lower) - log_n + self._unit if lower > 0.0 else -math.inf,
+            -loss / self.n * math.exp(self._unit),
         )
 
     def _bound(self, few: Few, plan: Plan, missed: float) -> float:
@@ -145,7 +154,7 @@ class Window:
             if not c * end > 1.0:
                 return math.inf
             share += end * math.exp(-c * end)
-        return share * math.exp(n * math.log1p(plan.growth) + doubt) * (1.0 + 1e-6)
+        return share * math.exp(n * math.log1p(plan.growth) + doubt - self._unit) * (1.0 + 1e-6)
 
 
 def _rows(

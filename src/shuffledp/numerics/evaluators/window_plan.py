@@ -15,8 +15,8 @@ MOST_WIDE = 1_024
 _MOST_ROWS, _MOST_CELLS = (4_096, 20_000), (60_000, 500_000)
 #: What is left out, as a share of the accuracy asked for, in a window of few counts and of many.
 _SHARES, _FEW_CELLS = (0.05, 0.25), 5_000
-#: A window serves values of log delta within this distance of where it was placed.
-_REACH = 0.6
+#: A window serves values of log delta within this distance of where it was placed: one for an eps or two, one for many.
+_REACH = (0.6, 3.0)
 #: Rounding of "nothing", which is 1 - sum(t).
 REST_ERROR = 2.0**-52
 #: Microseconds, roughly: one window and two sums over it, those of more than one axis, per count and per row.
@@ -106,17 +106,19 @@ class Plan(NamedTuple):
         """
         if n > MOST_DRAWS:
             return None
-        plan = cls._with(few, n, growth, at, rtol, _SHARES[0], upper)
+        plan = cls._with(few, n, growth, at, rtol, _SHARES[0], upper, _REACH[many])
         if plan is not None and plan.cells > _FEW_CELLS:
-            plan = cls._with(few, n, growth, at, rtol, _SHARES[1], upper)
+            plan = cls._with(few, n, growth, at, rtol, _SHARES[1], upper, _REACH[many])
         return None if plan is None or plan.rows > _MOST_ROWS[many] or plan.cells > _MOST_CELLS[many] else plan
 
     @classmethod
-    def _with(cls, few: Few, n: int, growth: float, at: Tilt, rtol: float, share: float, upper: bool) -> Plan | None:
+    def _with(
+        cls, few: Few, n: int, growth: float, at: Tilt, rtol: float, share: float, upper: bool, distance: float
+    ) -> Plan | None:
         """The categories, the cuts and the slab; None if the slab is too long."""
         c = at.c
         fall = n * c * sum(w * v for w, v in zip(at.weights, few.v, strict=True))  # -d log delta / d growth
-        reach = _REACH / fall if fall > 0.0 else 0.0
+        reach = distance / fall if fall > 0.0 else 0.0
         floor = max(growth - reach, 0.0)
         x = few.values(floor)
         at_floor = tilted(x, few.t, c)
@@ -137,7 +139,7 @@ class Plan(NamedTuple):
         other.remove(most)
         # the sum is about M^n / (n c) / (c sqrt(2 pi bend)), and that at the floor is e^reach of it
         digits = math.log(c) + 0.5 * math.log(2.0 * math.pi * (n * at.variance + 2.0 / (c * c)))
-        digits += _REACH - math.log(share * rtol)
+        digits += distance - math.log(share * rtol)
         step = x[lead] - x[most]
         folds = max(digits + math.log(max(digits, math.e)) + 0.2, 3.0)
         if not (step > 0.0 and folds < c * step * (MOST_WIDE - 3)):

@@ -96,8 +96,8 @@ class ManyCounts:
         doubt = _ROUNDING * float(self.largest @ np.array([1.0, growth]))
         positive = np.flatnonzero(value > -doubt)
         weight, value = self.weight[positive], value[positive]
-        total, sure = float(weight.sum()), float(weight @ np.maximum(value, 0.0))
-        return sure + total * doubt, sure - total * doubt, -math.exp(eps) * float(weight @ self.v[positive])
+        total, sure = float(weight.sum()), float((weight * np.maximum(value, 0.0)).sum())
+        return sure + total * doubt, sure - total * doubt, -math.exp(eps) * float((weight * self.v[positive]).sum())
 
 
 def _one_less(n: NDArray[np.int64], chance: FloatArray, nothing: float) -> tuple[float, float]:

@@ -12,7 +12,8 @@ from ...errors import BoundNotApplicableError
 from ..evaluators.choose import Side, spread
 from ..pair import FloatArray, ShuffledPair
 from .base import Answer, Family, thinned
-from .swap import SwapSet
+from .knots import Knots
+from .swap import SwapSet, falling
 
 #: Spreads that differ by no more than this share count as alike: half of it in eps.
 _ALIKE = 1e-4
@@ -22,6 +23,8 @@ _FEW = 64
 GLANCE = 0.01
 #: A smaller eps by less than this part of the tolerance is not searched for.
 _LEAST_GAIN = 0.3
+#: Of more eps than this, every family is asked at so many; in between, those within this of the smallest log delta.
+_MANY, _KNOTS, _NEAR = 96, 33, 0.05
 
 
 class Smallest:
@@ -119,8 +122,18 @@ class Smallest:
 
     def log_delta(self, eps: FloatArray, *, n: int, tol: float, side: Side) -> FloatArray:
         """The smallest log delta, for every eps; at many of them slow families are left out, if others are not slow."""
-        found = [f.log_delta(eps, n=n, tol=tol, side=side) for f in self._asked(many=eps.size > 1)]
-        return np.asarray(np.min(found, axis=0))
+        asked = self._asked(many=eps.size > 1)
+        if eps.size <= _MANY or len(asked) == 1 or side != "upper":
+            return np.asarray(np.min([f.log_delta(eps, n=n, tol=tol, side=side) for f in asked], axis=0))
+        knots = Knots(eps, _KNOTS)
+        found = np.array([f.log_delta(eps[knots.rows], n=n, tol=tol, side=side) for f in asked])
+        best = np.full(eps.shape, np.inf)
+        best[knots.rows] = found.min(axis=0)
+        for family, near in zip(asked, ~(found > best[knots.rows] + _NEAR), strict=True):
+            rows = knots.between(near)
+            if rows.size:
+                best[rows] = np.minimum(best[rows], family.log_delta(eps[rows], n=n, tol=tol, side=side))
+        return falling(eps, best)
 
     def _asked(self, *, many: bool) -> list[Family]:
         """The families that are asked at one eps, or at many."""

@@ -45,7 +45,7 @@ class SwapSet:
         if self._worst_alone(most, n, delta):
             return None
         if len(self._members) != 1 or type(self) is not SwapSet:  # others have ways of their own
-            if self.log_delta(np.array([most]), n=n, tol=GLANCE, side="upper")[0] > math.log(delta) + 3.0 * GLANCE:
+            if self._exceeds(math.log(delta) + 3.0 * GLANCE, most, n):
                 return None
             return self.epsilon(n=n, delta=delta, tol=tol, side="upper")
         (member,) = self._members
@@ -57,6 +57,14 @@ class SwapSet:
         if at.excess < -1.0 or guess.epsilon < 0.5 * most:  # far away
             guess = _first_guess(curve, delta, limit)
         return Answer(solve(curve, delta, limit=limit, tol=tol, guess=guess), 1, 1)  # type: ignore[arg-type]
+
+    def _exceeds(self, log_delta: float, eps: float, n: int) -> bool:
+        """Whether one look finds a larger log delta at this eps; the first victim pair that has one will do."""
+        at = np.array([eps])
+        if type(self) is not SwapSet:
+            return bool(self.log_delta(at, n=n, tol=GLANCE, side="upper")[0] > log_delta)
+        curves = (Curve(member, n, GLANCE / 30.0) for member in _widest_first(self._members))
+        return any(curve.screened(eps) > log_delta and curve.log_upper(at)[0] > log_delta for curve in curves)
 
     def _worst_alone(self, eps: float, n: int, delta: float) -> bool:
         """Whether delta is larger for others of one type alone, as many as are left without the displaced ones.
@@ -78,7 +86,7 @@ class SwapSet:
         best = np.full(eps.shape, -np.inf)
         if not eps.size:
             return best
-        for member in sorted(self._members, key=widest, reverse=True) if eps.size == 1 else self._members:
+        for member in _widest_first(self._members) if eps.size == 1 else self._members:
             curve = Curve(member, n, tol / 30.0)
             if eps.size == 1 and best[0] > -np.inf and curve.screened(float(eps[0])) <= best[0]:
                 continue
@@ -131,7 +139,7 @@ class SwapSet:
 def largest_epsilon(members: Sequence[SwapPair], *, n: int, delta: float, tol: float) -> float:
     """The largest eps over some victim pairs."""
     best = 0.0
-    for member in sorted(members, key=widest, reverse=True):
+    for member in _widest_first(members):
         best = max(best, epsilon_of(member, n=n, delta=delta, tol=tol, least=best))
     return best
 
@@ -176,3 +184,7 @@ def only_upper(side: Side) -> None:
 def widest(member: SwapPair) -> float:
     """The largest spread of any type."""
     return max(spread(pair) for pair in member.types)
+
+
+def _widest_first(members: Sequence[SwapPair]) -> list[SwapPair]:
+    return sorted(members, key=widest, reverse=True)

@@ -12,6 +12,7 @@ from ..evaluators import swap
 from ..evaluators.choose import LARGEST_EPSILON, Side, law_shift
 from ..evaluators.contour import LogBracket
 from ..pair import FloatArray
+from .knots import try_ways
 from .swap_join import join
 from .swap_pair import SwapPair
 
@@ -28,6 +29,8 @@ _NEARLY, _MUCH = 1.1, 0.05
 _NEARBY = 0.01
 #: Types x symbols up to which that law is worth its price, and up to which other lines are.
 MOST_JOINED, MOST_SHARPENED = 256, 1024
+#: The number of the dominating law among the ways to improve a row; the others are those of the lines.
+_JOIN = -1
 
 
 class Option(NamedTuple):
@@ -179,28 +182,39 @@ class Curve:
     def _sharpen(self, value: FloatArray, here: Rows, waiting: swap.Waiting, copies: float) -> None:
         """Improve rows few deviations away, by one dominating law or near the saddle, and those on a coarse lattice."""
         close = here.deviations < CLOSE
-        if value.size == 1 and not abs(float(here.eps[0]) - self._chosen_at) <= _NEARBY * float(here.eps[0]):
+        single = value.size == 1
+        if single and not abs(float(here.eps[0]) - self._chosen_at) <= _NEARBY * float(here.eps[0]):
             self._join = True
-        if self._join and here.x[0].size <= MOST_JOINED:
-            covered = np.flatnonzero(close & (here.alone.max(axis=1) == 0.0))
-            if covered.size:
-                found = joined(here.x[covered], here.t[covered], waiting, copies, self.dither)
-                if value.size == 1:  # where it is far off it is so nearby
-                    self._join = bool(found[0] < value[0] + _MUCH)
-                close[covered[found < value[covered]]] = False
-                value[covered] = np.minimum(value[covered], found)
+        covered = close & (here.alone.max(axis=1) == 0.0) & (self._join and here.x[0].size <= MOST_JOINED)
         grainy = here.grain > GRAINY
-        if value.size == 1:
+
+        def attempt(way: int, rows: np.ndarray) -> np.ndarray:
+            """Improve the rows to which this way applies, and say which of them it has improved."""
+            option = self._options[way] if way >= 0 else None
+            rows = rows[(covered if option is None else close if option.dither == FINE else grainy)[rows]]
+            if not rows.size:
+                return rows
+            if option is None:
+                found = joined(here.x[rows], here.t[rows], waiting, copies, self.dither)
+                if single:  # where it is far off it is so nearby
+                    self._join = bool(found[0] < value[0] + _MUCH)
+            else:
+                found = largest(here.at(rows), waiting, option)
+            better = found < value[rows]
+            value[rows[better]] = found[better]
+            if option is None:
+                close[rows[better]] = False
+            return np.asarray(rows[better])
+
+        if single:
+            attempt(_JOIN, np.arange(1))
             at = float(here.eps[0])
             if not abs(at - self._chosen_at) <= _NEARBY * at:
                 self._options, self._chosen_at = OPTIONS, at
             tried = [option for option in self._options if (close if option.dither == FINE else grainy)[0]]
             self._options = self._best_of(tried, value, here, waiting) if (close | grainy).any() else self._options
             return
-        for option in self._options:
-            rows = np.flatnonzero(close if option.dither == FINE else grainy)
-            if rows.size:
-                value[rows] = np.minimum(value[rows], largest(here.at(rows), waiting, option))
+        try_ways(attempt, here.eps, [_JOIN, *range(len(self._options))])
 
     @staticmethod
     def _best_of(options: list[Option], value: FloatArray, here: Rows, waiting: swap.Waiting) -> list[Option]:

@@ -1,0 +1,132 @@
+"""The answers of the API, as JSON-ready dictionaries; each takes a question and nothing else from outside.
+
+Numbers come twice: in full precision, and under ``shown`` as texts rounded to the side on which they stay true.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .._support.json_ready import json_ready
+from .._support.numbers import round_down, round_up
+from ..accounting.amplification import amplify
+from ..accounting.comparison import compare as compare_bounds
+from ..accounting.guarantee import Guarantee
+from ..composing.accountant import Accountant
+from . import lines, words
+from .questions import MOST_ROUNDS, Question
+
+#: Shares of missing users beside the one that was asked.
+_MISSING = (0.0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.5)
+#: Numbers of rounds beside the one that was asked.
+_ROUNDS = (1, 3, 10, 30, 100, 300, 1000, 3000, 10_000)
+
+
+def guarantee_of(asked: Question) -> Guarantee:
+    """The guarantee of one round."""
+    return amplify(asked.mechanism, n=asked.n, delta=asked.delta, dropouts=asked.dropouts)
+
+
+def guarantee(asked: Question) -> dict[str, Any]:
+    """One round: the bracket, the paragraph, the risk in words, warnings, and the lines that give the same.
+
+    Examples
+    --------
+    >>> q = Question.read({"spec": "grr:eps0=2,d=64", "n": "1e5", "delta": "1e-7"})
+    >>> found = guarantee(q)
+    >>> found["shown"]["epsilon"], found["bound"], found["risk"]["level"]
+    ('0.012504', 'blanket', 'very strong')
+    """
+    found = guarantee_of(asked)
+    ready: dict[str, Any] = json_ready(
+        {
+            "spec": found.mechanism,
+            "description": found.description,
+            "n": found.n,
+            "delta": found.delta,
+            "rounds": asked.rounds,
+            "dropouts": found.dropouts,
+            "epsilon": found.epsilon,
+            "lower": found.lower,
+            "bound": found.bound,
+            "local_epsilon": found.local_epsilon,
+            "neighbours": found.neighbours,
+            "trust": found.trust,
+            "shown": {
+                "epsilon": round_up(found.epsilon),
+                "lower": None if found.lower is None else round_down(found.lower),
+                "delta": round_up(found.delta, 3),
+                "local_epsilon": round_up(found.local_epsilon),
+            },
+            "text": str(found),
+            "risk": words.risk(found),
+            "warnings": words.warnings(found),
+            "code": {"python": lines.python(asked), "shell": lines.shell(asked)},
+        }
+    )
+    return ready
+
+
+def compare(asked: Question) -> dict[str, Any]:
+    """Every bound, smallest eps first, and why the others give no answer."""
+    mechanism, n = asked.remaining()
+    found = compare_bounds(mechanism, n=n, delta=asked.at)
+    rows = [
+        {
+            "bound": row.bound,
+            "title": row.title,
+            "epsilon": row.epsilon,
+            "shown": row.shown,
+            "kind": row.kind,
+            "citation": row.citation,
+        }
+        for row in found.rows
+    ]
+    ready: dict[str, Any] = json_ready(
+        {"spec": found.mechanism, "n": n, "delta": asked.at, "rows": rows, "notes": found.notes, "absent": found.absent}
+    )
+    return ready
+
+
+def dropouts(asked: Question) -> dict[str, Any]:
+    """The guarantee if a larger or smaller share of the users is missing."""
+    rows = []
+    for share in sorted({*_MISSING, asked.dropouts}):
+        eps = (
+            amplify(asked.mechanism, n=asked.n, delta=asked.at, dropouts=share).epsilon
+            if _leaves(asked, share)
+            else None
+        )
+        rows.append({"dropouts": share, "epsilon": eps, "shown": None if eps is None else round_up(eps)})
+    ready: dict[str, Any] = json_ready({"spec": asked.spec, "n": asked.n, "delta": asked.at, "rows": rows})
+    return ready
+
+
+def _leaves(asked: Question, share: float) -> bool:
+    """Whether somebody remains."""
+    return math.ceil(share * asked.n) < asked.n
+
+
+def compose(asked: Question) -> dict[str, Any]:
+    """All rounds together, and how eps grows with their number (upper bounds)."""
+    mechanism, n = asked.remaining()
+    most = min(MOST_ROUNDS, max(30, 3 * asked.rounds))
+    account = Accountant().compose(mechanism, n=n, count=most)
+    counts = sorted({*(k for k in _ROUNDS if k <= most), asked.rounds})
+    spent = {count: account.first(count).epsilon(delta=asked.at) for count in counts}
+    total = spent[asked.rounds]
+    ready: dict[str, Any] = json_ready(
+        {
+            "spec": asked.spec,
+            "n": asked.n,
+            "delta": asked.at,
+            "rounds": asked.rounds,
+            "epsilon": total,
+            "shown": round_up(total),
+            "level": words.level(total),
+            "guess": words.percent(words.guess(total, asked.at)),
+            "rows": [{"rounds": k, "epsilon": eps, "shown": round_up(eps)} for k, eps in spent.items()],
+        }
+    )
+    return ready

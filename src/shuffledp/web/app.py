@@ -1,0 +1,129 @@
+"""The page and its API as one ASGI application: which address gives which answer."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Awaitable, Callable, Iterable
+from importlib.resources import files
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from .._support import validation as check
+from ..errors import ParameterError, ShuffleDPError
+from . import downloads
+from .guard import Guard, refusal
+from .pool import BusyError, Line, Pool
+from .work import ANSWERS, FILES, computed
+
+#: What the page is made of; nothing else is ever read from disk for a request.
+_STATIC = {
+    "/": ("index.html", "text/html; charset=utf-8"),
+    "/style.css": ("style.css", "text/css; charset=utf-8"),
+    "/app.js": ("app.js", "text/javascript; charset=utf-8"),
+    "/charts.js": ("charts.js", "text/javascript; charset=utf-8"),
+    "/panels.js": ("panels.js", "text/javascript; charset=utf-8"),
+    "/icon.svg": ("icon.svg", "image/svg+xml"),
+}
+_LOG = logging.getLogger("shuffledp.web")
+
+
+def create_app(*, hosts: Iterable[str] = (), loopback: bool = True) -> ASGIApp:
+    """The application.
+
+    Parameters
+    ----------
+    hosts : names, besides localhost, under which it may be asked
+    loopback : whether of addresses only those of this machine are taken
+    """
+    pool = Pool(computed)
+    routes = [Route(path, _static(*what)) for path, what in _STATIC.items()]
+    routes += [Route(path, _answered(pool, path, line)) for path, (_, line) in ANSWERS.items()]
+    routes += [Route(path, _download(pool, path, name)) for path, name in FILES.items()]
+    app = Starlette(routes=routes, exception_handlers={HTTPException: _not_found, Exception: _failed})
+    app.router.redirect_slashes = False
+    return Guard(app, hosts=hosts, loopback=loopback)  # outside of everything: errors carry its headers too
+
+
+def _static(name: str, kind: str) -> Callable[[Request], Awaitable[Response]]:
+    content = files(__package__).joinpath("static", name).read_bytes()
+    kept = "max-age=3600" if name == "icon.svg" else "no-cache"  # browsers ask for it whenever the address changes
+
+    async def page(request: Request) -> Response:
+        return Response(content, media_type=kind, headers={"cache-control": kept})
+
+    return page
+
+
+def _answered(pool: Pool, path: str, line: Line) -> Callable[[Request], Awaitable[Response]]:
+    async def respond(request: Request) -> Response:
+        start = time.monotonic()
+        content = await pool.answer(path, _query(request), line=line, keep=_complete)
+        spent = 1e3 * (time.monotonic() - start)
+        headers = {"cache-control": "no-store", "server-timing": f"answer;dur={spent:.1f}"}
+        return Response(content, media_type="application/json", headers=headers)
+
+    return _refusing(respond)
+
+
+def _download(pool: Pool, path: str, name: str) -> Callable[[Request], Awaitable[Response]]:
+    kind = downloads.FILES[name][1]
+
+    async def respond(request: Request) -> Response:
+        content = await pool.answer(path, _query(request), line="slow", keep=_small)
+        headers = {"cache-control": "no-store", "content-disposition": f'attachment; filename="shuffledp-{name}"'}
+        return Response(content, media_type=kind, headers=headers)
+
+    return _refusing(respond)
+
+
+def _refusing(found: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
+    """The same, with the sentence of the error that stands in the way of an answer."""
+
+    async def respond(request: Request) -> Response:
+        try:
+            return await found(request)
+        except ShuffleDPError as error:
+            said = str(error)
+            about = said.partition(" must ")[0]
+            return refusal(400, said, parameter=about if about.isidentifier() else None)
+        except BusyError as error:
+            return refusal(503, str(error), retry_after="1")
+
+    return respond
+
+
+def _query(request: Request) -> dict[str, str]:
+    """The parameters by name; one that is given twice is refused."""
+    pairs = request.query_params.multi_items()
+    given = dict(pairs)
+    if len(given) < len(pairs):
+        raise ParameterError("every parameter must be given once, got one twice; remove the other.")
+    return given
+
+
+def _complete(content: bytes) -> bool:
+    """Whether an answer may be kept: not a curve that lacks points."""
+    return not content.endswith(b'"complete":false}') and _small(content)
+
+
+def _small(content: bytes) -> bool:
+    return len(content) < 2**18
+
+
+async def _not_found(request: Request, error: Exception) -> JSONResponse:
+    status = error.status_code if isinstance(error, HTTPException) else 404
+    if status == 405:
+        return refusal(405, "the method must be GET or HEAD.", allow="GET, HEAD")
+    return refusal(status, f"there is nothing at {check.shown(request.url.path)}; the page is at '/'.")
+
+
+async def _failed(request: Request, error: Exception) -> JSONResponse:
+    """An error that nobody expected: the reason is for the terminal, not for the network."""
+    _LOG.error("internal error at %s, please report it", request.url.path, exc_info=error)
+    return refusal(500, "internal error; the terminal of the server says more, please report it.")

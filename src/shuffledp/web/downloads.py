@@ -1,0 +1,50 @@
+"""Files to take away: plan, review, certificate, and the curves and bounds as CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from ..accounting.amplification import amplify
+from ..accounting.comparison import compare
+from ..errors import ParameterError
+from . import ranking
+from .curves import POINTS, curve
+from .questions import Question
+
+
+def certificate(given: Mapping[str, str]) -> str:
+    """A proof of one round that ``shuffledp certify --verify`` checks again."""
+    asked = Question.read(given)
+    mechanism, n = asked.remaining()
+    found = amplify(mechanism, n=n, delta=asked.at, certify=True).certificate
+    if found is None:
+        raise ParameterError("no certificate was made; try another delta.")
+    return found.to_json()
+
+
+def curves(given: Mapping[str, str]) -> str:
+    """Both curves as one table: what is varied, its value, eps and the lower bound."""
+    asked = Question.read(given)
+    lines = ["variable,value,epsilon,lower"]
+    for over in ("n", "noise"):
+        found = curve(asked, over=over, points=POINTS[1])
+        for row in zip(found["x"], found["epsilon"], found["lower"], strict=True):
+            lines.append(",".join([found["over"], *("" if x is None else repr(x).strip("'") for x in row)]))
+    return "\n".join(lines) + "\n"
+
+
+def bounds(given: Mapping[str, str]) -> str:
+    """Every bound, as ``shuffledp compare`` writes it."""
+    asked = Question.read(given)
+    mechanism, n = asked.remaining()
+    return compare(mechanism, n=n, delta=asked.at).to_csv()
+
+
+#: Name of a file -> how it is made, and its type.
+FILES: dict[str, tuple[Callable[[Mapping[str, str]], str], str]] = {
+    "plan.json": (ranking.plan, "application/json"),
+    "report.html": (ranking.report, "text/html; charset=utf-8"),
+    "certificate.json": (certificate, "application/json"),
+    "curves.csv": (curves, "text/csv; charset=utf-8"),
+    "bounds.csv": (bounds, "text/csv; charset=utf-8"),
+}

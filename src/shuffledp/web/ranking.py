@@ -1,0 +1,177 @@
+"""The ranking of mechanisms for a task, and the plan and the review that come of it."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import json
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from .._support import validation as check
+from .._support.numbers import round_down, round_up
+from ..composing.accountant import Accountant
+from ..errors import ImpossibleError, ParameterError
+from ..planning.recommendation import Recommendation
+from ..planning.recommending import recommend
+from ..planning.tasks import TASKS, Task, task_named
+from ..protocol.plan import Plan
+from . import answers
+from .catalogue import mechanisms
+from .kept import Kept
+from .questions import MOST_OPTIONS, Question
+
+#: Sizes that a task may have, and what the page starts those with that must be given.
+_START = {"d": 64, "dim": 64, "size": 4}
+_SIZES = ("d", "dim", "size", "low", "high", "norm")
+_NAMES = ("task", "epsilon", "messages", "choice", *_SIZES)
+#: A plan file names every option.
+_MOST_LABELS = 10_000
+_RANKINGS: Kept[Recommendation] = Kept(64)
+
+
+@cache
+def tasks() -> dict[str, Any]:
+    """name -> what its error is measured in, and the sizes that it takes.
+
+    Examples
+    --------
+    >>> [size["name"] for size in tasks()["histogram"]["sizes"]]
+    ['d']
+    """
+    return {name: _described(name) for name in TASKS}
+
+
+def _described(name: str) -> dict[str, Any]:
+    module, word = TASKS[name]
+    cls = getattr(importlib.import_module(f"..planning.{module}", __package__), word)
+    given = {f.name: _START[f.name] if f.default is dataclasses.MISSING else f.default for f in dataclasses.fields(cls)}
+    needed = {f.name for f in dataclasses.fields(cls) if f.default is dataclasses.MISSING}
+    usual = task_named(name, given)
+    return {
+        "title": (cls.__doc__ or name).partition("\n")[0],
+        "measure": usual.measure,
+        "inputs": list(usual.inputs),
+        "sizes": [{"name": key, "needed": key in needed, "start": value} for key, value in given.items()],
+    }
+
+
+def rank(given: Mapping[str, str]) -> dict[str, Any]:
+    """All mechanisms that fit the task under the target: the typed one, or what the setting of the page reaches.
+
+    Examples
+    --------
+    >>> asked = {"task": "histogram", "d": "16", "spec": "grr:eps0=2,d=16", "n": "1e5", "delta": "1e-7"}
+    >>> found = rank(asked)
+    >>> found["choices"][0]["shown"]["epsilon"] <= found["target"], found["typed"]
+    (True, False)
+    """
+    asked = Question.read(given, more=_NAMES)
+    try:
+        found = _found(asked, given)
+    except ImpossibleError as error:
+        return {"target": None, "typed": bool(given.get("epsilon")), "choices": [], "references": [], "why": str(error)}
+    ready = found.to_dict()
+    for place, choice in enumerate(ready["choices"]):
+        choice["place"] = place
+        choice["usable"] = choice["mechanism"] in mechanisms() and _reads(choice["spec"])
+        choice["shown"] = {
+            "epsilon": round_up(found.choices[place].epsilon),
+            "local_epsilon": round_up(found.choices[place].local_epsilon),
+        }
+    kept = ("task", "sizes", "measure", "statement", "choices", "references", "python", "command")
+    return {
+        **{key: ready[key] for key in kept},
+        "target": round_down(found.epsilon),
+        "typed": bool(given.get("epsilon")),
+        "refused": len(ready["refused"]),
+    }
+
+
+def plan(given: Mapping[str, str]) -> str:
+    """The plan of the setting of the page, or with ``choice`` of a place in the ranking, ready for a client."""
+    asked = Question.read(given, more=_NAMES)
+    task = _task(given)
+    for name, size in task.sizes.items():
+        if name in ("d", "dim") and size > _MOST_LABELS:
+            raise ParameterError(
+                f"{name} must be at most {_MOST_LABELS:,} for a plan from this page, got {size:,}; write it in Python."
+            )
+    if given.get("choice"):
+        made = _found(asked, given).plan(_choice(given["choice"]))
+    else:
+        serves = asked.mechanism.serves
+        if not any(kind in task.inputs for kind in serves):
+            raise ParameterError(
+                f"mechanism must take {' or '.join(task.inputs)} for the task {task.name!r}, got {asked.spec}, which "
+                f"takes {' or '.join(serves) or 'anything'}; take one of the ranking."
+            )
+        query = task.query(asked.mechanism, None, None)
+        made = Plan(query=query, users=asked.n, minimum_batch=asked.crowd.honest, delta=asked.at)
+    return json.dumps(made.to_dict(), indent=2, ensure_ascii=False) + "\n"
+
+
+def report(given: Mapping[str, str]) -> str:
+    """A design review of the best choice, or of another: one HTML file that loads nothing."""
+    from ..planning.page import review_page
+
+    asked = Question.read(given, more=_NAMES)
+    found = _found(asked, given)
+    return review_page(found, found.choice(_choice(given["choice"]) if given.get("choice") else None))
+
+
+def _found(asked: Question, given: Mapping[str, str]) -> Recommendation:
+    task = _task(given)
+    epsilon = _number("epsilon", given["epsilon"]) if given.get("epsilon") else _reached(asked)
+    messages = _number("messages", given["messages"]) if given.get("messages") else None
+    key = (task, asked.n, asked.at, asked.rounds, asked.dropouts, epsilon, messages)
+    known = _RANKINGS.get(key)
+    if known is None:
+        known = recommend(
+            task.name,
+            n=asked.n,
+            epsilon=epsilon,
+            delta=asked.at,
+            dropouts=asked.dropouts,
+            rounds=asked.rounds,
+            messages=messages,
+            **task.sizes,
+        )
+        _RANKINGS.put(key, known)
+    return known
+
+
+def _task(given: Mapping[str, str]) -> Task:
+    """The task of a request with its sizes, of which none is huge."""
+    sizes = {name: _number(name, given[name]) for name in _SIZES if given.get(name)}
+    for name in ("d", "dim", "size"):
+        check.in_range(name, sizes.get(name, 1), low=1, high=MOST_OPTIONS, hint="use the command line for more")
+    return task_named(given.get("task", "histogram"), sizes)
+
+
+def _reached(asked: Question) -> float:
+    """What the setting of the page costs over all rounds."""
+    if asked.rounds == 1:
+        found = answers.guarantee_of(asked).epsilon
+    else:
+        mechanism, n = asked.remaining()
+        found = Accountant().compose(mechanism, n=n, count=asked.rounds).epsilon(delta=asked.at)
+    if not 0.0 < found < float("inf"):
+        raise ImpossibleError("the setting reaches no finite eps above 0 that could be the target; type a target.")
+    return found
+
+
+def _number(name: str, text: str) -> float:
+    return check.parse_number(name, text)
+
+
+def _choice(text: str) -> int:
+    return check.whole(
+        "choice", check.parse_number("choice", text), low=0, high=1000, hint="it is a place in the ranking"
+    )
+
+
+def _reads(spec: str) -> bool:
+    """Whether the page could show this spec in its fields."""
+    return all("=" in part for part in spec.partition(":")[2].split(","))

@@ -1,0 +1,82 @@
+"""Serving the page: on loopback unless told otherwise, with no log of what is asked."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+import sys
+from collections.abc import Callable, Iterable
+
+from .._support import validation as check
+from .._support.optional import require
+from ..errors import ParameterError
+
+#: Connections at once; a further one is told to come back.
+_MOST_CONNECTIONS = 512
+#: The longest request line and headers that are read at all.
+_MOST_BYTES = 16_384
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach an address.
+
+    >>> is_loopback("127.0.0.1"), is_loopback("localhost"), is_loopback("0.0.0.0"), is_loopback("::1")
+    (True, True, False, True)
+    """
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def serve(
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    allowed: Iterable[str] = (),
+    ready: Callable[[str], None] = print,
+) -> None:
+    """Serve the page until interrupted; ``ready`` is given its address once it is reachable.
+
+    Port 0 takes one that is free.  ``allowed`` are further names under which the server may be asked.
+    """
+    uvicorn = require("uvicorn", extra="web", purpose="the page")
+    require("starlette", extra="web", purpose="the page")
+    from .app import create_app
+
+    port = check.whole("port", port, low=0, high=65_535)
+    local = is_loopback(host)
+    listening = _listening(host, port)
+    names = [*allowed, *([] if local else [host])]
+    config = uvicorn.Config(
+        create_app(hosts=names, loopback=local),
+        http="h11",
+        ws="none",
+        lifespan="off",
+        log_level="critical",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        limit_concurrency=_MOST_CONNECTIONS,
+        h11_max_incomplete_event_size=_MOST_BYTES,
+        timeout_keep_alive=30,
+        timeout_graceful_shutdown=1,
+    )
+    bound = listening.getsockname()[1]
+    shown = f"[{host}]" if ":" in host else host
+    ready(f"http://{shown}:{bound}/")
+    sys.setswitchinterval(1e-3)  # a thread that computes lets the event loop have its turn soon
+    with listening:
+        uvicorn.Server(config).run(sockets=[listening])
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    """A socket that listens already, so that the address may be told to others."""
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        return socket.create_server((host, port), family=family, backlog=256)
+    except (OSError, UnicodeError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ParameterError(
+            f"host and port must be free on this machine, got {host!r} and {port} ({reason}); choose another --port."
+        ) from None

@@ -1,0 +1,85 @@
+"""What is computed for a request, by its address: the part of the server that runs beside the event loop."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from .._support import validation as check
+from ..errors import ParameterError
+from . import answers, downloads, ranking
+from .catalogue import mechanisms
+from .curves import POINTS, curve
+from .pool import Line
+from .questions import Question, whole
+
+#: A curve that takes longer than this is answered in parts.
+_CURVE_SECONDS = 0.05
+
+Answer = Callable[[Mapping[str, str]], Any]
+
+
+def _guarantee(given: Mapping[str, str]) -> Any:
+    return answers.guarantee(Question.read(given))
+
+
+def _curves(given: Mapping[str, str]) -> Any:
+    asked = Question.read(given, more=("over", "points"))
+    over = check.one_of("over", given.get("over", "n"), ("n", "noise"))
+    points = whole("points", given.get("points", "17"), low=POINTS[0], high=POINTS[-1])
+    return curve(asked, over=over, points=points, seconds=_CURVE_SECONDS)
+
+
+def _compare(given: Mapping[str, str]) -> Any:
+    return answers.compare(Question.read(given))
+
+
+def _dropouts(given: Mapping[str, str]) -> Any:
+    return answers.dropouts(Question.read(given))
+
+
+def _compose(given: Mapping[str, str]) -> Any:
+    return answers.compose(Question.read(given))
+
+
+def _mechanisms(given: Mapping[str, str]) -> Any:
+    return _listed(mechanisms(), given)
+
+
+def _tasks(given: Mapping[str, str]) -> Any:
+    return _listed(ranking.tasks(), given)
+
+
+def _listed(content: Any, given: Mapping[str, str]) -> Any:
+    for name in given:
+        raise ParameterError(f"a list takes no parameter, got {check.shown(name)}; leave it out.")
+    return content
+
+
+#: Address -> the answer, and the line of work that it waits in.
+ANSWERS: dict[str, tuple[Answer, Line]] = {
+    "/api/guarantee": (_guarantee, "quick"),
+    "/api/curves": (_curves, "quick"),
+    "/api/mechanisms": (_mechanisms, "quick"),
+    "/api/tasks": (_tasks, "quick"),
+    "/api/compare": (_compare, "slow"),
+    "/api/dropouts": (_dropouts, "slow"),
+    "/api/compose": (_compose, "slow"),
+    "/api/rank": (ranking.rank, "rank"),
+}
+#: Address of a file -> its name.
+FILES = {f"/api/download/{name}": name for name in downloads.FILES}
+
+
+def computed(path: str, given: Mapping[str, str]) -> bytes:
+    """The body of the answer to what was asked at this address.
+
+    Examples
+    --------
+    >>> computed("/api/guarantee", {"spec": "general:eps0=1", "n": "1e6", "delta": "1e-8"})[:24]
+    b'{"spec":"general:eps0=1"'
+    """
+    if path in FILES:
+        return downloads.FILES[FILES[path]][0](given).encode("utf-8")
+    return json.dumps(ANSWERS[path][0](given), allow_nan=False, separators=(",", ":")).encode("ascii")

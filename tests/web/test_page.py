@@ -1,0 +1,353 @@
+"""The page in a real browser: every input, the link, the files, what is wrong; and no request to anybody else."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from shuffledp.cli import main
+
+pytestmark = pytest.mark.web
+
+CHROMIUM = "/usr/bin/chromium"
+FLAGS = [
+    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+]
+#: Every input that the first page has.
+TYPED = {"eps0": "1.5", "d": "32", "n": "250000", "delta": "1e-9", "rounds": "4", "dropouts": "7"}
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(chromium: Any, server: str) -> Iterator[Any]:
+    """A fresh page; afterwards nothing was asked of anybody but the server, and nothing was said on the console."""
+    context = chromium.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True)
+    context.grant_permissions(["clipboard-read", "clipboard-write"], origin=server.rstrip("/"))
+    made = context.new_page()
+    asked: list[str] = []
+    said: list[str] = []
+    made.on("request", lambda request: asked.append(request.url))
+    made.on("console", lambda message: said.append(message.text))
+    made.on("pageerror", lambda error: said.append(str(error)))
+    yield made
+    context.close()
+    assert asked and [url for url in asked if not url.startswith((server, "blob:" + server))] == []
+    assert [text for text in said if not text.startswith("Failed to load resource")] == []
+
+
+def opened(page: Any, address: str) -> Any:
+    page.goto(address)
+    page.wait_for_selector("#level:not([hidden])")
+    settled(page)
+    return page
+
+
+def settled(page: Any) -> None:
+    """Wait until every answer has arrived."""
+    page.wait_for_load_state("networkidle")
+    page.wait_for_timeout(300)
+    page.wait_for_load_state("networkidle")
+
+
+def headline(page: Any) -> str:
+    return str(page.text_content("#epsilon"))
+
+
+def changes(page: Any, before: str) -> str:
+    page.wait_for_function("before => document.getElementById('epsilon').textContent !== before", arg=before)
+    return headline(page)
+
+
+def test_it_loads_with_every_answer(page: Any, server: str) -> None:
+    opened(page, server)
+    assert headline(page) == "ε ≤ 0.012504" and "very strong" in page.text_content("#level")
+    for place in ("#curve-n path.upper", "#curve-noise path.upper", "#rounds-chart path.upper", "#scale .needle"):
+        assert page.locator(place).count() == 1
+    page.wait_for_selector("#ranking tbody tr")
+    assert page.locator("#bounds tbody tr").count() > 15 and page.locator("#dropouts-table tbody tr").count() == 7
+    assert "guess the right one at most 50.32\u00a0%" in page.text_content("#risk")
+    assert page.locator("#warnings li").count() == 0
+
+
+@pytest.mark.parametrize("name", TYPED)
+def test_every_typed_number_changes_the_answer_and_moves_its_slider(page: Any, server: str, name: str) -> None:
+    opened(page, server)
+    before, place = headline(page), page.input_value(f"#{name}-slider")
+    page.fill(f"#{name}", TYPED[name])
+    if name == "rounds":
+        page.wait_for_selector("#total:not([hidden])")
+        assert "All 4 rounds together" in page.text_content("#total")
+    else:
+        changes(page, before)
+    assert page.input_value(f"#{name}-slider") != place
+    assert f"{name}={TYPED[name]}" in page.url
+
+
+@pytest.mark.parametrize("name", TYPED)
+def test_every_slider_can_be_moved_by_keyboard_and_writes_its_number(page: Any, server: str, name: str) -> None:
+    opened(page, server)
+    before, typed = headline(page), page.input_value(f"#{name}")
+    page.focus(f"#{name}-slider")
+    for _ in range(8):
+        page.keyboard.press("ArrowRight")
+    if name != "rounds":
+        changes(page, before)
+    settled(page)
+    assert page.input_value(f"#{name}") != typed
+    assert page.get_attribute(f"#{name}-slider", "aria-valuetext") == page.input_value(f"#{name}")
+
+
+def test_a_slider_follows_the_mouse(page: Any, server: str) -> None:
+    opened(page, server)
+    before, box = headline(page), page.locator("#eps0-slider").bounding_box()
+    page.mouse.move(box["x"] + 0.4 * box["width"], box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.8 * box["width"], box["y"] + box["height"] / 2, steps=12)
+    page.mouse.up()
+    changes(page, before)
+    settled(page)
+    assert float(page.input_value("#eps0")) > 4 and f"eps0={page.input_value('#eps0')}" in page.url
+
+
+def test_every_mechanism_can_be_chosen(page: Any, server: str) -> None:
+    opened(page, server)
+    names = page.eval_on_selector_all("#mechanism option", "all => all.map(one => one.value)")
+    assert len(names) >= 30 and "finite" not in names
+    for name in names:
+        page.select_option("#mechanism", name)
+        page.wait_for_function("name => location.hash.includes(`mechanism=${name}&`)", arg=name)
+        assert page.is_hidden("#problem"), page.text_content("#problem")
+
+
+def test_every_task_can_be_chosen(page: Any, server: str) -> None:
+    opened(page, server)
+    for name in page.eval_on_selector_all("#task option", "all => all.map(one => one.value)"):
+        page.select_option("#task", name)
+        settled(page)
+        page.wait_for_function("() => !document.getElementById('ranking-section').classList.contains('waiting')")
+        assert page.is_hidden("#problem") and page.locator("#ranking tbody tr").count() > 0, name
+
+
+def test_a_link_opens_the_same_page(page: Any, server: str) -> None:
+    opened(page, server)
+    page.select_option("#mechanism", "subset")
+    page.fill("#eps0", "1.25")
+    page.fill("#n", "2_000_000")
+    page.fill("#delta", "0.01/n")
+    page.fill("#target", "0.2")
+    settled(page)
+    seen = headline(page)
+    page.click("#copy-link")
+    link = page.evaluate("navigator.clipboard.readText()")
+    assert link == page.url and link.startswith(server)
+    other = page.context.new_page()
+    opened(other, link)
+    assert headline(other) == seen
+    for name, value in {
+        "mechanism": "subset",
+        "eps0": "1.25",
+        "n": "2_000_000",
+        "delta": "0.01/n",
+        "target": "0.2",
+    }.items():
+        assert other.input_value(f"#{name}") == value
+
+
+@pytest.mark.parametrize(
+    ("name", "typed", "sentence"),
+    [
+        ("n", "many", "n must be a number"),
+        ("n", "-5", "n must be a whole number of users"),
+        ("delta", "0,01", "delta must"),
+        ("eps0", "", "eps0 must"),
+        ("eps0", "2,d=5", "d must be given once"),
+        ("d", "1e30", "d must"),
+        ("rounds", "0", "rounds must"),
+        ("dropouts", "100", "dropouts must"),
+        ("n", "<img src=x onerror=alert(1)>", "n must be a number"),
+    ],
+)
+def test_what_is_wrong_is_said_and_the_last_answer_stays(
+    page: Any, server: str, name: str, typed: str, sentence: str
+) -> None:
+    opened(page, server)
+    before, url = headline(page), page.url
+    page.fill(f"#{name}", typed)
+    page.wait_for_selector("#problem:not([hidden])")
+    said = page.text_content("#problem")
+    assert said.startswith(sentence) and "last setting that was valid" in said
+    assert headline(page) == before and page.url == url
+    if sentence.startswith(name):
+        assert page.get_attribute(f"#{name}", "aria-invalid") == "true"
+    page.fill(f"#{name}", TYPED[name])
+    page.wait_for_selector("#problem", state="hidden")
+    assert page.get_attribute(f"#{name}", "aria-invalid") is None
+
+
+def test_extreme_settings_are_warned_of(page: Any, server: str) -> None:
+    opened(page, f"{server}#mechanism=grr&eps0=16&d=4&n=20&delta=0.4")
+    said = " ".join(page.locator("#warnings li").all_text_contents())
+    for part in ("protects hardly anybody", "above 1/n", "no crowd", "all rests on the shuffler"):
+        assert part in said
+
+
+def test_a_link_with_nonsense_still_opens(page: Any, server: str) -> None:
+    opened(page, f"{server}#mechanism=__proto__&task=constructor&n=1e4&x=%3Cscript%3E")
+    assert page.input_value("#mechanism") == "grr" and page.input_value("#task") == "histogram"
+
+
+def saved(page: Any, selector: str, folder: Path) -> Path:
+    with page.expect_download() as waiting:
+        page.click(selector)
+    file = folder / waiting.value.suggested_filename
+    waiting.value.save_as(file)
+    return file
+
+
+def test_a_plan_is_saved_and_run(page: Any, server: str, tmp_path: Path) -> None:
+    opened(page, f"{server}#mechanism=grr&eps0=2&d=4&n=1000&delta=1e-6")
+    plan = saved(page, "#files a[data-file='plan.json']", tmp_path)
+    data = tmp_path / "data.csv"
+    data.write_text("value\n" + "0\n1\n1\n3\n" * 250, encoding="utf-8")
+    result = CliRunner().invoke(main, ["simulate", str(plan), str(data), "--seed", "1", "--json"])
+    assert result.exit_code == 0, result.output
+    written = CliRunner().invoke(main, ["privatise", str(plan), str(data), "-o", str(tmp_path / "reports.parquet")])
+    assert written.exit_code == 0 and "1,000 users sent 1,000 messages" in written.output
+
+
+def test_a_ranked_setting_can_be_used_and_its_plan_saved(page: Any, server: str, tmp_path: Path) -> None:
+    opened(page, f"{server}#mechanism=grr&eps0=2&d=8&n=20000&delta=1e-7&target=0.5")
+    page.wait_for_selector("#ranking tbody tr")
+    first = page.locator("#ranking tbody tr").first
+    word = first.locator("td").first.text_content().split()[0]
+    plan = saved(page, "#ranking tbody tr:first-child a[data-file='plan.json']", tmp_path)
+    assert json.loads(plan.read_text("utf-8"))["query"]["mechanism"].startswith(word)
+    before = headline(page)
+    first.locator("button").click()
+    shown = changes(page, before)
+    assert page.input_value("#mechanism") == word
+    assert float(shown.split()[-1]) <= 0.5
+
+
+def test_the_other_files_are_saved(page: Any, server: str, tmp_path: Path) -> None:
+    opened(page, server)
+    proof = saved(page, "#files a[data-file='certificate.json']", tmp_path)
+    assert CliRunner().invoke(main, ["certify", "--verify", str(proof)]).exit_code == 0
+    with saved(page, "#files a[data-file='curves.csv']", tmp_path).open(encoding="utf-8") as stream:
+        assert len(list(csv.DictReader(stream))) > 20
+    assert "blanket" in saved(page, "#files a[data-file='bounds.csv']", tmp_path).read_text("utf-8")
+    assert "<h1>" in saved(page, "#files a[data-file='report.html']", tmp_path).read_text("utf-8")
+
+
+def test_a_file_that_cannot_be_made_says_why(page: Any, server: str) -> None:
+    opened(page, f"{server}#mechanism=laplace&eps0=2&task=histogram")
+    page.click("#files a[data-file='plan.json']")
+    page.wait_for_selector("#file-problem:not([hidden])")
+    assert "take one of the ranking" in page.text_content("#file-problem")
+
+
+def test_lines_are_copied(page: Any, server: str) -> None:
+    opened(page, server)
+    page.click("[data-copy=shell]")
+    assert page.evaluate("navigator.clipboard.readText()").startswith("shuffledp amplify grr:eps0=2,d=64")
+    page.wait_for_function("document.getElementById('said').textContent !== ''")
+
+
+@pytest.mark.parametrize("width", [390, 768, 1280])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_is_wider_than_the_screen(page: Any, server: str, width: int, scheme: str) -> None:
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": width, "height": 844})
+    opened(page, server)
+    page.wait_for_selector("#ranking tbody tr")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    beyond = "all => all.filter(one => one.getBoundingClientRect().right > innerWidth + 1).map(one => one.outerHTML)"
+    assert page.eval_on_selector_all("button, a, input, select, h1, h2, p, #ranking td", beyond) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_has_contrast(page: Any, server: str, scheme: str) -> None:
+    page.emulate_media(color_scheme=scheme)
+    opened(page, server)
+    for selector in (
+        "#epsilon",
+        "#terms",
+        "#level",
+        "#risk",
+        ".hint",
+        ".ends span",
+        "th",
+        "td small",
+        "pre",
+        ".quiet",
+        "footer p",
+    ):
+        front, back = page.eval_on_selector(selector, _COLOURS)
+        assert _contrast(front, back) >= 4.5, (selector, front, back)
+
+
+_COLOURS = """one => {
+  let behind = one;
+  while (getComputedStyle(behind).backgroundColor.endsWith(", 0)")) behind = behind.parentElement;
+  return [getComputedStyle(one).color, getComputedStyle(behind).backgroundColor];
+}"""
+
+
+def _contrast(front: str, back: str) -> float:
+    """The ratio of WCAG 2."""
+
+    def light(colour: str) -> float:
+        parts = [int(x) / 255 for x in re.findall(r"\d+", colour)[:3]]
+        linear = [x / 12.92 if x <= 0.03928 else ((x + 0.055) / 1.055) ** 2.4 for x in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    high, low = sorted((light(front), light(back)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_every_control_has_a_name(page: Any, server: str) -> None:
+    opened(page, server)
+    nameless = page.eval_on_selector_all(
+        "input, select, button",
+        "all => all.filter(one => !(one.labels?.length || one.ariaLabel || one.textContent.trim())).map(one => one.id)",
+    )
+    assert nameless == []
+
+
+def test_the_keyboard_reaches_everything_and_reads_a_curve(page: Any, server: str) -> None:
+    opened(page, server)
+    seen = set()
+    for _ in range(120):
+        page.keyboard.press("Tab")
+        seen.add(page.evaluate("document.activeElement.id"))
+    assert {"task", "mechanism", *TYPED, *(f"{name}-slider" for name in TYPED), "target", "curve-n"} <= seen
+    page.focus("#curve-n")
+    page.keyboard.press("ArrowRight")
+    assert page.text_content("#curve-n-reading").startswith("n = 100: eps at most ")
+
+
+def test_a_server_that_is_gone_is_said(page: Any, server: str) -> None:
+    opened(page, server)
+    before = headline(page)
+    page.route("**/api/guarantee*", lambda route: route.abort())
+    page.fill("#n", "5000")
+    page.wait_for_selector("#problem:not([hidden])")
+    assert "does not answer" in page.text_content("#problem") and headline(page) == before
+    page.unroute_all()
