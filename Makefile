@@ -70,8 +70,9 @@ format: $(STAMP)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# The site, in build/site: tutorials are run, a warning is an error, and nothing may come from anywhere else.
+# The site, in build/site: all code of all pages is run, a warning is an error, and nothing may come from elsewhere.
 docs: $(DOCS_STAMP) tables
+	$(BIN)/python $(PYTEST) tests/documentation
 	PYTHONPATH=tools $(BIN)/python -m handbook build/pages
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 	PYTHONPATH=tools $(BIN)/python -m handbook.offline build/site

@@ -1,4 +1,7 @@
-"""Every block of code on every page runs, and pages show what it prints; tutorials are run by make docs."""
+"""Every block of code on every page runs, and pages show what it prints.
+
+``make docs`` runs all of this, and the tutorials; ``make test`` the README only.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,13 @@ def test_there_is_code_to_run() -> None:
     assert len(RUNNING) >= 15 and PAGES[0] in RUNNING
 
 
-@pytest.mark.parametrize("page", RUNNING, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, id=str(page.relative_to(ROOT)), marks=[] if page.parent == ROOT else [pytest.mark.slow])
+        for page in RUNNING
+    ],
+)
 def test_code_runs_and_prints_what_is_shown(page: Path) -> None:
     assert compare(page.read_text("utf-8"), run(page)) == []
 

@@ -77,7 +77,7 @@ def _written(annotation: Any) -> Any:
 def signature(value: Any, name: str) -> str:
     """The call, one parameter a line where it is long.
 
-    >>> def twice(self, x: "int", *, word: str = "a") -> "int": ...
+    >>> def twice(self, x: int, *, word: str = "a") -> int: ...
     >>> signature(twice, "twice")
     "twice(x: int, *, word: str = 'a') -> int"
     """
