@@ -40,6 +40,7 @@ def page(chromium: Any, server: str) -> Iterator[Any]:
     """A fresh page; afterwards nothing was asked of anybody but the server, and nothing was said on the console."""
     context = chromium.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True)
     context.grant_permissions(["clipboard-read", "clipboard-write"], origin=server.rstrip("/"))
+    context.set_default_timeout(90_000)  # of a busy machine
     made = context.new_page()
     asked: list[str] = []
     said: list[str] = []
@@ -61,9 +62,7 @@ def opened(page: Any, address: str) -> Any:
 
 def settled(page: Any) -> None:
     """Wait until every answer has arrived."""
-    page.wait_for_load_state("networkidle")
-    page.wait_for_timeout(300)
-    page.wait_for_load_state("networkidle")
+    page.wait_for_selector("main[aria-busy=false]")
 
 
 def headline(page: Any) -> str:
@@ -93,9 +92,11 @@ def test_every_typed_number_changes_the_answer_and_moves_its_slider(page: Any, s
     page.fill(f"#{name}", TYPED[name])
     if name == "rounds":
         page.wait_for_selector("#total:not([hidden])")
+        settled(page)
         assert "All 4 rounds together" in page.text_content("#total")
     else:
         changes(page, before)
+    settled(page)
     assert page.input_value(f"#{name}-slider") != place
     assert f"{name}={TYPED[name]}" in page.url
 
@@ -141,7 +142,6 @@ def test_every_task_can_be_chosen(page: Any, server: str) -> None:
     for name in page.eval_on_selector_all("#task option", "all => all.map(one => one.value)"):
         page.select_option("#task", name)
         settled(page)
-        page.wait_for_function("() => !document.getElementById('ranking-section').classList.contains('waiting')")
         assert page.is_hidden("#problem") and page.locator("#ranking tbody tr").count() > 0, name
 
 

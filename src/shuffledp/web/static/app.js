@@ -171,6 +171,7 @@ function ask(kind, path, then, failed = () => {}) {
   if (waiting) { waiting.next = [path, then, failed]; return; }
   const turn = { next: null };
   under_way.set(kind, turn);
+  working();
   fetch(path, { headers: { accept: "application/json" } })
     .then(async (response) => {
       const found = await response.json();
@@ -178,11 +179,17 @@ function ask(kind, path, then, failed = () => {}) {
       if (response.ok) then(found); else failed(found);
     })
     .catch(() => { if (!turn.next) failed({ error: "The server does not answer; is it still running?" }); })
-    .finally(() => { under_way.delete(kind); if (turn.next) ask(kind, ...turn.next); });
+    .finally(() => { under_way.delete(kind); if (turn.next) ask(kind, ...turn.next); working(); });
+}
+
+// Whether an answer is still to come, for those who cannot see it arrive.
+function working() {
+  document.querySelector("main").setAttribute("aria-busy", String(under_way.size > 0 || later !== 0));
 }
 
 function changed() {
   clearTimeout(later);
+  later = 0;
   ask("guarantee", `/api/guarantee?${question()}`, answered, refused);
 }
 
@@ -196,6 +203,7 @@ function answered(found) {
   files();
   drawn("n");
   drawn("noise");
+  clearTimeout(later);
   later = setTimeout(slower, 200);
 }
 
@@ -226,6 +234,7 @@ function drawn(over) {
 }
 
 function slower() {
+  later = 0;
   const now = question();
   ask("dropouts", `/api/dropouts?${now}`, (found) => panels.dropouts(found, Number(share(state.dropouts))));
   ask("compare", `/api/compare?${now}`, panels.compare);
