@@ -89,6 +89,19 @@ def test_missing_numbers_count_as_declared() -> None:
 # -- ranges -----------------------------------------------------------------------------------------------------------
 
 
+def test_errors_of_ranges_are_large_enough_where_noise_is_low() -> None:
+    """Then most of the error is which users are on which level; levels share the same users among them."""
+    data, rng = np.random.default_rng(5).random(3000) * 64.0, np.random.default_rng(6)
+    query = RangeQuery(column="wait", low=0, high=64, bins=64, mechanism="grr:eps0=12")
+    truth = query.exact([data])
+    for ends in ((1, 64), (0, 63)):
+        found = [query.answer(query.randomizer.privatise_counts(query.encode([data]), rng=rng)) for _ in range(300)]
+        some = [answer.range(*ends) for answer in found]
+        error = np.array([each.value[0] for each in some]) - truth.range(*ends).value[0]
+        stated = np.mean([each.stderr[0] ** 2 for each in some])
+        assert 0.8 < np.mean(error**2) / stated < 1.0 + 4.0 * np.sqrt(2.0 / 300) * 0.5
+
+
 def test_every_range_is_exact_without_noise() -> None:
     for bins, branching in ((30, 2), (31, 3), (7, 10)):
         query = RangeQuery(column="wait", low=0, high=bins, bins=bins, branching=branching, mechanism="grr:eps0=1")

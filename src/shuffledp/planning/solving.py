@@ -90,7 +90,7 @@ class Budget:
         """The mechanism of the row that is loosest among those that meet epsilon."""
         row = candidate.row
         if isinstance(row, FreeSetting):
-            row = self._settled(candidate, row, self.each or epsilon / math.sqrt(self.rounds))
+            row = self._settled(candidate, row, self._each(epsilon))
         if self.rounds == 1:
             target = _OneRound(
                 crowd=Crowd(self.n), epsilon=epsilon, delta=self.delta, bound="auto", tol=self.tol, known=self.known
@@ -100,7 +100,7 @@ class Budget:
 
     def _over_rounds(self, candidate: Candidate, row: Unknown, epsilon: float) -> Mechanism:
         """Secant steps in the logarithm of the eps of one round, until all rounds together are just below epsilon."""
-        each = self.each or min(epsilon, epsilon / math.sqrt(self.rounds))
+        each = self._each(epsilon)
         passing: tuple[float, Mechanism] | None = None
         failing = math.inf
         for _ in range(_COMPOSITIONS):
@@ -127,6 +127,15 @@ class Budget:
             )
         self.each = passing[0]
         return passing[1]
+
+    def _each(self, epsilon: float) -> float:
+        """An eps of one round with which all may meet the target: that of the last candidate, or of Gaussians."""
+        if self.each is not None:
+            return self.each
+        target = Target(
+            crowd=Crowd(self.n), epsilon=epsilon, delta=self.delta, bound="auto", tol=self.tol, count=self.rounds
+        )
+        return target.single.epsilon
 
     @staticmethod
     def _is_loosest(row: Unknown, found: Mechanism) -> bool:
@@ -167,7 +176,7 @@ class Budget:
         if isinstance(candidate.row, FreeSetting):
             return None
         row = candidate.accounted(candidate.row)
-        each = self.each or epsilon / math.sqrt(self.rounds)
+        each = self._each(epsilon)
         start = _likely(Target(crowd=Crowd(self.n), epsilon=each, delta=self.delta, bound="auto", tol=self.tol), row)
         return None if start is None else candidate.accuracy(candidate.row.at(start), self.n).worst
 

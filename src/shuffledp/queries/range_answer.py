@@ -107,14 +107,24 @@ class RangeAnswer(Estimate):
         )
 
     def _from_nodes(self, pairs: NDArray[np.int64]) -> tuple[FloatArray, FloatArray]:
-        """The fewest whole nodes: on every level up to branching - 1 at either end, then on with their parents."""
-        value, variance = np.zeros(len(pairs)), np.zeros(len(pairs))
+        """The fewest whole nodes: on every level up to branching - 1 at either end, then on with their parents.
+
+        Levels have different users of the same n: who is not on one of them is on another.  Shares F_1, F_2 of a range
+        on two levels therefore have the covariance F_1 F_2/n, and all pairs of them (F^2 - sum of F_h^2)/n.  Nodes of
+        one level have a negative one, which is left out: it would make the error smaller.
+        """
+        value, variance, squares = (np.zeros(len(pairs)) for _ in range(3))
         used = whole_nodes(pairs, [level.value.size for level in self.levels], self.branching)
         for level, (first, up, down, last) in zip(self.levels, used, strict=True):
-            for total, each in ((value, level.value), (variance, level.stderr**2)):
-                sums = np.concatenate([[0.0], np.cumsum(each)])
-                total += sums[up] - sums[first] + sums[last] - sums[down]
-        return value, variance
+            share, noise = (
+                sums[up] - sums[first] + sums[last] - sums[down]
+                for sums in (np.concatenate([[0.0], np.cumsum(each)]) for each in (level.value, level.stderr**2))
+            )
+            value += share
+            variance += noise
+            squares += np.clip(share, 0.0, 1.0) ** 2
+        between = np.maximum(np.clip(value, 0.0, 1.0) ** 2 - squares, 0.0) / max(self.n, 1)
+        return value, variance + np.where(variance > 0.0, between, 0.0)
 
     def _from_fit(self, tree: TreeFit, pairs: NDArray[np.int64]) -> tuple[FloatArray, FloatArray]:
         size = self.value.size

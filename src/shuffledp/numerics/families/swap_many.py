@@ -10,6 +10,7 @@ import numpy as np
 from ..evaluators import swap
 from ..evaluators.choose import LARGEST_EPSILON, Side, law_shift, spread
 from ..evaluators.swap_rows import Waitings
+from ..many import one_curve
 from ..many.guess import Guesses, guess_epsilons
 from ..many.laws import Found, Laws
 from ..many.members import Queue, largest, likely_zero
@@ -143,9 +144,31 @@ def epsilons(questions: Sequence[Sequence[SwapPair]], *, n: FloatArray, delta: F
     best, alone = largest(
         queue, lambda which, users: SwapCurves(members, which, users, tol), limits, n=n, delta=delta, tol=tol
     )
-    for i in np.flatnonzero(alone).tolist():
-        best[i] = single.largest_epsilon(questions[i], n=int(n[i]), delta=float(delta[i]), tol=tol)
+    for rows in _same(questions, n, np.flatnonzero(alone)):
+        best[rows] = _on_one_curve(questions[rows[0]], n=int(n[rows[0]]), delta=delta[rows], tol=tol)
     return best
+
+
+def _same(questions: Sequence[Sequence[SwapPair]], n: FloatArray, rows: np.ndarray) -> list[list[int]]:
+    """Rows in groups of the same victim pairs and n."""
+    groups: dict[tuple[int, float], list[int]] = {}
+    for i in rows.tolist():
+        groups.setdefault((id(questions[i]), float(n[i])), []).append(i)
+    return list(groups.values())
+
+
+def _on_one_curve(members: Sequence[SwapPair], *, n: int, delta: FloatArray, tol: float) -> FloatArray:
+    """eps at every delta; where these are many, by chords of one curve."""
+
+    def solve(one_delta: float) -> float:
+        return single.largest_epsilon(members, n=n, delta=one_delta, tol=tol)
+
+    def values(eps: FloatArray) -> FloatArray:
+        return np.asarray(np.max([one.Curve(member, n, tol).log_upper(eps) for member in members], axis=0))
+
+    if delta.size < one_curve.MANY:
+        return np.array([solve(x) for x in delta.tolist()])
+    return one_curve.epsilons(values, solve, delta, tol)
 
 
 def log_deltas(questions: Sequence[Sequence[SwapPair]], eps: FloatArray, *, n: FloatArray, tol: float) -> FloatArray:
@@ -163,7 +186,7 @@ def log_deltas(questions: Sequence[Sequence[SwapPair]], eps: FloatArray, *, n: F
             good = rows[at[found.narrow]]
             best[good] = np.maximum(best[good], found.value[found.narrow])
             alone[at[found.narrow]] = False
-        for i in rows[alone]:
-            curve = one.Curve(members[member[i]], int(n[i]), tol / 30.0)
-            best[i] = max(best[i], float(curve.log_upper(eps[i : i + 1])[0]))
+        for some in _same(questions, n, rows[alone]):
+            curve = one.Curve(members[member[some[0]]], int(n[some[0]]), tol / 30.0)
+            best[some] = np.maximum(best[some], curve.log_upper(eps[some]))
     return best
