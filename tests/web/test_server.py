@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import socket
 import time
 import urllib.request
@@ -92,12 +93,17 @@ def test_a_port_that_is_none_is_refused() -> None:
 
 
 def test_another_host_is_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And the handlers of others stay open."""
+    closed: list[bool] = []
+    theirs = logging.NullHandler()
+    monkeypatch.setattr(theirs, "close", lambda: closed.append(True))
     configs = []
     monkeypatch.setattr(uvicorn.Server, "__init__", lambda self, config: configs.append(config))
     monkeypatch.setattr(uvicorn.Server, "run", lambda self, sockets: None)
     monkeypatch.setattr("shuffledp.web.server._listening", lambda host, port: socket.create_server(("127.0.0.1", 0)))
     result = CliRunner().invoke(main, ["serve", "--host", "0.0.0.0", "--allow-host", "planner.example"])
     assert result.exit_code == 0 and "can be reached from other machines" in result.output
-    assert not configs[0].access_log
+    assert not configs[0].access_log and configs[0].log_config is None
+    assert not closed
     quiet = CliRunner().invoke(main, ["serve"])
     assert "other machines" not in quiet.output and quiet.output.startswith("http://127.0.0.1:")

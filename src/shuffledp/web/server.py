@@ -53,6 +53,7 @@ def serve(
         http="h11",
         ws="none",
         lifespan="off",
+        log_config=None,  # the logging of the process is not ours: setting it up anew closes the handlers of others
         log_level="critical",
         access_log=False,
         server_header=False,
