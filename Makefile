@@ -1,10 +1,11 @@
-# make demo | examples | examples-data | test | test-all | test-spark | test-web | test-pythons | lint | format | docs | coverage | dist | smoke | hooks | bench | clean
+# make demo | examples | examples-data | test | test-all | test-spark | test-web | test-pythons | lint | format | docs | tables | coverage | dist | smoke | hooks | bench | clean
 # Each sets up .venv from pyproject.toml by itself.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SPARK_STAMP := $(VENV)/.spark
+DOCS_STAMP := $(VENV)/.docs
 WEB_STAMP := $(VENV)/.web
 PYTEST := -m pytest -q -n 2 --dist worksteal
 # Where a forgotten assert could let something through: what is refused, in functions and in mechanisms.
@@ -13,7 +14,7 @@ REFUSALS := tests/support/test_validation.py tests/support/test_by_name.py tests
 	tests/contract/test_mechanisms.py::test_bad_values_are_refused_in_one_sentence \
 	tests/contract/test_mechanisms.py::test_bad_reports_are_refused_in_one_sentence
 
-.PHONY: demo examples examples-data test test-all test-spark test-web test-pythons lint format docs coverage dist smoke hooks bench clean
+.PHONY: demo examples examples-data test test-all test-spark test-web test-pythons lint format docs tables coverage dist smoke hooks bench clean
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -23,6 +24,10 @@ $(STAMP): pyproject.toml
 $(SPARK_STAMP): $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev,spark]"
 	touch $(SPARK_STAMP)
+
+$(DOCS_STAMP): $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev,docs]"
+	touch $(DOCS_STAMP)
 
 $(WEB_STAMP): $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev,web]" "playwright>=1.45"
@@ -65,7 +70,14 @@ format: $(STAMP)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-docs: $(STAMP)
+# The site, in build/site: all code of all pages is run, a warning is an error, and nothing may come from elsewhere.
+docs: $(DOCS_STAMP) tables
+	$(BIN)/python $(PYTEST) tests/documentation
+	PYTHONPATH=tools $(BIN)/python -m handbook build/pages
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	PYTHONPATH=tools $(BIN)/python -m handbook.offline build/site
+
+tables: $(STAMP)
 	PYTHONPATH=tests $(BIN)/python -m house.write
 
 coverage: $(STAMP)

@@ -625,3 +625,10 @@ def test_without_the_extra_only_the_export_is_missing() -> None:
 def test_events_without_noise_are_refused(noise: float) -> None:
     with pytest.raises(sdp.ParameterError, match=r"^noise_multiplier must .*\.$"):
         sdp.Accountant().compose_event(dpa.GaussianDpEvent(noise))
+
+
+@pytest.mark.parametrize("spec", ["general:eps0=2", "laplace:eps0=2", "general:eps0=1.9"])
+def test_a_bracket_of_several_rounds_is_tight(spec: str) -> None:
+    """An atom of 1e-73 far out must not blur the sum: the lower end was 0 for some local budgets."""
+    acc = sdp.Accountant().compose(spec, n=10**5, count=10)
+    assert 0.97 * acc.epsilon(delta=1e-7) < acc.lower_epsilon(delta=1e-7) <= acc.epsilon(delta=1e-7)  # type: ignore[operator]

@@ -12,7 +12,8 @@ from scipy import stats
 
 import shuffledp as sdp
 from shuffledp.estimation.constraints import Box, Simplex
-from shuffledp.estimation.estimate import Estimate, Variance, pure
+from shuffledp.estimation.estimate import Estimate, pure
+from shuffledp.estimation.variance import Variance
 from shuffledp.mechanisms.metric.exponential import ExponentialMetric
 
 BUDGETS = (0.5, 2.0, 4.0, 7.0, 9.0)

@@ -1,4 +1,4 @@
-"""Writes the generated parts of CONTRIBUTING.md and docs/theory.md: ``make docs``."""
+"""Writes the generated parts of CONTRIBUTING.md and docs/theory.md: ``make tables``."""
 
 from __future__ import annotations
 

@@ -201,7 +201,8 @@ class Resolved:
 
     def _log_delta(self, eps: FloatArray, tol: float) -> FloatArray:
         value, below = np.full(eps.shape, -np.inf), eps < self._cap  # from there on nothing is asked: delta is 0
-        value[below] = wide.log_delta(self.family, eps[below], n=self.n, tol=tol, side=self.bound.side)
+        if below.any():
+            value[below] = wide.log_delta(self.family, eps[below], n=self.n, tol=tol, side=self.bound.side)
         return self.capped_log_delta(value, eps)
 
     def capped_log_delta(self, value: FloatArray, eps: FloatArray) -> FloatArray:

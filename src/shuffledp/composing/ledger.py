@@ -112,6 +112,8 @@ class LedgerEntry:
         """The first ``count`` rounds of this entry; each costs the same, and no file is read a second time."""
         made = replace(self, count=count)
         made.__dict__.update({"law": self.law, "key": self.key})
+        if "resolved" in self.__dict__:  # of one round, whatever their number
+            made.__dict__["resolved"] = self.resolved
         return made
 
     def to_dict(self) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from .._support.text import shortened
 from ..errors import ParameterError
 from .constraints import Box, Constraint, Limit, Simplex, norm_sub
 from .drawing import MOST_ITEMS
+from .variance import Variance, share_sampling, upper_end
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,33 +30,6 @@ SHARE = "share of users"
 STEPS = ("nearest", "simplex", "norm-sub")
 #: What an interval may cover: the truth of these users, or of the population that they were drawn from.
 COVERED = ("users", "population")
-
-
-@dataclass(frozen=True, eq=False)
-class Variance:
-    """A variance as a function of the true value f: base + slope f + bend f^2, with bend <= 0, entry by entry.
-
-    >>> float(Variance(0.5, 1.0, -1.0).at(0.5))
-    0.75
-    """
-
-    base: Limit
-    slope: Limit = 0.0
-    bend: Limit = 0.0
-
-    def at(self, truth: Limit) -> Limit:
-        """Its value, never below 0."""
-        return np.maximum(self.base + truth * (self.slope + truth * self.bend), 0.0)
-
-    def plus(self, other: Variance, weight: float = 1.0) -> Variance:
-        """The sum with ``weight`` times another one."""
-        return Variance(
-            self.base + weight * other.base, self.slope + weight * other.slope, self.bend + weight * other.bend
-        )
-
-    def mirrored(self) -> Variance:
-        """The same function of -f."""
-        return Variance(self.base, -self.slope, self.bend)
 
 
 @dataclass(frozen=True, eq=False)
@@ -296,7 +270,9 @@ class Estimate(Tabular):
         room = max(0.5, (z * z - 1.0) / 6.0) * self.grain
         low, high = (self.value, self.value) if self.constraint is None else self.constraint.limits
         flipped = variance.mirrored()
-        return -_upper(-self.value + room, z, flipped, -high, -low), _upper(self.value + room, z, variance, low, high)
+        return -upper_end(-self.value + room, z, flipped, -high, -low), upper_end(
+            self.value + room, z, variance, low, high
+        )
 
     def consistent(self, step: str = "nearest") -> Estimate:
         """The estimate after a named consistency step (biased), which uses what is known about the truth.
@@ -329,23 +305,6 @@ class Estimate(Tabular):
             )
         project = norm_sub if step == "norm-sub" else constraint.nearest
         return replace(self, value=project(self.value), step=step, influence=None)
-
-
-def _upper(start: FloatArray, z: float, variance: Variance, low: Limit, high: Limit) -> FloatArray:
-    """The largest f with f - start <= z sqrt(variance at f clipped to [low, high]).
-
-    sqrt(variance) is concave, so that f - start - z sqrt(variance) is convex on [low, high] and rises beyond.
-    """
-    scale = z * z
-    # (f - start)^2 = z^2 variance(f) is a quadratic equation; its discriminant is written without cancellation
-    with np.errstate(invalid="ignore"):
-        half = start + 0.5 * scale * variance.slope
-        plain = variance.base + start * (variance.slope + start * variance.bend)
-        square = scale * plain + scale * scale * (0.25 * variance.slope**2 - variance.bend * variance.base)
-        root = (half + np.sqrt(square)) / (1.0 - scale * variance.bend)
-        inside = (root >= low) & (root <= high) & (root >= start)
-        top, bottom = (start + z * np.sqrt(variance.at(limit)) for limit in (high, low))
-        return np.asarray(np.where(inside, root, np.where(top >= high, top, bottom)))
 
 
 def modelled(
@@ -403,19 +362,6 @@ def rescaled(estimate: Estimate, *, scale: float, shift: float) -> Estimate:
         grain=scale * estimate.grain,
         influence=None if estimate.influence is None else scale * estimate.influence,
     )
-
-
-def share_sampling(n: int) -> Variance:
-    """f(1-f)/n: what drawing n users adds to the variance of the share of those who hold an item."""
-    return Variance(0.0, 1.0 / n, -1.0 / n)
-
-
-def range_sampling(n: int, low: float, high: float) -> Variance:
-    """(high - f)(f - low)/n: the most that drawing n users adds for a mean of numbers in [low, high].
-
-    (Bhatia, Davis, American Mathematical Monthly 2000; attained by values at the two ends.)
-    """
-    return Variance(-high * low / n, (high + low) / n, -1.0 / n)
 
 
 def pure(hits: FloatArray, n: int, keep: float, stray: float, constraint: Constraint) -> Estimate:

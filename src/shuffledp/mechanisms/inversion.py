@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..estimation.constraints import Simplex
-from ..estimation.estimate import Estimate, Variance, share_sampling
+from ..estimation.estimate import Estimate
+from ..estimation.variance import Variance, share_sampling
 
 FloatArray = NDArray[np.float64]
 #: Inputs up to which the covariance of the estimate is kept.

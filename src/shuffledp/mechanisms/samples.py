@@ -10,7 +10,8 @@ import numpy as np
 
 from ..errors import ParameterError
 from ..estimation.constraints import Constraint, Limit
-from ..estimation.estimate import Estimate, Variance
+from ..estimation.estimate import Estimate
+from ..estimation.variance import Variance
 
 
 def sampled(estimate: Estimate, users: int) -> Estimate:

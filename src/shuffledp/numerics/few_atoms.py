@@ -81,10 +81,14 @@ def saddle(x: list[float], t: tuple[float, ...], n: float, c: float = 0.0, *, mo
     top = max(x)
     most = most / top if top > 1e-300 else 1e300
     c = min(c or first_abscissa(x, t, n), most)
+    low, high = 0.0, math.inf  # the function is convex: its minimum is between
     for _ in range(80):
         at = tilted(x, t, c)
-        step = (n * at.mean - 2.0 / c) / (n * at.variance + 2.0 / (c * c))
-        new = min(max(c - step, 0.3 * c), 3.0 * c, most)
+        pull = n * at.mean - 2.0 / c
+        low, high = (low, c) if pull > 0.0 else (c, high)
+        new = min(max(c - pull / (n * at.variance + 2.0 / (c * c)), 0.3 * c), 3.0 * c, most)
+        if not low <= new <= high:  # Newton's method may go back and forth for ever
+            new = math.sqrt(low) * math.sqrt(high)
         if abs(new - c) <= 4e-3 * c:  # Newton's method: the next one is right to about the square of that
             return tilted(x, t, new)
         c = new

@@ -13,7 +13,8 @@ import numpy as np
 from .._support.reading import mapping
 from ..errors import ParameterError
 from ..estimation.constraints import Constraint
-from ..estimation.estimate import SHARE, Estimate, FloatArray, share_sampling
+from ..estimation.estimate import SHARE, Estimate, FloatArray
+from ..estimation.variance import share_sampling
 from ..mechanisms.base import Mechanism
 from ..mechanisms.frequency import FrequencyOracle
 from ..mechanisms.parameters import declared

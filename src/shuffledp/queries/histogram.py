@@ -37,6 +37,7 @@ class Histogram(Query):
 
     Examples
     --------
+    >>> import numpy as np
     >>> import shuffledp as sdp
     >>> fruit = sdp.queries.Histogram(column="fruit", labels=["apple", "pear"], mechanism="grr:eps0=2")
     >>> fruit.randomizer.spec

@@ -16,7 +16,8 @@ from .._support.numbers import round_down, round_up
 from .._support.tables import Table, number_column
 from ..estimation.constraints import Box
 from ..estimation.drawing import MOST_ITEMS
-from ..estimation.estimate import COVERED, SHARE, Estimate, Variance, share_sampling
+from ..estimation.estimate import COVERED, SHARE, Estimate
+from ..estimation.variance import Variance, share_sampling
 from .domains import Interval
 
 if TYPE_CHECKING:

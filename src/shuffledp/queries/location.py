@@ -54,6 +54,7 @@ class Location(Query):
 
     Examples
     --------
+    >>> import numpy as np
     >>> import shuffledp as sdp
     >>> town = sdp.queries.Location(
     ...     column=("x", "y"), west=0, east=6, south=0, north=4, across=3, up=2, eps=1.0, unit="km"

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from .._support import validation as check
 from ..errors import ParameterError
 from ..estimation.constraints import Simplex
-from ..estimation.estimate import Estimate, Variance, share_sampling
+from ..estimation.estimate import Estimate
+from ..estimation.variance import Variance, share_sampling
 from ..mechanisms.composite.sampled_query import one_drawn
 from ..mechanisms.frequency import FrequencyOracle
 from ..mechanisms.randomizer import Randomizer

@@ -13,8 +13,9 @@ from .._support.figures import TEXT_WIDTH
 from ..errors import ParameterError
 from ..estimation.constraints import Blocks, Simplex
 from ..estimation.drawing import MOST_ITEMS
-from ..estimation.estimate import SHARE, Estimate, share_sampling
+from ..estimation.estimate import SHARE, Estimate
 from ..estimation.marginal_fit import MarginalFit, fit
+from ..estimation.variance import share_sampling
 from ..mechanisms.samples import joined
 
 if TYPE_CHECKING:

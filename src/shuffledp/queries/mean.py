@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from ..errors import ParameterError
 from ..estimation.constraints import Box
-from ..estimation.estimate import Estimate, range_sampling, rescaled
+from ..estimation.estimate import Estimate, rescaled
+from ..estimation.variance import range_sampling
 from ..mechanisms.randomizer import Randomizer
 from ..mechanisms.reports import Tally
 from .base import Query, runnable

@@ -16,8 +16,9 @@ from .._support.figures import TEXT_WIDTH
 from ..errors import ParameterError
 from ..estimation.constraints import Box, Simplex
 from ..estimation.drawing import MOST_ITEMS
-from ..estimation.estimate import SHARE, Estimate, share_sampling
+from ..estimation.estimate import SHARE, Estimate
 from ..estimation.tree_fit import TreeFit, fit
+from ..estimation.variance import share_sampling
 from .domains import Interval
 
 if TYPE_CHECKING:

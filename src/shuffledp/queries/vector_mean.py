@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from .._support import validation as check
 from ..errors import ParameterError
 from ..estimation.constraints import Ball
-from ..estimation.estimate import Estimate, Variance, rescaled
+from ..estimation.estimate import Estimate, rescaled
+from ..estimation.variance import Variance
 from ..mechanisms.randomizer import Randomizer
 from ..mechanisms.reports import Tally
 from .base import Query, must_take, runnable

@@ -76,9 +76,10 @@ def curve(asked: Question, *, over: str, points: int, seconds: float = math.inf)
     keys = [(q.spec, q.n, q.at, q.dropouts) for _, q in places]
     until = time.monotonic() + seconds
     missing = [k for k in _coarse_to_fine(len(places)) if _POINTS.get(keys[k]) is None]
-    together = _TOGETHER if over == "n" else 1
+    together = 1  # so that a slow mechanism has its first point soon
     while missing:
         some, missing = missing[:together], missing[together:]
+        together = _TOGETHER if over == "n" else 1
         for k, found in zip(some, _brackets([places[k][1] for k in some]), strict=True):
             _POINTS.put(keys[k], found)
         if time.monotonic() > until:

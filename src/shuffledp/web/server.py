@@ -53,6 +53,7 @@ def serve(
         http="h11",
         ws="none",
         lifespan="off",
+        log_config=None,  # the logging of the process is not ours: setting it up anew closes the handlers of others
         log_level="critical",
         access_log=False,
         server_header=False,
@@ -74,7 +75,10 @@ def _listening(host: str, port: int) -> socket.socket:
     """A socket that listens already, so that the address may be told to others."""
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        return socket.create_server((host, port), family=family, backlog=256)
+        made = socket.create_server((host, port), family=family, backlog=256)
+        # inherited by every connection: else the body of an answer waits 40 ms for the receipt of its headers
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return made
     except (OSError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise ParameterError(

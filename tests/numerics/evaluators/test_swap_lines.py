@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import shuffledp as sdp
 from shuffledp.numerics.evaluators import swap_lines
 
 
@@ -36,3 +37,27 @@ def test_one_dither_for_each_row() -> None:
     c, bend = np.array([1.0, 2.0]), np.array([4.0, 9.0])
     line = swap_lines.line_at(c, bend, np.array([0.01, 0.2]))
     assert line.s == pytest.approx([0.02, 0.6]) and line.at(np.array([1])).s == pytest.approx([0.6])
+
+
+def test_every_saddle_is_a_minimum() -> None:
+    """Also where Newton's method alone goes back and forth: rare symbols with large values, as of sets at small n."""
+    rng = np.random.default_rng(11)
+    for _ in range(300):
+        rare = 10.0 ** rng.uniform(-6.0, -1.0, 4)
+        t = np.array([[*rare, 1.0 - rare.sum()]])
+        x = np.array([[*(rng.choice([-1.0, 1.0], 4) * 10.0 ** rng.uniform(0.0, 4.0, 4)), -rng.random()]])
+        x[0, 0] = abs(x[0, 0])
+        copies = 10.0 ** rng.uniform(1.0, 4.0)
+        for found in (swap_lines.saddle(x, t, copies), swap_lines._saddles(x, t, copies)):
+            c = float(found[0][0])
+            others = c * np.geomspace(0.2, 5.0, 41)
+            others = others[others * x.max() <= swap_lines._LARGEST_EXPONENT]
+            height = copies * np.log1p((t * np.expm1(others[:, None] * x)).sum(axis=1)) - 2.0 * np.log(others)
+            assert found[1][0] <= height.min() + 0.02
+
+
+def test_one_law_where_newton_s_method_alternates() -> None:
+    """Sampling RAPPOR at n = 1,000: the bound was the local delta at single eps, and auto then kept the blanket."""
+    found = sdp.mechanism("sampling-rappor:eps0=8.248013948336625,d=16,s=3").swap()
+    values = [found.log_delta(np.array([eps]), n=1000, tol=0.01, side="upper")[0] for eps in (6.36, 6.384301984482579)]
+    assert values[1] < values[0] < -14.0

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from ..._support import validation as check
 from ..._support.numbers import round_down
 from ...estimation.constraints import Simplex
-from ...estimation.estimate import Estimate, Variance, modelled, share_sampling
+from ...estimation.estimate import Estimate, modelled
+from ...estimation.variance import Variance, share_sampling
 from ...numerics.families.base import PairSet, both_directions
 from ...numerics.families.swap import SwapSet, among
 from ...numerics.pair import ShuffledPair

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from ..._support.numbers import round_down
 from ...errors import ParameterError
 from ...estimation.constraints import Simplex
-from ...estimation.estimate import Estimate, Variance, pure
+from ...estimation.estimate import Estimate, pure
+from ...estimation.variance import Variance
 from ...numerics.families.base import Family
 from ...randomness.sampling import Source, below
 from ..categorical.grr import GRR

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...estimation.constraints import Box
-from ...estimation.estimate import Estimate, Variance, modelled, range_sampling
+from ...estimation.estimate import Estimate, modelled
+from ...estimation.variance import Variance, range_sampling
 from ...numerics.families.base import PairSet
 from ...randomness.sampling import Source
 from ..codecs import Numbers

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from ...errors import ParameterError
 from ...estimation.constraints import Ball
-from ...estimation.estimate import Estimate, Variance, modelled, range_sampling
+from ...estimation.estimate import Estimate, modelled
+from ...estimation.variance import Variance, range_sampling
 from ...numerics.families.base import PairSet, both_directions
 from ...numerics.pair import ShuffledPair
 from ...randomness.sampling import Source

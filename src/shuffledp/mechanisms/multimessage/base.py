@@ -22,7 +22,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...errors import BoundNotApplicableError, ParameterError
 from ...estimation.constraints import Constraint, Simplex
-from ...estimation.estimate import Estimate, Variance, modelled, share_sampling
+from ...estimation.estimate import Estimate, modelled
+from ...estimation.variance import Variance, share_sampling
 from ...numerics.families.base import Family, two_counts
 from ...numerics.families.message_counts import UNLIMITED, Count
 from ...numerics.families.mixture import among

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from ...errors import BoundNotApplicableError
 from ...estimation.constraints import SumAtMost
-from ...estimation.estimate import Estimate, Variance, modelled, share_sampling
+from ...estimation.estimate import Estimate, modelled
+from ...estimation.variance import Variance, share_sampling
 from ...numerics.families.base import Family
 from ...numerics.families.message_counts import UNLIMITED, Count
 from ...numerics.families.mixture import among

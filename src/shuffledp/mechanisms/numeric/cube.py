@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 
 from ...errors import ParameterError
 from ...estimation.constraints import Box
-from ...estimation.estimate import Estimate, Variance, modelled
+from ...estimation.estimate import Estimate, modelled
+from ...estimation.variance import Variance
 from ..accuracy import Accuracy
 from ..known.variation_ratio import VariationRatio
 from ..parameters import budget, whole

@@ -18,7 +18,8 @@ from ..._support import validation as check
 from ..._support.numbers import round_down
 from ...errors import ParameterError
 from ...estimation.constraints import Box
-from ...estimation.estimate import Estimate, Variance, modelled, range_sampling
+from ...estimation.estimate import Estimate, modelled
+from ...estimation.variance import Variance, range_sampling
 from ...numerics.normal_cells import normal_cells
 from ...numerics.pair import FloatArray
 from ...randomness.sampling import Source

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from ..._support.numbers import round_down
 from ...errors import BoundNotApplicableError
 from ...estimation.constraints import Box
-from ...estimation.estimate import Estimate, Variance, modelled, range_sampling
+from ...estimation.estimate import Estimate, modelled
+from ...estimation.variance import Variance, range_sampling
 from ...numerics.families.base import PairSet, both_directions
 from ...numerics.families.swap_led import LedSwap
 from ...numerics.pair import FloatArray, ShuffledPair

@@ -14,7 +14,8 @@ from scipy import special  # type: ignore[import-untyped]
 from ..._support.numbers import round_down
 from ...errors import ParameterError
 from ...estimation.constraints import Ball
-from ...estimation.estimate import Estimate, Variance, modelled
+from ...estimation.estimate import Estimate, modelled
+from ...estimation.variance import Variance
 from ...numerics.families.base import PairSet, both_directions
 from ...numerics.families.swap import SwapSet, among
 from ...numerics.pair import ShuffledPair

@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..._support.numbers import round_down
 from ...estimation.constraints import KeyValues, SumAtMost
-from ...estimation.estimate import Estimate, Variance, modelled, pure
+from ...estimation.estimate import Estimate, modelled, pure
+from ...estimation.variance import Variance
 from ...numerics.families.base import PairSet, both_directions
 from ...numerics.families.swap import SwapSet, among
 from ...numerics.pair import ShuffledPair

@@ -27,6 +27,8 @@ from .profile_curve import FINE, Masses, lower_hull, sample
 _SLACK = 1e-11
 #: A lower bound need not resolve anything below this.
 _LOWEST = -45.0
+#: Nor does it need atoms of less mass than this.
+_NEGLIGIBLE = 1e-30
 
 
 class PairLosses(NamedTuple):
@@ -59,7 +61,9 @@ def pair_losses(pair: ShuffledPair, n: int) -> PairLosses | None:
     mass = np.concatenate([p_left, [max(rest, 0.0)], p])
     if rest < 0.0:
         mass *= (1.0 - _SLACK) / total
-    return PairLosses(loss, mass)
+    # without an atom above 0 the profile is lower and M <= sum p(L) e^-L still holds; far out they only blur sums
+    kept = (loss <= 0.0) | (mass > _NEGLIGIBLE)
+    return PairLosses(loss[kept], mass[kept])
 
 
 def rounded_down(pair: PairLosses, step: float) -> Masses:

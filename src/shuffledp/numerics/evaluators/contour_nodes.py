@@ -67,6 +67,7 @@ def saddle(l: FloatArray, t: FloatArray, n: float | FloatArray) -> FloatArray:
     c = np.minimum(c, top)
     open_ = np.arange(len(l))  # rows to move: all until all have settled, or (if many) those that have not
     n = np.broadcast_to(np.asarray(n, dtype=np.float64), len(l))
+    low, high = np.zeros(len(l)), np.full(len(l), np.inf)  # the function is convex: its minimum is between
     for _ in range(80):
         x, m, at, most = (l, n, c, top) if open_.size == len(l) else (l[open_], n[open_], c[open_], top[open_])
         mass = t if t.ndim == 1 or open_.size == len(l) else t[open_]
@@ -77,8 +78,13 @@ def saddle(l: FloatArray, t: FloatArray, n: float | FloatArray) -> FloatArray:
         k1 = dot(grown, mass) / total
         grown *= x
         k2 = np.maximum(dot(grown, mass) / total - k1 * k1, 0.0)
-        step = (m * k1 - 2.0 / at) / (m * k2 + 2.0 / (at * at))
-        new = np.minimum(np.clip(at - step, 0.3 * at, 3.0 * at), most)
+        pull = m * k1 - 2.0 / at
+        low[open_] = np.where(pull > 0.0, low[open_], at)
+        high[open_] = np.where(pull > 0.0, at, high[open_])
+        new = np.minimum(np.clip(at - pull / (m * k2 + 2.0 / (at * at)), 0.3 * at, 3.0 * at), most)
+        astray = (new < low[open_]) | (new > high[open_])  # Newton's method may go back and forth for ever
+        if astray.any():
+            new = np.where(astray, np.sqrt(low[open_]) * np.sqrt(high[open_]), new)
         moving = ~(np.abs(new - at) <= 2e-3 * at)
         c[open_] = new
         if not moving.any():

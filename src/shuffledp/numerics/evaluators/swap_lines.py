@@ -70,13 +70,16 @@ def _saddles(x: FloatArray, t: FloatArray, copies: float | FloatArray) -> tuple[
     most = _LARGEST_EXPONENT / top
     c = np.clip(np.where(np.isfinite(c), c, 1.0), 1e-300, most)
     idle = x.max(axis=1) <= 0.0
+    low, high = np.zeros(c.size), np.full(c.size, np.inf)  # f is convex: its minimum is between
     for _ in range(40):
         weight = t * np.exp(c[:, None] * x)
         total = 1.0 + (t * np.expm1(c[:, None] * x)).sum(axis=1)
         m1 = (weight * x).sum(axis=1) / total
         bend = copies * np.maximum((weight * x * x).sum(axis=1) / total - m1 * m1, 0.0)
-        step = (copies * m1 - 2.0 / c) / (bend + 2.0 / (c * c))
-        new = np.minimum(np.clip(c - step, 0.3 * c, 3.0 * c), most)
+        pull = copies * m1 - 2.0 / c
+        low, high = np.where(pull > 0.0, low, c), np.where(pull > 0.0, c, high)
+        new = np.minimum(np.clip(c - pull / (bend + 2.0 / (c * c)), 0.3 * c, 3.0 * c), most)
+        new = np.where((new < low) | (new > high), np.sqrt(low) * np.sqrt(high), new)  # or it may alternate for ever
         close = idle | (np.abs(new - c) <= 1e-3 * c)
         c = np.where(np.isfinite(new), new, c)
         if close.all():
