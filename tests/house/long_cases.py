@@ -14,14 +14,14 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-LONG, ALONE = 0.4, 2.0
+LONG, ALONE = 0.25, 1.5
 LIST = Path(__file__).parent.parent / "long_cases.txt"
 
 
 def long_cases(times: dict[str, float]) -> list[str]:
     """Of each test the long cases, but never all of them unless the shortest is too long for a test of its own.
 
-    >>> long_cases({"a[1]": 0.1, "a[2]": 1.5, "b[1]": 1.5, "b[2]": 1.6, "c": 1.9, "d": 4.0})
+    >>> long_cases({"a[1]": 0.1, "a[2]": 1.5, "b[1]": 1.5, "b[2]": 1.6, "c": 1.4, "d": 4.0})
     ['a[2]', 'b[2]', 'd']
     """
     tests = defaultdict(list)

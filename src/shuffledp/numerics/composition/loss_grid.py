@@ -163,7 +163,7 @@ class Sum:
         product = np.ones(n // 2 + 1, dtype=np.complex128)
         norms, growth = 0.0, 0.0
         for start, cells, count in zip(self._start, self._cell, self.counts, strict=True):
-            wrapped = np.bincount(cells % n, weights=mass[start : start + cells.size], minlength=n)
+            wrapped = np.bincount(cells % n, weights=mass[start : start + cells.size], minlength=n).astype(np.float64)
             with np.errstate(under="ignore"):
                 product *= rfft(wrapped) ** count
             norm = _norm(wrapped)
