@@ -84,11 +84,12 @@ def speed(folder: Path) -> Iterator[Row]:
 
 
 MEMORY = """
-import resource, sys
+import sys
 from benchmarks.engines import plan
 from shuffledp.engines.local import Local
 found = Local().count(plan(int(sys.argv[2])), sys.argv[1])
-print(found.users, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+# not ru_maxrss, which a process inherits from the one that started it
+print(found.users, next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM")))
 """
 
 

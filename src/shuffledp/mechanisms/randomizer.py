@@ -33,8 +33,9 @@ from .values import as_array, refuse_single
 if TYPE_CHECKING:
     from ..numerics.families.base import Family
 
-#: Bytes of work space that one chunk of users may take: the arrays of a chunk then stay in the processor's cache.
-CHUNK_BYTES = 4_000_000
+#: Bytes of work space that one chunk of users may take.  Larger ones leave the processor's cache; with smaller ones
+#: numpy's steps are so short that threads mostly hand the interpreter's lock back and forth.
+CHUNK_BYTES = 16_000_000
 #: A probability matrix may have this many cells.
 MAX_CELLS = 10**6
 

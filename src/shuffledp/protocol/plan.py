@@ -83,6 +83,8 @@ class Plan:
         for key in ("name", "user_column"):
             if not isinstance(getattr(self, key), str) or len(getattr(self, key)) > 200:
                 raise ParameterError(f"{key} must be a short text, got {getattr(self, key)!r:.60}; shorten it.")
+        if not self.name.isprintable():
+            raise ParameterError(f"name must be a line of readable text, got {self.name!r:.60}; remove the rest.")
         _refuse_files(self.query)
         if not self.query.randomizer.runs_alone:
             raise ParameterError(
