@@ -39,12 +39,12 @@ def question(rng: random.Random, path: str) -> tuple[str, dict[str, str]]:
 
 
 async def client(
-    k: int, address: str, seconds: float, paths: tuple[str, ...], spent: list[float], bad: Counter[str]
+    k: int, address: str, begin: float, seconds: float, paths: tuple[str, ...], spent: list[float], bad: Counter[str]
 ) -> None:
-    """One client: a request every second, begun at a moment of its own."""
+    """One client: a request every second, begun at a moment of its own in the second after ``begin``."""
     rng = random.Random(k)
-    async with httpx.AsyncClient(base_url=address, timeout=30.0) as session:
-        await asyncio.sleep(rng.random())
+    async with httpx.AsyncClient(base_url=address, timeout=30.0, verify=False) as session:
+        await asyncio.sleep(begin + rng.random() - time.monotonic())
         end = time.monotonic() + seconds
         turn = 0
         while (start := time.monotonic()) < end:
@@ -64,7 +64,8 @@ async def load(address: str, clients: int, seconds: float, paths: tuple[str, ...
     """The time of every request in milliseconds, and what went wrong."""
     spent: list[float] = []
     bad: Counter[str] = Counter()
-    await asyncio.gather(*(client(k, address, seconds, paths, spent, bad) for k in range(clients)))
+    begin = time.monotonic() + 2.0  # when all of them are there: else those made first would all begin at once
+    await asyncio.gather(*(client(k, address, begin, seconds, paths, spent, bad) for k in range(clients)))
     return sorted(spent), bad
 
 

@@ -41,7 +41,8 @@ def _shortest(call: Callable[[], object], repeat: int, clock: Callable[[], float
 def cpu_of_process(code: str, repeat: int = 7) -> float:
     """CPU seconds of a fresh interpreter that runs ``code``, the smallest of several."""
     script = (
-        "import resource, subprocess, sys\n"
+        "import os, resource, subprocess, sys\n"
+        "os.environ.pop('PYTHONDONTWRITEBYTECODE', None)  # an installed package is compiled\n"
         f"subprocess.run([sys.executable, '-c', {code!r}], stdout=subprocess.DEVNULL)\n"
         "u = resource.getrusage(resource.RUSAGE_CHILDREN)\nprint(u.ru_utime + u.ru_stime)"
     )
