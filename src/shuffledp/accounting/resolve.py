@@ -200,7 +200,7 @@ class Resolved:
         return self._log_delta(eps, tol)
 
     def _log_delta(self, eps: FloatArray, tol: float) -> FloatArray:
-        value, below = np.full(eps.shape, -np.inf), eps < self._cap  # from there on nothing is asked: delta is 0
+        value, below = np.full(eps.shape, -np.inf), ~(eps >= self._cap)  # from there on nothing is asked: delta is 0
         if below.any():
             value[below] = wide.log_delta(self.family, eps[below], n=self.n, tol=tol, side=self.bound.side)
         return self.capped_log_delta(value, eps)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -26,8 +27,9 @@ class ShareTask(Task):
     measure: ClassVar[str] = "share of users, root mean square over the items"
 
     @property
+    @abstractmethod
     def _items(self) -> int:
-        raise NotImplementedError
+        """How many shares the answer has."""
 
     def accuracy(self, mechanism: Mechanism, n: int) -> Accuracy:
         """As the mechanism declares it, over the items that are asked for."""

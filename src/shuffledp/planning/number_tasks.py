@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -13,7 +13,7 @@ from ..mechanisms.accuracy import Accuracy
 from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import find
 from ..queries.base import Query
-from .candidates import Candidate, Refusal, plain_rows, runnable
+from .candidates import runnable
 from .tasks import Sensitivity, Task, per_entry
 
 
@@ -85,10 +85,6 @@ class VectorMeanTask(Task):
     def inputs(self) -> Mapping[str, Mapping[str, int]]:
         """A unit vector with one more coordinate that fills up the length, or a vector of the cube around the ball."""
         return {"unit vectors": {"dim": self.dim + 1}, "vectors": {"dim": self.dim}}
-
-    def rows(self, name: str, kind: str, n: int) -> Iterator[Candidate | Refusal]:
-        """Those of the mechanism; the number of coordinates asked for is the same for all."""
-        return plain_rows(self, name, kind, n)
 
     def accuracy(self, mechanism: Mechanism, n: int) -> Accuracy:
         """Per coordinate; typical vectors of length norm have coordinates of mean square norm^2/dim."""
