@@ -11,8 +11,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import ParameterError
+from ..errors import BoundNotApplicableError, ParameterError
 from ..estimation.estimate import Estimate
+from ..numerics.distinct import distinct
 from ..numerics.families.base import Family, PairSet
 from ..numerics.families.matrix_datasets import constant_datasets, two_count_datasets
 from ..numerics.families.matrix_pairs import BlanketPairs
@@ -75,7 +76,7 @@ class MatrixRandomizer(Randomizer):
     @cached_property
     def _largest_variation(self) -> float:
         """Largest total variation, correctly rounded: the largest few in floats are summed again exactly."""
-        rows = np.unique(self._rows, axis=0)
+        rows = self._rows[distinct(self._rows)[0]]
         found = [(0.5 * np.abs(rows[i + 1 :] - rows[i]).sum(axis=1), i) for i in range(len(rows) - 1)]
         most = max((float(gaps.max()) for gaps, _ in found), default=0.0)
         ties = [(i, i + 1 + int(j)) for gaps, i in found for j in np.flatnonzero(gaps >= most - 1e-13)]
@@ -109,7 +110,11 @@ class MatrixRandomizer(Randomizer):
 
     def _swap_is_below(self, spread: float, n: int) -> bool:
         """Whether a search for the swap bound was successful, and a bound of this spread is clearly above it."""
-        return isinstance(self._swap, SwapMatrix) and self._swap.clearly_below(spread, n)
+        try:
+            swap = self._swap
+        except BoundNotApplicableError:
+            return False
+        return isinstance(swap, SwapMatrix) and swap.clearly_below(spread, n)
 
     def swap(self) -> Family:
         """All ordered input pairs among others who hold any input."""
@@ -125,7 +130,7 @@ class MatrixRandomizer(Randomizer):
 
     def dominating_pairs(self, most: int) -> list[ShuffledPair] | None:
         """Every ordered pair of rows over the blanket, also where two nearly agree; None if they are too many."""
-        rows = np.unique(self._rows, axis=0)
+        rows = self._rows[distinct(self._rows)[0]]
         if len(rows) * (len(rows) - 1) > most:
             return None
         omega = rows.min(axis=0)

@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._support.arrays import reals
 from ..errors import ParameterError
+from .distinct import distinct
 from .few_atoms import Few
 
 FloatArray = NDArray[np.float64]
@@ -34,6 +35,8 @@ NORMALISED = 1e-12
 LAW_SLACK = 2.0**-49
 #: Below this a symbol counts as never sent by the others: the ratio P/t would overflow.
 TINY = 1e-280
+#: Symbols from which equal ones are found in arrays.
+_MANY = 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,8 +200,10 @@ def _merge(p0: FloatArray, p1: FloatArray, t: FloatArray) -> Atoms:
     alone = live & ~hidden
     u, v, mass = p0[hidden] / t[hidden], p1[hidden] / t[hidden], t[hidden]
     gap = (p0[hidden] - p1[hidden]) / mass
-    if len(set(zip(u.tolist(), v.tolist(), strict=True))) < u.size:
-        _, first, label = np.unique(np.stack([u, v]), axis=1, return_index=True, return_inverse=True)
-        mass = np.bincount(label.reshape(-1), weights=mass, minlength=first.size).astype(np.float64)
+    if u.size > _MANY or len(set(zip(u.tolist(), v.tolist(), strict=True))) < u.size:
+        first, label = distinct(np.column_stack([u, v]))
+        if first.size == u.size:
+            first = label = np.arange(u.size)
+        mass = np.bincount(label, weights=mass, minlength=first.size).astype(np.float64)
         u, v, gap = u[first], v[first], gap[first]
     return Atoms(u=u, v=v, gap=gap, t=mass, zero0=p0[alone], zero1=p1[alone])

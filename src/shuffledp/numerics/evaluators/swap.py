@@ -31,7 +31,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..pair import FloatArray
-from . import swap_nodes
+from . import swap_far, swap_nodes
 from .swap_lines import Line as Line
 from .swap_lines import line_at as line_at
 from .swap_lines import saddle as saddle
@@ -43,6 +43,8 @@ from .waiting import Waiting as Waiting
 
 #: Node counts: by the Gaussian tail of M for many users, and at most.
 _FEW_NODES, MOST_NODES = 15, 4096
+#: Nodes that the Gaussian tail of M bounds by e^-this of the first one are not needed.
+_NO_MORE = 40.0
 #: Rows x nodes x values evaluated at once.
 _CELLS = 400_000
 
@@ -58,8 +60,8 @@ def log_crude(x: FloatArray, t: FloatArray, waiting: Waiting, line: Line) -> Flo
 @np.errstate(all="ignore")
 def log_screen(x: FloatArray, t: FloatArray, waiting: Waiting, line: Line) -> FloatArray:
     """log of an upper value of U from M(c) and the tilted variance alone, without a sum over nodes."""
-    variance, span = _tilted(x, t, line.c)
-    return log_screened(_log_growth(x, t, line.c), variance, span, waiting, line)
+    tilted = _tilted(x, t, line.c)
+    return log_screened(_log_growth(x, t, line.c), tilted.variance, tilted.span, waiting, line)
 
 
 @np.errstate(all="ignore")
@@ -104,9 +106,9 @@ def _gaussian_sum(rate: FloatArray, c: FloatArray, h: FloatArray) -> FloatArray:
 @np.errstate(all="ignore")
 def log_upper(x: FloatArray, t: FloatArray, waiting: Waiting, line: Line, *, phases: bool = False) -> FloatArray:
     """log U of every row; inf where the arithmetic fails.  With ``phases`` the row's law must dominate every type."""
-    nodes, tail = _nodes(x, t, waiting, line)
-    nodes = np.maximum(nodes, 1)  # where the arithmetic failed the tail is not a number
     peak = waiting.log_sum(_log_growth(x, t, line.c))
+    nodes, tail = _nodes(x, t, waiting, line, peak)
+    nodes = np.maximum(nodes, 1)  # where the arithmetic failed the tail is not a number
     out = np.full(len(x), np.inf)
     for part in _alike(nodes, _CELLS / x.shape[1]):
         total = _sum(x[part], t[part], waiting.at(part), line.at(part), int(nodes[part[-1]]), peak[part], phases)
@@ -139,28 +141,33 @@ def _log_growth(x: FloatArray, t: FloatArray, c: FloatArray) -> FloatArray:
     return raised(log_m, 1.0 + growth, doubt)
 
 
-def _nodes(x: FloatArray, t: FloatArray, waiting: Waiting, line: Line) -> tuple[np.ndarray, FloatArray]:
+def _nodes(
+    x: FloatArray, t: FloatArray, waiting: Waiting, line: Line, peak: FloatArray
+) -> tuple[np.ndarray, FloatArray]:
     """How many nodes y = h, 2h, ... are summed, and what bounds all later ones (in the units of the peak).
 
     Beyond any node the dither alone bounds the terms, as |M(c+iy)| <= M(c).  For many users the terms are below
-    exp(-(2/pi^2) V y^2 per copy) for y <= pi/range (contour.py, fact 3) before the dither takes over.
+    exp(-(2/pi^2) V y^2 per copy) for y <= pi/range (contour.py, fact 3) before the dither takes over.  Elsewhere blocks
+    of nodes that add nothing are left out (swap_far.py).
     """
     c, h, s = line.c, line.h, line.s
-    variance, span = _tilted(x, t, c)
-    cliff = np.pi / span * (1.0 - 1e-12)
-    rate = (2.0 / np.pi**2) * variance * waiting.fewest
-    few = h * _FEW_NODES
-    quick = (s * cliff >= 9.0) & (few < cliff) & (rate * few * few > 40.0)
+    tilted = _tilted(x, t, c)
+    cliff = np.pi / tilted.span * (1.0 - 1e-12)
+    rate = (2.0 / np.pi**2) * tilted.variance * waiting.fewest
+    least = np.maximum(np.ceil(np.sqrt(_NO_MORE / rate) / h), _FEW_NODES)
+    few = h * least
+    quick = (s * cliff >= 9.0) & (few < cliff) & (least <= MOST_NODES)
     middle = 2.0 * np.exp(-rate * few * few) / ((c * c + few * few) * 2.0 * rate * few * h)
     reach = np.sqrt(2.0 * np.log(np.maximum(1e7 * s * c * c / h, 10.0))) / s  # the rest is then about 1e-7 of the sum
-    count = np.where(quick, _FEW_NODES, np.minimum(np.ceil(reach / h), MOST_NODES)).astype(np.int64)
+    count = np.where(quick, least, np.minimum(np.ceil(reach / h), MOST_NODES)).astype(np.int64)
     last = np.where(quick, cliff, count * h)
     beyond = 2.0 * np.exp(-0.5 * (s * last) ** 2) / (c * c + last * last) * (1.0 + 1.0 / (h * s * s * last))
-    return count, np.asarray(beyond + np.where(quick, middle, 0.0)) * (1.0 + 1e-9)
+    count, rest = swap_far.shortened(x, t, waiting, line, tilted, count, peak)
+    return count, np.asarray(beyond + np.where(quick, middle, 0.0) + rest) * (1.0 + 1e-9)
 
 
-def _tilted(x: FloatArray, t: FloatArray, c: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Variance of the tilted law, rounded down, and its range; "nothing" counts as the value 0."""
+def _tilted(x: FloatArray, t: FloatArray, c: FloatArray) -> swap_far.Tilted:
+    """Mass, deviation, variance (rounded down) and range of the tilted law; "nothing" counts as the value 0."""
     weight = t * np.exp(c[:, None] * x)
     nothing = np.maximum(1.0 - t.sum(axis=1), 0.0)
     total = weight.sum(axis=1) + nothing
@@ -168,9 +175,11 @@ def _tilted(x: FloatArray, t: FloatArray, c: FloatArray) -> tuple[FloatArray, Fl
     high = np.maximum(np.where(live, x, -np.inf).max(axis=1), np.where(nothing > 0.0, 0.0, -np.inf))
     low = np.minimum(np.where(live, x, np.inf).min(axis=1), np.where(nothing > 0.0, 0.0, np.inf))
     mean = (weight * x).sum(axis=1) / total
-    square = (x - mean[:, None]) ** 2
-    variance = ((weight * square).sum(axis=1) + nothing * mean * mean) / total * (1.0 - 1e-9)
-    return variance, np.maximum(high - low, 1e-300)
+    apart = np.abs(x - mean[:, None])
+    load = weight * apart
+    variance = ((load * apart).sum(axis=1) + nothing * mean * mean) / total * (1.0 - 1e-9)
+    change = (load.sum(axis=1) + nothing * np.abs(mean)) * (1.0 + 1e-9)
+    return swap_far.Tilted(total, change, variance, np.maximum(high - low, 1e-300))
 
 
 class _Moduli(NamedTuple):

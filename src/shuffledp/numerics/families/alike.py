@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ..distinct import distinct
 from ..pair import FloatArray
 
 #: Values that agree to this, relatively, are alike; neighbours of one group must agree to a part of it.
@@ -57,8 +58,7 @@ def exact(values: FloatArray) -> bool:
 
 def distinct_rows(rows: FloatArray) -> FloatArray:
     """The different rows, in the order in which they come."""
-    _, first = np.unique(rows, axis=0, return_index=True)
-    return rows[np.sort(first)]
+    return rows[np.sort(distinct(rows)[0])]
 
 
 def representatives(rows: FloatArray, fixed: FloatArray | None = None) -> NDArray[np.int64]:

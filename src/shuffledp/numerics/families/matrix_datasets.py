@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..distinct import distinct
 from ..pair import TINY, FloatArray, ShuffledPair
 from .base import PairSet, two_counts
 
@@ -17,7 +18,7 @@ def constant_datasets(matrix: FloatArray) -> PairSet:
 
     Any choice is a valid lower bound, so only the largest in leading order are kept.
     """
-    rows = np.unique(matrix, axis=0)
+    rows = matrix[distinct(matrix)[0]]
     return _unlike([ShuffledPair(P0=rows[a], P1=rows[b], t=rows[x]) for a, b, x in _most_telling(rows)], matrix.size)
 
 
@@ -26,7 +27,7 @@ def two_count_datasets(matrix: FloatArray) -> PairSet:
 
     A+ = {R0 > R1} and A- = {R0 < R1} are merged into one symbol each, the rest into a third.
     """
-    rows = np.unique(matrix, axis=0)
+    rows = matrix[distinct(matrix)[0]]
     pairs = [two_counts(ShuffledPair(P0=rows[a], P1=rows[b], t=rows[x])) for a, b, x in _most_telling(rows)]
     return _unlike(pairs, matrix.size)
 

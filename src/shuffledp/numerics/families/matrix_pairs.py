@@ -18,6 +18,7 @@ from functools import cached_property
 import numpy as np
 
 from ...errors import BoundNotApplicableError
+from ..distinct import distinct
 from ..evaluators import contour, screen
 from ..evaluators.choose import LARGEST_EPSILON, Side, law_shift, mass_slack
 from ..evaluators.contour_nodes import NDArrayInt
@@ -304,12 +305,15 @@ def _only_upper(side: Side) -> None:
 def _reduce(rows: FloatArray, omega: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Blanket masses, levels R/omega with proportional columns merged, and the columns without blanket."""
     hidden = omega > TINY
-    levels, label = np.unique(rows[:, hidden] / omega[hidden], axis=1, return_inverse=True)
-    mass = np.bincount(label.reshape(-1), weights=omega[hidden], minlength=levels.shape[1])
+    levels = rows[:, hidden] / omega[hidden]
+    first, label = distinct(levels.T)
+    levels = levels[:, first]
+    mass = np.bincount(label, weights=omega[hidden], minlength=first.size)
     rest = rows[:, ~hidden]
     rest = rest[:, rest.max(axis=0) > 0]
     if rest.shape[1]:
         top = rest.max(axis=0)
-        shapes, label = np.unique(rest / top, axis=1, return_inverse=True)
-        rest = shapes * np.bincount(label.reshape(-1), weights=top, minlength=shapes.shape[1])
+        shapes = rest / top
+        first, label = distinct(shapes.T)
+        rest = shapes[:, first] * np.bincount(label, weights=top, minlength=first.size)
     return mass.astype(np.float64), levels, rest

@@ -52,8 +52,9 @@ class Smallest:
             known = 0.0 < best.epsilon < math.inf
             # a little to the left: what it could gain beyond that is within the tolerance
             at = best.epsilon * (1.0 - _LEAST_GAIN * tol) if known else 0.0
-            if known and isinstance(family, SwapSet):
-                found = family.smaller(at, n=n, delta=delta, tol=tol)
+            smaller: Callable[..., Answer | None] | None = getattr(family, "smaller", None)
+            if known and smaller is not None:
+                found = smaller(at, n=n, delta=delta, tol=tol)
                 if found is None:
                     continue
                 answer = found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -65,10 +65,17 @@ def _not_larger(
 ) -> list[int]:
     """Which of the analyses one look at the best eps so far does not show to be larger."""
     eps = np.array([best[i].epsilon for i in rows])
-    looked = [k for k, family in enumerate(asked) if 0.0 < eps[k] < math.inf and sharp_look(family)]
-    larger: set[int] = set()
+    known = [k for k in range(len(asked)) if 0.0 < eps[k] < math.inf]
+    looked = [k for k in known if sharp_look(asked[k])]
+    larger = {k for k in known if _shows_larger(asked[k], float(eps[k]), int(n[rows[k]]), float(log_delta[rows[k]]))}
     if looked:
         at = [rows[k] for k in looked]
         value = pool.log_deltas([asked[k] for k in looked], eps[looked], n=n[at], tol=GLANCE, side=side)
-        larger = {k for k, above in zip(looked, value > log_delta[at] + 3.0 * GLANCE, strict=True) if above}
+        larger |= {k for k, above in zip(looked, value > log_delta[at] + 3.0 * GLANCE, strict=True) if above}
     return [k for k in range(len(asked)) if k not in larger]
+
+
+def _shows_larger(family: Family, eps: float, n: int, log_delta: float) -> bool:
+    """Whether an analysis that is searched, which takes long, says that a part of it is larger at this eps."""
+    larger_at: Callable[[float, int, float], bool] | None = getattr(family, "larger_at", None)
+    return larger_at is not None and larger_at(eps, n, log_delta)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import BoundNotApplicableError
+from ..distinct import distinct as equal_rows
 from ..evaluators import swap
 from ..evaluators.choose import Side, law_shift, mass_slack
 from ..pair import TINY, FloatArray, ShuffledPair
@@ -23,7 +24,7 @@ from ..solve import guess_epsilon, log_up
 from .alike import SAME_LAW, distinct_rows, representatives
 from .base import Answer
 from .leaders import largest
-from .swap import Curve, SwapPair, SwapSet, epsilon_of, falling, only_upper
+from .swap import GLANCE, Curve, SwapPair, SwapSet, epsilon_of, falling, only_upper
 from .swap_curves import SwapCurves
 from .swap_levels import distinct
 from .swap_moments import Lines, PairMoments, Places, Terms
@@ -42,6 +43,8 @@ _FEWEST_FREE, _FEW_FREE = 25.0, 60.0
 _MOST_SOLVED, _FEW_SOLVED = 24, 4
 #: Free users, and users over the spread of eps, from which the leading order tells the blanket from the swap bound.
 _MANY_FREE, _LEADING = 400.0, 400.0
+#: Users over the spread of eps below which eps is about 1 or more, where the blanket may be smaller.
+_LARGE_EPSILON = 16.0
 #: Points from which intervals of eps are looked at, not single ones.
 _MANY_POINTS = 24
 _LOOSER = "looser, because too many pairs of inputs of this matrix are nearly alike for the swap bound"
@@ -92,7 +95,11 @@ class SwapMatrix:
         return None
 
     def loose_for(self, n: int) -> bool:
-        """Whether the users who are displaced are too many of n for the bound to be sharp."""
+        """Whether n users are too few for the bound to be sharp: many are displaced, or eps is large."""
+        return self._crowded(n) or n * self.presence < _LARGE_EPSILON * float(self._moments.spread.max())
+
+    def _crowded(self, n: int) -> bool:
+        """Whether the users who are displaced are too many of n."""
         return n * self.common_mass < _FEW_FREE
 
     def clearly_below(self, spread: float, n: int) -> bool:
@@ -199,9 +206,9 @@ class SwapMatrix:
             return Answer(math.inf, 0, members)  # next to nobody is free, and the search would be long
         pending = self.every
         best = 0.0
-        if self.loose_for(n) and self.open_at(pending, self._guess(int(pending[0]), n, delta), n, log_delta) is None:
+        if self._crowded(n) and self.open_at(pending, self._guess(int(pending[0]), n, delta), n, log_delta) is None:
             return self._give_up(n, 0)
-        for evaluated in range(1, 1 + (_FEW_SOLVED if self.loose_for(n) else _MOST_SOLVED)):
+        for evaluated in range(1, 1 + (_FEW_SOLVED if self._crowded(n) else _MOST_SOLVED)):
             chosen, pending = int(pending[0]), pending[1:]
             found = epsilon_of(self.member(*divmod(chosen, d)), n=n, delta=delta, tol=0.3 * tol, least=best)
             best = max(best, found * (1.0 + 0.6 * tol))
@@ -212,6 +219,19 @@ class SwapMatrix:
                 return Answer(best + self._room, evaluated, members)
             pending = left
         return self._give_up(n, evaluated)
+
+    def smaller(self, most: float, *, n: int, delta: float, tol: float) -> Answer | None:
+        """Its answer, or None where one look at one pair shows that it is not below another answer, ``most``."""
+        if n * self.common_mass < _FEWEST_FREE or self.larger_at(most, n, math.log(delta)):
+            return None
+        return self.epsilon(n=n, delta=delta, tol=tol, side="upper")
+
+    def larger_at(self, eps: float, n: int, log_delta: float) -> bool:
+        """Whether the most telling pair alone has a larger log delta at this eps."""
+        curve = Curve(self.member(*divmod(int(self.every[0]), len(self.rows))), n, GLANCE / 30.0)
+        level = log_delta + 3.0 * GLANCE
+        at = max(eps - self._room, 0.0)
+        return curve.screened(at) > level and float(curve.log_upper(np.array([at]))[0]) > level
 
     def _give_up(self, n: int, evaluated: int) -> Answer:
         self._given_up.add(n)
@@ -256,9 +276,10 @@ class SwapMatrix:
 def merged(rows: FloatArray) -> FloatArray:
     """Proportional columns as one: they have the same likelihood ratios for every pair and type."""
     used = rows[:, rows.max(axis=0) > 0.0]
-    shape, label = np.unique(used / used.max(axis=0), axis=1, return_inverse=True)
-    weight = np.bincount(label.reshape(-1), weights=used.max(axis=0), minlength=shape.shape[1])
-    return np.asarray(shape * weight)
+    shape = used / used.max(axis=0)
+    first, label = equal_rows(shape.T)
+    weight = np.bincount(label, weights=used.max(axis=0), minlength=first.size)
+    return np.asarray(shape[:, first] * weight)
 
 
 def _every_pair(rows: FloatArray) -> list[SwapPair]:

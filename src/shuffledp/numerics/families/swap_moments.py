@@ -45,8 +45,9 @@ Places = NDArray[np.int64]
 _SHELLS = (1.0, 0.9, 0.8, 0.65, 0.5)
 #: Pairs x symbols at once.
 _CELLS = 2**17
-#: Dither of the lines on which pairs are compared, in units of the tilted deviation.
-_DITHER = 0.02
+#: Dithers of the lines on which pairs are compared, in units of the tilted deviation: among few users nodes far away,
+#: which only the dither bounds, cost more than a wide one does.
+_DITHERS = (0.02, 0.05, 0.1, 0.15)
 #: Values from which A is interpolated, and at how many places.
 _MANY, _PLACES = 512, 129
 
@@ -140,9 +141,9 @@ class PairMoments:
         scale = c * (1.0 + 1e-12) / terms.share
         rise = scale * (apart + max(-terms.gain, 0.0) * self._tallest)
         reach = apart + abs(terms.gain) * self._tallest
-        return Lines(
-            swap.line_at(c, terms.copies * most, _DITHER), rise, scale * reach, 2.0 * reach / terms.share * (1 + 1e-12)
-        )
+        span = 2.0 * reach / terms.share * (1 + 1e-12)
+        dither = _best_dither(c, most, span, terms)
+        return Lines(swap.line_at(c, terms.copies * most, dither), rise, scale * reach, span)
 
     @np.errstate(all="ignore")
     def open_by_variance(self, pairs: Places, terms: Terms, lines: Lines, level: float) -> NDArray[np.bool_]:
@@ -217,6 +218,17 @@ class Chords(swap.Waiting):
         at = np.linspace(float(log_r[live].min()), float(log_r[live].max()), _PLACES)
         value = np.interp(log_r, at, super().log_sum(at)) + 1e-11
         return np.asarray(np.where(live, value, np.inf))
+
+
+@np.errstate(all="ignore")
+def _best_dither(c: FloatArray, variance: FloatArray, span: FloatArray, terms: Terms) -> float:
+    """The dither with the smallest bound for the pair of the largest variance; each of them is sound."""
+    if not c.size:
+        return _DITHERS[0]
+    widest = np.full(len(_DITHERS), int(variance.argmax()))
+    line = swap.line_at(c[widest], terms.copies * variance[widest], np.array(_DITHERS))
+    found = swap.log_screened(np.zeros(widest.size), variance[widest], span[widest], terms.waiting, line)
+    return _DITHERS[int(found.argmin())]
 
 
 def _log_m(g: FloatArray, terms: Terms, lines: Lines) -> FloatArray:
