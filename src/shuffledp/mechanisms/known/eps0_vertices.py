@@ -39,8 +39,10 @@ def worst_laws(own: float, crowd: float) -> tuple[ShuffledPair, ...]:
         mass = [sign * _determinant([(1, 1, 1) if i == k else ray for i, ray in enumerate(rays)]) for k in range(3)]
         if min(mass) >= 0:  # Cramer's rule, exactly
             live = [(m, ray) for m, ray in zip(mass, rays, strict=True) if m > 0]
-            laws = [[float(Fraction(m * ray[i], abs(whole))) for m, ray in live] for i in range(3)]
-            found[frozenset(ray for _, ray in live)] = ShuffledPair(*laws)
+            vertex = frozenset(ray for _, ray in live)
+            if vertex not in found:  # the masses on these rays are determined by them
+                laws = [[float(Fraction(m * ray[i], abs(whole))) for m, ray in live] for i in range(3)]
+                found[vertex] = ShuffledPair(*laws)
     return tuple(found.values())
 
 

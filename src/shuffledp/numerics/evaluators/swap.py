@@ -107,7 +107,7 @@ def _gaussian_sum(rate: FloatArray, c: FloatArray, h: FloatArray) -> FloatArray:
 def log_upper(x: FloatArray, t: FloatArray, waiting: Waiting, line: Line, *, phases: bool = False) -> FloatArray:
     """log U of every row; inf where the arithmetic fails.  With ``phases`` the row's law must dominate every type."""
     peak = waiting.log_sum(_log_growth(x, t, line.c))
-    nodes, tail = _nodes(x, t, waiting, line, peak)
+    nodes, tail = _nodes(x, t, waiting, line, peak, phases)
     nodes = np.maximum(nodes, 1)  # where the arithmetic failed the tail is not a number
     out = np.full(len(x), np.inf)
     for part in _alike(nodes, _CELLS / x.shape[1]):
@@ -142,7 +142,7 @@ def _log_growth(x: FloatArray, t: FloatArray, c: FloatArray) -> FloatArray:
 
 
 def _nodes(
-    x: FloatArray, t: FloatArray, waiting: Waiting, line: Line, peak: FloatArray
+    x: FloatArray, t: FloatArray, waiting: Waiting, line: Line, peak: FloatArray, phases: bool
 ) -> tuple[np.ndarray, FloatArray]:
     """How many nodes y = h, 2h, ... are summed, and what bounds all later ones (in the units of the peak).
 
@@ -162,7 +162,7 @@ def _nodes(
     count = np.where(quick, least, np.minimum(np.ceil(reach / h), MOST_NODES)).astype(np.int64)
     last = np.where(quick, cliff, count * h)
     beyond = 2.0 * np.exp(-0.5 * (s * last) ** 2) / (c * c + last * last) * (1.0 + 1.0 / (h * s * s * last))
-    count, rest = swap_far.shortened(x, t, waiting, line, tilted, count, peak)
+    count, rest = swap_far.shortened(x, t, waiting, line, tilted, count, peak, moduli=not phases)
     return count, np.asarray(beyond + np.where(quick, middle, 0.0) + rest) * (1.0 + 1e-9)
 
 

@@ -23,6 +23,8 @@ from .waiting import ULP, Waiting
 
 #: Blocks of a row at least, nodes that a block must have to pay, and the change of the modulus within it, over M(c).
 _BLOCKS, _LEAST, _CHANGE = 32.0, 4.0, 0.4
+#: Blocks after the first negligible one are summed alone if at most this share of them is not negligible.
+_WORTH = 0.7
 #: All blocks together may add this part of the first node.
 _NEGLIGIBLE = 1e-8
 #: Rows x blocks x values looked at at once.
@@ -43,27 +45,83 @@ class Tilted(NamedTuple):
 
 
 def shortened(
-    x: FloatArray, t: FloatArray, waiting: Waiting, line: Line, tilted: Tilted, nodes: np.ndarray, peak: FloatArray
+    x: FloatArray,
+    t: FloatArray,
+    waiting: Waiting,
+    line: Line,
+    tilted: Tilted,
+    nodes: np.ndarray,
+    peak: FloatArray,
+    *,
+    moduli: bool,
 ) -> tuple[np.ndarray, FloatArray]:
-    """How many of so many nodes are summed, and what bounds those left out, in units of e^peak = A(M(c))."""
+    """How many of so many nodes are summed, and what bounds those left out, in units of e^peak = A(M(c)).
+
+    If the sum is one of ``moduli``, blocks further away that are not negligible are summed here, node by node.
+    """
+    count, rest = nodes.copy(), np.zeros(nodes.size)
     with np.errstate(all="ignore"):
         widest = np.floor(np.minimum(_CHANGE * tilted.total / (tilted.change * line.h), nodes / _BLOCKS))
-        count, rest = nodes.copy(), np.zeros(nodes.size)
         pays = np.flatnonzero(widest >= _LEAST)
         many = np.ceil(nodes[pays] / widest[pays] + 0.5)
         step = max(1, int(_CELLS / (many.max(initial=1.0) * x.shape[1])))
         for start in range(0, pays.size, step):
             at = pays[start : start + step]
             last = int(many[start : start + step].max())
+            mine, width = line.at(at), widest[at]
             some = waiting.at(np.repeat(at, last))
-            found = _added(x[at], t[at], some, line.at(at), tilted.at(at), widest[at], last, peak[at])
-            open_ = ~(found <= _NEGLIGIBLE / (last * line.c[at, None] ** 2))
+            found = _added(x[at], t[at], some, mine, tilted.at(at), width, last, peak[at])
+            open_ = ~(found <= _NEGLIGIBLE / (last * mine.c[:, None] ** 2))
             open_[:, 0] = True
-            first = last - open_[:, ::-1].argmax(axis=1)  # the first block of those that are left out
-            left_out = np.arange(last) >= first[:, None]
-            count[at] = np.minimum(nodes[at], np.ceil((first - 0.5) * widest[at])).astype(np.int64)
-            rest[at] = np.where(left_out, found, 0.0).sum(axis=1) * (1.0 + 1e-9)
-    return count, rest
+            inside = (np.arange(last) - 0.5) * width[:, None] <= nodes[at, None]  # later nodes are bounded elsewhere
+            open_ &= inside
+            first = last - open_[:, ::-1].argmax(axis=1)  # the first of the blocks after the last open one
+            if moduli:  # the first that is not open, where few of the later ones are
+                near = np.where(open_.all(axis=1), last, (~open_).argmax(axis=1))
+                few = (open_.sum(axis=1) - near) < _WORTH * (first - near)
+                first = np.where(few, near, first)
+            later = np.arange(last) >= first[:, None]
+            count[at] = np.minimum(nodes[at], np.ceil((first - 0.5) * width)).astype(np.int64)
+            rest[at] = np.where(later & inside & ~open_, found, 0.0).sum(axis=1)
+            row, block = np.nonzero(later & open_)
+            if row.size:
+                pick = at[row]
+                sums = _summed(x[pick], t[pick], waiting, pick, line.at(pick), tilted.total[pick], width[row], block)
+                rest[at] += np.bincount(row, weights=sums * np.exp(-peak[pick]), minlength=at.size)
+    return count, rest * (1.0 + 1e-9)
+
+
+def _summed(
+    x: FloatArray,
+    t: FloatArray,
+    waiting: Waiting,
+    owner: np.ndarray,
+    line: Line,
+    total: FloatArray,
+    width: FloatArray,
+    block: np.ndarray,
+) -> FloatArray:
+    """The sum of A(|M|) with its weights over the nodes of one block per row, those of both signs of y together."""
+    c, h, s = line.c[:, None], line.h[:, None], line.s[:, None]
+    first, end = np.ceil((block - 0.5) * width), np.ceil((block + 0.5) * width)
+    nodes = int((end - first).max())
+    number = first[:, None] + np.arange(nodes)
+    y = h * number
+    growth = swap_nodes.growth(x, t, line.c, line.h, nodes, y[:, 0])
+    load = (t * np.maximum(np.exp(c * x), 1.0) * np.abs(x)).sum(axis=1)[:, None]
+    log_r = np.log(np.hypot(1.0 + growth.real, growth.imag) * (1.0 + ULP) + _doubt(x.shape[1]) * load * (c + y))
+    # far below the peak one value stands for all, which is sound: A rises with r
+    least = np.log(total) - 60.0 / waiting.at(owner).fewest
+    live = (log_r > least[:, None]) & (number < end[:, None])
+    out = np.broadcast_to(waiting.at(owner).log_sum(least)[:, None], y.shape).copy()
+    out[live] = waiting.at(owner[np.nonzero(live)[0]]).log_sum(log_r[live])
+    terms = np.exp(out - 0.5 * (s * y) ** 2) / (c * c + y * y)
+    return np.asarray(2.0 * np.where(number < end[:, None], terms, 0.0).sum(axis=1))
+
+
+def _doubt(values: int) -> float:
+    """What one product of matrices may be wrong by, for each unit of its terms (swap_nodes.py)."""
+    return ULP * (1.0 + values / 16.0)
 
 
 def _added(
@@ -81,7 +139,7 @@ def _added(
     step = (line.h * width)[:, None]
     growth = swap_nodes.growth(x, t, line.c, step[:, 0], count)
     load = (t * np.maximum(np.exp(line.c[:, None] * x), 1.0) * np.abs(x)).sum(axis=1)[:, None]
-    doubt = ULP * (1.0 + x.shape[1] / 16.0) * load * (line.c[:, None] + step * place)
+    doubt = _doubt(x.shape[1]) * load * (line.c[:, None] + step * place)
     size = np.hypot(1.0 + growth.real, growth.imag) + doubt + 0.5 * step * tilted.change[:, None]
     log_sum = waiting.log_sum(np.log(size * (1.0 + 1e-14)).reshape(-1)).reshape(size.shape) - peak[:, None]
     near, far = step * (np.maximum(place, 0.5) - 0.5), step * (place + 0.5)

@@ -25,17 +25,23 @@ def pays(nodes: int, values: int) -> bool:
     return nodes >= _NODES and values >= _VALUES
 
 
-def growth(x: FloatArray, t: FloatArray, c: FloatArray, h: FloatArray, nodes: int) -> NDArray[np.complex128]:
-    """sum t (e^((c + i k h) x) - 1) for k = 0, ..., nodes - 1: one row per law."""
+def growth(
+    x: FloatArray, t: FloatArray, c: FloatArray, h: FloatArray, nodes: int, start: FloatArray | None = None
+) -> NDArray[np.complex128]:
+    """sum t (e^((c + i (start + k h)) x) - 1) for k = 0, ..., nodes - 1: one row per law; ``start`` is 0 by default."""
     block = math.isqrt(nodes - 1) + 1
     exponent = c[:, None] * x
-    weight = (t * np.exp(exponent))[:, :, None]
+    if start is None:
+        weight, first = (t * np.exp(exponent))[:, :, None], (t * np.expm1(exponent)).sum(axis=1)
+    else:
+        turned = t * np.exp(exponent + 1j * start[:, None] * x)
+        weight, first = turned[:, :, None], (turned - t).sum(axis=1)
     coarse = _turned(h * block, -(-nodes // block), x)
     fine = _turned(h, block, x)
     both = product(coarse * weight.transpose(0, 2, 1), fine.transpose(0, 2, 1))
     both += product(coarse, weight) + product(fine, weight).transpose(0, 2, 1)
     found = both.reshape(len(x), -1)[:, :nodes]
-    return np.asarray(found + (t * np.expm1(exponent)).sum(axis=1)[:, None])
+    return np.asarray(found + first[:, None])
 
 
 def _turned(step: FloatArray, count: int, x: FloatArray) -> NDArray[np.complex128]:
