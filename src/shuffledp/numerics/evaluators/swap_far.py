@@ -69,9 +69,9 @@ def shortened(
             at = pays[start : start + step]
             last = int(many[start : start + step].max())
             mine, width = line.at(at), widest[at]
-            some = waiting.at(np.repeat(at, last))
-            found = _added(x[at], t[at], some, mine, tilted.at(at), width, last, peak[at])
-            open_ = ~(found <= _NEGLIGIBLE / (last * mine.c[:, None] ** 2))
+            nothing = _NEGLIGIBLE / (last * mine.c[:, None] ** 2)
+            found = _added(x[at], t[at], waiting, at, mine, tilted.at(at), width, last, peak[at], nothing)
+            open_ = ~(found <= nothing)
             open_[:, 0] = True
             inside = (np.arange(last) - 0.5) * width[:, None] <= nodes[at, None]  # later nodes are bounded elsewhere
             open_ &= inside
@@ -86,8 +86,10 @@ def shortened(
             row, block = np.nonzero(later & open_)
             if row.size:
                 pick = at[row]
-                sums = _summed(x[pick], t[pick], waiting, pick, line.at(pick), tilted.total[pick], width[row], block)
-                rest[at] += np.bincount(row, weights=sums * np.exp(-peak[pick]), minlength=at.size)
+                sums = _summed(
+                    x[pick], t[pick], waiting, pick, line.at(pick), tilted.total[pick], width[row], block, peak[pick]
+                )
+                rest[at] += np.bincount(row, weights=sums, minlength=at.size)
     return count, rest * (1.0 + 1e-9)
 
 
@@ -100,6 +102,7 @@ def _summed(
     total: FloatArray,
     width: FloatArray,
     block: np.ndarray,
+    peak: FloatArray,
 ) -> FloatArray:
     """The sum of A(|M|) with its weights over the nodes of one block per row, those of both signs of y together."""
     c, h, s = line.c[:, None], line.h[:, None], line.s[:, None]
@@ -115,7 +118,7 @@ def _summed(
     live = (log_r > least[:, None]) & (number < end[:, None])
     out = np.broadcast_to(waiting.at(owner).log_sum(least)[:, None], y.shape).copy()
     out[live] = waiting.at(owner[np.nonzero(live)[0]]).log_sum(log_r[live])
-    terms = np.exp(out - 0.5 * (s * y) ** 2) / (c * c + y * y)
+    terms = np.exp(out - peak[:, None] - 0.5 * (s * y) ** 2) / (c * c + y * y)
     return np.asarray(2.0 * np.where(number < end[:, None], terms, 0.0).sum(axis=1))
 
 
@@ -128,24 +131,34 @@ def _added(
     x: FloatArray,
     t: FloatArray,
     waiting: Waiting,
+    owner: np.ndarray,
     line: Line,
     tilted: Tilted,
     width: FloatArray,
     count: int,
     peak: FloatArray,
+    nothing: FloatArray,
 ) -> FloatArray:
-    """What the blocks around the nodes 0, width, 2 width, ... add at most, those of both signs of y together."""
+    """What the blocks around the nodes 0, width, 2 width, ... add at most, those of both signs of y together.
+
+    Where that is at most ``nothing``, it is by a cheap bound: A(r M(c)) <= A(M(c)) r^fewest for r <= 1.
+    """
     place = np.arange(count)
     step = (line.h * width)[:, None]
     growth = swap_nodes.growth(x, t, line.c, step[:, 0], count)
     load = (t * np.maximum(np.exp(line.c[:, None] * x), 1.0) * np.abs(x)).sum(axis=1)[:, None]
     doubt = _doubt(x.shape[1]) * load * (line.c[:, None] + step * place)
     size = np.hypot(1.0 + growth.real, growth.imag) + doubt + 0.5 * step * tilted.change[:, None]
-    log_sum = waiting.log_sum(np.log(size * (1.0 + 1e-14)).reshape(-1)).reshape(size.shape) - peak[:, None]
     near, far = step * (np.maximum(place, 0.5) - 0.5), step * (place + 0.5)
-    copies = np.reshape(waiting.fewest, (-1, count) if np.ndim(waiting.fewest) else (1, 1))
+    copies = np.reshape(waiting.at(owner).fewest, (-1, 1))
+    ratio = np.log(size / tilted.total[:, None]) + 1e-12
+    log_sum = np.where(ratio <= 0.0, copies * ratio, np.inf)
     gauss = -(2.0 / np.pi**2) * tilted.variance[:, None] * copies * near**2
     cliff = np.pi / tilted.span[:, None] * (1.0 - 1e-12)
     log_sum = np.where(far <= cliff, np.fmin(log_sum, gauss), log_sum)
     s, c = line.s[:, None], line.c[:, None]
-    return np.asarray(2.0 * (width[:, None] + 1.0) * np.exp(log_sum - 0.5 * (s * near) ** 2) / (c * c + near**2))
+    log_weight = np.log(2.0 * (width[:, None] + 1.0) / (c * c + near**2)) - 0.5 * (s * near) ** 2
+    row, block = np.nonzero(~(log_sum + log_weight <= np.log(nothing)))
+    sharp = waiting.at(owner[row]).log_sum(np.log(size[row, block] * (1.0 + 1e-14))) - peak[row]
+    log_sum[row, block] = np.fmin(log_sum[row, block], sharp)
+    return np.asarray(np.exp(log_sum + log_weight) * (1.0 + 1e-12))

@@ -77,14 +77,12 @@ class Waitings(Waiting):
         with np.errstate(all="ignore"):
             log_rho = np.log1p(-self.common_mass) - log_r
             log_rho = np.where(np.abs(log_rho) < 1e-9, 1e-9, log_rho)[:, None]  # the sum rises with rho
-            width = self.last - self.first + 1.0
-            small = np.abs(log_rho)
-            log_geometric = np.log(np.expm1(-width * small) / np.expm1(-small))
-            log_geometric += np.maximum(log_rho, 0.0) * (width - 1.0)
-            terms = self.first * log_rho + log_geometric - np.log(self.others[:, None] - self.last)
-            terms = np.where(self.live, terms, -np.inf)
-            top = terms.max(axis=1)
-            total = top + np.log(np.exp(terms - top[:, None]).sum(axis=1))
+            # 1 + rho + ... + rho^(width-1), from its larger end, in units of the largest power of all blocks
+            down, top = -np.abs(log_rho), self.last.max(axis=1)
+            terms = np.exp(np.where(log_rho < 0.0, self.first, top[:, None] - self.last) * down)
+            terms *= np.expm1((self.last - self.first + 1.0) * down)
+            terms *= self.live / (self.others[:, None] - self.last)
+            total = np.log(terms.sum(axis=1) / np.expm1(down[:, 0])) + np.maximum(log_rho[:, 0], 0.0) * top
             value = np.log(self.common_mass) + self.others * log_r + total + swap.SUMMING
         return np.where(self.common_mass == 1.0, plain, value)
 

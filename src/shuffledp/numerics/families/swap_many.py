@@ -21,7 +21,7 @@ from . import swap_curve as one
 from .swap_pair import RARE, SwapPair
 
 #: Rows that are evaluated together: more would not fit into the cache.
-_TOGETHER = 64
+_TOGETHER = 256
 #: Types x symbols of one row up to which rows are evaluated together.
 _MOST_CELLS = 64
 
