@@ -22,7 +22,8 @@ What is added (``upper``) or taken off (``lower``):
 
       |error of W|_2 <= G (eta sum_i |w_i|_2) + (16 T u + eta) |W|_2 + 2 m u   for T losses of m kinds,
 
-  and by Cauchy-Schwarz the sum over L is wrong by at most Z |f|_2 |error of W|_2.
+  and by Cauchy-Schwarz the sum over L is wrong by at most Z |f|_2 |error of W|_2.  Of many losses that are used once
+  several are added in short transforms first: the same bound holds for their law, and its error adds to eta |w_i|_2.
 - *Wrapping around.*  A transform of length N adds W(L + jN) to W(L).  That only raises the sum; losses beyond the right
   end of the window are bounded by Chernoff.  A lower value takes off the Chernoff bound of everything outside.
 - *Rounding of Z and of the masses*, as a relative factor with one term per factor of the product.
@@ -31,11 +32,13 @@ What is added (``upper``) or taken off (``lower``):
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.fft import irfft, next_fast_len, rfft  # type: ignore[import-untyped]
 
 from ..bisect import Look, close_in
@@ -49,8 +52,19 @@ _REACH = 13.0
 _MARGIN = 512.0
 #: Up to this many cells (divided by the root of the number of kinds) all losses are in the window.
 _WHOLE = 2.0**17
+#: So many losses that are used once are added in one short transform, if that is shorter by this factor at least.
+_ADDED, _SHORT = 8, 4
 #: Longest transform.
 MOST_CELLS = 2**22
+
+
+class Factor(NamedTuple):
+    """Tilted masses on some cells, how often they are used, and the 2-norm of their error."""
+
+    cells: NDArray[np.int64]
+    mass: FloatArray
+    count: int
+    error: float
 
 
 class Sum:
@@ -161,21 +175,55 @@ class Sum:
         n = int(next_fast_len(last - first + 1, real=True))
         eta = 16.0 * _U * max(math.log2(n), 1.0)
         product = np.ones(n // 2 + 1, dtype=np.complex128)
-        norms, growth = 0.0, 0.0
-        for start, cells, count in zip(self._start, self._cell, self.counts, strict=True):
-            wrapped = np.bincount(cells % n, weights=mass[start : start + cells.size], minlength=n).astype(np.float64)
+        slips = 0.0
+        for factor in self._factors(mass, n):
+            wrapped = np.bincount(factor.cells % n, weights=factor.mass, minlength=n).astype(np.float64)
             with np.errstate(under="ignore"):
-                product *= rfft(wrapped) ** count
-            norm = _norm(wrapped)
-            norms += count * norm
-            growth += count * eta * math.sqrt(n) * norm
+                transform = rfft(wrapped)
+                product *= transform if factor.count == 1 else transform**factor.count
+            slips += factor.count * (eta * _norm(wrapped) + factor.error)
         law = np.roll(irfft(product, n), -(first % n))[: last - first + 1]
-        error = math.exp(min(growth, 700.0)) * eta * norms + 2.0 * len(self.kinds) * _U
+        error = math.exp(min(math.sqrt(n) * slips, 700.0)) * slips + 2.0 * len(self.kinds) * _U
         error += (16.0 * self.total * _U + eta) * (_norm(law) + error)
         steepest = theta * self.step * max(self.half, default=0)
         size = max((m.size for m in self.kinds), default=1)
         doubt = 8.0 * _U * self.total * (8.0 + math.log2(size + 1.0) + steepest) + 1e-13
         return Window(self, theta, first, law, float(self._weight @ log_z), error, doubt)
+
+
+    def _factors(self, mass: FloatArray, n: int) -> Iterator[Factor]:
+        """The tilted laws of all kinds; of many that are used once, several are added in short transforms first."""
+        kinds = [
+            Factor(cells, mass[start : start + cells.size], count, 0.0)
+            for start, cells, count in zip(self._start, self._cell, self.counts, strict=True)
+        ]
+        short = [i for i, h in enumerate(self.half) if self.counts[i] == 1 and 2 * h * _ADDED * _SHORT < n]
+        if len(short) < _ADDED * _ADDED:
+            short = []
+        single = set(short)
+        yield from (factor for i, factor in enumerate(kinds) if i not in single)
+        short.sort(key=lambda i: self.half[i])
+        for at in range(0, len(short), _ADDED):
+            some = short[at : at + _ADDED]
+            yield added([kinds[i] for i in some], [self.half[i] for i in some])
+
+
+def added(factors: Sequence[Factor], half: Sequence[int]) -> Factor:
+    """The law of the sum of losses that are used once, each at most ``half`` cells from 0, with its round-off.
+
+    The bound on the error is that of the whole window, for a transform in which nothing wraps around.
+    """
+    reach = sum(half)
+    n = int(next_fast_len(2 * reach + 1, real=True))
+    eta = 16.0 * _U * max(math.log2(n), 1.0)
+    laws = np.zeros((len(factors), n))
+    for row, factor, h in zip(laws, factors, half, strict=True):
+        row[factor.cells + h] = factor.mass
+    law = irfft(np.multiply.reduce(rfft(laws, axis=1), axis=0), n)[: 2 * reach + 1]
+    slips = sum(eta * _norm(row) for row in laws)
+    error = math.exp(min(math.sqrt(n) * slips, 700.0)) * slips + 2.0 * len(factors) * _U
+    error += (16.0 * len(factors) * _U + eta) * (_norm(law) + error)
+    return Factor(np.arange(-reach, reach + 1), law, 1, error)
 
 
 def _norm(values: FloatArray) -> float:
