@@ -49,7 +49,7 @@ class PairCurves:
     def curve(self, member: int) -> Divergence:
         """One pair."""
         if member not in self._made:
-            self._made[member] = Divergence(self._pairs.pair(member), self._n)
+            self._made[member] = Divergence(self._pairs.pair(member), self._n, slopes=False)
         return self._made[member]
 
     @cached_property
