@@ -191,3 +191,41 @@ def test_the_blanket_is_not_asked_where_it_is_clearly_above() -> None:
     found = sdp.amplify(m, n=10**6, delta=1e-8)
     assert found.bound == "swap"
     assert found.epsilon < 0.95 * sdp.amplify(m, n=10**6, delta=1e-8, bound="blanket").epsilon
+
+
+def banded(size: int) -> NDArray[np.float64]:
+    rows = np.exp(-6.0 * np.abs(np.subtract.outer(np.arange(size), np.arange(size))) / size)
+    return np.asarray(rows / rows.sum(axis=1, keepdims=True))
+
+
+def test_a_bound_that_one_look_shows_to_be_larger_is_not_solved(monkeypatch: pytest.MonkeyPatch) -> None:
+    matrix = SwapMatrix(banded(40))
+    assert matrix.loose_for(1000)
+    assert not matrix.loose_for(10**6)
+    assert matrix.larger_at(2.0, 1000, math.log(1e-5))
+    assert not matrix.larger_at(1.0, 10**6, math.log(1e-5))
+    monkeypatch.setattr(SwapMatrix, "epsilon", lambda *_, **__: pytest.fail("it was solved"))
+    assert matrix.smaller(2.0, n=1000, delta=1e-5, tol=1e-4) is None
+    found = sdp.amplify(sdp.FiniteRandomizer(banded(40)), n=1000, delta=1e-5)
+    assert found.bound == "blanket"
+    many = sdp.amplify(sdp.FiniteRandomizer(banded(40)), n=np.full(20, 1000), delta=1e-5)
+    assert many.epsilon[0] == pytest.approx(found.epsilon, rel=1e-4)
+
+
+def test_an_answer_below_another_one_is_given() -> None:
+    matrix = SwapMatrix(random_rows(4, 12, 12))
+    solved = matrix.epsilon(n=10**5, delta=1e-6, tol=1e-4, side="upper")
+    assert matrix.smaller(1.1 * solved.epsilon, n=10**5, delta=1e-6, tol=1e-4) == solved
+
+
+@pytest.mark.parametrize("kind", ["too many inputs", "zeros"])
+def test_auto_answers_where_swap_is_not_evaluated(kind: str) -> None:
+    rows = (
+        random_rows(0, 320, 5) if kind == "too many inputs" else np.hstack([0.5 * np.eye(30), np.full((30, 3), 1 / 6)])
+    )
+    rows[:, 0] += 1e-3 * np.arange(len(rows)) / len(rows)  # no symmetries, many levels
+    m = sdp.FiniteRandomizer(rows / rows.sum(axis=1, keepdims=True))
+    with pytest.raises(BoundNotApplicableError, match="bound 'swap' is"):
+        sdp.amplify(m, n=1000, delta=1e-5, bound="swap")
+    found = sdp.amplify(m, n=1000, delta=1e-5).epsilon
+    assert found <= sdp.amplify(m, n=1000, delta=1e-5, bound="blanket").epsilon * (1 + 1e-4)

@@ -63,7 +63,7 @@ class Factor(NamedTuple):
 
     cells: NDArray[np.int64]
     mass: FloatArray
-    count: int
+    times: int
     error: float
 
 
@@ -180,8 +180,8 @@ class Sum:
             wrapped = np.bincount(factor.cells % n, weights=factor.mass, minlength=n).astype(np.float64)
             with np.errstate(under="ignore"):
                 transform = rfft(wrapped)
-                product *= transform if factor.count == 1 else transform**factor.count
-            slips += factor.count * (eta * _norm(wrapped) + factor.error)
+                product *= transform if factor.times == 1 else transform**factor.times
+            slips += factor.times * (eta * _norm(wrapped) + factor.error)
         law = np.roll(irfft(product, n), -(first % n))[: last - first + 1]
         error = math.exp(min(math.sqrt(n) * slips, 700.0)) * slips + 2.0 * len(self.kinds) * _U
         error += (16.0 * self.total * _U + eta) * (_norm(law) + error)
@@ -189,7 +189,6 @@ class Sum:
         size = max((m.size for m in self.kinds), default=1)
         doubt = 8.0 * _U * self.total * (8.0 + math.log2(size + 1.0) + steepest) + 1e-13
         return Window(self, theta, first, law, float(self._weight @ log_z), error, doubt)
-
 
     def _factors(self, mass: FloatArray, n: int) -> Iterator[Factor]:
         """The tilted laws of all kinds; of many that are used once, several are added in short transforms first."""

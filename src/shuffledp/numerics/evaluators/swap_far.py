@@ -5,9 +5,10 @@ at most
 
     R = |M(c+iy)| + w E e^(cX) |X - m|,
 
-and, as A rises with the modulus, a block of k nodes adds at most k times A(R) times the weight of its nearest node.  For
-y <= pi/range(X) the modulus is also at most M(c) exp(-(2/pi^2) V y^2) (contour.py, fact 3).  Only the nodes up to the
-last block that is not negligible are summed; the bounds of all later ones are added to the sum.
+and, as A rises with the modulus, a block of k nodes adds at most k times A(R) times the weight of its nearest node.
+For y <= pi/range(X) the modulus is also at most M(c) exp(-(2/pi^2) V y^2) (contour.py, fact 3).  The nodes up to the
+first block that is negligible are summed as usual, and those of later ones that are not (resonances of few values)
+here; the bounds of all others are added to the sum.
 """
 
 from __future__ import annotations
