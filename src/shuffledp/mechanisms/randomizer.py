@@ -38,7 +38,9 @@ T = TypeVar("T")
 
 #: Bytes of work space that one chunk of users may take.  Larger ones leave the processor's cache; with smaller ones
 #: numpy's steps are so short that threads mostly hand the interpreter's lock back and forth.
-CHUNK_BYTES = 16_000_000
+CHUNK_BYTES = 32_000_000
+#: Several chunks are a multiple of this many, so that two or four threads have equally much to do.
+_TOGETHER = 4
 #: A probability matrix may have this many cells.
 MAX_CELLS = 10**6
 
@@ -294,9 +296,11 @@ class Randomizer(Mechanism):
         return in_order(lambda i: work(i, chunks[i]), len(chunks), threads), len(chunks)
 
     def _chunks(self, users: int) -> list[slice]:
-        """The chunks of so many users: their length depends on the mechanism alone."""
-        step = max(1, CHUNK_BYTES // self.codec.scratch)
-        return [slice(i, min(i + step, users)) for i in range(0, users, step)]
+        """The chunks of so many users, alike in length; they depend on the mechanism and the users, not on threads."""
+        least = -(-users // max(1, CHUNK_BYTES // self.codec.scratch))
+        count = least if least <= 1 else min(-(-least // _TOGETHER) * _TOGETHER, users)
+        ends = [i * users // count for i in range(count + 1)]
+        return [slice(first, last) for first, last in itertools.pairwise(ends)]
 
 
 def _said(for_release: object) -> bool | None:
