@@ -17,7 +17,8 @@ SUMMING = 1e-12
 GROWTH = 1.25
 #: e^-this of a sum is not worth a term.
 NEGLIGIBLE = 25.0
-#: Values of r from which A is tabulated, and the entries of the table.
+#: Values of r from which A is tabulated, and the entries of the table: where only the largest count, and otherwise.
+_SOME, _SHORT = 320, 192
 _MANY, _TABLE = 1 << 15, 1 << 12
 
 
@@ -78,17 +79,19 @@ class Waiting:
         total = np.log(terms.sum(axis=-1) / np.expm1(down[..., 0])) + np.maximum(log_rho[..., 0], 0.0) * self.last[-1]
         return np.asarray(math.log(self.common_mass) + self.others * log_r + total + SUMMING)
 
-    def log_sums(self, log_r: FloatArray) -> FloatArray:
+    def log_sums(self, log_r: FloatArray, *, falling: bool = False) -> FloatArray:
         """The same at a flat array of values; where these are many, by chords between entries of a table.
 
-        A has positive coefficients, so that log A is convex in log r, and its chords lie above it.
+        A has positive coefficients, so that log A is convex in log r, and its chords lie above it.  ``falling`` says
+        that what is far below the largest value matters little: the table is then short, and finer toward the top.
         """
-        if log_r.size < _MANY or self.common_mass == 1.0:
+        if log_r.size < (_SOME if falling else _MANY) or self.common_mass == 1.0:
             return self.log_sum(log_r)
         low, high = float(log_r.min()), float(log_r.max())
-        if not -math.inf < low < high < math.inf:
+        if not 1e-9 * max(abs(low), abs(high)) < high - low < math.inf:
             return self.log_sum(log_r)
-        places = np.linspace(low, high, _TABLE)
+        down = np.linspace(1.0, 0.0, _SHORT) ** 2 if falling else np.linspace(1.0, 0.0, _TABLE)
+        places = high - (high - low) * down
         places[0], places[-1] = low, high
         return np.asarray(np.interp(log_r, places, self.log_sum(places))) + SUMMING
 
