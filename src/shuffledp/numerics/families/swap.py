@@ -25,7 +25,8 @@ FEW_FREE = 60.0
 #: A first guess so far above an answer settles the matter; one not so far below it does not, nor that for a lattice.
 _FAR_ABOVE, _BELOW, _LATTICE = 1.1, 0.98, 2
 #: How many deviations the saddle must be from 0 for the price of the modulus to be known, and to matter.
-_FEWEST, _MOST = 1.8, 5.0
+_FEWEST, _MOST = 0.8, 5.0
+_ABSCISSAS = (0.9, 1.0, 1.1)
 #: log of the ratio of deltas from which one type alone shows that the bound is larger; for at most so many types.
 _WORSE, _FEW_TYPES = 0.1, 16
 #: Relative accuracy in delta of one look at a bound that may not be needed.
@@ -181,11 +182,15 @@ def _first_guess(curve: Curve, delta: float, limit: float) -> Guess:
 def _log_modulus_cost(q: float) -> float:
     """log of what absolute values add to the sum, if X is Gaussian and the saddle is q deviations from 0.
 
-    The saddle is at c with mean + V c = 2/c, q = c sqrt(V); then E(T)_+ is c^-1 e^(2 - q^2/2) times the first of these.
+    The saddle is at c with mean + V c = 2/c, q = c sqrt(V).  Up to a factor of c, E(T)_+ is the first of these, and the
+    integral of the modulus at the abscissa k c is the second; the best of those that are tried counts.
     """
     z = 2.0 / q - q
     exact = q * math.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi) + (2.0 - q * q) * 0.5 * math.erfc(-z / math.sqrt(2.0))
-    return 0.5 * q * q + math.log(0.5 * math.erfc(q / math.sqrt(2.0))) - math.log(exact) + 2.0 - 0.5 * q * q
+    tried = (
+        k * (2.0 - q * q) + (k * q) ** 2 + math.log(0.5 * math.erfc(k * q / math.sqrt(2.0)) / k) for k in _ABSCISSAS
+    )
+    return min(tried) - math.log(exact)
 
 
 def falling(eps: FloatArray, log_delta: FloatArray) -> FloatArray:

@@ -191,12 +191,14 @@ class Curve:
             self._join, self._options, self._chosen_at = True, (self._plain, *OPTIONS), at
         value, ways = np.array([np.inf]), list(self._options)
         if close and self._join and here.x[0].size <= MOST_JOINED and here.alone.max() == 0.0:
-            value = largest(here, waiting, self._plain)
             found = joined(here.x, here.t, waiting, copies, self.dither)
-            self._join = bool(found[0] < value[0] + _MUCH)  # where it is far off it is so nearby
-            close = not found[0] < value[0]
-            value = np.minimum(value, found)
-            ways = [way for way in ways if way is not self._plain]
+            self._join = bool(found[0] < np.inf)
+            if self._join:
+                value = largest(here, waiting, self._plain)
+                self._join = bool(found[0] < value[0] + _MUCH)  # where it is far off it is so nearby
+                close = not found[0] < value[0]
+                value = np.minimum(value, found)
+                ways = [way for way in ways if way is not self._plain]
         ways = [way for way in ways if way is self._plain or (close if way.dither == FINE else grainy)]
         if not ways and value[0] < np.inf:
             return value
