@@ -24,7 +24,7 @@ def moduli(x: FloatArray, t: FloatArray, c: FloatArray, y: FloatArray) -> Moduli
     """M(c + iy), one row per law, at equally spaced y = 0, h, 2h, ..."""
     growth = np.zeros(y.shape, dtype=np.complex128)
     doubt = np.zeros(y.shape)
-    if swap_nodes.pays(y.shape[1], x.shape[1]):
+    if swap_nodes.pays(y.shape[0], y.shape[1], x.shape[1]):
         growth = swap_nodes.growth(x, t, c, y[:, 1], y.shape[1])
         load = t * np.maximum(np.exp(c[:, None] * x), 1.0) * np.abs(x)
         doubt += load.sum(axis=1)[:, None] * (c[:, None] + y)

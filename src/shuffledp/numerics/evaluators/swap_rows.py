@@ -67,7 +67,7 @@ class Waitings(Waiting):
 
     def at(self, rows: np.ndarray) -> Waitings:
         """Some of the rows, in this order."""
-        return Waitings(*(getattr(self, name)[rows] for name in self.__dataclass_fields__))
+        return Waitings(*(getattr(self, name)[rows] for name, made in self.__dataclass_fields__.items() if made.init))
 
     def log_sum(self, log_r: FloatArray) -> FloatArray:
         """log of (an upper value of) A(r), one r per row."""

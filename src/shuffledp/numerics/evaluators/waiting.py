@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -19,7 +19,7 @@ GROWTH = 1.25
 NEGLIGIBLE = 25.0
 #: Values of r from which A is tabulated, and the entries of the table: where only the largest count, and otherwise.
 _SOME, _SHORT = 320, 192
-_MANY, _TABLE = 1 << 15, 1 << 12
+_MANY, _TABLE = 1 << 12, 1 << 12
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,8 @@ class Waiting:
     last: FloatArray
     #: log Pr[nobody among those of the blocks is free]
     log_rest: float
+    #: log A at many places, once it was needed
+    tables: list[tuple[FloatArray, FloatArray]] = field(default_factory=list, init=False, repr=False, compare=False)
 
     @classmethod
     def of(cls, common_mass: float, n: int, log_target: float) -> Waiting:
@@ -83,17 +85,32 @@ class Waiting:
         """The same at a flat array of values; where these are many, by chords between entries of a table.
 
         A has positive coefficients, so that log A is convex in log r, and its chords lie above it.  ``falling`` says
-        that what is far below the largest value matters little: the table is then short, and finer toward the top.
+        that what is far below the largest value matters little: a short table will do, which is finer toward the top.
         """
-        if log_r.size < (_SOME if falling else _MANY) or self.common_mass == 1.0:
+        if log_r.size < _SOME or self.common_mass == 1.0:
             return self.log_sum(log_r)
         low, high = float(log_r.min()), float(log_r.max())
         if not 1e-9 * max(abs(low), abs(high)) < high - low < math.inf:
             return self.log_sum(log_r)
-        down = np.linspace(1.0, 0.0, _SHORT) ** 2 if falling else np.linspace(1.0, 0.0, _TABLE)
-        places = high - (high - low) * down
-        places[0], places[-1] = low, high
-        return np.asarray(np.interp(log_r, places, self.log_sum(places))) + SUMMING
+        if falling and log_r.size < _MANY:
+            places = high - (high - low) * np.linspace(1.0, 0.0, _SHORT) ** 2
+            places[0], places[-1] = low, high
+            return np.asarray(np.interp(log_r, places, self.log_sum(places))) + SUMMING
+        if log_r.size < _MANY and not any(table[0][0] <= low and high <= table[0][-1] for table in self.tables):
+            return self.log_sum(log_r)
+        return np.asarray(np.interp(log_r, *self._table(low, high))) + SUMMING
+
+    def _table(self, low: float, high: float) -> tuple[FloatArray, FloatArray]:
+        """Places and values of log A from ``low`` to ``high`` or beyond; later calls often ask for about the same."""
+        for table in self.tables:
+            if table[0][0] <= low and high <= table[0][-1]:
+                return table
+        ends = [(table[0][0], table[0][-1]) for table in self.tables]
+        low, high = min([low, *(end[0] for end in ends)]), max([high, *(end[1] for end in ends)])
+        room = 0.1 * (high - low)
+        places = np.linspace(low - room, high + room, _TABLE)
+        self.tables[:] = [(places, self.log_sum(places))]
+        return self.tables[0]
 
     def sum(self, growth: np.ndarray, log_m: np.ndarray, peak: FloatArray, size: FloatArray) -> np.ndarray:
         """A(M)/e^peak for complex M = 1 + growth, weighted as in :meth:`log_sum`; ``size`` bounds its modulus."""

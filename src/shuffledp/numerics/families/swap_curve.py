@@ -172,10 +172,10 @@ class Curve:
         here = Rows(x, t, alone, worst, c[pick], bend[pick], useless, eps)
         if rows == 1 and x[0].size <= MOST_SHARPENED:
             value = self._sharp(here, waiting, copies)
+        elif x[0].size <= MOST_SHARPENED:
+            value = self._sharpened(here, waiting, copies)
         else:
             value = largest(here, waiting, self._plain)
-            if x[0].size <= MOST_SHARPENED:
-                self._sharpen(value, here, waiting, copies)
         total = np.logaddexp(value, waiting.log_rest + local)
         weight = t[pick] * np.exp(here.c[:, None] * x[pick])
         fall = np.exp(eps) * here.c * copies * (weight * laws.v[worst]).sum(axis=1) / (weight.sum(axis=1) + 1e-300)
@@ -210,16 +210,20 @@ class Curve:
         self._options = [ways[best] if sums[best] < value[0] else self._plain]
         return np.asarray(np.minimum(value, sums[best]))
 
-    def _sharpen(self, value: FloatArray, here: Rows, waiting: swap.Waiting, copies: float) -> None:
-        """Improve rows few deviations away, by one dominating law or near the saddle, and those on a coarse lattice."""
+    def _sharpened(self, here: Rows, waiting: swap.Waiting, copies: float) -> FloatArray:
+        """The bound at many eps: few deviations away also by one dominating law, or near the saddle, and by other lines
+        on a coarse lattice."""
+        value = np.full(here.eps.size, np.inf)
         close = here.deviations < CLOSE
         covered = close & (here.alone.max(axis=1) == 0.0) & (here.x[0].size <= MOST_JOINED)
         grainy = here.grain > GRAINY
+        options = (self._plain, *OPTIONS)
 
         def attempt(way: int, rows: np.ndarray) -> np.ndarray:
             """Improve the rows to which this way applies, and say which of them it has improved."""
-            option = OPTIONS[way] if way >= 0 else None
-            rows = rows[(covered if option is None else close if option.dither == FINE else grainy)[rows]]
+            option = options[way] if way >= 0 else None
+            if way:
+                rows = rows[(covered if option is None else close if option.dither == FINE else grainy)[rows]]
             if not rows.size:
                 return rows
             if option is None:
@@ -232,7 +236,8 @@ class Curve:
                 close[rows[better]] = False
             return np.asarray(rows[better])
 
-        try_ways(attempt, here.eps, [_JOIN, *range(len(OPTIONS))])
+        try_ways(attempt, here.eps, [0, _JOIN, *range(1, len(options))])
+        return value
 
 
 def joined(
