@@ -10,7 +10,7 @@ from .swap_moduli import Moduli, from_growth, raised
 from .waiting import SUMMING, ULP, Waiting
 
 #: Rows whose first nodes differ by less than this, in units of log A, have their peak in the same place.
-_ALIKE = 0.3
+_ALIKE = 0.6
 
 
 def sums(x: FloatArray, t: FloatArray, waiting: Waiting, line: Line, nodes: np.ndarray, peak: FloatArray) -> FloatArray:
@@ -30,8 +30,8 @@ def sums(x: FloatArray, t: FloatArray, waiting: Waiting, line: Line, nodes: np.n
     least = first - 60.0 / waiting.fewest
     live = np.flatnonzero(log_r > least[row])
     size = waiting.log_sum(least)[row]
-    alike = bool(np.all(np.ptp(first) <= _ALIKE / waiting.fewest))  # one peak for all rows
-    size[live] = waiting.at(row[live]).log_sums(log_r[live], falling=alike)
+    alike = bool(np.all(np.ptp(first) <= _ALIKE / waiting.others))  # one peak for all rows
+    size[live] = waiting.at(row[live]).log_sums(log_r[live], alike=alike)
     terms = np.exp(size - peak[row] - 0.5 * (line.s[row] * y) ** 2) / ((line.c * line.c)[row] + y * y)
     return np.asarray((2.0 * np.add.reduceat(terms, starts) - terms[starts]) * (1.0 + SUMMING))
 

@@ -88,7 +88,7 @@ class Waitings(Waiting):
             value = np.log(self.common_mass) + self.others * log_r + total + swap.SUMMING
         return np.where(self.common_mass == 1.0, plain, value)
 
-    def log_sums(self, log_r: FloatArray, *, falling: bool = False) -> FloatArray:
+    def log_sums(self, log_r: FloatArray, *, alike: bool = False) -> FloatArray:
         """The same: every row has an A of its own, and no table serves them all."""
         return self.log_sum(log_r)
 

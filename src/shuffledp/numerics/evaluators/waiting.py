@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 
@@ -17,9 +18,21 @@ SUMMING = 1e-12
 GROWTH = 1.25
 #: e^-this of a sum is not worth a term.
 NEGLIGIBLE = 25.0
-#: Values of r from which A is tabulated, and the entries of the table: where only the largest count, and otherwise.
-_SOME, _SHORT = 320, 192
-_MANY, _TABLE = 1 << 12, 1 << 12
+#: Values of r from which A is tabulated: for them alone, or for others as well.
+_SOME, _MANY = 320, 1 << 12
+
+
+def _depths(count: int) -> FloatArray:
+    """From 1 to 0, finer and finer: far below the largest value of r the terms are too small to matter."""
+    return np.asarray(np.expm1(np.linspace(12.0, 0.0, count)) / math.expm1(12.0))
+
+
+#: How far below the largest value the entries of a table are, in units of its range.
+_SHORT, _LONG = _depths(256), np.sort(np.append(_depths(1 << 11), np.linspace(0.0, 1.0, 1 << 11)[1:-1]))[::-1]
+
+
+#: Places, and log A there.
+Table: TypeAlias = tuple[FloatArray, FloatArray]
 
 
 @dataclass(frozen=True)
@@ -33,7 +46,7 @@ class Waiting:
     #: log Pr[nobody among those of the blocks is free]
     log_rest: float
     #: log A at many places, once it was needed
-    tables: list[tuple[FloatArray, FloatArray]] = field(default_factory=list, init=False, repr=False, compare=False)
+    tables: list[Table] = field(default_factory=list, init=False, repr=False, compare=False)
 
     @classmethod
     def of(cls, common_mass: float, n: int, log_target: float) -> Waiting:
@@ -81,36 +94,39 @@ class Waiting:
         total = np.log(terms.sum(axis=-1) / np.expm1(down[..., 0])) + np.maximum(log_rho[..., 0], 0.0) * self.last[-1]
         return np.asarray(math.log(self.common_mass) + self.others * log_r + total + SUMMING)
 
-    def log_sums(self, log_r: FloatArray, *, falling: bool = False) -> FloatArray:
+    def log_sums(self, log_r: FloatArray, *, alike: bool = False) -> FloatArray:
         """The same at a flat array of values; where these are many, by chords between entries of a table.
 
-        A has positive coefficients, so that log A is convex in log r, and its chords lie above it.  ``falling`` says
-        that what is far below the largest value matters little: a short table will do, which is finer toward the top.
+        A has positive coefficients, so that log A is convex in log r, and its chords lie above it.  ``alike`` says that
+        the terms that matter are all near the largest value: a short table will do.
         """
         if log_r.size < _SOME or self.common_mass == 1.0:
             return self.log_sum(log_r)
         low, high = float(log_r.min()), float(log_r.max())
         if not 1e-9 * max(abs(low), abs(high)) < high - low < math.inf:
             return self.log_sum(log_r)
-        if falling and log_r.size < _MANY:
-            places = high - (high - low) * np.linspace(1.0, 0.0, _SHORT) ** 2
-            places[0], places[-1] = low, high
-            return np.asarray(np.interp(log_r, places, self.log_sum(places))) + SUMMING
-        if log_r.size < _MANY and not any(table[0][0] <= low and high <= table[0][-1] for table in self.tables):
+        table = next((t for t in self.tables if t[0][0] <= low and high <= t[0][-1]), None)
+        if table is None and log_r.size >= _MANY:
+            table = self._widened(low, high)
+        elif table is None and alike:
+            table = self._tabulated(low, high, _SHORT)
+        if table is None:
             return self.log_sum(log_r)
-        return np.asarray(np.interp(log_r, *self._table(low, high))) + SUMMING
+        found = np.interp(log_r, *table)
+        return np.asarray(found + (2.0**-50 * np.abs(found) + SUMMING))
 
-    def _table(self, low: float, high: float) -> tuple[FloatArray, FloatArray]:
-        """Places and values of log A from ``low`` to ``high`` or beyond; later calls often ask for about the same."""
-        for table in self.tables:
-            if table[0][0] <= low and high <= table[0][-1]:
-                return table
-        ends = [(table[0][0], table[0][-1]) for table in self.tables]
-        low, high = min([low, *(end[0] for end in ends)]), max([high, *(end[1] for end in ends)])
+    def _widened(self, low: float, high: float) -> Table:
+        """A table from ``low`` to ``high`` and beyond: later calls often ask for about the same."""
+        for places, _ in self.tables:
+            low, high = min(low, float(places[0])), max(high, float(places[-1]))
         room = 0.1 * (high - low)
-        places = np.linspace(low - room, high + room, _TABLE)
-        self.tables[:] = [(places, self.log_sum(places))]
+        self.tables[:] = [self._tabulated(low - room, high + min(room, 1.0 / self.others), _LONG)]
         return self.tables[0]
+
+    def _tabulated(self, low: float, high: float, depths: FloatArray) -> Table:
+        places = high - (high - low) * depths
+        places[0], places[-1] = low, high
+        return places, self.log_sum(places)
 
     def sum(self, growth: np.ndarray, log_m: np.ndarray, peak: FloatArray, size: FloatArray) -> np.ndarray:
         """A(M)/e^peak for complex M = 1 + growth, weighted as in :meth:`log_sum`; ``size`` bounds its modulus."""
