@@ -34,13 +34,13 @@ def _works() -> list[Work]:
     rng = np.random.default_rng(0)
     items = rng.integers(0, D, N)
     pairs = np.stack([items, (items + 1 + rng.integers(0, D - 1, N)) % D], axis=1)
-    vectors = rng.standard_normal((N // 4, 10))
+    vectors = rng.standard_normal((N // 2, 10))
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     return [
-        Work(sdp.GRR(eps0=EPS0, d=D), np.tile(items, 4), plain.grr, 120.0),
-        Work(sdp.Unary(eps0=EPS0, d=D), items, plain.unary, 20.0),
+        Work(sdp.GRR(eps0=EPS0, d=D), np.tile(items, 16), plain.grr, 120.0),
+        Work(sdp.Unary(eps0=EPS0, d=D), np.tile(items, 2), plain.unary, 20.0),
         Work(sdp.Subset(eps0=EPS0, d=D), items, plain.subset, 10.0),
-        Work(sdp.Laplace(eps0=EPS0), rng.random(N), plain.laplace, 30.0, 0.4),
+        Work(sdp.Laplace(eps0=EPS0), rng.random(4 * N), plain.laplace, 30.0, 0.4),
         Work(sdp.CheuZhilyaev(flip=0.1, d=D, messages=1), items, plain.cheu_zhilyaev, 6.0),
         Work(sdp.Wheel(eps0=EPS0, d=D, s=2), pairs[: N // 2], plain.wheel, 5.0),
         Work(sdp.PrivUnit(eps0=EPS0, dim=10), vectors, plain.privunit, 3.0),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import resource
 import statistics
+import subprocess
+import sys
 import time
 from functools import partial
 
@@ -25,6 +26,7 @@ _PROFILED = (
     "subset:eps0=2,d=16,k=2",
     "local-hash:eps0=2,d=16",
 )
+_PROFILE_USERS = (100, 10**4, 10**6, 10**9)
 _DELTA = 1e-6
 #: A hand-written sum that takes longer than this is not a yardstick any more.
 _TOO_SLOW = 0.02
@@ -85,14 +87,17 @@ def automatic() -> list[Row]:
     return rows
 
 
+def _named(spec: str) -> str:
+    return "general" if spec.startswith("general") else "blanket"
+
+
 def profiles() -> list[Row]:
     """10,000 points, by auto and by a named bound."""
     rows: list[Row] = []
     for spec in _PROFILED:
-        named = "general" if spec.startswith("general") else "blanket"
-        for bound in ("auto", named):
+        for bound in ("auto", _named(spec)):
             times = {}
-            for n in (100, 10**4, 10**6, 10**9):
+            for n in _PROFILE_USERS:
                 eps = np.linspace(0.0, 1.2 * sdp.amplify(spec, n=n, delta=1e-9).epsilon, 10_000)
                 start = time.process_time()
                 sdp.profile(spec, n=n, epsilon=eps, bound=bound)
@@ -100,9 +105,29 @@ def profiles() -> list[Row]:
             slowest = max(times, key=times.__getitem__)
             said = f"{times[slowest]:.2f} s (n = {slowest:,}), {times[10**6]:.2f} s (n = 1,000,000)"
             rows.append((f"profile of 10,000 points, {spec}, {bound}", said, "0.2 s", times[slowest] <= 0.2))
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    peak = _peak()
     rows.append(("peak memory of all of that", f"{peak:.0f} MB", "300 MB", peak <= 300.0))
     return rows
+
+
+#: The profiles of one process by themselves: in this one the hand-written sums hold millions of cells.
+_ALONE = """
+import numpy as np, shuffledp as sdp
+for spec, bound in {asked}:
+    for n in {users}:
+        top = 1.2 * sdp.amplify(spec, n=n, delta=1e-9).epsilon
+        sdp.profile(spec, n=n, epsilon=np.linspace(0.0, top, 10_000), bound=bound)
+# not ru_maxrss, which a process inherits from the one that started it
+print(next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM")))
+"""
+
+
+def _peak() -> float:
+    """The most memory, in MB, of a process that asks for the same profiles and nothing else."""
+    asked = [(spec, bound) for spec in _PROFILED for bound in ("auto", _named(spec))]
+    script = _ALONE.format(asked=asked, users=_PROFILE_USERS)
+    out = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    return int(out) / 1024.0
 
 
 def rows() -> list[Row]:

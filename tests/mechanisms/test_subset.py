@@ -112,7 +112,9 @@ def test_the_default_size_has_the_smallest_variance() -> None:
         assert k in {max(1, math.floor(d / (e + 1))), math.ceil(d / (e + 1))}  # spec/mechanisms.md 3.6
     for d, s, eps0 in product((1, 2, 5, 40, 700), (1, 2, 5, 30), (0.1, 1.0, 3.0, 9.0)):
         if s <= d:
-            every = _mean_variance(eps0, d + s, s, np.arange(1, d + 1))
+            sizes = np.arange(1, d + 1)
+            miss = np.array([math.comb(d, j) / math.comb(d + s, j) for j in range(1, d + 1)])
+            every = _mean_variance(eps0, d + s, s, sizes, miss)
             k = PrivSet(eps0=eps0, d=d, s=s).k
             assert every[k - 1] <= every.min() * (1 + 1e-12)
             exact = PrivSet(eps0=eps0, d=d, s=s).variance(1, s / (d + s))

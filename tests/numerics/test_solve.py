@@ -7,6 +7,7 @@ import math
 import pytest
 
 from reference import ball_oracle
+from shuffledp.numerics import solve as solving
 from shuffledp.numerics.evaluators.choose import floor
 from shuffledp.numerics.pair import ShuffledPair
 from shuffledp.numerics.solve import epsilon, guess_epsilon, pair_limit
@@ -126,3 +127,18 @@ def test_the_guess_is_close() -> None:
     for n in (10**3, 10**6, 10**10):
         guess = guess_epsilon(ShuffledPair(*COIN).atoms, n, 1e-8, pair_limit(ShuffledPair(*COIN)))
         assert guess.epsilon == pytest.approx(both(COIN, n, 1e-8)[1], rel=0.02)
+
+
+def test_a_lower_bound_does_not_look_at_the_same_law_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mirror images have the same law of X with its atoms in another order."""
+    pair = ShuffledPair(P0=[0.5, 0.2, 0.3], P1=[0.2, 0.5, 0.3], t=[0.2, 0.2, 0.3])
+    mirror = ShuffledPair(P0=[0.3, 0.2, 0.5], P1=[0.3, 0.5, 0.2], t=[0.3, 0.2, 0.2])
+    asked = []
+    original = solving.look
+    monkeypatch.setattr(solving, "look", lambda *args: (asked.append(args[1]), original(*args))[1])
+    alone = solving.epsilon([pair], n=100, delta=1e-4, tol=1e-4, side="lower")
+    looks = len(asked)
+    assert solving.epsilon([pair, mirror], n=100, delta=1e-4, tol=1e-4, side="lower") == alone
+    assert len(asked) == 2 * looks
+    assert solving.epsilon([pair, mirror], n=100, delta=1e-4, tol=1e-4, side="upper") >= alone
+    assert len(asked) > 3 * looks  # an upper bound takes no law for granted

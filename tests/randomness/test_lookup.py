@@ -52,7 +52,7 @@ def test_the_table_agrees_with_the_sums(weights: list[int]) -> None:
     near = {int(s * 2**16) + k for s in sums for k in (-1, 0, 1)}
     for cell in sorted({0, 1, 2**16 - 1} | near & set(range(2**16))):
         low, high = (sum(s <= Fraction(cell, 2**16) + shift for s in sums) for shift in (0, Fraction(2**48 - 1, 2**64)))
-        assert table._table[cell] == (low if low == high else -1)
+        assert table._table[cell] == (low if low == high else -1 - low)
 
 
 def test_digits_are_read_on_where_a_sum_lies() -> None:

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from ..randomness.bits import packed_coins
 from ..randomness.sampling import Source
 
-#: Rows that carry-save adders sum into bit planes before the planes are unpacked: 2^_LEVELS - 1 at a time.
-_LEVELS = 5
-#: Rows of unpacked bits summed at once, so that the sum of a bit fits a byte, which is several times faster.
+#: Rows that are unpacked and counted, and their bytes; more are first added bit by bit.
+_FEW_ROWS, _FEW_BYTES = 1 << 11, 1 << 15
+#: Rows of unpacked bits whose sum fits a byte, which is several times faster.
 _BLOCK = 255
 
 
@@ -50,44 +50,36 @@ def set_bits(table: NDArray[np.uint8], bits: NDArray[Any], ones: NDArray[np.bool
 def column_counts(table: NDArray[np.uint8], width: int) -> NDArray[np.int64]:
     """How often each bit is set.
 
-    31 groups of rows are added bit by bit by carry-save adders (three bits of weight w are one of weight w and one of
-    weight 2w: five instructions on whole words), which leaves five rows where there were 31 to unpack and count.
+    A full adder turns three rows of bits of weight w into one of weight w and one of weight 2w, a third of the table
+    at a time: few, long steps.  That goes on, weight by weight, until few rows are left to unpack and count.
     """
-    group = 2**_LEVELS - 1
-    rows = len(table) // group
-    total = np.zeros(width, dtype=np.int64)
-    if rows and table.flags.c_contiguous:
-        parts = table[: group * rows].reshape(group, -1)
-        for level, plane in enumerate(_planes(list(_as_words(parts)))):
-            total += _counted(plane.view(np.uint8)[: parts.shape[1]].reshape(rows, -1), width) << level
-        table = table[group * rows :]
-    return total + _counted(table, width)
+    total, weight = np.zeros(width, dtype=np.int64), 1
+    few = max(3, min(_FEW_ROWS, _FEW_BYTES // max(table.shape[1], 1)))
+    while len(table):
+        left, carried = [], []
+        while len(table) > few:
+            third = len(table) // 3
+            left.append(table[3 * third :])
+            table, carry = _added(*table[: 3 * third].reshape(3, third, -1))
+            carried.append(carry)
+        total += weight * _counted(np.concatenate([table, *left]), width)
+        table, weight = np.concatenate(carried or [table[:0]]), 2 * weight
+    return total
 
 
-def _as_words(parts: NDArray[np.uint8]) -> NDArray[Any]:
-    """The same rows in words of 64 bits, where their length allows it."""
-    return parts.view(np.uint64) if parts.shape[1] % 8 == 0 and parts.ctypes.data % 8 == 0 else parts
-
-
-def _planes(parts: list[NDArray[Any]]) -> list[NDArray[Any]]:
-    """Bit planes of the sum of 2^L - 1 rows of bits, the lowest first."""
-    planes = []
-    while parts:
-        total, carries = parts[0], []
-        for one, two in zip(parts[1::2], parts[2::2], strict=True):
-            either = one ^ two
-            carry = one & two
-            carry |= total & either
-            total = total ^ either
-            carries.append(carry)
-        planes.append(total)
-        parts = carries
-    return planes
+def _added(
+    one: NDArray[np.uint8], two: NDArray[np.uint8], three: NDArray[np.uint8]
+) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """The sum of three bits, at every place, and what is carried."""
+    either, carry = one ^ two, one & two
+    total = either ^ three
+    either &= three
+    carry |= either
+    return total, carry
 
 
 def _counted(table: NDArray[np.uint8], width: int) -> NDArray[np.int64]:
-    total = np.zeros(width, dtype=np.int64)
-    for start in range(0, len(table), _BLOCK):
-        bits = np.unpackbits(table[start : start + _BLOCK], axis=1, count=width)
-        total += bits.sum(axis=0, dtype=np.uint8)
-    return total
+    bits = np.unpackbits(table, axis=1, count=width)
+    whole = len(bits) // _BLOCK * _BLOCK
+    blocks = bits[:whole].reshape(-1, _BLOCK, width).sum(axis=1, dtype=np.uint8)
+    return np.asarray(blocks.sum(axis=0, dtype=np.int64) + bits[whole:].sum(axis=0, dtype=np.uint8))

@@ -17,6 +17,8 @@ from ..errors import ParameterError
 
 #: Entries of a long row that short ones are put together to.
 _FOLD = 512
+#: Bytes from which on it pays to count them in pairs.
+_MANY = 1 << 18
 
 
 class Codec(Protocol):
@@ -63,7 +65,7 @@ class Category:
 
     def tally(self, data: NDArray[Any]) -> NDArray[Any]:
         """How often each category was sent."""
-        return np.bincount(data, minlength=self.size)
+        return counts_of(data, self.size)
 
     def columns(self, data: NDArray[Any]) -> NDArray[np.int64]:
         """The category itself."""
@@ -73,6 +75,16 @@ class Category:
 def all_below(data: NDArray[Any], limit: int) -> bool:
     """Whether these are whole numbers in [0, limit)."""
     return data.size == 0 or (int(data.max()) < limit and (data.dtype.kind == "u" or int(data.min()) >= 0))
+
+
+def counts_of(data: NDArray[Any], size: int) -> NDArray[np.int64]:
+    """How often each number below ``size`` occurs; many bytes are counted two at a time, as one number each."""
+    flat = data.reshape(-1)
+    if flat.dtype != np.uint8 or flat.size < _MANY or not flat.flags.c_contiguous:
+        return np.bincount(flat, minlength=size)
+    pairs = np.bincount(flat[: flat.size // 2 * 2].view(np.uint16), minlength=1 << 16).reshape(256, 256)
+    total = pairs.sum(axis=0) + pairs.sum(axis=1) + np.bincount(flat[flat.size // 2 * 2 :], minlength=256)
+    return np.asarray(total[: max(size, 1 + int(np.flatnonzero(total)[-1]))])
 
 
 def column_sums(data: NDArray[Any]) -> NDArray[Any]:

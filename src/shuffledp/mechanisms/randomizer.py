@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import itertools
 from abc import abstractmethod
+from collections import deque
 from collections.abc import Callable, Generator, Mapping
 from contextlib import closing
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,9 +34,13 @@ from .values import as_array, refuse_single
 if TYPE_CHECKING:
     from ..numerics.families.base import Family
 
+T = TypeVar("T")
+
 #: Bytes of work space that one chunk of users may take.  Larger ones leave the processor's cache; with smaller ones
 #: numpy's steps are so short that threads mostly hand the interpreter's lock back and forth.
-CHUNK_BYTES = 16_000_000
+CHUNK_BYTES = 32_000_000
+#: Several chunks are a multiple of this many, so that two or four threads have equally much to do.
+_TOGETHER = 4
 #: A probability matrix may have this many cells.
 MAX_CELLS = 10**6
 
@@ -134,9 +139,11 @@ class Randomizer(Mechanism):
         depend on it.  Memory beyond the reports is that of a few chunks of users.
         """
         count, inputs, streams = thread_count(threads), self._inputs(values), Streams(rng)
-        data = _stacked(*self._in_chunks(inputs, self._run(inputs, streams), count))
-        if self._shuffles:  # all at once: a message's chunk would reveal its user's chunk
-            permute_by(streams, data, count)
+        run = self._run(inputs, streams)
+        if not self._shuffles:
+            return Reports(self._one_each(inputs, run, count), self.spec, len(inputs), streams.for_release)
+        data = _stacked(*self._in_chunks(inputs, run, count))
+        permute_by(streams, data, count)  # all at once: a message's chunk would reveal its user's chunk
         return Reports(data, self.spec, len(inputs), streams.for_release)
 
     def privatise_counts(
@@ -273,17 +280,27 @@ class Randomizer(Mechanism):
         """How a chunk is randomised: checked, then with its own stream."""
         return lambda i, rows: self._randomise(self._check(inputs[rows]), streams.source(i))
 
-    def _in_chunks(
-        self, array: Any, work: Callable[[int, slice], NDArray[Any]], threads: int
-    ) -> tuple[Generator[NDArray[Any]], int]:
+    def _one_each(self, inputs: Any, run: Callable[[int, slice], NDArray[Any]], threads: int) -> NDArray[Any]:
+        """One report per user, each chunk written to its place by the thread that made it."""
+        out = np.empty((len(inputs), *self.codec.shape), dtype=self.codec.dtype)
+
+        def place(i: int, rows: slice) -> None:
+            np.copyto(out[rows], run(i, rows), casting="equiv")
+
+        deque(self._in_chunks(inputs, place, threads)[0], maxlen=0)
+        return out
+
+    def _in_chunks(self, array: Any, work: Callable[[int, slice], T], threads: int) -> tuple[Generator[T], int]:
         """What ``work`` makes of every chunk, in order, and how many chunks there are."""
         chunks = self._chunks(len(array))
         return in_order(lambda i: work(i, chunks[i]), len(chunks), threads), len(chunks)
 
     def _chunks(self, users: int) -> list[slice]:
-        """The chunks of so many users: their length depends on the mechanism alone."""
-        step = max(1, CHUNK_BYTES // self.codec.scratch)
-        return [slice(i, min(i + step, users)) for i in range(0, users, step)]
+        """The chunks of so many users, alike in length; they depend on the mechanism and the users, not on threads."""
+        least = -(-users // max(1, CHUNK_BYTES // self.codec.scratch))
+        count = least if least <= 1 else min(-(-least // _TOGETHER) * _TOGETHER, users)
+        ends = [i * users // count for i in range(count + 1)]
+        return [slice(first, last) for first, last in itertools.pairwise(ends)]
 
 
 def _said(for_release: object) -> bool | None:

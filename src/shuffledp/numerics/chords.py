@@ -19,7 +19,7 @@ MANY = 512
 #: Points that are evaluated first, to see how fast the curve falls.
 _FIRST = 129
 #: The part of the tolerance that chords may cost.
-_SHARE = 0.5
+_SHARE = 0.7
 #: Charged for the roundings of a chord.
 _ROUNDING = 1e-13
 

@@ -22,8 +22,11 @@ from .pair import ShuffledPair
 _STEPS = 150
 #: Relative accuracy of a polished root, and the largest number of steps it takes.
 _POLISH, _POLISHING = 1e-7, 20
-#: How far to the safe side of a tangent's root an answer by the window of counts is placed, in units of tol.
-_SHARP = 0.02
+#: How far to the safe side of a tangent's root an answer by the window of counts is placed, in units of tol; and where
+#: two looks have given the slope, in units of the usual step to that side.
+_SHARP, _NEAR = 0.02, 0.25
+#: Laws whose atoms differ by no more than this part have the same lower bound.
+_SAME = 1e-12
 
 
 class Point(NamedTuple):
@@ -33,11 +36,14 @@ class Point(NamedTuple):
     slope: float
 
 
-def solve(curve: Divergence, delta: float, *, limit: float, tol: float, guess: Guess) -> float:
+def solve(
+    curve: Divergence, delta: float, *, limit: float, tol: float, guess: Guess, seen: tuple[float, Point] | None = None
+) -> float:
     """The eps of one curve at delta, on the curve's safe side, to a relative accuracy tol.
 
-    ``limit`` is an eps at which the divergence is known to be 0 (log of the largest ratio), or inf.
+    ``limit`` is an eps that is known to be large enough (log of the largest ratio, where the divergence is 0), or inf.
     If nothing smaller passes the check the answer is ``limit`` (0 for a lower curve): never the wrong side.
+    ``seen`` is an eps that was looked at before, and what was found there.
     """
     upper = curve.side == "upper"
     log_delta = math.log(delta)
@@ -50,19 +56,22 @@ def solve(curve: Divergence, delta: float, *, limit: float, tol: float, guess: G
         eps = high * (1.0 - 0.25 * tol)  # so near the limit that one evaluation may tell that nothing else is left
     if not low < eps < high:
         eps = _middle(low, high)
-    excess, eps_before = 0.0, eps
+    excess, eps_before, tangent = (seen[1].excess, seen[0], abs(seen[1].slope)) if seen else (0.0, eps, 0.0)
     rough = not isinstance(curve, Divergence)  # slopes of other curves are estimates
     ends = {"low": math.nan, "high": math.nan}  # excess at the ends of the bracket, where known
     for step in range(_STEPS):
         # Far from the root a coarse evaluation suffices; the answer itself is always evaluated finely.
         fine = min(max(0.3 * tol * eps * slope, 1e-8), 0.02)
         rtol = min(max(fine, 0.05 * abs(excess) if abs(excess) > 0.1 else 0.0), 0.02)
-        before, here = (eps_before, excess), eps
+        before, excess_before, tangent_before = eps_before, excess, tangent
         excess, point_slope = look(curve, eps, rtol, log_delta)
-        slope, eps_before = abs(point_slope), eps
-        if rough and step and here != before[0] and abs(excess) < 0.1 and 0.0 < abs(before[1]) < 0.5:
-            secant = (before[1] - excess) / (here - before[0])
+        slope, eps_before, tangent = abs(point_slope), eps, abs(point_slope)
+        if rough and eps != before and abs(excess) < 0.1 and 0.0 < abs(excess_before) < 1.0:
+            # a secant is right in the middle, and from there to here the slope changes as the estimates do
+            secant = (excess_before - excess) / (eps - before)
+            secant *= 2.0 * tangent / (tangent + tangent_before) if tangent_before else 1.0
             slope = secant if 0.5 * slope < secant < 2.0 * slope else slope
+            aside = _NEAR * (nudge - 1.0)
         safe = excess <= 0.0 if upper else excess >= 0.0
         if safe:
             answer = eps
@@ -78,6 +87,8 @@ def solve(curve: Divergence, delta: float, *, limit: float, tol: float, guess: G
             return answer
         if isinstance(curve, Divergence) and curve.polishable:
             aside = _SHARP * tol if upper else -_SHARP * tol
+        elif rough and safe:  # slopes are estimated from above, which keeps the next look on this side
+            aside = _NEAR * (nudge - 1.0)
         target = (eps + excess / slope) * (1.0 + aside) if slope and math.isfinite(excess) else -1.0
         if upper and target <= 0.0 and low == 0.0 and look(curve, 0.0, 1e-3, log_delta).excess <= 0.0:
             return 0.0
@@ -146,9 +157,9 @@ def epsilon(pairs: Iterable[ShuffledPair], *, n: int, delta: float, tol: float, 
         if side == "lower" and n >= 1000:  # any subset is a valid lower bound
             enough = 0.9 * spread(members[0])
             members = [pair for pair in members if spread(pair) >= enough]
-    for pair in members:
+    for place, pair in enumerate(members):
         limit = log_up(pair.max_ratio)
-        if limit <= best:
+        if limit <= best or (side == "lower" and place and _alike(pair, members[place - 1])):
             continue
         curve = Divergence(pair, n, side)
         if best > 0.0 and (_screened(curve, best, delta) or look(curve, best, 1e-3, math.log(delta)).excess <= 0.0):
@@ -164,6 +175,15 @@ def epsilon(pairs: Iterable[ShuffledPair], *, n: int, delta: float, tol: float, 
         found = solve(curve, delta, limit=limit, tol=tol, guess=guess)
         best = max(best, found if curve.in_floats or curve.few_clones is None else polished(curve, found, delta, tol))
     return best
+
+
+def _alike(one: ShuffledPair, other: ShuffledPair) -> bool:
+    """Whether two laws of a few atoms are the same but for roundings and the order of their atoms."""
+    mine, theirs = one.atoms.few, other.atoms.few
+    if mine is None or theirs is None or len(mine.t) != len(theirs.t):
+        return False
+    each = (sorted(zip(few.gap, few.v, few.t, strict=True)) for few in (mine, theirs))
+    return all(abs(a - b) <= _SAME * abs(a) for p, q in zip(*each, strict=True) for a, b in zip(p, q, strict=True))
 
 
 def polished(curve: Divergence, found: float, delta: float, tol: float) -> float:

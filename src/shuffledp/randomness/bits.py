@@ -27,7 +27,7 @@ from .sampling import Source, below
 #: Binary digits that may be read, and what a place costs, in digits of a byte.
 _MOST_DIGITS, _PLACE = 16, 160
 #: Bytes that are made at once: few enough to stay in the processor's cache.
-_PIECE = 1 << 18
+_PIECE = 1 << 20
 _DECIMAL = Context(prec=60, Emin=-(10**12), Emax=10**12)
 
 

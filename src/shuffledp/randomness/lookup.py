@@ -46,7 +46,8 @@ class LookupTable:
         inside = np.bincount(np.array(within, dtype=np.int64), minlength=cells)
         last = np.cumsum(inside)  # the sums up to the end of each cell, and up to its start
         first = last - inside + np.bincount(np.array(at_start, dtype=np.int64), minlength=cells)
-        self._table = np.where(first == last, first, -1).astype(np.min_scalar_type(-len(weights)))
+        # of a cell that is cut, -1 - (the sums up to its start): where the search among the sums begins
+        self._table = np.where(first == last, first, -1 - first).astype(np.min_scalar_type(-len(weights)))
 
     def draw(self, src: Source, size: int) -> NDArray[np.signedinteger]:
         """``size`` independent outcomes, in the smallest signed dtype."""
@@ -56,11 +57,18 @@ class LookupTable:
         if open_.size:
             more = words(src, open_.size, 64) >> np.uint64(_FIRST)
             word = start[open_].astype(np.uint64) << np.uint64(64 - _FIRST) | more
-            found = np.searchsorted(self._high, word, side="right")
+            found = self._sums_up_to(word, ~out[open_].astype(np.intp))
             for i in np.flatnonzero(self._high[np.maximum(found - 1, 0)] == word):  # once in 2^64 draws
                 found[i] = bisect_right(self._sums, int(word[i]) << 64 | int(words(src, 1, 64)[0]))
             out[open_] = found
         return out
+
+    def _sums_up_to(self, word: NDArray[np.uint64], found: NDArray[np.intp]) -> NDArray[np.intp]:
+        """How many sums begin with at most this word, from how many lie before its cell; nearly all have one inside."""
+        found += word >= self._high[found]
+        more = np.flatnonzero(word >= self._high[np.minimum(found, self._high.size - 1)])
+        found[more] = np.searchsorted(self._high, word[more], side="right")
+        return found
 
 
 def categorical(src: Source, weights: Sequence[int], size: int) -> NDArray[np.int64]:

@@ -7,9 +7,9 @@ make the front, so an order of n rows has probability sum_k Pr[k] / (C(n,k) k! (
 
 Memory and speed: rows are swapped and sorted a block at a time, so a few blocks (a few MB, or a few rows where a row
 is larger than that) are all the memory it takes beyond the array, where a sort by keys would take 16 bytes per row.
-The price is one pass over the array per halving, log2(n / 8192) of them; each reads and writes in order, which is why
-ten million rows per second and more are permuted in pure numpy.  Once a part is split its two sides have nothing to
-do with each other, so that they are permuted on different threads, each with a source of its own.
+The price is one pass over the array per halving, log2(n / 131072) of them; each reads and writes in order, which is
+why tens of millions of rows per second are permuted in pure numpy.  Once a part is split its two sides have nothing
+to do with each other, so that they are permuted on different threads, each with a source of its own.
 """
 
 from __future__ import annotations
@@ -24,10 +24,11 @@ from .._support.threads import in_order
 from .sampling import Source, words
 from .streams import ORDER, Streams
 
-#: Rows that are sorted by random keys, or swapped, at once: few enough for their keys to stay in the processor's cache.
-_ROWS = 1 << 13
+#: Rows that are sorted by random keys, or looked at for swaps, at once: few enough for their keys to stay in the
+#: processor's cache, and enough for steps so long that threads seldom wait for the interpreter's lock.
+_ROWS = 1 << 17
 #: Bytes of rows at once: of wide rows, fewer are taken at a time.
-_BYTES = 1 << 20
+_BYTES = 1 << 21
 #: Larger parts are split before they are shared out among threads (a fixed number: the order must not depend on them).
 _PART = 1 << 17
 
@@ -104,10 +105,11 @@ def _whole(rows: NDArray[Any]) -> NDArray[Any]:
 
 
 def _order(src: Source, size: int) -> NDArray[np.intp]:
-    """The numbers below ``size`` in a uniformly random order: sorted by random keys, drawn again if two are equal.
+    """The numbers below ``size`` in a uniformly random order: sorted by random keys.
 
-    The order of distinct independent keys is uniform.  A key has two digits of 16 bits (two of _ROWS keys are equal
-    once in a hundred draws); the sort takes one digit at a time, the last one first.
+    The order of distinct independent keys is uniform.  A key has two digits of 16 bits; the sort takes one digit at a
+    time, the last one first.  Of _ROWS keys one or two pairs are equal: each is swapped, or not, by a fair coin, which
+    is what further digits would do.  If three are equal all keys are drawn again.
     """
     while True:
         last, first = words(src, 2 * size, 16).reshape(2, size)
@@ -115,7 +117,10 @@ def _order(src: Source, size: int) -> NDArray[np.intp]:
         order = order[np.argsort(first[order], kind="stable")]
         ranked = first[order]
         near = np.flatnonzero(ranked[1:] == ranked[:-1])
-        if not np.any(last[order[near]] == last[order[near + 1]]):
+        alike = near[last[order[near]] == last[order[near + 1]]]
+        if not np.any(alike[1:] == alike[:-1] + 1):
+            swapped = alike[_bits(src, alike.size)] if alike.size else alike
+            order[swapped], order[swapped + 1] = order[swapped + 1], order[swapped]
             return order
 
 

@@ -23,7 +23,7 @@ from .._support import validation as check
 from ..errors import ParameterError
 
 _BLOCK = 1 << 20
-_ZEROS = bytes(_BLOCK)
+_ZEROS = memoryview(bytes(_BLOCK))  # a slice of a view is not copied
 _DIGIT_BITS = (8, 8, 64)  # a Bernoulli decision reads a byte; a tie (1 in 256) reads more
 
 
@@ -56,7 +56,7 @@ class Keystream:
         done = 0
         while done < size:
             step = min(_BLOCK, size - done)
-            done += self._stream.update_into(_ZEROS[:step] if step < _BLOCK else _ZEROS, view[done:])
+            done += self._stream.update_into(_ZEROS[:step], view[done:])
         return out[:size]
 
 
@@ -135,6 +135,22 @@ def _digit(p: Fraction, bits: int) -> tuple[int, Fraction]:
     scaled = p * (1 << bits)
     digit = scaled.numerator // scaled.denominator
     return digit, scaled - digit
+
+
+def pick(
+    chosen: NDArray[np.bool_], one: NDArray[np.unsignedinteger], other: NDArray[np.unsignedinteger]
+) -> NDArray[np.unsignedinteger]:
+    """``one`` where chosen, else ``other``, of the same dtype: without branches, which random events mislead.
+
+    Examples
+    --------
+    >>> pick(np.array([True, False]), np.array([7, 7], dtype=np.uint8), np.array([1, 2], dtype=np.uint8)).tolist()
+    [7, 2]
+    """
+    out = other ^ one
+    out *= chosen.view(np.uint8)
+    out ^= other
+    return out
 
 
 def below(src: Source, bound: int, size: int) -> NDArray[np.unsignedinteger]:

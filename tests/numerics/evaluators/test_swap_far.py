@@ -18,6 +18,12 @@ LAWS = {
 }
 
 
+@pytest.fixture(autouse=True)
+def every_sum_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Short sums have blocks too."""
+    monkeypatch.setattr(swap, "_FEW_CELLS", 0)
+
+
 def rows(values: FloatArray, n: int, dither: float) -> tuple[FloatArray, FloatArray, swap.Line]:
     """Three laws on these values, a little below 0 on average, and their lines."""
     t = np.random.default_rng(1).dirichlet(np.ones(values.size), size=3)

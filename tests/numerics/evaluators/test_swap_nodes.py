@@ -40,5 +40,5 @@ def test_both_ways_give_the_same_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     c, _, bend = swap.saddle(x, t, 295.0)
     line = swap.line_at(c, bend, 0.01)
     products = swap.log_upper(x, t, waiting, line)
-    monkeypatch.setattr(swap_nodes, "pays", lambda nodes, values: False)
+    monkeypatch.setattr(swap_nodes, "pays", lambda rows, nodes, values: False)
     assert products == pytest.approx(swap.log_upper(x, t, waiting, line), abs=1e-9)

@@ -41,3 +41,27 @@ def test_everybody_free() -> None:
     waiting = Waiting.of(1.0, 50, -20.0)
     assert waiting.log_rest == -math.inf and waiting.fewest == 49.0
     assert float(waiting.log_sum(np.array([0.0]))[0]) == pytest.approx(-math.log(49.0))
+
+
+@pytest.mark.parametrize("alike", [False, True])
+@pytest.mark.parametrize(("common", "n"), [(0.37, 100), (0.05, 5000)])
+def test_tables_are_above_and_near_the_top_sharp(common: float, n: int, alike: bool) -> None:
+    waiting = Waiting.of(common, n, -30.0)
+    rng = np.random.default_rng(0)
+    for size in (400, 5_000, 400):  # the last one finds the table of the one before
+        log_r = 0.01 - 60.0 / waiting.fewest * rng.uniform(0.0, 1.0, size=size) ** 2
+        found, true = waiting.log_sums(log_r, alike=alike), waiting.log_sum(log_r)
+        assert np.all(found >= true - 3e-12)  # far below the top both are rounded by about that
+        # what it adds to a term, in units of the largest
+        assert np.max(np.exp(true - true.max()) * np.expm1(found - true)) < 2e-5
+
+
+def test_one_table_serves_what_is_inside_it() -> None:
+    waiting = Waiting.of(0.3, 1000, -30.0)
+    waiting.log_sums(np.linspace(-0.03, 0.01, 5_000))
+    (table,) = waiting.tables
+    waiting.log_sums(np.linspace(-0.02, 0.01, 5_000))
+    assert waiting.tables[0] is table
+    waiting.log_sums(np.linspace(-0.06, 0.02, 5_000))
+    (wider,) = waiting.tables
+    assert wider is not table and wider[0][0] <= -0.06 and wider[0][-1] >= 0.02

@@ -13,10 +13,10 @@ def test_knots_include_both_ends_and_divide_the_rest():
     assert eps[knots.rows].tolist() == sorted(eps[knots.rows]) and eps[knots.rows][[0, -1]].tolist() == [0.0, 1.0]
     assert sorted([*knots.rows, *knots.between(np.ones(knots.rows.size, dtype=bool))]) == list(range(101))
     best = np.arange(knots.rows.size) // 6
-    rows, chosen, rest = knots.agreeing(best)
-    assert sorted([*knots.rows, *rows, *rest]) == list(range(101))
-    assert np.all(chosen == (eps[rows] > eps[knots.rows[5]]))
-    assert np.all((eps[rest] > eps[knots.rows[5]]) & (eps[rest] < eps[knots.rows[6]]))
+    rows, left, right = knots.neighbours(best)
+    assert sorted([*knots.rows, *rows]) == list(range(101))
+    assert np.all(left == (eps[rows] > eps[knots.rows[6]]))
+    assert np.all(right == (eps[rows] > eps[knots.rows[5]]))
 
 
 def test_the_best_way_is_found_everywhere_and_seldom_tried_in_vain():

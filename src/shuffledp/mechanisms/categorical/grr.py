@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..._support.numbers import round_down
 from ...numerics.families.base import Family, PairSet, both_directions
 from ...numerics.pair import ShuffledPair
-from ...randomness.sampling import Source, below, bernoulli
+from ...randomness.sampling import Source, below, bernoulli, pick
 from ..base import Mechanism
 from ..codecs import Category
 from ..frequency import FrequencyOracle
@@ -108,7 +108,7 @@ class GRR(FrequencyOracle):
 
     def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
         lie = bernoulli(src, self.d * self.stray, len(values))
-        return np.where(lie, below(src, self.d, len(values)).astype(values.dtype, copy=False), values)
+        return pick(lie, below(src, self.d, len(values)).astype(values.dtype, copy=False), values)
 
     def probabilities(self) -> NDArray[np.float64]:
         """a on the diagonal, b elsewhere."""

@@ -18,7 +18,7 @@ from ...estimation.variance import Variance, share_sampling
 from ...numerics.families.base import PairSet, both_directions
 from ...numerics.families.swap import SwapSet, among
 from ...numerics.pair import ShuffledPair
-from ...randomness.sampling import Source, bernoulli, words
+from ...randomness.sampling import Source, bernoulli, pick, words
 from ..accuracy import Accuracy
 from ..codecs import Category
 from ..free_setting import FreeSetting
@@ -249,7 +249,7 @@ class Hadamard(Randomizer):
         odd = (np.bitwise_count(inside & row) & 1).astype(dtype, copy=False)
         own = start + (inside ^ (odd * (row & -row)))  # flipping a bit of the row makes an odd product even
         lie = bernoulli(src, min(1.0, self.outputs * self._other), len(x))
-        return np.asarray(np.where(lie, any_, own))
+        return pick(lie, any_, own)
 
     def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
         """Variance of one frequency: (gain^2 Pr[y in its block] - f)/n, the square of a sign being 1.

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..._support.numbers import round_down
 from ...numerics.families.base import PairSet, both_directions
 from ...numerics.pair import ShuffledPair
-from ...randomness.sampling import Source, below, bernoulli
+from ...randomness.sampling import Source, below, bernoulli, pick
 from ..free_setting import FreeSetting, open_setting
 from ..frequency import FrequencyOracle
 from ..parameters import whole
@@ -173,7 +173,7 @@ class LocalHash(FrequencyOracle):
                 hashed, (report[i] * bit.astype(report.dtype, copy=False)).astype(self._wide, copy=False)
             )
         lie = bernoulli(src, min(1.0, self.l * self._miss), n)
-        report[k] = np.where(lie, below(src, self.l, n), hashed)
+        report[k] = pick(lie, below(src, self.l, n).astype(self._wide, copy=False), hashed)
         return report.T
 
     def _sums(self, digits: NDArray[Any]) -> list[NDArray[Any]]:

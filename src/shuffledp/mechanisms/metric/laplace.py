@@ -119,7 +119,7 @@ class MetricLaplace(MetricPair, Randomizer):
 
     def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
         noise = discrete_laplace(src, self._step, len(values))
-        return self._step * (on_grid(src, values, self._step) + noise)
+        return np.asarray(self._step * (on_grid(src, values, self._step) + noise))
 
     def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
         """Reports do not show the spread of the users' numbers: for a population the largest possible one is added."""

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import BoundNotApplicableError
@@ -16,7 +15,7 @@ from ...numerics.families.base import Family
 from ...numerics.families.message_counts import Count
 from ...numerics.families.mixture import MixtureSet, Piece
 from ...numerics.pair import ShuffledPair
-from ...randomness.sampling import Source, below, bernoulli
+from ...randomness.sampling import Source, below, bernoulli, pick
 from ..base import plain
 from ..known.variation_ratio import VariationRatio
 from ..parameters import real
@@ -123,4 +122,4 @@ class MixDump(Dump):
 
     def _own(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
         lie = bernoulli(src, self._own_share, len(values))
-        return np.where(lie, below(src, self.d, len(values)).astype(values.dtype, copy=False), values)
+        return pick(lie, below(src, self.d, len(values)).astype(values.dtype, copy=False), values)

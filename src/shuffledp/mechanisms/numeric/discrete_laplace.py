@@ -39,23 +39,26 @@ def coins(src: Source, probabilities: NDArray[np.float64]) -> NDArray[np.bool_]:
     return out.reshape(probabilities.shape)
 
 
-def on_grid(src: Source, values: NDArray[np.float64], step: float) -> NDArray[np.int64]:
+def on_grid(
+    src: Source, values: NDArray[np.float64], step: float, dtype: type[np.signedinteger] = np.int64
+) -> NDArray[Any]:
     """Multiples of ``step``, a power of two: rounded up or down at random, without bias (floor(x/step + U)).
 
     U is a random byte over 256; where that leaves it open (1 in 256), the exact rest is compared with a 64-bit word.
+    ``dtype`` must hold 256 x/step.
     """
     scaled = values * (256.0 / step)  # exact
     whole = np.floor(scaled)
-    out = whole.astype(np.int64)
+    out = whole.astype(dtype)
     out += words(src, out.size, 8).reshape(out.shape)
-    flat, tied = out.reshape(-1), np.flatnonzero((out & 255) == 255)
+    flat, tied = out.reshape(-1), np.flatnonzero(out.astype(np.uint8) == 255)
     out >>= 8
     rest = (scaled.reshape(-1)[tied] - whole.reshape(-1)[tied]) * 2.0**64
     flat[tied] += words(src, tied.size, 64) < rest.astype(np.uint64)
     return out
 
 
-def discrete_laplace(src: Source, rate: float, size: int) -> NDArray[np.int64]:
+def discrete_laplace(src: Source, rate: float, size: int, dtype: type[np.signedinteger] = np.int64) -> NDArray[Any]:
     """Whole numbers y with probability tanh(rate/2) exp(-rate |y|), to within 2^-120.
 
     A table of probabilities, which are whole multiples of 2^-128, serves |y| < T; beyond, what exceeds T is geometric
@@ -66,14 +69,16 @@ def discrete_laplace(src: Source, rate: float, size: int) -> NDArray[np.int64]:
     ----------
     rate : float in [2^-32, 1)
         Log-ratio of neighbouring probabilities, taken as the exact rational number that the float is.
+    dtype : signed integers
+        Noise beyond them wraps.
     """
     if not 2.0**-_MOST_BITS <= rate < 1.0:
         raise ParameterError(f"rate must lie in [2^-{_MOST_BITS}, 1), got {rate!r}; choose another grid.")
     fine = 1 << max(0, -math.frexp(rate)[1] - _TABLE_BITS)
     noise = _Noise.of(rate * fine)  # exact
     if fine == 1:
-        return noise.both_ways(src, size)
-    out = np.empty(size, dtype=np.int64)
+        return noise.both_ways(src, size, dtype)
+    out = np.empty(size, dtype=dtype)
     left = np.arange(size)
     while left.size:  # a magnitude and a sign; "minus zero" is drawn again
         magnitude = noise.geometric(src, left.size) * fine + _low_digits(src, rate * fine, left.size, fine)
@@ -102,13 +107,13 @@ class _Noise:
         """The table of this rate, made once."""
         return _Noise(rate)
 
-    def both_ways(self, src: Source, size: int) -> NDArray[np.int64]:
+    def both_ways(self, src: Source, size: int, dtype: type[np.signedinteger]) -> NDArray[Any]:
         """Discrete Laplace noise."""
         drawn = self._table.draw(src, size)
         beyond = np.flatnonzero((drawn == 0) | (drawn == 2 * self._most))
-        out = drawn.astype(np.int64)
+        out = drawn.astype(dtype)
         out -= self._most
-        out[beyond] += np.sign(out[beyond]) * self.geometric(src, beyond.size)
+        out[beyond] += (np.sign(out[beyond]) * self.geometric(src, beyond.size)).astype(dtype)
         return out
 
     def geometric(self, src: Source, size: int) -> NDArray[np.int64]:

@@ -201,11 +201,13 @@ class Laplace(Randomizer):
     def codec(self) -> Numbers:
         """y in the smallest type that overflows with probability below e^-128 (a wrapped report is still private)."""
         fits = (t for t in (np.int16, np.int32) if self._rate * (np.iinfo(t).max - self._steps) > 128.0)
-        return Numbers(next(fits, np.int64))
+        return Numbers(next(fits, np.int64), scratch=40)
 
     def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
-        grid = on_grid(src, values, 1.0 / self._steps)
-        return np.asarray(grid + discrete_laplace(src, self._rate, len(values)), dtype=self.codec.dtype)
+        wide = np.int32 if self.codec.dtype.itemsize <= 4 else np.int64  # 256 steps fit in either
+        report = on_grid(src, values, 1.0 / self._steps, wide)
+        report += discrete_laplace(src, self._rate, len(values), wide)
+        return report.astype(self.codec.dtype, copy=False)
 
     def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
         """Reports do not show the spread of the users' numbers: for a population the largest possible one is added."""

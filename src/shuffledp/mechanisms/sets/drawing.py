@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...randomness.columns import sort_columns
-from ...randomness.sampling import Source, below
+from ...randomness.sampling import Source, below, pick
 
 
 def shuffle(src: Source, table: NDArray[Any], first: int) -> None:
@@ -35,7 +35,7 @@ def by_members(src: Source, D: int, k: int, held: NDArray[Any], hits: NDArray[np
     for skipped in own:  # the items that are not held, counted without those that are
         out += out >= skipped
     for i in range(room):
-        np.copyto(out[i], held[i], where=hits > i)
+        out[i] = pick(hits > i, held[i], out[i])
     sort_columns(out)
     return np.ascontiguousarray(out.T)
 
@@ -51,7 +51,8 @@ def _chosen(src: Source, size: int, k: int, users: int, dtype: np.dtype[Any]) ->
         j = size - k + i
         fresh = below(src, j + 1, users).astype(dtype, copy=False)
         if i:
-            np.copyto(fresh, dtype.type(j), where=np.logical_or.reduce(out[:i] == fresh, axis=0))
+            known = np.logical_or.reduce(out[:i] == fresh, axis=0)
+            fresh = pick(known, np.broadcast_to(dtype.type(j), fresh.shape), fresh)
         out[i] = fresh
     return out
 

@@ -92,25 +92,12 @@ class SetRandomizer(FrequencyOracle):
         apart = float(self._miss(self.held) - self._miss(2 * self.held))
         return -math.expm1(-self.eps0) * apart / self._total
 
-    def _classes(self, sets: tuple[frozenset[int], ...]) -> Iterator[tuple[tuple[bool, ...], float]]:
-        """(which of the sets y meets, probability of it for uniform y), exactly, by inclusion and exclusion."""
-        for met in product((True, False), repeat=len(sets)):
-            avoided = frozenset[int]().union(*(s for s, hit in zip(sets, met, strict=True) if not hit))
-            hit = [s for s, hit in zip(sets, met, strict=True) if hit]
-            mass = sum(
-                (-1) ** size * self._miss(len(avoided.union(*some)))
-                for size in range(len(hit) + 1)
-                for some in combinations(hit, size)
-            )
-            if (share := float(mass)) > 0.0:
-                yield met, share
-
     def _pair(self, first: Iterable[int], second: Iterable[int], others: Iterable[int] | None = None) -> ShuffledPair:
         """The victim holds one of two sets, the others a third; None: they guarantee the blanket t/(C(D,k) Omega)."""
         sets = [frozenset(first), frozenset(second), *([] if others is None else [frozenset(others)])]
         low, total = math.exp(-self.eps0), self._total
         laws: list[list[float]] = []
-        for met, mass in self._classes(tuple(sets)):
+        for met, mass in _classes(self.domain, self.k, tuple(sets)):
             weights = [1.0 if hit else low for hit in met]
             laws.append([mass * w / total for w in (*weights, low)[:3]])
         P0, P1, t = zip(*laws, strict=True)
@@ -229,6 +216,23 @@ def _others(D: int, s: int) -> Iterator[frozenset[int]]:
     yield frozenset(range(s // 2, s + s // 2))
 
 
+@lru_cache(maxsize=64)
+def _classes(D: int, k: int, sets: tuple[frozenset[int], ...]) -> tuple[tuple[tuple[bool, ...], float], ...]:
+    """(which of the sets y meets, probability of it for uniform y), exactly, by inclusion and exclusion."""
+    found = []
+    for met in product((True, False), repeat=len(sets)):
+        avoided = frozenset[int]().union(*(s for s, hit in zip(sets, met, strict=True) if not hit))
+        hit = [s for s, hit in zip(sets, met, strict=True) if hit]
+        mass = sum(
+            (-1) ** size * _miss(D, k, len(avoided.union(*some)))
+            for size in range(len(hit) + 1)
+            for some in combinations(hit, size)
+        )
+        if (share := float(mass)) > 0.0:
+            found.append((met, share))
+    return tuple(found)
+
+
 def best_k(eps0: float, D: int, s: int) -> int:
     """The k in [1, D-s] with the smallest mean variance of the D frequencies (their mean is s/D).
 
@@ -236,17 +240,25 @@ def best_k(eps0: float, D: int, s: int) -> int:
     """
     low, high = 1, D - s
     while True:
-        grid = np.unique(np.round(np.geomspace(low, high, _GRID)).astype(np.int64))
-        best = int(np.argmin(_mean_variance(eps0, D, s, grid)))
+        grid, miss = _grid(low, high, D, s)
+        best = int(np.argmin(_mean_variance(eps0, D, s, grid, miss)))
         if grid.size == high - low + 1:
             return int(grid[best])
         low, high = int(grid[max(best - 1, 0)]), int(grid[min(best + 1, grid.size - 1)])
 
 
-def _mean_variance(eps0: float, D: int, s: int, k: NDArray[np.int64]) -> NDArray[np.float64]:
+@lru_cache(maxsize=256)
+def _grid(low: int, high: int, D: int, s: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Some k from ``low`` to ``high``, and miss(s) of each: many eps0 ask for the same."""
+    k = np.unique(np.round(np.geomspace(low, high, _GRID)).astype(np.int64))
+    miss = np.exp(np.log((D - k[:, None] - np.arange(s)) / (D - np.arange(s))).sum(axis=1))
+    k.flags.writeable = miss.flags.writeable = False
+    return k, miss
+
+
+def _mean_variance(eps0: float, D: int, s: int, k: NDArray[np.int64], miss: NDArray[np.float64]) -> NDArray[np.float64]:
     """n times the PURE variance at frequency s/D, for every k; inf where the report says nothing."""
     t = math.exp(-eps0)
-    miss = np.exp(np.log((D - k[:, None] - np.arange(s)) / (D - np.arange(s))).sum(axis=1))
     total = 1.0 - miss + t * miss
     a, gain = k / D / total, -math.expm1(-eps0) * miss * k / (D - s) / total
     b = a - gain

@@ -26,15 +26,16 @@ Every function works on rows: one row per eps and type, ``x`` its values and ``t
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
 from ..pair import FloatArray
-from . import swap_far, swap_nodes
+from . import swap_far, swap_few
 from .swap_lines import Line as Line
 from .swap_lines import line_at as line_at
 from .swap_lines import saddle as saddle
+from .swap_moduli import moduli as moduli
+from .swap_moduli import raised as raised
 from .waiting import GROWTH as GROWTH
 from .waiting import NEGLIGIBLE as NEGLIGIBLE
 from .waiting import SUMMING as SUMMING
@@ -45,8 +46,8 @@ from .waiting import Waiting as Waiting
 _FEW_NODES, MOST_NODES = 15, 4096
 #: Nodes that the Gaussian tail of M bounds by e^-this of the first one are not needed.
 _NO_MORE = 40.0
-#: Rows x nodes x values evaluated at once.
-_CELLS = 400_000
+#: Rows x nodes x values evaluated at once, and up to how many of them the calls cost more than the arithmetic.
+_CELLS, _FEW_CELLS = 400_000, 20_000
 
 
 @np.errstate(all="ignore")
@@ -110,6 +111,9 @@ def log_upper(x: FloatArray, t: FloatArray, waiting: Waiting, line: Line, *, pha
     nodes, tail = _nodes(x, t, waiting, line, peak, phases)
     nodes = np.maximum(nodes, 1)  # where the arithmetic failed the tail is not a number
     out = np.full(len(x), np.inf)
+    if not phases and 0 < int(nodes.sum()) * x.shape[1] <= _FEW_CELLS:
+        out = np.log(swap_few.sums(x, t, waiting, line, nodes, peak) + tail) + peak
+        nodes = nodes[:0]
     for part in _alike(nodes, _CELLS / x.shape[1]):
         total = _sum(x[part], t[part], waiting.at(part), line.at(part), int(nodes[part[-1]]), peak[part], phases)
         out[part] = np.log(total + tail[part]) + peak[part]
@@ -162,8 +166,11 @@ def _nodes(
     count = np.where(quick, least, np.minimum(np.ceil(reach / h), MOST_NODES)).astype(np.int64)
     last = np.where(quick, cliff, count * h)
     beyond = 2.0 * np.exp(-0.5 * (s * last) ** 2) / (c * c + last * last) * (1.0 + 1.0 / (h * s * s * last))
-    count, rest = swap_far.shortened(x, t, waiting, line, tilted, count, peak, moduli=not phases)
-    return count, np.asarray(beyond + np.where(quick, middle, 0.0) + rest) * (1.0 + 1e-9)
+    tail = np.asarray(beyond + np.where(quick, middle, 0.0))
+    if int(count.sum()) * x.shape[1] > _FEW_CELLS:
+        count, rest = swap_far.shortened(x, t, waiting, line, tilted, count, peak, moduli=not phases)
+        tail = tail + rest
+    return count, tail * (1.0 + 1e-9)
 
 
 def _tilted(x: FloatArray, t: FloatArray, c: FloatArray) -> swap_far.Tilted:
@@ -180,41 +187,6 @@ def _tilted(x: FloatArray, t: FloatArray, c: FloatArray) -> swap_far.Tilted:
     variance = ((load * apart).sum(axis=1) + nothing * mean * mean) / total * (1.0 - 1e-9)
     change = (load.sum(axis=1) + nothing * np.abs(mean)) * (1.0 + 1e-9)
     return swap_far.Tilted(total, change, variance, np.maximum(high - low, 1e-300))
-
-
-class _Moduli(NamedTuple):
-    """M - 1 at every node, what its error may be, |M|, and log |M|."""
-
-    growth: np.ndarray
-    doubt: FloatArray
-    modulus: FloatArray
-    log_modulus: FloatArray
-
-
-def moduli(x: FloatArray, t: FloatArray, c: FloatArray, y: FloatArray) -> _Moduli:
-    """M(c + iy), one row per law, at equally spaced y = 0, h, 2h, ..."""
-    growth = np.zeros(y.shape, dtype=np.complex128)
-    doubt = np.zeros(y.shape)
-    if swap_nodes.pays(y.shape[1], x.shape[1]):
-        growth = swap_nodes.growth(x, t, c, y[:, 1], y.shape[1])
-        load = t * np.maximum(np.exp(c[:, None] * x), 1.0) * np.abs(x)
-        doubt += load.sum(axis=1)[:, None] * (c[:, None] + y)
-    else:
-        for j in range(x.shape[1]):  # one value at a time: fewer and smaller temporaries
-            turn = x[:, j, None] * y
-            exponent = c * x[:, j]
-            scale = np.exp(exponent)[:, None]
-            half = np.sin(0.5 * turn)
-            growth.real += t[:, j, None] * (np.expm1(exponent)[:, None] - scale * (2.0 * half * half))
-            growth.imag += t[:, j, None] * (scale * np.sin(turn))
-            doubt += (t[:, j] * np.maximum(scale[:, 0], 1.0))[:, None] * (np.abs(exponent)[:, None] + np.abs(turn))
-    doubt *= ULP * (1.0 + x.shape[1] / 16.0)
-    excess = 2.0 * growth.real + growth.real**2 + growth.imag**2
-    modulus = np.hypot(1.0 + growth.real, growth.imag)
-    log_modulus = np.where(
-        modulus < 0.5, np.log(np.maximum(modulus, 1e-300)), 0.5 * np.log1p(np.maximum(excess, -0.75))
-    )
-    return _Moduli(growth, doubt, modulus, log_modulus)
 
 
 def _sum(
@@ -246,11 +218,6 @@ def _sum(
     if common.min() < 1.0:  # 1 - rho is known up to doubt, and the sum over k divides by it
         blur += (doubt + ULP) / np.maximum(np.abs(common + growth), 1e-7)
     return np.asarray((weight * ((wave * twist).real + size * blur)).sum(axis=1))
-
-
-def raised(log_modulus: FloatArray, modulus: FloatArray, doubt: FloatArray) -> FloatArray:
-    """log(modulus + doubt)."""
-    return np.asarray(np.where(modulus < 0.5, np.log(modulus + doubt + 1e-300) + ULP, log_modulus + 2.0 * doubt))
 
 
 def log_sums(waiting: Waiting, log_r: FloatArray) -> FloatArray:

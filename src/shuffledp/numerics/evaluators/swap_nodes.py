@@ -16,13 +16,15 @@ from numpy.typing import NDArray
 from ..pair import FloatArray
 from ..small_products import product
 
-#: Nodes and values from which it pays.
+#: Nodes and values from which it pays; or more nodes than this, and so many of rows x nodes x values.
 _NODES, _VALUES = 8, 12
+_MORE_NODES, _CELLS = 48, 7000
 
 
-def pays(nodes: int, values: int) -> bool:
+def pays(rows: int, nodes: int, values: int) -> bool:
     """Whether matrix products are quicker than single sines."""
-    return nodes >= _NODES and values >= _VALUES
+    many = nodes >= _MORE_NODES and rows * nodes * values >= _CELLS
+    return nodes >= _NODES and (values >= _VALUES or many)
 
 
 def growth(

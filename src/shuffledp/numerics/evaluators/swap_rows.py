@@ -67,7 +67,7 @@ class Waitings(Waiting):
 
     def at(self, rows: np.ndarray) -> Waitings:
         """Some of the rows, in this order."""
-        return Waitings(*(getattr(self, name)[rows] for name in self.__dataclass_fields__))
+        return Waitings(*(getattr(self, name)[rows] for name, made in self.__dataclass_fields__.items() if made.init))
 
     def log_sum(self, log_r: FloatArray) -> FloatArray:
         """log of (an upper value of) A(r), one r per row."""
@@ -86,7 +86,7 @@ class Waitings(Waiting):
             value = np.log(self.common_mass) + self.others * log_r + total + swap.SUMMING
         return np.where(self.common_mass == 1.0, plain, value)
 
-    def log_sums(self, log_r: FloatArray) -> FloatArray:
+    def log_sums(self, log_r: FloatArray, *, alike: bool = False) -> FloatArray:
         """The same: every row has an A of its own, and no table serves them all."""
         return self.log_sum(log_r)
 

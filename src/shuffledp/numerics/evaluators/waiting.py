@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 
@@ -17,8 +18,21 @@ SUMMING = 1e-12
 GROWTH = 1.25
 #: e^-this of a sum is not worth a term.
 NEGLIGIBLE = 25.0
-#: Values of r from which A is tabulated, and the entries of the table.
-_MANY, _TABLE = 1 << 15, 1 << 12
+#: Values of r from which A is tabulated: for them alone, or for others as well.
+_SOME, _MANY = 320, 1 << 12
+
+
+def _depths(count: int) -> FloatArray:
+    """From 1 to 0, finer and finer: far below the largest value of r the terms are too small to matter."""
+    return np.asarray(np.expm1(np.linspace(12.0, 0.0, count)) / math.expm1(12.0))
+
+
+#: How far below the largest value the entries of a table are, in units of its range.
+_SHORT, _LONG = _depths(256), np.sort(np.append(_depths(1 << 11), np.linspace(0.0, 1.0, 1 << 11)[1:-1]))[::-1]
+
+
+#: Places, and log A there.
+Table: TypeAlias = tuple[FloatArray, FloatArray]
 
 
 @dataclass(frozen=True)
@@ -31,6 +45,8 @@ class Waiting:
     last: FloatArray
     #: log Pr[nobody among those of the blocks is free]
     log_rest: float
+    #: log A at many places, once it was needed
+    tables: list[Table] = field(default_factory=list, init=False, repr=False, compare=False)
 
     @classmethod
     def of(cls, common_mass: float, n: int, log_target: float) -> Waiting:
@@ -78,19 +94,39 @@ class Waiting:
         total = np.log(terms.sum(axis=-1) / np.expm1(down[..., 0])) + np.maximum(log_rho[..., 0], 0.0) * self.last[-1]
         return np.asarray(math.log(self.common_mass) + self.others * log_r + total + SUMMING)
 
-    def log_sums(self, log_r: FloatArray) -> FloatArray:
+    def log_sums(self, log_r: FloatArray, *, alike: bool = False) -> FloatArray:
         """The same at a flat array of values; where these are many, by chords between entries of a table.
 
-        A has positive coefficients, so that log A is convex in log r, and its chords lie above it.
+        A has positive coefficients, so that log A is convex in log r, and its chords lie above it.  ``alike`` says that
+        the terms that matter are all near the largest value: a short table will do.
         """
-        if log_r.size < _MANY or self.common_mass == 1.0:
+        if log_r.size < _SOME or self.common_mass == 1.0:
             return self.log_sum(log_r)
         low, high = float(log_r.min()), float(log_r.max())
-        if not -math.inf < low < high < math.inf:
+        if not 1e-9 * max(abs(low), abs(high)) < high - low < math.inf:
             return self.log_sum(log_r)
-        places = np.linspace(low, high, _TABLE)
+        table = next((t for t in self.tables if t[0][0] <= low and high <= t[0][-1]), None)
+        if table is None and log_r.size >= _MANY:
+            table = self._widened(low, high)
+        elif table is None and alike:
+            table = self._tabulated(low, high, _SHORT)
+        if table is None:
+            return self.log_sum(log_r)
+        found = np.interp(log_r, *table)
+        return np.asarray(found + (2.0**-50 * np.abs(found) + SUMMING))
+
+    def _widened(self, low: float, high: float) -> Table:
+        """A table from ``low`` to ``high`` and beyond: later calls often ask for about the same."""
+        for places, _ in self.tables:
+            low, high = min(low, float(places[0])), max(high, float(places[-1]))
+        room = 0.1 * (high - low)
+        self.tables[:] = [self._tabulated(low - room, high + min(room, 1.0 / self.others), _LONG)]
+        return self.tables[0]
+
+    def _tabulated(self, low: float, high: float, depths: FloatArray) -> Table:
+        places = high - (high - low) * depths
         places[0], places[-1] = low, high
-        return np.asarray(np.interp(log_r, places, self.log_sum(places))) + SUMMING
+        return places, self.log_sum(places)
 
     def sum(self, growth: np.ndarray, log_m: np.ndarray, peak: FloatArray, size: FloatArray) -> np.ndarray:
         """A(M)/e^peak for complex M = 1 + growth, weighted as in :meth:`log_sum`; ``size`` bounds its modulus."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..pair import FloatArray
 
 #: More rows than this are many; everything is then tried at so many of them.
-_MANY, _KNOTS = 96, 33
+_MANY, _KNOTS = 24, 13
 
 
 class Knots:
@@ -42,17 +42,15 @@ class Knots:
         """The places of the other eps next to a knot that is chosen (one value per knot)."""
         return np.asarray(self._others[chosen[self._right - 1] | chosen[self._right]])
 
-    def agreeing(self, best: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """The places of the other eps between two knots with the same best, that best, and the places of the rest."""
-        left, right = best[self._right - 1], best[self._right]
-        same = left == right
-        return self._others[same], left[same], self._others[~same]
+    def neighbours(self, best: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """The places of the other eps, and what is best at the knots to the left and to the right of each."""
+        return self._others, best[self._right - 1], best[self._right]
 
 
 def try_ways(
     attempt: Callable[[int, NDArray[np.int64]], NDArray[np.int64]], eps: FloatArray, ways: Sequence[int]
 ) -> None:
-    """Improve all rows in several ways, in this order; where they are many, most only in the way that wins nearby.
+    """Improve all rows in several ways, in this order; where they are many, most only in the ways that win nearby.
 
     ``attempt(way, rows)`` improves what it can, and returns the rows that have become better.
     """
@@ -65,6 +63,6 @@ def try_ways(
     best = np.full(eps.size, min(ways) - 1)  # none
     for way in ways:
         best[attempt(way, knots.rows)] = way
-    rows, chosen, others = knots.agreeing(best[knots.rows])
+    rows, left, right = knots.neighbours(best[knots.rows])
     for way in ways:
-        attempt(way, np.concatenate([rows[chosen == way], others]))
+        attempt(way, rows[(left == way) | (right == way)])

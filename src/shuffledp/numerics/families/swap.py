@@ -22,6 +22,11 @@ from .swap_pair import common_mass as common_mass
 
 #: Fewer free users than this make the bound loose.
 FEW_FREE = 60.0
+#: A first guess so far above an answer settles the matter; one not so far below it does not, nor that for a lattice.
+_FAR_ABOVE, _BELOW, _LATTICE = 1.1, 0.98, 2
+#: How many deviations the saddle must be from 0 for the price of the modulus to be known, and to matter.
+_FEWEST, _MOST = 0.8, 5.0
+_ABSCISSAS = (0.9, 1.0, 1.1)
 #: log of the ratio of deltas from which one type alone shows that the bound is larger; for at most so many types.
 _WORSE, _FEW_TYPES = 0.1, 16
 #: Relative accuracy in delta of one look at a bound that may not be needed.
@@ -42,21 +47,24 @@ class SwapSet:
 
     def smaller(self, most: float, *, n: int, delta: float, tol: float) -> Answer | None:
         """Its answer if that is clearly below another one, ``most``; else None, usually after one evaluation."""
-        if self._worst_alone(most, n, delta):
-            return None
         if len(self._members) != 1 or type(self) is not SwapSet:  # others have ways of their own
-            if self._exceeds(math.log(delta) + 3.0 * GLANCE, most, n):
+            if self._worst_alone(most, n, delta) or self._exceeds(math.log(delta) + 3.0 * GLANCE, most, n):
                 return None
             return self.epsilon(n=n, delta=delta, tol=tol, side="upper")
         (member,) = self._members
         curve, limit, log_delta = Curve(member, n, tol), log_up(member.max_ratio), math.log(delta)
-        at = look(curve, most, 1e-3, log_delta)  # type: ignore[arg-type]
-        if at.excess > 0.0 or not at.slope:
+        guess, seen = _first_guess(curve, delta, limit), None
+        if guess.epsilon > _FAR_ABOVE * most:
             return None
-        guess = Guess(most + at.excess / abs(at.slope), abs(at.slope))
-        if at.excess < -1.0 or guess.epsilon < 0.5 * most:  # far away
-            guess = _first_guess(curve, delta, limit)
-        return Answer(solve(curve, delta, limit=limit, tol=tol, guess=guess), 1, 1)  # type: ignore[arg-type]
+        if guess.epsilon > _BELOW * most or min(np.size(pair.t) for pair in member.types) <= _LATTICE:
+            at = look(curve, most, 1e-3, log_delta)  # type: ignore[arg-type]
+            if at.excess > 0.0 or not at.slope:
+                return None
+            near = Guess(most + at.excess / abs(at.slope), abs(at.slope))
+            if at.excess >= -1.0 and near.epsilon >= 0.5 * most:
+                guess, seen = near, (most, at)
+        found = solve(curve, delta, limit=most, tol=tol, guess=guess, seen=seen)  # type: ignore[arg-type]
+        return Answer(found, 1, 1) if found < most else None
 
     def _exceeds(self, log_delta: float, eps: float, n: int) -> bool:
         """Whether one look finds a larger log delta at this eps; the first victim pair that has one will do."""
@@ -164,7 +172,25 @@ def _first_guess(curve: Curve, delta: float, limit: float) -> Guess:
     """eps of the worst type alone, and what dither and modulus cost: the first evaluation is then often the last."""
     member, worst = curve.member, max(curve.member.types, key=spread)
     guess = guess_epsilon(worst.atoms, max(int(curve.n - 1.0 / max(member.common_mass, 1e-15)), 1), delta, limit)
-    return guess._replace(epsilon=guess.epsilon * (1.0 + 0.5 * curve.dither**2 + 3e-5))
+    dearer = 1.0 + 0.5 * curve.dither**2 + 3e-5
+    deviations = guess.abscissa * math.sqrt(min(spread(worst), 1e300) * curve.n)
+    if _FEWEST < deviations < _MOST and guess.slope > 0.0:
+        dearer += _log_modulus_cost(deviations) / (guess.slope * guess.epsilon)
+    return guess._replace(epsilon=guess.epsilon * dearer)
+
+
+def _log_modulus_cost(q: float) -> float:
+    """log of what absolute values add to the sum, if X is Gaussian and the saddle is q deviations from 0.
+
+    The saddle is at c with mean + V c = 2/c, q = c sqrt(V).  Up to a factor of c, E(T)_+ is the first of these, and the
+    integral of the modulus at the abscissa k c is the second; the best of those that are tried counts.
+    """
+    z = 2.0 / q - q
+    exact = q * math.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi) + (2.0 - q * q) * 0.5 * math.erfc(-z / math.sqrt(2.0))
+    tried = (
+        k * (2.0 - q * q) + (k * q) ** 2 + math.log(0.5 * math.erfc(k * q / math.sqrt(2.0)) / k) for k in _ABSCISSAS
+    )
+    return min(tried) - math.log(exact)
 
 
 def falling(eps: FloatArray, log_delta: FloatArray) -> FloatArray:

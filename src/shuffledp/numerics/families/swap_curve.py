@@ -112,8 +112,9 @@ class Curve:
         """``tol`` is the relative accuracy wanted of eps; that of delta is about 30 times as much."""
         self.member, self.n = member, n
         self.dither = dither_for(tol)
-        #: lines other than that of the saddle, until the best one at some eps is known
-        self._options: Sequence[Option] = OPTIONS
+        #: the line of the saddle and others, until the best one at some eps is known
+        self._plain = Option(1.0, self.dither)
+        self._options: Sequence[Option] = (self._plain, *OPTIONS)
         self._chosen_at = math.nan
         #: whether a law that dominates every type may help
         self._join = True
@@ -169,9 +170,12 @@ class Curve:
         waiting = self._waiting(target)
         useless = local + (math.log(-math.expm1(waiting.log_rest)) if waiting.log_rest < 0.0 else -math.inf)
         here = Rows(x, t, alone, worst, c[pick], bend[pick], useless, eps)
-        value = largest(here, waiting, Option(1.0, self.dither))
-        if x[0].size <= MOST_SHARPENED:
-            self._sharpen(value, here, waiting, copies)
+        if rows == 1 and x[0].size <= MOST_SHARPENED:
+            value = self._sharp(here, waiting, copies)
+        elif x[0].size <= MOST_SHARPENED:
+            value = self._sharpened(here, waiting, copies)
+        else:
+            value = largest(here, waiting, self._plain)
         total = np.logaddexp(value, waiting.log_rest + local)
         weight = t[pick] * np.exp(here.c[:, None] * x[pick])
         fall = np.exp(eps) * here.c * copies * (weight * laws.v[worst]).sum(axis=1) / (weight.sum(axis=1) + 1e-300)
@@ -179,25 +183,51 @@ class Curve:
         total[local == -np.inf] = -np.inf  # nothing of the victim's is ever above E times the other law
         return np.minimum(total, local), fall
 
-    def _sharpen(self, value: FloatArray, here: Rows, waiting: swap.Waiting, copies: float) -> None:
-        """Improve rows few deviations away, by one dominating law or near the saddle, and those on a coarse lattice."""
+    def _sharp(self, here: Rows, waiting: swap.Waiting, copies: float) -> FloatArray:
+        """The bound at one eps, by the best of several lines, or by one dominating law; nearby that way will do."""
+        at = float(here.eps[0])
+        close, grainy = float(here.deviations[0]) < CLOSE, float(here.grain[0]) > GRAINY
+        if not abs(at - self._chosen_at) <= _NEARBY * at:
+            self._join, self._options, self._chosen_at = True, (self._plain, *OPTIONS), at
+        value, ways = np.array([np.inf]), list(self._options)
+        if close and self._join and here.x[0].size <= MOST_JOINED and here.alone.max() == 0.0:
+            found = joined(here.x, here.t, waiting, copies, self.dither)
+            self._join = bool(found[0] < np.inf)
+            if self._join:
+                value = largest(here, waiting, self._plain)
+                self._join = bool(found[0] < value[0] + _MUCH)  # where it is far off it is so nearby
+                close = not found[0] < value[0]
+                value = np.minimum(value, found)
+                ways = [way for way in ways if way is not self._plain]
+        ways = [way for way in ways if way is self._plain or (close if way.dither == FINE else grainy)]
+        if not ways and value[0] < np.inf:
+            return value
+        if len(ways) <= 1:
+            return np.asarray(np.minimum(value, largest(here, waiting, ways[0] if ways else self._plain)))
+        every = here.at(np.zeros(len(ways), dtype=np.int64))
+        sums = largest(every, waiting, Option(*(np.array(part) for part in zip(*ways, strict=True))))
+        best = int(sums.argmin())
+        self._options = [ways[best] if sums[best] < value[0] else self._plain]
+        return np.asarray(np.minimum(value, sums[best]))
+
+    def _sharpened(self, here: Rows, waiting: swap.Waiting, copies: float) -> FloatArray:
+        """The bound at many eps: few deviations away also by one dominating law, or near the saddle, and by other lines
+        on a coarse lattice."""
+        value = np.full(here.eps.size, np.inf)
         close = here.deviations < CLOSE
-        single = value.size == 1
-        if single and not abs(float(here.eps[0]) - self._chosen_at) <= _NEARBY * float(here.eps[0]):
-            self._join = True
-        covered = close & (here.alone.max(axis=1) == 0.0) & (self._join and here.x[0].size <= MOST_JOINED)
+        covered = close & (here.alone.max(axis=1) == 0.0) & (here.x[0].size <= MOST_JOINED)
         grainy = here.grain > GRAINY
+        options = (self._plain, *OPTIONS)
 
         def attempt(way: int, rows: np.ndarray) -> np.ndarray:
             """Improve the rows to which this way applies, and say which of them it has improved."""
-            option = self._options[way] if way >= 0 else None
-            rows = rows[(covered if option is None else close if option.dither == FINE else grainy)[rows]]
+            option = options[way] if way >= 0 else None
+            if way:
+                rows = rows[(covered if option is None else close if option.dither == FINE else grainy)[rows]]
             if not rows.size:
                 return rows
             if option is None:
                 found = joined(here.x[rows], here.t[rows], waiting, copies, self.dither)
-                if single:  # where it is far off it is so nearby
-                    self._join = bool(found[0] < value[0] + _MUCH)
             else:
                 found = largest(here.at(rows), waiting, option)
             better = found < value[rows]
@@ -206,28 +236,8 @@ class Curve:
                 close[rows[better]] = False
             return np.asarray(rows[better])
 
-        if single:
-            attempt(_JOIN, np.arange(1))
-            at = float(here.eps[0])
-            if not abs(at - self._chosen_at) <= _NEARBY * at:
-                self._options, self._chosen_at = OPTIONS, at
-            tried = [option for option in self._options if (close if option.dither == FINE else grainy)[0]]
-            self._options = self._best_of(tried, value, here, waiting) if (close | grainy).any() else self._options
-            return
-        try_ways(attempt, here.eps, [_JOIN, *range(len(self._options))])
-
-    @staticmethod
-    def _best_of(options: list[Option], value: FloatArray, here: Rows, waiting: swap.Waiting) -> list[Option]:
-        """Improve one row by the best of some lines, summed together; it will do for the eps nearby."""
-        chosen: list[Option] = []
-        for some in ([o for o in options if o.dither == FINE], [o for o in options if o.dither != FINE]):
-            if some:
-                every = here.at(np.zeros(len(some), dtype=np.int64))
-                found = largest(every, waiting, Option(*(np.array(part) for part in zip(*some, strict=True))))
-                best = int(found.argmin())
-                if found[best] < value[0]:
-                    value[0], chosen = found[best], [some[best]]
-        return chosen
+        try_ways(attempt, here.eps, [0, _JOIN, *range(1, len(options))])
+        return value
 
 
 def joined(

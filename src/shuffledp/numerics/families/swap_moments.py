@@ -113,7 +113,7 @@ class PairMoments:
     def terms(self, eps: float, share: float, common_mass: float, n: int, level: float) -> Terms:
         """The question at one eps, where a delta of e^level matters."""
         gain = math.expm1(eps)
-        waiting = Chords(**vars(swap.Waiting.of(common_mass, n, level)))
+        waiting = Chords.of(common_mass, n, level)
         return Terms(gain, share, max(n - 1.0 / common_mass, 1.0), waiting, (2.0 + gain) * self._sums)
 
     @property
