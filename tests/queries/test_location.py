@@ -13,6 +13,7 @@ from scipy import integrate, special
 
 import shuffledp as sdp
 from reference.calibrated import answers, calibrated, repeats, round_trip
+from shuffledp.mechanisms.metric import planar_cells
 from shuffledp.mechanisms.metric.planar_cells import PlanarCells, _corner
 from shuffledp.queries import Location
 
@@ -42,6 +43,26 @@ def test_the_mass_of_a_rectangle() -> None:
     for a in (0.01, 0.3, 5.0):  # the marginal density is x K1(x)/pi
         strip = integrate.quad(lambda x: x * special.k1(x) / (2 * math.pi), 0, a, epsabs=1e-14, limit=300)[0]
         assert float(_corner(np.array(a), np.array(math.inf))) == pytest.approx(strip, abs=2e-9)
+
+
+def test_each_corner_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def corner(a: Any, b: Any) -> Any:
+        asked.append(np.broadcast(a, b).size)
+        return _corner(a, b)
+
+    monkeypatch.setattr(planar_cells, "_corner", corner)
+    cells = PlanarCells(d01=9.0, dmax=9.0, across=6, up=5, wide=0.7, high=1.1)
+    rows = cells._rows
+    assert sum(asked) <= (2 * 6 + 2) * (2 * 5 + 2)  # not 30 times 42
+    for i, j in ((0, 0), (7, 22), (29, 4)):
+        x, y = (0.7 * (j % 6 - i % 6), 1.1 * (j // 6 - i // 6))
+        left, right = (-np.inf if j % 6 == 0 else x - 0.35), (np.inf if j % 6 == 5 else x + 0.35)
+        low, high = (-np.inf if j // 6 == 0 else y - 0.55), (np.inf if j // 6 == 4 else y + 0.55)
+        ends = [(right, high, 1), (left, high, -1), (right, low, -1), (left, low, 1)]
+        mass = sum(sign * float(_corner(np.array(a), np.array(b))) for a, b, sign in ends)
+        assert rows[i, j] == pytest.approx(mass, abs=1e-13)
 
 
 def test_the_guarantee_covers_the_middles_of_the_cells() -> None:

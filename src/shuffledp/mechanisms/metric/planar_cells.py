@@ -122,8 +122,11 @@ class PlanarCells(PlanarLaplace):
         for number, side in ((self.across, self.wide), (self.up, self.high)):
             edges = side * (np.arange(number + 1) - np.arange(number)[:, None] - 0.5).astype(np.float64)
             edges[:, 0], edges[:, -1] = -np.inf, np.inf
-            sides.append(edges)
-        corner = _corner(sides[0][:, None, :, None], sides[1][None, :, None, :])  # middle x, middle y, edge x, edge y
+            sides.append(np.unique(edges, return_inverse=True))  # most of them are equally far from a middle
+        (a, at), (b, place) = sides
+        at, place = at.reshape(self.across, -1), place.reshape(self.up, -1)
+        corners = _corner(a[:, None], b[None, :])
+        corner = corners[at[:, None, :, None], place[None, :, None, :]]  # middle x, middle y, edge x, edge y
         table = np.diff(np.diff(corner, axis=2), axis=3)
         size = self.across * self.up
         return np.maximum(table.transpose(1, 0, 3, 2).reshape(size, size), 0.0)
