@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..pair import FloatArray
 
 #: More rows than this are many; everything is then tried at so many of them.
-_MANY, _KNOTS = 24, 13
+_MANY, _KNOTS = 48, 33
 
 
 class Knots:
