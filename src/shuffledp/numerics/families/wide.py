@@ -18,6 +18,8 @@ from .base import Family
 _MANY = 64
 #: log of a delta whose double is 0.
 _INVISIBLE = -746.0
+#: Relative accuracy in delta of an upper value that only tells where that is.
+_COARSE = 0.1
 
 
 def log_delta(family: Family, eps: FloatArray, *, n: int, tol: float, side: Side) -> FloatArray:
@@ -37,10 +39,11 @@ def log_delta(family: Family, eps: FloatArray, *, n: int, tol: float, side: Side
     order = np.argsort(eps, kind="stable")
     at = eps[order]
     known: dict[int, float] = {}
+    rough = max(tol, _COARSE) if side == "upper" else tol
 
     def value(i: int) -> float:
         if i not in known:
-            known[i] = float(family.log_delta(at[i : i + 1], n=n, tol=tol, side=side)[0])
+            known[i] = float(family.log_delta(at[i : i + 1], n=n, tol=rough, side=side)[0])
         return known[i]
 
     out = np.empty(eps.shape)
