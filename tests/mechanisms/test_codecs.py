@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import shuffledp as sdp
+from shuffledp.mechanisms.codecs import counts_of
 from shuffledp.mechanisms.row_codecs import Digits, Members, PackedBits
 
 VALUES: dict[str, Any] = {
@@ -77,3 +78,12 @@ def test_blanket_ratios_of_the_pages(other: str, victim: str) -> None:
     assert one.blanket_ratio(two) == pytest.approx(least, rel=1e-9)
     with pytest.raises(sdp.BoundNotApplicableError, match="one family"):
         one.blanket_ratio(sdp.mechanism("laplace:eps0=1"))
+
+
+@pytest.mark.parametrize("length", [0, 1, 1000, (1 << 18) - 1, 1 << 18, (1 << 18) + 1])
+@pytest.mark.parametrize("largest", [3, 255])
+def test_bytes_counted_in_pairs_are_those_counted_alone(length: int, largest: int) -> None:
+    data = np.random.default_rng(length).integers(0, largest + 1, length + 1).astype(np.uint8)
+    for part in (data[:length], data[1:], data[::-1][:length]):  # not aligned, not contiguous
+        assert np.array_equal(counts_of(part, 9), np.bincount(part, minlength=9))
+    assert np.array_equal(counts_of(data[:length].astype(np.uint16), 9), np.bincount(data[:length], minlength=9))
