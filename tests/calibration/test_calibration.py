@@ -604,3 +604,38 @@ def test_large_domains_of_sets(n: int, epsilon: float) -> None:
     for k in (max(found.k // 2, 1), 2 * found.k):
         other = sdp.calibrate("privset", d=10**6, s=10, k=k, n=n, epsilon=epsilon, delta=1e-8)
         assert best <= other.variance(n, 10 / (10**6 + 10)) * 1.05
+
+
+@pytest.mark.parametrize(
+    ("name", "fixed", "n", "epsilon", "most"),
+    [
+        ("laplace", {}, 10**6, 0.1, 2),
+        ("grr", {"d": 64}, 10**6, 1.0, 2),
+        ("hierarchical-grr", {"d": 1024}, 10**9, 5.0, 4),
+        ("sampling-rappor", {"d": 1000, "s": 10}, 10**9, 5.0, 3),
+    ],
+)
+def test_eps_is_solved_for_only_a_few_times(
+    monkeypatch: pytest.MonkeyPatch, name: str, fixed: dict[str, Any], n: int, epsilon: float, most: int
+) -> None:
+    """Where eps is steep in the budget too: there delta hardly changes with eps, and must be met all the closer."""
+    asked: list[float] = []
+    reached = Target.reached
+    monkeypatch.setattr(Target, "reached", lambda self, m: (asked.append(reached(self, m)), asked[-1])[1])
+    found = sdp.calibrate(name, n=n, epsilon=epsilon, delta=0.1 / n, **fixed)
+    assert len(asked) <= most
+    assert epsilon * (1 - 1e-4) <= sdp.amplify(found, n=n, delta=0.1 / n).epsilon <= epsilon
+
+
+def test_a_setting_is_chosen_with_few_exact_evaluations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An approximate delta finds about the best of 10^6 settings; its error is within 0.1% of the best of a scan."""
+    looks: list[float] = []
+    look = Target._look
+    monkeypatch.setattr(Target, "_look", lambda self, *a: (looks.append(look(self, *a)), looks[-1])[1])
+    found = sdp.calibrate("subset", d=10**6, n=10**6, epsilon=0.1, delta=1e-8)
+    assert len(looks) <= 60
+    errors = {
+        k: sdp.calibrate("subset", d=10**6, k=k, n=10**6, epsilon=0.1, delta=1e-8).variance(10**6)  # type: ignore[attr-defined]
+        for k in (10, 13, 14, 15, 16, 17, 22)
+    }
+    assert found.variance(10**6) <= min(errors.values()) * 1.001  # type: ignore[attr-defined]

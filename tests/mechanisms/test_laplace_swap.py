@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 
 import shuffledp as sdp
-from shuffledp.mechanisms.numeric import laplace_types
+from shuffledp.mechanisms.numeric import laplace_laws, laplace_types
 from shuffledp.mechanisms.numeric.laplace import Laplace
-from shuffledp.mechanisms.numeric.laplace_types import Slot, law, slots
+from shuffledp.mechanisms.numeric.laplace_laws import Slot, law, table
+from shuffledp.mechanisms.numeric.laplace_types import slots
 from shuffledp.numerics.families import swap_led
 from shuffledp.numerics.families.swap import SwapPair, epsilon_of
+from shuffledp.numerics.families.type_table import TypeTable
 from shuffledp.numerics.pair import FloatArray, ShuffledPair
 
 E8 = type("Coarse", (Laplace,), {"BITS": 3})
@@ -157,7 +159,7 @@ def test_pieces_spread_the_law(slot: Slot) -> None:
     assert np.asarray(pair.P0).sum() == pytest.approx(1.0, abs=1e-12)
     assert np.asarray(pair.P1).sum() == pytest.approx(1.0, abs=1e-12)
     assert np.asarray(pair.t).sum() == pytest.approx(slot.share, abs=1e-12)
-    assert np.asarray(pair.t).size <= laplace_types.PIECES + 4
+    assert np.asarray(pair.t).size <= laplace_laws.PIECES + 4
     p0, p1, t = point_laws(m, [0, slot.apart, slot.held])
     t = slot.share * t
     exact = (p0 - 1.1 * p1) / t
@@ -280,3 +282,31 @@ def test_beyond_the_largest_budget_it_is_refused() -> None:
     with pytest.raises(sdp.BoundNotApplicableError, match=r"needs eps0 up to 50, got 60: beyond, hardly any user"):
         sdp.amplify("laplace:60", n=1000, delta=1e-6, bound="swap")
     assert sdp.amplify("laplace:60", n=1000, delta=1e-6).epsilon <= 60.0
+
+
+@pytest.mark.parametrize(("bits", "eps0"), [(3, 0.3), (3, 6.0), (10, 2.0), (10, 20.0)])
+def test_all_laws_at_once_are_the_single_ones(bits: int, eps0: float) -> None:
+    """One table of all slots has the law of every slot, and both orders of those that are asked for both ways."""
+    m = type("Coarse", (Laplace,), {"BITS": bits})(eps0=eps0)
+    every = slots(m._steps, m._rate)
+    every = sorted(every, key=lambda slot: slot.nearest is not None)[:: max(1, len(every) // 40)]
+    twice = [slot.apart < m._steps for slot in every]
+    whole = table(every, twice, m._rate, m._power)
+    assert len(whole) == len(every) + sum(twice)
+    swapped = iter(range(len(every), len(whole)))
+    for row, (slot, both) in enumerate(zip(every, twice, strict=True)):
+        alone, here = law(slot, m._rate, m._power), whole.pair(row)
+        for name in ("P0", "P1", "t"):
+            assert np.allclose(getattr(here, name), getattr(alone, name), rtol=1e-12, atol=0.0)
+        if both:
+            other = whole.pair(next(swapped))
+            assert other == here.swapped()
+
+
+def test_no_pair_is_made_for_one_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The hundreds of types that do not lead stay in their table."""
+    made: list[int] = []
+    single = TypeTable.pair
+    monkeypatch.setattr(TypeTable, "pair", lambda self, row: (made.append(row), single(self, row))[1])
+    sdp.amplify(Laplace(eps0=3.0), n=10_000, delta=1e-6)
+    assert len(made) < 30

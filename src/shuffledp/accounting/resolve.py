@@ -19,7 +19,7 @@ from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import mechanism as _parse
 from ..numerics import chords
 from ..numerics.evaluators.choose import Side
-from ..numerics.families import wide
+from ..numerics.families import rough, wide
 from ..numerics.families.base import Answer, Family, PairSet, both_directions, thinned
 from ..numerics.pair import FloatArray, ShuffledPair
 from ..numerics.solve import log_up
@@ -204,6 +204,12 @@ class Resolved:
         if below.any():
             value[below] = wide.log_delta(self.family, eps[below], n=self.n, tol=tol, side=self.bound.side)
         return self.capped_log_delta(value, eps)
+
+    def rough_log_delta(self, epsilon: float) -> float | None:
+        """About log delta at one eps, by no bound at all: where a search may start; None where that is not known."""
+        if not self.by_family or self._several:
+            return None
+        return rough.log_delta(self.family, epsilon, self.n)
 
     def capped_log_delta(self, value: FloatArray, eps: FloatArray) -> FloatArray:
         """log delta(eps) of the family; 0 from the local guarantee on."""

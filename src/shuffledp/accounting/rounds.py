@@ -77,6 +77,10 @@ class Rounds:
         value = sequential.delta([kind_of(self.one)], [self.cost], epsilon)
         return math.log(value) if value > 0.0 else -math.inf
 
+    def rough_log_delta(self, epsilon: float) -> float | None:
+        """About log delta of one round; None where that is not known quickly, or for several rounds."""
+        return self.one.rough_log_delta(epsilon) if self._count == 1 else None
+
 
 def must_be_separate(crowd: Crowd) -> None:
     """Rounds of several reports are composed part by part, which needs a number of users that is not random."""

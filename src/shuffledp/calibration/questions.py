@@ -17,7 +17,7 @@ from ..mechanisms.base import Mechanism
 from ..mechanisms.free_setting import FreeSetting
 from ..numerics.bisect import smallest_whole
 from .asked import Subject, question
-from .search import best_of_range, largest
+from .search import largest
 from .target import Target, in_words, scaled
 from .unknowns import Unknown, row_of
 
@@ -107,15 +107,7 @@ def settled(row: Unknown | FreeSetting, target: Target) -> Unknown:
     """The row with the setting that has the smallest predicted error at the target of one round."""
     if isinstance(row, Unknown):
         return row
-    best = best_of_range(
-        lambda setting, limit: target.error(row, setting, limit),
-        low=row.low,
-        high=row.high,
-        whole=row.whole,
-        start=row.start(target.likely_budget),
-        ratio=row.ratio,
-    )
-    return row_of(row, best)
+    return row_of(row, target.setting(row))
 
 
 @by_name

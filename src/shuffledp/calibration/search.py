@@ -29,20 +29,22 @@ def largest(
     close: float = 1e-13,
     reach: float = 4.0,
     slope: float = 0.7,
+    trust: float = math.inf,
 ) -> float | None:
     """The largest u in [low, high] with excess(u) <= 0, for an excess that rises with u; None if there is none.
 
     A secant search inside a bracket.  It stops at a point with excess in [-window, 0], or where a passing and a
     failing point are ``close`` to each other (a jump); either way the excess at the returned u was seen to be <= 0.
     The excess may be infinite, and may wiggle a little: then the answer is *a* point next to which it fails.
-    ``reach`` is the longest first step; it doubles until there is a bracket.
+    ``reach`` is the longest first step; it doubles until there is a bracket.  Where ``slope`` is known, those of chords
+    that are more than ``trust`` times as large or as small are taken for wiggles.
 
     Examples
     --------
     >>> round(largest(lambda u: u**3 - 8.0, low=0.0, high=10.0, start=1.0, window=1e-6), 6)
     2.0
     """
-    passing, failing = low, high
+    passing, failing, known = low, high, slope
     passed = failed = False
     u, previous, width = min(max(start, low), high), (math.nan, math.nan), math.inf
     for step in range(_STEPS):
@@ -57,7 +59,8 @@ def largest(
             return None
         if passed and failed and failing - passing <= close * max(1.0, abs(passing)):
             break
-        slope = _slope((u, y), previous, slope)
+        chord = _slope((u, y), previous, slope)
+        slope = min(max(chord, known / trust), known * trust)
         previous = (u, y) if math.isfinite(y) else previous
         aim = u - math.copysign(min(abs(y + 0.5 * window) / slope, reach), y)
         reach *= 2.0
@@ -85,13 +88,14 @@ def best_of_range(
     whole: bool,
     start: float,
     ratio: float = 2.0,
+    close: float | None = None,
 ) -> float:
     """The setting in [low, high] with the smallest error, for an error with few local minima on a logarithmic scale.
 
     ``error(s, limit)`` may return inf for an error above ``limit``, which is cheaper to find out.  A grid over the
     whole range with steps of ``ratio`` comes first, tried from ``start`` outwards, then finer ones around its
     lowest point (and around a second local minimum that is nearly as low), until neighbouring whole numbers, or numbers
-    that differ by less than 2 percent (whole ones: 0.2 percent), have been compared.
+    that differ by less than 2 percent (whole ones: 0.2 percent), or by a factor ``close``, have been compared.
 
     Examples
     --------
@@ -101,7 +105,7 @@ def best_of_range(
     known: dict[float, float] = {}
     fresh = _grid(low, high, whole, math.ceil(math.log(high / low) / math.log(ratio)) + 1)
     fresh = sorted({min(max(start, low), high), *fresh}, key=lambda s: abs(math.log(s / start)))
-    slack, close = _NEARLY, _CLOSE_WHOLE if whole else _CLOSE
+    slack, close = _NEARLY, close or (_CLOSE_WHOLE if whole else _CLOSE)
     while fresh:
         for s in fresh:
             known[s] = error(s, slack * min(known.values(), default=math.inf))

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 from .._support import validation as check
 from .._support.numbers import round_down, round_up
@@ -16,11 +17,33 @@ from ..mechanisms.base import Mechanism
 from ..mechanisms.free_setting import FreeSetting
 from ..numerics.bisect import smallest_whole
 from ..numerics.composition.gaussian import epsilon_of, mu_of
-from .search import largest
+from .search import best_of_range, largest
 from .unknowns import Unknown, row_of
 
+#: A setting is found to within the first factor by an approximate delta; it is the best within the second one by the
+#: exact delta, settings that are the third one apart being compared first.
+_ROUGHLY, _AROUND, _APART = 1.1, 1.3, 1.14
 #: The coarsest relative accuracy of delta.
 _COARSE = 0.02
+
+
+#: Accuracy of a root in units of the tolerance; how far a root of an approximate delta may be off; a step for slopes.
+_WINDOW, _DOUBT, _STEP = 0.3, 0.05, 1e-3
+#: From this d(log eps)/du on, an approximate delta does not tell where eps meets the target.
+_STEEP = 3.0
+
+
+class _UnknownError(Exception):
+    """No approximate delta is known."""
+
+
+class Start(NamedTuple):
+    """Where the search for the answer begins, d(log eps)/du there, how far it may be off, and by which factor that."""
+
+    u: float
+    slope: float
+    doubt: float
+    trust: float = 2.0
 
 
 @dataclass
@@ -37,6 +60,8 @@ class Target:
     tol: float
     count: int = 1
     start: float | None = None
+    #: how far the last root was from that of an approximate delta
+    _offset: float = 0.0
 
     @property
     def n(self) -> int:
@@ -69,9 +94,9 @@ class Target:
             eps = reached(unknown.value(u))
             return math.log(eps) - math.log(self.epsilon) if eps > 0.0 else -math.inf
 
-        near = self.single.near(unknown)
+        near = self.single.start_of(unknown)
         low, high = unknown.coordinate(unknown.private), unknown.coordinate(unknown.loose)
-        start = low if near is None else near
+        start = low if near is None else near.u
         value: float | None
         if unknown.whole:
             value = smallest_whole(
@@ -81,10 +106,7 @@ class Target:
                 start=int(unknown.value(start)),
             )
         else:
-            window = -math.log1p(-self.tol)
-            # one round was solved for already; of several only the Gaussian picture is known
-            reach = 2.0 * self.tol if self.count == 1 else 0.2
-            u = largest(excess, low=low, high=high, start=start, window=window, reach=reach)
+            u = self._loosest(unknown, excess, near, low, high)
             value = None if u is None else unknown.value(u)
         if unknown.is_budget and (value is None or value < self.epsilon):  # the local guarantee alone may suffice
             plain = min(self.epsilon, unknown.loose)
@@ -92,6 +114,27 @@ class Target:
         if value is None:
             raise self._impossible(unknown)
         return unknown.make(value)
+
+    def _loosest(
+        self, unknown: Unknown, excess: Callable[[float], float], near: Start | None, low: float, high: float
+    ) -> float | None:
+        """The largest u without excess in log eps."""
+        window = -math.log1p(-self.tol)
+        if near is None or self.count > 1:
+            # of several rounds only the Gaussian picture is known
+            start, reach = (low, 2.0 * self.tol) if near is None else (near.u, 0.2)
+            return largest(excess, low=low, high=high, start=start, window=window, reach=reach)
+        reach = max(2.0 * self.tol, near.doubt)
+        return largest(
+            excess,
+            low=low,
+            high=high,
+            start=near.u,
+            window=window,
+            reach=reach,
+            slope=near.slope,
+            trust=near.trust,
+        )
 
     def _dealt_out(self, unknown: Unknown) -> Unknown:
         """In whole numbers, where several reports of a user share messages of which no part can be dealt out."""
@@ -109,11 +152,30 @@ class Target:
             )
         return unknown
 
-    def near(self, unknown: Unknown) -> float | None:
+    def start_of(self, unknown: Unknown) -> Start | None:
+        """Where the answer is expected, and how fast log eps rises there; None if the target is never met.
+
+        An approximate delta is enough, unless eps is so steep that its error would cost many evaluations of eps.
+        """
+        rough = self._rough_root(unknown)
+        if rough is not None:
+            slope = self._steepness(rough, lambda u, eps: self._rough(unknown, u, eps))
+            if slope is not None and slope <= _STEEP:
+                return Start(rough + self._offset, slope, _DOUBT)
+        found = self.near(unknown)
+        if found is None:
+            return None
+        slope = self._steepness(found, lambda u, eps: self._look(unknown, u, self._finest, eps))
+        if slope is not None and slope > _STEEP:
+            found = self.near(unknown, window=_WINDOW * self.tol / slope) or found
+        return Start(found, slope or 0.7, 0.0, 2.0 if slope else math.inf)
+
+    def near(self, unknown: Unknown, *, window: float | None = None, start: float | None = None) -> float | None:
         """Where the target is met, from single evaluations of delta(epsilon), without solving for eps."""
         log_delta = math.log(self.delta)
-        fine = min(max(0.3 * self.tol * -log_delta, 1e-7), _COARSE)
-        rtol = _COARSE
+        room = _WINDOW * self.tol if window is None else window
+        fine = min(max(room * -log_delta, 1e-7), _COARSE)
+        rtol = _COARSE if window is None else fine
 
         def excess(u: float) -> float:
             nonlocal rtol
@@ -121,20 +183,97 @@ class Target:
             rtol = min(max(0.1 * abs(y) * -log_delta, fine), _COARSE)  # far from the root a coarse value suffices
             return y
 
+        rough = self._rough_root(unknown) if window is None and start is None else None
+        if start is None:
+            start = self._first(unknown) if rough is None else rough + self._offset
+        found = self._root(unknown, excess, start, room)
+        if found is not None:
+            self.start = found
+            if rough is not None:
+                self._offset = min(max(found - rough, -_DOUBT), _DOUBT)
+        return found
+
+    def _root(self, unknown: Unknown, excess: Callable[[float], float], start: float, window: float) -> float | None:
+        """The largest u without excess; with a budget below the target the local guarantee is enough."""
         ends = [unknown.private]
-        if unknown.is_budget:  # below the target the local guarantee is enough
+        if unknown.is_budget:
             ends.insert(0, min(max(self._inside * (1.0 - 1e-9), unknown.private), unknown.loose))
+        slope = _usual_slope(unknown, start)
         for end in dict.fromkeys(ends):
             low, high = unknown.coordinate(end), unknown.coordinate(unknown.loose)
-            start = self._guess(unknown) if self.start is None else self.start
-            slope = 0.5 * (1.0 + math.exp(-unknown.value(start))) if unknown.is_budget else 0.5
-            found = largest(
-                excess, low=low, high=high, start=start, window=0.3 * self.tol, close=0.05 * self.tol, slope=slope
-            )
+            close = min(0.05 * self.tol, window)
+            found = largest(excess, low=low, high=high, start=start, window=window, close=close, slope=slope)
             if found is not None:
-                self.start = found
                 return found
         return None
+
+    def _first(self, unknown: Unknown) -> float:
+        return self._guess(unknown) if self.start is None else self.start
+
+    def _rough_root(self, unknown: Unknown) -> float | None:
+        """About where the target is met, by an approximate delta; None where that is not known."""
+        if self.count > 1 or unknown.whole:
+            return None
+
+        def excess(u: float) -> float:
+            y = self._rough(unknown, u, self._inside)
+            if y is None:
+                raise _UnknownError
+            return y
+
+        try:
+            return self._root(unknown, excess, self._first(unknown), 0.1 * self.tol)
+        except _UnknownError:
+            return None
+
+    def _steepness(self, u: float, excess: Callable[[float, float], float | None]) -> float | None:
+        """d(log eps)/du where the target is met, from the slopes of delta in u and in eps; None if not known."""
+        low, high = excess(u - _STEP, self._inside), excess(u + _STEP, self._inside)
+        left, right = excess(u, self._inside * (1.0 - _STEP)), excess(u, self._inside * (1.0 + _STEP))
+        if low is None or high is None or left is None or right is None:
+            return None
+        slope = (high - low) / (left - right) if left > right else math.nan
+        return slope if 0.01 < slope < math.inf else None
+
+    def setting(self, free: FreeSetting) -> float:
+        """The setting whose loosest mechanism has the smallest predicted error.
+
+        An approximate delta tells about where it is; settings around it are compared exactly.
+        """
+
+        def error(setting: float, limit: float) -> float:
+            return self.error(free, setting, limit)
+
+        low, high = free.low, free.high
+        near = self._rough_setting(free) if high > low * _AROUND**2 else None
+        if near is not None:
+            few = max(low, near / _AROUND), min(high, near * _AROUND)
+            few = (math.floor(few[0]), math.ceil(few[1])) if free.whole else few
+            best = best_of_range(error, low=few[0], high=few[1], whole=free.whole, start=near, ratio=_APART)
+            if few[0] < best < few[1] or best in (low, high):
+                return best
+        start = free.start(self.likely_budget)
+        return best_of_range(error, low=low, high=high, whole=free.whole, start=start, ratio=free.ratio)
+
+    def _rough_setting(self, free: FreeSetting) -> float | None:
+        """The same by an approximate delta, to within a few percent; None where that is not known."""
+
+        def error(setting: float, limit: float) -> float:
+            row = row_of(free, setting)
+            u = self._rough_root(row)
+            if u is None:
+                raise _UnknownError
+            self.start = u
+            return free.error(row.at(u), self.n)
+
+        start = free.start(self.likely_budget)
+        try:
+            return best_of_range(
+                error, low=free.low, high=free.high, whole=free.whole, start=start, ratio=free.ratio, close=_ROUGHLY
+            )
+        except _UnknownError:
+            self.start = None
+            return None
 
     def error(self, free: FreeSetting, setting: float, limit: float) -> float:
         """The predicted error of the loosest mechanism with this setting, inf if it is above ``limit``.
@@ -150,15 +289,20 @@ class Target:
             return math.log(error) - math.log(limit) if error > 0.0 else -math.inf
 
         low, high = row.coordinate(row.private), row.coordinate(row.loose)
+        start = None
         if math.isfinite(limit):
             # the smallest u with an error within the limit, as the largest -u
             needed = largest(
                 lambda v: short(-v), low=-high, high=-low, start=-(self.start or 0.0), window=1e-6, slope=1.0
             )
             doubt = -0.5 * _COARSE / math.log(self.delta)  # error of a coarse value
-            if needed is None or self._look(row, -needed, _COARSE) > doubt:
+            if needed is None:
                 return math.inf
-        u = self.near(row)
+            y = self._look(row, -needed, _COARSE)
+            if y > doubt:
+                return math.inf
+            start = -needed - y / _usual_slope(row, -needed) if math.isfinite(y) else None
+        u = self.near(row, start=start)
         return math.inf if u is None else free.error(row.at(u), self.n)
 
     @property
@@ -176,13 +320,28 @@ class Target:
         """The reported eps is above the truth by some part of tol: aim at the middle of that margin."""
         return self.epsilon * (1.0 - 0.5 * self.tol)
 
-    def _look(self, unknown: Unknown, u: float, rtol: float) -> float:
+    def _look(self, unknown: Unknown, u: float, rtol: float, eps: float | None = None) -> float:
         """delta(epsilon) at u against the target, positive if not private enough; nearly linear in u."""
 
         def log_delta() -> float:
-            return self._rounds(unknown.at(u)).log_delta(self._inside, tol=rtol)
+            return self._rounds(unknown.at(u)).log_delta(self._inside if eps is None else eps, tol=rtol)
 
         return scaled(_or_inf(log_delta)) - scaled(math.log(self.delta))
+
+    def _rough(self, unknown: Unknown, u: float, eps: float) -> float | None:
+        """The same by an approximate delta; None where that is not known."""
+        try:
+            mechanism = unknown.at(u)
+            if mechanism.local_epsilon <= eps:
+                return -math.inf
+            value = self._rounds(mechanism).rough_log_delta(eps)
+        except (ParameterError, BoundNotApplicableError):
+            return None
+        return None if value is None else scaled(value) - scaled(math.log(self.delta))
+
+    @property
+    def _finest(self) -> float:
+        return min(max(1e-3 * _STEP * -math.log(self.delta), 1e-7), _COARSE)
 
     def _guess(self, unknown: Unknown) -> float:
         """The leading order, with 1/flip or the number of messages for the square in :attr:`likely_budget`."""
@@ -215,6 +374,11 @@ class Target:
         times = f"{self.count:,} rounds of " if self.count > 1 else ""
         n, less = self.crowd.n, self.crowd.n - self.n
         return f"{times}{mechanism.name} with n = {n:,}" + (f", {less:,} of them missing" if less else "")
+
+
+def _usual_slope(unknown: Unknown, u: float) -> float:
+    """How fast a scaled delta usually rises with u."""
+    return 0.5 * (1.0 + math.exp(-unknown.value(u))) if unknown.is_budget else 0.5
 
 
 def scaled(log_delta: float) -> float:

@@ -89,6 +89,21 @@ def first_rare(n: int, t: float, log_mass: float, *, low: int, high: int) -> int
     >>> first_rare(100, 0.5, -20.0, low=0, high=101)
     81
     """
-    return smallest_whole(
-        lambda k: log_tail_bound(n, t, k) - log_mass, low=low, high=high, start=min(high, math.ceil(n * t) + 1)
-    )
+    start = min(high, math.ceil(_about_as_rare(n, t, -log_mass)))
+    return smallest_whole(lambda k: log_tail_bound(n, t, k) - log_mass, low=low, high=high, start=start)
+
+
+def _about_as_rare(n: int, t: float, least: float) -> float:
+    """Where n KL(k/n || t) is about ``least``: Bernstein's k, then Newton's steps, which stay above the root."""
+    mean = n * t
+    if not 0.0 < mean < n or least <= 0.0:
+        return mean + 1.0
+    k = mean + least / 3.0 + math.sqrt(least * least / 9.0 + 2.0 * least * mean * (1.0 - t))
+    for _ in range(3):
+        if k >= n:
+            return n + 1.0
+        odds = k * (1.0 - t) / ((n - k) * t)
+        if odds <= 1.0:
+            break
+        k += (log_tail_bound(n, t, k) + least) / math.log(odds)
+    return k

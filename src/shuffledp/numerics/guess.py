@@ -12,6 +12,8 @@ from .few_atoms import Few
 from .pair import Atoms, FloatArray
 
 X = TypeVar("X")
+#: The largest first correction with which the approximation of delta is trusted as a first estimate.
+_GOOD = 0.2
 _POWERS = np.array([[1], [2], [3], [4]])
 _ROOT_TAU, _ROOT_TWO, _TAU = math.sqrt(2.0 * math.pi), math.sqrt(2.0), 2.0 * math.pi
 
@@ -120,6 +122,68 @@ def guess_epsilon(atoms: Atoms | Few, n: int, delta: float, limit: float) -> Gue
     return Guess(eps, 1.0 / eps)
 
 
+def guess_log_delta(atoms: Atoms, n: float, eps: float) -> float | None:
+    """log delta at one eps by the saddle-point approximation; None where it is not good to a few percent of delta.
+
+    Examples
+    --------
+    >>> from shuffledp.numerics.pair import ShuffledPair
+    >>> coin = ShuffledPair(P0=[0.75, 0.25], P1=[0.25, 0.75], t=[0.25, 0.25])
+    >>> round(guess_log_delta(coin.atoms, 10**5, 0.0142), 2)
+    -11.5
+    """
+    if atoms.zero0.size or not atoms.t.size:
+        return None
+    try:
+        if atoms.few is not None:
+            return _log_delta_at(_InFloats(atoms.few), n, eps)
+        with np.errstate(all="ignore"):
+            return _log_delta_at(_InArrays(atoms), n, eps)
+    except (ArithmeticError, ValueError):
+        return None
+
+
+def _log_delta_at(law: _Law[X], n: float, eps: float) -> float | None:
+    """The approximation at its saddle."""
+    x = law.values(math.expm1(eps))
+    top = law.top(x)
+    if top <= 0.0:
+        return None
+    _, mean, square, *_ = law.moments(x, 0.0)
+    c = (math.sqrt((n * mean) ** 2 + 8.0 * n * square) - n * mean) / (2.0 * n * square)
+    for _ in range(40):
+        c = min(c, 500.0 / top)
+        at = _Saddle.of(law.moments(x, c), n, c)
+        if abs(at.pull) <= 0.01 * math.sqrt(at.bend):
+            good = abs(at.curl) <= _GOOD and math.isfinite(at.log_value)
+            return at.log_value - math.log(n) if good else None
+        c = min(max(c - at.pull / at.bend, 0.3 * c), 3.0 * c)
+    return None
+
+
+class _Saddle(NamedTuple):
+    """phi(c) = n K(c) - 2 log c near its minimum: two derivatives, the first correction, and log(n delta)."""
+
+    pull: float
+    bend: float
+    curl: float
+    log_value: float
+
+    @classmethod
+    def of(cls, moments: _Moments, n: float, c: float) -> _Saddle:
+        """From the moments of the law tilted by e^(cX)."""
+        total, m1, m2, m3, m4, _ = moments
+        pull = n * m1 - 2.0 / c
+        bend = n * max(m2 - m1 * m1, 0.0) + 2.0 / c**2
+        third = n * (m3 - 3.0 * m1 * m2 + 2.0 * m1**3) - 4.0 / c**3
+        fourth = n * (m4 - 4.0 * m1 * m3 - 3.0 * m2**2 + 12.0 * m1**2 * m2 - 6.0 * m1**4) + 12.0 / c**4
+        curl = fourth / (8.0 * bend**2) - 5.0 * third**2 / (24.0 * bend**3)
+        log_value = n * math.log1p(total) - 2.0 * math.log(c) - 0.5 * pull * pull / bend
+        log_value += math.log1p(min(max(curl, -0.5), 0.5)) - 0.5 * math.log(_TAU * bend)
+        q = c * c * bend  # what is left of the correction if X is Gaussian, fitted
+        return cls(pull, bend, curl, log_value - 5.0 / (q * q * (q + 15.0 + 120.0 / q)))
+
+
 def _saddle_guess(law: _Law[X], n: int, delta: float, limit: float) -> Guess:
     """eps by the saddle-point approximation of delta, with its first correction: good to 1e-5 for large n."""
     log_target = math.log(delta) + math.log(n)
@@ -140,18 +204,10 @@ def _saddle_guess(law: _Law[X], n: int, delta: float, limit: float) -> Guess:
             _, mean, square, *_ = law.moments(x, 0.0)
             c = (math.sqrt((n * mean) ** 2 + 8.0 * n * square) - n * mean) / (2.0 * n * square)
         c = min(c, 500.0 / top)
-        total, m1, m2, m3, m4, v = law.moments(x, c)
-        # derivatives of phi(c) = n K(c) - 2 log c
-        pull = n * m1 - 2.0 / c
-        bend = n * max(m2 - m1 * m1, 0.0) + 2.0 / c**2
-        third = n * (m3 - 3.0 * m1 * m2 + 2.0 * m1**3) - 4.0 / c**3
-        fourth = n * (m4 - 4.0 * m1 * m3 - 3.0 * m2**2 + 12.0 * m1**2 * m2 - 6.0 * m1**4) + 12.0 / c**4
-        curl = fourth / (8.0 * bend**2) - 5.0 * third**2 / (24.0 * bend**3)
-        log_value = n * math.log1p(total) - 2.0 * math.log(c) - 0.5 * pull * pull / bend
-        log_value += math.log1p(min(max(curl, -0.5), 0.5)) - 0.5 * math.log(_TAU * bend)
-        q = c * c * bend  # what is left of the correction if X is Gaussian, fitted
-        excess = log_value - 5.0 / (q * q * (q + 15.0 + 120.0 / q)) - log_target
-        fall = math.exp(eps) * c * n * v
+        moments = law.moments(x, c)
+        at = _Saddle.of(moments, n, c)
+        pull, bend, excess = at.pull, at.bend, at.log_value - log_target
+        fall = math.exp(eps) * c * n * moments.v
         c = min(max(c - pull / bend, 0.3 * c), 3.0 * c)
         if not (fall > 0.0 and math.isfinite(fall) and math.isfinite(excess)):
             return Guess(eps, 1.0 / eps)

@@ -64,3 +64,19 @@ def test_what_is_left_out_is_added() -> None:
     assert ManyCounts.of([pair.atoms], [10**9], [1.0]) is None  # too many counts
     hidden = ShuffledPair(P0=[0.5, 0.5], P1=[0.5, 0.5], t=[0.5, 0.0])
     assert ManyCounts.of([hidden.atoms], [10], [1.0]) is None  # symbols that nobody sends are not enumerated
+
+
+@pytest.mark.parametrize("side", ["upper", "lower"])
+def test_a_number_of_messages_far_from_the_others_is_added_on_its_own(side: Side) -> None:
+    """The window of all counts stays short enough to be counted; the bracket is that of the curves, and sharp."""
+    draws = [*range(280, 400), 4000]
+    masses = np.exp(-0.5 * ((np.array(draws) - 340) / 15.0) ** 2)
+    masses[-1] = 1e-9
+    pieces = [Piece(float(w), PAIRS[0], m) for w, m in zip(masses / masses.sum(), draws, strict=True)]
+    curve, eps = Mixture(pieces, side), np.array([0.3])
+    assert curve._counts is not None
+    assert [curve._curves[i].n for i in curve._counts[1]] == [4000]
+    found, each = curve.bracket(eps, 1e-4), curve._from_curves(eps, np.array([1e-6]))
+    assert found.upper[0] - found.lower[0] <= 1e-7
+    assert each.lower[0] - 1e-9 <= found.lower[0] <= found.upper[0] <= each.upper[0] + 1e-9
+    assert found.slope[0] == pytest.approx(each.slope[0], rel=1e-3)

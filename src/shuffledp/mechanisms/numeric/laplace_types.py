@@ -40,20 +40,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...numerics.families.base import both_directions
 from ...numerics.families.swap_led import LedSwap
-from ...numerics.pair import FloatArray, ShuffledPair
+from ...numerics.families.type_table import TypeTable
+from .laplace_laws import Power, Slot, law, table
 
-#: a^k for whole k.
-Power = Callable[[NDArray[Any]], FloatArray]
-
-#: Pieces of a law, and the smallest eps0 that intervals are planned for (a plan for a larger one is finer).
-PIECES = 96
+#: The smallest eps0 that intervals are planned for (a plan for a larger one is finer).
 _LEAST_BUDGET = 0.05
 #: The wider law knows little of pairs whose log-ratio is near eps or below: it is for pairs this far apart.
 _FAR_APART = 3.0
@@ -61,41 +55,45 @@ _FAR_APART = 3.0
 GROUP_SHARE, CELL_SHARE = 0.5, 0.5
 
 
-class Slot(NamedTuple):
-    """The pair (0, apart) and the others' type ``held``, present with probability ``share``.
-
-    With ``nearest`` the law is the wider one that covers the distances from there to ``apart``.
-    """
-
-    apart: int
-    held: int
-    share: float
-    nearest: int | None = None
-
-
 def swap_set(size: int, rate: float, power: Power) -> LedSwap:
     """The swap bound over all pairs and types; the pair (0, N) among others who hold 0 or N should be the worst."""
-    laws: list[ShuffledPair] = []
-    for slot in slots(size, rate):
-        both = both_directions(law(slot, rate, power))
-        laws += both if slot.apart < size else both[:1]
-    return LedSwap(laws[:2], laws[2:], math.exp(-0.5 * rate * size) * (1.0 - 2.0**-48))
+    first, second, *widest = _of_the_widest(size, rate)
+
+    def rest() -> TypeTable:
+        others = [*widest, *_of_the_closer(size, rate)]
+        return table(others, [slot.apart < size for slot in others], rate, power)
+
+    leading = [law(slot, rate, power) for slot in (first, second)]
+    return LedSwap(leading, rest, math.exp(-0.5 * rate * size) * (1.0 - 2.0**-48))
 
 
 def slots(size: int, rate: float) -> list[Slot]:
     """What covers everything, the pair (0, N) with types 0 and N first; pairs that are closer count in both orders."""
-    plan = max(rate, _LEAST_BUDGET / size)
-    most = _log_spread_far(size * plan, size * plan)
+    return [*_of_the_widest(size, rate), *_of_the_closer(size, rate)]
+
+
+def _of_the_widest(size: int, rate: float) -> list[Slot]:
+    """The pair (0, N), with types 0 and N first."""
+    plan, most = _plan(size, rate)
     ends = [*_between(size, plan, most)]
     ends = [*ends, *(size - x for x in reversed(ends[:-1]))]
-    found = [Slot(size, x, share) for x, share in _shares(ends, rate)]
-    found.sort(key=lambda slot: 0 < slot.held < size)
+    return sorted((Slot(size, x, share) for x, share in _shares(ends, rate)), key=lambda slot: 0 < slot.held < size)
+
+
+def _of_the_closer(size: int, rate: float) -> Iterator[Slot]:
+    """Pairs that are closer, and the types beyond them."""
+    plan, most = _plan(size, rate)
     top = size - 1
     while top > 0:
         group, lowest = _group(size, top, rate, plan, most)
-        found += group
+        yield from group
         top = lowest - 1
-    return found
+
+
+def _plan(size: int, rate: float) -> tuple[float, float]:
+    """The rate that intervals are planned for, and the log of the largest spread that they may have."""
+    plan = max(rate, _LEAST_BUDGET / size)
+    return plan, _log_spread_far(size * plan, size * plan)
 
 
 def _group(size: int, top: int, rate: float, plan: float, most: float) -> tuple[list[Slot], int]:
@@ -178,72 +176,3 @@ def _log_spread_between(apart: float, held: float) -> float:
         return 0.5 * math.exp(x) * (flat + fall * fall * math.expm1(x))
 
     return math.log(side(held) + side(apart - held)) if apart < 300.0 else max(held, apart - held)
-
-
-def law(slot: Slot, rate: float, power: Power) -> ShuffledPair:
-    """The victim's two laws and t on the ends of the pieces."""
-    if slot.nearest is not None:
-        return _wide_law(slot, slot.nearest, rate, power)
-    ends = _ends(slot, rate)
-    a, count = math.exp(-rate), np.diff(ends) + 1.0
-    more = np.expm1(-rate * count) / (math.expm1(-rate) * (1.0 + np.exp(-rate * (count - 1.0)))) - 1.0
-    weight = np.ones(ends.size)
-    weight[[0, -1]] = -1.0 / math.expm1(-rate)  # with the whole tail
-    weight[:-1] += more
-    weight[1:] += more
-    weight *= -math.expm1(-rate) / (1.0 + a)
-    p0, p1, t = (weight * power(np.abs(ends - x)) for x in (0, slot.apart, slot.held))
-    return ShuffledPair(P0=p0, P1=p1, t=slot.share * t)
-
-
-def _wide_law(slot: Slot, nearest: int, rate: float, power: Power) -> ShuffledPair:
-    """The law that covers the distances ``nearest`` to ``apart``: u is K or 0, and v is put on the ends of pieces."""
-    apart, held = slot.apart, slot.held
-    count = min(PIECES // 2, held)
-    places = -np.log1p(math.expm1(-rate * held) * np.arange(count) / count) / rate  # finest near 0
-    ends = np.unique([*np.rint(places).astype(np.int64), held]) if count < held else np.arange(held + 1)
-    y = np.arange(max(held, apart) + 1)
-    left = np.minimum(np.searchsorted(ends, y, side="right") - 1, ends.size - 2)
-    inside = np.minimum(y, held) - ends[left]
-    ahead = (
-        np.expm1(-2.0 * rate * inside) / np.expm1(-2.0 * rate * np.diff(ends))[left]
-    )  # the part that goes to the right
-    weight = np.full(y.size, -math.expm1(-rate) / (1.0 + math.exp(-rate)))
-    weight[[0, -1]] = 1.0 / (1.0 + math.exp(-rate))  # with the whole tail
-    from_k = np.abs(y - apart) - np.abs(y - held) + max(held - nearest, apart - held)  # u/K = a^this
-    t = weight * power(np.abs(y - held))
-    parts = []
-    for mass in (t * power(from_k), t * -np.expm1(-rate * from_k)):
-        at = np.bincount(left, mass * (1.0 - ahead), ends.size) + np.bincount(left + 1, mass * ahead, ends.size)
-        parts.append(at)
-    v = power(2 * ends - held)
-    sent, rest = parts
-    k = power(np.array(-max(held - nearest, apart - held)))
-    p0, p1 = np.concatenate([sent * v, rest * v]), np.concatenate([sent * k, np.zeros(rest.size)])
-    return ShuffledPair(P0=p0, P1=p1, t=slot.share * np.concatenate([sent, rest]))
-
-
-def _ends(slot: Slot, rate: float) -> NDArray[np.int64]:
-    """Ends of the pieces: 0, apart, held, and points in between.
-
-    A piece of width w adds about f w^3 to the variance, f the density t times the square of the slope of X.  So widths
-    go with f^(-1/3), which is a^-y, or a^y between a type and ``apart`` to its right.
-    """
-    apart, held = slot.apart, slot.held
-    found, weights = [], []
-    for i, j in zip(cuts := sorted({0, apart, held}), cuts[1:], strict=False):
-        outer, inner = (apart - j, apart - i) if i >= held else (i, j)  # distances from where a piece is finest
-        # f = e^(held - 3y) left of the type, times (e^apart - 1)^2 right of apart; e^(-held) times the mirror image
-        size = (apart - held) / 3.0 if i >= held else held / 3.0
-        level = 2.0 / 3.0 * math.log(math.expm1(min(rate * apart, 300.0))) if i >= apart else 0.0
-        found.append((i, j, i >= held))
-        weights.append(math.exp(min(rate * size + level - rate * outer, 600.0)) * -math.expm1(-rate * (inner - outer)))
-    share = np.array(weights) / max(sum(weights), 1e-300)
-    out = [np.zeros(1, dtype=np.int64)]
-    for (i, j, mirrored), part in zip(found, share.tolist(), strict=True):
-        length, count = j - i, max(1, round(PIECES * part))
-        depth = -np.log1p(math.expm1(-rate * length) * np.arange(1, count) / count) / rate
-        inner_ends = np.arange(1, length) if count >= length else np.unique(np.rint(depth).astype(np.int64))
-        inner_ends = inner_ends[(inner_ends > 0) & (inner_ends < length)]
-        out += [j - inner_ends[::-1] if mirrored else i + inner_ends, np.array([j], dtype=np.int64)]
-    return np.concatenate(out)

@@ -162,11 +162,15 @@ class FewClones:
 
 def _merged(atoms: Atoms) -> Atoms:
     """Merge symbols whose values differ by rounding only (_VALUE_ERROR covers the difference)."""
+    alike = np.ones((atoms.t.size, atoms.t.size), dtype=bool)  # [i, j]: j may join a group that i leads
+    for a in (atoms.gap, atoms.v):
+        alike &= np.abs(a[:, None] - a) <= _SAME * np.abs(a)[:, None]
+    if int(alike.sum()) == atoms.t.size:  # each is like itself only
+        return atoms
     groups: list[list[int]] = []
     for j in range(atoms.t.size):
         for group in groups:
-            i = group[0]
-            if all(abs(a[i] - a[j]) <= _SAME * abs(a[i]) for a in (atoms.gap, atoms.v)):
+            if alike[group[0], j]:
                 group.append(j)
                 break
         else:

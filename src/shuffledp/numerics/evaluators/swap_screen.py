@@ -5,31 +5,31 @@ m4 = E(X - X')^4
 
     |M(c+iy)/M(c)| <= exp(-(V y^2 - m4 y^4/24)/2) for all y, and <= exp(-(2/pi^2) V y^2) for y <= pi/range(X).
 
-Beyond that the dither bounds the nodes; or the modulus is evaluated once for a block of them, as it changes by at most
-sqrt(V) M(c) per unit of y.
+Beyond that the dither bounds the nodes; or the modulus is evaluated at the first nodes, and from there on once for a
+block of them, as it changes by at most sqrt(V) M(c) per unit of y.
 """
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
 from ..pair import FloatArray
-from .swap import ULP, Line, Waiting
+from . import swap_nodes
+from .swap import ULP, Line, Waiting, log_sums
 
 #: Nodes that are bounded one by one.
 _NODES = 40
-#: How much the modulus may change within a block of later nodes; how many blocks there are at most.
-_CHANGE, _BLOCKS = 0.1, 512
-#: Blocks pay from so many nodes each on.
-_PAYS = 16.0
-#: Narrow blocks become one node wider after this many.
-_NARROW = 16
 #: What is beyond this many deviations of the dither is left to it.
 _REACH = 6.0
-#: Rows x blocks x values evaluated at once.
-_CELLS = 200_000
+#: Nodes whose modulus is evaluated one by one, blocks of one size beyond them, and how many sizes there are.
+_FIRST, _BLOCKS, _LEVELS = 48, 96, 6
+#: How much the modulus may change within a block; from how many tilted deviations on; how blocks grow before.
+_CHANGE, _FAR, _GROWTH = 0.15, 1.2, 4.0
+#: Rows x values evaluated at once.
+_CELLS = 25_000
 
 
 class Screen(NamedTuple):
@@ -68,19 +68,14 @@ class Screen(NamedTuple):
 def above(
     x: FloatArray, t: FloatArray, waiting: Waiting, line: Line, most: FloatArray, *, quick: bool = False
 ) -> np.ndarray:
-    """The rows whose log U may exceed ``most``: four bounds (two if quick), each on what the one before has left."""
+    """The rows whose log U may exceed ``most``: by two cheap bounds if quick, else by samples of the modulus."""
     left = np.arange(len(x))
-    if not left.size:
-        return left
-    for bound in (_flat, _near) if quick else (_flat, _near, _blocks, _fine_blocks):
-        rows = line.at(left)
-        screen = Screen.of(x[left], t[left], rows.c)
-        if bound in (_blocks, _fine_blocks) and float(np.median(_block(screen, rows))) < _PAYS:
-            break  # so many blocks cost more than all nodes of the sum (swap_nodes.py)
-        value = bound(screen, waiting, rows)
-        left = left[~(value <= most[left] - 1e-9)]
+    for bound in (_flat, _near) if quick else (_sampled,):
         if not left.size:
             break
+        rows = line.at(left)
+        value = bound(Screen.of(x[left], t[left], rows.c), waiting.at(left), rows)
+        left = left[~(value <= most[left] - 1e-9)]
     return left
 
 
@@ -94,14 +89,63 @@ def _near(rows: Screen, waiting: Waiting, line: Line) -> FloatArray:
     return _value(_sum(rows, waiting, line, _dithered(line, rows.cliff)), rows, waiting, line)
 
 
-def _blocks(rows: Screen, waiting: Waiting, line: Line) -> FloatArray:
-    """log U where the nodes beyond the cliff are bounded in wide blocks."""
-    return _value(_sum(rows, waiting, line, _beyond(rows, waiting, line, fine=False)), rows, waiting, line)
+def _sampled(rows: Screen, waiting: Waiting, line: Line) -> FloatArray:
+    """log U by the modulus at the first nodes and, from there on, in the middle of blocks of nodes."""
+    total = np.empty(len(rows.x))
+    step = max(1, int(_CELLS / rows.x.shape[1]))
+    for first in range(0, len(rows.x), step):
+        part = slice(first, first + step)
+        some = np.arange(len(total))[part]
+        total[part] = _samples(Screen(*(field[part] for field in rows)), waiting.at(some), line.at(some))
+    return _value(line.h / (2.0 * np.pi) * total, rows, waiting, line)
 
 
-def _fine_blocks(rows: Screen, waiting: Waiting, line: Line) -> FloatArray:
-    """The same with blocks that are narrow near the cliff, where the modulus is still close to M(c)."""
-    return _value(_sum(rows, waiting, line, _beyond(rows, waiting, line, fine=True)), rows, waiting, line)
+def _samples(rows: Screen, waiting: Waiting, line: Line) -> FloatArray:
+    """The sum over all nodes, by samples of the modulus: at the first ones, then in wider and wider blocks."""
+    c, h, s = line.c, line.h, line.s
+    y = h[:, None] * np.arange(_FIRST + 1)
+    log_r = rows.log_m[:, None] + np.minimum(_log_ratio(rows, h, _FIRST), 0.0)
+    nodes = np.exp(log_sums(waiting, log_r) - waiting.log_sum(rows.log_m)[:, None] - 0.5 * (s[:, None] * y) ** 2)
+    nodes /= c[:, None] ** 2 + y**2
+    total = nodes[:, 0] + 2.0 * nodes[:, 1:].sum(axis=1)
+    deviation = np.sqrt(rows.variance) * (1.0 + 1e-8)
+    end = h * (_FIRST + 0.5)
+    size = 1.0
+    for _ in range(_LEVELS):
+        if bool(np.all(s * end >= _REACH)):
+            break
+        size = _next_size(size, float(np.median(deviation * h)))
+        wide = size * h  # the block around k wide has its nodes within wide/2
+        count = int(min(np.max(np.ceil(_REACH / (s * wide))), _BLOCKS))
+        middle = wide[:, None] * np.arange(count + 1)
+        left = np.maximum(middle - 0.5 * wide[:, None], end[:, None])
+        right = middle + 0.5 * wide[:, None]
+        log_r = np.minimum(_log_ratio(rows, wide, count, 0.5 * deviation * wide), 0.0)
+        slow = -(2.0 / np.pi**2) * rows.variance[:, None] * left**2
+        log_r = np.where(right <= rows.cliff[:, None], np.minimum(log_r, slow), log_r)
+        blocks = size * np.exp(waiting.fewest * log_r - 0.5 * (s[:, None] * left) ** 2) / (c[:, None] ** 2 + left**2)
+        total += 2.0 * np.where(right > end[:, None], blocks, 0.0).sum(axis=1)
+        end = right[:, -1]
+    return np.asarray(total + _dithered(line, end)) * (1.0 + 1e-9)
+
+
+def _next_size(size: float, per_node: float) -> float:
+    """Nodes of the next blocks, given those of the last ones and sqrt(V) h: the modulus may change by _CHANGE at most.
+
+    Where it is still close to M(c) that is too much, and blocks grow slowly.
+    """
+    most = max(math.floor(2.0 * _CHANGE / per_node), 1.0) if per_node > 0.0 else 1.0
+    far = _FIRST * size * per_node > _FAR  # what the last blocks reached, at least
+    return most if far else max(min(_GROWTH * size, most), 1.0)
+
+
+def _log_ratio(rows: Screen, step: FloatArray, count: int, more: FloatArray | float = 0.0) -> FloatArray:
+    """log(|M(c+iy)|/M(c) + more) at y = 0, step, ..., count step, rounded up."""
+    idle = np.zeros(len(rows.x))
+    grown = swap_nodes.growth(rows.x, rows.weight, idle, step, count + 1)  # tilted masses and "nothing" sum to 1
+    far = ULP * count * rows.x.shape[1] * (rows.weight * np.abs(rows.x)).sum(axis=1) * step
+    size = np.hypot(1.0 + grown.real, grown.imag) + (far + 1e-14 + more)[:, None]
+    return np.asarray(np.log(size))
 
 
 def _value(nodes: FloatArray, rows: Screen, waiting: Waiting, line: Line) -> FloatArray:
@@ -131,32 +175,3 @@ def _dithered(line: Line, start: FloatArray) -> FloatArray:
     c, h, s = line.c, line.h, line.s
     spread = np.minimum(1.0 / (s * s * start), np.arctan2(c, start) / c * (c * c + start**2))
     return np.asarray(2.0 * np.exp(-0.5 * (s * start) ** 2) / (c**2 + start**2) * (1.0 + spread / h))
-
-
-def _block(rows: Screen, line: Line) -> FloatArray:
-    """Nodes of a block."""
-    deviation = np.sqrt(rows.variance) * (1.0 + 1e-8)
-    return np.asarray(np.maximum(np.floor(2.0 * _CHANGE / (deviation * line.h)), 1.0))
-
-
-def _beyond(rows: Screen, waiting: Waiting, line: Line, *, fine: bool) -> FloatArray:
-    """Both sides' nodes beyond the cliff, in blocks for which |M| is evaluated in the middle."""
-    c, h, s = line.c, line.h, line.s
-    deviation, most = np.sqrt(rows.variance) * (1.0 + 1e-8), _block(rows, line)[:, None]
-    sizes = np.minimum(most, 1.0 + np.arange(_BLOCKS) // _NARROW) if fine else np.repeat(most, _BLOCKS, axis=1)
-    ends = rows.cliff[:, None] + h[:, None] * np.cumsum(sizes, axis=1)
-    count = min(int((ends < _REACH / s[:, None]).sum(axis=1).max()) + 1, _BLOCKS)
-    found = _dithered(line, ends[:, count - 1])
-    step = max(1, int(_CELLS / (count * rows.x.shape[1])))
-    for first in range(0, len(rows.x), step):
-        part = slice(first, first + step)
-        nodes = sizes[part, :count]
-        length = h[part, None] * nodes
-        left = ends[part, :count] - length
-        turn = (left + 0.5 * length)[:, :, None] * rows.x[part, None, :]
-        real = (rows.weight[part, None, :] * np.cos(turn)).sum(axis=2) + rows.nothing[part, None]
-        imag = (rows.weight[part, None, :] * np.sin(turn)).sum(axis=2)
-        size = np.hypot(real, imag) + 0.5 * deviation[part, None] * length + 1e-9
-        drop = waiting.fewest * np.log(np.minimum(size, 1.0)) - 0.5 * (s[part, None] * left) ** 2
-        found[part] += 2.0 * (nodes * np.exp(drop) / (c[part, None] ** 2 + left**2)).sum(axis=1)
-    return np.asarray(found)

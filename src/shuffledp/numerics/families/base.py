@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 #: Points from which intervals of eps are looked at, not single ones.
 _MANY_POINTS = 256
+#: Pairs that are looked at for an approximate answer.
+_ROUGH = 4
 #: Any number of shuffled pairs.
 EVERY = 10**9
 
@@ -113,6 +115,14 @@ class PairSet:
             bracket = curve.bracket(eps, tol)
             best = np.maximum(best, bracket.upper if side == "upper" else bracket.lower)
         return best
+
+    def rough_log_delta(self, eps: float, n: int) -> float | None:
+        """About log delta (families/rough.py): that of the pairs with the largest spread."""
+        from ..evaluators.choose import spread
+        from .rough import largest
+
+        members = self._members if len(self._members) <= 2 else sorted(self._members, key=spread)[-_ROUGH:]
+        return largest(members, n, eps)
 
     def pairs(self, most: int) -> Sequence[ShuffledPair] | None:
         """The members, if there are at most ``most``."""

@@ -150,6 +150,10 @@ class ExactCounts:
             out[at] = better(out[at], pairs.log_delta(eps[at], n=n, tol=tol, side=side))
         return out
 
+    def rough_log_delta(self, eps: float, n: int) -> float | None:
+        """About log delta (families/rough.py): that of others who all hold one value."""
+        return self._constant.rough_log_delta(eps, n)
+
     def superseded_at(self, n: int) -> bool:
         """Whether the swap bound is at least as sharp for one eps, and far faster: many free users."""
         return n * 2.0 / (1.0 + math.exp(self.eps0)) > SUPERSEDED

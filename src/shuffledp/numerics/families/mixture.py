@@ -42,6 +42,8 @@ _FIRST_CURVES = 8
 _FINER = 8.0
 #: More eps than this at once are not enumerated cell by cell; nor are numbers of messages of less probability.
 _FEW_EPSILONS, _NEGLIGIBLE = 8, 1e-25
+#: Numbers of messages far from the others that are evaluated on their own, at most.
+_MOST_APART = 2
 #: Relative width of a sharp bracket; eps is then solved for to this part of the accuracy asked for.
 _SHARP, _POLISHED = 1e-7, 0.01
 
@@ -105,7 +107,8 @@ class Mixture(Divergence):
             return self._alone(eps, wanted)
         if self._counts is None or eps.size > _FEW_EPSILONS or bool(np.any(eps > LARGEST_EPSILON)):
             return self._from_curves(eps, wanted)
-        found = self._counts.bracket(eps + self._sign * law_shift(eps))
+        counts, apart = self._counts
+        found = self._with(counts.bracket(eps + self._sign * law_shift(eps)), apart, eps, wanted)
         upper = np.logaddexp(found.upper, math.log(self._dropped)) if self._dropped else found.upper
         loose = ~(upper - found.lower <= np.maximum(2.0 * wanted, _SHARP))
         if not loose.any():
@@ -125,12 +128,33 @@ class Mixture(Divergence):
         return bool(bracket.upper[0] - bracket.lower[0] <= _SHARP)
 
     @cached_property
-    def _counts(self) -> ManyCounts | None:
-        """All counts of all numbers of messages, where there are not too many."""
+    def _counts(self) -> tuple[ManyCounts, list[int]] | None:
+        """All counts of all numbers of messages, where there are not too many; and numbers far from the others."""
         if len(self._curves) == 1 or not self._one_blanket or any(c._kept is not None for c in self._curves):
             return None
-        live = self._curves[: self._live]
-        return ManyCounts.of([c.atoms for c in live], [c.n for c in live], self._masses[: self._live])
+        usual = self._curves[0].n
+        order = sorted(range(self._live), key=lambda i: abs(self._curves[i].n - usual))
+        for apart in range(min(_MOST_APART, self._live - 2) + 1):
+            last = self._live - apart
+            if apart and not _stands_out(*(self._curves[order[i]].n - usual for i in (last - 1, last))):
+                return None
+            live = sorted(order[:last])
+            curves = [self._curves[i] for i in live]
+            found = ManyCounts.of([c.atoms for c in curves], [c.n for c in curves], [self._masses[i] for i in live])
+            if found is not None:
+                return found, order[last:]
+        return None
+
+    def _with(self, found: LogBracket, apart: Sequence[int], eps: FloatArray, rtol: FloatArray) -> LogBracket:
+        """The bracket of most numbers of messages, and that of a few others."""
+        for i in apart:
+            part, log_mass = self._curves[i].bracket(eps, rtol), math.log(self._masses[i])
+            found = LogBracket(
+                np.logaddexp(found.upper, part.upper + log_mass) + 1e-15,
+                np.logaddexp(found.lower, part.lower + log_mass) - 1e-15,
+                found.slope + part.slope * self._masses[i],
+            )
+        return found
 
     def _from_curves(self, eps: FloatArray, wanted: FloatArray) -> LogBracket:
         """The same curve by curve, those with the same t together."""
@@ -247,6 +271,11 @@ class Mixture(Divergence):
             found[i] = LogBracket(np.fmin(new.upper, old.upper), np.fmax(new.lower, old.lower), slope)
 
 
+def _stands_out(near: int, far: int) -> bool:
+    """Whether a number of messages is so far from the usual one, compared with the next, that it is looked at alone."""
+    return abs(far) > 2 * abs(near)
+
+
 def _total(log_mass: FloatArray, values: Sequence[FloatArray]) -> FloatArray:
     """log of the sum of mass times e^value, for every eps."""
     return np.asarray(np.logaddexp.reduce(np.stack(values) + log_mass[:, None], axis=0))
@@ -277,6 +306,9 @@ def _largest_epsilon(members: tuple[tuple[Piece, ...], ...], delta: float, tol: 
 
 class MixtureSet:
     """A family whose members are mixtures; ``make`` gives their pieces for n users, a side and an accuracy."""
+
+    #: One evaluation tells whether another answer is smaller (families/smallest.py).
+    one_look = True
 
     def __init__(self, make: Callable[[int, Side, float], Sequence[Sequence[Piece]]]) -> None:
         self._make = make

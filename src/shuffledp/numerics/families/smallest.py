@@ -11,6 +11,7 @@ import numpy as np
 from ...errors import BoundNotApplicableError
 from ..evaluators.choose import Side, spread
 from ..pair import FloatArray, ShuffledPair
+from . import rough
 from .base import Answer, Family, thinned
 from .knots import Knots
 from .swap import SwapSet, falling
@@ -21,6 +22,8 @@ _ALIKE = 1e-4
 _FEW = 64
 #: Relative accuracy in delta of one look at an analysis that may not be needed.
 GLANCE = 0.01
+#: An approximate log delta this far from the one asked for decides without a look.
+_CLEARLY = 0.5
 #: A smaller eps by less than this part of the tolerance is not searched for.
 _LEAST_GAIN = 0.3
 #: Of more eps than this, every family is asked at so many; in between, those within this of the smallest log delta.
@@ -59,9 +62,12 @@ class Smallest:
                     continue
                 answer = found
             else:
-                if known and family.pairs(_FEW) is not None:
-                    look = family.log_delta(np.array([at]), n=n, tol=GLANCE, side=side)[0]
-                    if look > math.log(delta) + 3.0 * GLANCE:
+                if known and (family.pairs(_FEW) is not None or getattr(family, "one_look", False)):
+                    about = rough.log_delta(family, at, n)
+                    excess = math.nan if about is None else about - math.log(delta)
+                    if not abs(excess) > _CLEARLY:
+                        excess = family.log_delta(np.array([at]), n=n, tol=GLANCE, side=side)[0] - math.log(delta)
+                    if excess > 3.0 * GLANCE:
                         continue
                 answer = family.epsilon(n=n, delta=delta, tol=tol, side=side)
             if answer.epsilon < best.epsilon or not best.bound:
@@ -107,15 +113,19 @@ class Smallest:
         return eps <= min(6.0 * math.sqrt(least / n), 1.0) and ratio > 1.0 and math.sqrt(ratio) - 1.0 > margin
 
     @cached_property
+    def _swaps(self) -> list[tuple[float, float]]:
+        """The largest spread and the common mass of every swap bound of few members."""
+        found = (f.leading_order(_FEW) for f in self.families.values() if isinstance(f, SwapSet))
+        return [order for order in found if order is not None]
+
+    @cached_property
     def _common_mass(self) -> float:
-        members = [m for f in self.families.values() if isinstance(f, SwapSet) for m in f.members(_FEW) or ()]
-        return min((member.common_mass for member in members), default=0.0)
+        return min((mass for _, mass in self._swaps), default=0.0)
 
     @cached_property
     def _leading(self) -> dict[str, tuple[float, float]]:
         """The spread of every family of few pairs, over that of the swap bound's worst type, and the latter."""
-        members = [m for f in self.families.values() if isinstance(f, SwapSet) for m in f.members(_FEW) or ()]
-        least = max((spread(pair) for member in members for pair in member.types), default=math.inf)
+        least = max((widest for widest, _ in self._swaps), default=math.inf)
         listed = {name: family.pairs(_FEW) for name, family in self.families.items()}
         return {
             name: (max(map(spread, pairs)) / least, least) for name, pairs in listed.items() if pairs and least > 0.0
@@ -124,6 +134,8 @@ class Smallest:
     def log_delta(self, eps: FloatArray, *, n: int, tol: float, side: Side) -> FloatArray:
         """The smallest log delta, for every eps; at many of them slow families are left out, if others are not slow."""
         asked = self._asked(many=eps.size > 1)
+        if eps.size == 1 and side == "upper":
+            return self._at_one(asked, eps, n, tol)
         if eps.size <= _MANY or len(asked) == 1 or side != "upper":
             return np.asarray(np.min([f.log_delta(eps, n=n, tol=tol, side=side) for f in asked], axis=0))
         knots = Knots(eps, _KNOTS)
@@ -135,6 +147,20 @@ class Smallest:
             if rows.size:
                 best[rows] = np.minimum(best[rows], family.log_delta(eps[rows], n=n, tol=tol, side=side))
         return falling(eps, best)
+
+    @staticmethod
+    def _at_one(asked: Sequence[Family], eps: FloatArray, n: int, tol: float) -> FloatArray:
+        """The smallest log delta at one eps; swap bounds come last, those that cannot be smaller are not evaluated."""
+        best = np.full(1, np.inf)
+        for family in sorted(asked, key=lambda family: isinstance(family, SwapSet)):
+            if not (isinstance(family, SwapSet) and family.least(float(eps[0]), n) >= best[0]):
+                best = np.minimum(best, family.log_delta(eps, n=n, tol=tol, side="upper"))
+        return best
+
+    def rough_log_delta(self, eps: float, n: int) -> float | None:
+        """About log delta (families/rough.py): the smallest of the analyses that can tell."""
+        found = (rough.log_delta(family, eps, n) for family in self.families.values())
+        return min((value for value in found if value is not None), default=None)
 
     def _asked(self, *, many: bool) -> list[Family]:
         """The families that are asked at one eps, or at many."""
@@ -167,11 +193,10 @@ class Smallest:
 def sharp(blanket: Family, swap: Family) -> bool:
     """Whether eps over the blanket has the leading order of a type in the swap bound: nothing is to be gained."""
     pairs = blanket.pairs(_FEW)
-    members = swap.members(_FEW) if isinstance(swap, SwapSet) else None
-    if not pairs or not members:
+    order = swap.leading_order(_FEW) if pairs and isinstance(swap, SwapSet) else None
+    if not pairs or order is None:
         return False
-    attained = max(spread(pair) for member in members for pair in member.types)
-    return max(spread(pair) for pair in pairs) <= attained * (1.0 + _ALIKE)
+    return max(spread(pair) for pair in pairs) <= order[0] * (1.0 + _ALIKE)
 
 
 def sharp_look(family: Family) -> bool:

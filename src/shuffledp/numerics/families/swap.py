@@ -10,7 +10,7 @@ import numpy as np
 from ...errors import BoundNotApplicableError
 from ..evaluators.choose import Divergence, Side, spread
 from ..guess import Guess, guess_epsilon
-from ..pair import FloatArray
+from ..pair import FloatArray, ShuffledPair
 from ..solve import log_up, look, solve
 from .base import Answer
 from .swap_curve import MOST_SHARPENED
@@ -29,6 +29,8 @@ _FEWEST, _MOST = 0.8, 5.0
 _ABSCISSAS = (0.9, 1.0, 1.1)
 #: log of the ratio of deltas from which one type alone shows that the bound is larger; for at most so many types.
 _WORSE, _FEW_TYPES = 0.1, 16
+#: Victim pairs that are looked at for an approximate answer.
+_ROUGH = 4
 #: Relative accuracy in delta of one look at a bound that may not be needed.
 GLANCE = 0.01
 
@@ -47,6 +49,8 @@ class SwapSet:
 
     def smaller(self, most: float, *, n: int, delta: float, tol: float) -> Answer | None:
         """Its answer if that is clearly below another one, ``most``; else None, usually after one evaluation."""
+        if self.least(most, n) > math.log(delta):
+            return None
         if len(self._members) != 1 or type(self) is not SwapSet:  # others have ways of their own
             if self._worst_alone(most, n, delta) or self._exceeds(math.log(delta) + 3.0 * GLANCE, most, n):
                 return None
@@ -65,6 +69,16 @@ class SwapSet:
                 guess, seen = near, (most, at)
         found = solve(curve, delta, limit=most, tol=tol, guess=guess, seen=seen)  # type: ignore[arg-type]
         return Answer(found, 1, 1) if found < most else None
+
+    def least(self, eps: float, n: int) -> float:
+        """A part of log delta: nobody is free, and the victim's report reveals what it does on its own."""
+        best = -math.inf
+        for member in self.members(_ROUGH) or ():
+            if member.common_mass < 1.0:
+                reveals = max(_local(pair, eps) for pair in (member.types if member.alone is None else (member.alone,)))
+                nobody = (n - 1) * math.log1p(-member.common_mass)
+                best = max(best, nobody + math.log(reveals) if reveals > 0.0 else -math.inf)
+        return best
 
     def _exceeds(self, log_delta: float, eps: float, n: int) -> bool:
         """Whether one look finds a larger log delta at this eps; the first victim pair that has one will do."""
@@ -127,6 +141,24 @@ class SwapSet:
         """Whether many eps at once cost little."""
         return sum(np.size(pair.t) for member in self._members for pair in member.types) <= MOST_SHARPENED
 
+    def leading_order(self, most: int) -> tuple[float, float] | None:
+        """The largest spread of any type and the smallest mass that types share; None with more members than that."""
+        members = self.members(most)
+        if not members:
+            return None
+        return max(map(widest, members)), min(member.common_mass for member in members)
+
+    def rough_log_delta(self, eps: float, n: int) -> float | None:
+        """About log delta (families/rough.py): that of others of one type, without those who are displaced."""
+        from .rough import largest
+
+        members = self.members(_ROUGH)
+        if not members or self.loose_for(n) or sum(len(member.types) for member in members) > _FEW_TYPES:
+            return None
+        found = [largest(m.types, n - 1.0 / m.common_mass, eps) for m in members]
+        known = [value for value in found if value is not None]
+        return max(known) if len(known) == len(found) else None
+
     def loose_for(self, n: int) -> bool:
         """Whether the users who are displaced are too many of n for the bound to be sharp."""
         return any(n * member.common_mass < FEW_FREE for member in self._members)
@@ -142,6 +174,12 @@ class SwapSet:
     def thinned(self, chance: float) -> SwapSet:
         """Every other user takes part with this probability, independently."""
         return SwapSet([member.thinned(chance) for member in self._members])
+
+
+def _local(pair: ShuffledPair, eps: float) -> float:
+    """sum (P0 - E P1)_+."""
+    p0, p1 = np.asarray(pair.P0), np.asarray(pair.P1)
+    return float(np.maximum(p0 - math.exp(min(eps, 700.0)) * p1, 0.0).sum())
 
 
 def largest_epsilon(members: Sequence[SwapPair], *, n: int, delta: float, tol: float) -> float:

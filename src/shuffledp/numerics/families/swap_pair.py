@@ -77,6 +77,7 @@ class Laws(NamedTuple):
     v: FloatArray
     ratio: FloatArray
     t: FloatArray
+    #: with the symbols of every type that nobody else sends; nothing where there are none
     exposed: Sequence[Atoms]
 
     @classmethod
@@ -97,7 +98,7 @@ class Laws(NamedTuple):
         """
         growth = np.expm1(eps)[:, None, None]
         x = self.gap - growth * self.v
-        alone = np.zeros((eps.size, len(self.exposed)))
+        alone = np.zeros((eps.size, len(self.t)))
         for k, a in enumerate(self.exposed):
             if a.zero0.size:
                 alone[:, k] = a.exposed(eps)
