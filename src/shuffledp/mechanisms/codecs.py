@@ -80,7 +80,7 @@ def all_below(data: NDArray[Any], limit: int) -> bool:
 def counts_of(data: NDArray[Any], size: int) -> NDArray[np.int64]:
     """How often each number below ``size`` occurs; many bytes are counted two at a time, as one number each."""
     flat = data.reshape(-1)
-    if flat.dtype != np.uint8 or flat.size < _MANY or not flat.flags.c_contiguous:
+    if flat.dtype != np.uint8 or size > 256 or flat.size < _MANY or not flat.flags.c_contiguous:
         return np.bincount(flat, minlength=size)
     pairs = np.bincount(flat[: flat.size // 2 * 2].view(np.uint16), minlength=1 << 16).reshape(256, 256)
     total = pairs.sum(axis=0) + pairs.sum(axis=1) + np.bincount(flat[flat.size // 2 * 2 :], minlength=256)

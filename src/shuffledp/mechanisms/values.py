@@ -51,8 +51,11 @@ def categories(values: NDArray[Any], d: int, name: str = "values") -> NDArray[An
         raise ParameterError(
             f"{name} must be a flat array of whole numbers in [0, {d}), got {values.dtype} of shape {values.shape}."
         )
-    small = values.view(values.dtype.str.replace("i", "u"))  # a negative number is huge there
-    if small.max() >= d:
+    if values.dtype.kind == "i" and d - 1 <= np.iinfo(values.dtype).max:
+        outside = bool(values.view(values.dtype.str.replace("i", "u")).max() >= d)  # negative numbers are huge there
+    else:
+        outside = bool(values.min() < 0 or values.max() >= d)
+    if outside:
         bad = int(values.min()) if values.min() < 0 else int(values.max())
         raise ParameterError(f"{name} must lie in [0, {d}), got {bad}; number the categories from 0.")
     return values.astype(np.min_scalar_type(d - 1), copy=False)
