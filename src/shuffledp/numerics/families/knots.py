@@ -14,6 +14,8 @@ from ..pair import FloatArray
 
 #: More rows than this are many; everything is then tried at so many of them.
 _MANY, _KNOTS = 48, 33
+#: Between knots at which different ways are best there are further ones, in so many rounds.
+_ROUNDS = 2
 
 
 class Knots:
@@ -59,10 +61,14 @@ def try_ways(
         for way in ways:
             attempt(way, every)
         return
-    knots = Knots(eps, _KNOTS)
-    best = np.full(eps.size, min(ways) - 1)  # none
-    for way in ways:
-        best[attempt(way, knots.rows)] = way
-    rows, left, right = knots.neighbours(best[knots.rows])
-    for way in ways:
-        attempt(way, rows[(left == way) | (right == way)])
+    for _ in range(_ROUNDS):
+        knots = Knots(eps[every], _KNOTS)
+        best = np.full(eps.size, min(ways) - 1)  # none
+        for way in ways:
+            best[attempt(way, every[knots.rows])] = way
+        rows, left, right = knots.neighbours(best[every[knots.rows]])
+        for way in ways:
+            attempt(way, every[rows[(left == way) | (right == way)]])
+        every = every[rows[left != right]]  # a third way may be better between them
+        if not every.size:
+            break
