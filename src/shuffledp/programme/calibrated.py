@@ -34,7 +34,7 @@ class CalibratedRounds:
     epsilon : of one of these rounds at the delta of the budget
     error : the predicted standard error of an estimate from those who can be counted on (of a frequency, the root of
         the mean variance over the items); None where none is predicted
-    compared : the candidates, and the variance that each would have; empty if there was no choice
+    compared : the candidates, the chosen one first, and the variance that each would have; empty if there was no choice
 
     Examples
     --------
@@ -57,9 +57,9 @@ class CalibratedRounds:
         """One line of the statement."""
         text = self.mechanism if self.name == self.mechanism else f"{self.name}: {self.mechanism}"
         text += "" if self.error is None else f", predicted standard error {round_up(self.error, 3)}"
-        best = min((error for _, error in self.compared), default=0.0)
+        best = self.compared[0][1] if self.compared else 0.0
         if len(self.compared) > 1 and best > 0.0:
-            others = sorted(self.compared, key=lambda pair: pair[1])[1:]
+            others = sorted(self.compared[1:], key=lambda pair: pair[1])
             shown = [f"{spec} {_times(error, best)}" for spec, error in others]
             text += f" ({', '.join(shown)} at the same eps)"
         return f"{text}."

@@ -27,6 +27,8 @@ OPENING = {"mechanism", "candidates", "task", "d", "weight", "unknown"}
 TASKS = ("histogram",)
 MOST_CANDIDATES = 20
 _LEAST_WEIGHT, _MOST_WEIGHT = 1e-6, 1e6
+#: Predicted variances that differ by less than this share count as alike.
+_ALIKE = 1e-3
 
 
 def opened(spec: str) -> Mechanism:
@@ -94,11 +96,14 @@ class Opening:
         return found
 
     def choose(self, where: str, rows: list[Unknown | FreeSetting], target: Target) -> Choice:
-        """The candidate with the smallest predicted error at the target of one round, its settings chosen as well."""
+        """The candidate with the smallest predicted error at the target of one round, its settings chosen as well.
+
+        Of candidates that are alike, such as subsets of one option and GRR, the first one.
+        """
         if len(rows) == 1:
             return Choice(settled(rows[0], dataclasses.replace(target, start=None)), ())
         best: tuple[float, Unknown] | None = None
-        compared = []
+        compared: list[tuple[str, float]] = []
         for spec, row in zip(self.specs, rows, strict=True):
             own = dataclasses.replace(target, start=None)
             try:
@@ -107,9 +112,11 @@ class Opening:
             except (ImpossibleError, BoundNotApplicableError):
                 u = None
             error = math.inf if u is None else predicted_error(unknown.at(u), own.n)
-            compared.append((spec, error))
-            if u is not None and (best is None or error < best[0]):
+            if u is not None and (best is None or error < (1.0 - _ALIKE) * best[0]):
                 best = error, unknown
+                compared.insert(0, (spec, error))
+            else:
+                compared.append((spec, error))
         if best is None:
             raise ImpossibleError(
                 f"{where}.candidates: none of {', '.join(self.specs)[:200]} can meet its share of the budget; "
@@ -120,7 +127,7 @@ class Opening:
 
 @dataclass(frozen=True)
 class Choice:
-    """The row of mechanisms that was chosen, and the predicted variance of every candidate."""
+    """The row of mechanisms that was chosen, and the predicted variance of every candidate, its own first."""
 
     row: Unknown
     compared: tuple[tuple[str, float], ...]

@@ -40,6 +40,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 
@@ -58,13 +59,16 @@ GROUP_SHARE, CELL_SHARE = 0.5, 0.5
 def swap_set(size: int, rate: float, power: Power) -> LedSwap:
     """The swap bound over all pairs and types; the pair (0, N) among others who hold 0 or N should be the worst."""
     first, second, *widest = _of_the_widest(size, rate)
-
-    def rest() -> TypeTable:
-        others = [*widest, *_of_the_closer(size, rate)]
-        return table(others, [slot.apart < size for slot in others], rate, power)
-
     leading = [law(slot, rate, power) for slot in (first, second)]
-    return LedSwap(leading, rest, math.exp(-0.5 * rate * size) * (1.0 - 2.0**-48))
+    return LedSwap(
+        leading, partial(_others, widest, size, rate, power), math.exp(-0.5 * rate * size) * (1.0 - 2.0**-48)
+    )
+
+
+def _others(widest: list[Slot], size: int, rate: float, power: Power) -> TypeTable:
+    """All types but the first two."""
+    slots = [*widest, *_of_the_closer(size, rate)]
+    return table(slots, [slot.apart < size for slot in slots], rate, power)
 
 
 def slots(size: int, rate: float) -> list[Slot]:
