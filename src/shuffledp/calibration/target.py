@@ -165,6 +165,8 @@ class Target:
         found = self.near(unknown)
         if found is None:
             return None
+        if rough is None:  # slopes of delta to all its digits would cost more than they save
+            return Start(found, 0.7, 0.0, math.inf)
         slope = self._steepness(found, lambda u, eps: self._look(unknown, u, self._finest, eps))
         if slope is not None and slope > _STEEP:
             found = self.near(unknown, window=_WINDOW * self.tol / slope) or found
