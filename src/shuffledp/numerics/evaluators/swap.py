@@ -48,6 +48,8 @@ _FEW_NODES, MOST_NODES = 15, 4096
 _NO_MORE = 40.0
 #: Rows x nodes x values evaluated at once, and up to how many of them the calls cost more than the arithmetic.
 _CELLS, _FEW_CELLS = 400_000, 20_000
+#: Laws of more values than this are looked at in blocks of nodes; of fewer, every node costs little.
+_FEW_VALUES = 8
 
 
 @np.errstate(all="ignore")
@@ -167,7 +169,7 @@ def _nodes(
     last = np.where(quick, cliff, count * h)
     beyond = 2.0 * np.exp(-0.5 * (s * last) ** 2) / (c * c + last * last) * (1.0 + 1.0 / (h * s * s * last))
     tail = np.asarray(beyond + np.where(quick, middle, 0.0))
-    if int(count.sum()) * x.shape[1] > _FEW_CELLS:
+    if x.shape[1] > _FEW_VALUES and int(count.sum()) * x.shape[1] > _FEW_CELLS:
         count, rest = swap_far.shortened(x, t, waiting, line, tilted, count, peak, moduli=not phases)
         tail = tail + rest
     return count, tail * (1.0 + 1e-9)

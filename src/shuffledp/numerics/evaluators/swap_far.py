@@ -118,7 +118,7 @@ def _summed(
     least = np.log(total) - 60.0 / waiting.at(owner).fewest
     live = (log_r > least[:, None]) & (number < end[:, None])
     out = np.broadcast_to(waiting.at(owner).log_sum(least)[:, None], y.shape).copy()
-    out[live] = waiting.at(owner[np.nonzero(live)[0]]).log_sum(log_r[live])
+    out[live] = waiting.at(owner[np.nonzero(live)[0]]).log_sums(log_r[live])
     terms = np.exp(out - peak[:, None] - 0.5 * (s * y) ** 2) / (c * c + y * y)
     return np.asarray(2.0 * np.where(number < end[:, None], terms, 0.0).sum(axis=1))
 
@@ -160,6 +160,6 @@ def _added(
     s, c = line.s[:, None], line.c[:, None]
     log_weight = np.log(2.0 * (width[:, None] + 1.0) / (c * c + near**2)) - 0.5 * (s * near) ** 2
     row, block = np.nonzero(~(log_sum + log_weight <= np.log(nothing)))
-    sharp = waiting.at(owner[row]).log_sum(np.log(size[row, block] * (1.0 + 1e-14))) - peak[row]
+    sharp = waiting.at(owner[row]).log_sums(np.log(size[row, block] * (1.0 + 1e-14))) - peak[row]
     log_sum[row, block] = np.fmin(log_sum[row, block], sharp)
     return np.asarray(np.exp(log_sum + log_weight) * (1.0 + 1e-12))
