@@ -20,8 +20,9 @@ LAWS = {
 
 @pytest.fixture(autouse=True)
 def every_sum_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Short sums have blocks too."""
+    """Short sums have blocks too, and those of few values."""
     monkeypatch.setattr(swap, "_FEW_CELLS", 0)
+    monkeypatch.setattr(swap, "_FEW_VALUES", 0)
 
 
 def rows(values: FloatArray, n: int, dither: float) -> tuple[FloatArray, FloatArray, swap.Line]:
