@@ -84,7 +84,7 @@ def calibrate(
     >>> round(m.eps0, 2), 0.9999 <= sdp.amplify(m, n=10**6, delta=1e-8).epsilon <= 1.0
     (9.69, True)
     >>> calibrate("subset:d=64", n=1000, epsilon=0.01, delta=1e-6).k
-    29
+    30
     >>> round(calibrate("grr", n=10**6, epsilon=1.0, delta=1e-8, d=64, count=13, dropouts=0.03).eps0, 2)
     7.31
     """

@@ -130,7 +130,7 @@ def guess_log_delta(atoms: Atoms, n: float, eps: float) -> float | None:
     >>> from shuffledp.numerics.pair import ShuffledPair
     >>> coin = ShuffledPair(P0=[0.75, 0.25], P1=[0.25, 0.75], t=[0.25, 0.25])
     >>> round(guess_log_delta(coin.atoms, 10**5, 0.0142), 2)
-    -11.5
+    -13.9
     """
     if atoms.zero0.size or not atoms.t.size:
         return None

@@ -20,7 +20,7 @@ def log_delta(family: Family, eps: float, n: int) -> float | None:
     >>> from shuffledp.numerics.families.base import PairSet
     >>> coin = PairSet([ShuffledPair(P0=[0.75, 0.25], P1=[0.25, 0.75], t=[0.25, 0.25])])
     >>> round(log_delta(coin, 0.0142, 10**5), 2)
-    -11.5
+    -13.9
     """
     ask: Callable[[float, int], float | None] | None = getattr(family, "rough_log_delta", None)
     return None if ask is None else ask(eps, n)
