@@ -17,7 +17,7 @@ from ..errors import ParameterError
 
 #: Entries of a long row that short ones are put together to.
 _FOLD = 512
-#: Bytes from which on it pays to count them in pairs.
+#: From this many bytes on it pays to count them in pairs.
 _MANY = 1 << 18
 
 

@@ -98,7 +98,7 @@ class Opening:
     def choose(self, where: str, rows: list[Unknown | FreeSetting], target: Target) -> Choice:
         """The candidate with the smallest predicted error at the target of one round, its settings chosen as well.
 
-        Of candidates that are alike, such as subsets of one option and GRR, the first one.
+        Where several predict the same error, the first of them is taken.
         """
         if len(rows) == 1:
             return Choice(settled(rows[0], dataclasses.replace(target, start=None)), ())

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 _MERSENNE = 2**31 - 1
-#: Items at a time; products of one block, few enough for BLAS to use no threads of its own; cells of all its blocks.
+#: Items at a time; products in one block, few enough for BLAS to use no threads of its own; cells in one step.
 _ITEMS, _PRODUCTS, _CELLS = 128, 200_000, 1 << 18
-#: A turn has this many units: all that a half integer can tell apart.
+#: A turn has this many units: as many as an integer of 16 bits can tell apart.
 _UNITS = 1 << 16
 _NONE = np.empty(0, dtype=np.intp)
 
