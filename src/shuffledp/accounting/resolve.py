@@ -7,6 +7,7 @@ calibration, programmes and the accountant all ask it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -227,6 +228,15 @@ class Resolved:
         except BoundNotApplicableError:
             return None
 
+    def lower_below(self, epsilon: float, *, delta: float, tol: float) -> Callable[[], float | None]:
+        """The way to compute the lower bound that stands beside an upper one, for when it is read."""
+
+        def find() -> float | None:
+            found = self.lower(delta=delta, tol=tol)
+            return None if found is None else min(found, epsilon)
+
+        return find
+
     def guarantee(
         self, *, delta: float, tol: float, proved: Answer | None = None, certificate: Certificate | None = None
     ) -> Guarantee:
@@ -235,9 +245,10 @@ class Resolved:
         ``proved`` is an answer that replaces that of :meth:`epsilon`, proved by ``certificate``.
         """
         answer = self.epsilon(delta=delta, tol=tol) if proved is None else proved
-        made = Guarantee(
+        known = self.bound.side == "upper" and self.bound.sound
+        return Guarantee(
             epsilon=answer.epsilon,
-            lower=None,
+            lower=self.lower_below(answer.epsilon, delta=delta, tol=tol) if known else None,
             delta=delta,
             n=self.crowd.n,
             bound=answer.bound or self.bound.name,
@@ -248,11 +259,6 @@ class Resolved:
             certificate=certificate,
             **self.terms(),
         )
-        if self.bound.side == "upper" and self.bound.sound:
-            own = vars(made)
-            del own["lower"]  # Guarantee.__getattr__ finds it
-            own["_find_lower"] = lambda: self.lower(delta=delta, tol=tol)
-        return made
 
     def terms(self) -> dict[str, Any]:
         """What a Guarantee says that does not depend on delta."""
