@@ -338,7 +338,7 @@ def test_the_guarantee_reads_well() -> None:
         ([("grr:eps0=1,d=4", 3, 4)], "classes must be a list of pairs"),
         ([("grr:eps0=1,d=4", 0)], "the number of users of a class must"),
         ([("grr:eps0=1,d=4", 2.5)], "the number of users of a class must"),
-        ([("grr:eps0=1,d=4", "3")], "the number of users of a class must"),
+        ([("grr:eps0=1,d=4", "three")], "the number of users of a class must"),
         ([("grr:eps0=1,d=4", 10**15), ("grr:eps0=2,d=4", 10**15)], "n must"),
         ([(3, 4)], "mechanism must"),
         ([("gr:eps0=1,d=4", 4)], "unknown mechanism"),

@@ -361,7 +361,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         with_(ONE, population__dropouts=10_000),
         "rounds[0]: dropouts + colluding must leave at least one",
     ),
-    "dropouts below 0": (with_(ONE, population__dropouts=-1), "population.dropouts must be a whole number of users or"),
+    "dropouts below 0": (with_(ONE, population__dropouts=-1), "population.dropouts must be a number of users >= 0"),
     "dropouts one point": (with_(ONE, population__dropouts=1.0), "population.dropouts must be a whole number"),
     "dropouts 2.5": (with_(ONE, rounds__0__dropouts="2.5"), "rounds[0].dropouts must be a whole number"),
     "two rules": (

@@ -69,13 +69,16 @@ class Crowd:
         reports_per_user: int = 1,
     ) -> Crowd:
         """Validated: counts, or shares of n (0.05, "5%"), which are rounded up to whole users."""
-        away, against = missing("dropouts", dropouts, n), missing("colluding", colluding, n)
+        away = against = 0
+        if not (type(dropouts) is type(colluding) is int and dropouts == colluding == 0):  # the usual case, at once
+            away, against = missing("dropouts", dropouts, n), missing("colluding", colluding, n)
         if away + against >= n:
             raise ParameterError(
                 f"dropouts + colluding must leave at least one honest user of n = {n:,}, got {away:,} + {against:,}; "
                 "lower them or raise n."
             )
-        share = check.share("participation", participation)
+        everybody = type(participation) is float and participation == 1.0  # the usual case, at once
+        share = 1.0 if everybody else check.share("participation", participation)
         usual = type(reports_per_user) is int and reports_per_user == 1
         return cls(n, away, against, share, 1 if usual else reports(reports_per_user))
 
@@ -112,8 +115,6 @@ def missing(name: str, value: object, n: int) -> int:
     >>> missing("dropouts", 100, 3000), missing("dropouts", 0.1, 30), missing("dropouts", "5%", 30)
     (100, 3, 2)
     """
-    if type(value) is int and value == 0:  # the usual case, at once
-        return 0
     number, counted = amount(name, value)
     if counted and 0 <= number <= 10**15:
         return int(number)

@@ -240,7 +240,7 @@ class _LowerBounds:
     def one(self, i: int) -> Callable[[], float | None]:
         """The way to compute one of them."""
         epsilon, delta = (float(values.reshape(-1)[i]) for values in (self._epsilon, self._delta))
-        return self._asked[i].lower_below(epsilon, delta=delta, tol=self._tol)
+        return lambda: self._asked[i].lower_beside(epsilon, delta=delta, tol=self._tol)
 
 
 def _frozen(values: Any, shape: tuple[int, ...], kind: Any) -> NDArray[Any]:

@@ -7,7 +7,6 @@ calibration, programmes and the accountant all ask it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -228,14 +227,10 @@ class Resolved:
         except BoundNotApplicableError:
             return None
 
-    def lower_below(self, epsilon: float, *, delta: float, tol: float) -> Callable[[], float | None]:
-        """The way to compute the lower bound that stands beside an upper one, for when it is read."""
-
-        def find() -> float | None:
-            found = self.lower(delta=delta, tol=tol)
-            return None if found is None else min(found, epsilon)
-
-        return find
+    def lower_beside(self, epsilon: float, *, delta: float, tol: float) -> float | None:
+        """The lower bound that stands beside an upper one, and never above it."""
+        found = self.lower(delta=delta, tol=tol)
+        return None if found is None else min(found, epsilon)
 
     def guarantee(
         self, *, delta: float, tol: float, proved: Answer | None = None, certificate: Certificate | None = None
@@ -248,7 +243,7 @@ class Resolved:
         known = self.bound.side == "upper" and self.bound.sound
         return Guarantee(
             epsilon=answer.epsilon,
-            lower=self.lower_below(answer.epsilon, delta=delta, tol=tol) if known else None,
+            lower=(lambda: self.lower_beside(answer.epsilon, delta=delta, tol=tol)) if known else None,
             delta=delta,
             n=self.crowd.n,
             bound=answer.bound or self.bound.name,

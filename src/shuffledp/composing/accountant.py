@@ -89,7 +89,8 @@ class Accountant(Tabular):
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the sampled profiles, which a copy computes again when it needs them."""
-        return {name: value for name, value in vars(self).items() if name != "_kinds"}
+        own = {name: value for name, value in vars(self).items() if name != "_kinds"}
+        return own | {"_entries": list(self._entries), "_events": list(self._events)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
