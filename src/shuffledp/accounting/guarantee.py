@@ -48,10 +48,6 @@ class WhenRead(Generic[_T]):
     def __set__(self, instance: object, value: _T | Callable[[], _T]) -> None:
         vars(instance)[self._name] = value
 
-    def unread(self, instance: object) -> _T | Callable[[], _T]:
-        """The value or the function, whichever there is."""
-        return cast("_T | Callable[[], _T]", vars(instance)[self._name])
-
 
 @dataclass(frozen=True, kw_only=True)
 class Guarantee:
