@@ -31,7 +31,7 @@ def refused(words: str, call: object, *args: object, **kwargs: object) -> None:
         -1,
         10.5,
         True,
-        "10",
+        "ten",
         math.nan,
         math.inf,
         -math.inf,

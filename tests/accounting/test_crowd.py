@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations, combinations_with_replacement, permutations, product
@@ -95,14 +96,16 @@ def test_nothing_changes_without_terms() -> None:
 def test_the_guarantee_says_its_terms() -> None:
     g = sdp.amplify("grr:eps0=1,d=4", n=1000, delta=1e-6, dropouts=50, colluding=0.01, participation=0.9)
     text = str(g)
-    assert text.startswith("With n = 1,000 users (of whom up to 50 may drop out and up to 10 may collude), every other")
+    assert text.startswith(
+        "With n = 1,000 users, of whom up to 50 users (5 %) may drop out and up to 10 users (1 %) may collude, every "
+    )
     assert "probability 0.9 (before the batch is seen), each running" in text
     again = json.loads(json.dumps(g.to_dict(), allow_nan=False))
     assert (again["dropouts"], again["colluding"], again["participation"], again["n"]) == (50, 10, 0.9, 1000)
     assert "except for those stated" in g.trust and "before the batch is seen" in g.trust
     assert "may collude" in g._repr_html_()
     only = str(sdp.amplify("grr:eps0=1,d=4", n=1000, delta=1e-6, colluding=10))
-    assert "(of whom up to 10 may collude), each" in only
+    assert ", of whom up to 10 users (1 %) may collude, each" in only
     # a probability is printed rounded up: the claim for fewer users would be a stronger one
     assert "probability 0.333334 " in str(sdp.amplify("grr:eps0=1,d=4", n=100, delta=1e-6, participation=1 / 3))
 
@@ -116,8 +119,41 @@ def test_certificates_are_for_the_honest_users() -> None:
     one_sentence(error)
 
 
+def test_percents_are_understood() -> None:
+    given = {"dropouts": "5%", "colluding": "0.5 %", "participation": "60%"}
+    plain = {"dropouts": 0.05, "colluding": 0.005, "participation": 0.6}
+    assert sdp.amplify("grr:eps0=1,d=4", n="2M", delta=1e-6, **given) == sdp.amplify(  # type: ignore[call-overload]
+        "grr:eps0=1,d=4", n=2_000_000, delta=1e-6, **plain
+    )
+    few = sdp.amplify("grr:eps0=1,d=4", n=1000, delta=1e-6, dropouts="100", participation="0.6")
+    assert few.dropouts == 100 and few.participation == 0.6
+    table = sdp.batch_table("general:eps0=1", delta=1e-6, n=[100, 200], dropouts="5%")
+    assert table == sdp.batch_table("general:eps0=1", delta=1e-6, n=[100, 200], dropouts=0.05)
+    assert sdp.users_needed("general:eps0=1", epsilon=0.5, delta=1e-6, dropouts="50%") == sdp.users_needed(
+        "general:eps0=1", epsilon=0.5, delta=1e-6, dropouts=0.5
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "advice"),
+    [
+        ({"participation": 60}, 'write "60%" or 0.6 for 60 percent'),
+        ({"participation": "60"}, 'write "60%" or 0.6 for 60 percent'),
+        ({"dropouts": 5.0}, 'write a whole number of users, or "5.0%" for a share'),
+        ({"dropouts": "2.5"}, 'write a whole number of users, or "2.5%" for a share'),
+        ({"dropouts": "500%"}, 'write 100 for users, or "5%" for a share'),
+    ],
+)
+def test_a_bare_number_asks_which_is_meant(given: dict[str, object], advice: str) -> None:
+    with pytest.raises(sdp.ParameterError, match=re.escape(advice)) as error:
+        sdp.amplify("general:eps0=1", n=1000, delta=1e-6, **given)  # type: ignore[call-overload]
+    one_sentence(error)
+
+
 @pytest.mark.parametrize("name", ["dropouts", "colluding"])
-@pytest.mark.parametrize("bad", [-1, -0.1, 1.0, 1.5, 3.0, "5", None, True, math.nan, math.inf, [1], 10**400, 1j])
+@pytest.mark.parametrize(
+    "bad", [-1, -0.1, 1.0, 1.5, 3.0, "5.0", "x", "100%", "-5%", "5%%", None, True, math.nan, math.inf, [1], 10**400, 1j]
+)
 def test_bad_numbers_of_users(name: str, bad: object) -> None:
     for call in (
         lambda: sdp.amplify("general:eps0=1", n=100, delta=1e-6, **{name: bad}),  # type: ignore[arg-type]
@@ -129,7 +165,7 @@ def test_bad_numbers_of_users(name: str, bad: object) -> None:
         one_sentence(error)
 
 
-@pytest.mark.parametrize("bad", [0, 0.0, -0.5, 1.0001, 2, "1", None, True, math.nan])
+@pytest.mark.parametrize("bad", [0, 0.0, -0.5, 1.0001, 2, "2", "0%", "101%", "some", None, True, math.nan])
 def test_bad_participation(bad: object) -> None:
     with pytest.raises(sdp.ParameterError, match=r"^participation must ") as error:
         sdp.amplify("general:eps0=1", n=100, delta=1e-6, participation=bad)  # type: ignore[arg-type]
@@ -492,12 +528,13 @@ def test_batch_table() -> None:
 def test_batch_table_terms_and_infinity() -> None:
     table = sdp.batch_table("pure-dump:d=4,messages=1", delta=1e-6, n=[1000, 2, 1000.0], dropouts=np.int64(1))
     assert table.sizes == (2, 1000) and math.isinf(table.epsilons[0])
-    assert table.to_dict()["epsilons"][0] == "inf" and "none" in str(table) and "up to 1 may drop out" in str(table)
+    assert table.to_dict()["epsilons"][0] == "inf" and "none" in str(table)
+    assert "up to 1 user of a batch may drop out" in str(table)
     json.dumps(table.to_dict(), allow_nan=False)
     assert table.epsilons[1] == sdp.amplify("pure-dump:d=4,messages=1", n=999, delta=1e-6).epsilon
     shares = sdp.batch_table("general:eps0=1", delta=1e-6, n=[100, 200], dropouts=0.05, colluding=0.1)
     assert shares.epsilons[0] == sdp.amplify("general:eps0=1", n=85, delta=1e-6).epsilon
-    assert "up to 0.05 of a batch may drop out and up to 0.1 of a batch may collude" in str(shares)
+    assert "up to 5 % of a batch may drop out and up to 10 % of a batch may collude" in str(shares)
     assert shares.epsilon(100) == shares.epsilons[0]
     with pytest.raises(sdp.ParameterError, match="must be a size of the table") as error:
         shares.epsilon(150)

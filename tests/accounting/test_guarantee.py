@@ -138,7 +138,7 @@ def lazily(**changes: object) -> sdp.Guarantee:
 
 def test_the_lower_bound_is_found_when_it_is_read() -> None:
     g = lazily()
-    assert "lower" not in vars(g)
+    assert callable(vars(g)["lower"]) and "lower" in dir(g)
     assert g.lower is not None and 0.0 < g.lower <= g.epsilon
     assert vars(g)["lower"] == g.lower and set(vars(g)) == {f.name for f in dataclasses.fields(g)}
     with pytest.raises(AttributeError, match="lowest"):
@@ -153,7 +153,7 @@ def test_the_lower_bound_is_found_when_it_is_read() -> None:
 def test_whatever_shows_it_computes_it(show: object) -> None:
     g = lazily()
     show(g)  # type: ignore[operator]
-    assert "lower" in vars(g) and not hasattr(g, "_find_lower")
+    assert not callable(vars(g)["lower"])
 
 
 def test_a_lazy_guarantee_is_like_any_other() -> None:
@@ -169,9 +169,8 @@ def test_a_lazy_guarantee_is_like_any_other() -> None:
 
 
 def test_the_lower_bound_never_exceeds_epsilon() -> None:
-    g = lazily()
-    vars(g)["_find_lower"] = lambda: 2.0 * g.epsilon
-    assert g.lower == g.epsilon
+    g = sdp.amplify("grr:eps0=2,d=16", n=1000, delta=1e-6, tol=0.1)  # both ends are coarse
+    assert g.lower is not None and g.lower <= g.epsilon
 
 
 def test_unsound_and_lower_bounds_have_none() -> None:

@@ -314,7 +314,9 @@ def test_a_matrix_without_a_blanket_has_the_local_guarantee() -> None:
 def test_the_guarantee_reads_well() -> None:
     g = sdp.amplify_mixed([("grr:eps0=1,d=4", 100), ("grr:eps0=3,d=4", 50)], delta=1e-6, colluding=0.1)
     text = str(g)
-    assert text.startswith("With n = 150 users in all (of whom up to 15 may collude), a shuffled batch is (")
+    assert text.startswith(
+        "With n = 150 users in all, of whom up to 15 users (10 %) may collude, a shuffled batch is ("
+    )
     assert "100 users of generalised randomized response on 4 options with eps0 = 1: eps = " in text
     assert text.endswith("Budgets are public.") and "public" in g.trust
     again = json.loads(json.dumps(g.to_dict(), allow_nan=False))
@@ -336,7 +338,7 @@ def test_the_guarantee_reads_well() -> None:
         ([("grr:eps0=1,d=4", 3, 4)], "classes must be a list of pairs"),
         ([("grr:eps0=1,d=4", 0)], "the number of users of a class must"),
         ([("grr:eps0=1,d=4", 2.5)], "the number of users of a class must"),
-        ([("grr:eps0=1,d=4", "3")], "the number of users of a class must"),
+        ([("grr:eps0=1,d=4", "three")], "the number of users of a class must"),
         ([("grr:eps0=1,d=4", 10**15), ("grr:eps0=2,d=4", 10**15)], "n must"),
         ([(3, 4)], "mechanism must"),
         ([("gr:eps0=1,d=4", 4)], "unknown mechanism"),

@@ -63,6 +63,23 @@ def test_the_profile_table_does_not_round_down() -> None:
             assert sign * printed >= sign * value
 
 
+def test_a_grid_holds_the_numbers_that_were_meant() -> None:
+    for side in ("upper", "lower"):
+        shown = run("profile", "grr:eps0=2,d=4", "--n", "100", "--epsilon", "0.2:2:10", "--side", side).stdout
+        assert [line.split()[0] for line in shown.splitlines() if "." in line][7] == "1.6"
+
+
+def test_missing_users_are_echoed_with_their_share() -> None:
+    asked = ["amplify", "general:eps0=1", "--n", "1M", "--delta", "1e-8"]
+    assert "of whom up to 5 users (0.0005 %) may drop out" in run(*asked, "--dropouts", "5").stdout
+    assert "of whom up to 50,000 users (5 %) may drop out" in run(*asked, "--dropouts", "5%").stdout
+    assert "with probability 0.6 (" in run(*asked, "--participation", "60%").stdout
+    refused = run(*asked, "--participation", "60")
+    assert refused.exit_code == 2 and 'write "60%" or 0.6 for 60 percent' in refused.stderr
+    counted = run("compose", "--round", "general:eps0=1,n=2M,dropouts=5%", "--delta", "1e-8")
+    assert counted.exit_code == 0 and "1,900,000" in run("compose", "--round", "general:eps0=1,n=2M,dropouts=5%").stdout
+
+
 def test_finite_file(tmp_path: Path) -> None:
     path = tmp_path / "coin.csv"
     path.write_text("0.75,0.25\n0.25,0.75\n")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import pickle
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
@@ -632,3 +634,18 @@ def test_a_bracket_of_several_rounds_is_tight(spec: str) -> None:
     """An atom of 1e-73 far out must not blur the sum: the lower end was 0 for some local budgets."""
     acc = sdp.Accountant().compose(spec, n=10**5, count=10)
     assert 0.97 * acc.epsilon(delta=1e-7) < acc.lower_epsilon(delta=1e-7) <= acc.epsilon(delta=1e-7)  # type: ignore[operator]
+
+
+def test_an_accountant_can_be_pickled() -> None:
+    made = sdp.Accountant().compose("grr:eps0=1,d=4", n=1000, count=3).compose("laplace:eps0=1", n=500)
+    before = made.epsilon(delta=1e-6)
+    for again in (pickle.loads(pickle.dumps(made)), copy.deepcopy(made), copy.copy(made)):
+        assert again.entries == made.entries and again.epsilon(delta=1e-6) == before
+        again.compose("grr:eps0=1,d=4", n=1000)
+        assert made.epsilon(delta=1e-6) == before
+
+
+def test_an_accountant_with_events_can_be_pickled() -> None:
+    made = sdp.Accountant().compose("grr:eps0=1,d=4", n=1000).compose_event(dpa.GaussianDpEvent(4.0), count=2)
+    again = pickle.loads(pickle.dumps(made))
+    assert again.rounds == made.rounds == 3 and again.epsilon(delta=1e-6) == made.epsilon(delta=1e-6)

@@ -241,6 +241,16 @@ PROGRAMME: dict[str, Any] = {
 }
 
 
+@pytest.mark.parametrize("rule", [1e-6, "0.01/n"])
+def test_the_release_line_stands_at_the_users_needed(rule: float | str) -> None:
+    table = sdp.batch_table("grr:eps0=2,d=16", delta=rule, n=[100, 1000, 10_000], dropouts="5%")
+    needed = sdp.users_needed("grr:eps0=2,d=16", epsilon=0.5, delta=rule, dropouts=0.05)
+    lines = {str(line.get_label()): line.get_xdata() for line in table.plot(epsilon=0.5).axes[0].lines}
+    assert 100 < needed < 1000 and lines[f"release from {needed:,} users on"] == [needed, needed]
+    assert table.release_from(0.5) == needed and table.minimum(0.5) == 1000
+    assert table.release_from(5.0) == 100 and table.release_from(1e-9) is None
+
+
 def results() -> dict[str, tuple[Any, dict[str, Any], str]]:
     """result, arguments of plot, words of its title."""
     generator = np.random.default_rng(5)

@@ -129,6 +129,11 @@ def test_blanket_messages_of_the_missing_are_missing() -> None:
     assert twice.epsilon > found.epsilon
 
 
+def test_users_may_be_written_in_words() -> None:
+    plain = sdp.check(with_(ONE, population__users=2_000_000, minimum_batch=40_000))
+    assert sdp.check(with_(ONE, population__users="2M", minimum_batch="40 thousand")).epsilon == plain.epsilon
+
+
 def test_a_smallest_batch_is_counted_on() -> None:
     small = sdp.check(with_(ONE, minimum_batch=4000, population__colluding=10))
     assert small.rounds[0].counted == 3990
@@ -142,7 +147,8 @@ def test_a_smallest_batch_is_counted_on() -> None:
 
 
 @pytest.mark.parametrize(
-    ("share", "away"), [("0.1", 3), (0.1, 3), ("1/3", 10), ("0.34", 11), ("1e-9", 1), (3, 3), ("3", 3), (0, 0)]
+    ("share", "away"),
+    [("0.1", 3), (0.1, 3), ("1/3", 10), ("0.34", 11), ("1e-9", 1), ("10%", 3), ("34 %", 11), (3, 3), ("3", 3), (0, 0)],
 )
 def test_parts_of_the_users_are_rounded_up_exactly(share: object, away: int) -> None:
     found = sdp.check(with_(ONE, population={"users": 30, "dropouts": share}))
@@ -355,7 +361,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         with_(ONE, population__dropouts=10_000),
         "rounds[0]: dropouts + colluding must leave at least one",
     ),
-    "dropouts below 0": (with_(ONE, population__dropouts=-1), "population.dropouts must be a whole number of users or"),
+    "dropouts below 0": (with_(ONE, population__dropouts=-1), "population.dropouts must be a number of users >= 0"),
     "dropouts one point": (with_(ONE, population__dropouts=1.0), "population.dropouts must be a whole number"),
     "dropouts 2.5": (with_(ONE, rounds__0__dropouts="2.5"), "rounds[0].dropouts must be a whole number"),
     "two rules": (

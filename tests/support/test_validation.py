@@ -106,3 +106,37 @@ def test_one_family_of_errors() -> None:
     for kind, code in codes.items():
         assert issubclass(kind, ShuffleDPError) and kind.exit_code == code
     assert issubclass(ParameterError, ValueError) and issubclass(CertificationError, RuntimeError)
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("2M", 2_000_000),
+        ("2 million", 2_000_000),
+        ("2.5m", 2_500_000),
+        ("40k", 40_000),
+        ("1 Billion", 10**9),
+        ("1e6", 10**6),
+    ],
+)
+def test_users_in_words(text: str, number: int) -> None:
+    assert check.users(text) == check.parse_users(text) == number
+
+
+@pytest.mark.parametrize("text", ["2X", "M", "0.0000001M", "2 million users", "2MM", "-2M", "2,5M", "1e10M", "\u0662M"])
+def test_other_words_are_no_users(text: str) -> None:
+    with pytest.raises(ParameterError, match=r"^n must be .*\.$"):
+        check.users(text)
+
+
+@pytest.mark.parametrize(
+    ("value", "share"), [("60%", 0.6), ("0.6", 0.6), (0.6, 0.6), ("100%", 1.0), (1, 1.0), (" 5 % ", 0.05)]
+)
+def test_shares(value: object, share: float) -> None:
+    assert check.share("participation", value) == share
+
+
+@pytest.mark.parametrize("value", [60, "60", 100, 1.5])
+def test_a_bare_number_of_percent_is_not_guessed(value: object) -> None:
+    with pytest.raises(ParameterError, match=r'write "[0-9.]+%" or [0-9.]+ for'):
+        check.share("participation", value)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
+from fractions import Fraction
 from numbers import Integral, Real
 
 from ..errors import ParameterError
 from .spelling import nearest
 
 _MAX_USERS = 10**15
+_SCALES = {"k": 3, "thousand": 3, "m": 6, "million": 6, "b": 9, "bn": 9, "billion": 9}
+_SCALED = re.compile(r"(.*[0-9.])\s*([a-z]+)", re.ASCII)
 _MOST_CHARACTERS = 400
 MIN_EPS0, MAX_EPS0 = 1e-9, 500.0
 
@@ -63,9 +67,11 @@ def in_range(
 
 
 def users(value: object, name: str = "n") -> int:
-    """A whole number of users between 1 and 1e15 (1e6 as a float is fine, 10.5 is not)."""
+    """A whole number of users between 1 and 1e15 (1e6 as a float and "2M" are fine, 10.5 is not)."""
     if type(value) is int and 1 <= value <= _MAX_USERS:  # the usual case, at once
         return value
+    if isinstance(value, str):
+        return parse_users(value, name)
     number = real(name, value)
     if not (1 <= number <= _MAX_USERS) or number != math.floor(number):
         raise ParameterError(
@@ -127,14 +133,67 @@ def parse_number(name: str, text: str) -> float:
 
 
 def parse_users(text: str, name: str = "n") -> int:
-    """A whole number of users written as 1000000, 1_000_000 or 1e6."""
-    number = parse_number(name, text)
-    try:
-        return users(int(text), name)
-    except ValueError as error:
-        if isinstance(error, ParameterError):
-            raise
-    return users(number, name)
+    """A whole number of users written as 1000000, 1_000_000, 1e6, 1M or 1 million.
+
+    Examples
+    --------
+    >>> parse_users("2M"), parse_users("2.5 million"), parse_users("40k"), parse_users("1e6")
+    (2000000, 2500000, 40000, 1000000)
+    """
+    scaled = _SCALED.fullmatch(text.strip().lower())
+    if scaled and scaled[2] in _SCALES:
+        number = _written(scaled[1])
+        if number is not None and (number * 10 ** _SCALES[scaled[2]]).denominator == 1:
+            return users(int(number * 10 ** _SCALES[scaled[2]]), name)
+    number = _written(text)
+    if number is not None and number.denominator == 1:
+        return users(int(number), name)
+    return users(parse_number(name, text), name)
+
+
+def percent(text: str) -> Fraction | None:
+    """The share written as "5%" or "5 %"; None if the text is not a number of percent.
+
+    Examples
+    --------
+    >>> percent("5%"), percent("0.5 %"), percent("0.05")
+    (Fraction(1, 20), Fraction(1, 200), None)
+    """
+    head, sign, tail = text.strip().partition("%")
+    number = _written(head.strip()) if sign and not tail else None
+    return None if number is None else number / 100
+
+
+def share(name: str, value: object, *, low: float = 0.0, low_open: bool = True, high_open: bool = False) -> float:
+    """A share between ``low`` and 1, given as a number or as text: 0.6, "0.6" or "60%".
+
+    Examples
+    --------
+    >>> share("participation", "60%"), share("participation", 0.6)
+    (0.6, 0.6)
+    >>> share("participation", 60)
+    Traceback (most recent call last):
+        ...
+    shuffledp.errors.ParameterError: participation must be a share in (0, 1], got 60; write "60%" or 0.6 for 60 percent.
+    """
+    if isinstance(value, str):
+        part = percent(value)
+        number = parse_number(name, value) if part is None else float(part)
+    else:
+        number = real(name, value)
+    too_low, too_high = number <= low if low_open else number < low, number >= 1.0 if high_open else number > 1.0
+    if too_low or too_high:
+        interval = f"{'(' if low_open else '['}{low:g}, 1{')' if high_open else ']'}"
+        given = f"{number:g}"
+        advice = f'write "{given}%" or {number / 100:g} for {given} percent' if 1.0 < number <= 100.0 else "choose one"
+        raise ParameterError(f"{name} must be a share in {interval}, got {shown(value)}; {advice}.")
+    return number
+
+
+def _written(text: str) -> Fraction | None:
+    from .reading.numbers import as_written
+
+    return as_written(text.strip())
 
 
 def one_of(kind: str, name: str, known: Iterable[str]) -> str:

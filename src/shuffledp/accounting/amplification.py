@@ -30,9 +30,9 @@ def amplify(
     bound: str = "auto",
     tol: float = 1e-4,
     certify: bool = False,
-    dropouts: float = 0,
-    colluding: float = 0,
-    participation: float = 1.0,
+    dropouts: float | str = 0,
+    colluding: float | str = 0,
+    participation: float | str = 1.0,
     reports_per_user: int = 1,
 ) -> Guarantee: ...
 @overload
@@ -44,9 +44,9 @@ def amplify(
     bound: str = "auto",
     tol: float = 1e-4,
     certify: bool = False,
-    dropouts: float = 0,
-    colluding: float = 0,
-    participation: float = 1.0,
+    dropouts: float | str = 0,
+    colluding: float | str = 0,
+    participation: float | str = 1.0,
     reports_per_user: int = 1,
 ) -> Guarantees: ...
 @overload
@@ -58,9 +58,9 @@ def amplify(
     bound: str = "auto",
     tol: float = 1e-4,
     certify: bool = False,
-    dropouts: float = 0,
-    colluding: float = 0,
-    participation: float = 1.0,
+    dropouts: float | str = 0,
+    colluding: float | str = 0,
+    participation: float | str = 1.0,
     reports_per_user: int = 1,
 ) -> Guarantees: ...
 @by_name
@@ -72,9 +72,9 @@ def amplify(
     bound: str = "auto",
     tol: float = 1e-4,
     certify: bool = False,
-    dropouts: float = 0,
-    colluding: float = 0,
-    participation: float = 1.0,
+    dropouts: float | str = 0,
+    colluding: float | str = 0,
+    participation: float | str = 1.0,
     reports_per_user: int = 1,
 ) -> Guarantee | Guarantees:
     """The central guarantee of n users who each send a report of ``mechanism``, or several, through a shuffler.
@@ -148,9 +148,9 @@ def profile(
     bound: str = "auto",
     tol: float = 1e-4,
     side: Side = "upper",
-    dropouts: float = 0,
-    colluding: float = 0,
-    participation: float = 1.0,
+    dropouts: float | str = 0,
+    colluding: float | str = 0,
+    participation: float | str = 1.0,
     reports_per_user: int = 1,
 ) -> NDArray[np.float64]:
     """delta(eps) for every eps: an upper bound (or, with side="lower", a lower bound) on the privacy profile.

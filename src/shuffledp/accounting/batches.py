@@ -10,8 +10,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass
-from numbers import Integral
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from .._support import validation as check
@@ -23,9 +22,12 @@ from .._support.numbers import round_down, round_up
 from .._support.tables import Table, Tabular, count_column, epsilon_column, number_column
 from .._support.text import visible
 from ..errors import ParameterError
-from .guarantee import absent
+from ..mechanisms.base import Mechanism
+from ..numerics.bisect import smallest_whole
+from .crowd import Crowd, amount
+from .guarantee import count_of
 from .many import answers, questions
-from .resolve import MechanismLike, subject_of
+from .resolve import MechanismLike, resolve, subject_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -44,6 +46,7 @@ class BatchTable(Tabular):
     deltas, rule : the delta of every size, and the rule as written ("0.01/n"), if one was given.
     mechanism, description, bound, local_epsilon, neighbours : as in a Guarantee.
     dropouts, colluding : users not counted on, as given: numbers of users or fractions of the batch.
+    randomizer, tol : the mechanism itself and the accuracy, for sizes between the rows.
 
     Examples
     --------
@@ -64,6 +67,8 @@ class BatchTable(Tabular):
     neighbours: str
     deltas: tuple[float, ...]
     rule: str | None = None
+    randomizer: Mechanism | None = field(default=None, repr=False, compare=False)
+    tol: float = field(default=1e-4, repr=False, compare=False)
 
     def minimum(self, epsilon: float) -> int | None:
         """The smallest size from which on every batch of the table meets the target; None if there is none."""
@@ -74,6 +79,23 @@ class BatchTable(Tabular):
                 break
             found = size
         return found
+
+    def release_from(self, epsilon: float) -> int | None:
+        """The smallest batch that meets the target, between the rows of the table too; None if none of them does.
+
+        It is what :func:`shuffledp.users_needed` answers, if that is not below the first row.
+        """
+        row = self.minimum(epsilon)
+        if row is None or self.randomizer is None:
+            return row
+        at, rule = self.sizes.index(row), read(self.rule or self.delta)
+        subject = subject_of(self.randomizer)
+
+        def excess(n: int) -> float:
+            asked = resolve(subject, self.bound, Crowd.of(n, dropouts=self.dropouts, colluding=self.colluding))
+            return asked.epsilon(delta=rule.at(n), tol=self.tol).epsilon - epsilon
+
+        return smallest_whole(excess, low=self.sizes[max(at - 1, 0)], high=row, start=row)
 
     def epsilon(self, n: int) -> float:
         """The eps of a batch of n users: that of the largest size of the table up to n.
@@ -126,18 +148,18 @@ class BatchTable(Tabular):
 
     @property
     def _away(self) -> str:
-        """Counts in the words of a Guarantee, fractions as they are."""
-        away, against = (int(x) if x >= 1.0 else 0 for x in (self.dropouts, self.colluding))
-        shares = [
-            f"up to {round_down(x, 6)} of a batch may {what}"  # never more of them than were allowed for
+        """Users who are not counted on."""
+        counts = [
+            # never more of them than were allowed for
+            f"up to {count_of(x) if isinstance(x, int) else f'{round_down(100 * x, 6)} %'} of a batch may {what}"
             for x, what in ((self.dropouts, "drop out"), (self.colluding, "collude"))
-            if 0.0 < x < 1.0
+            if x
         ]
-        return absent(away, against, 1.0) + (f" ({' and '.join(shares)})" if shares else "")
+        return f"; {' and '.join(counts)}" if counts else ""
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready dictionary; infinity is written as the string "inf"."""
-        ready: dict[str, Any] = json_ready(vars(self))
+        ready: dict[str, Any] = json_ready({k: v for k, v in vars(self).items() if k not in ("randomizer", "tol")})
         return ready
 
 
@@ -151,8 +173,8 @@ def batch_table(
     maximum: int | None = None,
     bound: str = "auto",
     tol: float = 1e-4,
-    dropouts: float = 0,
-    colluding: float = 0,
+    dropouts: float | str = 0,
+    colluding: float | str = 0,
 ) -> BatchTable:
     """eps as a function of the size of the batch, to decide from which size on a batch may be released.
 
@@ -191,11 +213,13 @@ def batch_table(
         description=asked.description,
         bound=rows[0].bound.name,
         local_epsilon=subject.cap,
-        dropouts=_number(dropouts),
-        colluding=_number(colluding),
+        dropouts=_number("dropouts", dropouts),
+        colluding=_number("colluding", colluding),
         neighbours=asked.neighbours,
         deltas=deltas,
         rule=rule.text,
+        randomizer=asked,
+        tol=tol,
     )
 
 
@@ -220,6 +244,7 @@ def _sizes(n: object, minimum: object, maximum: object) -> tuple[int, ...]:
     return tuple(sorted({low, high, *(x for x in steps if low < x < high)}))
 
 
-def _number(value: float) -> float:
-    """A plain int or float."""
-    return int(value) if isinstance(value, Integral) else float(value)
+def _number(name: str, value: object) -> float:
+    """A number of users as an int, or a share of them as a float."""
+    number, counted = amount(name, value)
+    return int(number) if counted else float(number)

@@ -277,7 +277,7 @@ def _read(path: Path) -> Certificate:
         return Certificate(
             mechanism=whole["mechanism"],
             bound=whole["bound"],
-            n=check.users(whole["n"]),
+            n=check.users(check.real("n", whole["n"])),
             epsilon=decimal(whole["epsilon"], low=0, high=1000),
             delta=decimal(whole["delta"], low=0, high=1),
             steps=tuple(steps),

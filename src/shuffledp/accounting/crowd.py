@@ -23,6 +23,7 @@ from numbers import Integral
 from typing import TypedDict
 
 from .._support import validation as check
+from .._support.reading.numbers import as_written
 from ..errors import ParameterError
 from .guarantee import TRUST, TRUST_BUT, TRUST_COINS
 
@@ -62,20 +63,22 @@ class Crowd:
         cls,
         n: int,
         *,
-        dropouts: float = 0,
-        colluding: float = 0,
-        participation: float = 1.0,
+        dropouts: float | str = 0,
+        colluding: float | str = 0,
+        participation: float | str = 1.0,
         reports_per_user: int = 1,
     ) -> Crowd:
-        """Validated: counts, or fractions of n below 1, which are rounded up to whole users."""
-        away, against = missing("dropouts", dropouts, n), missing("colluding", colluding, n)
+        """Validated: counts, or shares of n (0.05, "5%"), which are rounded up to whole users."""
+        away = against = 0
+        if not (type(dropouts) is type(colluding) is int and dropouts == colluding == 0):  # the usual case, at once
+            away, against = missing("dropouts", dropouts, n), missing("colluding", colluding, n)
         if away + against >= n:
             raise ParameterError(
                 f"dropouts + colluding must leave at least one honest user of n = {n:,}, got {away:,} + {against:,}; "
                 "lower them or raise n."
             )
-        hint = "it is a probability; state users who never take part as dropouts"
-        share = check.in_range("participation", participation, low=0.0, high=1.0, low_open=True, hint=hint)
+        everybody = type(participation) is float and participation == 1.0  # the usual case, at once
+        share = 1.0 if everybody else check.share("participation", participation)
         usual = type(reports_per_user) is int and reports_per_user == 1
         return cls(n, away, against, share, 1 if usual else reports(reports_per_user))
 
@@ -103,19 +106,42 @@ def reports(value: object) -> int:
 
 
 def missing(name: str, value: object, n: int) -> int:
-    """A whole number of users, or a fraction of n in [0, 1) rounded up to users."""
-    if type(value) is int and value == 0:  # the usual case, at once
-        return 0
-    number = check.real(name, value)
-    if isinstance(value, Integral):
-        if not 0 <= number <= 10**15:
-            raise ParameterError(
-                f"{name} must be a number of users >= 0, got {value!r}; pass how many users may be missing."
-            )
-        return int(value)
-    if not 0.0 <= number < 1.0:
+    """Users who are not counted on: a whole number of them, or a share of n below 1, rounded up to users.
+
+    Text is read as it is written: "100" or "1e2" are users; "0.05", "1/20" and "5%" are shares.
+
+    Examples
+    --------
+    >>> missing("dropouts", 100, 3000), missing("dropouts", 0.1, 30), missing("dropouts", "5%", 30)
+    (100, 3, 2)
+    """
+    number, counted = amount(name, value)
+    if counted and 0 <= number <= 10**15:
+        return int(number)
+    if counted:
         raise ParameterError(
-            f"{name} must be a whole number of users (an int) or a fraction of them in [0, 1), got {value!r}; "
-            f"write for example {name}=100 or {name}=0.05."
+            f"{name} must be a number of users >= 0, got {check.shown(value)}; pass how many users may be missing."
         )
-    return math.ceil(Fraction(repr(number)) * n)  # 0.1 of 30 users are 3 of them, whatever the binary digits of 0.1
+    return math.ceil(number * n)
+
+
+def amount(name: str, value: object) -> tuple[Fraction, bool]:
+    """Users who are not counted on: the exact number, and whether it counts users (else it is a share in [0, 1))."""
+    number, counted, percent = None, False, check.percent(value) if isinstance(value, str) else None
+    if percent is not None:
+        number = percent
+    elif isinstance(value, str):
+        number = as_written(value.strip())
+        counted = number is not None and number.denominator == 1 and not {".", "/"} & set(value)
+    elif isinstance(value, Integral) and not isinstance(value, bool):
+        number, counted = Fraction(int(value)), True
+    elif math.isfinite(given := check.real(name, value)):
+        number = Fraction(repr(given))  # 0.1 of 30 users are 3 of them, whatever the binary digits of 0.1
+    if number is None or not (counted or 0 <= number < 1):
+        bare = number is not None and percent is None and 1 <= number <= 100
+        write = f'a whole number of users, or "{value}%" for a share' if bare else '100 for users, or "5%" for a share'
+        raise ParameterError(
+            f"{name} must be a whole number of users, or a share of them below 1, got {check.shown(value)}; "
+            f"write {write}."
+        )
+    return number, counted

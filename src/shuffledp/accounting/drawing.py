@@ -181,7 +181,7 @@ def draw_batches(table: BatchTable, *, epsilon: float | None = None, width: floa
     >>> import shuffledp as sdp
     >>> table = sdp.batch_table("grr:eps0=2,d=16", delta=1e-6, n=[100, 1000, 10_000])
     >>> [line.get_label() for line in draw_batches(table, epsilon=0.5).axes[0].lines]
-    ['ε of the batch', 'target ε = 0.5', 'release from 1,000 users on']
+    ['ε of the batch', 'target ε = 0.5', 'release from 224 users on']
     """
     target = None
     if epsilon is not None:
@@ -195,7 +195,7 @@ def draw_batches(table: BatchTable, *, epsilon: float | None = None, width: floa
         seen = [*eps.compressed(), *([] if target is None else [target])]
         if target is not None:
             axes.axhline(target, color="#000000", linestyle=(0, (5, 1.5)), label=f"target ε = {round_down(target)}")
-            least = table.minimum(target)
+            least = table.release_from(target)
             if least is not None:
                 label = f"release from {users(least)} on"
                 axes.axvline(least, color="#D55E00", linestyle=(0, (1, 1)), label=label)

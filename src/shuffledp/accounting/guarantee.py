@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from .._support.json_ready import json_ready
 from .._support.numbers import round_down, round_up
@@ -25,7 +27,29 @@ TRUST_BUT = TRUST.replace("honest users only", "honest users, except for those s
 TRUST_COINS = "; who takes part is drawn independently of all values, and the guarantee is for before the batch is seen"
 
 
-@dataclass(frozen=True)
+_T = TypeVar("_T")
+
+
+class WhenRead(Generic[_T]):
+    """A field of a dataclass that may be given as a function without arguments, called when it is first read."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: object, owner: type) -> _T:
+        """The value; the class itself has none, so that the field is a required one."""
+        if instance is None:
+            raise AttributeError(self._name)
+        value = vars(instance)[self._name]
+        if callable(value):
+            value = vars(instance)[self._name] = value()
+        return cast(_T, value)
+
+    def __set__(self, instance: object, value: _T | Callable[[], _T]) -> None:
+        vars(instance)[self._name] = value
+
+
+@dataclass(frozen=True, kw_only=True)
 class Guarantee:
     """A shuffled batch is (epsilon, delta)-DP.
 
@@ -59,7 +83,7 @@ class Guarantee:
     """
 
     epsilon: float
-    lower: float | None
+    lower: WhenRead[float | None] = WhenRead()
     delta: float
     n: int
     mechanism: str
@@ -81,18 +105,6 @@ class Guarantee:
     note: str = ""
     certificate: Certificate | None = field(default=None, repr=False, compare=False)
 
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> float | None:
-            """The lower bound, computed when it is first read; until then only the way to compute it is stored."""
-            own = vars(self)
-            if name != "lower" or "_find_lower" not in own:
-                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
-            found = own["_find_lower"]()
-            own["lower"] = None if found is None else min(found, self.epsilon)
-            del own["_find_lower"]
-            return own["lower"]
-
     def __getstate__(self) -> dict[str, Any]:
         """All numbers, the lower bound included: a copy cannot compute it again."""
         return {f.name: getattr(self, f.name) for f in fields(self)}
@@ -105,7 +117,7 @@ class Guarantee:
             claim = at_most(self.epsilon, self.delta) + (", certified" if self.certified else "")
         else:
             claim = f"eps = {round_up(self.epsilon)} at delta = {round_up(self.delta, 6)}, not a bound"
-        return visible(f"<Guarantee {claim}: {_count(self.n)} of {self.mechanism} ({self.bound})>")
+        return visible(f"<Guarantee {claim}: {count_of(self.n)} of {self.mechanism} ({self.bound})>")
 
     def __str__(self) -> str:
         """One paragraph that a privacy reviewer can paste; every number is rounded to the safe side."""
@@ -113,7 +125,7 @@ class Guarantee:
 
     def _paragraph(self) -> str:
         delta = round_up(self.delta, 6)
-        users = _count(self.n) + absent(self.dropouts, self.colluding, self.participation)
+        users = count_of(self.n) + absent(self.n, self.dropouts, self.colluding, self.participation)
         sent = "" if self.reports_per_user == 1 else f"sending {self.reports_per_user:,} reports and "
         crowd = f"With n = {users}, {'each ' if self.n > 1 else ''}{sent}running {self.description},"
         if self.kind == "lower":
@@ -165,7 +177,7 @@ class Guarantee:
             (said, top),
             ("eps (lower)", "" if known is None else not_below(known, self.delta)),
             ("delta", side(self.delta, 6)),
-            ("n", f"{self.n:,}" + absent(self.dropouts, self.colluding, self.participation)),
+            ("n", f"{self.n:,}" + absent(self.n, self.dropouts, self.colluding, self.participation)),
             ("reports per user", "" if self.reports_per_user == 1 else f"{self.reports_per_user:,}"),
             ("mechanism", self.mechanism),
             ("bound", self.bound + ("" if self.sound else " (not sound)") + (" (certified)" if self.certified else "")),
@@ -176,10 +188,15 @@ class Guarantee:
         return Table.facts(rows, notes=[str(self)]).html()
 
 
-def absent(dropouts: int, colluding: int, participation: float) -> str:
-    """The users who cannot be counted on, in words to stand after their number; nothing if all can be."""
-    said = [f"up to {k:,} may {what}" for k, what in ((dropouts, "drop out"), (colluding, "collude")) if k]
-    text = f" (of whom {' and '.join(said)})" if said else ""
+def absent(n: int, dropouts: int, colluding: int, participation: float) -> str:
+    """The users of n who cannot be counted on, in words to stand after their number; nothing if all can be.
+
+    >>> absent(1_000_000, 5, 0, 1.0)
+    ', of whom up to 5 users (0.0005 %) may drop out'
+    """
+    counts = ((dropouts, "drop out"), (colluding, "collude"))
+    said = [f"up to {count_of(k)} ({round_down(Fraction(100 * k, n), 3)} %) may {what}" for k, what in counts if k]
+    text = f", of whom {' and '.join(said)}" if said else ""
     if participation < 1.0:
         chance = round_up(participation, 6)  # a claim for more of them is the weaker one
         text += f", every other one taking part with probability {chance} (before the batch is seen)"
@@ -197,7 +214,8 @@ def at_most(epsilon: float, delta: float) -> str:
     return f"eps <= {round_up(epsilon)} at delta = {round_up(delta, 6)}"
 
 
-def _count(n: int) -> str:
+def count_of(n: int) -> str:
+    """A number of users in words."""
     return "1 user" if n == 1 else f"{n:,} users"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from .._support.tables import Column, Table, Tabular, count_column, number_colum
 from .._support.text import visible
 from ..errors import ParameterError
 from ..numerics.families.base import Answer
-from .guarantee import Guarantee, absent
+from .guarantee import Guarantee, WhenRead, absent
 from .many import lowers
 from .resolve import Resolved
 
@@ -24,7 +24,7 @@ from .resolve import Resolved
 _ARRAYS = ("epsilon", "lower", "delta", "n", "bound", "evaluated", "members", "dropouts", "colluding", "note")
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Guarantees(Tabular):
     """A shuffled batch of n users is (epsilon, delta)-DP, for every entry of some arrays of one shape.
 
@@ -51,7 +51,7 @@ reports_per_user : as in a Guarantee; the same for all entries.
     """
 
     epsilon: NDArray[np.float64]
-    lower: NDArray[np.float64]
+    lower: WhenRead[NDArray[np.float64]] = WhenRead()  # noqa: RUF009  one descriptor serves all instances
     delta: NDArray[np.float64]
     n: NDArray[np.int64]
     bound: NDArray[np.str_]
@@ -79,9 +79,12 @@ reports_per_user : as in a Guarantee; the same for all entries.
         first = asked[0]
         terms = {key: value for key, value in first.terms().items() if key not in _ARRAYS}
         shape = delta.shape
-        made = cls(
-            epsilon=_frozen([a.epsilon for a in answers], shape, np.float64),
-            lower=_frozen(np.full(shape, np.nan), shape, np.float64),
+        epsilon = _frozen([a.epsilon for a in answers], shape, np.float64)
+        known = first.bound.side == "upper" and first.bound.sound
+        unknown = _frozen(np.full(shape, np.nan), shape, np.float64)
+        return cls(
+            epsilon=epsilon,
+            lower=_LowerBounds(tuple(asked), epsilon, delta, tol) if known else unknown,
             delta=_frozen(delta, shape, np.float64),
             n=_frozen([q.crowd.n for q in asked], shape, np.int64),
             bound=_frozen([a.bound or q.bound.name for a, q in zip(answers, asked, strict=True)], shape, np.str_),
@@ -92,23 +95,6 @@ reports_per_user : as in a Guarantee; the same for all entries.
             note=_frozen([a.note for a in answers], shape, np.str_),
             **terms,
         )
-        if first.bound.side == "upper" and first.bound.sound:
-            own = vars(made)
-            del own["lower"]  # __getattr__ finds it
-            own["_find_lower"] = _LowerBounds(tuple(asked), tol)
-        return made
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> NDArray[np.float64]:
-            """The lower bounds, computed when they are first read; until then the questions are stored."""
-            own = vars(self)
-            if name != "lower" or "_find_lower" not in own:
-                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
-            found = own["_find_lower"].all(self.delta.reshape(-1))
-            own["lower"] = _frozen(np.minimum(found, self.epsilon.reshape(-1)), self.shape, np.float64)
-            del own["_find_lower"]
-            return own["lower"]
 
     def __getstate__(self) -> dict[str, Any]:
         """All numbers, the lower bounds included: a copy cannot compute them again."""
@@ -140,16 +126,12 @@ reports_per_user : as in a Guarantee; the same for all entries.
             raise self._no_entry(key) from None
         if not np.ndim(picked):
             return self._one(int(picked))
-        own = vars(self)
-        parts = {name: value for name, value in own.items() if name not in (*_ARRAYS, "_find_lower")}
+        parts = dict(vars(self))
         for name in _ARRAYS:
-            if name in own:
-                parts[name] = _frozen(own[name].reshape(-1)[picked], picked.shape, own[name].dtype)
-        if "_find_lower" in own:
-            parts["_find_lower"] = own["_find_lower"].of(picked.reshape(-1).tolist())
-        other = object.__new__(Guarantees)
-        vars(other).update(parts)
-        return other
+            value = parts[name]
+            some = value.of(picked) if isinstance(value, _LowerBounds) else value.reshape(-1)[picked]
+            parts[name] = some if isinstance(some, _LowerBounds) else _frozen(some, picked.shape, value.dtype)
+        return Guarantees(**parts)
 
     def _no_entry(self, key: object) -> Exception:
         if isinstance(key, int | np.integer):  # the protocol of sequences
@@ -157,16 +139,13 @@ reports_per_user : as in a Guarantee; the same for all entries.
         return ParameterError(f"an index must fit the shape {self.shape}, got {key!r:.60}; index as in NumPy.")
 
     def _one(self, i: int) -> Guarantee:
-        own = vars(self)
-        terms = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in _ARRAYS}
-        mine = {name: own[name].reshape(-1)[i].item() for name in _ARRAYS if name in own}
-        lower = mine.pop("lower", math.nan)
-        made = Guarantee(lower=None if math.isnan(lower) else lower, **mine, **terms)
-        if "_find_lower" in own:
-            find, delta = own["_find_lower"], made.delta
-            del vars(made)["lower"]
-            vars(made)["_find_lower"] = find.one(i, delta)
-        return made
+        parts = dict(vars(self))
+        for name in _ARRAYS:
+            value = parts[name]
+            parts[name] = value.one(i) if isinstance(value, _LowerBounds) else value.reshape(-1)[i].item()
+        if isinstance(parts["lower"], float) and math.isnan(parts["lower"]):
+            parts["lower"] = None
+        return Guarantee(**parts)
 
     def __eq__(self, other: object) -> bool:
         """Whether all numbers and terms agree."""
@@ -205,9 +184,8 @@ reports_per_user : as in a Guarantee; the same for all entries.
         away = ""
         if self.dropouts.any() or self.colluding.any() or self.participation < 1.0:
             worst = int(self.n.argmax())
-            away = absent(
-                int(self.dropouts.reshape(-1)[worst]), int(self.colluding.reshape(-1)[worst]), self.participation
-            )
+            n, gone, against = (int(x.reshape(-1)[worst]) for x in (self.n, self.dropouts, self.colluding))
+            away = absent(n, gone, against, self.participation)
             away = f"; of the largest n{away}"
         sent = "" if self.reports_per_user == 1 else f", {self.reports_per_user:,} reports per user"
         return visible(f"{self.description}{sent}, {self.neighbours}{away}")
@@ -241,23 +219,28 @@ reports_per_user : as in a Guarantee; the same for all entries.
 
 
 class _LowerBounds:
-    """The questions behind lower bounds that were not asked for yet."""
+    """The lower bounds beside these eps, computed together when it is called."""
 
-    def __init__(self, asked: tuple[Resolved, ...], tol: float) -> None:
-        self._asked, self._tol = asked, tol
+    def __init__(
+        self, asked: tuple[Resolved, ...], epsilon: NDArray[np.float64], delta: NDArray[np.float64], tol: float
+    ) -> None:
+        self._asked, self._epsilon, self._delta, self._tol = asked, epsilon, delta, tol
 
-    def of(self, rows: list[int]) -> _LowerBounds:
-        """Some of them."""
-        return _LowerBounds(tuple(self._asked[i] for i in rows), self._tol)
+    def __call__(self) -> NDArray[np.float64]:
+        """All of them; NaN where nothing is known."""
+        found = lowers(self._asked, delta=self._delta.reshape(-1), tol=self._tol)
+        known = np.array([math.nan if x is None else x for x in found]).reshape(self._epsilon.shape)
+        return _frozen(np.minimum(known, self._epsilon), known.shape, np.float64)
 
-    def one(self, i: int, delta: float) -> Callable[[], float | None]:
+    def of(self, picked: NDArray[np.int64]) -> _LowerBounds:
+        """Some of them, in the shape of their places."""
+        asked = tuple(self._asked[i] for i in picked.reshape(-1).tolist())
+        return _LowerBounds(asked, self._epsilon.reshape(-1)[picked], self._delta.reshape(-1)[picked], self._tol)
+
+    def one(self, i: int) -> Callable[[], float | None]:
         """The way to compute one of them."""
-        return lambda: self._asked[i].lower(delta=delta, tol=self._tol)
-
-    def all(self, delta: NDArray[np.float64]) -> NDArray[np.float64]:
-        """All of them together; NaN where nothing is known."""
-        found = lowers(self._asked, delta=delta, tol=self._tol)
-        return np.array([math.nan if x is None else x for x in found])
+        epsilon, delta = (float(values.reshape(-1)[i]) for values in (self._epsilon, self._delta))
+        return lambda: self._asked[i].lower_beside(epsilon, delta=delta, tol=self._tol)
 
 
 def _frozen(values: Any, shape: tuple[int, ...], kind: Any) -> NDArray[Any]:

@@ -97,7 +97,7 @@ class MixedGuarantee(Tabular):
             + (f"eps = {round_up(c.epsilon)}" if math.isfinite(c.epsilon) else "no finite eps")
             for c in self.classes
         )
-        away = absent(self.dropouts, self.colluding, self.participation)
+        away = absent(self.n, self.dropouts, self.colluding, self.participation)
         pair = f"({round_up(self.epsilon)}, {round_up(self.delta, 6)})-DP"
         claim = (
             f"is {pair}" if math.isfinite(self.epsilon) else f"has no finite eps at delta = {round_down(self.delta, 6)}"
@@ -119,9 +119,9 @@ def amplify_mixed(
     *,
     delta: float | str,
     tol: float = 1e-4,
-    dropouts: float = 0,
-    colluding: float = 0,
-    participation: float = 1.0,
+    dropouts: float | str = 0,
+    colluding: float | str = 0,
+    participation: float | str = 1.0,
 ) -> MixedGuarantee:
     """The central guarantee of a batch in which classes of users have different, public budgets.
 

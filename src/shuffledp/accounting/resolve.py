@@ -227,6 +227,11 @@ class Resolved:
         except BoundNotApplicableError:
             return None
 
+    def lower_beside(self, epsilon: float, *, delta: float, tol: float) -> float | None:
+        """The lower bound that stands beside an upper one, and never above it."""
+        found = self.lower(delta=delta, tol=tol)
+        return None if found is None else min(found, epsilon)
+
     def guarantee(
         self, *, delta: float, tol: float, proved: Answer | None = None, certificate: Certificate | None = None
     ) -> Guarantee:
@@ -235,9 +240,10 @@ class Resolved:
         ``proved`` is an answer that replaces that of :meth:`epsilon`, proved by ``certificate``.
         """
         answer = self.epsilon(delta=delta, tol=tol) if proved is None else proved
-        made = Guarantee(
+        known = self.bound.side == "upper" and self.bound.sound
+        return Guarantee(
             epsilon=answer.epsilon,
-            lower=None,
+            lower=(lambda: self.lower_beside(answer.epsilon, delta=delta, tol=tol)) if known else None,
             delta=delta,
             n=self.crowd.n,
             bound=answer.bound or self.bound.name,
@@ -248,11 +254,6 @@ class Resolved:
             certificate=certificate,
             **self.terms(),
         )
-        if self.bound.side == "upper" and self.bound.sound:
-            own = vars(made)
-            del own["lower"]  # Guarantee.__getattr__ finds it
-            own["_find_lower"] = lambda: self.lower(delta=delta, tol=tol)
-        return made
 
     def terms(self) -> dict[str, Any]:
         """What a Guarantee says that does not depend on delta."""

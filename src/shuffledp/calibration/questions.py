@@ -35,9 +35,9 @@ def calibrate(
     tol: float = 1e-4,
     unknown: str | None = None,
     reports_per_user: int = 1,
-    dropouts: float = 0,
-    colluding: float = 0,
-    participation: float = 1.0,
+    dropouts: float | str = 0,
+    colluding: float | str = 0,
+    participation: float | str = 1.0,
     count: int = 1,
     **fixed: Any,
 ) -> Mechanism:
@@ -119,9 +119,9 @@ def users_needed(
     bound: str = "auto",
     tol: float = 1e-4,
     reports_per_user: int = 1,
-    dropouts: float = 0,
-    colluding: float = 0,
-    participation: float = 1.0,
+    dropouts: float | str = 0,
+    colluding: float | str = 0,
+    participation: float | str = 1.0,
     count: int = 1,
 ) -> int:
     """The smallest number of users whose shuffled reports are (epsilon, delta)-DP, up to 1e15.
@@ -195,7 +195,7 @@ def users_needed(
     return found
 
 
-def _fewest(dropouts: float, colluding: float) -> int:
+def _fewest(dropouts: float | str, colluding: float | str) -> int:
     """The smallest number of users of whom one can be counted on."""
 
     def short(n: int) -> float:
@@ -219,9 +219,9 @@ def delta_needed(
     bound: str = "auto",
     tol: float = 1e-4,
     reports_per_user: int = 1,
-    dropouts: float = 0,
-    colluding: float = 0,
-    participation: float = 1.0,
+    dropouts: float | str = 0,
+    colluding: float | str = 0,
+    participation: float | str = 1.0,
     count: int = 1,
 ) -> float:
     """The smallest delta at which n shuffled reports are (epsilon, delta)-DP: the privacy profile, rounded up.

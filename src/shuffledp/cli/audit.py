@@ -56,7 +56,7 @@ def audit(
         "claimed": claimed,
         "eps0": None if eps0 is None else valid.parse_number("eps0", eps0),
         "samples": valid.parse_number("samples", samples),
-        "confidence": valid.parse_number("confidence", confidence),
+        "confidence": valid.share("confidence", confidence, low=0.5, low_open=False, high_open=True),
         "vectorised": vectorised,
     }
     if time_limit is not None and not is_code:

@@ -26,7 +26,7 @@ SPEC names the local randomizer:
   grr:eps0=1,d=16                    generalised randomized response on 16 options
   finite:matrix.csv                  a probability matrix, rows = inputs (CSV or .npy)
 
-"shuffledp mechanisms" lists them all.  Numbers may be written 1e6 or 1_000_000.
+"shuffledp mechanisms" lists them all.  Numbers may be written 1e6, 1_000_000 or 1M.
 """
 
 
@@ -119,11 +119,17 @@ def crowd_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
         reports_option,
         click.option(
-            "--participation", default="1", metavar="P", help="Probability with which every other user takes part."
+            "--participation",
+            default="1",
+            metavar="P",
+            help="Probability with which every other user takes part, such as 0.6 or 60%.",
         ),
         click.option("--colluding", default="0", metavar="K", help="Users who may help the adversary, likewise."),
         click.option(
-            "--dropouts", default="0", metavar="K", help="Users who may drop out: a number, or a fraction of n."
+            "--dropouts",
+            default="0",
+            metavar="K",
+            help="Users who may drop out: a number such as 500, or a share such as 5%.",
         ),
     ):
         command = option(command)
@@ -133,17 +139,11 @@ def crowd_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def crowd_of(dropouts: str, colluding: str, participation: str, reports_per_user: str) -> dict[str, Any]:
     """The options about the crowd as parameters."""
     return {
-        "dropouts": away("dropouts", dropouts),
-        "colluding": away("colluding", colluding),
-        "participation": check.parse_number("participation", participation),
+        "dropouts": dropouts,
+        "colluding": colluding,
+        "participation": participation,
         "reports_per_user": check.parse_number("reports_per_user", reports_per_user),
     }
-
-
-def away(name: str, text: str) -> float:
-    """Users written as 100 or 1e2, or a fraction of them written as 0.05: only a decimal point makes it a fraction."""
-    number = check.parse_number(name, text)
-    return int(number) if "." not in text and number.is_integer() else number
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -200,9 +200,12 @@ def grid(name: str, text: str, *, logarithmic: bool = False, example: str = "0:1
         return [check.parse_number(name, p) for p in text.split(",")]
     start, stop = (check.parse_number(name, p) for p in parts[:2])
     count = check.whole(f"the COUNT of {name}", check.parse_number(name, parts[2]), low=1, high=10**5)
-    if not logarithmic:
-        return [start + (stop - start) * i / max(count - 1, 1) for i in range(count)]
-    for end in (start, stop):
-        check.in_range(name, end, low=0.0, high=1e300, low_open=True, hint="its grid is evenly spaced in the logarithm")
-    # twelve figures: 1e-11 where rounding would give 9.999999999999999e-12
-    return [float(f"{start * (stop / start) ** (i / max(count - 1, 1)):.12g}") for i in range(count)]
+    steps = [i / max(count - 1, 1) for i in range(count)]
+    if logarithmic:
+        for end in (start, stop):
+            check.in_range(name, end, low=0.0, high=1e300, low_open=True, hint="the grid is even in the logarithm")
+        values = [start * (stop / start) ** step for step in steps]
+    else:
+        values = [start + (stop - start) * step for step in steps]
+    # twelve figures: 1.6 and 1e-11 where rounding would give 1.5999999999999999 and 9.999999999999999e-12
+    return [float(f"{value:.12g}") for value in values]

@@ -21,7 +21,6 @@ from .base import (
     SPEC_HELP,
     TOL,
     USERS,
-    away,
     crowd_of,
     crowd_options,
     json_option,
@@ -210,6 +209,8 @@ def users(
 # -- many rounds -----------------------------------------------------------------------------------------------
 
 #: Settings of a round that may follow its spec.
+#: Settings of a round that Accountant.compose reads as they are written: names, and numbers or shares of users.
+_AS_WRITTEN = ("name", "bound", "n", "dropouts", "colluding", "participation")
 _SETTINGS = ("n", "count", "name", "bound", "participation_limit", *_CROWD)
 _TAIL = re.compile(rf",\s*({'|'.join(_SETTINGS)}|memoised)\s*=\s*([^,=]*)$", re.ASCII)
 
@@ -314,8 +315,7 @@ def _round(text: str) -> dict[str, Any]:
         if key == "memoised":  # refused by the accountant, unless it is false
             found[key] = value.lower() not in ("0", "false", "no")
         else:
-            read = away if key in ("dropouts", "colluding") else valid.parse_number
-            found[key] = value if key in ("name", "bound") else read(key, value)
+            found[key] = value if key in _AS_WRITTEN else valid.parse_number(key, value)
         spec = spec[: match.start()]
     if "n" not in found:
         _refuse_unknown(spec)

@@ -8,7 +8,7 @@ import click
 
 from .._support import validation as check
 from ..errors import ParameterError
-from .base import DELTA, DELTA_HELP, USERS, away, distinct, json_option, main, print_json, say
+from .base import DELTA, DELTA_HELP, USERS, distinct, json_option, main, print_json, say
 
 if TYPE_CHECKING:
     from ..planning.recommendation import Recommendation
@@ -28,7 +28,7 @@ _FILE = click.Path(dir_okay=False)
 @click.option("--low", metavar="X", help="Lower end of the range of a number.  [default: 0]")
 @click.option("--high", metavar="X", help="Upper end of the range of a number.  [default: 1]")
 @click.option("--norm", metavar="X", help="Largest length of a vector.  [default: 1]")
-@click.option("--dropouts", metavar="K", help="Users who may be missing: a number, or a fraction such as 0.03.")
+@click.option("--dropouts", metavar="K", help="Users who may be missing: a number such as 500, or a share such as 3%.")
 @click.option("--rounds", metavar="K", default="1", show_default=True, help="How often the same users are asked.")
 @click.option("--messages", metavar="K", help="Most messages of a user in a round, on average.")
 @click.option("--bits", metavar="B", help="Most bits of a user in a round, on average.")
@@ -74,10 +74,10 @@ def plan(task: str, as_json: bool, **given: Any) -> None:
 
 
 def _parsed(key: str, value: Any) -> Any:
-    """Numbers in the house notation; a whole number of missing users stays one."""
-    if not isinstance(value, str) or key == "delta":
+    """Numbers in the house notation; missing users may be a number or a share, and stay as they are written."""
+    if not isinstance(value, str) or key in ("delta", "dropouts"):
         return value
-    return away(key, value) if key == "dropouts" else check.parse_number(key, value)
+    return check.parse_number(key, value)
 
 
 def _labels(path: str) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -38,6 +38,25 @@ _CROWD = ("dropouts", "colluding", "participation")
 _TERMS = ("count", "bound", "name", "participation_limit", "reports_per_user", *_CROWD, "memoised")
 
 
+class _Event(NamedTuple):
+    """An event of dp-accounting that is no shuffled round, and how often it is repeated."""
+
+    leaf: Any
+    neighbours: str
+    repeats: int
+
+    @property
+    def key(self) -> str:
+        """Events with the same key have the same profile."""
+        return f"event {self.leaf!r} {self.neighbours}"
+
+    def kind(self) -> Kind:
+        """The privacy profile of one repetition."""
+        from .dp_accounting.export import limit, profile
+
+        return Kind(profile(self.leaf, neighbours=self.neighbours), limit(self.leaf, neighbours=self.neighbours))
+
+
 class Accountant(Tabular):
     """Adaptive sequential composition of shuffled rounds over the same users.
 
@@ -64,9 +83,19 @@ class Accountant(Tabular):
 
     def __init__(self) -> None:
         self._entries: list[LedgerEntry] = []
-        self._events: list[tuple[str, Kind, int]] = []
+        self._events: list[_Event] = []
         self._kinds: dict[str, Kind] = {}
         self._notes: tuple[str, ...] = ()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the sampled profiles, which a copy computes again when it needs them."""
+        own = {name: value for name, value in vars(self).items() if name != "_kinds"}
+        return own | {"_entries": list(self._entries), "_events": list(self._events)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._kinds = {entry.key: kind_of(entry) for entry in self._entries}
+        self._kinds |= {event.key: event.kind() for event in self._events}
 
     # -- what was run ---------------------------------------------------------------------------------------------
 
@@ -98,14 +127,14 @@ class Accountant(Tabular):
             number_column("participation", "chance" if chance else None, [e.participation for e in rows], shares),
             Column(name="bound", head="bound", values=[e.bound for e in rows]),
         )
-        events = sum(count for _, _, count in self._events)
+        events = sum(event.repeats for event in self._events)
         beside = (f"Events of dp-accounting composed beside these rounds: {events:,}.",) if events else ()
         return Table(columns, caption=f"{rounds_in_words(self.rounds)}, {self.neighbours}", notes=beside)
 
     @property
     def rounds(self) -> int:
         """How many rounds and events were composed."""
-        return sum(entry.count for entry in self._entries) + sum(count for _, _, count in self._events)
+        return sum(entry.count for entry in self._entries) + sum(event.repeats for event in self._events)
 
     def __repr__(self) -> str:
         """One line: how much was composed."""
@@ -129,9 +158,9 @@ class Accountant(Tabular):
         name: str | None = None,
         participation_limit: int | None = None,
         reports_per_user: int = 1,
-        dropouts: float = 0,
-        colluding: float = 0,
-        participation: float = 1.0,
+        dropouts: float | str = 0,
+        colluding: float | str = 0,
+        participation: float | str = 1.0,
         memoised: bool = False,
     ) -> Accountant:
         """Add ``count`` rounds of n users each; returns the accountant.
@@ -196,7 +225,7 @@ class Accountant(Tabular):
             one record and is unknown to dp-accounting for replacements (Laplace): then replacing is counted as a group
             of two changes
         """
-        from .dp_accounting.export import ShuffledRoundEvent, leaves, limit, profile, supports
+        from .dp_accounting.export import ShuffledRoundEvent, leaves, supports
 
         check.one_of("neighbours", neighbours, ("replace-one", "add-or-remove-one"))
         times = check.whole("count", count, low=1, high=MOST_ROUNDS, hint="it is the number of repetitions")
@@ -214,11 +243,10 @@ class Accountant(Tabular):
             if isinstance(leaf, ShuffledRoundEvent):
                 more.compose(leaf.mechanism, n=leaf.n, bound=leaf.bound, count=repeats)
                 continue
-            key = f"event {leaf!r} {neighbours}"
-            if key not in self._kinds:
-                most = limit(leaf, neighbours=neighbours)
-                self._kinds[key] = Kind(profile(leaf, neighbours=neighbours), most)
-            more._events.append((key, self._kinds[key], repeats))
+            made = _Event(leaf, neighbours, repeats)
+            if made.key not in self._kinds:
+                self._kinds[made.key] = made.kind()
+            more._events.append(made)
         if found and more.neighbours != "replace-one":
             raise ParameterError(
                 f"event must have neighbours 'replace-one', like all rounds beside it, got {more.neighbours!r}; "
@@ -237,8 +265,8 @@ class Accountant(Tabular):
         totals: dict[str, int] = {}
         for entry in self._entries:
             totals[entry.key] = totals.get(entry.key, 0) + entry.cost
-        for key, _, count in self._events:
-            totals[key] = totals.get(key, 0) + count
+        for event in self._events:
+            totals[event.key] = totals.get(event.key, 0) + event.repeats
         keys = sorted(key for key in totals if self._kinds[key].limit > 0.0)
         return [self._kinds[key] for key in keys], [totals[key] for key in keys]
 
@@ -307,7 +335,7 @@ class Accountant(Tabular):
             lower=None if lower is None else min(lower, upper),
             delta=delta,
             rounds=self.rounds,
-            cost=sum(e.cost for e in self._entries) + sum(count for _, _, count in self._events),
+            cost=sum(e.cost for e in self._entries) + sum(event.repeats for event in self._events),
             pure_epsilon=sequential.pure_epsilon(kinds, counts),
             neighbours=self.neighbours,
             trust=trust_text(
@@ -400,10 +428,10 @@ class Accountant(Tabular):
             if left > 0:
                 made._entries.append(entry.first(min(left, entry.count)))
             left -= entry.count
-        for key, kind, count in self._events:
+        for event in self._events:
             if left > 0:
-                made._events.append((key, kind, min(left, count)))
-            left -= count
+                made._events.append(event._replace(repeats=min(left, event.repeats)))
+            left -= event.repeats
         return made
 
     def _copy(self) -> Accountant:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -50,6 +50,10 @@ class LedgerEntry:
     participation_limit: int | None = None
     reports_per_user: int = 1
     participation: float = 1.0
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What was said; what follows from it is found again."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
 
     @property
     def cost(self) -> int:
@@ -146,9 +150,9 @@ def make_entry(
     name: object = None,
     participation_limit: object = None,
     reports_per_user: int = 1,
-    dropouts: float = 0,
-    colluding: float = 0,
-    participation: float = 1.0,
+    dropouts: float | str = 0,
+    colluding: float | str = 0,
+    participation: float | str = 1.0,
 ) -> LedgerEntry:
     """A checked entry of those of n users who can be counted on; the bound must be a proved upper bound.
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .._support import validation as check
 from .._support.files import write_whole
 from .._support.json_ready import json_ready
 from .._support.reading import LEDGER, contained, mapping, read_json
@@ -178,6 +179,8 @@ def _entry(item: dict[str, Any], number: int, known: dict[str, LedgerEntry]) -> 
     law = json.dumps(item["mechanism"], sort_keys=True)
     terms = {key: item[key] for key in (*_KEYS[3:], "name", _CHANCE) if key in item}
     try:
+        for key in {"n", _CHANCE} & terms.keys():
+            check.real(key, terms[key])  # people may write "2M" or "60%", a ledger holds numbers
         if law in known:
             entry = known[law].sharing_law(make_entry(known[law].mechanism, **terms))
         else:

@@ -249,7 +249,7 @@ class Estimate(Tabular):
         coverage is about nominal or higher; the excess is the weight of a count or two.  Ends may lie outside the
         range of the truth.
         """
-        level = check.in_range("level", level, low=0.0, high=1.0, low_open=True, high_open=True)
+        level = check.share("level", level, high_open=True)
         check.one_of("kind of coverage", of, COVERED)
         if self.step:
             raise ParameterError(

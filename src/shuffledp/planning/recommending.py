@@ -44,7 +44,7 @@ def recommend(
     low: float | None = None,
     high: float | None = None,
     norm: float | None = None,
-    dropouts: float = 0,
+    dropouts: float | str = 0,
     rounds: int = 1,
     messages: float | None = None,
     bits: float | None = None,

@@ -99,7 +99,7 @@ def deployment(source: str | os.PathLike[str] | dict[str, Any]) -> Deployment:
     valid.in_range("epsilon", epsilon, low=0.0, high=math.inf, low_open=True, high_open=True, hint=hint)
     delta, shown_delta = below_written("delta", given["delta"])
     valid.probability_delta(delta)
-    n = valid.users(whole_number("reporting_threshold", given["reporting_threshold"]), "reporting_threshold")
+    n = valid.users(given["reporting_threshold"], "reporting_threshold")
     mean, shown_mean = below_written("poisson_mean", given["poisson_mean"])
     hint = "it is a mean per index and device"
     valid.in_range("poisson_mean", mean, low=0.0, high=1e9, hint=hint)

@@ -85,9 +85,9 @@ class CheckedRounds:
         )
         text += f" with {self.users:,} users"
         if self.minimum_batch is None:
-            text += absent(self.dropouts, self.colluding, 1.0)
+            text += absent(self.users, self.dropouts, self.colluding, 1.0)
         else:
-            text += f", released only with {self.minimum_batch:,} or more" + absent(0, self.colluding, 1.0)
+            text += f", released only with {self.minimum_batch:,} or more" + absent(self.users, 0, self.colluding, 1.0)
         if self.participation_limit is not None:
             text += f", each user in at most {self.participation_limit:,}"
         if self.reports_per_user > 1:

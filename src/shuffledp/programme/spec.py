@@ -14,14 +14,14 @@ from typing import Any
 
 from .._support import validation as valid
 from .._support.reading import mapping
-from ..accounting.crowd import Crowd
+from ..accounting.crowd import Crowd, missing
 from ..accounting.resolve import subject_of
 from ..composing.ledger import LedgerEntry, make_entry
 from ..errors import ParameterError
 from ..mechanisms.base import Mechanism
 from .dates import MOST_DATES, Step, read_date
 from .opening import OPENING, Opening, opened
-from .values import below_written, delta_rule, kind, missing, one_line, place, shown, whole_number
+from .values import below_written, delta_rule, kind, one_line, place, shown, whole_number
 
 VERSION = 1
 MOST_ENTRIES = 1000
@@ -237,12 +237,12 @@ def _crowd(where: str, named: dict[str, tuple[str, Any]]) -> tuple[Crowd, int | 
     if "users" not in named:
         raise ParameterError(f"{where}.users must be given, got nothing; write it there or in population.")
     key, value = named["users"]
-    users = valid.users(whole_number(key, value), key)
+    users = valid.users(value, key)
     away = {name: missing(*named[name], users) for name in ("dropouts", "colluding") if name in named}
     smallest = None
     if "minimum_batch" in named:
         key, value = named["minimum_batch"]
-        smallest = valid.users(whole_number(key, value), key)
+        smallest = valid.users(value, key)
         if smallest > users:
             raise ParameterError(
                 f"{key} must not exceed the number of users, {users:,}, got {smallest:,}; lower it or raise users."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
@@ -47,19 +46,6 @@ def whole_number(where: str, value: object) -> int:
     number, _ = exact(where, value)
     if number.denominator != 1:
         raise ParameterError(f"{where} must be a whole number, got {shown(value)}; round it.")
-    return int(number)
-
-
-def missing(where: str, value: object, users: int) -> int:
-    """A number of users, or a part of them that is rounded up."""
-    number, count = exact(where, value)
-    if 0 <= number < 1:
-        return math.ceil(number * users)
-    if number < 0 or not count or number.denominator != 1:
-        raise ParameterError(
-            f"{where} must be a whole number of users or a part of them in [0, 1), got {shown(value)}; "
-            "write for example 100 or 0.05."
-        )
     return int(number)
 
 
