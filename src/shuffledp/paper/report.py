@@ -156,7 +156,7 @@ def _speed(part: dict[str, Any]) -> str:
             cells += [printed["epsilon"], f"{100 * printed['above']:+.2f} %", f"{printed['seconds']:g} s"]
         rows.append(cells)
     caption = (
-        "Any eps0-LDP randomizer, delta = 0.01/n. Here: relative error at most 1e-6, upwards; median time of "
+        "Any eps0-LDP randomizer that all users run, delta = 0.01/n. Here: relative error at most 1e-6, upwards; median time of "
         f"{part['settings']['repeats']} runs on this machine. T = 20 and T = 10: as printed, on the authors' machine."
     )
     columns = zip(head, zip(*rows, strict=True), strict=True)
