@@ -118,10 +118,11 @@ def ranges() -> str:
         return f"{max(min(above), 0.0):.{digits}f} to {max(above):.{digits}f} %"
 
     return (
-        f"Among 10,000 users, at eps0 = {EPS0:g} and delta = {DELTA:g}, the swap bound is {span('swap', listed, 3)} above the lower "
-        f"bound for {len(listed)} of the {len(rows)} mechanisms of the figure ({' and '.join(UNLISTED)} apart, see "
-        f"[where it misses](#where-it-misses)), the exact privacy blanket {span('blanket', rows, 0)} and the stronger clone "
-        f"{span('stronger clone', rows, 0)}."
+        f"Among 10,000 users, at eps0 = {EPS0:g} and delta = {DELTA:g}, the swap bound is {span('swap', listed, 3)}\n"
+        f"above the lower bound for {len(listed)} of the {len(rows)} mechanisms of the figure "
+        f"({' and '.join(UNLISTED)} apart, see\n"
+        f"[where it misses](#where-it-misses)), the exact privacy blanket {span('blanket', rows, 0)} and the stronger\n"
+        f"clone {span('stronger clone', rows, 0)}."
     )
 
 

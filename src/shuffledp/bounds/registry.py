@@ -140,8 +140,8 @@ BOUNDS: dict[str, Bound] = {
         Numerical(
             name="general",
             title="stronger clone: uses eps0 only",
-            citation="docs/proofs.md, corollary to the reduction theorem; found by Feldman, McMillan, Talwar, SODA 2023, "
-            "whose proof has an erratum (arXiv:2208.04591)",
+            citation="docs/proofs.md, corollary to the reduction theorem; Feldman, McMillan, Talwar, SODA 2023, whose "
+            "proof has an erratum (arXiv:2208.04591)",
             needs=_BUDGET,
             validity="one randomizer that everybody runs, not adaptive within the round",
             pairs=pairs.stronger_clone,

@@ -14,7 +14,7 @@ from .base import MetricPair
 
 @dataclass(frozen=True, kw_only=True)
 class MetricGeneral(MetricPair):
-    """Any mechanism with metric privacy that all users run: R(x)_y <= e^d(x,x') R(x')_y (Chatzikokolakis et al., PETS 2013).
+    """Any metric-private mechanism, the same for all: R(x)_y <= e^d(x,x') R(x')_y (Chatzikokolakis et al., PETS 2013).
 
     Parameters
     ----------
