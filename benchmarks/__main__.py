@@ -43,13 +43,17 @@ PAGE = """# Benchmarks
 `make bench` measures everything below in one run, prints what is wanted beside it, and fails if something wanted is
 missed. Times are CPU seconds unless "wall" is said; ratios are against a baseline in the same run, because machines are
 noisy. This page is written by `python -m benchmarks --write`; the numbers are from a virtual machine with 2 cores
-({versions}).
+({versions}). They are measured, so no test computes them again.
 
 The authors' algorithm (`benchmarks/conventional.py`) uses 20 bisections, as the paper does; its eps is then up to 0.2 %
 too large. The odd questions (budgets from 1e-6 to 30, one user to 1e12, deltas from 0.5 to 1e-300, huge and tiny
 domains, wide and tall matrices, many rounds) each run in a process of their own;
 `python -m benchmarks.odd_questions` lists them, and words after the command select some.
 """
+
+
+#: Opens the tables of the page, which a test finds generated and does not compute again.
+MEASURED = "<!-- benchmarks: start, measured by python -m benchmarks --write -->"
 
 
 def measured(parts: Iterable[str], show: Console) -> Iterator[tuple[str, list[Row]]]:
@@ -66,14 +70,14 @@ def measured(parts: Iterable[str], show: Console) -> Iterator[tuple[str, list[Ro
 def page(found: Mapping[str, list[Row]]) -> str:
     """docs/benchmarks.md; a missed target is in bold."""
     versions = f"Python {platform.python_version()}, numpy {np.__version__}"
-    text = PAGE.format(versions=versions)
+    text = PAGE.format(versions=versions) + f"\n{MEASURED}\n"
     for part, rows in found.items():
         text += f"\n## {PARTS[part]}\n\n| what | measured | wanted |\n|---|---|---|\n"
         for row in rows:
             said = row.measured.replace("|", "\\|")
             said = f"**{said}**" if row.reached is False else said
             text += f"| {row.what.replace('|', chr(92) + '|')} | {said} | {row.wanted} |\n"
-    return text
+    return text + "\n<!-- benchmarks: end -->\n"
 
 
 def _mark(reached: bool | None) -> str:

@@ -23,7 +23,7 @@ def grr(d: int, ratio: float) -> list[list[float]]:
 
 def guarantees(console: Console) -> None:
     randomizers = {
-        f"any {EPS0:g}-LDP randomizer": sdp.General(eps0=EPS0),
+        f"any {EPS0:g}-LDP randomizer that all users run": sdp.General(eps0=EPS0),
         f"randomized response, 16 options, eps0 = {EPS0:g}": sdp.FiniteRandomizer(grr(16, 20.085536923187668)),
     }
     for title, mechanism in randomizers.items():

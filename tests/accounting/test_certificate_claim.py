@@ -229,6 +229,13 @@ def test_unknown_keys_are_refused(place: tuple[Any, ...]) -> None:
         sdp.verify("long.json")
 
 
+def test_terms_in_the_words_of_former_versions_are_completed() -> None:
+    """They did not say that all users run the same mechanism."""
+    former = json.loads((DATA / "certificate-2-general.json").read_text())["trust"]
+    found = sdp.verify(written({"trust": former}))
+    assert found.trust == TRUST and found.notes[-1].endswith("all users run the same mechanism.")
+
+
 # -- the first format -------------------------------------------------------------------------------------------------
 
 
@@ -263,10 +270,10 @@ def test_files_of_the_second_format_still_verify(name: str) -> None:
     data = json.loads(path.read_text())
     assert data["format"] == "shuffledp-certificate/2" and "rounds" in data
     found = sdp.verify(path)
-    assert found.proved_delta <= found.delta and found.law_sha256 == data["law_sha256"] and len(found.notes) == 1
+    assert found.proved_delta <= found.delta and found.law_sha256 == data["law_sha256"] and len(found.notes) == 2
     found.write("new.json")
     assert json.loads(Path("new.json").read_text())["format"] == "shuffledp-certificate/3"
-    assert sdp.verify("new.json") == found
+    assert sdp.verify("new.json") == found and len(sdp.verify("new.json").notes) == 1
     for key, value in (("epsilon", "0.01"), ("claim", "max over the pairs of delta(epsilon) <= delta"), ("n", 500)):
         Path("forged.json").write_text(json.dumps({**data, key: value}))
         with pytest.raises(sdp.VerificationError, match=r"\.$"):

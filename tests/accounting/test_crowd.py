@@ -99,13 +99,13 @@ def test_the_guarantee_says_its_terms() -> None:
     assert text.startswith(
         "With n = 1,000 users, of whom up to 50 users (5 %) may drop out and up to 10 users (1 %) may collude, every "
     )
-    assert "probability 0.9 (before the batch is seen), each running" in text
+    assert "probability 0.9 (before the batch is seen), all running" in text
     again = json.loads(json.dumps(g.to_dict(), allow_nan=False))
     assert (again["dropouts"], again["colluding"], again["participation"], again["n"]) == (50, 10, 0.9, 1000)
     assert "except for those stated" in g.trust and "before the batch is seen" in g.trust
     assert "may collude" in g._repr_html_()
     only = str(sdp.amplify("grr:eps0=1,d=4", n=1000, delta=1e-6, colluding=10))
-    assert ", of whom up to 10 users (1 %) may collude, each" in only
+    assert ", of whom up to 10 users (1 %) may collude, all" in only
     # a probability is printed rounded up: the claim for fewer users would be a stronger one
     assert "probability 0.333334 " in str(sdp.amplify("grr:eps0=1,d=4", n=100, delta=1e-6, participation=1 / 3))
 

@@ -26,7 +26,7 @@ def made(**changes: object) -> sdp.Guarantee:
         delta=1e-6,
         n=1000,
         mechanism="general:eps0=1",
-        description="any 1-LDP randomizer",
+        description="the same 1-LDP randomizer",
         bound="variation-ratio",
         local_epsilon=1.0,
     )
@@ -35,7 +35,7 @@ def made(**changes: object) -> sdp.Guarantee:
 
 def test_the_sentence() -> None:
     text = str(made())
-    assert text.startswith("With n = 1,000 users, each running any 1-LDP randomizer, ")
+    assert text.startswith("With n = 1,000 users, all running the same 1-LDP randomizer, ")
     for words in ("(0.12346, 1e-06)-DP", "replace-one", "bound: variation-ratio", "than 0.12345", "eps0 = 1 remains."):
         assert words in text
     assert "\n" not in text and text.count("  ") == 0
@@ -130,6 +130,20 @@ def test_kinds_read_differently() -> None:
 def test_trust_is_the_same_everywhere() -> None:
     g = sdp.amplify("general:eps0=1", n=10, delta=0.1)
     assert g.trust == TRUST and "honest" in TRUST and g.neighbours == "replace-one"
+
+
+@pytest.mark.parametrize("spec", ["general:eps0=1", "metric-general:d01=1,dmax=2", "variation-ratio:p=3,beta=0.4,q=3"])
+def test_one_randomizer_for_all_not_one_per_user(spec: str) -> None:
+    """With a randomizer of its own for every user there is no amplification at all (docs/swap.md)."""
+    g = sdp.amplify(spec, n=1000, delta=1e-6)
+    assert ", all running the same " in str(g) and "each running" not in str(g)
+    assert "all users run the same mechanism" in g.trust
+    assert "1 user, running the same " in str(sdp.amplify(spec, n=1, delta=1e-6))
+
+
+def test_mixed_users_run_the_mechanism_of_their_class() -> None:
+    found = sdp.amplify_mixed([("grr:eps0=1,d=4", 100), ("grr:eps0=2,d=4", 100)], delta=1e-6)
+    assert "all users of a class run its mechanism" in found.trust and "the same mechanism" not in found.trust
 
 
 def lazily(**changes: object) -> sdp.Guarantee:

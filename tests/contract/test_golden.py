@@ -11,7 +11,7 @@ import pytest
 import shuffledp as sdp
 from reference.places import golden
 
-#: spec/closed-forms.md, "Table 5, exact values": general eps0-LDP at delta = 0.01/n.
+#: Table 5 of the paper with exact values, from high-precision sums: general eps0-LDP at delta = 0.01/n.
 TABLE5 = {
     (1, 10**4): 0.0432061580844697,
     (1, 10**6): 0.00501162084627938,

@@ -1,19 +1,34 @@
-"""Writes the generated parts of CONTRIBUTING.md and docs/theory.md: ``make tables``."""
+"""Writes the generated parts of the pages: ``make tables``.
+
+    python -m house.write           everything, and docs/swap.svg: about a minute
+    python -m house.write MARK ...  only these parts
+
+docs/benchmarks.md is measured instead, by ``python -m benchmarks --write``.
+"""
 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from house import layers, theorems
+from house import layers, numbers, swap_numbers, theorems
 from reference.places import ROOT
 
 #: Mark -> the page that has it, and what stands between ``<!-- mark: start`` and ``<!-- mark: end -->``.
 PARTS: dict[str, tuple[Path, Callable[[], str]]] = {
     "layers": (ROOT / "CONTRIBUTING.md", layers.table),
     "theorems": (ROOT / "docs" / "theory.md", theorems.table),
+    "swap-ranges": (ROOT / "docs" / "swap.md", swap_numbers.ranges),
+    **{mark: (table.page, table.text) for mark, table in numbers.TABLES.items()},
 }
+#: What is the same on every machine, to the letter.
+WORDS = ("layers", "theorems", "specs")
+
+
+def _between(mark: str) -> re.Pattern[str]:
+    return re.compile(rf"(<!-- {mark}: start[^>]*-->)(.*?)(<!-- {mark}: end -->)", re.DOTALL)
 
 
 def renewed(text: str, mark: str, made: str) -> str:
@@ -22,24 +37,30 @@ def renewed(text: str, mark: str, made: str) -> str:
     >>> renewed("a <!-- x: start, note -->old<!-- x: end --> b", "x", "new").splitlines()
     ['a <!-- x: start, note -->', '', 'new', '', '<!-- x: end --> b']
     """
-    pattern = re.compile(rf"(<!-- {mark}: start[^>]*-->).*?(<!-- {mark}: end -->)", re.DOTALL)
-    found, count = pattern.subn(lambda match: f"{match[1]}\n\n{made}\n\n{match[2]}", text)
+    found, count = _between(mark).subn(lambda match: f"{match[1]}\n\n{made}\n\n{match[3]}", text)
     if count != 1:
         raise ValueError(f"expected the marks of {mark!r} once, found them {count} times")
     return found
 
 
-def stale() -> list[str]:
-    """The marks whose part is not what would be written now."""
-    return [
-        mark for mark, (page, make) in PARTS.items() if renewed(read := page.read_text("utf-8"), mark, make()) != read
-    ]
+def printed(mark: str) -> list[str]:
+    """The lines of a part as its page has them."""
+    return "".join(match[2] for match in _between(mark).finditer(PARTS[mark][0].read_text("utf-8"))).split("\n")[2:-2]
 
 
-def main() -> None:
-    for mark, (page, make) in PARTS.items():
+def drifted(mark: str, lines: list[str]) -> list[str]:
+    """Those of the lines, computed now, that the page does not have, but for the last digit of a number."""
+    page = printed(mark)
+    return [line for line in lines if not any(numbers.alike(old, line) for old in page)]
+
+
+def main(marks: list[str]) -> None:
+    for mark in marks or PARTS:
+        page, make = PARTS[mark]
         page.write_text(renewed(page.read_text("utf-8"), mark, make()), "utf-8")
+    if not marks:
+        swap_numbers.main()
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -201,7 +201,7 @@ def test_figure_5() -> None:
         assert 0.026409214037956976 * (1 - 1e-14) <= printed <= 0.026409214037956976 * (1 + 1e-4)
         assert m.variation_ratio().beta == pytest.approx(0.185583264316034533788394999092, rel=1e-14)
     assert sdp.amplify(flat, **at).epsilon == pytest.approx(sdp.amplify(tree, **at).epsilon, rel=1e-9)
-    # baselines.md: the formula saves 5.5-58 % against basic and 65-89 % against separate, worst
+    # over figure 5 the formula saves 5.5-58 % against basic and 65-89 % against separate, worst
     printed = sdp.amplify(tree, bound="variation-ratio-published", **at).epsilon
     basic = sdp.amplify(tree, bound="general", **at).epsilon
     groups = flat.groups(n=at["n"])

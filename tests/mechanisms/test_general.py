@@ -126,5 +126,5 @@ def test_spec_pickle_and_equality_round_trip(m: sdp.General | sdp.VariationRatio
 def test_the_words_do_not_claim_more_than_was_asked() -> None:
     """A description rounds its numbers; a larger eps0 than given would be a claim about other randomizers."""
     text = sdp.General(eps0=1.23456789).description
-    shown = float(text.removeprefix("any ").split("-LDP")[0])
+    shown = float(text.removeprefix("the same ").split("-LDP")[0])
     assert shown <= 1.23456789

@@ -109,7 +109,7 @@ def test_the_default_size_has_the_smallest_variance() -> None:
         k, e = Subset(eps0=eps0, d=d).k, math.exp(eps0)
         spread = {j: Subset(eps0=eps0, d=d, k=j).variance(1, 1 / d) for j in range(1, d) if abs(j - k) < 40}
         assert spread[k] <= min(spread.values()) * (1 + 1e-12)
-        assert k in {max(1, math.floor(d / (e + 1))), math.ceil(d / (e + 1))}  # spec/mechanisms.md 3.6
+        assert k in {max(1, math.floor(d / (e + 1))), math.ceil(d / (e + 1))}  # one of the two neighbours of d/(e+1)
     for d, s, eps0 in product((1, 2, 5, 40, 700), (1, 2, 5, 30), (0.1, 1.0, 3.0, 9.0)):
         if s <= d:
             sizes = np.arange(1, d + 1)

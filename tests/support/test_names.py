@@ -176,7 +176,7 @@ FACTS: dict[str, Callable[[str], bool]] = {
         issubclass(find(m), MultiMessage) and set(np.unique(CASES[m].data(50)[0])) == {0, 1}
     ),
     "a matrix of your own": lambda m: "matrix" in fields(m),
-    "any randomizer of which only eps0 is known": lambda m: fields(m) == {"eps0"} and m == "general",
+    "a randomizer of which only eps0 is known": lambda m: fields(m) == {"eps0"} and m == "general",
 }
 
 

@@ -98,7 +98,7 @@ PURPOSES = (
         "sum binary-sum count bits",
     ),
     Purpose("a matrix of your own", ("finite",), "matrix custom table channel csv npy"),
-    Purpose("any randomizer of which only eps0 is known", ("general",), "ldp any-ldp eps0 black-box"),
+    Purpose("a randomizer of which only eps0 is known", ("general",), "ldp any-ldp eps0 black-box"),
 )
 #: A word without hyphens -> its purpose.
 _MEANINGS = {word.replace("-", ""): purpose for purpose in PURPOSES for word in purpose.words.split()}

@@ -26,7 +26,7 @@ from ..mechanisms.registry import BY_MATRIX, RESERVED, made_again
 from ..numerics.families.swap import SwapPair
 from ..numerics.pair import ShuffledPair
 from .certificate_steps import Law, laws_of
-from .guarantee import TRUST, Guarantee
+from .guarantee import SAME, TRUST, Guarantee
 
 if TYPE_CHECKING:
     from .certificate import Certificate
@@ -46,6 +46,9 @@ FORMAT_1 = (
     "Format 1: this certificate does not state the hash of its law, the neighbours or what is trusted; "
     "they were derived again from the mechanism that it names."
 )
+#: What certificates of former versions say is trusted, and what is said of them.
+_FORMER_TRUST = TRUST.replace(f"{SAME}, non-adaptively", "users are non-adaptive")
+_SAME_TOO = f"The file is of a former version, whose terms leave out what is assumed as well: {SAME}."
 #: The label of a matrix that was given in memory.
 _IN_MEMORY = re.compile(rf"{BY_MATRIX}:<[^<>]* matrix>")
 
@@ -128,6 +131,8 @@ def _on_terms(claim: Certificate, neighbours: str, label: str) -> Certificate:
         found = law_hash(claim.matrix, (step.pair for step in claim.steps))
         claim = replace(claim, law_sha256=found, neighbours=neighbours, trust=TRUST)
         notes = (FORMAT_1,)
+    elif claim.trust == _FORMER_TRUST:
+        claim, notes = replace(claim, trust=TRUST), (_SAME_TOO,)
     claim = replace(claim, format=FORMAT)
     found = _check_terms(claim, neighbours=neighbours)
     law = "matrix" if claim.matrix else "pairs"

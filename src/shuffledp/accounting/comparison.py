@@ -16,7 +16,7 @@ from .._support.json_ready import json_ready
 from .._support.numbers import round_down, round_up
 from .._support.tables import Column, Table, Tabular, number_column
 from .._support.text import visible
-from ..bounds import Bound, known
+from ..bounds import Bound, called, known, unalias
 from ..errors import BoundNotApplicableError, ParameterError, ShuffleDPError
 from .crowd import Crowd
 from .guarantee import not_below
@@ -117,6 +117,7 @@ class Comparison(Tabular):
 
     def __getitem__(self, bound: str) -> Row:
         """The row of a bound; an absent one is refused with its reason."""
+        bound = unalias(bound)
         if isinstance(bound, str) and bound in self.absent:
             raise BoundNotApplicableError(self.absent[bound])
         rows = {row.bound: row for row in self.rows}
@@ -124,7 +125,7 @@ class Comparison(Tabular):
 
     def __contains__(self, bound: object) -> bool:
         """Whether a bound of this name has a row."""
-        return any(row.bound == bound for row in self.rows)
+        return any(row.bound == unalias(bound) for row in self.rows)
 
     def __iter__(self) -> Iterator[Row]:
         """The rows, smallest eps first."""
@@ -332,7 +333,7 @@ def bound_names(bounds: Iterable[str] | None) -> list[str]:
         raise ParameterError(
             "bound 'auto' is the best of the table, not a row of it; leave it out for all bounds, or name some of them."
         )
-    chosen = list(dict.fromkeys(check.one_of("bound", name, known()) for name in bounds))
+    chosen = list(dict.fromkeys(called(name) for name in bounds))
     if not chosen:
         raise ParameterError("bounds must name at least one bound, got none; leave it out to compare all of them.")
     return chosen

@@ -16,9 +16,10 @@ from .._support.text import visible
 if TYPE_CHECKING:
     from .certificate import Certificate
 
+SAME = "all users run the same mechanism"
 #: What every guarantee of this library rests on.
 TRUST = (
-    "the shuffler is honest and uniform; users are non-adaptive within the round; their randomness is fresh and "
+    f"the shuffler is honest and uniform; {SAME}, non-adaptively within the round; their randomness is fresh and "
     "independent; the crowd counted in n consists of honest users only"
 )
 
@@ -126,8 +127,10 @@ class Guarantee:
     def _paragraph(self) -> str:
         delta = round_up(self.delta, 6)
         users = count_of(self.n) + absent(self.n, self.dropouts, self.colluding, self.participation)
-        sent = "" if self.reports_per_user == 1 else f"sending {self.reports_per_user:,} reports and "
-        crowd = f"With n = {users}, {'each ' if self.n > 1 else ''}{sent}running {self.description},"
+        sent, each, all_ = "", *(("each ", "all ") if self.n > 1 else ("", ""))
+        if self.reports_per_user > 1:
+            sent = f"{each}sending {self.reports_per_user:,} reports and "
+        crowd = f"With n = {users}, {sent}{all_}running {self.description},"
         if self.kind == "lower":
             return (
                 f"{crowd} no analysis of {self.lower_scope} can claim less than eps = {round_down(self.epsilon)} at "

@@ -22,11 +22,12 @@ from .._support.text import visible
 from ..errors import BoundNotApplicableError, ParameterError
 from ..mechanisms.base import Mechanism
 from .crowd import Crowd
-from .guarantee import absent, at_most
+from .guarantee import SAME, absent, at_most
 from .mixed_blankets import comparable, victim_epsilon
 from .mixed_swap import swap_epsilon
 from .resolve import MechanismLike, as_mechanism
 
+OF_ITS_CLASS = "all users of a class run its mechanism"
 PUBLIC = "; the budget of every user is public and does not depend on its value"
 
 
@@ -175,7 +176,7 @@ def amplify_mixed(
         bounds[found[m]] = "swap" if swapped < covered else "blanket"
     rows = tuple(ClassGuarantee(m.spec, m.description, size, found[m], m.local_epsilon) for m, size in members)
     terms = crowd.terms()
-    terms["trust"] += PUBLIC
+    terms["trust"] = terms["trust"].replace(SAME, OF_ITS_CLASS) + PUBLIC
     worst = max(found.values())
     return MixedGuarantee(worst, delta, n, rows, **terms, bound=bounds[worst])
 

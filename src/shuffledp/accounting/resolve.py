@@ -389,7 +389,7 @@ class _SinglePair(Mechanism):
     @property
     def description(self) -> str:
         """In words."""
-        return "a mechanism dominated by the given shuffled pair"
+        return "the same mechanism, dominated by the given shuffled pair"
 
     def identity(self) -> dict[str, Any]:
         """Its numbers."""

@@ -20,6 +20,7 @@ from .._support.json_ready import json_ready
 from .._support.numbers import round_down, round_up
 from .._support.tables import Column, Table, Tabular, number_column
 from .._support.text import visible
+from ..bounds import unalias
 from ..errors import BoundNotApplicableError, ParameterError
 from ..mechanisms.base import Mechanism, plain
 from ..mechanisms.registry import canonical, made, split
@@ -104,6 +105,7 @@ class Sweep(Tabular):
         return np.ma.MaskedArray(local.data / np.where(hide, 1.0, eps.data), mask=hide)
 
     def _column(self, bound: str) -> list[Row | None]:
+        bound = unalias(bound)
         if isinstance(bound, str) and bound in self.absent:
             raise BoundNotApplicableError(self.absent[bound])
         check.one_of("bound", bound, self.bounds)

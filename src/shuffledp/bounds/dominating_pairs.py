@@ -34,7 +34,10 @@ def alone(mechanism: Mechanism) -> Family:
 
 
 def stronger_clone(mechanism: Mechanism) -> Family:
-    """Uses eps0 only: the local guarantee for the victim, the largest ratio between two users for the crowd."""
+    """Uses eps0 only: the local guarantee for the victim, the largest ratio between two users for the crowd.
+
+    docs/proofs.md, corollary to the reduction theorem: for one randomizer that all users run, not adaptive.
+    """
     return _from_budget(mechanism, weaker=False)
 
 

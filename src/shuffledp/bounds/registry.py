@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from .._support import names as _names
 from .._support import validation as check
@@ -140,8 +140,10 @@ BOUNDS: dict[str, Bound] = {
         Numerical(
             name="general",
             title="stronger clone: uses eps0 only",
-            citation="Feldman, McMillan, Talwar, SODA 2023",
+            citation="docs/proofs.md, corollary to the reduction theorem; Feldman, McMillan, Talwar, SODA 2023, whose "
+            "proof has an erratum (arXiv:2208.04591)",
             needs=_BUDGET,
+            validity="one randomizer that everybody runs, not adaptive within the round",
             pairs=pairs.stronger_clone,
         ),
         Numerical(
@@ -169,7 +171,7 @@ BOUNDS: dict[str, Bound] = {
         ),
         *_tails("", "with its exact range and second moment", blanket_tails.exactly, _LAW, _COVERED),
         *_tails("-gamma", "with the mechanism's blanket mass", blanket_tails.by_mass, "eps0 and gamma", _COVERED),
-        *_tails("-generic", "for any randomizer", blanket_tails.generic, _BUDGET, "eps0 <= 300"),
+        *_tails("-generic", "for any randomizer that all users run", blanket_tails.generic, _BUDGET, "eps0 <= 300"),
         EpsilonFormula(
             name="efmrtt19",
             title="amplification by shuffling, the first bound",
@@ -223,10 +225,12 @@ AUTO = Numerical(
     pairs=lambda m: choose("auto", m)[1] or Smallest({}),
 )
 
+#: Other names of a bound; answers and files carry its own.
+ALIASES = {"stronger-clone": "general"}
 #: Installed packages name their bounds in this group of entry points.
 GROUP = "shuffledp.bounds"
-#: The bounds of the library, which cannot be replaced, and "auto", which chooses among them.
-_OURS = ("auto", *BOUNDS)
+#: The names of the library, which cannot be given to others; "auto" chooses among its bounds.
+_OURS = ("auto", *BOUNDS, *ALIASES)
 _plugins_loaded = False
 _Bound = TypeVar("_Bound", bound=Bound)
 
@@ -290,6 +294,23 @@ def names() -> list[str]:
     return ["auto", *known()]
 
 
+def unalias(name: Any) -> Any:
+    """The name that a bound has in answers and files; anything but another name of a bound is left as it is."""
+    return ALIASES.get(name, name) if isinstance(name, str) else name
+
+
+def called(name: str) -> str:
+    """The name that a bound has in answers and files, of whatever ``bound=`` takes; an unknown one is refused.
+
+    Examples
+    --------
+    >>> called("stronger-clone"), called("auto")
+    ('general', 'auto')
+    """
+    own = unalias(name)
+    return own if isinstance(own, str) and own in BOUNDS else check.one_of("bound", own, names())
+
+
 def choose(name: str, mechanism: Mechanism) -> tuple[Bound, Family | None]:
     """The bound of that name, and its family if choosing the bound required building it.
 
@@ -305,8 +326,7 @@ def choose(name: str, mechanism: Mechanism) -> tuple[Bound, Family | None]:
     'variation-ratio'
     """
     if name != "auto":
-        known_name = isinstance(name, str) and name in BOUNDS
-        return BOUNDS[name if known_name else check.one_of("bound", name, names())], None
+        return BOUNDS[called(name)], None
     found: dict[str, Family] = {}
     # the types of a mechanism have at most the ratios that its eps0 allows, so swap-general is for where swap is not
     for candidate in ("swap", "swap-general", "blanket"):

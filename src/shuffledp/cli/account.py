@@ -71,7 +71,9 @@ def profile(spec: str, n: int, epsilon: str, bound: str, side: Any, tol: float, 
     eps = grid("epsilon", epsilon)
     delta = run(spec, n=n, epsilon=eps, bound=bound, tol=tol, side=side).tolist()
     if as_json:
-        print_json({"mechanism": spec, "n": n, "bound": bound, "side": side, "epsilon": eps, "delta": delta})
+        from ..bounds import unalias
+
+        print_json({"mechanism": spec, "n": n, "bound": unalias(bound), "side": side, "epsilon": eps, "delta": delta})
         return
     from .._support.numbers import round_down, round_up
     from .._support.tables import Table, number_column

@@ -21,7 +21,7 @@ SPEC_HELP = """
 SPEC names the local randomizer:
 
 \b
-  general:eps0=1                     any eps0-LDP randomizer
+  general:eps0=1                     any eps0-LDP randomizer, the same for all users
   variation-ratio:p=7,beta=0.3,q=7   all that is known is (p, beta, q); p may be inf
   grr:eps0=1,d=16                    generalised randomized response on 16 options
   finite:matrix.csv                  a probability matrix, rows = inputs (CSV or .npy)

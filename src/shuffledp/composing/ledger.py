@@ -14,6 +14,7 @@ from .._support.reading import TABLE, read_bytes
 from ..accounting.crowd import Crowd
 from ..accounting.resolve import MechanismLike, Resolved, Subject, resolve, subject_of
 from ..accounting.rounds import MOST_ROUNDS, count_of, must_be_separate
+from ..bounds import called
 from ..errors import ParameterError, ShuffleDPError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import mechanism_in_file
@@ -184,7 +185,7 @@ def make_entry(
         mechanism=subject,
         n=resolved.n,
         count=count_of(count),
-        bound=bound,
+        bound=called(bound),
         name=name,
         participation_limit=limit,
         reports_per_user=reports,

@@ -104,7 +104,7 @@ class Mechanism:
 
     @property
     def description(self) -> str:
-        """The mechanism in words, to stand after "each running"."""
+        """The mechanism in words, to stand after "all running"."""
         return self.spec
 
     # -- what is guaranteed without a shuffler ----------------------------------------------------------------

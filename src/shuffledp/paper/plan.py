@@ -23,7 +23,7 @@ PARTS = {
     "figure3": "Cheu and Zhilyaev's multi-message histograms",
     "figure4": "Balls into bins",
     "figure5": "Hierarchical range queries (parallel composition)",
-    "table5": "Any eps0-LDP randomizer: eps and time",
+    "table5": "Any eps0-LDP randomizer that all users run: eps and time",
     "tightness": 'Upper bounds called "exactly tight"',
     "errata": "Errata, with counter-examples",
 }

@@ -156,8 +156,9 @@ def _speed(part: dict[str, Any]) -> str:
             cells += [printed["epsilon"], f"{100 * printed['above']:+.2f} %", f"{printed['seconds']:g} s"]
         rows.append(cells)
     caption = (
-        "Any eps0-LDP randomizer, delta = 0.01/n. Here: relative error at most 1e-6, upwards; median time of "
-        f"{part['settings']['repeats']} runs on this machine. T = 20 and T = 10: as printed, on the authors' machine."
+        "Any eps0-LDP randomizer that all users run, delta = 0.01/n. Here: relative error at most 1e-6, upwards; "
+        f"median time of {part['settings']['repeats']} runs on this machine. T = 20 and T = 10: as printed, on the "
+        "authors' machine."
     )
     columns = zip(head, zip(*rows, strict=True), strict=True)
     return _scrolled((Column(head=h, values=cells, right=True) for h, cells in columns), caption)

@@ -1,4 +1,4 @@
-"""Table 5: eps of any eps0-LDP randomizer for up to 10^8 users, and how long that takes."""
+"""Table 5: eps of any eps0-LDP randomizer that all users run, for up to 10^8 users, and how long that takes."""
 
 from __future__ import annotations
 

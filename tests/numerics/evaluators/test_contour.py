@@ -42,7 +42,7 @@ def check(laws: Laws, n: int, eps: float, rtol: float) -> None:
     found = contour_bracket(laws, n, [eps], rtol)
     low, high = round_enclosure(*laws, n, eps)
     bare = float(atoms.exposed(np.array([eps]))[0])
-    # rounding of u - E v belongs to evaluate.py: allow it, and nothing else
+    # rounding of u - E v belongs to choose.py: allow it, and nothing else
     room = 1e-14
     assert not math.isnan(found.upper[0]) and not math.isnan(found.lower[0])
     assert math.exp(found.upper[0]) >= float(high) - bare - room

@@ -26,7 +26,7 @@ def check(laws: Laws, n: int, eps: float) -> None:
     bracket = exact.log_bracket(exact.build(atoms, n), np.array([eps]))
     low, high = round_enclosure(*laws, n, eps)
     bare = Fraction(float(atoms.exposed(np.array([eps]))[0]))
-    room = Fraction(1e-13) * (1 + bare)  # rounding of u, v themselves belongs to evaluate.py
+    room = Fraction(1e-13) * (1 + bare)  # rounding of u, v themselves belongs to choose.py
     assert Fraction(math.exp(bracket.upper[0])) >= (high - bare) * (1 - Fraction(1e-12)) - room
     assert Fraction(math.exp(bracket.lower[0])) <= (low - bare) * (1 + Fraction(1e-12)) + room
     if bracket.upper[0] > -30:

@@ -124,7 +124,7 @@ def test_between_the_constant_datasets_and_the_blanket(n: int) -> None:
 
 @pytest.mark.parametrize(("eps0", "n"), [(1.0, 300), (2.0, 300), (1.0, 1000), (2.0, 1000), (1.0, 10**5)])
 def test_saves_what_the_reduction_loses(eps0: float, n: int) -> None:
-    """spec/baselines.md: 11-25 % of eps."""
+    """11 to 25 % of eps."""
     blanket = GRR(eps0=eps0, d=2).blanket().epsilon(n=n, delta=1e-6, tol=1e-4, side="upper").epsilon
     saved = 1 - ExactCounts(eps0).epsilon(n=n, delta=1e-6, tol=1e-4, side="upper").epsilon / blanket
     assert 0.11 <= saved <= 0.25

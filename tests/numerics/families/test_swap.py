@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reference import repetition
+from reference import repetition, swap_readings
 from reference.places import golden
 from reference.randomizers import Matrix, floats, grr, random_matrix
 from reference.repetition import examples, slow
@@ -256,8 +256,7 @@ def test_golden(entry: dict[str, Any]) -> None:
 def test_holes_must_not_be_left_out() -> None:
     rows = [[Fraction(9, 10), Fraction(1, 10)], [Fraction(1), Fraction(0)]]
     others, E, beta = (1, 1, 1), Fraction(1), Fraction(9, 10)
-    truth = Datasets(rows, 4).deltas((0, 1), E)[-1]
-    false = theorem_one(rows[0], rows[1], rows, others, E, beta=beta, holes=False)
+    truth, false = swap_readings.without_holes()
     assert truth == Fraction(1, 10) and false == Fraction(1, 10000)
     assert theorem_one(rows[0], rows[1], rows, others, E, beta=beta) >= truth
     assert upper(member(rows, (0, 1)), 4, [0.0])[0] >= truth
@@ -266,31 +265,24 @@ def test_holes_must_not_be_left_out() -> None:
 def test_a_common_mass_of_one_is_false() -> None:
     """As if nobody were lost to the search for a free user: a mixed dataset refutes it by a factor of 4."""
     matrix, others, E = grr(2, 1000), (0, 0, 0, 1), Fraction(5)
-    truth = dict(zip(combinations_with_replacement(range(2), 4), Datasets(matrix, 5).deltas((0, 1), E), strict=True))
-    false = theorem_one(matrix[0], matrix[1], matrix, others, E, beta=Fraction(1))
-    assert truth[others] > Fraction(39, 10) * false
-    assert truth[others] <= theorem_one(matrix[0], matrix[1], matrix, others, E, beta=common_mass(matrix))
+    truth, false = swap_readings.nobody_lost()
+    assert truth > Fraction(39, 10) * false
+    assert truth <= theorem_one(matrix[0], matrix[1], matrix, others, E, beta=common_mass(matrix))
 
 
 def test_a_common_mass_of_one_is_false_over_constant_datasets_too() -> None:
-    q, n, E = 10, 12, Fraction(101, 100)
-    matrix = grr(2, q)
-    false = max(theorem_one(matrix[0], matrix[1], matrix, [x] * (n - 1), E, beta=Fraction(1)) for x in (0, 1))
-    truth = binary_response(q, n, 5, E, victim=0)
+    truth, false = swap_readings.nobody_lost_over_constant_datasets()
     assert truth > Fraction(118, 100) * false
-    assert truth <= upper(member(matrix, (0, 1)), n, [math.log(1.01)])[0]
+    assert truth <= upper(member(grr(2, 10), (0, 1)), 12, [math.log(1.01)])[0]
 
 
 def test_absent_users_of_a_coarse_grid_are_not_free() -> None:
     """R_x = s R_g + rest: the rest depends on x, so 1 - s + s beta is not a common mass; s beta is."""
     g, h = ([*row, Fraction(0), Fraction(0)] for row in grr(2, 1000))
-    s, E, others = Fraction(1, 2), Fraction(2), (2, 2, 3)
-    near_g, near_h = [s * g[0], s * g[1], 1 - s, Fraction(0)], [s * h[0], s * h[1], Fraction(0), 1 - s]
-    datasets = Datasets([g, h, near_g, near_h], 4)
-    truth = datasets.deltas((0, 1), E)[datasets.others.index(others)]
+    s, E = Fraction(1, 2), Fraction(2)
     parts = [[s * p for p in g], [s * p for p in h]]
     grid = common_mass([g, h])
-    false = theorem_one(g, h, parts, (0, 0, 1), E, beta=1 - s + s * grid)
+    truth, false = swap_readings.absent_users_are_free()
     assert truth > Fraction(125, 100) * false
     assert truth <= theorem_one(g, h, parts, (0, 0, 1), E, beta=s * grid)
     types = tuple(ShuffledPair(floats([g])[0], floats([h])[0], floats([t])[0]) for t in parts)

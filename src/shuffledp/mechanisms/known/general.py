@@ -1,4 +1,4 @@
-"""Any randomizer of which only its local budget is known."""
+"""A randomizer of which only its local budget is known."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from .variation_ratio import VariationRatio
 
 @dataclass(frozen=True, kw_only=True)
 class General(Mechanism):
-    """Any eps0-LDP randomizer: p = q = e^eps0, beta = (p-1)/(p+1) (Kairouz et al. 2014).
+    """Any eps0-LDP randomizer, the same for all users: p = q = e^eps0, beta = (p-1)/(p+1) (Kairouz et al. 2014).
 
-    The variation-ratio bound with these parameters is the stronger clone of Feldman, McMillan and
-    Talwar (2023); there is no remainder, so the printed and the repaired pair agree.
+    The variation-ratio bound with these parameters is the stronger clone of Feldman, McMillan and Talwar (2023),
+    whose proof for adaptive sequences has an erratum; docs/proofs.md proves it for one randomizer that all users run.
+    There is no remainder, so the printed and the repaired pair agree.
 
     Parameters
     ----------
@@ -38,7 +39,7 @@ class General(Mechanism):
     @property
     def description(self) -> str:
         """In words."""
-        return f"any {plain(self.eps0)}-LDP randomizer"
+        return f"the same {plain(self.eps0)}-LDP randomizer"
 
     def variation_ratio(self) -> VariationRatio:
         """p = q = e^eps0, beta = tanh(eps0/2)."""

@@ -82,7 +82,7 @@ class VariationRatio(Mechanism):
     def description(self) -> str:
         """In words."""
         return (
-            f"a randomizer with variation-ratio parameters p = {round_down(self.p, 6)}, "
+            f"the same randomizer with variation-ratio parameters p = {round_down(self.p, 6)}, "
             f"beta = {round_down(self.beta, 6)}, q = {round_down(self.q, 6)}"
         )
 

@@ -1,4 +1,4 @@
-"""Any mechanism of which only its metric privacy is known."""
+"""A mechanism of which only its metric privacy is known."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .base import MetricPair
 
 @dataclass(frozen=True, kw_only=True)
 class MetricGeneral(MetricPair):
-    """Any mechanism with metric privacy: R(x)_y <= e^d(x,x') R(x')_y (Chatzikokolakis et al., PETS 2013).
+    """Any metric-private mechanism, the same for all: R(x)_y <= e^d(x,x') R(x')_y (Chatzikokolakis et al., PETS 2013).
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class MetricGeneral(MetricPair):
     @property
     def description(self) -> str:
         """In words."""
-        return f"any metric-private randomizer, {self._distances}"
+        return f"the same metric-private randomizer, {self._distances}"
 
     def variation_ratio(self) -> VariationRatio:
         """p = e^d01, beta = tanh(d01/2), q = e^dmax."""

@@ -2,7 +2,7 @@
 
 A d x d matrix has d (d - 1) ordered pairs with d types each.  Small matrices are evaluated as they are, those with few
 levels by their distinct laws (swap_levels.py), and pairs that a symmetry of the matrix maps to each other once
-(symmetry.py).  Elsewhere the most telling pair is solved, and every other one is discarded at its eps by a bound from
+(alike.py).  Elsewhere the most telling pair is solved, and every other one is discarded at its eps by a bound from
 moments (swap_moments.py), or evaluated there: no pair is dropped without proof.  delta falls with eps, so that
 a pair that is discarded stays discarded at every larger eps.
 """

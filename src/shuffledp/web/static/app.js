@@ -332,7 +332,7 @@ function mechanisms() {
   const option = ([name, about]) => el("option", { value: name, text: about.single_message ? name : `${name} (several messages)` });
   const rest = Object.entries(catalogue).filter(([name]) => name !== "general");
   $("mechanism").replaceChildren(
-    el("option", { value: "general", text: "any eps0-LDP randomizer" }),
+    el("option", { value: "general", text: "any eps0-LDP randomizer, the same for all" }),
     el("optgroup", { label: `for ${state.task}` }, ...rest.filter(([, about]) => fits(about)).map(option)),
     el("optgroup", { label: "for other tasks" }, ...rest.filter(([, about]) => !fits(about)).map(option)));
   $("mechanism").value = state.mechanism;

@@ -1,27 +1,28 @@
-"""How far each bound is above the lower bound: writes docs/swap.svg and docs/swap-numbers.md.
+"""How far each bound is above the lower bound, for the tables of docs/swap-numbers.md and the figure docs/swap.svg.
 
-Run ``python -m benchmarks.swap_figure``; it takes about a minute.  A bound that a mechanism does not offer is left out.
+A bound that a mechanism does not offer is left out.
 """
 
 from __future__ import annotations
 
 import contextlib
 import math
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 import shuffledp as sdp
+from reference.places import ROOT
 from shuffledp._support import figures
 from shuffledp._support.numbers import round_down, round_up
 from shuffledp.errors import BoundNotApplicableError
 
-DOCS = Path(__file__).parent.parent / "docs"
 EPS0, DELTA, TOL = 1.0, 1e-6, 1e-6
 CROWDS = (100, 300, 1_000, 3_000, 10_000, 100_000, 1_000_000, 10_000_000)
 TABLED = (1_000, 10_000, 1_000_000)
 #: What a panel is called, and its spec.
 MECHANISMS = {
-    "any ε₀-LDP randomizer": f"general:eps0={EPS0:g}",
+    "one ε₀-LDP randomizer for all": f"general:eps0={EPS0:g}",
     "randomized response": f"randomized-response:eps0={EPS0:g}",
     "unary encoding": f"unary:eps0={EPS0:g},d=16",
     "optimised unary encoding": f"optimised-unary:eps0={EPS0:g},d=16",
@@ -34,6 +35,8 @@ MECHANISMS = {
     "sampling RAPPOR": f"sampling-rappor:eps0={EPS0:g},d=16,s=3",
     "Wheel": f"wheel:eps0={EPS0:g},d=16,s=3",
 }
+#: Mechanisms that do not list the types of all others.
+UNLISTED = ("PrivUnit", "Wheel")
 #: Curve -> the bound for a mechanism with a law, and the one for a mechanism known by its budget.
 CURVES = {
     "swap": ("swap", "swap-general"),
@@ -56,6 +59,7 @@ class Row(NamedTuple):
         return 100.0 * (self.found.get(curve, math.nan) / self.lower - 1.0)
 
 
+@cache
 def measure(title: str, spec: str, n: int) -> Row:
     """Every curve at one crowd size."""
     mechanism = sdp.mechanism(spec)
@@ -90,33 +94,38 @@ def draw(rows: list[Row], path: Path) -> None:
         figures.save(figure, path)
 
 
-def page(rows: list[Row]) -> str:
-    """The table: eps of the lower bound and, for every curve, eps and how far it is above."""
-    lines = [
-        "# The swap bound in numbers",
-        "",
-        "This page and [its figure](swap.svg) are written by `python -m benchmarks.swap_figure`; the theory is in",
-        f"[swap.md](swap.md). eps0 = {EPS0:g}, delta = {DELTA:g}; in brackets: above the lower bound. A dash: the",
-        "mechanism does not offer the bound.",
-        "",
-        "| mechanism | n | lower | " + " | ".join(CURVES) + " |",
-        "|---|---|---|" + "---|" * len(CURVES),
+def line(row: Row) -> str:
+    """eps of the lower bound and, for every curve, eps and how far it is above."""
+    cells = [
+        f"{round_up(row.found[curve], 5)} (+{row.above(curve):.3f} %)" if curve in row.found else "-"
+        for curve in CURVES
     ]
-    for row in rows:
-        if row.n in TABLED:
-            cells = [
-                f"{round_up(row.found[curve], 5)} (+{row.above(curve):.3f} %)" if curve in row.found else "-"
-                for curve in CURVES
-            ]
-            lines.append(f"| `{row.spec}` | {row.n:,} | {round_down(row.lower, 5)} | " + " | ".join(cells) + " |")
-    return "\n".join(lines) + "\n"
+    return f"| `{row.spec}` | {row.n:,} | {round_down(row.lower, 5)} | " + " | ".join(cells) + " |"
+
+
+def lines(*, every: int = 1) -> list[str]:
+    """The lines of the table; ``every`` leaves out all but each so-manieth mechanism."""
+    return [line(measure(title, spec, n)) for title, spec in list(MECHANISMS.items())[::every] for n in TABLED]
+
+
+def ranges() -> str:
+    """How far the bounds are above the lower bound among 10,000 users, in a sentence."""
+    rows = [measure(title, spec, 10_000) for title, spec in MECHANISMS.items()]
+    listed = [row for row in rows if row.title not in UNLISTED]
+
+    def span(curve: str, among: list[Row], digits: int) -> str:
+        above = [row.above(curve) for row in among if curve in row.found]
+        return f"{max(min(above), 0.0):.{digits}f} to {max(above):.{digits}f} %"
+
+    return (
+        f"Among 10,000 users, at eps0 = {EPS0:g} and delta = {DELTA:g}, the swap bound is {span('swap', listed, 3)}\n"
+        f"above the lower bound for {len(listed)} of the {len(rows)} mechanisms of the figure "
+        f"({' and '.join(UNLISTED)} apart, see\n"
+        f"[where it misses](#where-it-misses)), the exact privacy blanket {span('blanket', rows, 0)} and the stronger\n"
+        f"clone {span('stronger clone', rows, 0)}."
+    )
 
 
 def main() -> None:
-    rows = [measure(title, spec, n) for title, spec in MECHANISMS.items() for n in CROWDS]
-    draw(rows, DOCS / "swap.svg")
-    (DOCS / "swap-numbers.md").write_text(page(rows), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()
+    """Draw the figure."""
+    draw([measure(title, spec, n) for title, spec in MECHANISMS.items() for n in CROWDS], ROOT / "docs" / "swap.svg")
