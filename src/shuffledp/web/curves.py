@@ -33,6 +33,8 @@ _USERS = (100.0, 1e9)
 _BUDGETS = (0.05, 16.0)
 #: A parameter without a usual range is varied by this factor, up and down.
 _FACTOR = 16.0
+#: A smaller value, such as 0, has no place on a logarithmic axis; the axis is then that of 1.
+_LEAST = 1e-12
 #: Roles of parameters that set the noise, in the order in which one is chosen.
 _ROLES = ("budget", "noise", "flip", "messages")
 
@@ -72,15 +74,15 @@ def curve(asked: Question, *, over: str, points: int, seconds: float = math.inf)
     >>> found["x"][0], found["x"][-1], found["complete"], found["epsilon"][0] > found["epsilon"][-1]
     (100, 1000000000, True, True)
     """
-    places = _users(asked, points) if over == "n" else _noise(asked, points)
-    keys = [(q.spec, q.n, q.at, q.dropouts) for _, q in places]
+    asked_at = places(asked, over=over, points=points)
+    keys = [(q.spec, q.n, q.at, q.dropouts) for _, q in asked_at]
     until = time.monotonic() + seconds
-    missing = [k for k in _coarse_to_fine(len(places)) if _POINTS.get(keys[k]) is None]
+    missing = [k for k in _coarse_to_fine(len(asked_at)) if _POINTS.get(keys[k]) is None]
     together = 1  # so that a slow mechanism has its first point soon
     while missing:
         some, missing = missing[:together], missing[together:]
         together = _TOGETHER if over == "n" else 1
-        for k, found in zip(some, _brackets([places[k][1] for k in some]), strict=True):
+        for k, found in zip(some, _brackets([asked_at[k][1] for k in some]), strict=True):
             _POINTS.put(keys[k], found)
         if time.monotonic() > until:
             break
@@ -89,13 +91,18 @@ def curve(asked: Question, *, over: str, points: int, seconds: float = math.inf)
     ready: dict[str, Any] = json_ready(
         {
             "over": name,
-            "x": [x for x, _ in places],
+            "x": [x for x, _ in asked_at],
             "epsilon": [None if found is None else _number(found[0]) for found in known],
             "lower": [None if found is None else _number(found[1]) for found in known],
             "complete": None not in known,
         }
     )
     return ready
+
+
+def places(asked: Question, *, over: str, points: int) -> list[tuple[float, Question]]:
+    """The values of what is varied, and the question at each of them."""
+    return _users(asked, points) if over == "n" else _noise(asked, points)
 
 
 def _users(asked: Question, points: int) -> list[tuple[float, Question]]:
@@ -165,11 +172,14 @@ def _number(value: float) -> float | None:
 
 def _range(parameter: Parameter, mechanism: Mechanism, value: float) -> tuple[float, float]:
     low, high = parameter.limits(mechanism)
+    if value < _LEAST:
+        value = 1.0
     usual = _BUDGETS if parameter.role == "budget" else (value / _FACTOR, value * _FACTOR)
-    return max(min(usual[0], value), low, 1e-12), min(max(usual[1], value), high)
+    return max(min(usual[0], value), low, _LEAST), min(max(usual[1], value), high)
 
 
 def _spaced(low: float, high: float, points: int) -> list[float]:
     """Evenly spaced in the logarithm, in six figures; the ends are exact."""
-    inner = [float(f"{x:.6g}") for x in np.geomspace(low, high, points)[1:-1]]
-    return [low, *inner, high] if low < high else [low]
+    if low >= high:
+        return [low]
+    return [low, *(float(f"{x:.6g}") for x in np.geomspace(low, high, points)[1:-1]), high]
