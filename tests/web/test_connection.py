@@ -70,13 +70,17 @@ def test_half_a_request_is_not_waited_for(hasty: tuple[str, int], said: bytes) -
         assert ended(line) == b""
 
 
+def drip(line: socket.socket) -> None:
+    for _ in range(1000):
+        line.sendall(b"X: y\r\n")
+        time.sleep(0.02)
+
+
 def test_a_few_bytes_now_and_then_are_not_enough(hasty: tuple[str, int]) -> None:
     with socket.create_connection(hasty, timeout=20) as line:
         line.sendall(HEAD)
         with pytest.raises(OSError, match=r"reset|[Bb]roken"):
-            for _ in range(1000):
-                line.sendall(b"X: y\r\n")
-                time.sleep(0.02)
+            drip(line)
 
 
 def test_neither_are_they_after_an_answer(hasty: tuple[str, int]) -> None:

@@ -11,7 +11,7 @@ import pytest
 from reference.asgi import Client
 from shuffledp.mechanisms.registry import names
 from shuffledp.web import answers, guard
-from shuffledp.web.addresses import ANSWERS, FILES
+from shuffledp.web.addresses import ANSWERS
 from shuffledp.web.app import create_app
 from shuffledp.web.guard import HEADERS, MOST_PATH, Guard
 from shuffledp.web.pool import Pool

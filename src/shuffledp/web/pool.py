@@ -69,7 +69,9 @@ class _Job:
         except EndedError as error:
             if not self._stopped:
                 raise RuntimeError(f"{error}, which nobody asked for") from None
-            raise LongError(f"the answer takes longer than {seconds:g} seconds; ask in Python, which waits.") from None
+            raise LongError(
+                f"the answer takes longer than {seconds:g} seconds; ask in Python or on the command line, which wait."
+            ) from None
         finally:
             late.cancel()
             with self._lock:  # from here on it is at the question of somebody else
@@ -135,9 +137,7 @@ class Pool:
             if not job.waiting and not job.future.done() and not job.future.cancel():
                 asyncio.get_running_loop().call_later(self._grace, self._unless_wanted, key, job)
 
-    def _begun(
-        self, key: _Key, path: str, given: Mapping[str, str], line: Line, keep: Callable[[bytes], bool]
-    ) -> _Job:
+    def _begun(self, key: _Key, path: str, given: Mapping[str, str], line: Line, keep: Callable[[bytes], bool]) -> _Job:
         if len(self._jobs) >= self._most:
             raise BusyError("too many questions are waiting; ask again in a moment.")
         job = self._jobs[key] = _Job()

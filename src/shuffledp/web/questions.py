@@ -139,7 +139,7 @@ def _share(name: str, text: str) -> float:
     value = float(Decimal(repr(number)) / 100) if sign else number
     if not 0.0 <= value <= MOST_MISSING:
         raise ParameterError(
-            f"{name} must lie between 0% and {MOST_MISSING:.0%} of the users, got {check.shown(text)}; write five percent "
-            "as 5%."
+            f"{name} must lie between 0% and {MOST_MISSING:.0%} of the users, got {check.shown(text)}; write five "
+            "percent as 5%."
         )
     return value
