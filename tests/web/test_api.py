@@ -151,6 +151,7 @@ def test_a_curve_contains_a_setting_beyond_the_usual_range() -> None:
     assert curves.curve(asked, over="noise", points=9)["x"][0] == 0.01
 
 
+@pytest.mark.filterwarnings("ignore:overflow")  # of an eps beyond all numbers, which is then infinite
 @pytest.mark.parametrize("name", sorted(mechanisms()))
 def test_every_dial_has_a_curve_at_the_ends_of_its_range(name: str) -> None:
     usual = Question.read({**GRR, "spec": started(name)})
@@ -161,7 +162,7 @@ def test_every_dial_has_a_curve_at_the_ends_of_its_range(name: str) -> None:
     for limit in (*limits, 0.0, 5e-324):
         with contextlib.suppress(ParameterError):
             asked = dataclasses.replace(usual, mechanism=dataclasses.replace(usual.mechanism, **{dialled: limit}))
-            places = [x for x, _ in curves.places(asked, over="noise", points=9)]
+            places = curves.curve(asked, over="noise", points=9, seconds=0.0)["x"]
             assert places == sorted(places) and all(0.0 < x < math.inf for x in places)
 
 

@@ -74,15 +74,15 @@ def curve(asked: Question, *, over: str, points: int, seconds: float = math.inf)
     >>> found["x"][0], found["x"][-1], found["complete"], found["epsilon"][0] > found["epsilon"][-1]
     (100, 1000000000, True, True)
     """
-    asked_at = places(asked, over=over, points=points)
-    keys = [(q.spec, q.n, q.at, q.dropouts) for _, q in asked_at]
+    places = _users(asked, points) if over == "n" else _noise(asked, points)
+    keys = [(q.spec, q.n, q.at, q.dropouts) for _, q in places]
     until = time.monotonic() + seconds
-    missing = [k for k in _coarse_to_fine(len(asked_at)) if _POINTS.get(keys[k]) is None]
+    missing = [k for k in _coarse_to_fine(len(places)) if _POINTS.get(keys[k]) is None]
     together = 1  # so that a slow mechanism has its first point soon
     while missing:
         some, missing = missing[:together], missing[together:]
         together = _TOGETHER if over == "n" else 1
-        for k, found in zip(some, _brackets([asked_at[k][1] for k in some]), strict=True):
+        for k, found in zip(some, _brackets([places[k][1] for k in some]), strict=True):
             _POINTS.put(keys[k], found)
         if time.monotonic() > until:
             break
@@ -91,18 +91,13 @@ def curve(asked: Question, *, over: str, points: int, seconds: float = math.inf)
     ready: dict[str, Any] = json_ready(
         {
             "over": name,
-            "x": [x for x, _ in asked_at],
+            "x": [x for x, _ in places],
             "epsilon": [None if found is None else _number(found[0]) for found in known],
             "lower": [None if found is None else _number(found[1]) for found in known],
             "complete": None not in known,
         }
     )
     return ready
-
-
-def places(asked: Question, *, over: str, points: int) -> list[tuple[float, Question]]:
-    """The values of what is varied, and the question at each of them."""
-    return _users(asked, points) if over == "n" else _noise(asked, points)
 
 
 def _users(asked: Question, points: int) -> list[tuple[float, Question]]:
