@@ -20,7 +20,7 @@ from .worker import EndedError, Worker
 _MOST_KEPT, _MOST_WAITING = 2048, 256
 #: Seconds that somebody waits at most, that an answer is computed, and that work goes on which nobody waits for: to
 #: replace its process takes about as long.
-_MOST_SECONDS, _WORK_SECONDS, _GRACE_SECONDS = 60.0, 30.0, 2.0
+_MOST_SECONDS, _WORK_SECONDS, _GRACE_SECONDS = 60.0, 45.0, 2.0
 _Key = tuple[object, ...]
 
 
