@@ -70,9 +70,11 @@ async def load(address: str, clients: int, seconds: float, paths: tuple[str, ...
 
 
 def _cpu(process: int) -> float:
-    """CPU seconds of a process so far (Linux)."""
+    """CPU seconds of a process and its children so far (Linux)."""
     fields = Path(f"/proc/{process}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    own = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    children = Path(f"/proc/{process}/task/{process}/children").read_text(encoding="ascii").split()
+    return own + sum(_cpu(int(child)) for child in children)
 
 
 def main() -> int:

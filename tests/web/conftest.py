@@ -10,11 +10,35 @@ import pytest
 
 from reference.asgi import Client
 from shuffledp.web.app import create_app
+from shuffledp.web.pool import Pool
+from shuffledp.web.work import computed
+
+
+class Here:
+    """Computes in this process, where a test can look inside; cannot be stopped."""
+
+    ask = staticmethod(computed)
+
+    def start(self) -> None:
+        pass
+
+    def stop(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
 
 
 @pytest.fixture(scope="session")
-def client() -> Client:
-    return Client(create_app())
+def pool() -> Iterator[Pool]:
+    made = Pool(Here)
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="session")
+def client(pool: Pool) -> Client:
+    return Client(create_app(pool))
 
 
 @pytest.fixture(scope="session")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import dataclasses
 import io
 import json
 import math
@@ -17,6 +18,8 @@ from click.testing import CliRunner
 import shuffledp as sdp
 from reference.asgi import Client
 from shuffledp.cli import main
+from shuffledp.errors import ParameterError
+from shuffledp.mechanisms.parameters import declared
 from shuffledp.web import curves, ranking
 from shuffledp.web.catalogue import mechanisms
 from shuffledp.web.questions import Question
@@ -47,6 +50,20 @@ def test_every_mechanism_of_the_menu_has_a_guarantee_at_its_start(client: Client
 
 def test_the_menu_leaves_out_what_is_read_from_files() -> None:
     assert not {"finite", "joint", "parallel", "exponential-metric"} & set(mechanisms())
+
+
+@pytest.mark.parametrize("share", ["5%", "5 %", "0.05"])
+def test_a_share_may_be_written_in_percent(client: Client, share: str) -> None:
+    found = get(client, "/api/guarantee", **GRR, dropouts=share)
+    assert found["dropouts"] == 5000 and "dropouts=0.05" in found["code"]["python"]
+    assert get(client, "/api/dropouts", **GRR, dropouts=share)["dropouts"] == 0.05
+
+
+@pytest.mark.parametrize("typed", ["5", "100%", "100"])
+def test_the_advice_on_percent_is_right(client: Client, typed: str) -> None:
+    said = client.get("/api/guarantee", params={**GRR, "dropouts": typed}).json()["error"]
+    advised = said.rpartition(" as ")[2].rstrip(".")
+    assert "five percent" in said and get(client, "/api/guarantee", **GRR, dropouts=advised)["dropouts"] == 5000
 
 
 def test_dropouts_and_rules_reach_the_guarantee(client: Client) -> None:
@@ -132,6 +149,27 @@ def test_a_curve_contains_a_setting_beyond_the_usual_range() -> None:
     asked = Question.read({**GRR, "n": "1e12", "spec": "grr:eps0=0.01,d=4"})
     assert curves.curve(asked, over="n", points=9)["x"][-1] == 10**12
     assert curves.curve(asked, over="noise", points=9)["x"][0] == 0.01
+
+
+@pytest.mark.filterwarnings("ignore:overflow")  # of an eps beyond all numbers, which is then infinite
+@pytest.mark.parametrize("name", sorted(mechanisms()))
+def test_every_dial_has_a_curve_at_the_ends_of_its_range(name: str) -> None:
+    usual = Question.read({**GRR, "spec": started(name)})
+    dialled = curves.dial(usual.mechanism)
+    if dialled is None:
+        return
+    limits = declared(type(usual.mechanism))[dialled].limits(usual.mechanism)
+    for limit in (*limits, 0.0, 5e-324):
+        with contextlib.suppress(ParameterError):
+            asked = dataclasses.replace(usual, mechanism=dataclasses.replace(usual.mechanism, **{dialled: limit}))
+            places = curves.curve(asked, over="noise", points=9, seconds=0.0)["x"]
+            assert places == sorted(places) and all(0.0 < x < math.inf for x in places)
+
+
+def test_a_parameter_of_zero_has_a_curve(client: Client) -> None:
+    given = {"spec": "poisson-histogram:d=2,poisson_per_index=0.0,indices=1", "n": "1e9", "delta": "1e-9"}
+    found = get(client, "/api/curves", **given, over="noise", points="9")
+    assert len(found["x"]) == 9 and found["x"][0] > 0
 
 
 def test_a_rule_may_leave_small_crowds_out() -> None:

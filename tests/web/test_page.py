@@ -115,6 +115,64 @@ def test_every_slider_can_be_moved_by_keyboard_and_writes_its_number(page: Any, 
     assert page.get_attribute(f"#{name}-slider", "aria-valuetext") == page.input_value(f"#{name}")
 
 
+def test_percent_may_be_written_with_its_sign(page: Any, server: str) -> None:
+    opened(page, server)
+    before = headline(page)
+    page.fill("#dropouts", "7")
+    seen, place = changes(page, before), page.input_value("#dropouts-slider")
+    settled(page)
+    page.fill("#dropouts", "0")
+    assert changes(page, seen) == before
+    for typed in ("7%", "7 %"):
+        page.fill("#dropouts", typed)
+        assert changes(page, before) == seen and page.input_value("#dropouts-slider") == place
+        settled(page)
+        assert page.text_content("#dropouts-table tr.here td") == "7 % missing"
+        page.fill("#dropouts", "0")
+        changes(page, seen)
+
+
+def test_the_advice_on_percent_is_safe(page: Any, server: str) -> None:
+    opened(page, server)
+    page.fill("#dropouts", "100")
+    page.wait_for_selector("#problem:not([hidden])")
+    said = page.text_content("#problem")
+    assert "got '100%'; write five percent as 5%." in said
+    page.fill("#dropouts", "5%")
+    page.wait_for_selector("#problem", state="hidden")
+    settled(page)
+    assert "of whom 5,000 may drop out" in page.text_content("#terms")
+
+
+def test_a_newer_question_leaves_the_older(page: Any, server: str) -> None:
+    opened(page, server)
+    held: list[Any] = []
+    page.route("**/api/rank*", lambda route: held.append(route) if not held else route.continue_())
+    page.fill("#n", "200000")
+    page.wait_for_selector("#ranking-section.waiting")
+    with page.expect_event("requestfailed", lambda request: "/api/rank" in request.url) as left:
+        page.fill("#n", "300000")
+    assert "n=200000" in left.value.url and left.value.failure == "net::ERR_ABORTED"
+    settled(page)
+    assert not page.locator("#ranking-section.waiting").count() and page.locator("#ranking tbody tr").count() > 5
+    page.unroute_all()
+
+
+def test_a_panel_without_an_answer_shows_no_older_one(page: Any, server: str) -> None:
+    opened(page, f"{server}#mechanism=grr&eps0=2&d=64&n=100000&delta=1e-7&rounds=4")
+    assert "All 4 rounds together" in page.text_content("#total")
+    said = "the answer takes too long."
+    for path in ("compose", "compare", "dropouts", "curves"):
+        page.route(f"**/api/{path}*", lambda route: route.fulfill(status=503, json={"error": said}))
+    page.fill("#n", "200000")
+    for place in ("#rounds-chart", "#bounds", "#dropouts-table", "#curve-n", "#curve-noise"):
+        page.wait_for_selector(f"{place}:has-text('{said}')")
+        assert page.text_content(place) == said
+    settled(page)
+    assert page.is_hidden("#total") and page.text_content("#rounds-reading") == ""
+    page.unroute_all()
+
+
 def test_a_slider_follows_the_mouse(page: Any, server: str) -> None:
     opened(page, server)
     before, box = headline(page), page.locator("#eps0-slider").bounding_box()

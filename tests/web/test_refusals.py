@@ -11,9 +11,10 @@ import pytest
 from reference.asgi import Client
 from shuffledp.mechanisms.registry import names
 from shuffledp.web import answers, guard
+from shuffledp.web.addresses import ANSWERS
 from shuffledp.web.app import create_app
 from shuffledp.web.guard import HEADERS, MOST_PATH, Guard
-from shuffledp.web.work import ANSWERS
+from shuffledp.web.pool import Pool
 
 GRR = {"spec": "grr:eps0=2,d=64", "n": "1e5", "delta": "1e-7"}
 PATHS = ["/", "/app.js", *ANSWERS, "/api/download/plan.json", "/nothing"]
@@ -42,6 +43,11 @@ def refused(answer: Any, status: int = 400) -> str:
         ({"delta": "/n"}, "delta"),
         ({"dropouts": "1"}, "dropouts"),
         ({"dropouts": "inf"}, "dropouts"),
+        ({"dropouts": "5"}, "dropouts"),
+        ({"dropouts": "100%"}, "dropouts"),
+        ({"dropouts": "%"}, "dropouts"),
+        ({"dropouts": "5%%"}, "dropouts"),
+        ({"dropouts": "-1%"}, "dropouts"),
         ({"rounds": "0"}, "rounds"),
         ({"rounds": "1e6"}, "rounds"),
         ({"rounds": "2.5"}, "rounds"),
@@ -170,8 +176,8 @@ def test_its_own_names_are_taken(client: Client, host: str) -> None:
     assert client.get("/", headers={"host": host}).status_code == 200
 
 
-def test_more_names_are_taken_if_told() -> None:
-    wide = Client(create_app(hosts=["planner.example"], loopback=False), base_url="http://10.1.2.3:8000")
+def test_more_names_are_taken_if_told(pool: Pool) -> None:
+    wide = Client(create_app(pool, hosts=["planner.example"], loopback=False), base_url="http://10.1.2.3:8000")
     assert wide.get("/").status_code == 200
     assert wide.get("/", headers={"host": "Planner.example:80"}).status_code == 200
     assert wide.get("/", headers={"host": "evil.example"}).status_code == 421

@@ -98,7 +98,7 @@ def _gaussian_delta(mu: float, epsilon: float) -> float:
 def laplace_error(moved: Sensitivity, n: int, epsilon: float, rounds: int) -> float:
     """Of discrete Laplace noise on whole counts, else of continuous noise: standard deviation of an entry."""
     scale = moved.l1 * rounds / epsilon
-    if not moved.counts:
+    if not moved.counts or scale > 1e9:  # where both are the same in all figures
         return moved.entry * math.sqrt(2.0) * scale / n
     q = math.exp(-1.0 / scale)
     return moved.entry * math.sqrt(2.0 * q) / -math.expm1(-1.0 / scale) / n

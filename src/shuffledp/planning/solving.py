@@ -7,6 +7,7 @@ one round and by the accountant for several.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
@@ -119,7 +120,7 @@ class Budget:
                 aim = each * (1.0 - 0.4 * _TOL_ROUNDS) * epsilon / total
             if passing is not None and math.isfinite(failing) and not passing[0] < aim < failing:
                 aim = math.sqrt(passing[0] * failing)
-            each = aim
+            each = max(aim, sys.float_info.min)  # a target has to be above 0
         if passing is None:
             raise ImpossibleError(
                 f"{candidate.mechanism} was not found to meet epsilon = {epsilon:g} over {self.rounds:,} rounds; raise "

@@ -99,7 +99,9 @@ def dropouts(asked: Question) -> dict[str, Any]:
             else None
         )
         rows.append({"dropouts": share, "epsilon": eps, "shown": None if eps is None else round_up(eps)})
-    ready: dict[str, Any] = json_ready({"spec": asked.spec, "n": asked.n, "delta": asked.at, "rows": rows})
+    ready: dict[str, Any] = json_ready(
+        {"spec": asked.spec, "n": asked.n, "delta": asked.at, "dropouts": asked.dropouts, "rows": rows}
+    )
     return ready
 
 

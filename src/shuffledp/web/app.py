@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from importlib.resources import files
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -16,10 +18,9 @@ from starlette.types import ASGIApp
 
 from .._support import validation as check
 from ..errors import ParameterError, ShuffleDPError
-from . import downloads
+from .addresses import ANSWERS, FILES, Line
 from .guard import Guard, refusal
-from .pool import BusyError, Line, Pool
-from .work import ANSWERS, FILES, computed
+from .pool import BusyError, LongError, Pool
 
 #: What the page is made of; nothing else is ever read from disk for a request.
 _STATIC = {
@@ -33,18 +34,18 @@ _STATIC = {
 _LOG = logging.getLogger("shuffledp.web")
 
 
-def create_app(*, hosts: Iterable[str] = (), loopback: bool = True) -> ASGIApp:
+def create_app(pool: Pool, *, hosts: Iterable[str] = (), loopback: bool = True) -> ASGIApp:
     """The application.
 
     Parameters
     ----------
+    pool : who computes the answers
     hosts : names, besides localhost, under which it may be asked
     loopback : whether of addresses only those of this machine are taken
     """
-    pool = Pool(computed)
     routes = [Route(path, _static(*what)) for path, what in _STATIC.items()]
-    routes += [Route(path, _answered(pool, path, line)) for path, (_, line) in ANSWERS.items()]
-    routes += [Route(path, _download(pool, path, name)) for path, name in FILES.items()]
+    routes += [Route(path, _answered(pool, path, line)) for path, line in ANSWERS.items()]
+    routes += [Route(path, _download(pool, path, *what)) for path, what in FILES.items()]
     app = Starlette(routes=routes, exception_handlers={HTTPException: _not_found, Exception: _failed})
     app.router.redirect_slashes = False
     return Guard(app, hosts=hosts, loopback=loopback)  # outside of everything: errors carry its headers too
@@ -63,7 +64,7 @@ def _static(name: str, kind: str) -> Callable[[Request], Awaitable[Response]]:
 def _answered(pool: Pool, path: str, line: Line) -> Callable[[Request], Awaitable[Response]]:
     async def respond(request: Request) -> Response:
         start = time.monotonic()
-        content = await pool.answer(path, _query(request), line=line, keep=_complete)
+        content = await _unless_left(request, pool.answer(path, _query(request), line=line, keep=_complete))
         spent = 1e3 * (time.monotonic() - start)
         headers = {"cache-control": "no-store", "server-timing": f"answer;dur={spent:.1f}"}
         return Response(content, media_type="application/json", headers=headers)
@@ -71,11 +72,11 @@ def _answered(pool: Pool, path: str, line: Line) -> Callable[[Request], Awaitabl
     return _refusing(respond)
 
 
-def _download(pool: Pool, path: str, name: str) -> Callable[[Request], Awaitable[Response]]:
-    kind = downloads.FILES[name][1]
+def _download(pool: Pool, path: str, line: Line, kind: str) -> Callable[[Request], Awaitable[Response]]:
+    name = path.rpartition("/")[2]
 
     async def respond(request: Request) -> Response:
-        content = await pool.answer(path, _query(request), line="slow", keep=_small)
+        content = await _unless_left(request, pool.answer(path, _query(request), line=line, keep=_small))
         headers = {"cache-control": "no-store", "content-disposition": f'attachment; filename="shuffledp-{name}"'}
         return Response(content, media_type=kind, headers=headers)
 
@@ -94,8 +95,34 @@ def _refusing(found: Callable[[Request], Awaitable[Response]]) -> Callable[[Requ
             return refusal(400, said, parameter=about if about.isidentifier() else None)
         except BusyError as error:
             return refusal(503, str(error), retry_after="1")
+        except LongError as error:
+            return refusal(503, str(error))
+        except _LeftError:
+            return Response(status_code=499)  # which nobody reads
 
     return respond
+
+
+class _LeftError(Exception):
+    """Whoever asked has closed the connection."""
+
+
+async def _unless_left(request: Request, answer: Coroutine[Any, Any, bytes]) -> bytes:
+    """The answer; who closes the connection, as a page does that asks something newer, no longer waits for it."""
+    asked, left = asyncio.create_task(answer), asyncio.create_task(_left(request))
+    try:
+        await asyncio.wait({asked, left}, return_when=asyncio.FIRST_COMPLETED)
+        if not asked.done():
+            raise _LeftError
+        return asked.result()
+    finally:
+        asked.cancel()
+        left.cancel()
+
+
+async def _left(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
 def _query(request: Request) -> dict[str, str]:

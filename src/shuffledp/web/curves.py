@@ -33,6 +33,8 @@ _USERS = (100.0, 1e9)
 _BUDGETS = (0.05, 16.0)
 #: A parameter without a usual range is varied by this factor, up and down.
 _FACTOR = 16.0
+#: A smaller value, such as 0, has no place on a logarithmic axis; the axis is then that of 1.
+_LEAST = 1e-12
 #: Roles of parameters that set the noise, in the order in which one is chosen.
 _ROLES = ("budget", "noise", "flip", "messages")
 
@@ -165,11 +167,14 @@ def _number(value: float) -> float | None:
 
 def _range(parameter: Parameter, mechanism: Mechanism, value: float) -> tuple[float, float]:
     low, high = parameter.limits(mechanism)
+    if value < _LEAST:
+        value = 1.0
     usual = _BUDGETS if parameter.role == "budget" else (value / _FACTOR, value * _FACTOR)
-    return max(min(usual[0], value), low, 1e-12), min(max(usual[1], value), high)
+    return max(min(usual[0], value), low, _LEAST), min(max(usual[1], value), high)
 
 
 def _spaced(low: float, high: float, points: int) -> list[float]:
     """Evenly spaced in the logarithm, in six figures; the ends are exact."""
-    inner = [float(f"{x:.6g}") for x in np.geomspace(low, high, points)[1:-1]]
-    return [low, *inner, high] if low < high else [low]
+    if low >= high:
+        return [low]
+    return [low, *(float(f"{x:.6g}") for x in np.geomspace(low, high, points)[1:-1]), high]

@@ -40,11 +40,11 @@ def bounds(given: Mapping[str, str]) -> str:
     return compare(mechanism, n=n, delta=asked.at).to_csv()
 
 
-#: Name of a file -> how it is made, and its type.
-FILES: dict[str, tuple[Callable[[Mapping[str, str]], str], str]] = {
-    "plan.json": (ranking.plan, "application/json"),
-    "report.html": (ranking.report, "text/html; charset=utf-8"),
-    "certificate.json": (certificate, "application/json"),
-    "curves.csv": (curves, "text/csv; charset=utf-8"),
-    "bounds.csv": (bounds, "text/csv; charset=utf-8"),
+#: Name of a file -> how it is made.
+FILES: dict[str, Callable[[Mapping[str, str]], str]] = {
+    "plan.json": ranking.plan,
+    "report.html": ranking.report,
+    "certificate.json": certificate,
+    "curves.csv": curves,
+    "bounds.csv": bounds,
 }

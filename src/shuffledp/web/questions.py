@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 
 from .._support import delta_rules as _rules
 from .._support import validation as check
@@ -126,5 +127,19 @@ def whole(name: str, text: str, *, low: int, high: int) -> int:
 
 
 def _share(name: str, text: str) -> float:
-    hint = "write 5 % as 0.05"
-    return check.in_range(name, check.parse_number(name, text), low=0.0, high=MOST_MISSING, hint=hint)
+    """A share of the users, written 0.05 or 5%.
+
+    Examples
+    --------
+    >>> _share("dropouts", "5%"), _share("dropouts", "0.051"), _share("dropouts", "5.1 %")
+    (0.05, 0.051, 0.051)
+    """
+    head, sign, rest = text.strip().partition("%")
+    number = check.parse_number(name, head if sign and not rest else text)
+    value = float(Decimal(repr(number)) / 100) if sign else number
+    if not 0.0 <= value <= MOST_MISSING:
+        raise ParameterError(
+            f"{name} must lie between 0% and {MOST_MISSING:.0%} of the users, got {check.shown(text)}; write five "
+            "percent as 5%."
+        )
+    return value

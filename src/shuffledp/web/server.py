@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ipaddress
 import socket
-import sys
 from collections.abc import Callable, Iterable
+from contextlib import closing
 
 from .._support import validation as check
 from .._support.optional import require
@@ -43,14 +43,17 @@ def serve(
     uvicorn = require("uvicorn", extra="web", purpose="the page")
     require("starlette", extra="web", purpose="the page")
     from .app import create_app
+    from .connection import PATIENCE, Connection
+    from .pool import Pool
 
     port = check.whole("port", port, low=0, high=65_535)
     local = is_loopback(host)
     listening = _listening(host, port)
     names = [*allowed, *([] if local else [host])]
+    pool = Pool()
     config = uvicorn.Config(
-        create_app(hosts=names, loopback=local),
-        http="h11",
+        create_app(pool, hosts=names, loopback=local),
+        http=Connection,
         ws="none",
         lifespan="off",
         log_config=None,  # the logging of the process is not ours: setting it up anew closes the handlers of others
@@ -60,14 +63,14 @@ def serve(
         proxy_headers=False,
         limit_concurrency=_MOST_CONNECTIONS,
         h11_max_incomplete_event_size=_MOST_BYTES,
-        timeout_keep_alive=30,
+        timeout_keep_alive=PATIENCE,
         timeout_graceful_shutdown=1,
     )
     bound = listening.getsockname()[1]
     shown = f"[{host}]" if ":" in host else host
     ready(f"http://{shown}:{bound}/")
-    sys.setswitchinterval(1e-3)  # a thread that computes lets the event loop have its turn soon
-    with listening:
+    pool.start()
+    with listening, closing(pool):
         uvicorn.Server(config).run(sockets=[listening])
 
 

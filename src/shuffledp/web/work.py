@@ -1,4 +1,4 @@
-"""What is computed for a request, by its address: the part of the server that runs beside the event loop."""
+"""What is computed for a request, by its address: the part of the server that runs in processes of its own."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from ..errors import ParameterError
 from . import answers, downloads, ranking
 from .catalogue import mechanisms
 from .curves import POINTS, curve
-from .pool import Line
 from .questions import Question, whole
 
 #: A curve that takes longer than this is answered in parts.
@@ -57,19 +56,17 @@ def _listed(content: Any, given: Mapping[str, str]) -> Any:
     return content
 
 
-#: Address -> the answer, and the line of work that it waits in.
-ANSWERS: dict[str, tuple[Answer, Line]] = {
-    "/api/guarantee": (_guarantee, "quick"),
-    "/api/curves": (_curves, "quick"),
-    "/api/mechanisms": (_mechanisms, "quick"),
-    "/api/tasks": (_tasks, "quick"),
-    "/api/compare": (_compare, "slow"),
-    "/api/dropouts": (_dropouts, "slow"),
-    "/api/compose": (_compose, "slow"),
-    "/api/rank": (ranking.rank, "rank"),
+#: Address -> the answer.
+ANSWERS: dict[str, Answer] = {
+    "/api/guarantee": _guarantee,
+    "/api/curves": _curves,
+    "/api/mechanisms": _mechanisms,
+    "/api/tasks": _tasks,
+    "/api/compare": _compare,
+    "/api/dropouts": _dropouts,
+    "/api/compose": _compose,
+    "/api/rank": ranking.rank,
 }
-#: Address of a file -> its name.
-FILES = {f"/api/download/{name}": name for name in downloads.FILES}
 
 
 def computed(path: str, given: Mapping[str, str]) -> bytes:
@@ -80,6 +77,6 @@ def computed(path: str, given: Mapping[str, str]) -> bytes:
     >>> computed("/api/guarantee", {"spec": "general:eps0=1", "n": "1e6", "delta": "1e-8"})[:24]
     b'{"spec":"general:eps0=1"'
     """
-    if path in FILES:
-        return downloads.FILES[FILES[path]][0](given).encode("utf-8")
-    return json.dumps(ANSWERS[path][0](given), allow_nan=False, separators=(",", ":")).encode("ascii")
+    if path not in ANSWERS:
+        return downloads.FILES[path.removeprefix("/api/download/")](given).encode("utf-8")
+    return json.dumps(ANSWERS[path](given), allow_nan=False, separators=(",", ":")).encode("ascii")

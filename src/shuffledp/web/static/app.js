@@ -55,13 +55,12 @@ function sizes() {
 
 const spec = () => `${state.mechanism}:${parameters().map((p) => `${p.name}=${clean(state[p.name])}`).join(",")}`;
 
-function share(text) {
-  const value = Number(clean(text));
-  return clean(text) === "" || Number.isNaN(value) ? text : String(Number((value / 100).toPrecision(12)));
-}
+// A field in percent takes 5, 5% and 5 % alike, and says what it means.
+const bare = (text) => clean(text).replace(/\s*%$/, "");
+const percent = (text) => `${bare(text)}%`;
 
 function question(more = {}) {
-  const asked = { spec: spec(), n: clean(state.n), delta: clean(state.delta), dropouts: share(state.dropouts), rounds: clean(state.rounds) };
+  const asked = { spec: spec(), n: clean(state.n), delta: clean(state.delta), dropouts: percent(state.dropouts), rounds: clean(state.rounds) };
   return new URLSearchParams({ ...asked, ...more }).toString();
 }
 
@@ -141,7 +140,7 @@ function keys(event, slider) {
 }
 
 // The slider follows what was typed.
-function follow(name, value = Number(clean(state[name]).replaceAll("_", ""))) {
+function follow(name, value = Number(bare(state[name]).replaceAll("_", ""))) {
   const slider = $(`${name}-slider`), range = SLIDERS[name];
   if (!slider || !Number.isFinite(value)) return;
   slider.value = String(place_of(range, Math.min(range.high, Math.max(range.low, value))));
@@ -163,16 +162,22 @@ function fields() {
 
 // -- asking ------------------------------------------------------------------------------------------------------------
 
-// One request of a kind at a time: while one is under way, only the newest of the further ones is kept.
+// One request of a kind at a time: while one is under way, only the newest of the further ones is kept.  The older one is
+// left after a moment, and the server stops its work.
 const under_way = new Map();
+const MOMENT = 250;
 
 function ask(kind, path, then, failed = () => {}) {
   const waiting = under_way.get(kind);
-  if (waiting) { waiting.next = [path, then, failed]; return; }
-  const turn = { next: null };
+  if (waiting) {
+    waiting.next = [path, then, failed];
+    setTimeout(() => waiting.left.abort(), MOMENT);
+    return;
+  }
+  const turn = { next: null, left: new AbortController() };
   under_way.set(kind, turn);
   working();
-  fetch(path, { headers: { accept: "application/json" } })
+  fetch(path, { headers: { accept: "application/json" }, signal: turn.left.signal })
     .then(async (response) => {
       const found = await response.json();
       if (turn.next) return;
@@ -197,8 +202,9 @@ function answered(found) {
   shown = found;
   settle(null);
   panels.guarantee(found);
-  if (!(Number(clean(state.delta)) > 0)) follow("delta", found.delta);
+  for (const name of ["n", "delta"]) if (Number.isNaN(Number(clean(state[name]).replaceAll("_", "")))) follow(name, found[name]);
   $("total").hidden = $("total").hidden || found.rounds < 2;
+  $("total").classList.add("stale");
   history.replaceState(null, "", fragment());
   files();
   drawn("n");
@@ -230,15 +236,15 @@ function drawn(over) {
     const at = over === "n" ? found_for.n : Number(clean(values[data.over] ?? ""));
     panels.curves(over, data, [at, found_for.epsilon]);
     if (!data.complete && shown === found_for) drawn(over);
-  });
+  }, (problem) => panels.missing(`curve-${over}`, problem));
 }
 
 function slower() {
   later = 0;
   const now = question();
-  ask("dropouts", `/api/dropouts?${now}`, (found) => panels.dropouts(found, Number(share(state.dropouts))));
-  ask("compare", `/api/compare?${now}`, panels.compare);
-  ask("compose", `/api/compose?${now}`, panels.compose);
+  ask("dropouts", `/api/dropouts?${now}`, panels.dropouts, (problem) => panels.missing("dropouts-table", problem));
+  ask("compare", `/api/compare?${now}`, panels.compare, (problem) => panels.missing("bounds", problem));
+  ask("compose", `/api/compose?${now}`, panels.compose, (problem) => { panels.missing("rounds-chart", problem); $("total").hidden = true; });
   $("ranking-section").classList.add("waiting");
   ask("rank", `/api/rank?${ranking_question()}`, (found) => ranked(found), (problem) => ranked({ ...problem, choices: [] }));
 }

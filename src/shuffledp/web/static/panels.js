@@ -66,6 +66,16 @@ function table(caption, heads, rows) {
     el("tbody", {}, ...rows));
 }
 
+// Why a panel shows nothing, rather than what it showed for another setting.
+export function missing(place, problem) {
+  const box = $(place), reading = $(`${place.replace("-chart", "")}-reading`);
+  box.replaceChildren(el("p", { class: "muted", text: problem.error }));
+  if (!reading) return;
+  reading.textContent = "";
+  box.onkeydown = box.onblur = null;
+  box.setAttribute("aria-label", problem.error);
+}
+
 export function compare(found) {
   const top = Math.max(...found.rows.map((r) => number(r.epsilon)).filter(Number.isFinite), 1e-300);
   const least = Math.min(...found.rows.map((r) => number(r.epsilon)).filter((x) => Number.isFinite(x) && x > 0), top);
@@ -82,8 +92,8 @@ export function compare(found) {
   $("absent").replaceChildren(...absent.flatMap(([name, why]) => [el("dt", { text: name }), el("dd", { text: why })]));
 }
 
-export function dropouts(found, current) {
-  const rows = found.rows.map((row) => el("tr", { class: Math.abs(row.dropouts - current) < 1e-12 ? "here" : false },
+export function dropouts(found) {
+  const rows = found.rows.map((row) => el("tr", { class: row.dropouts === found.dropouts ? "here" : false },
     el("td", { text: `${Number((100 * row.dropouts).toPrecision(6))} % missing` }),
     el("td", { class: "num", text: row.shown === null ? "nobody left" : row.shown === "inf" ? "no finite eps" : row.shown })));
   $("dropouts-table").replaceChildren(table("eps of one round if so many drop out, at worst", [["users"], ["eps at most", "num"]], rows));
@@ -95,6 +105,7 @@ export function compose(found) {
     { label: "rounds", name: "rounds", current: [found.rounds, found.epsilon], height: 230, reading: $("rounds-reading"), rest, dots: true });
   $("rounds-chart").setAttribute("aria-label", "eps of all rounds together: " + found.rows.map((r) => `${r.rounds}: ${r.shown}`).join(", "));
   const total = $("total");
+  total.classList.remove("stale");
   total.hidden = found.rounds < 2;
   total.textContent = found.epsilon === "inf" ? "No finite eps covers all rounds together."
     : together(`All ${found.rounds.toLocaleString("en")} rounds together: ε ≤ ${found.shown}, ${found.level} protection; a guess is right at most ${found.guess} of the time.`);

@@ -1,0 +1,96 @@
+"""A process for the work: it answers as the library does, stops when told, and does not outlive the server."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from shuffledp.errors import ParameterError
+from shuffledp.web import addresses, downloads
+from shuffledp.web.work import ANSWERS, computed
+from shuffledp.web.worker import EndedError, Worker
+
+QUICK = ("/api/guarantee", {"spec": "general:eps0=1", "n": "1e6", "delta": "1e-8"})
+#: Half a minute of work.
+LONG = (
+    "/api/compose",
+    {"spec": "prefix-hash:eps0=500,length=256,functions=65536", "n": "1e6", "delta": "1e-8", "rounds": "9973"},
+)
+
+
+@pytest.fixture
+def worker() -> Iterator[Worker]:
+    made = Worker()
+    yield made
+    made.close()
+
+
+def test_it_answers_refuses_and_goes_on(worker: Worker) -> None:
+    assert worker.ask(*QUICK) == computed(*QUICK)
+    with pytest.raises(ParameterError, match="n must be a number, got 'zw\u00f6lf'"):
+        worker.ask(QUICK[0], {**QUICK[1], "n": "zw\u00f6lf"})
+    with pytest.raises(RuntimeError, match="KeyError"):
+        worker.ask("/api/download/nothing", {})
+    process = worker.start()
+    assert worker.ask(*QUICK) == computed(*QUICK) and worker.start() is process
+
+
+def test_it_stops_in_the_middle_and_another_takes_its_place(worker: Worker) -> None:
+    first = worker.start()
+    threading.Timer(0.5, worker.stop).start()
+    with pytest.raises(EndedError):
+        worker.ask(*LONG)
+    assert first.poll() is not None  # it is gone, not waited for
+    assert json.loads(worker.ask(*QUICK))["shown"]["epsilon"] == "0.004419"
+    assert worker.start() is not first
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks for the process where Linux lists it")
+def test_it_does_not_outlive_the_server() -> None:
+    script = f"""if True:
+        import threading, time
+        from shuffledp.web.worker import Worker
+        worker = Worker()
+        print(worker.start().pid, flush=True)
+        worker.ask(*{QUICK!r})
+        threading.Thread(target=worker.ask, args={LONG!r}, daemon=True).start()
+        print("busy", flush=True)
+        time.sleep(100)
+    """
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as server:
+        if server.stdout is None:
+            raise RuntimeError("no output")
+        worker = int(server.stdout.readline())
+        server.stdout.readline()
+        time.sleep(0.2)
+        assert _runs(worker)
+        server.kill()
+    end = time.monotonic() + 15  # of 22 seconds of work on an idle machine
+    while _runs(worker) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not _runs(worker)
+
+
+def _runs(process: int) -> bool:
+    try:
+        state = Path(f"/proc/{process}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state != "Z"  # a zombie has ended, even if nobody reaps it
+
+
+def test_every_address_has_an_answer_and_a_line() -> None:
+    assert list(addresses.ANSWERS) == list(ANSWERS)
+    assert [path.removeprefix("/api/download/") for path in addresses.FILES] == list(downloads.FILES)
+
+
+def test_the_server_itself_imports_nothing_that_computes() -> None:
+    code = "import sys, shuffledp.web.app, shuffledp.web.connection; sys.exit('numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
