@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import Decimal
 
 from .._support import delta_rules as _rules
 from .._support import validation as check
@@ -134,9 +133,8 @@ def _share(name: str, text: str) -> float:
     >>> _share("dropouts", "5%"), _share("dropouts", "0.051"), _share("dropouts", "5.1 %")
     (0.05, 0.051, 0.051)
     """
-    head, sign, rest = text.strip().partition("%")
-    number = check.parse_number(name, head if sign and not rest else text)
-    value = float(Decimal(repr(number)) / 100) if sign else number
+    percent = check.percent(text)
+    value = check.parse_number(name, text) if percent is None else float(percent)
     if not 0.0 <= value <= MOST_MISSING:
         raise ParameterError(
             f"{name} must lie between 0% and {MOST_MISSING:.0%} of the users, got {check.shown(text)}; write five "
