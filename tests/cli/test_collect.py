@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import subprocess
+import sys
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +18,7 @@ from click.testing import CliRunner, Result
 
 import shuffledp as sdp
 from shuffledp.cli import main
+from shuffledp.engines import report_files
 
 N = 3000
 
@@ -75,6 +80,72 @@ def test_batches_are_counted_once_over_several_runs(home: Path) -> None:
     result = run("estimate", plan, home / "one.batch", "--state", state, "--json")
     assert json.loads(result.stdout)["users"] == 2 * N and "counted before, skipped" in result.stderr
     assert json.loads(good("estimate", plan, "--state", state, "--json"))["users"] == 2 * N
+
+
+def few(home: Path, name: str = "few") -> Path:
+    """A batch that is too small for the plan."""
+    (home / f"{name}.csv").write_text("fruit\napple\npear\n")
+    good("privatise", home / "fruit.json", home / f"{name}.csv", "-o", home / f"{name}.batch")
+    return home / f"{name}.batch"
+
+
+def test_a_batch_that_is_refused_is_not_saved(home: Path) -> None:
+    plan, state, large = home / "fruit.json", home / "state", home / "one.batch"
+    assert "every batch must have 3,000 users" in refused("estimate", plan, few(home), "--state", state)
+    assert not state.exists()
+    good("privatise", plan, home / "data.parquet", "-o", large)
+    good("estimate", plan, large, "--state", state)
+    before = state.read_bytes()
+    assert "every batch must have 3,000 users" in refused("estimate", plan, home / "few.batch", "--state", state)
+    assert "fit must be left out" in refused("estimate", plan, large, "--state", state, "--fit")
+    assert state.read_bytes() == before and json.loads(good("estimate", plan, "--state", state, "--json"))["users"] == N
+
+
+def test_a_batch_is_dropped_from_the_state(home: Path) -> None:
+    plan, state, large = home / "fruit.json", home / "state", home / "one.batch"
+    good("privatise", plan, home / "data.parquet", "-o", large)
+    alone = json.loads(good("estimate", plan, large, "--state", state, "--json"))
+    both = json.loads(good("estimate", plan, few(home), "--state", state, "--release-early", "--json"))
+    (small,) = both["batches"].keys() - alone["batches"].keys()
+    assert both["users"] == N + 2 and both["batches"][small] == 2
+    assert f"got one of 2 ({small})" in refused("estimate", plan, "--state", state)
+    before = state.read_bytes()
+    assert "a batch to drop must be one that was counted" in refused(
+        "estimate", plan, "--state", state, "--drop", "f" * 32
+    )
+    assert state.read_bytes() == before
+    result = run("estimate", plan, home / "few.batch", "--state", state, "--drop", small, "--json")
+    assert json.loads(result.stdout) == alone and f"dropped {small} of 2 users" in result.stderr
+    assert "few.batch: dropped, skipped" in result.stderr
+    assert json.loads(good("estimate", plan, "--state", state, "--json")) == alone
+    (last,) = alone["batches"]
+    assert json.loads(good("estimate", plan, "--state", state, "--drop", last, "--json"))["users"] == 0
+    assert "an estimate needs a batch" in refused("estimate", plan, "--state", state)
+    needs_a_state = run("estimate", plan, large, "--drop", last)
+    assert needs_a_state.exit_code == 2 and "--drop needs --state" in needs_a_state.stderr
+
+
+def test_of_updates_at_the_same_time_none_is_lost(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While one run has read the state and not yet saved it, another comes: it waits, or else its batch would be lost."""
+    plan, state = home / "fruit.json", home / "state"
+    for name in ("one", "two", "three"):
+        good("privatise", plan, home / "data.parquet", "-o", home / f"{name}.batch")
+    good("estimate", plan, home / "one.batch", "--state", state)
+    other: list[subprocess.Popen[bytes]] = []
+    real = report_files.read_reports
+
+    def meanwhile(*args: Any) -> Any:
+        command = [sys.executable, "-m", "shuffledp", "estimate", plan, home / "three.batch", "--state", state]
+        other.append(subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+        with suppress(subprocess.TimeoutExpired):
+            other[0].wait(timeout=3)
+        return real(*args)
+
+    monkeypatch.setattr(report_files, "read_reports", meanwhile)
+    good("estimate", plan, home / "two.batch", "--state", state)
+    monkeypatch.undo()
+    assert other[0].wait(timeout=120) == 0
+    assert json.loads(good("estimate", plan, "--state", state, "--json"))["users"] == 3 * N
 
 
 def test_shuffle_merges_into_one_batch(home: Path) -> None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from ..estimation.estimate import Estimate
     from ..protocol.collector import Collector
+    from ..protocol.plan import Plan
 
 engine_option = click.option(
     "--engine", "engine_name", default="local", show_default=True, help="local (this machine) or spark."
@@ -100,6 +101,9 @@ def shuffle(plan: str, reports: tuple[str, ...], out: str, early: bool, as_json:
 @click.option(
     "--state", metavar="FILE", help="Add to the counts in this file (made if it is not there), and save them."
 )
+@click.option(
+    "--drop", "dropped", multiple=True, metavar="ID", help="Take a batch out of the state first; may be repeated."
+)
 @click.option("--release-early", is_flag=True, help="Answer below the plan's minimum; the statement says so.")
 @click.option("--fit", is_flag=True, help="Ranges and marginals: the least-squares fit in which all parts agree.")
 @plot_option
@@ -109,31 +113,58 @@ def estimate(
     plan: str,
     reports: tuple[str, ...],
     state: str | None,
+    dropped: tuple[str, ...],
     release_early: bool,
     fit: bool,
     plot: str | None,
     report: str | None,
     as_json: bool,
 ) -> None:
-    """Answer the question of PLAN from batches of REPORTS, with standard errors and the privacy statement."""
-    import os
+    """Answer the question of PLAN from batches of REPORTS, with standard errors and the privacy statement.
+
+    With --state nothing is saved of batches that are refused; runs at the same time wait for each other.
+    """
+    from contextlib import nullcontext
 
     from .._support.figures import prepare
+    from .._support.locking import alone_with
     from ..engines.report_files import read_reports
     from ..protocol.collector import Collector
     from ..protocol.plan import Plan
 
+    if dropped and not state:
+        raise click.UsageError("--drop needs --state FILE, from which batches are dropped.")
     if plot:
         prepare(plot)
     known = Plan.load(plan)
-    collector = Collector.load(state, known) if state and os.path.exists(state) else Collector(known)
-    for path in dict.fromkeys(reports):
-        if not collector.ingest(read_reports(path, known)):
-            say(f"{path}: counted before, skipped", err=True)
-    if state:
-        collector.save(state)
-    answer = _fitted(collector.estimate(release_early=release_early), fit)
+    with alone_with(state, name="state") if state else nullcontext():
+        collector = _without(dropped, state, known) if state else Collector(known)
+        for path in dict.fromkeys(reports):
+            batch = read_reports(path, known)
+            if batch.header.id in dropped or not collector.ingest(batch):
+                say(f"{path}: {'dropped' if batch.header.id in dropped else 'counted before'}, skipped", err=True)
+        if dropped and not collector.batches:
+            print_json({"users": 0, "batches": {}}) if as_json else say("No batch is left.")
+            return
+        answer = _fitted(collector.estimate(release_early=release_early), fit)
+        if state:
+            collector.save(state)
     _show(answer, collector, plot=plot, report=report, as_json=as_json)
+
+
+def _without(dropped: tuple[str, ...], state: str, plan: Plan) -> Collector:
+    """What the file holds, if there is one, without these batches; they are gone from it whatever is refused later."""
+    import os
+
+    from ..protocol.collector import Collector
+
+    collector = Collector.load(state, plan) if os.path.exists(state) else Collector(plan)
+    users = [collector.drop(batch) for batch in dict.fromkeys(dropped)]
+    if users:
+        collector.save(state)
+    for batch, number in zip(dict.fromkeys(dropped), users, strict=True):
+        say(f"{state}: dropped {batch} of {number:,} users", err=True)
+    return collector
 
 
 @main.command()
@@ -220,6 +251,7 @@ def _as_json(answer: Estimate, collector: Collector) -> dict[str, Any]:
         {
             "question": collector.plan.query.question,
             "users": collector.users,
+            "batches": collector.batches,
             "unit": answer.unit,
             "items": answer.labels,
             "value": answer.value.tolist(),
