@@ -97,7 +97,7 @@ def test_a_batch_that_is_refused_is_not_saved(home: Path) -> None:
     good("estimate", plan, large, "--state", state)
     before = state.read_bytes()
     assert "every batch must have 3,000 users" in refused("estimate", plan, home / "few.batch", "--state", state)
-    assert "fit must be left out" in refused("estimate", plan, large, "--state", state, "--fit")
+    assert "fit must be left out" in refused("estimate", plan, "--state", state, "--fit")
     assert state.read_bytes() == before and json.loads(good("estimate", plan, "--state", state, "--json"))["users"] == N
 
 
@@ -126,7 +126,7 @@ def test_a_batch_is_dropped_from_the_state(home: Path) -> None:
 
 
 def test_of_updates_at_the_same_time_none_is_lost(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """While one run has read the state and not yet saved it, another comes: it waits, or else its batch would be lost."""
+    """Another run comes while one has read the state and not yet saved it: it waits, or its batch would be lost."""
     plan, state = home / "fruit.json", home / "state"
     for name in ("one", "two", "three"):
         good("privatise", plan, home / "data.parquet", "-o", home / f"{name}.batch")

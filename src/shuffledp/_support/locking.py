@@ -1,8 +1,8 @@
 """One writer at a time, and no file is replaced by one who has not seen what is in it.
 
-The lock is that of a folder: the files in it are replaced, and a lock on a file would go with the old one.  It ends with
-the process that holds it.  Where there are no such locks (not POSIX, some network file systems), writers take turns by
-themselves, and a file that changed all the same is still noticed.
+The lock is that of a folder: the files in it are replaced, and a lock on a file would go with the old one.  It ends
+with the process that holds it.  Where there are no such locks (not POSIX, some network file systems), writers take
+turns by themselves, and a file that changed all the same is still noticed.
 """
 
 from __future__ import annotations

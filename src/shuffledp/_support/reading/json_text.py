@@ -25,7 +25,7 @@ class NotJSONError(ValueError):
 
 
 def read_json(path: str | os.PathLike[str], kind: Kind, *, seen: set[str] | None = None) -> Any:
-    """The content of a JSON file, its digest added to those ``seen``; what cannot be read is refused in one sentence."""
+    """The content of a JSON file; what cannot be read is refused in one sentence.  Its digest is added to ``seen``."""
     text = read_text(path, kind)
     if seen is not None:
         seen.add(digest_of(text.encode("utf-8")))
