@@ -30,7 +30,7 @@ def alone_in(folder: str | os.PathLike[str], *, wait: bool = True) -> Iterator[N
         yield
         return
     mine: set[tuple[int, int]] = _held.__dict__.setdefault("folders", set())
-    handle = os.open(folder, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0))
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         found = os.fstat(handle)
         place = (found.st_dev, found.st_ino)

@@ -46,9 +46,10 @@ def _rows_per_second(what: str) -> Iterator[Callable[[int, int], None]]:
 @click.argument("plan")
 @click.argument("data")
 @out_option
+@click.option("--overwrite", is_flag=True, help="Draw new reports although there is a file: nobody may have seen it.")
 @engine_option
 @json_option
-def privatise(plan: str, data: str, out: str, engine_name: str, as_json: bool) -> None:
+def privatise(plan: str, data: str, out: str, overwrite: bool, engine_name: str, as_json: bool) -> None:
     """Privatise the rows of DATA (.parquet, .csv, .arrow) as PLAN says, and write the messages shuffled.
 
     Every row sends, whatever is in it.  A run that was interrupted goes on where it was if it is started again.
@@ -60,7 +61,7 @@ def privatise(plan: str, data: str, out: str, engine_name: str, as_json: bool) -
     check_out(out, plan, data)
     known = Plan.load(plan)
     with _rows_per_second("privatising") as advance:
-        header = engine(engine_name).privatise(known, data, out, progress=advance)
+        header = engine(engine_name).privatise(known, data, out, overwrite=overwrite, progress=advance)
     say(f"wrote {out}", err=True)
     said = {"out": out, "users": header.users, "messages": header.messages, "batch": header.id, "plan": header.plan}
     if as_json:

@@ -11,7 +11,7 @@ import numpy as np
 from .._support.files import writing_whole
 from .._support.optional import require
 from ..errors import ParameterError
-from ..protocol.batch import Batch, Header, write_batch
+from ..protocol.batch import Batch, Header, read_header, write_batch
 from ..protocol.messages import from_bytes
 from ..protocol.plan import Plan
 from .reading import readable
@@ -39,6 +39,35 @@ def check_out(out: str | os.PathLike[str], *inputs: object) -> Path:
                 "choose another path."
             )
     return path
+
+
+def header_of(path: str | os.PathLike[str], plan: Plan) -> Header | None:
+    """The header of a batch of this plan; None if there is no file, or another one."""
+    if not Path(path).is_file():
+        return None
+    try:
+        if not is_parquet(path):
+            with open(path, "rb") as stream:
+                return read_header(stream, plan, repr(os.fspath(path)))
+        parquet = require("pyarrow.parquet", extra="data", purpose="reading Parquet files")
+        with readable(repr(os.fspath(path))):
+            text = (parquet.read_schema(path).metadata or {}).get(_KEY, b"")
+        return Header.parse(text.decode("utf-8", "replace"), plan, repr(os.fspath(path)))
+    except (OSError, ParameterError):
+        return None
+
+
+def refuse_second(out: Path, plan: Plan, *, overwrite: bool) -> None:
+    """Refuse to write new reports over a file, unless that is asked for."""
+    if overwrite or not out.is_file():
+        return
+    found = header_of(out, plan)
+    what = f"which holds batch {found.id} of this plan, of {found.users:,} users, and is done" if found else "a file"
+    raise ParameterError(
+        f"out must be a new file, got {str(out)!r}, {what}; keep it, because a second report of the same users gives "
+        "whoever has both more than the plan says, or pass overwrite=True (--overwrite on the command line) if nobody "
+        "has seen it."
+    )
 
 
 def write_reports(path: str | os.PathLike[str], header: Header, parts: Iterable[bytes]) -> None:
