@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from ..estimation.estimate import Estimate
+    from ..protocol.batch import Batch
     from ..protocol.collector import Collector
+    from ..protocol.plan import Plan
 
 engine_option = click.option(
     "--engine", "engine_name", default="local", show_default=True, help="local (this machine) or spark."
@@ -76,7 +78,7 @@ def privatise(plan: str, data: str, out: str, engine_name: str, as_json: bool) -
 @json_option
 def shuffle(plan: str, reports: tuple[str, ...], out: str, early: bool, as_json: bool) -> None:
     """Merge files of REPORTS into one batch, in one uniformly random order."""
-    from ..engines.report_files import check_out, read_reports, write_reports
+    from ..engines.report_files import check_out, write_reports
     from ..protocol.plan import Plan
     from ..protocol.shuffler import Shuffler
 
@@ -84,9 +86,10 @@ def shuffle(plan: str, reports: tuple[str, ...], out: str, early: bool, as_json:
     known = Plan.load(plan)
     shuffler = Shuffler(known)
     for path in reports:
-        shuffler.add_batch(read_reports(path, known))
-    header, parts = shuffler.parts(early=early)
-    write_reports(out, header, parts)
+        with _about(path):
+            shuffler.add_batch(_batch(path, known))
+    with shuffler.release(early=early) as (header, parts):
+        write_reports(out, header, parts)
     say(f"wrote {out}", err=True)
     if as_json:
         print_json({"out": out, "users": header.users, "messages": header.messages, "batch": header.id})
@@ -119,7 +122,6 @@ def estimate(
     import os
 
     from .._support.figures import prepare
-    from ..engines.report_files import read_reports
     from ..protocol.collector import Collector
     from ..protocol.plan import Plan
 
@@ -128,7 +130,9 @@ def estimate(
     known = Plan.load(plan)
     collector = Collector.load(state, known) if state and os.path.exists(state) else Collector(known)
     for path in dict.fromkeys(reports):
-        if not collector.ingest(read_reports(path, known)):
+        with _about(path):
+            new = collector.ingest(_batch(path, known))
+        if not new:
             say(f"{path}: counted before, skipped", err=True)
     if state:
         collector.save(state)
@@ -176,6 +180,32 @@ def simulate(
         print_json(found.to_dict())
     else:
         say(*str(found.table().text()).split("\n"), "", str(found))
+
+
+def _batch(path: str, plan: Plan) -> Batch:
+    """The batch in a file; the operator is told if it does not say what it was made from."""
+    from ..engines.report_files import read_reports
+
+    batch = read_reports(path, plan)
+    if not batch.header.complete:
+        say(
+            f"{path}: an earlier version wrote it, or a part of it, and did not note which batches it was made from; "
+            "make sure that no other file holds the same users",
+            err=True,
+        )
+    return batch
+
+
+@contextmanager
+def _about(path: str) -> Iterator[None]:
+    """Say which file an error is about."""
+    from ..errors import ParameterError
+
+    try:
+        yield
+    except ParameterError as error:
+        text = str(error)
+        raise ParameterError(text if path in text else f"{path}: {text}") from None
 
 
 def _fitted(answer: Estimate, fit: bool) -> Estimate:

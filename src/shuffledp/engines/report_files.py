@@ -11,12 +11,13 @@ import numpy as np
 from .._support.files import writing_whole
 from .._support.optional import require
 from ..errors import ParameterError
-from ..protocol.batch import Batch, Header, write_batch
+from ..protocol.batch import MAGIC, Batch, Header, write_batch
 from ..protocol.messages import from_bytes
 from ..protocol.plan import Plan
 from .reading import readable
 
-_KEY = b"shuffledp batch"
+#: Where the metadata hold the header, in this version and in the first.
+_KEY, _KEY_1 = MAGIC.strip(), b"shuffledp batch"
 #: Rows of one row group.
 _GROUP = 1 << 20
 
@@ -41,7 +42,7 @@ def check_out(out: str | os.PathLike[str], *inputs: object) -> Path:
     return path
 
 
-def write_reports(path: str | os.PathLike[str], header: Header, parts: Iterable[bytes]) -> None:
+def write_reports(path: str | os.PathLike[str], header: Header, parts: Iterable[bytes | bytearray]) -> None:
     """Write the shuffled messages, part after part, as Parquet or as a batch file, by the suffix of the path."""
     if not is_parquet(path):
         write_batch(path, header, parts)
@@ -83,10 +84,12 @@ def read_reports(path: str | os.PathLike[str], plan: Plan) -> Batch:
         raise ParameterError(f"reports must be a file, got {shown}, which was not found; check the path.")
     with readable(shown):
         table = parquet.read_table(path, page_checksum_verification=True)
-    text = (table.schema.metadata or {}).get(_KEY)
+    found = table.schema.metadata or {}
+    version = 2 if _KEY in found else 1
+    text = found.get(_KEY if version == 2 else _KEY_1)
     if text is None or table.column_names != ["message"]:
         raise ParameterError(f"reports must be a file that 'shuffledp privatise' wrote, got another in {shown}.")
-    header = Header.parse(text.decode("utf-8", "replace"), plan, shown)
+    header = Header.parse(text.decode("utf-8", "replace"), plan, shown, version=version)
     column = table.column(0).combine_chunks()
     kind = column.type
     if str(kind) != f"fixed_size_binary[{header.bytes}]" or column.null_count or len(column) != header.messages:

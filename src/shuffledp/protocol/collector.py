@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -14,13 +15,14 @@ from .._support.reading import Kind, contained, mapping, read_json
 from ..errors import ParameterError
 from ..estimation.estimate import Estimate
 from ..mechanisms.reports import Tally
-from .batch import Batch, as_tally
+from .batch import Batch, as_tally, is_id, refuse_twice
 from .plan import Plan, plan_of
 from .tallies import plain, restored
 
 STATE = Kind("a collector file", 2**30, "restore it from a copy", "path")
-_KEYS = ("version", "plan", "batches", "users", "for_release", "counts", "checksum")
-VERSION = 1
+_KEYS_1 = ("version", "plan", "batches", "users", "for_release", "counts", "checksum")
+_KEYS = (*_KEYS_1, "inside", "incomplete")
+VERSION = 2
 
 
 class Collector:
@@ -47,43 +49,75 @@ class Collector:
     def __init__(self, plan: Plan | str | os.PathLike[str]) -> None:
         self.plan = plan_of(plan)
         self.batches: dict[str, int] = {}  # id -> users
+        self._inside: dict[str, str] = {}  # id of a batch that one of these was made from -> id of that one
+        self._incomplete: set[str] = set()  # those of which it is not known what they were made from
         self._tally: Tally | None = None
         self._early = False
 
     # -- counting ---------------------------------------------------------------------------------------------------
 
     def ingest(self, batch: Batch | str | os.PathLike[str]) -> bool:
-        """Count a batch, or the file of one; False if it was counted before, and then nothing changes."""
+        """Count a batch, or the file of one; False if it was counted before, and then nothing changes.
+
+        One that has users in common with a batch that was counted, because one was made from the other or both from a
+        third, is refused.
+        """
         found = batch if isinstance(batch, Batch) else Batch.read(batch, self.plan)
-        if found.header.plan != self.plan.digest:
+        header = found.header
+        if header.plan != self.plan.digest:
             raise ParameterError(
                 f"batch must be of this plan ({self.plan.digest[:12]}...), got one of another "
-                f"({found.header.plan[:12]}...); use the plan that its clients had."
+                f"({header.plan[:12]}...); use the plan that its clients had."
             )
-        if found.header.id in self.batches:
+        if self._counted(header.id, header.users):
             return False
-        return self.ingest_counts(found.header.id, found.header.users, as_tally(self.plan, found.data, found.header))
+        tally = as_tally(self.plan, found.data, header)
+        return self.ingest_counts(header.id, header.users, tally, made_from=header.made_from, complete=header.complete)
 
-    def ingest_counts(self, batch: str, users: int, tally: Tally) -> bool:
-        """Count a batch by the sums over it; False if it was counted before."""
-        if batch in self.batches:
+    def ingest_counts(
+        self, batch: str, users: int, tally: Tally, *, made_from: Iterable[str] = (), complete: bool = True
+    ) -> bool:
+        """Count a batch by the sums over it; False if it was counted before.
+
+        made_from, complete : as in the header of a batch
+        """
+        if self._counted(batch, users):
             return False
+        inside = dict.fromkeys(made_from, batch)
+        for known in (self.batches, self._inside):
+            refuse_twice((batch, *inside), known, "counted")
         self._tally = tally if self._tally is None else self._tally + tally
         self.batches[batch] = users
+        self._inside.update(inside)
+        if not complete:
+            self._incomplete.add(batch)
         return True
 
+    def _counted(self, batch: str, users: int) -> bool:
+        """Whether this batch was counted; refused if it had another number of users then."""
+        known = self.batches.get(batch)
+        if known is not None and known != users:
+            raise ParameterError(
+                f"an id must be that of one batch, got {batch} with {users:,} users after it was counted with "
+                f"{known:,}; one of them is not what was released, so find out which and count that alone."
+            )
+        return known is not None
+
     def merge(self, other: Collector) -> Collector:
-        """Both together, in any order and grouping the same; a batch that both counted is refused."""
+        """Both together, in any order and grouping the same; batches that have users in common are refused."""
         if other.plan.digest != self.plan.digest:
             raise ParameterError("collectors must be of one plan to be merged, got two; merge those of one plan.")
-        twice = sorted(self.batches.keys() & other.batches.keys())
+        mine, others = ({*made.batches, *made._inside} for made in (self, other))
+        twice = sorted(mine & others)
         if twice:
             raise ParameterError(
-                f"a batch must be counted once, got {twice[0]} in both collectors; their sums cannot be told apart, so "
-                "count one of them again without it."
+                f"a batch must be counted once, got {twice[0]} in both collectors, perhaps as a part of another; their "
+                "sums cannot be told apart, so count one of them again without it."
             )
         both = Collector(self.plan)
         both.batches = {**self.batches, **other.batches}
+        both._inside = {**self._inside, **other._inside}
+        both._incomplete = self._incomplete | other._incomplete
         parts = [part for part in (self._tally, other._tally) if part is not None]
         if parts:
             both._tally = parts[0] if len(parts) == 1 else parts[0] + parts[1]
@@ -133,6 +167,12 @@ class Collector:
                 f"MORE USERS THAN PLANNED: the batches have {self.users:,} users in all, the plan {self.plan.users:,}; "
                 "the guarantee below is for a user who is in one batch, and does not hold for one who sent in several."
             )
+        if self._incomplete and len(self.batches) > 1:
+            said.append(
+                f"WHO IS IN WHICH BATCH IS NOT KNOWN: batch {min(self._incomplete)} does not say what it was made "
+                "from, because an earlier version wrote it or a part of it; users of it that are in another batch too "
+                "count twice, and the guarantee below does not hold for them."
+            )
         said.append(self.plan.statement())
         if self._tally is not None and self._tally.for_release is None:
             said.append("Reports do not say whether secure randomness made them: that is up to the clients.")
@@ -151,6 +191,8 @@ class Collector:
             "version": VERSION,
             "plan": self.plan.digest,
             "batches": self.batches,
+            "inside": self._inside,
+            "incomplete": sorted(self._incomplete),
             "users": 0 if self._tally is None else self._tally.users,
             "for_release": None if self._tally is None else self._tally.for_release,
             "counts": None if self._tally is None else plain(self._tally.counts),
@@ -161,13 +203,17 @@ class Collector:
         """Read a file of this plan; a damaged one is refused."""
         made, shown = cls(plan), repr(os.fspath(path))
         with contained(STATE, str(path)):
-            state = mapping("collector file", read_json(path, STATE), needed=_KEYS)
+            state = mapping("collector file", read_json(path, STATE), needed=_KEYS_1, optional=_KEYS)
             stated = state.pop("checksum")
-            if stated != _checksum(state) or state["version"] != VERSION:
+            keys = next((keys for version, keys in ((1, _KEYS_1), (VERSION, _KEYS)) if version == state["version"]), ())
+            if stated != _checksum(state) or {*state, "checksum"} != {*keys}:
                 raise ParameterError(f"a collector file must be as it was written, got a damaged one in {shown}.")
             if state["plan"] != made.plan.digest:
                 raise ParameterError(f"a collector file must be of this plan, got one of another in {shown}.")
             made.batches = _batches(state["batches"], shown)
+            # version 1 did not note what batches were made from
+            made._inside = _inside(state.get("inside", {}), made.batches, shown)
+            made._incomplete = _incomplete(state.get("incomplete", [*made.batches]), made.batches, shown)
             made._tally = _tally(made.plan, state, made.users, shown)
         return made
 
@@ -180,6 +226,27 @@ def _batches(found: object, shown: str) -> dict[str, int]:
             "restore it from a copy."
         )
     return dict(found)
+
+
+def _inside(found: object, batches: dict[str, int], shown: str) -> dict[str, str]:
+    """Ids of batches that the counted ones were made from, each with that of the counted one."""
+    pairs = found.items() if isinstance(found, dict) else [(None, None)]
+    if not all(is_id(part) and part not in batches and is_id(whole) and whole in batches for part, whole in pairs):
+        raise ParameterError(
+            f"inside of a collector file must say which batch is a part of which, got something else in {shown}; "
+            "restore it from a copy."
+        )
+    return dict(pairs)
+
+
+def _incomplete(found: object, batches: dict[str, int], shown: str) -> set[str]:
+    """Ids of counted batches that may have been made from others."""
+    if not isinstance(found, list) or not all(isinstance(batch, str) and batch in batches for batch in found):
+        raise ParameterError(
+            f"incomplete of a collector file must be ids of its batches, got something else in {shown}; restore it "
+            "from a copy."
+        )
+    return {*found}
 
 
 def _tally(plan: Plan, state: dict[str, Any], users: int, shown: str) -> Tally | None:
