@@ -167,11 +167,11 @@ class Collector:
                 f"MORE USERS THAN PLANNED: the batches have {self.users:,} users in all, the plan {self.plan.users:,}; "
                 "the guarantee below is for a user who is in one batch, and does not hold for one who sent in several."
             )
-        if self._incomplete and len(self.batches) > 1:
+        if self._incomplete:
             said.append(
                 f"WHO IS IN WHICH BATCH IS NOT KNOWN: batch {min(self._incomplete)} does not say what it was made "
-                "from, because an earlier version wrote it or a part of it; users of it that are in another batch too "
-                "count twice, and the guarantee below does not hold for them."
+                "from, because an earlier version wrote it or a part of it; a user who is in it twice, or in another "
+                "batch too, counts twice, and the guarantee below does not hold for that user."
             )
         said.append(self.plan.statement())
         if self._tally is not None and self._tally.for_release is None:
