@@ -158,6 +158,47 @@ def test_shuffle_merges_into_one_batch(home: Path) -> None:
     assert json.loads(good("estimate", plan, home / "both.parquet", "--json"))["users"] == 2 * N
 
 
+@pytest.mark.parametrize("suffix", [".batch", ".parquet"])
+def test_a_batch_and_what_it_was_made_from_are_not_taken_together(home: Path, suffix: str) -> None:
+    plan, a, b, c = home / "fruit.json", *(home / f"{name}{suffix}" for name in "abc")
+    good("privatise", plan, home / "data.parquet", "-o", a)
+    good("shuffle", plan, a, "-o", b)
+    good("shuffle", plan, b, "-o", c)
+    out, state = home / "m.batch", home / "state"
+    for one, two in ((a, b), (b, a), (a, c), (c, a), (b, c)):
+        assert f"{two}: a batch must be merged once, got" in refused("shuffle", plan, one, two, "-o", out)
+        assert f"{two}: a batch must be counted once, got" in refused("estimate", plan, one, two)
+        assert "its users would count twice" in refused("estimate", plan, one, two, "--state", home / "none")
+    assert not out.exists() and not (home / "none").exists()
+    good("estimate", plan, c, "--state", state)
+    before = state.read_bytes()
+    assert "counted once" in refused("estimate", plan, a, "--state", state) and state.read_bytes() == before
+
+
+def test_a_file_of_an_earlier_version_is_read_with_a_note(home: Path) -> None:
+    plan, old, new = home / "fruit.json", home / "old.batch", home / "new.batch"
+    good("privatise", plan, home / "data.parquet", "-o", old)
+    _, head, messages = old.read_bytes().split(b"\n", 2)
+    first = json.loads(head)
+    del first["made_from"], first["complete"]
+    old.write_bytes(b"shuffledp batch 1\n" + json.dumps(first).encode() + b"\n" + messages)
+    for given in (("estimate", plan, old, "--json"), ("shuffle", plan, old, "-o", new), ("estimate", plan, new)):
+        result = run(*given)
+        named = given[2]
+        assert result.exit_code == 0 and f"{named}: an earlier version wrote it" in result.stderr.replace("\n", " ")
+    assert f"{old}: a batch must be counted once, got" in run("estimate", plan, new, old).stderr.replace("\n", " ")
+
+
+@pytest.mark.parametrize("suffix", [".batch", ".parquet"])
+def test_a_shuffle_that_cannot_write_leaves_its_input(home: Path, suffix: str) -> None:
+    plan, a, out = home / "fruit.json", home / f"a{suffix}", home / "missing" / f"b{suffix}"
+    good("privatise", plan, home / "data.parquet", "-o", a)
+    assert "must be a file that can be written" in refused("shuffle", plan, a, "-o", out)
+    out.parent.mkdir()
+    good("shuffle", plan, a, "-o", out)
+    assert json.loads(good("estimate", plan, out, "--json"))["users"] == N
+
+
 def test_ranges_and_their_fit(home: Path) -> None:
     plan = home / "wait.json"
     good("privatise", plan, home / "data.parquet", "-o", home / "r.parquet")

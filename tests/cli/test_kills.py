@@ -16,9 +16,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from house.killing import Killer, Moment
 
 import shuffledp as sdp
+from house.killing import Killer, Moment
 from shuffledp.engines.local import Local
 from shuffledp.engines.report_files import read_reports
 from shuffledp.errors import ParameterError

@@ -278,7 +278,7 @@ def test_a_second_report_of_everybody_is_refused(name: str, data: Path, tmp_path
     second = Local().privatise(PLAN, data, out, overwrite=True)
     assert second.id != first.id and read_reports(out, PLAN).header == second
     out.write_text("something else")
-    with pytest.raises(ParameterError, match="got .*, a file; keep it"):
+    with pytest.raises(ParameterError, match=r"got .*, a file; keep it"):
         Local().privatise(PLAN, data, out)
     assert out.read_text() == "something else"
 

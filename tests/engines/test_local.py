@@ -145,7 +145,7 @@ def test_an_interrupted_run_goes_on_with_the_same_data_only(parquet: Path, tmp_p
     work.close()
     before = (tmp_path / "r.parquet.parts" / "state.json").read_bytes()
     other = plan_with(name="other")
-    with pytest.raises(ParameterError, match="must go on with the same plan and data, .*finish that run"):
+    with pytest.raises(ParameterError, match=r"must go on with the same plan and data, .*finish that run"):
         Local().privatise(other, parquet, out)
     assert (tmp_path / "r.parquet.parts" / "state.json").read_bytes() == before
     assert Local().privatise(other, parquet, out, overwrite=True).users == N

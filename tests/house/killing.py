@@ -1,4 +1,4 @@
-"""Commands that are killed (SIGKILL) at a chosen moment: before a chosen line is run for the k-th time, or after a time.
+"""Commands that are killed (SIGKILL) at a chosen moment: before a line is run for the k-th time, or after a time.
 
 A process that has imported everything forks one child per command, so that hundreds of kills take a minute.  Lines are
 those of the modules that write files; every step between two system calls is one of them or lies between two.

@@ -310,7 +310,8 @@ def test_reports_carry_no_order_and_no_identity(tmp_path: Path) -> None:
     raw = path.read_bytes()
     assert raw.startswith(MAGIC)
     line, payload = raw[len(MAGIC) :].split(b"\n", 1)
-    assert set(json.loads(line)) == {"plan", "id", "users", "messages", "bytes", "for_release"}
+    said = {"plan", "id", "users", "messages", "bytes", "for_release", "made_from", "complete"}
+    assert set(json.loads(line)) == said
     assert len(payload) == 50 and set(payload) <= {0, 1, 2}
 
 

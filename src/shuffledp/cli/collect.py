@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from ..estimation.estimate import Estimate
+    from ..protocol.batch import Batch
     from ..protocol.collector import Collector
     from ..protocol.plan import Plan
 
@@ -78,7 +79,7 @@ def privatise(plan: str, data: str, out: str, overwrite: bool, engine_name: str,
 @json_option
 def shuffle(plan: str, reports: tuple[str, ...], out: str, early: bool, as_json: bool) -> None:
     """Merge files of REPORTS into one batch, in one uniformly random order."""
-    from ..engines.report_files import check_out, read_reports, write_reports
+    from ..engines.report_files import check_out, write_reports
     from ..protocol.plan import Plan
     from ..protocol.shuffler import Shuffler
 
@@ -86,9 +87,10 @@ def shuffle(plan: str, reports: tuple[str, ...], out: str, early: bool, as_json:
     known = Plan.load(plan)
     shuffler = Shuffler(known)
     for path in reports:
-        shuffler.add_batch(read_reports(path, known))
-    header, parts = shuffler.parts(early=early)
-    write_reports(out, header, parts)
+        with _about(path):
+            shuffler.add_batch(_batch(path, known))
+    with shuffler.release(early=early) as (header, parts):
+        write_reports(out, header, parts)
     say(f"wrote {out}", err=True)
     if as_json:
         print_json({"out": out, "users": header.users, "messages": header.messages, "batch": header.id})
@@ -129,7 +131,6 @@ def estimate(
 
     from .._support.figures import prepare
     from .._support.locking import alone_with
-    from ..engines.report_files import read_reports
     from ..protocol.collector import Collector
     from ..protocol.plan import Plan
 
@@ -141,8 +142,10 @@ def estimate(
     with alone_with(state, name="state") if state else nullcontext():
         collector = _without(dropped, state, known) if state else Collector(known)
         for path in dict.fromkeys(reports):
-            batch = read_reports(path, known)
-            if batch.header.id in dropped or not collector.ingest(batch):
+            with _about(path):
+                batch = _batch(path, known)
+                new = batch.header.id not in dropped and collector.ingest(batch)
+            if not new:
                 say(f"{path}: {'dropped' if batch.header.id in dropped else 'counted before'}, skipped", err=True)
         if dropped and not collector.batches:
             print_json({"users": 0, "batches": {}}) if as_json else say("No batch is left.")
@@ -208,6 +211,32 @@ def simulate(
         print_json(found.to_dict())
     else:
         say(*str(found.table().text()).split("\n"), "", str(found))
+
+
+def _batch(path: str, plan: Plan) -> Batch:
+    """The batch in a file; the operator is told if it does not say what it was made from."""
+    from ..engines.report_files import read_reports
+
+    batch = read_reports(path, plan)
+    if not batch.header.complete:
+        say(
+            f"{path}: an earlier version wrote it, or a part of it, and did not note which batches it was made from; "
+            "make sure that no other file holds the same users",
+            err=True,
+        )
+    return batch
+
+
+@contextmanager
+def _about(path: str) -> Iterator[None]:
+    """Say which file an error is about."""
+    from ..errors import ParameterError
+
+    try:
+        yield
+    except ParameterError as error:
+        text = str(error)
+        raise ParameterError(text if path in text else f"{path}: {text}") from None
 
 
 def _fitted(answer: Estimate, fit: bool) -> Estimate:

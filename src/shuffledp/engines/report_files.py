@@ -11,12 +11,13 @@ import numpy as np
 from .._support.files import writing_whole
 from .._support.optional import require
 from ..errors import ParameterError
-from ..protocol.batch import Batch, Header, read_header, write_batch
+from ..protocol.batch import MAGIC, Batch, Header, read_header, write_batch
 from ..protocol.messages import from_bytes
 from ..protocol.plan import Plan
 from .reading import readable
 
-_KEY = b"shuffledp batch"
+#: Where the metadata hold the header, in this version and in the first.
+_KEY, _KEY_1 = MAGIC.strip(), b"shuffledp batch"
 #: Rows of one row group.
 _GROUP = 1 << 20
 
@@ -51,8 +52,8 @@ def header_of(path: str | os.PathLike[str], plan: Plan) -> Header | None:
                 return read_header(stream, plan, repr(os.fspath(path)))
         parquet = require("pyarrow.parquet", extra="data", purpose="reading Parquet files")
         with readable(repr(os.fspath(path))):
-            text = (parquet.read_schema(path).metadata or {}).get(_KEY, b"")
-        return Header.parse(text.decode("utf-8", "replace"), plan, repr(os.fspath(path)))
+            found = parquet.read_schema(path).metadata or {}
+        return _header(found, plan, repr(os.fspath(path)))
     except (OSError, ParameterError):
         return None
 
@@ -70,7 +71,7 @@ def refuse_second(out: Path, plan: Plan, *, overwrite: bool) -> None:
     )
 
 
-def write_reports(path: str | os.PathLike[str], header: Header, parts: Iterable[bytes]) -> None:
+def write_reports(path: str | os.PathLike[str], header: Header, parts: Iterable[bytes | bytearray]) -> None:
     """Write the shuffled messages, part after part, as Parquet or as a batch file, by the suffix of the path."""
     if not is_parquet(path):
         write_batch(path, header, parts)
@@ -102,6 +103,15 @@ def _write(writer: object, schema: object, raw: bytes) -> None:
     writer.write_table(pa.Table.from_arrays([column], schema=schema))  # type: ignore[attr-defined]
 
 
+def _header(found: dict[bytes, bytes], plan: Plan, shown: str) -> Header:
+    """The header in the metadata of a Parquet file."""
+    version = 2 if _KEY in found else 1
+    text = found.get(_KEY if version == 2 else _KEY_1)
+    if text is None:
+        raise ParameterError(f"reports must be a file that 'shuffledp privatise' wrote, got another in {shown}.")
+    return Header.parse(text.decode("utf-8", "replace"), plan, shown, version=version)
+
+
 def read_reports(path: str | os.PathLike[str], plan: Plan) -> Batch:
     """A batch of this plan from either kind of file; a damaged one, or one of another plan, is refused."""
     if not is_parquet(path):
@@ -112,10 +122,8 @@ def read_reports(path: str | os.PathLike[str], plan: Plan) -> Batch:
         raise ParameterError(f"reports must be a file, got {shown}, which was not found; check the path.")
     with readable(shown):
         table = parquet.read_table(path, page_checksum_verification=True)
-    text = (table.schema.metadata or {}).get(_KEY)
-    if text is None or table.column_names != ["message"]:
-        raise ParameterError(f"reports must be a file that 'shuffledp privatise' wrote, got another in {shown}.")
-    header = Header.parse(text.decode("utf-8", "replace"), plan, shown)
+    found = table.schema.metadata or {}
+    header = _header(found if table.column_names == ["message"] else {}, plan, shown)
     column = table.column(0).combine_chunks()
     kind = column.type
     if str(kind) != f"fixed_size_binary[{header.bytes}]" or column.null_count or len(column) != header.messages:

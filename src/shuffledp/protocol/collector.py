@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
+from collections.abc import Iterable
 from functools import reduce
 from operator import add
 from typing import Any
@@ -12,19 +11,15 @@ from typing import Any
 import numpy as np
 
 from .._support.locking import replace_seen
-from .._support.reading import Kind, contained, digest_of, mapping, read_json
+from .._support.reading import digest_of
 from ..errors import ParameterError
 from ..estimation.estimate import Estimate
 from ..mechanisms.reports import Tally
-from .batch import Batch, as_tally
+from . import collector_file
+from .batch import Batch, as_tally, refuse_twice
+from .collector_file import Sums
 from .plan import Plan, plan_of
-from .tallies import plain, restored
 
-STATE = Kind("a collector file", 2**30, "restore it from a copy", "path")
-_KEYS = ("version", "plan", "batches", "sums", "checksum")
-_OLD_KEYS = ("version", "plan", "batches", "users", "for_release", "counts", "checksum")
-_SUM_KEYS = ("batches", "users", "for_release", "counts")
-VERSION, OLD_VERSION = 2, 1
 #: Numbers, in all, of batches whose counts are kept apart.
 MOST_APART = 2**21
 
@@ -56,7 +51,9 @@ class Collector:
     def __init__(self, plan: Plan | str | os.PathLike[str]) -> None:
         self.plan = plan_of(plan)
         self.batches: dict[str, int] = {}  # id -> users
-        self._sums: list[tuple[tuple[str, ...], Tally]] = []  # the oldest first; every batch is in one of them
+        self._inside: dict[str, str] = {}  # id of a batch that one of these was made from -> id of that one
+        self._incomplete: set[str] = set()  # those of which it is not known what they were made from
+        self._sums: Sums = []  # the oldest first; every batch is in one of them
         self._seen: set[str] = set()  # digests of files that hold no batch but these
         self._early = False
 
@@ -68,25 +65,52 @@ class Collector:
     # -- counting ---------------------------------------------------------------------------------------------------
 
     def ingest(self, batch: Batch | str | os.PathLike[str]) -> bool:
-        """Count a batch, or the file of one; False if it was counted before, and then nothing changes."""
+        """Count a batch, or the file of one; False if it was counted before, and then nothing changes.
+
+        One that has users in common with a batch that was counted, because one was made from the other or both from a
+        third, is refused.
+        """
         found = batch if isinstance(batch, Batch) else Batch.read(batch, self.plan)
-        if found.header.plan != self.plan.digest:
+        header = found.header
+        if header.plan != self.plan.digest:
             raise ParameterError(
                 f"batch must be of this plan ({self.plan.digest[:12]}...), got one of another "
-                f"({found.header.plan[:12]}...); use the plan that its clients had."
+                f"({header.plan[:12]}...); use the plan that its clients had."
             )
-        if found.header.id in self.batches:
+        if self._counted(header.id, header.users):
             return False
-        return self.ingest_counts(found.header.id, found.header.users, as_tally(self.plan, found.data, found.header))
+        tally = as_tally(self.plan, found.data, header)
+        return self.ingest_counts(header.id, header.users, tally, made_from=header.made_from, complete=header.complete)
 
-    def ingest_counts(self, batch: str, users: int, tally: Tally) -> bool:
-        """Count a batch by the sums over it; False if it was counted before."""
-        if batch in self.batches:
+    def ingest_counts(
+        self, batch: str, users: int, tally: Tally, *, made_from: Iterable[str] = (), complete: bool = True
+    ) -> bool:
+        """Count a batch by the sums over it; False if it was counted before.
+
+        made_from, complete : as in the header of a batch
+        """
+        if self._counted(batch, users):
             return False
+        inside = dict.fromkeys(made_from, batch)
+        for known in (self.batches, self._inside):
+            refuse_twice((batch, *inside), known, "counted")
         self._sums.append(((batch,), tally))
         self.batches[batch] = users
+        self._inside.update(inside)
+        if not complete:
+            self._incomplete.add(batch)
         self._settle()
         return True
+
+    def _counted(self, batch: str, users: int) -> bool:
+        """Whether this batch was counted; refused if it had another number of users then."""
+        known = self.batches.get(batch)
+        if known is not None and known != users:
+            raise ParameterError(
+                f"an id must be that of one batch, got {batch} with {users:,} users after it was counted with "
+                f"{known:,}; one of them is not what was released, so find out which and count that alone."
+            )
+        return known is not None
 
     def _settle(self) -> None:
         """Sum up the oldest batches where too much is kept apart."""
@@ -118,19 +142,25 @@ class Collector:
                 "ones; count the others again, from their files, into a new state."
             )
         self._sums = [(ids, tally) for ids, tally in self._sums if ids != (batch,)]
+        self._inside = {part: whole for part, whole in self._inside.items() if whole != batch}
+        self._incomplete.discard(batch)
         return self.batches.pop(batch)
 
     def merge(self, other: Collector) -> Collector:
-        """Both together, in any order and grouping the same; a batch that both counted is refused."""
+        """Both together, in any order and grouping the same; batches that have users in common are refused."""
         if other.plan.digest != self.plan.digest:
             raise ParameterError("collectors must be of one plan to be merged, got two; merge those of one plan.")
-        twice = sorted(self.batches.keys() & other.batches.keys())
+        mine, others = ({*made.batches, *made._inside} for made in (self, other))
+        twice = sorted(mine & others)
         if twice:
             raise ParameterError(
-                f"a batch must be counted once, got {twice[0]} in both collectors; drop it from one of them."
+                f"a batch must be counted once, got {twice[0]} in both collectors, perhaps as a part of another; drop "
+                "it, or what it is a part of, from one of them."
             )
         both = Collector(self.plan)
         both.batches = {**self.batches, **other.batches}
+        both._inside = {**self._inside, **other._inside}
+        both._incomplete = self._incomplete | other._incomplete
         both._sums = [*self._sums, *other._sums]
         both._settle()
         return both
@@ -181,6 +211,12 @@ class Collector:
                 f"MORE USERS THAN PLANNED: the batches have {self.users:,} users in all, the plan {self.plan.users:,}; "
                 "the guarantee below is for a user who is in one batch, and does not hold for one who sent in several."
             )
+        if self._incomplete:
+            said.append(
+                f"WHO IS IN WHICH BATCH IS NOT KNOWN: batch {min(self._incomplete)} does not say what it was made "
+                "from, because an earlier version wrote it or a part of it; a user who is in it twice, or in another "
+                "batch too, counts twice, and the guarantee below does not hold for that user."
+            )
         said.append(self.plan.statement())
         if total is not None and total.for_release is None:
             said.append("Reports do not say whether secure randomness made them: that is up to the clients.")
@@ -194,100 +230,19 @@ class Collector:
         A file that this collector has neither loaded nor saved as it is now is refused, because batches that another
         one counted would be lost: load it, count into that and save again.
         """
-        state = {"version": VERSION, "plan": self.plan.digest, "batches": self.batches, "sums": self._plain_sums()}
-        text = json.dumps({**state, "checksum": _checksum(state)}) + "\n"
+        text = collector_file.text_of(self.plan, self.batches, self._inside, self._incomplete, self._sums)
         self._seen.add(digest_of(text.encode("utf-8")))  # ids tell batches apart: an equal file holds the same ones
         replace_seen(path, text, self._seen)
-
-    def _plain_sums(self) -> list[dict[str, Any]]:
-        return [
-            dict(zip(_SUM_KEYS, (list(ids), tally.users, tally.for_release, plain(tally.counts)), strict=True))
-            for ids, tally in self._sums
-        ]
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], plan: Plan | str | os.PathLike[str]) -> Collector:
         """Read a file of this plan; a damaged one is refused.
 
-        One that an earlier version wrote holds a single sum over its batches, none of which can be dropped.
+        One that an earlier version wrote holds a single sum over its batches, so that none of several can be dropped.
         """
-        made, shown = cls(plan), repr(os.fspath(path))
-        with contained(STATE, str(path)):
-            found = read_json(path, STATE, seen=made._seen)
-            old = isinstance(found, dict) and found.get("version") == OLD_VERSION
-            state = mapping("collector file", found, needed=_OLD_KEYS if old else _KEYS)
-            stated = state.pop("checksum")
-            if stated != _checksum(state) or state["version"] not in (VERSION, OLD_VERSION):
-                raise ParameterError(f"a collector file must be as it was written, got a damaged one in {shown}.")
-            if state["plan"] != made.plan.digest:
-                raise ParameterError(f"a collector file must be of this plan, got one of another in {shown}.")
-            made.batches = _batches(state["batches"], shown)
-            one_sum = [{**{key: state.get(key) for key in _SUM_KEYS}, "batches": list(made.batches)}]
-            made._sums = _sums(made, (one_sum if made.batches else []) if old else state["sums"], shown)
+        made = cls(plan)
+        made.batches, made._inside, made._incomplete, made._sums = collector_file.read(path, made.plan, made._seen)
         return made
-
-
-def _sums(made: Collector, found: object, shown: str) -> list[tuple[tuple[str, ...], Tally]]:
-    """The sums, if every batch is in one of them."""
-    if not isinstance(found, list):
-        found = [None]
-    items = [mapping("sums of a collector file", item, needed=_SUM_KEYS) for item in found]
-    ids = [batch for item in items for batch in (item["batches"] if isinstance(item["batches"], list) else [None])]
-    if ids != list(made.batches) or not all(item["batches"] for item in items):
-        raise ParameterError(
-            f"sums of a collector file must be over its batches, each once, got others in {shown}; restore it from a "
-            "copy."
-        )
-    query = made.plan.query
-    like = query.randomizer.privatise_counts(query.inputs([[None]] * len(query.columns))).counts
-    return [
-        (tuple(item["batches"]), _tally(made.plan, item, sum(made.batches[i] for i in item["batches"]), like, shown))
-        for item in items
-    ]
-
-
-def _batches(found: object, shown: str) -> dict[str, int]:
-    """Ids of batches with their users."""
-    if not isinstance(found, dict) or not all(type(n) is int and 0 < n <= 10**15 for n in found.values()):
-        raise ParameterError(
-            f"batches of a collector file must be ids with their numbers of users, got something else in {shown}; "
-            "restore it from a copy."
-        )
-    return dict(found)
-
-
-def _tally(plan: Plan, state: dict[str, Any], users: int, like: Any, shown: str) -> Tally:
-    """The counts, if they are such as this plan makes of so many users."""
-    m, release, counts = plan.query.randomizer, state["for_release"], restored(state["counts"])
-    if not _alike(counts, like):
-        raise ParameterError(
-            f"counts of a collector file must be those of the plan, got numbers of another shape in {shown}; "
-            "restore it from a copy."
-        )
-    if state["users"] != users * plan.reports_per_user or type(state["users"]) is not int:
-        raise ParameterError(
-            f"users of a collector file must be those of its batches, got {state['users']!r:.40} in {shown}; restore "
-            "it from a copy."
-        )
-    if release is not None and not isinstance(release, bool):
-        raise ParameterError(
-            f"for_release of a collector file must be true, false or null, got {release!r:.40} in {shown}; restore it."
-        )
-    return Tally(counts, m.spec, users * plan.reports_per_user, release)
-
-
-def _alike(found: Any, wanted: Any) -> bool:
-    """Whether two tallies can be added: one shape and kind of numbers, entry by entry where they are nested.
-
-    An entry of a query that nobody was asked may be the number 0 in either of them.
-    """
-    if not isinstance(found, np.ndarray) or not isinstance(wanted, np.ndarray):
-        return not (isinstance(found, np.ndarray) and found.dtype == object)
-    if found.shape != wanted.shape or (found.dtype == object) != (wanted.dtype == object):
-        return False
-    if found.dtype == object:
-        return all(_alike(a, b) for a, b in zip(found.ravel(), wanted.ravel(), strict=True))
-    return bool(found.dtype.kind == "f") is bool(wanted.dtype.kind == "f")
 
 
 def _size(counts: Any) -> int:
@@ -295,7 +250,3 @@ def _size(counts: Any) -> int:
     if isinstance(counts, np.ndarray) and counts.dtype == object:
         return sum(map(_size, counts.ravel()))
     return int(np.size(counts))
-
-
-def _checksum(state: dict[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(state, sort_keys=True).encode("utf-8")).hexdigest()
