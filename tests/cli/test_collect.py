@@ -272,6 +272,17 @@ def test_nothing_that_is_read_is_overwritten(home: Path) -> None:
     assert before == {path: path.read_bytes() for path in before}
 
 
+def test_new_reports_replace_a_file_only_by_name(home: Path) -> None:
+    plan, data, out = home / "fruit.json", home / "data.parquet", home / "r.parquet"
+    good("privatise", plan, data, "-o", out)
+    before = out.read_bytes()
+    said = refused("privatise", plan, data, "-o", out)
+    assert "out must be a new file" in said and "a second report of the same users" in said and "--overwrite" in said
+    assert out.read_bytes() == before
+    good("privatise", plan, data, "-o", out, "--overwrite")
+    assert out.read_bytes() != before
+
+
 @pytest.mark.parametrize("out", ["", ".", "/", ".."])
 def test_a_result_needs_a_name(out: str, home: Path) -> None:
     plan, data = home / "fruit.json", home / "data.parquet"

@@ -25,7 +25,7 @@ from shuffledp.errors import ParameterError
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no fork and no SIGKILL")
 
-N, GROUPS = 40, 4
+N, GROUPS = 12, 3
 #: In every fifth kill the moment is a time, else it is a line.
 _BY_TIME = 0.2
 

@@ -170,6 +170,16 @@ def test_reports_carry_nothing_but_the_message(engine: Any, tmp_path: Path) -> N
     assert not [p for p in tmp_path.iterdir() if p.is_dir()]  # nothing is left beside them
 
 
+def test_a_second_report_of_everybody_is_refused(engine: Any, tmp_path: Path) -> None:
+    plan, out = asked(["a", "b"]), tmp_path / "out.batch"
+    path = stored(tmp_path / "x.parquet", x=["a", "b"] * 50)
+    first, raw = engine.privatise(plan, path, out), out.read_bytes()
+    with pytest.raises(ParameterError, match=f"out must be a new file, .*holds batch {first.id} .*; keep it, because"):
+        engine.privatise(plan, path, out)
+    assert out.read_bytes() == raw
+    assert engine.privatise(plan, path, out, overwrite=True).id != first.id and out.read_bytes() != raw
+
+
 def test_the_order_says_nothing_about_the_rows(engine: Any, tmp_path: Path) -> None:
     """Where a row stood (in 64 parts) is independent of where its message stands, in the whole batch.
 
