@@ -91,7 +91,8 @@ def serve() -> None:
     import pyarrow.parquet  # noqa: F401  # what children need is imported once
 
     import shuffledp
-    from shuffledp.cli import collect  # noqa: F401
+    from shuffledp.cli import budget, collect  # noqa: F401
+    from shuffledp.engines import resumable  # noqa: F401
 
     for name in shuffledp.__all__:
         getattr(shuffledp, name)
