@@ -377,7 +377,8 @@ def test_a_file_cut_in_half_or_altered_is_refused(tmp_path: Path) -> None:
         raw[: len(raw) // 2],
         raw.replace(b"30", b"31"),
         b"",
-        raw.replace(b'"version": 1', b'"version": 2'),
+        raw.replace(b'"version": 2', b'"version": 3'),
+        raw.replace(b'"version": 2', b'"version": 1'),
     ):
         path.write_bytes(damaged)
         with pytest.raises(ParameterError):
