@@ -240,6 +240,17 @@ def test_a_full_disk_while_messages_are_scattered(mechanism: str, tmp_path: Path
     filled.check(filled.shuffler.batch(), users + 300)
 
 
+def test_a_disk_that_was_full_from_the_start(tmp_path: Path) -> None:
+    """What is in memory can be released without any temporary file."""
+    filled = Filled("grr:eps0=4", memory=300, folder=tmp_path)
+    with small_files(0):
+        with pytest.raises(ParameterError, match="folder must take the temporary files"):
+            filled.add("b", 1)
+        batch = filled.shuffler.batch()
+    filled.check(batch, 300)
+    assert not [*tmp_path.iterdir()]
+
+
 def test_a_full_disk_while_a_batch_is_added(tmp_path: Path) -> None:
     """It was not merged, so that it can be added again."""
     filled = Filled("grr:eps0=4")

@@ -254,7 +254,7 @@ class Shuffler:
 
         def parts() -> Iterator[bytearray]:
             nonlocal read
-            for raw in self._far.contents(held.far) if self._far else [self._near[: held.near]]:
+            for raw in self._contents(held):
                 rows = np.frombuffer(raw, dtype=f"V{self._size}")
                 permute(self._src, rows)
                 read += len(raw)
@@ -275,6 +275,13 @@ class Shuffler:
         if self._far:
             self._far.remove()
             self._far = None
+
+    def _contents(self, held: _Held) -> Iterator[bytearray]:
+        """Copies of all messages: those in the files, or else those in memory."""
+        if self._far:
+            yield from self._far.contents(held.far)
+        if held.near:
+            yield self._near[: held.near]
 
     def _refuse_small(self, early: bool) -> None:
         if not self.users:
