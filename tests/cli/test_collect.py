@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import subprocess
+import sys
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +18,7 @@ from click.testing import CliRunner, Result
 
 import shuffledp as sdp
 from shuffledp.cli import main
+from shuffledp.engines import report_files
 
 N = 3000
 
@@ -77,6 +82,72 @@ def test_batches_are_counted_once_over_several_runs(home: Path) -> None:
     assert json.loads(good("estimate", plan, "--state", state, "--json"))["users"] == 2 * N
 
 
+def few(home: Path, name: str = "few") -> Path:
+    """A batch that is too small for the plan."""
+    (home / f"{name}.csv").write_text("fruit\napple\npear\n")
+    good("privatise", home / "fruit.json", home / f"{name}.csv", "-o", home / f"{name}.batch")
+    return home / f"{name}.batch"
+
+
+def test_a_batch_that_is_refused_is_not_saved(home: Path) -> None:
+    plan, state, large = home / "fruit.json", home / "state", home / "one.batch"
+    assert "every batch must have 3,000 users" in refused("estimate", plan, few(home), "--state", state)
+    assert not state.exists()
+    good("privatise", plan, home / "data.parquet", "-o", large)
+    good("estimate", plan, large, "--state", state)
+    before = state.read_bytes()
+    assert "every batch must have 3,000 users" in refused("estimate", plan, home / "few.batch", "--state", state)
+    assert "fit must be left out" in refused("estimate", plan, "--state", state, "--fit")
+    assert state.read_bytes() == before and json.loads(good("estimate", plan, "--state", state, "--json"))["users"] == N
+
+
+def test_a_batch_is_dropped_from_the_state(home: Path) -> None:
+    plan, state, large = home / "fruit.json", home / "state", home / "one.batch"
+    good("privatise", plan, home / "data.parquet", "-o", large)
+    alone = json.loads(good("estimate", plan, large, "--state", state, "--json"))
+    both = json.loads(good("estimate", plan, few(home), "--state", state, "--release-early", "--json"))
+    (small,) = both["batches"].keys() - alone["batches"].keys()
+    assert both["users"] == N + 2 and both["batches"][small] == 2
+    assert f"got one of 2 ({small})" in refused("estimate", plan, "--state", state)
+    before = state.read_bytes()
+    assert "a batch to drop must be one that was counted" in refused(
+        "estimate", plan, "--state", state, "--drop", "f" * 32
+    )
+    assert state.read_bytes() == before
+    result = run("estimate", plan, home / "few.batch", "--state", state, "--drop", small, "--json")
+    assert json.loads(result.stdout) == alone and f"dropped {small} of 2 users" in result.stderr
+    assert "few.batch: dropped, skipped" in result.stderr
+    assert json.loads(good("estimate", plan, "--state", state, "--json")) == alone
+    (last,) = alone["batches"]
+    assert json.loads(good("estimate", plan, "--state", state, "--drop", last, "--json"))["users"] == 0
+    assert "an estimate needs a batch" in refused("estimate", plan, "--state", state)
+    needs_a_state = run("estimate", plan, large, "--drop", last)
+    assert needs_a_state.exit_code == 2 and "--drop needs --state" in needs_a_state.stderr
+
+
+def test_of_updates_at_the_same_time_none_is_lost(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another run comes while one has read the state and not yet saved it: it waits, or its batch would be lost."""
+    plan, state = home / "fruit.json", home / "state"
+    for name in ("one", "two", "three"):
+        good("privatise", plan, home / "data.parquet", "-o", home / f"{name}.batch")
+    good("estimate", plan, home / "one.batch", "--state", state)
+    other: list[subprocess.Popen[bytes]] = []
+    real = report_files.read_reports
+
+    def meanwhile(*args: Any) -> Any:
+        command = [sys.executable, "-m", "shuffledp", "estimate", plan, home / "three.batch", "--state", state]
+        other.append(subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+        with suppress(subprocess.TimeoutExpired):
+            other[0].wait(timeout=3)
+        return real(*args)
+
+    monkeypatch.setattr(report_files, "read_reports", meanwhile)
+    good("estimate", plan, home / "two.batch", "--state", state)
+    monkeypatch.undo()
+    assert other[0].wait(timeout=120) == 0
+    assert json.loads(good("estimate", plan, "--state", state, "--json"))["users"] == 3 * N
+
+
 def test_shuffle_merges_into_one_batch(home: Path) -> None:
     plan = home / "fruit.json"
     for name in ("one", "two"):
@@ -85,6 +156,47 @@ def test_shuffle_merges_into_one_batch(home: Path) -> None:
         "shuffle", plan, home / "one.parquet", home / "two.parquet", "-o", home / "both.parquet"
     )
     assert json.loads(good("estimate", plan, home / "both.parquet", "--json"))["users"] == 2 * N
+
+
+@pytest.mark.parametrize("suffix", [".batch", ".parquet"])
+def test_a_batch_and_what_it_was_made_from_are_not_taken_together(home: Path, suffix: str) -> None:
+    plan, a, b, c = home / "fruit.json", *(home / f"{name}{suffix}" for name in "abc")
+    good("privatise", plan, home / "data.parquet", "-o", a)
+    good("shuffle", plan, a, "-o", b)
+    good("shuffle", plan, b, "-o", c)
+    out, state = home / "m.batch", home / "state"
+    for one, two in ((a, b), (b, a), (a, c), (c, a), (b, c)):
+        assert f"{two}: a batch must be merged once, got" in refused("shuffle", plan, one, two, "-o", out)
+        assert f"{two}: a batch must be counted once, got" in refused("estimate", plan, one, two)
+        assert "its users would count twice" in refused("estimate", plan, one, two, "--state", home / "none")
+    assert not out.exists() and not (home / "none").exists()
+    good("estimate", plan, c, "--state", state)
+    before = state.read_bytes()
+    assert "counted once" in refused("estimate", plan, a, "--state", state) and state.read_bytes() == before
+
+
+def test_a_file_of_an_earlier_version_is_read_with_a_note(home: Path) -> None:
+    plan, old, new = home / "fruit.json", home / "old.batch", home / "new.batch"
+    good("privatise", plan, home / "data.parquet", "-o", old)
+    _, head, messages = old.read_bytes().split(b"\n", 2)
+    first = json.loads(head)
+    del first["made_from"], first["complete"]
+    old.write_bytes(b"shuffledp batch 1\n" + json.dumps(first).encode() + b"\n" + messages)
+    for given in (("estimate", plan, old, "--json"), ("shuffle", plan, old, "-o", new), ("estimate", plan, new)):
+        result = run(*given)
+        named = given[2]
+        assert result.exit_code == 0 and f"{named}: an earlier version wrote it" in result.stderr.replace("\n", " ")
+    assert f"{old}: a batch must be counted once, got" in run("estimate", plan, new, old).stderr.replace("\n", " ")
+
+
+@pytest.mark.parametrize("suffix", [".batch", ".parquet"])
+def test_a_shuffle_that_cannot_write_leaves_its_input(home: Path, suffix: str) -> None:
+    plan, a, out = home / "fruit.json", home / f"a{suffix}", home / "missing" / f"b{suffix}"
+    good("privatise", plan, home / "data.parquet", "-o", a)
+    assert "must be a file that can be written" in refused("shuffle", plan, a, "-o", out)
+    out.parent.mkdir()
+    good("shuffle", plan, a, "-o", out)
+    assert json.loads(good("estimate", plan, out, "--json"))["users"] == N
 
 
 def test_ranges_and_their_fit(home: Path) -> None:
@@ -158,6 +270,17 @@ def test_nothing_that_is_read_is_overwritten(home: Path) -> None:
     for target in (out, plan):
         assert "out must be a file of its own" in refused("shuffle", plan, out, "-o", target)
     assert before == {path: path.read_bytes() for path in before}
+
+
+def test_new_reports_replace_a_file_only_by_name(home: Path) -> None:
+    plan, data, out = home / "fruit.json", home / "data.parquet", home / "r.parquet"
+    good("privatise", plan, data, "-o", out)
+    before = out.read_bytes()
+    said = refused("privatise", plan, data, "-o", out)
+    assert "out must be a new file" in said and "a second report of the same users" in said and "--overwrite" in said
+    assert out.read_bytes() == before
+    good("privatise", plan, data, "-o", out, "--overwrite")
+    assert out.read_bytes() != before
 
 
 @pytest.mark.parametrize("out", ["", ".", "/", ".."])

@@ -47,8 +47,24 @@ def test_an_interrupted_write_leaves_the_old_file(tmp_path: Path, monkeypatch: p
 
     monkeypatch.setattr(os, "fsync", fail)
     with pytest.raises(sdp.ParameterError, match="No space left"):
-        sdp.Accountant().compose("grr:eps0=1,d=4", n=10).save(path)
+        sdp.Accountant.load(path).compose("grr:eps0=1,d=4", n=10).save(path)
     assert path.read_bytes() == before and os.listdir(tmp_path) == ["ledger.json"]
+
+
+def test_rounds_that_others_recorded_are_not_lost(tmp_path: Path) -> None:
+    path, round_ = tmp_path / "ledger.json", {"mechanism": "grr:eps0=1,d=4", "n": 1000}
+    filled().save(path)
+    one, two = sdp.Accountant.load(path), sdp.Accountant.load(path)
+    one.compose(**round_).save(path)
+    recorded = path.read_bytes()
+    changed = r"^path must be a file that has not changed since it was loaded, got '[^\n]*; load it, [^\n]*\.$"
+    for late in (two, sdp.Accountant(), filled()):  # the same round, so that both files would look the same
+        with pytest.raises(sdp.ParameterError, match=changed):
+            late.compose(**round_).save(path)
+    assert path.read_bytes() == recorded and os.listdir(tmp_path) == ["ledger.json"]
+    one.compose(**round_).save(path)  # what it saved itself, it has seen
+    sdp.Accountant.load(path).compose(**round_).save(path)
+    assert len(sdp.Accountant.load(path).entries) == 4 + 3
 
 
 def test_bad_paths(tmp_path: Path) -> None:
@@ -232,7 +248,7 @@ def test_a_metric_ledger_records_its_neighbours(tmp_path: Path) -> None:
         sdp.Accountant.load(path)
     mixed = [*acc.entries, *filled().entries]
     with pytest.raises(sdp.ParameterError, match="one kind of neighbours"):
-        ledger_file.save(mixed, path)
+        ledger_file.save(mixed, path, set())
 
 
 @pytest.mark.parametrize(
@@ -297,6 +313,7 @@ OLD = DATA / "ledger-1.json"
 def tampered(tmp_path: Path, change: Any) -> str:
     """What is said of a ledger that was changed and whose hashes were not."""
     path = tmp_path / "ledger.json"
+    path.unlink(missing_ok=True)
     filled().save(path)
     whole = json.loads(path.read_text(encoding="utf-8"))
     change(whole)
@@ -395,9 +412,9 @@ def test_a_long_ledger_is_read_in_seconds(tmp_path: Path) -> None:
     listed, _ = queries(tmp_path)
     entry = ledger_file.make_entry(f"parallel:{listed}", n=1000)
     path = tmp_path / "ledger.json"
-    ledger_file.save([entry] * 20_000, path)
+    ledger_file.save([entry] * 20_000, path, set())
     start = time.process_time()
     assert len(ledger_file.load(path).entries) == 20_000
     assert time.process_time() - start < 5.0
     with pytest.raises(sdp.ParameterError, match="at most 20,000 entries"):
-        ledger_file.save([entry] * 20_001, path)
+        ledger_file.save([entry] * 20_001, path, set())

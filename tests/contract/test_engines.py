@@ -154,20 +154,30 @@ def test_reports_carry_nothing_but_the_message(engine: Any, tmp_path: Path) -> N
         engine.privatise(plan, stored(tmp_path / f"{name}.parquet", x=values), out)
         with pq.ParquetFile(out) as file:
             keys = set(file.metadata.metadata)
-            headers.append(file.metadata.metadata[b"shuffledp batch"])
+            headers.append(file.metadata.metadata[b"shuffledp batch 2"])
             columns = [file.metadata.row_group(0).column(i) for i in range(file.metadata.num_columns)]
             layouts.append((keys, [(c.path_in_schema, c.physical_type, c.is_stats_set) for c in columns]))
         batch = read_reports(out, plan)
         assert len(batch.data) == 3000 and batch.data.dtype == np.uint8 and batch.data.shape[1:] == (1,)
         assert not (batch.data & 0b00011111).any()  # three bits, and zeros to fill the byte
-    assert layouts[0] == layouts[1] == ({b"shuffledp batch", b"ARROW:schema"}, layouts[0][1])
+    assert layouts[0] == layouts[1] == ({b"shuffledp batch 2", b"ARROW:schema"}, layouts[0][1])
     assert layouts[0][1] == [("message", "FIXED_LEN_BYTE_ARRAY", False)]
     shown = [json.loads(text) for text in headers]
     assert shown[0].pop("id") != shown[1].pop("id")
-    assert (
-        shown[0] == shown[1] == {"plan": plan.digest, "users": 3000, "messages": 3000, "bytes": 1, "for_release": True}
-    )
+    numbers = {"users": 3000, "messages": 3000, "bytes": 1}
+    expected = {"plan": plan.digest, **numbers, "for_release": True, "made_from": [], "complete": True}
+    assert shown[0] == shown[1] == expected
     assert not [p for p in tmp_path.iterdir() if p.is_dir()]  # nothing is left beside them
+
+
+def test_a_second_report_of_everybody_is_refused(engine: Any, tmp_path: Path) -> None:
+    plan, out = asked(["a", "b"]), tmp_path / "out.batch"
+    path = stored(tmp_path / "x.parquet", x=["a", "b"] * 50)
+    first, raw = engine.privatise(plan, path, out), out.read_bytes()
+    with pytest.raises(ParameterError, match=f"out must be a new file, .*holds batch {first.id} .*; keep it, because"):
+        engine.privatise(plan, path, out)
+    assert out.read_bytes() == raw
+    assert engine.privatise(plan, path, out, overwrite=True).id != first.id and out.read_bytes() != raw
 
 
 def test_the_order_says_nothing_about_the_rows(engine: Any, tmp_path: Path) -> None:

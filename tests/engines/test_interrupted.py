@@ -18,6 +18,7 @@ from shuffledp.engines.local import Local
 from shuffledp.engines.reading import source_of
 from shuffledp.engines.report_files import read_reports
 from shuffledp.errors import ParameterError
+from shuffledp.protocol.batch import Header
 
 N = 400
 PLAN = sdp.Plan(
@@ -98,9 +99,9 @@ def test_one_run_at_a_time(data: Path, tmp_path: Path) -> None:
 
 def test_rows_in_memory_are_always_drawn_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = tmp_path / "r.batch"
-    interrupted(monkeypatch, table("a"), out, calls=1)
-    state = tmp_path / "r.batch.parts" / "state.json"
-    assert json.loads(state.read_text())["groups"] == 0
+    assert not interrupted(monkeypatch, table("a"), out, calls=1).exists(), (
+        "nothing is kept of a group that was cut off"
+    )
     # as if it had been stopped after its only group
     work = resumable.Work(PLAN, source_of(table("a")), out)
     work.scatter(np.zeros(N, dtype="V1"), np.zeros(N, dtype=np.int64), users=N, for_release=True)
@@ -174,7 +175,7 @@ def test_messages_are_on_the_disk_before_they_are_written_down(
     synced.clear()
     work.finish_group()
     work.close()
-    assert synced[:2] == ["03", "05"] and len(synced) == 3
+    assert synced[:2] == ["03", "05"] and synced[2].endswith(".part") and synced[3:] == ["r.batch.parts"]
 
 
 def test_a_seeded_order_of_finished_messages_is_not_for_release(data: Path, tmp_path: Path) -> None:
@@ -185,6 +186,116 @@ def test_a_seeded_order_of_finished_messages_is_not_for_release(data: Path, tmp_
         work.finish_group()
     work.close()
     assert Local().privatise(PLAN, data, out, rng=np.random.default_rng(0)).for_release is False
+
+
+def all_of(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_what_cannot_be_gone_on_with_is_left_as_it_is(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A refusal removes nothing, and asks nobody to remove what has been drawn."""
+    out = tmp_path / "r.batch"
+    folder = interrupted(monkeypatch, data, out)
+    state = folder / "state.json"
+    for damaged in ("", "{", "[]", json.dumps({**json.loads(state.read_text()), "id": "x"})):
+        state.write_text(damaged)
+        before = all_of(folder)
+        with pytest.raises(ParameterError, match=r"must be as it was written, .*restore that folder from a copy.*\.$"):
+            Local().privatise(PLAN, data, out)
+        assert all_of(folder) == before
+    assert Local().privatise(PLAN, data, out, overwrite=True).users == N and not folder.exists()
+
+
+# -- the end of a run -------------------------------------------------------------------------------------------------
+
+
+def stopped_at_the_end(monkeypatch: pytest.MonkeyPatch, data: Path, out: Path, *, removed: int) -> Header:
+    """A run that ends, as if killed, when its result has its name and so many files of its folder were removed."""
+    real, seen = Path.unlink, []
+
+    def unlink(self: Path, **more: Any) -> None:
+        if self.parent.name.endswith(".parts") and out.exists():
+            seen.append(self)
+            if len(seen) > removed:
+                raise KeyboardInterrupt
+        real(self, **more)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "unlink", unlink)
+        with pytest.raises(KeyboardInterrupt):
+            Local().privatise(PLAN, data, out)
+    return read_reports(out, PLAN).header
+
+
+@pytest.mark.parametrize("name", ["r.batch", "r.parquet"])
+@pytest.mark.parametrize("removed", [0, 1, 5])
+def test_killed_at_the_end_nobody_is_drawn_anew(
+    removed: int, name: str, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / name
+    first, raw = stopped_at_the_end(monkeypatch, data, out, removed=removed), out.read_bytes()
+    assert Local().privatise(PLAN, data, out, overwrite=name == "r.batch") == first and out.read_bytes() == raw
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([data.name, name])
+
+
+def test_killed_at_the_end_and_moved_away(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = tmp_path / "r.batch"
+    first = stopped_at_the_end(monkeypatch, data, out, removed=5)
+    out.rename(tmp_path / "fetched.batch")
+    with pytest.raises(ParameterError, match=f"batch {first.id} was written and where it is no more; look where"):
+        Local().privatise(PLAN, data, out)
+    with pytest.raises(ParameterError, match="data must be privatised once for a plan"):
+        Local().privatise(PLAN, data, tmp_path / "second.batch")
+    assert Local().privatise(PLAN, data, out, overwrite=True).id != first.id
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([data.name, "r.batch", "fetched.batch"])
+
+
+def test_an_interrupted_run_of_an_earlier_version_goes_on(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = interrupted(monkeypatch, data, tmp_path / "r.batch")
+    found = json.loads((folder / "state.json").read_text())
+    del found["id"], found["done"]
+    (folder / "state.json").write_text(json.dumps(found))
+    (folder / "lock").touch()
+    assert Local().privatise(PLAN, data, tmp_path / "r.batch").users == N and not folder.exists()
+
+
+# -- fresh noise over an old file -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["r.batch", "r.parquet"])
+def test_a_second_report_of_everybody_is_refused(name: str, data: Path, tmp_path: Path) -> None:
+    out = tmp_path / name
+    first, raw = Local().privatise(PLAN, data, out), out.read_bytes()
+    for again in (data, table("a")):
+        said = f"out must be a new file, got .*holds batch {first.id} of this plan, of 400 users, and is done; keep it"
+        with pytest.raises(ParameterError, match=said):
+            Local().privatise(PLAN, again, out)
+    assert out.read_bytes() == raw and not out.with_name(name + ".parts").exists()
+    second = Local().privatise(PLAN, data, out, overwrite=True)
+    assert second.id != first.id and read_reports(out, PLAN).header == second
+    out.write_text("something else")
+    with pytest.raises(ParameterError, match=r"got .*, a file; keep it"):
+        Local().privatise(PLAN, data, out)
+    assert out.read_text() == "something else"
+
+
+def test_a_second_name_is_refused_while_an_interrupted_run_waits(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    interrupted(monkeypatch, data, tmp_path / "first.batch")
+    with pytest.raises(ParameterError, match=r"privatised once for a plan, .*'.*first\.batch'; go on with that as out"):
+        Local().privatise(PLAN, data, tmp_path / "second.batch")
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([data.name, "first.batch.parts"])
+    copy = tmp_path / "other.parquet"
+    pq.write_table(table("a"), copy)
+    assert Local().privatise(PLAN, copy, tmp_path / "third.batch").users == N, "other data"
+    assert Local().privatise(PLAN, table("a"), tmp_path / "fourth.batch").users == N, "nothing says that they are"
+    assert Local().privatise(PLAN, data, tmp_path / "second.batch", overwrite=True).users == N
+    assert Local().privatise(PLAN, data, tmp_path / "first.batch").users == N
 
 
 def test_the_data_are_not_overwritten(data: Path, tmp_path: Path) -> None:

@@ -135,9 +135,21 @@ def test_an_interrupted_run_goes_on(parquet: Path, tmp_path: Path, monkeypatch: 
 
 def test_an_interrupted_run_goes_on_with_the_same_data_only(parquet: Path, tmp_path: Path) -> None:
     plan, out = plan_with(), tmp_path / "r.parquet"
-    resumable.Work(plan, source_of(parquet), out).close()
-    with pytest.raises(ParameterError, match="must go on with the same plan and data"):
-        Local().privatise(plan_with(name="other"), parquet, out)
+    work = resumable.Work(plan, source_of(parquet), out)
+    work.scatter(np.zeros(2, dtype="V1"), np.array([3, 5]), users=2, for_release=True)
+    work.close()  # before the first group was finished: there is nothing to go on with
+    assert not (tmp_path / "r.parquet.parts").exists()
+    work = resumable.Work(plan, source_of(parquet), out)
+    work.scatter(np.zeros(2, dtype="V1"), np.array([3, 5]), users=2, for_release=True)
+    work.finish_group()
+    work.close()
+    before = (tmp_path / "r.parquet.parts" / "state.json").read_bytes()
+    other = plan_with(name="other")
+    with pytest.raises(ParameterError, match=r"must go on with the same plan and data, .*finish that run"):
+        Local().privatise(other, parquet, out)
+    assert (tmp_path / "r.parquet.parts" / "state.json").read_bytes() == before
+    assert Local().privatise(other, parquet, out, overwrite=True).users == N
+    assert not (tmp_path / "r.parquet.parts").exists() and len(read_reports(out, other).data) == N
 
 
 @pytest.mark.parametrize("reports", [1, 3])
@@ -302,5 +314,6 @@ def test_a_header_says_nothing_about_rows(parquet: Path, tmp_path: Path) -> None
     out = tmp_path / "r.parquet"
     Local().privatise(plan_with(), parquet, out)
     metadata = pq.ParquetFile(out).schema_arrow.metadata
-    assert set(metadata) == {b"shuffledp batch"}
-    assert set(json.loads(metadata[b"shuffledp batch"])) == {"plan", "id", "users", "messages", "bytes", "for_release"}
+    assert set(metadata) == {b"shuffledp batch 2"}
+    said = {"plan", "id", "users", "messages", "bytes", "for_release", "made_from", "complete"}
+    assert set(json.loads(metadata[b"shuffledp batch 2"])) == said

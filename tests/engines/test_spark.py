@@ -190,7 +190,8 @@ def test_the_command_line_runs_it(cluster: Any, tmp_path: Path) -> None:
     beside = run("simulate", str(plan), str(data), "--engine", "spark", "--json")
     assert beside.exit_code == 0 and json.loads(beside.stdout)["rmse"] < 0.05
     data.write_bytes(data.read_bytes()[:-100])
-    assert "damaged" in refused(run("privatise", str(plan), str(data), "-o", str(out), "--engine", "spark"))
+    again = ("privatise", str(plan), str(data), "-o", str(out), "--engine", "spark")
+    assert "out must be a new file" in refused(run(*again)) and "damaged" in refused(run(*again, "--overwrite"))
 
 
 FRESH = """

@@ -211,13 +211,18 @@ ONE = "0" * 32
         ({"batches": "none"}, "batches of a collector file"),
         ({"batches": {ONE: "many"}}, "batches of a collector file"),
         ({"batches": {ONE: 0}}, "batches of a collector file"),
-        ({"batches": {ONE: -30}, "users": -30}, "batches of a collector file"),
-        ({"batches": {}}, "users of a collector file"),
+        ({"batches": {ONE: -30}}, "batches of a collector file"),
+        ({"batches": {}}, "sums of a collector file"),
+        ({"batches": {ONE: 30}}, "sums of a collector file"),
+        ({"sums": []}, "sums of a collector file"),
+        ({"sums": {}}, "sums of a collector file"),
+        ({"sums": [{}]}, "sums of a collector file"),
+        ({"sums": [{"batches": ONE, "users": 30, "for_release": None, "counts": None}]}, "sums of a collector file"),
         ({"users": "many"}, "users of a collector file"),
         ({"users": 0}, "users of a collector file"),
         ({"users": -5}, "users of a collector file"),
         ({"users": 30.0}, "users of a collector file"),
-        ({"counts": None}, "users of a collector file"),
+        ({"counts": None}, "counts must be"),
         ({"counts": {"dtype": "int64", "shape": [2, 2], "entries": [1, 2, 3, 4]}}, "counts of a collector file"),
         ({"counts": {"dtype": "int64", "shape": [2], "entries": [1, 2]}}, "counts of a collector file"),
         ({"counts": {"dtype": "float64", "shape": [3], "entries": [1.5, 2, 3]}}, "counts of a collector file"),
@@ -231,8 +236,10 @@ def test_a_file_with_a_valid_checksum_and_wrong_content(change: dict[str, Any], 
     collector = sdp.Collector(plan)
     collector.ingest(batch_of(plan, 30))
     collector.save(path)
-    state = {**json.loads(path.read_text()), **change}
+    state = json.loads(path.read_text())
     del state["checksum"]
+    for key, value in change.items():
+        (state if key in state else state["sums"][0])[key] = value
     state["checksum"] = hashlib.sha256(json.dumps(state, sort_keys=True).encode()).hexdigest()
     path.write_text(json.dumps(state))
     with pytest.raises(ParameterError, match=said):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import signal
@@ -19,6 +20,7 @@ import pytest
 
 import shuffledp as sdp
 from shuffledp.errors import ParameterError
+from shuffledp.protocol import collector as collecting
 from shuffledp.protocol.batch import MAGIC, Batch, Header, as_tally
 from shuffledp.protocol.messages import from_bytes, message_length, to_bytes
 from shuffledp.protocol.tallies import plain, restored
@@ -308,7 +310,8 @@ def test_reports_carry_no_order_and_no_identity(tmp_path: Path) -> None:
     raw = path.read_bytes()
     assert raw.startswith(MAGIC)
     line, payload = raw[len(MAGIC) :].split(b"\n", 1)
-    assert set(json.loads(line)) == {"plan", "id", "users", "messages", "bytes", "for_release"}
+    said = {"plan", "id", "users", "messages", "bytes", "for_release", "made_from", "complete"}
+    assert set(json.loads(line)) == said
     assert len(payload) == 50 and set(payload) <= {0, 1, 2}
 
 
@@ -364,6 +367,11 @@ def test_saved_and_read_again(query: Any, tmp_path: Path) -> None:
     assert again.batches == collector.batches
     assert np.array_equal(again.estimate().value, collector.estimate().value)
     assert again.estimate().for_release is collector.estimate().for_release
+    more = batch_of(plan, values, rng=np.random.default_rng(0))
+    again.ingest(more)
+    assert again.estimate().for_release is False and again.drop(more.header.id) == 60
+    assert np.array_equal(again.estimate().value, collector.estimate().value), "as if it had never been counted"
+    assert again.estimate().for_release is collector.estimate().for_release
 
 
 def test_a_file_cut_in_half_or_altered_is_refused(tmp_path: Path) -> None:
@@ -376,7 +384,8 @@ def test_a_file_cut_in_half_or_altered_is_refused(tmp_path: Path) -> None:
         raw[: len(raw) // 2],
         raw.replace(b"30", b"31"),
         b"",
-        raw.replace(b'"version": 1', b'"version": 2'),
+        raw.replace(b'"version": 2', b'"version": 3'),
+        raw.replace(b'"version": 2', b'"version": 1'),
     ):
         path.write_bytes(damaged)
         with pytest.raises(ParameterError):
@@ -405,6 +414,86 @@ def test_a_full_disk_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.undo()
     assert path.read_bytes() == before and [p.name for p in tmp_path.iterdir()] == ["state"]
     assert sdp.Collector.load(path, plan).users == 30
+
+
+def test_batches_that_others_counted_are_not_lost(tmp_path: Path) -> None:
+    plan, path = plan_with(users=30), tmp_path / "state"
+    batches = [batch_of(plan, ["pear"] * 30) for _ in range(3)]
+    first = sdp.Collector(plan)
+    first.ingest(batches[0])
+    first.save(path)
+    one, two = sdp.Collector.load(path, plan), sdp.Collector.load(path, plan)
+    one.ingest(batches[1])
+    one.save(path)
+    saved = path.read_bytes()
+    two.ingest(batches[2])
+    for late in (two, sdp.Collector(plan)):
+        with pytest.raises(ParameterError, match=r"has not changed since it was loaded.*; load it, .*\.$"):
+            late.save(path)
+    assert path.read_bytes() == saved
+    again = sdp.Collector(plan)
+    again.ingest(batches[0])
+    again.ingest(batches[1])
+    again.save(path)  # the same batches: nothing is lost
+    one.ingest(batches[2])
+    one.save(path)
+    assert sdp.Collector.load(path, plan).users == 90
+
+
+def test_the_oldest_batches_are_summed_where_too_much_is_kept_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan, path = plan_with(users=30), tmp_path / "state"
+    batches = [batch_of(plan, ["pear", "apple", None] * 10) for _ in range(6)]
+    ids = [batch.header.id for batch in batches]
+    whole = sdp.Collector(plan)
+    for batch in batches:
+        whole.ingest(batch)
+    value = whole.estimate().value
+    monkeypatch.setattr(collecting, "MOST_APART", 4 * 3)  # four batches of three numbers
+    bounded = sdp.Collector(plan)
+    for batch in batches:
+        bounded.ingest(batch)
+        bounded.save(path)
+        bounded = sdp.Collector.load(path, plan)
+    assert bounded.users == 180 and np.array_equal(bounded.estimate().value, value)
+    for old in ids[:3]:
+        with pytest.raises(ParameterError, match=r"which was summed with older ones; count the others again.*\.$"):
+            bounded.drop(old)
+    assert [bounded.drop(batch) for batch in ids[3:]] == [30, 30, 30] and list(bounded.batches) == ids[:3]
+    assert len(sdp.Collector(plan).merge(whole)._sums) == 4
+
+
+def test_a_collector_file_of_the_old_version(tmp_path: Path) -> None:
+    plan, path = plan_with(users=30), tmp_path / "state"
+    batches = [batch_of(plan, ["pear", "apple", None] * 10) for _ in range(3)]
+    counts = sum(np.bincount(batch.data, minlength=3) for batch in batches[:2])
+
+    def old(some: list[Batch], entries: Any) -> sdp.Collector:
+        state = {
+            "version": 1,
+            "plan": plan.digest,
+            "batches": {batch.header.id: 30 for batch in some},
+            "users": 30 * len(some),
+            "for_release": None,
+            "counts": {"dtype": "int64", "shape": [3], "entries": entries.tolist()} if some else None,
+        }
+        state["checksum"] = hashlib.sha256(json.dumps(state, sort_keys=True).encode()).hexdigest()
+        path.write_text(json.dumps(state))
+        return sdp.Collector.load(path, plan)
+
+    collector = old(batches[:2], counts)
+    assert collector.ingest(batches[0]) is False and collector.ingest(batches[2]) is True
+    collector.save(path)
+    collector = sdp.Collector.load(path, plan)
+    assert collector.users == 90 and collector.drop(batches[2].header.id) == 30
+    with pytest.raises(ParameterError, match="was summed with older ones"):
+        collector.drop(batches[0].header.id)
+    fresh = sdp.Collector(plan)
+    assert fresh.ingest(batches[0]) and fresh.ingest(batches[1])
+    assert np.array_equal(collector.estimate().value, fresh.estimate().value)
+    assert old(batches[:1], np.bincount(batches[0].data, minlength=3)).drop(batches[0].header.id) == 30
+    assert old([], counts).users == 0
 
 
 def test_killed_while_saving_nothing_acknowledged_is_lost(tmp_path: Path) -> None:

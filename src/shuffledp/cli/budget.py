@@ -6,13 +6,13 @@ import contextlib
 import os
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from .._support import validation as valid
 from .._support.delta_rules import delta_at
+from .._support.locking import alone_with
 from .._support.progress import progress
 from ..errors import ImpossibleError, ParameterError
 from .base import (
@@ -261,7 +261,8 @@ def compose(
     more = [_round(text) for text in rounds]
     further = None if remaining is None else _round(remaining)
     result: dict[str, Any] = {"ledger": ledger, "saved": False}
-    with _alone(ledger if rounds else None), progress("composing"):
+    alone = alone_with(ledger, name="ledger") if ledger and rounds else contextlib.nullcontext()
+    with alone, progress("composing"):
         accountant = _load(ledger, bool(rounds))
         for round_ in more:
             accountant.compose(**round_)
@@ -358,32 +359,3 @@ def _delta_at(accountant: Accountant, epsilon: str, result: dict[str, Any]) -> s
 def _shown(entry: Any) -> dict[str, Any]:
     keys = ("name", "n", "count", "bound", "participation_limit", "reports_per_user", "participation", "cost")
     return {"mechanism": entry.mechanism.spec, **{key: getattr(entry, key) for key in keys}}
-
-
-@contextlib.contextmanager
-def _alone(ledger: str | None) -> Iterator[None]:
-    """One writer at a time, from reading the ledger to replacing it: no addition is lost.
-
-    The directory is locked, not the file, which is replaced; where there are no such locks, writers must take turns.
-    """
-    try:
-        import fcntl
-    except ImportError:  # not POSIX
-        yield
-        return
-    if ledger is None:
-        yield
-        return
-    try:
-        folder = os.open(Path(ledger).resolve().parent, os.O_RDONLY)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise ParameterError(
-            f"ledger must be a file in a directory that exists, got {ledger!r} ({reason}); choose another path."
-        ) from None
-    try:
-        with contextlib.suppress(OSError):  # file systems without locks
-            fcntl.flock(folder, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(folder)

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from ..estimation.estimate import Estimate
+    from ..protocol.batch import Batch
     from ..protocol.collector import Collector
+    from ..protocol.plan import Plan
 
 engine_option = click.option(
     "--engine", "engine_name", default="local", show_default=True, help="local (this machine) or spark."
@@ -45,9 +47,10 @@ def _rows_per_second(what: str) -> Iterator[Callable[[int, int], None]]:
 @click.argument("plan")
 @click.argument("data")
 @out_option
+@click.option("--overwrite", is_flag=True, help="Draw new reports although there is a file: nobody may have seen it.")
 @engine_option
 @json_option
-def privatise(plan: str, data: str, out: str, engine_name: str, as_json: bool) -> None:
+def privatise(plan: str, data: str, out: str, overwrite: bool, engine_name: str, as_json: bool) -> None:
     """Privatise the rows of DATA (.parquet, .csv, .arrow) as PLAN says, and write the messages shuffled.
 
     Every row sends, whatever is in it.  A run that was interrupted goes on where it was if it is started again.
@@ -59,7 +62,7 @@ def privatise(plan: str, data: str, out: str, engine_name: str, as_json: bool) -
     check_out(out, plan, data)
     known = Plan.load(plan)
     with _rows_per_second("privatising") as advance:
-        header = engine(engine_name).privatise(known, data, out, progress=advance)
+        header = engine(engine_name).privatise(known, data, out, overwrite=overwrite, progress=advance)
     say(f"wrote {out}", err=True)
     said = {"out": out, "users": header.users, "messages": header.messages, "batch": header.id, "plan": header.plan}
     if as_json:
@@ -76,7 +79,7 @@ def privatise(plan: str, data: str, out: str, engine_name: str, as_json: bool) -
 @json_option
 def shuffle(plan: str, reports: tuple[str, ...], out: str, early: bool, as_json: bool) -> None:
     """Merge files of REPORTS into one batch, in one uniformly random order."""
-    from ..engines.report_files import check_out, read_reports, write_reports
+    from ..engines.report_files import check_out, write_reports
     from ..protocol.plan import Plan
     from ..protocol.shuffler import Shuffler
 
@@ -84,9 +87,10 @@ def shuffle(plan: str, reports: tuple[str, ...], out: str, early: bool, as_json:
     known = Plan.load(plan)
     shuffler = Shuffler(known)
     for path in reports:
-        shuffler.add_batch(read_reports(path, known))
-    header, parts = shuffler.parts(early=early)
-    write_reports(out, header, parts)
+        with _about(path):
+            shuffler.add_batch(_batch(path, known))
+    with shuffler.release(early=early) as (header, parts):
+        write_reports(out, header, parts)
     say(f"wrote {out}", err=True)
     if as_json:
         print_json({"out": out, "users": header.users, "messages": header.messages, "batch": header.id})
@@ -100,6 +104,9 @@ def shuffle(plan: str, reports: tuple[str, ...], out: str, early: bool, as_json:
 @click.option(
     "--state", metavar="FILE", help="Add to the counts in this file (made if it is not there), and save them."
 )
+@click.option(
+    "--drop", "dropped", multiple=True, metavar="ID", help="Take a batch out of the state first; may be repeated."
+)
 @click.option("--release-early", is_flag=True, help="Answer below the plan's minimum; the statement says so.")
 @click.option("--fit", is_flag=True, help="Ranges and marginals: the least-squares fit in which all parts agree.")
 @plot_option
@@ -109,31 +116,59 @@ def estimate(
     plan: str,
     reports: tuple[str, ...],
     state: str | None,
+    dropped: tuple[str, ...],
     release_early: bool,
     fit: bool,
     plot: str | None,
     report: str | None,
     as_json: bool,
 ) -> None:
-    """Answer the question of PLAN from batches of REPORTS, with standard errors and the privacy statement."""
-    import os
+    """Answer the question of PLAN from batches of REPORTS, with standard errors and the privacy statement.
+
+    With --state nothing is saved of batches that are refused; runs at the same time wait for each other.
+    """
+    from contextlib import nullcontext
 
     from .._support.figures import prepare
-    from ..engines.report_files import read_reports
+    from .._support.locking import alone_with
     from ..protocol.collector import Collector
     from ..protocol.plan import Plan
 
+    if dropped and not state:
+        raise click.UsageError("--drop needs --state FILE, from which batches are dropped.")
     if plot:
         prepare(plot)
     known = Plan.load(plan)
-    collector = Collector.load(state, known) if state and os.path.exists(state) else Collector(known)
-    for path in dict.fromkeys(reports):
-        if not collector.ingest(read_reports(path, known)):
-            say(f"{path}: counted before, skipped", err=True)
-    if state:
-        collector.save(state)
-    answer = _fitted(collector.estimate(release_early=release_early), fit)
+    with alone_with(state, name="state") if state else nullcontext():
+        collector = _without(dropped, state, known) if state else Collector(known)
+        for path in dict.fromkeys(reports):
+            with _about(path):
+                batch = _batch(path, known)
+                new = batch.header.id not in dropped and collector.ingest(batch)
+            if not new:
+                say(f"{path}: {'dropped' if batch.header.id in dropped else 'counted before'}, skipped", err=True)
+        if dropped and not collector.batches:
+            print_json({"users": 0, "batches": {}}) if as_json else say("No batch is left.")
+            return
+        answer = _fitted(collector.estimate(release_early=release_early), fit)
+        if state:
+            collector.save(state)
     _show(answer, collector, plot=plot, report=report, as_json=as_json)
+
+
+def _without(dropped: tuple[str, ...], state: str, plan: Plan) -> Collector:
+    """What the file holds, if there is one, without these batches; they are gone from it whatever is refused later."""
+    import os
+
+    from ..protocol.collector import Collector
+
+    collector = Collector.load(state, plan) if os.path.exists(state) else Collector(plan)
+    users = [collector.drop(batch) for batch in dict.fromkeys(dropped)]
+    if users:
+        collector.save(state)
+    for batch, number in zip(dict.fromkeys(dropped), users, strict=True):
+        say(f"{state}: dropped {batch} of {number:,} users", err=True)
+    return collector
 
 
 @main.command()
@@ -178,6 +213,32 @@ def simulate(
         say(*str(found.table().text()).split("\n"), "", str(found))
 
 
+def _batch(path: str, plan: Plan) -> Batch:
+    """The batch in a file; the operator is told if it does not say what it was made from."""
+    from ..engines.report_files import read_reports
+
+    batch = read_reports(path, plan)
+    if not batch.header.complete:
+        say(
+            f"{path}: an earlier version wrote it, or a part of it, and did not note which batches it was made from; "
+            "make sure that no other file holds the same users",
+            err=True,
+        )
+    return batch
+
+
+@contextmanager
+def _about(path: str) -> Iterator[None]:
+    """Say which file an error is about."""
+    from ..errors import ParameterError
+
+    try:
+        yield
+    except ParameterError as error:
+        text = str(error)
+        raise ParameterError(text if path in text else f"{path}: {text}") from None
+
+
 def _fitted(answer: Estimate, fit: bool) -> Estimate:
     from ..errors import ParameterError
 
@@ -220,6 +281,7 @@ def _as_json(answer: Estimate, collector: Collector) -> dict[str, Any]:
         {
             "question": collector.plan.query.question,
             "users": collector.users,
+            "batches": collector.batches,
             "unit": answer.unit,
             "items": answer.labels,
             "value": answer.value.tolist(),

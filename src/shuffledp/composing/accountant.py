@@ -86,6 +86,7 @@ class Accountant(Tabular):
         self._events: list[_Event] = []
         self._kinds: dict[str, Kind] = {}
         self._notes: tuple[str, ...] = ()
+        self._seen: set[str] = set()  # digests of ledger files that hold no rounds but these
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the sampled profiles, which a copy computes again when it needs them."""
@@ -443,13 +444,17 @@ class Accountant(Tabular):
     # -- the ledger file ------------------------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> None:
-        """Write the ledger; an older file is replaced in one step, never half written."""
+        """Write the ledger; an older file is replaced in one step, never half written.
+
+        A file that this accountant has neither loaded nor saved as it is now is refused, because rounds that were run
+        would be lost: load it, add to that and save again.
+        """
         if self._events:
             raise ParameterError(
                 f"a ledger holds shuffled rounds only, got {len(self._events)} event(s) of dp-accounting as well; "
                 "keep them in its own ledger."
             )
-        ledger_file.save(self._entries, path)
+        ledger_file.save(self._entries, path, self._seen)
 
     @classmethod
     def load(cls, path: str | Path) -> Accountant:
@@ -461,7 +466,7 @@ class Accountant(Tabular):
         made = cls()
         for entry in found.entries:
             made.add(entry)
-        made._notes = found.notes
+        made._notes, made._seen = found.notes, found.seen
         return made
 
 

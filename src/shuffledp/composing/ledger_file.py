@@ -10,13 +10,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from .._support import validation as check
-from .._support.files import write_whole
 from .._support.json_ready import json_ready
+from .._support.locking import replace_seen
 from .._support.reading import LEDGER, contained, mapping, read_json
 from ..accounting.resolve import MechanismLike
 from ..errors import ParameterError, ShuffleDPError
@@ -43,14 +43,19 @@ class LedgerFile:
     ----------
     entries : the rounds, in the order in which they were added
     notes : sentences for the reader, such as that the file is of an old version; usually none
+    seen : its digest, by which :func:`save` knows that nothing was added to it since
     """
 
     entries: tuple[LedgerEntry, ...]
     notes: tuple[str, ...] = ()
+    seen: set[str] = field(default_factory=set)
 
 
-def save(entries: Iterable[LedgerEntry], path: str | Path) -> None:
-    """Write a ledger file atomically: a reader sees the old file or the new one, never half of it."""
+def save(entries: Iterable[LedgerEntry], path: str | Path, seen: set[str]) -> None:
+    """Write a ledger file atomically: a reader sees the old file or the new one, never half of it.
+
+    A file whose digest is not among those ``seen`` is refused; that of the new one is added to them.
+    """
     rounds = list(entries)
     neighbours = sorted({entry.mechanism.neighbours for entry in rounds}) or ["replace-one"]
     if len(neighbours) > 1:
@@ -76,7 +81,7 @@ def save(entries: Iterable[LedgerEntry], path: str | Path) -> None:
             f"a ledger file must have at most {LEDGER.most_bytes:,} bytes, got {len(text):,}; name large matrices by "
             "a spec, or begin another ledger."
         )
-    write_whole(path, text)
+    replace_seen(path, text, seen)
 
 
 def chain(items: Iterable[dict[str, Any]]) -> list[str]:
@@ -106,7 +111,8 @@ def load(path: str | Path) -> LedgerFile:
 
 
 def _load(path: str | Path) -> LedgerFile:
-    data = read_json(path, LEDGER)
+    seen: set[str] = set()
+    data = read_json(path, LEDGER, seen=seen)
     shown = repr(str(path))
     form = data.get("format") if isinstance(data, dict) else None
     if form not in (FORMAT, OLD_FORMAT):
@@ -145,7 +151,7 @@ def _load(path: str | Path) -> LedgerFile:
                 f"neighbours of a ledger must be those of its rounds, {expected!r}, got "
                 f"{str(head['neighbours'])[:60]!r} in {shown}; {_RESTORE}."
             )
-    return LedgerFile(entries, notes)
+    return LedgerFile(entries, notes, seen)
 
 
 def _check_chain(head: dict[str, Any], items: list[dict[str, Any]], shown: str) -> None:

@@ -37,10 +37,15 @@ class Engine(Protocol):
         source: Any,
         out: str | os.PathLike[str],
         *,
+        overwrite: bool = False,
         rng: np.random.Generator | None = None,
         progress: Advance = quiet,
     ) -> Header:
-        """Privatise every user's value and write the messages in one uniformly random order."""
+        """Privatise every user's value and write the messages in one uniformly random order.
+
+        A file that exists is refused unless ``overwrite`` says otherwise: whoever has a copy of it would hold two
+        reports of everybody.
+        """
 
 
 def engine(name: str) -> Engine:

@@ -82,13 +82,18 @@ class Local:
         source: Any,
         out: str | os.PathLike[str],
         *,
+        overwrite: bool = False,
         rng: np.random.Generator | None = None,
         progress: Advance = quiet,
     ) -> Header:
-        """Privatise and write the messages in one uniformly random order; an interrupted run goes on where it was."""
+        """Privatise and write the messages in one uniformly random order; an interrupted run goes on where it was.
+
+        A file that exists is refused unless ``overwrite`` says otherwise, and so is another name while reports of the
+        same data and plan wait in the folder of an interrupted run beside it.
+        """
         from .resumable import privatise
 
-        return privatise(plan, source_of(source), out, rng=rng, progress=progress)
+        return privatise(plan, source_of(source), out, overwrite=overwrite, rng=rng, progress=progress)
 
     def exact(self, plan: Plan, source: Any) -> Any:
         """The answer without noise, for simulations.

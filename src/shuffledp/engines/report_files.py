@@ -11,12 +11,13 @@ import numpy as np
 from .._support.files import writing_whole
 from .._support.optional import require
 from ..errors import ParameterError
-from ..protocol.batch import Batch, Header, write_batch
+from ..protocol.batch import MAGIC, Batch, Header, read_header, write_batch
 from ..protocol.messages import from_bytes
 from ..protocol.plan import Plan
 from .reading import readable
 
-_KEY = b"shuffledp batch"
+#: Where the metadata hold the header, in this version and in the first.
+_KEY, _KEY_1 = MAGIC.strip(), b"shuffledp batch"
 #: Rows of one row group.
 _GROUP = 1 << 20
 
@@ -41,7 +42,36 @@ def check_out(out: str | os.PathLike[str], *inputs: object) -> Path:
     return path
 
 
-def write_reports(path: str | os.PathLike[str], header: Header, parts: Iterable[bytes]) -> None:
+def header_of(path: str | os.PathLike[str], plan: Plan) -> Header | None:
+    """The header of a batch of this plan; None if there is no file, or another one."""
+    if not Path(path).is_file():
+        return None
+    try:
+        if not is_parquet(path):
+            with open(path, "rb") as stream:
+                return read_header(stream, plan, repr(os.fspath(path)))
+        parquet = require("pyarrow.parquet", extra="data", purpose="reading Parquet files")
+        with readable(repr(os.fspath(path))):
+            found = parquet.read_schema(path).metadata or {}
+        return _header(found, plan, repr(os.fspath(path)))
+    except (OSError, ParameterError):
+        return None
+
+
+def refuse_second(out: Path, plan: Plan, *, overwrite: bool) -> None:
+    """Refuse to write new reports over a file, unless that is asked for."""
+    if overwrite or not out.is_file():
+        return
+    found = header_of(out, plan)
+    what = f"which holds batch {found.id} of this plan, of {found.users:,} users, and is done" if found else "a file"
+    raise ParameterError(
+        f"out must be a new file, got {str(out)!r}, {what}; keep it, because a second report of the same users gives "
+        "whoever has both more than the plan says, or pass overwrite=True (--overwrite on the command line) if nobody "
+        "has seen it."
+    )
+
+
+def write_reports(path: str | os.PathLike[str], header: Header, parts: Iterable[bytes | bytearray]) -> None:
     """Write the shuffled messages, part after part, as Parquet or as a batch file, by the suffix of the path."""
     if not is_parquet(path):
         write_batch(path, header, parts)
@@ -73,6 +103,15 @@ def _write(writer: object, schema: object, raw: bytes) -> None:
     writer.write_table(pa.Table.from_arrays([column], schema=schema))  # type: ignore[attr-defined]
 
 
+def _header(found: dict[bytes, bytes], plan: Plan, shown: str) -> Header:
+    """The header in the metadata of a Parquet file."""
+    version = 2 if _KEY in found else 1
+    text = found.get(_KEY if version == 2 else _KEY_1)
+    if text is None:
+        raise ParameterError(f"reports must be a file that 'shuffledp privatise' wrote, got another in {shown}.")
+    return Header.parse(text.decode("utf-8", "replace"), plan, shown, version=version)
+
+
 def read_reports(path: str | os.PathLike[str], plan: Plan) -> Batch:
     """A batch of this plan from either kind of file; a damaged one, or one of another plan, is refused."""
     if not is_parquet(path):
@@ -83,10 +122,8 @@ def read_reports(path: str | os.PathLike[str], plan: Plan) -> Batch:
         raise ParameterError(f"reports must be a file, got {shown}, which was not found; check the path.")
     with readable(shown):
         table = parquet.read_table(path, page_checksum_verification=True)
-    text = (table.schema.metadata or {}).get(_KEY)
-    if text is None or table.column_names != ["message"]:
-        raise ParameterError(f"reports must be a file that 'shuffledp privatise' wrote, got another in {shown}.")
-    header = Header.parse(text.decode("utf-8", "replace"), plan, shown)
+    found = table.schema.metadata or {}
+    header = _header(found if table.column_names == ["message"] else {}, plan, shown)
     column = table.column(0).combine_chunks()
     kind = column.type
     if str(kind) != f"fixed_size_binary[{header.bytes}]" or column.null_count or len(column) != header.messages:

@@ -4,6 +4,11 @@ Messages are scattered over the files of a private folder beside the result, as 
 After every group the lengths of these files are written down; a run that starts again cuts them back to that and goes
 on with the next group.  What a cut-off group had written is thrown away and drawn anew: no report is used twice.
 Data in memory have no name by which to know them again, so that a run on them always starts anew.
+
+The id of the batch is written down before the first message is drawn, so that a run that is killed after its result has
+its name, and before the folder is gone, knows the result as its own.  Then the folder says that the run is done, and
+this mark is the last that is removed: whenever a run is killed, the next one writes the same messages under the same id
+or says that they were written.
 """
 
 from __future__ import annotations
@@ -11,19 +16,20 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
+import re
 import stat
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
 from .._support.files import write_whole
+from .._support.locking import alone_in
 from .._support.reading import STORED, mapping, read_json
 from ..errors import ParameterError
-from ..protocol.batch import Header
+from ..protocol.batch import Header, new_id
 from ..protocol.messages import message_length, to_bytes
 from ..protocol.plan import Plan
 from ..queries.columns import length
@@ -33,21 +39,32 @@ from ..randomness.sampling import source as random_source
 from .base import Advance
 from .local import encoded_parts
 from .reading import Source
-from .report_files import check_out, write_reports
+from .report_files import check_out, header_of, refuse_second, write_reports
 
 _FILES = 64
 #: The mark of data that have no file.
 _IN_MEMORY = "in memory"
 _KEYS = ("plan", "data", "groups", "users", "messages", "lengths", "for_release")
+#: Keys that an earlier version did not write.
+_NEW_KEYS = ("id", "done")
+_ANEW = "or pass overwrite=True (--overwrite on the command line), which draws a new report of everybody"
 
 
 def privatise(
-    plan: Plan, data: Source, out: str | os.PathLike[str], *, rng: np.random.Generator | None, progress: Advance
+    plan: Plan,
+    data: Source,
+    out: str | os.PathLike[str],
+    *,
+    overwrite: bool,
+    rng: np.random.Generator | None,
+    progress: Advance,
 ) -> Header:
-    """The header of the batch that was written to ``out``."""
+    """The header of the batch that was written to ``out``, by this run or by one that was killed after that."""
     path = check_out(out, data.path)
-    with closing(Work(plan, data, path)) as work:
-        return _privatised(plan, data, path, work, rng, progress)
+    with closing(Work(plan, data, path, overwrite=overwrite)) as work:
+        header = work.result or _privatised(plan, data, path, work, rng, progress)
+        work.finish()
+        return header
 
 
 def _privatised(
@@ -63,12 +80,11 @@ def _privatised(
             progress(work.users, data.rows)
         work.finish_group()
     if not work.messages:
-        work.remove()
         raise ParameterError(f"data must have a row at least, got none in {data.name}; collect some first.")
     users = work.users // plan.reports_per_user
     # a seeded order is not for release either, even if an earlier run drew all messages
     release = work.for_release and src.for_release
-    header = Header(plan.digest, users, work.messages, message_length(codec), release)
+    header = Header(plan.digest, users, work.messages, message_length(codec), release, id=work.id)
 
     def parts() -> Iterator[bytes]:
         for raw in work.contents():
@@ -78,7 +94,6 @@ def _privatised(
             yield bytes(raw)
 
     write_reports(out, header, parts())
-    work.remove()
     return header
 
 
@@ -88,31 +103,52 @@ def _groups(plan: Plan, data: Source) -> list[int | None]:
 
 
 class Work:
-    """The folder of a run that may be interrupted; one run at a time, by a lock that ends with its process."""
+    """The folder of a run that may be interrupted; one run at a time, by a lock that ends with its process.
 
-    def __init__(self, plan: Plan, data: Source, out: Path) -> None:
+    Attributes
+    ----------
+    id : of the batch
+    groups, users, messages : what is done
+    result : the header of the batch, if an earlier run wrote it to ``out``
+    """
+
+    def __init__(self, plan: Plan, data: Source, out: Path, *, overwrite: bool = False) -> None:
+        self._plan, self._out, self._overwrite = plan, out, overwrite
         self._folder = out.with_name(out.name + ".parts")
         self._state = self._folder / "state.json"
         self._mark = {"plan": plan.digest, "data": _fingerprint(data)}
         self._size = message_length(plan.query.randomizer.codec)
         self._most_groups = len(_groups(plan, data))
-        self.groups = self.users = self.messages = 0
-        self.for_release: bool | None = True
-        self._lengths = [0] * _FILES
+        self._lock = ExitStack()
+        self.result: Header | None = None
+        self._worth_keeping = True
+        self._forget()
         try:
             with suppress(FileExistsError):
                 self._folder.mkdir(mode=0o700)
             self._refuse_others()
-            self._lock = _locked(self._folder / "lock")
+            self._lock.enter_context(alone_in(self._folder, wait=False))
             try:
                 self._begin()
             except BaseException:
                 self.close()
                 raise
+        except BlockingIOError:
+            raise ParameterError(
+                f"out must be written by one run at a time, got another at work in {str(self._folder)!r}; wait for it, "
+                "or choose another path."
+            ) from None
         except OSError as error:
             raise ParameterError(
                 f"out must be a file that can be written, got {str(out)!r} ({error.strerror}); choose another path."
             ) from None
+
+    def _forget(self) -> None:
+        """Nothing is drawn yet."""
+        self.id, self.done = new_id(), False
+        self.groups = self.users = self.messages = 0
+        self.for_release: bool | None = True
+        self._lengths = [0] * _FILES
 
     def _refuse_others(self) -> None:
         """Messages are not yet shuffled as a whole: nobody else may read or replace the files they wait in."""
@@ -125,27 +161,71 @@ class Work:
             )
 
     def _begin(self) -> None:
-        if not os.path.lexists(self._state):
-            self._cut([0] * _FILES)
-            self.finish_group(first=True)
+        """Take over what an interrupted run wrote down, or start anew, unless that would be a second draw."""
+        self._worth_keeping = os.path.lexists(self._state)
+        if self._worth_keeping:
+            self._take_over()
+        found = header_of(self._out, self._plan)
+        if found and found.id == self.id:
+            self.result = found
             return
-        found = self._found()
-        if {key: found[key] for key in self._mark} != self._mark:
+        if self.done and not self._overwrite:
+            raise ParameterError(
+                f"out must be privatised once, got {str(self._out)!r}, to which batch {self.id} was written and where "
+                f"it is no more; look where it was moved to, {_ANEW}."
+            )
+        refuse_second(self._out, self._plan, overwrite=self._overwrite)
+        self._refuse_second_name()
+        if self.done:
+            self._forget()
+        self._worth_keeping = self.groups > 0
+        self._write_down()  # first: the files hold what it says, and more
+        self._cut(self._lengths)
+
+    def _take_over(self) -> None:
+        try:
+            found = self._found()
+        except ParameterError:
+            if self._overwrite:
+                return
+            raise
+        self._worth_keeping = bool(found["groups"] or found.get("done"))
+        same = {key: found[key] for key in self._mark} == self._mark
+        if not same and found["groups"] and not found.get("done") and not self._overwrite:
             raise ParameterError(
                 f"an interrupted run must go on with the same plan and data, got others than in {str(self._folder)!r}; "
-                "remove that folder to start again."
+                f"finish that run with its own, choose another path, {_ANEW}."
             )
-        if self._mark["data"] == _IN_MEMORY:  # nothing says that these are the same rows
-            self._cut([0] * _FILES)
-            self.finish_group(first=True)
+        if not same or self._mark["data"] == _IN_MEMORY:  # nothing says that these are the same rows
             return
+        self.id, self.done = found.get("id", self.id), found.get("done", False)
         self.groups, self.users, self.messages = found["groups"], found["users"], found["messages"]
         self.for_release, self._lengths = found["for_release"], list(found["lengths"])
-        self._cut(self._lengths)
+
+    def _refuse_second_name(self) -> None:
+        """Reports of the same rows, for the same plan, may be waiting beside another result."""
+        if self._overwrite or self._mark["data"] == _IN_MEMORY:
+            return
+        for state in self._folder.parent.glob("*.parts/state.json"):
+            with suppress(ParameterError):
+                found = read_json(state, STORED)
+                drawn = isinstance(found, dict) and (found.get("groups") or found.get("done"))
+                if state != self._state and drawn and {key: found.get(key) for key in self._mark} == self._mark:
+                    break
+        else:
+            return
+        other = state.parent.name.removesuffix(".parts")
+        raise ParameterError(
+            f"data must be privatised once for a plan, got data of which a run that was interrupted, or is at work, "
+            f"drew reports for {str(state.parent.with_name(other))!r}; go on with that as out, {_ANEW}."
+        )
 
     def _found(self) -> dict[str, Any]:
         """What an interrupted run wrote down; anything that it cannot have written is refused."""
-        found: dict[str, Any] = mapping("state of the run", read_json(self._state, STORED), needed=_KEYS)
+        try:
+            found = mapping("state", read_json(self._state, STORED), needed=_KEYS, optional=_NEW_KEYS)
+        except ParameterError:
+            raise self._damaged("something else") from None
         lengths, release = found["lengths"], found["for_release"]
         numbers = [found[key] for key in ("groups", "users", "messages")]
         if (
@@ -156,14 +236,16 @@ class Work:
             or sum(lengths) != found["messages"] * self._size
             or found["groups"] > self._most_groups
             or not (release is None or isinstance(release, bool))
+            or not isinstance(found.get("done", False), bool)
+            or not re.fullmatch("[0-9a-f]{32}", str(found.get("id", self.id)))
         ):
             raise self._damaged("numbers that do not agree")
         return found
 
     def _damaged(self, what: str) -> ParameterError:
         return ParameterError(
-            f"the state of an interrupted run must be as it was written, got {what} in {str(self._folder)!r}; remove "
-            "that folder to start again."
+            f"the state of an interrupted run must be as it was written, got {what} in {str(self._folder)!r}; restore "
+            f"that folder from a copy, {_ANEW}."
         )
 
     def _cut(self, lengths: list[int]) -> None:
@@ -194,15 +276,19 @@ class Work:
         self.messages += len(raw)
         self.for_release = self.for_release and for_release
 
-    def finish_group(self, *, first: bool = False) -> None:
+    def finish_group(self) -> None:
         """Write down what is done, once the messages are on the disk."""
-        for path in self._paths if not first else []:
+        for path in self._paths:
             if path.exists():
                 with _private(path) as stream:
                     os.fsync(stream.fileno())
-        self.groups += not first
-        state = {"groups": self.groups, "users": self.users, "messages": self.messages, "lengths": self._lengths}
-        write_whole(self._state, json.dumps({**self._mark, **state, "for_release": self.for_release}), name="out")
+        self.groups += 1
+        self._worth_keeping = True
+        self._write_down()
+
+    def _write_down(self) -> None:
+        state = {key: getattr(self, key) for key in ("id", "done", "groups", "users", "messages", "for_release")}
+        write_whole(self._state, json.dumps({**self._mark, **state, "lengths": self._lengths}), name="out")
         self._state.chmod(0o600)
 
     def contents(self) -> Iterator[bytearray]:
@@ -211,12 +297,25 @@ class Work:
             if path.exists():
                 yield bytearray(path.read_bytes())
 
-    def remove(self) -> None:
-        """Nothing is left behind."""
-        shutil.rmtree(self._folder, ignore_errors=True)
+    def finish(self) -> None:
+        """The result has its name: say so, and leave nothing behind."""
+        self.done = True
+        self._write_down()
+        self._remove()
+
+    def _remove(self) -> None:
+        """The state goes last: until then it says that the run is done, whatever else is missing."""
+        with suppress(OSError):
+            for path in self._folder.iterdir():
+                if path != self._state:
+                    path.unlink()
+            self._state.unlink(missing_ok=True)
+            self._folder.rmdir()
 
     def close(self) -> None:
-        """Let another run have the folder."""
+        """Let another run have the folder, if there is anything in it to go on with."""
+        if not self._worth_keeping:
+            self._remove()
         self._lock.close()
 
 
@@ -225,27 +324,6 @@ def _private(path: Path) -> BinaryIO:
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
     flags |= sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_CLOEXEC", "O_BINARY"))
     return open(os.open(path, flags, 0o600), "ab")
-
-
-def _locked(path: Path) -> BinaryIO:
-    """The lock of a folder, held until it is closed or the process ends; refused while another run has it."""
-    try:
-        import fcntl
-    except ImportError:  # not POSIX: runs are not kept apart
-        return _private(path)
-    stream = _private(path)
-    try:
-        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        held = os.fstat(stream.fileno()).st_nlink > 0  # else the other run ended, and removed it, just now
-    except BlockingIOError:
-        held = False
-    if not held:
-        stream.close()
-        raise ParameterError(
-            f"out must be written by one run at a time, got another at work in {str(path.parent)!r}; wait for it, or "
-            "choose another path."
-        )
-    return stream
 
 
 def _fingerprint(data: Source) -> str:

@@ -29,7 +29,7 @@ from ..randomness.sampling import source as random_source
 from . import spark_tasks as tasks
 from .base import Advance, quiet
 from .local import check_users
-from .report_files import check_out, write_reports
+from .report_files import check_out, refuse_second, write_reports
 from .spark_frames import Frame, failures_of, frame_of, session_of
 
 #: Hadoop's committer that moves the files of a task only when the whole job is done.
@@ -88,15 +88,17 @@ class Spark:
         source: Any,
         out: str | os.PathLike[str],
         *,
+        overwrite: bool = False,
         rng: np.random.Generator | None = None,
         progress: Advance = quiet,
     ) -> Header:
         """Privatise and write the messages in one uniformly random order of the whole batch, as a single file.
 
         Every message gets 128 random bits, and all are sorted by them across all partitions: given that no two are
-        equal (for a billion messages that fails with probability 2e-21), each order is equally likely.
+        equal (for a billion messages that fails with probability 2e-21), each order is equally likely.  A file that
+        exists is refused unless ``overwrite`` says otherwise.
         """
-        check_out(out, source)
+        refuse_second(check_out(out, source), plan, overwrite=overwrite)
         frame, task = self._prepared(plan, source, rng)
         size = message_length(plan.query.randomizer.codec)
         with _working_folder(Path(out)) as folder:

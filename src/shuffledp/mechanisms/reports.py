@@ -14,6 +14,11 @@ from ..randomness.permutation import permute_by
 from ..randomness.streams import Streams
 
 
+def both_for_release(one: bool | None, other: bool | None) -> bool | None:
+    """Whether what is made of both is for release: not if one of them is not, unknown (None) if one is unknown."""
+    return next((answer for answer in (False, None) if answer in (one, other)), True)
+
+
 @dataclass(frozen=True, eq=False)
 class Reports:
     """Privatised reports of one mechanism: ``data`` has one row (or entry) per report, in the smallest dtype.
@@ -86,6 +91,5 @@ class Tally:
     def __add__(self, other: Tally) -> Tally:
         if self.mechanism != other.mechanism:
             raise ParameterError(f"tallies must be of one mechanism, got {self.mechanism} and {other.mechanism}.")
-        known = {self.for_release, other.for_release}
-        release = next((answer for answer in (False, None) if answer in known), True)
+        release = both_for_release(self.for_release, other.for_release)
         return Tally(self.counts + other.counts, self.mechanism, self.users + other.users, release)

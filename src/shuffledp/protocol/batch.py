@@ -1,6 +1,7 @@
 """A batch: the messages that were shuffled together, and a header that says of which plan.
 
-The file is a line that names the format, a line of JSON (the header), then the messages, one after the other.
+The file is a line that names the format and its version, a line of JSON (the header), then the messages, one after the
+other.  Version 1 did not say what a batch was made from; its files are still read, as batches that may hold any others.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import json
 import os
 import re
 import secrets
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
@@ -24,9 +25,13 @@ from .messages import from_bytes, message_length, to_bytes
 from .plan import Plan
 
 BATCH = Kind("a batch", 2**40, "shuffle the reports again", "batch")
-MAGIC = b"shuffledp batch 1\n"
-_KEYS = ("plan", "id", "users", "messages", "bytes", "for_release")
-_MOST_HEADER = 4096
+#: The first line of a file.  As Parquet, the header stands under the same name without the line end.
+MAGIC, MAGIC_1 = b"shuffledp batch 2\n", b"shuffledp batch 1\n"
+_KEYS_1 = ("plan", "id", "users", "messages", "bytes", "for_release")
+_KEYS = (*_KEYS_1, "made_from", "complete")
+#: Batches that one may be made from, and bytes of the header that names them: a hostile file can ask for no more.
+MOST_MADE_FROM = 100_000
+_MOST_HEADER = 4096 + 36 * MOST_MADE_FROM
 _HEX = re.compile(r"[0-9a-f]{32}")
 
 
@@ -35,9 +40,34 @@ def new_id() -> str:
     return secrets.token_hex(16)
 
 
+def is_id(found: object) -> bool:
+    """Whether this can be the name of a batch."""
+    return isinstance(found, str) and _HEX.fullmatch(found) is not None
+
+
+def refuse_twice(ids: Iterable[str], known: Container[str], verb: str) -> None:
+    """Refuse a batch (its id, and those it was made from) that has users in common with those that are known."""
+    first, *inside = ids
+    if first in known:
+        got = f"{first} again, perhaps as a copy or as a part of another"
+    else:
+        twice = next((name for name in inside if name in known), None)
+        if twice is None:
+            return
+        got = f"{first}, which was made from {twice}, and users of that are in another"
+    raise ParameterError(
+        f"a batch must be {verb} once, got {got}; its users would count twice, so leave one of them out."
+    )
+
+
 @dataclass(frozen=True)
 class Header:
-    """What is said about a batch: never about one of its messages."""
+    """What is said about a batch: never about one of its messages.
+
+    ``made_from`` are the ids of all batches that were merged into this one, and of those that they were made from, in
+    order.  Two batches with an id in common have users in common.  ``complete`` is False where these may not be all,
+    because a file of version 1 is among them.
+    """
 
     plan: str
     users: int
@@ -45,16 +75,26 @@ class Header:
     bytes: int
     for_release: bool | None
     id: str = field(default_factory=new_id)
+    made_from: tuple[str, ...] = ()
+    complete: bool = True
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Every batch whose users are in this one, itself first."""
+        return (self.id, *self.made_from)
 
     def text(self) -> str:
         """One line of JSON."""
         return json.dumps({key: getattr(self, key) for key in _KEYS})
 
     @classmethod
-    def parse(cls, text: str, plan: Plan, shown: str) -> Header:
+    def parse(cls, text: str, plan: Plan, shown: str, *, version: int = 2) -> Header:
         """A header of this plan; anything else is refused."""
+        if len(text) > _MOST_HEADER:
+            raise ParameterError(f"header of the batch must have {_MOST_HEADER:,} bytes at most, got more in {shown}.")
         try:
-            found = mapping("header of the batch", parse_json(text, BATCH, shown), needed=_KEYS)
+            keys = _KEYS_1 if version == 1 else _KEYS
+            found = mapping("header of the batch", parse_json(text, BATCH, shown), needed=keys)
         except ParameterError:
             raise
         except ValueError:
@@ -63,8 +103,20 @@ class Header:
         known = found["for_release"] is None or isinstance(found["for_release"], bool)
         if not all(type(x) is int and 0 <= x <= 10**15 for x in numbers) or not known:
             raise ParameterError(f"header of the batch must hold whole numbers, got others in {shown}; shuffle again.")
-        if not isinstance(found["id"], str) or not _HEX.fullmatch(found["id"]):
+        if not is_id(found["id"]):
             raise ParameterError(f"id of a batch must be 32 hexadecimal digits, got {found['id']!r:.40} in {shown}.")
+        inside = found.setdefault("made_from", [])
+        if (
+            not isinstance(inside, list)
+            or not all(map(is_id, inside))
+            or inside != sorted({*inside} - {found["id"]})
+            or not isinstance(found.setdefault("complete", False), bool)
+        ):
+            raise ParameterError(
+                f"made_from of a batch must be the ids of other batches in order, got something else in {shown}; "
+                "shuffle again."
+            )
+        found["made_from"] = tuple(inside)
         if found["plan"] != plan.digest:
             raise ParameterError(
                 f"batch must be of this plan ({plan.digest[:12]}...), got one of another "
@@ -120,15 +172,21 @@ class Batch:
 
 def read_header(stream: BinaryIO, plan: Plan, shown: str) -> Header:
     """The header at the start of a file."""
-    if stream.read(len(MAGIC)) != MAGIC:
-        raise ParameterError(f"batch must be a file that a shuffler wrote, got something else in {shown}.")
+    first = stream.read(len(MAGIC))
+    if first not in (MAGIC, MAGIC_1):
+        newer = first.startswith(MAGIC[:-2])
+        raise ParameterError(
+            f"batch must be a file of a version that is known here, got a newer one in {shown}; upgrade shuffledp."
+            if newer
+            else f"batch must be a file that a shuffler wrote, got something else in {shown}."
+        )
     line = stream.readline(_MOST_HEADER + 1)
     if not line.endswith(b"\n") or len(line) > _MOST_HEADER:
         raise ParameterError(f"batch must start with its header, got something else in {shown}; copy it again.")
-    return Header.parse(line.decode("utf-8", "replace"), plan, shown)
+    return Header.parse(line.decode("utf-8", "replace"), plan, shown, version=1 if first == MAGIC_1 else 2)
 
 
-def write_batch(path: str | os.PathLike[str], header: Header, parts: Iterable[bytes]) -> None:
+def write_batch(path: str | os.PathLike[str], header: Header, parts: Iterable[bytes | bytearray]) -> None:
     """Write header and messages, part after part, under a private name first."""
     with writing_whole(path, name="batch") as stream:
         stream.write(MAGIC + header.text().encode("utf-8") + b"\n")

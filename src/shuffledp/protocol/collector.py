@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
+from collections.abc import Iterable
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
 
-from .._support.files import write_whole
-from .._support.reading import Kind, contained, mapping, read_json
+from .._support.locking import replace_seen
+from .._support.reading import digest_of
 from ..errors import ParameterError
 from ..estimation.estimate import Estimate
 from ..mechanisms.reports import Tally
-from .batch import Batch, as_tally
+from . import collector_file
+from .batch import Batch, as_tally, refuse_twice
+from .collector_file import Sums
 from .plan import Plan, plan_of
-from .tallies import plain, restored
 
-STATE = Kind("a collector file", 2**30, "restore it from a copy", "path")
-_KEYS = ("version", "plan", "batches", "users", "for_release", "counts", "checksum")
-VERSION = 1
+#: Numbers, in all, of batches whose counts are kept apart.
+MOST_APART = 2**21
 
 
 class Collector:
@@ -28,6 +29,9 @@ class Collector:
 
     Every batch was shuffled on its own, so each must have the plan's minimum number of users; the answer is refused
     while one has fewer, unless that is overridden, and then its statement says so.
+
+    The counts of every batch are kept apart, so that :meth:`drop` takes one away exactly, without its file.  Beyond two
+    million numbers in all the oldest are summed, and can no longer be dropped: memory and file do not grow without end.
 
     Examples
     --------
@@ -47,46 +51,118 @@ class Collector:
     def __init__(self, plan: Plan | str | os.PathLike[str]) -> None:
         self.plan = plan_of(plan)
         self.batches: dict[str, int] = {}  # id -> users
-        self._tally: Tally | None = None
+        self._inside: dict[str, str] = {}  # id of a batch that one of these was made from -> id of that one
+        self._incomplete: set[str] = set()  # those of which it is not known what they were made from
+        self._sums: Sums = []  # the oldest first; every batch is in one of them
+        self._seen: set[str] = set()  # digests of files that hold no batch but these
         self._early = False
+
+    @property
+    def _tally(self) -> Tally | None:
+        """The sums over all batches."""
+        return reduce(add, (tally for _, tally in self._sums)) if self._sums else None
 
     # -- counting ---------------------------------------------------------------------------------------------------
 
     def ingest(self, batch: Batch | str | os.PathLike[str]) -> bool:
-        """Count a batch, or the file of one; False if it was counted before, and then nothing changes."""
+        """Count a batch, or the file of one; False if it was counted before, and then nothing changes.
+
+        One that has users in common with a batch that was counted, because one was made from the other or both from a
+        third, is refused.
+        """
         found = batch if isinstance(batch, Batch) else Batch.read(batch, self.plan)
-        if found.header.plan != self.plan.digest:
+        header = found.header
+        if header.plan != self.plan.digest:
             raise ParameterError(
                 f"batch must be of this plan ({self.plan.digest[:12]}...), got one of another "
-                f"({found.header.plan[:12]}...); use the plan that its clients had."
+                f"({header.plan[:12]}...); use the plan that its clients had."
             )
-        if found.header.id in self.batches:
+        if self._counted(header.id, header.users):
             return False
-        return self.ingest_counts(found.header.id, found.header.users, as_tally(self.plan, found.data, found.header))
+        tally = as_tally(self.plan, found.data, header)
+        return self.ingest_counts(header.id, header.users, tally, made_from=header.made_from, complete=header.complete)
 
-    def ingest_counts(self, batch: str, users: int, tally: Tally) -> bool:
-        """Count a batch by the sums over it; False if it was counted before."""
-        if batch in self.batches:
+    def ingest_counts(
+        self, batch: str, users: int, tally: Tally, *, made_from: Iterable[str] = (), complete: bool = True
+    ) -> bool:
+        """Count a batch by the sums over it; False if it was counted before.
+
+        made_from, complete : as in the header of a batch
+        """
+        if self._counted(batch, users):
             return False
-        self._tally = tally if self._tally is None else self._tally + tally
+        inside = dict.fromkeys(made_from, batch)
+        for known in (self.batches, self._inside):
+            refuse_twice((batch, *inside), known, "counted")
+        self._sums.append(((batch,), tally))
         self.batches[batch] = users
+        self._inside.update(inside)
+        if not complete:
+            self._incomplete.add(batch)
+        self._settle()
         return True
 
+    def _counted(self, batch: str, users: int) -> bool:
+        """Whether this batch was counted; refused if it had another number of users then."""
+        known = self.batches.get(batch)
+        if known is not None and known != users:
+            raise ParameterError(
+                f"an id must be that of one batch, got {batch} with {users:,} users after it was counted with "
+                f"{known:,}; one of them is not what was released, so find out which and count that alone."
+            )
+        return known is not None
+
+    def _settle(self) -> None:
+        """Sum up the oldest batches where too much is kept apart."""
+        while len(self._sums) > 1 and len(self._sums) * _size(self._sums[-1][1].counts) > MOST_APART:
+            (some, first), (more, second), *rest = self._sums
+            self._sums = [((*some, *more), first + second), *rest]
+
+    def drop(self, batch: str) -> int:
+        """Take a batch away, as if it had never been counted; its number of users.
+
+        Examples
+        --------
+        >>> import shuffledp as sdp
+        >>> fruit = sdp.queries.Histogram(column="fruit", labels=["apple", "pear"], mechanism="grr:eps0=2")
+        >>> shuffler = sdp.Shuffler(sdp.Plan(query=fruit, users=3, delta=1e-6))
+        >>> shuffler.add(sdp.Client(shuffler.plan).report("pear"))
+        >>> few, collector = shuffler.batch(early=True), sdp.Collector(shuffler.plan)
+        >>> collector.ingest(few), collector.drop(few.header.id), collector.users
+        (True, 1, 0)
+        """
+        if batch not in self.batches:
+            raise ParameterError(
+                f"a batch to drop must be one that was counted, got {batch!r:.60}, which is none of the "
+                f"{len(self.batches):,}; check its id."
+            )
+        if all(ids != (batch,) for ids, _ in self._sums):
+            raise ParameterError(
+                f"a batch to drop must be one whose counts are kept apart, got {batch}, which was summed with older "
+                "ones; count the others again, from their files, into a new state."
+            )
+        self._sums = [(ids, tally) for ids, tally in self._sums if ids != (batch,)]
+        self._inside = {part: whole for part, whole in self._inside.items() if whole != batch}
+        self._incomplete.discard(batch)
+        return self.batches.pop(batch)
+
     def merge(self, other: Collector) -> Collector:
-        """Both together, in any order and grouping the same; a batch that both counted is refused."""
+        """Both together, in any order and grouping the same; batches that have users in common are refused."""
         if other.plan.digest != self.plan.digest:
             raise ParameterError("collectors must be of one plan to be merged, got two; merge those of one plan.")
-        twice = sorted(self.batches.keys() & other.batches.keys())
+        mine, others = ({*made.batches, *made._inside} for made in (self, other))
+        twice = sorted(mine & others)
         if twice:
             raise ParameterError(
-                f"a batch must be counted once, got {twice[0]} in both collectors; their sums cannot be told apart, so "
-                "count one of them again without it."
+                f"a batch must be counted once, got {twice[0]} in both collectors, perhaps as a part of another; drop "
+                "it, or what it is a part of, from one of them."
             )
         both = Collector(self.plan)
         both.batches = {**self.batches, **other.batches}
-        parts = [part for part in (self._tally, other._tally) if part is not None]
-        if parts:
-            both._tally = parts[0] if len(parts) == 1 else parts[0] + parts[1]
+        both._inside = {**self._inside, **other._inside}
+        both._incomplete = self._incomplete | other._incomplete
+        both._sums = [*self._sums, *other._sums]
+        both._settle()
         return both
 
     # -- releasing --------------------------------------------------------------------------------------------------
@@ -103,27 +179,29 @@ class Collector:
 
     def estimate(self, *, release_early: bool = False) -> Estimate:
         """The answer; refused while a batch is below the plan's minimum, unless ``release_early`` overrides that."""
-        if self._tally is None:
+        total = self._tally
+        if total is None:
             raise ParameterError("an estimate needs a batch, got none; ingest one first.")
         if not self.ready and not release_early:
+            few = min(self.batches, key=self.batches.__getitem__)
             raise ParameterError(
                 f"every batch must have {self.plan.smallest_batch:,} users for the guarantee of this plan, got one of "
-                f"{min(self.batches.values()):,}; collect more, or pass release_early=True (--release-early on the "
-                "command line), which is then stated."
+                f"{self.batches[few]:,} ({few}); leave it out (--drop if it is in the state), or pass "
+                "release_early=True (--release-early on the command line), which is then stated."
             )
-        self._early = self._early or not self.ready
-        return self.plan.query.answer(self._tally)
+        self._early = not self.ready
+        return self.plan.query.answer(total)
 
     def statement(self) -> str:
         """What is guaranteed of the answer, in a paragraph; an override is said first."""
-        said = []
+        said, total = [], self._tally
         if self._early:
             said.append(
                 f"RELEASED EARLY: a batch had {min(self.batches.values()):,} users, below the "
                 f"{self.plan.smallest_batch:,} of the plan, so that the guarantee below does not hold for its users; "
                 "the local guarantee does."
             )
-        if self._tally is not None and self._tally.for_release is False:
+        if total is not None and total.for_release is False:
             said.append(
                 "NOT FOR RELEASE: a seeded generator drew reports or their order, so that no guarantee holds against "
                 "anyone who knows the seed."
@@ -133,95 +211,42 @@ class Collector:
                 f"MORE USERS THAN PLANNED: the batches have {self.users:,} users in all, the plan {self.plan.users:,}; "
                 "the guarantee below is for a user who is in one batch, and does not hold for one who sent in several."
             )
+        if self._incomplete:
+            said.append(
+                f"WHO IS IN WHICH BATCH IS NOT KNOWN: batch {min(self._incomplete)} does not say what it was made "
+                "from, because an earlier version wrote it or a part of it; a user who is in it twice, or in another "
+                "batch too, counts twice, and the guarantee below does not hold for that user."
+            )
         said.append(self.plan.statement())
-        if self._tally is not None and self._tally.for_release is None:
+        if total is not None and total.for_release is None:
             said.append("Reports do not say whether secure randomness made them: that is up to the clients.")
         return " ".join(said)
 
     # -- the file ---------------------------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything that was counted, whole or not at all: after a crash the file is the old or the new one."""
-        state = self._state()
-        state["checksum"] = _checksum(state)
-        write_whole(path, json.dumps(state) + "\n", name="path")
+        """Write everything that was counted, whole or not at all: after a crash the file is the old or the new one.
 
-    def _state(self) -> dict[str, Any]:
-        return {
-            "version": VERSION,
-            "plan": self.plan.digest,
-            "batches": self.batches,
-            "users": 0 if self._tally is None else self._tally.users,
-            "for_release": None if self._tally is None else self._tally.for_release,
-            "counts": None if self._tally is None else plain(self._tally.counts),
-        }
+        A file that this collector has neither loaded nor saved as it is now is refused, because batches that another
+        one counted would be lost: load it, count into that and save again.
+        """
+        text = collector_file.text_of(self.plan, self.batches, self._inside, self._incomplete, self._sums)
+        self._seen.add(digest_of(text.encode("utf-8")))  # ids tell batches apart: an equal file holds the same ones
+        replace_seen(path, text, self._seen)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], plan: Plan | str | os.PathLike[str]) -> Collector:
-        """Read a file of this plan; a damaged one is refused."""
-        made, shown = cls(plan), repr(os.fspath(path))
-        with contained(STATE, str(path)):
-            state = mapping("collector file", read_json(path, STATE), needed=_KEYS)
-            stated = state.pop("checksum")
-            if stated != _checksum(state) or state["version"] != VERSION:
-                raise ParameterError(f"a collector file must be as it was written, got a damaged one in {shown}.")
-            if state["plan"] != made.plan.digest:
-                raise ParameterError(f"a collector file must be of this plan, got one of another in {shown}.")
-            made.batches = _batches(state["batches"], shown)
-            made._tally = _tally(made.plan, state, made.users, shown)
+        """Read a file of this plan; a damaged one is refused.
+
+        One that an earlier version wrote holds a single sum over its batches, so that none of several can be dropped.
+        """
+        made = cls(plan)
+        made.batches, made._inside, made._incomplete, made._sums = collector_file.read(path, made.plan, made._seen)
         return made
 
 
-def _batches(found: object, shown: str) -> dict[str, int]:
-    """Ids of batches with their users."""
-    if not isinstance(found, dict) or not all(type(n) is int and 0 < n <= 10**15 for n in found.values()):
-        raise ParameterError(
-            f"batches of a collector file must be ids with their numbers of users, got something else in {shown}; "
-            "restore it from a copy."
-        )
-    return dict(found)
-
-
-def _tally(plan: Plan, state: dict[str, Any], users: int, shown: str) -> Tally | None:
-    """The counts, if they are such as this plan makes of so many users."""
-    m, release, counts = plan.query.randomizer, state["for_release"], None
-    if state["counts"] is not None:
-        counts = restored(state["counts"])
-        nobody = m.privatise_counts(plan.query.inputs([[None]] * len(plan.query.columns)))
-        if not _alike(counts, nobody.counts):
-            raise ParameterError(
-                f"counts of a collector file must be those of the plan, got numbers of another shape in {shown}; "
-                "restore it from a copy."
-            )
-    if (
-        state["users"] != users * plan.reports_per_user
-        or type(state["users"]) is not int
-        or bool(users) != (counts is not None)
-    ):
-        raise ParameterError(
-            f"users of a collector file must be those of its batches, got {state['users']!r:.40} in {shown}; restore "
-            "it from a copy."
-        )
-    if release is not None and not isinstance(release, bool):
-        raise ParameterError(
-            f"for_release of a collector file must be true, false or null, got {release!r:.40} in {shown}; restore it."
-        )
-    return None if counts is None else Tally(counts, m.spec, users * plan.reports_per_user, release)
-
-
-def _alike(found: Any, wanted: Any) -> bool:
-    """Whether two tallies can be added: one shape and kind of numbers, entry by entry where they are nested.
-
-    An entry of a query that nobody was asked may be the number 0 in either of them.
-    """
-    if not isinstance(found, np.ndarray) or not isinstance(wanted, np.ndarray):
-        return not (isinstance(found, np.ndarray) and found.dtype == object)
-    if found.shape != wanted.shape or (found.dtype == object) != (wanted.dtype == object):
-        return False
-    if found.dtype == object:
-        return all(_alike(a, b) for a, b in zip(found.ravel(), wanted.ravel(), strict=True))
-    return bool(found.dtype.kind == "f") is bool(wanted.dtype.kind == "f")
-
-
-def _checksum(state: dict[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(state, sort_keys=True).encode("utf-8")).hexdigest()
+def _size(counts: Any) -> int:
+    """How many numbers, also where they are nested."""
+    if isinstance(counts, np.ndarray) and counts.dtype == object:
+        return sum(map(_size, counts.ravel()))
+    return int(np.size(counts))

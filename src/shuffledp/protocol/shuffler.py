@@ -9,25 +9,38 @@ equally likely, and so are all orders within each (the splitting of Rao, Sankhya
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterable, Iterator
-from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._support import validation as check
 from ..errors import ParameterError
+from ..mechanisms.reports import both_for_release
 from ..randomness.permutation import permute
-from ..randomness.sampling import Source, below, source
-from .batch import Batch, Header, as_tally, write_batch, wrong_number
+from ..randomness.sampling import Source, source
+from .batch import MOST_MADE_FROM, Batch, Header, as_tally, new_id, refuse_twice, write_batch, wrong_number
 from .messages import from_bytes, message_length, to_bytes
 from .plan import Plan, plan_of
+from .scattered import FILES, Scattered
 
-#: Files that messages are scattered over once they exceed the memory.
-_FILES = 256
+
+class _Held(NamedTuple):
+    """What waits for its release.  Messages are only ever appended, and count once this says so.
+
+    It is replaced by a single assignment: whatever fails before, the shuffler is as it was, and what lies behind the
+    lengths below is cut off by whoever appends next.
+    """
+
+    for_release: bool | None
+    batches: set[str]  # ids of all batches that were merged, and of those they were made from
+    id: str = ""  # of the batch that it will be
+    users: int = 0
+    near: int = 0  # bytes of messages in memory
+    far: tuple[int, ...] = (0,) * FILES  # bytes of messages in each file
+    complete: bool = True  # whether ``batches`` are all
 
 
 class Shuffler:
@@ -60,16 +73,24 @@ class Shuffler:
         rng: np.random.Generator | None = None,
     ) -> None:
         self.plan = plan_of(plan)
-        self.users = 0
         self._codec = self.plan.query.randomizer.codec
         self._size = message_length(self._codec)
         self._memory = check.whole("memory", memory, low=1, high=2**50, hint="it is a number of bytes")
         self._src: Source = source(rng)
-        self._for_release: bool | None = self._src.for_release
+        self._held = self._nothing()
         self._near = bytearray()
-        self._far: _Scattered | None = None
+        self._far: Scattered | None = None
         self._folder = folder
-        self._merged: set[str] = set()
+        self._released: set[str] = set()
+        self._releasing = False
+
+    def _nothing(self) -> _Held:
+        return _Held(self._src.for_release, set())
+
+    @property
+    def users(self) -> int:
+        """Users whose reports wait to be released."""
+        return self._held.users
 
     @property
     def ready(self) -> bool:
@@ -94,10 +115,7 @@ class Shuffler:
         raw = b"".join(messages)
         if raw:
             self._refuse_impossible(raw)
-        self._near += raw
-        self.users += 1
-        self._for_release = None if self._for_release else self._for_release
-        self._relieve()
+        self._take(raw, users=1, for_release=None)
 
     def _refuse_impossible(self, raw: bytes) -> None:
         """One such message would make the collector refuse the batch of everybody."""
@@ -109,35 +127,71 @@ class Shuffler:
             ) from None
 
     def add_batch(self, batch: Batch) -> None:
-        """All messages of a batch of this plan, to be shuffled with others; the same batch again is refused."""
+        """All messages of a batch of this plan, to be shuffled with others.
+
+        A batch that passed here before is refused, and so is one that has users in common with such a batch, because
+        one was made from the other or both from a third.
+        """
         header = batch.header
         if header.plan != self.plan.digest:
             raise ParameterError(
                 f"batch must be of this plan ({self.plan.digest[:12]}...), got one of another "
                 f"({header.plan[:12]}...); use the plan that its clients had."
             )
-        if header.id in self._merged:
+        for known in (self._held.batches, self._released):
+            refuse_twice(header.ids, known, "merged")
+        if len(self._held.batches) + len(header.ids) > MOST_MADE_FROM:
             raise ParameterError(
-                f"a batch must be merged once, got {header.id} again, perhaps as a copy under another name; its users "
-                "would count twice, so leave one of them out."
+                f"a batch must be made from {MOST_MADE_FROM:,} others at most, got more; release those merged so far."
             )
         as_tally(self.plan, batch.data, header)
-        self.add_reports(batch.data, users=header.users, for_release=header.for_release)
-        self._merged.add(header.id)
+        raw = to_bytes(self._codec, batch.data).tobytes()
+        self._take(raw, users=header.users, for_release=header.for_release, header=header)
 
     def add_reports(self, data: NDArray[Any], *, users: int, for_release: bool | None = True) -> None:
         """The messages of many users, as an array that the plan's mechanism made."""
-        self._near += to_bytes(self._codec, data).tobytes()
-        self.users += check.users(users, "users")
-        if for_release is not True:
-            self._for_release = for_release if self._for_release else self._for_release
-        self._relieve()
+        raw = to_bytes(self._codec, data).tobytes()
+        self._take(raw, users=check.users(users, "users"), for_release=for_release)
 
-    def _relieve(self) -> None:
-        if len(self._near) > self._memory:
-            self._far = self._far or _Scattered(self._size, self._folder)
-            self._far.scatter(self._near, self._src)
+    def _take(self, raw: bytes, *, users: int, for_release: bool | None, header: Header | None = None) -> None:
+        """Hold so many more messages, or fail and hold what was held."""
+        self._refuse_while_releasing()
+        held = self._held
+        if len(self._near) != held.near:
+            self._near = self._near[: held.near]
+        self._near += raw
+        new = held._replace(
+            # drawn with the first report: a forked process that already holds some makes the same batch twice, and an
+            # empty one makes another
+            id=held.id or new_id(),
+            users=held.users + users,
+            near=len(self._near),
+            for_release=both_for_release(held.for_release, for_release),
+            complete=held.complete and (header is None or header.complete),
+        )
+        if new.near > self._memory:
+            new = self._scattered(new)
+        if header:
+            held.batches.update(header.ids)
+        self._hold(new)
+
+    def _scattered(self, held: _Held) -> _Held:
+        """The same messages, with those in memory moved to the files."""
+        self._far = self._far or Scattered(self._size, self._folder)
+        near = bytes(memoryview(self._near)[: held.near])
+        return held._replace(near=0, far=self._far.scatter(near, held.far, self._src))
+
+    def _hold(self, held: _Held) -> None:
+        self._held = held
+        if not held.near:
             self._near = bytearray()
+
+    def _refuse_while_releasing(self) -> None:
+        if self._releasing:
+            raise ParameterError(
+                "a shuffler must do one thing at a time, got another while it releases a batch; wait until that is "
+                "done, or use a second Shuffler."
+            )
 
     def batch(self, *, early: bool = False) -> Batch:
         """The shuffled batch in memory; the shuffler is then empty.
@@ -145,18 +199,91 @@ class Shuffler:
         A batch below the plan's minimum is refused unless ``early`` says otherwise; its header shows its size, and
         the collector then refuses to release it.
         """
-        header, parts = self.parts(early=early)
-        raw = b"".join(parts)
-        return Batch(header, from_bytes(self._codec, raw))
+        with self.release(early=early) as (header, parts):
+            return Batch(header, from_bytes(self._codec, b"".join(parts)))
 
     def write(self, path: str | os.PathLike[str], *, early: bool = False) -> Header:
-        """The shuffled batch as a file, a part at a time; the shuffler is then empty."""
-        header, parts = self.parts(early=early)
-        write_batch(path, header, parts)
+        """The shuffled batch as a file, a part at a time; the shuffler is then empty.
+
+        If the file cannot be written, the shuffler still holds everything: write it elsewhere.
+        """
+        with self.release(early=early) as (header, parts):
+            write_batch(path, header, parts)
         return header
 
-    def parts(self, *, early: bool = False) -> tuple[Header, Iterator[bytes]]:
-        """The header, and the shuffled messages part after part; the shuffler is then empty."""
+    @contextmanager
+    def release(self, *, early: bool = False) -> Iterator[tuple[Header, Iterator[bytearray]]]:
+        """The header, and the shuffled messages part after part, to be stored within the ``with`` block.
+
+        The shuffler is empty once the block ends with all parts read; they must then be where a crash cannot take
+        them.  If the block ends in any other way, the shuffler is as before, and can take more reports or try again.
+
+        Examples
+        --------
+        >>> import shuffledp as sdp
+        >>> fruit = sdp.queries.Histogram(column="fruit", labels=["apple", "pear"], mechanism="grr:eps0=2")
+        >>> shuffler = sdp.Shuffler(sdp.Plan(query=fruit, users=2, delta=1e-6))
+        >>> for value in ("pear", "apple"):
+        ...     shuffler.add(sdp.Client(shuffler.plan).report(value))
+        >>> with shuffler.release() as (header, parts):
+        ...     stored = b"".join(parts)
+        >>> header.users, len(stored), shuffler.users
+        (2, 2, 0)
+        """
+        self._refuse_while_releasing()
+        self._refuse_small(early)
+        if any(self._held.far):
+            self._hold(self._scattered(self._held))
+        # A second attempt has the id of the first and an order of its own.  The id, because all of the first may be
+        # stored although an error was reported: a collector then counts one of them.  The order may be seen in both
+        # attempts: each is drawn independently of who sent what, so that two say no more than one.  (Whoever saw the
+        # first knows its messages from those that are added afterwards, whatever the orders are; hence files that are
+        # not yet whole are private.)
+        held, read = self._held, 0
+        length = held.near + sum(held.far)
+        header = Header(
+            self.plan.digest,
+            held.users,
+            length // self._size,
+            self._size,
+            held.for_release,
+            held.id,
+            tuple(sorted(held.batches)),
+            held.complete,
+        )
+
+        def parts() -> Iterator[bytearray]:
+            nonlocal read
+            for raw in self._contents(held):
+                rows = np.frombuffer(raw, dtype=f"V{self._size}")
+                permute(self._src, rows)
+                read += len(raw)
+                yield raw
+
+        self._releasing = True
+        try:
+            yield header, parts()
+            if read != length:
+                raise ParameterError(
+                    f"all {header.messages:,} messages must be read before a batch is released, got "
+                    f"{read // self._size:,}; the shuffler still holds them."
+                )
+            self._released |= held.batches
+            self._hold(self._nothing())
+        finally:
+            self._releasing = False
+        if self._far:
+            self._far.remove()
+            self._far = None
+
+    def _contents(self, held: _Held) -> Iterator[bytearray]:
+        """Copies of all messages: those in the files, or else those in memory."""
+        if self._far:
+            yield from self._far.contents(held.far)
+        if held.near:
+            yield self._near[: held.near]
+
+    def _refuse_small(self, early: bool) -> None:
         if not self.users:
             raise ParameterError("a batch must hold a report at least, got none; collect some first.")
         if not self.ready and not early:
@@ -164,60 +291,3 @@ class Shuffler:
                 f"a batch of this plan must hold {self.plan.smallest_batch:,} users, got {self.users:,}; wait for "
                 "more, or pass early=True (--early on the command line) for one that cannot be released."
             )
-        count = len(self._near) // self._size + (self._far.messages if self._far else 0)
-        header = Header(self.plan.digest, self.users, count, self._size, self._for_release)
-        parts = self._parts()
-        self.users = 0
-        return header, parts
-
-    def _parts(self) -> Iterator[bytes]:
-        near, far = self._near, self._far
-        self._near, self._far = bytearray(), None
-        if far is None:
-            yield self._permuted(near)
-            return
-        with far:
-            far.scatter(near, self._src)
-            for part in far.files():
-                yield self._permuted(part)
-
-    def _permuted(self, raw: bytearray) -> bytes:
-        rows = np.frombuffer(raw, dtype=f"V{self._size}")
-        rows.flags.writeable = True
-        permute(self._src, rows)
-        return bytes(raw)
-
-
-class _Scattered:
-    """Messages in private temporary files, each in one chosen uniformly at random."""
-
-    def __init__(self, size: int, folder: str | os.PathLike[str] | None) -> None:
-        self._size, self.messages = size, 0
-        self._home = tempfile.TemporaryDirectory(prefix="shuffledp-", dir=folder)  # readable by its owner only
-        self._paths = [Path(self._home.name) / f"{i:03d}" for i in range(_FILES)]
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._home.cleanup()
-
-    def scatter(self, raw: bytearray, src: Source) -> None:
-        """Append every message to a random file."""
-        rows = np.frombuffer(raw, dtype=f"V{self._size}")
-        where = below(src, _FILES, len(rows))
-        order = np.argsort(where, kind="stable")
-        ends = np.searchsorted(where[order], np.arange(_FILES + 1))
-        for path, first, last in zip(self._paths, ends[:-1], ends[1:], strict=True):
-            if last > first:
-                with path.open("ab") as stream:
-                    stream.write(rows[order[first:last]].tobytes())
-        self.messages += len(rows)
-
-    def files(self) -> Iterator[bytearray]:
-        """The content of every file."""
-        for path in self._paths:
-            if path.exists():
-                yield bytearray(path.read_bytes())

@@ -1,8 +1,8 @@
 """Random bits for privacy: secure by default, seeded only when asked.
 
-``source(None)`` is an AES-256 counter keystream under a fresh key from the operating system; it never
-repeats and leaves nothing behind that could be replayed.  ``source(generator)`` wraps a numpy Generator
-for tests and simulations; reports made with it say that they are not for release.  Work on several threads
+``source(None)`` is an AES-256 counter keystream under a fresh key from the operating system; it never repeats, not in
+a forked process either, and leaves nothing behind that could be replayed.  ``source(generator)`` wraps a numpy
+Generator for tests and simulations; reports made with it say that they are not for release.  Work on several threads
 takes one source per piece of it from ``streams.py``.
 
 Every sampler works on integers: probabilities are compared digit by digit with random words, so that
@@ -36,21 +36,44 @@ class Source(Protocol):
         """``size`` uniform random bytes."""
 
 
+#: How many forks lie between the process that imported this and the one that runs it.
+_forks = 0
+
+
+def _count_fork() -> None:
+    global _forks
+    _forks += 1
+
+
+if hasattr(os, "register_at_fork"):  # elsewhere there is no fork
+    os.register_at_fork(after_in_child=_count_fork)
+
+
 class Keystream:
     """AES-256 in counter mode; without a key, under one from the operating system, used once and never stored.
 
-    With a ``key`` of 32 bytes, ``number`` (below 2^64) says which of its streams this is: no two of them overlap.
+    A forked process has a copy of all that its parent drew: if both went on, two batches would be in one order, and two
+    users would have one noise.  So the child takes a fresh key.
+
+    With a ``key`` of 32 bytes, which a seeded generator drew, ``number`` (below 2^64) says which of its streams this
+    is: no two of them overlap.  These are repeatable, also in a child, and not for release.
     """
 
-    def __init__(self, key: bytes | None = None, number: int = 0, *, for_release: bool = True) -> None:
+    def __init__(self, key: bytes | None = None, number: int = 0) -> None:
+        self.for_release = key is None
+        self._begin(os.urandom(32) if key is None else key, number)
+
+    def _begin(self, key: bytes, number: int) -> None:
         from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
         counter = number.to_bytes(8, "big") + bytes(8)  # the lower half counts the blocks of 16 bytes
-        self._stream = Cipher(algorithms.AES(os.urandom(32) if key is None else key), modes.CTR(counter)).encryptor()
-        self.for_release = for_release
+        self._stream = Cipher(algorithms.AES(key), modes.CTR(counter)).encryptor()
+        self._born = _forks
 
     def raw(self, size: int) -> NDArray[np.uint8]:
         """The next ``size`` bytes of the keystream."""
+        if self._born != _forks and self.for_release:
+            self._begin(os.urandom(32), 0)
         out = np.empty(size + 15, dtype=np.uint8)
         view = memoryview(out)  # type: ignore[arg-type]  # update_into asks for up to a block of slack
         done = 0

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 
 from .sampling import Keystream, Source, source
@@ -13,10 +11,10 @@ ORDER = 1 << 63
 
 
 class Streams:
-    """Sources numbered 0, 1, ... below 2^64: keystreams under one key, each with a counter range of its own.
+    """Sources numbered 0, 1, ... below 2^64: keystreams, each under a fresh key from the operating system.
 
-    The key is fresh from the operating system, or 32 bytes drawn from a numpy Generator: the same state of the
-    generator gives the same streams, and the streams are not for release.
+    With a numpy Generator they are under one key of 32 bytes drawn from it, each with a counter range of its own: the
+    same state of the generator gives the same streams, and the streams are not for release.
 
     Examples
     --------
@@ -29,8 +27,8 @@ class Streams:
 
     def __init__(self, rng: np.random.Generator | None = None) -> None:
         self.for_release = rng is None
-        self._key = os.urandom(32) if rng is None else source(rng).raw(32).tobytes()
+        self._key = None if rng is None else source(rng).raw(32).tobytes()
 
     def source(self, number: int) -> Source:
-        """The stream of this number, from its beginning."""
-        return Keystream(self._key, number, for_release=self.for_release)
+        """The stream of this number, from its beginning; to be asked for once, since a secure one never repeats."""
+        return Keystream(self._key, number)

@@ -17,6 +17,7 @@ from .files import (
     TABLE,
     Kind,
     contained,
+    digest_of,
     read_bytes,
     read_text,
 )
@@ -36,6 +37,7 @@ __all__ = [
     "Kind",
     "as_written",
     "contained",
+    "digest_of",
     "mapping",
     "parse_json",
     "read_bytes",

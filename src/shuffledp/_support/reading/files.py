@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
 import errno
+import hashlib
 import os
 import stat
 from collections.abc import Callable, Iterator
@@ -121,6 +123,11 @@ def read_text(path: str | os.PathLike[str], kind: Kind) -> str:
         raise ParameterError(
             f"{kind.subject} must be a text file in UTF-8, got other bytes in {os.fspath(path)!r}; {kind.advice}."
         ) from None
+
+
+def digest_of(data: bytes) -> str:
+    """By which the content of a text file is known again, with or without a byte order mark."""
+    return hashlib.sha256(data.removeprefix(codecs.BOM_UTF8)).hexdigest()
 
 
 @contextmanager

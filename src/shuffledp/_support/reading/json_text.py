@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...errors import ParameterError
-from .files import Kind, read_text
+from .files import Kind, digest_of, read_text
 
 #: Levels of lists and mappings.
 MOST_DEPTH = 32
@@ -24,9 +24,11 @@ class NotJSONError(ValueError):
     """The text is not JSON: its notation is wrong."""
 
 
-def read_json(path: str | os.PathLike[str], kind: Kind) -> Any:
-    """The content of a JSON file; what cannot be read is refused in one sentence."""
+def read_json(path: str | os.PathLike[str], kind: Kind, *, seen: set[str] | None = None) -> Any:
+    """The content of a JSON file; what cannot be read is refused in one sentence.  Its digest is added to ``seen``."""
     text = read_text(path, kind)
+    if seen is not None:
+        seen.add(digest_of(text.encode("utf-8")))
     shown = repr(os.fspath(path))
     try:
         return parse_json(text, kind, shown)

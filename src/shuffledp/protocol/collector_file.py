@@ -1,0 +1,150 @@
+"""The file of a collector: JSON with a checksum, everything in it checked against the plan.
+
+It holds the batches with their users, which ones they were made from, and sums over them.  The first version had one
+sum over all batches, and did not note what they were made from.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from typing import Any
+
+import numpy as np
+
+from .._support.reading import Kind, contained, mapping, read_json
+from ..errors import ParameterError
+from ..mechanisms.reports import Tally
+from .batch import is_id
+from .plan import Plan
+from .tallies import plain, restored
+
+STATE = Kind("a collector file", 2**30, "restore it from a copy", "path")
+_KEYS = ("version", "plan", "batches", "inside", "incomplete", "sums", "checksum")
+_KEYS_1 = ("version", "plan", "batches", "users", "for_release", "counts", "checksum")
+_SUM_KEYS = ("batches", "users", "for_release", "counts")
+VERSION = 2
+#: Ids of batches, and the sums over these.
+Sums = list[tuple[tuple[str, ...], Tally]]
+
+
+def text_of(plan: Plan, batches: dict[str, int], inside: dict[str, str], incomplete: set[str], sums: Sums) -> str:
+    """The content of the file."""
+    items = [
+        dict(zip(_SUM_KEYS, (list(ids), tally.users, tally.for_release, plain(tally.counts)), strict=True))
+        for ids, tally in sums
+    ]
+    state = dict(zip(_KEYS[:-1], (VERSION, plan.digest, batches, inside, sorted(incomplete), items), strict=True))
+    return json.dumps({**state, "checksum": _checksum(state)}) + "\n"
+
+
+def read(
+    path: str | os.PathLike[str], plan: Plan, seen: set[str]
+) -> tuple[dict[str, int], dict[str, str], set[str], Sums]:
+    """Batches, those inside them, incomplete ones and sums, of a file of this plan; a damaged one is refused."""
+    shown = repr(os.fspath(path))
+    with contained(STATE, str(path)):
+        found = read_json(path, STATE, seen=seen)
+        old = isinstance(found, dict) and found.get("version") == 1
+        state = mapping("collector file", found, needed=_KEYS_1 if old else _KEYS)
+        stated = state.pop("checksum")
+        if stated != _checksum(state) or state["version"] not in (1, VERSION):
+            raise ParameterError(f"a collector file must be as it was written, got a damaged one in {shown}.")
+        if state["plan"] != plan.digest:
+            raise ParameterError(f"a collector file must be of this plan, got one of another in {shown}.")
+        batches = _batches(state["batches"], shown)
+        if old:
+            one = {**{key: state.get(key) for key in _SUM_KEYS}, "batches": [*batches]}
+            state |= {"inside": {}, "incomplete": [*batches], "sums": [one] if batches else []}
+        inside = _inside(state["inside"], batches, shown)
+        incomplete = _incomplete(state["incomplete"], batches, shown)
+        return batches, inside, incomplete, _sums(plan, batches, state["sums"], shown)
+
+
+def _batches(found: object, shown: str) -> dict[str, int]:
+    """Ids of batches with their users."""
+    if not isinstance(found, dict) or not all(type(n) is int and 0 < n <= 10**15 for n in found.values()):
+        raise ParameterError(
+            f"batches of a collector file must be ids with their numbers of users, got something else in {shown}; "
+            "restore it from a copy."
+        )
+    return dict(found)
+
+
+def _inside(found: object, batches: dict[str, int], shown: str) -> dict[str, str]:
+    """Ids of batches that the counted ones were made from, each with that of the counted one."""
+    pairs = found.items() if isinstance(found, dict) else [(None, None)]
+    if not all(is_id(part) and part not in batches and is_id(whole) and whole in batches for part, whole in pairs):
+        raise ParameterError(
+            f"inside of a collector file must say which batch is a part of which, got something else in {shown}; "
+            "restore it from a copy."
+        )
+    return dict(pairs)
+
+
+def _incomplete(found: object, batches: dict[str, int], shown: str) -> set[str]:
+    """Ids of counted batches that may have been made from others."""
+    if not isinstance(found, list) or not all(isinstance(batch, str) and batch in batches for batch in found):
+        raise ParameterError(
+            f"incomplete of a collector file must be ids of its batches, got something else in {shown}; restore it "
+            "from a copy."
+        )
+    return {*found}
+
+
+def _sums(plan: Plan, batches: dict[str, int], found: object, shown: str) -> Sums:
+    """The sums, if every batch is in one of them."""
+    if not isinstance(found, list):
+        found = [None]
+    items = [mapping("sums of a collector file", item, needed=_SUM_KEYS) for item in found]
+    ids = [batch for item in items for batch in (item["batches"] if isinstance(item["batches"], list) else [None])]
+    if ids != list(batches) or not all(item["batches"] for item in items):
+        raise ParameterError(
+            f"sums of a collector file must be over its batches, each once, got others in {shown}; restore it from a "
+            "copy."
+        )
+    query = plan.query
+    like = query.randomizer.privatise_counts(query.inputs([[None]] * len(query.columns))).counts
+    return [
+        (tuple(item["batches"]), _tally(plan, item, sum(batches[i] for i in item["batches"]), like, shown))
+        for item in items
+    ]
+
+
+def _tally(plan: Plan, state: dict[str, Any], users: int, like: Any, shown: str) -> Tally:
+    """The counts, if they are such as this plan makes of so many users."""
+    m, release, counts = plan.query.randomizer, state["for_release"], restored(state["counts"])
+    if not _alike(counts, like):
+        raise ParameterError(
+            f"counts of a collector file must be those of the plan, got numbers of another shape in {shown}; "
+            "restore it from a copy."
+        )
+    if state["users"] != users * plan.reports_per_user or type(state["users"]) is not int:
+        raise ParameterError(
+            f"users of a collector file must be those of its batches, got {state['users']!r:.40} in {shown}; restore "
+            "it from a copy."
+        )
+    if release is not None and not isinstance(release, bool):
+        raise ParameterError(
+            f"for_release of a collector file must be true, false or null, got {release!r:.40} in {shown}; restore it."
+        )
+    return Tally(counts, m.spec, users * plan.reports_per_user, release)
+
+
+def _alike(found: Any, wanted: Any) -> bool:
+    """Whether two tallies can be added: one shape and kind of numbers, entry by entry where they are nested.
+
+    An entry of a query that nobody was asked may be the number 0 in either of them.
+    """
+    if not isinstance(found, np.ndarray) or not isinstance(wanted, np.ndarray):
+        return not (isinstance(found, np.ndarray) and found.dtype == object)
+    if found.shape != wanted.shape or (found.dtype == object) != (wanted.dtype == object):
+        return False
+    if found.dtype == object:
+        return all(_alike(a, b) for a, b in zip(found.ravel(), wanted.ravel(), strict=True))
+    return bool(found.dtype.kind == "f") is bool(wanted.dtype.kind == "f")
+
+
+def _checksum(state: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(state, sort_keys=True).encode("utf-8")).hexdigest()
