@@ -236,7 +236,7 @@ def test_bad_input_is_one_sentence(home: Path) -> None:
     assert "data must be readable" in refused("privatise", plan, home / "cut.parquet", "-o", out)
     assert "data must have the column 'wait'" in refused("simulate", home / "wait.json", _only_fruit(home))
     assert "engine must be" in refused("privatise", plan, data, "-o", out, "--engine", "dask")
-    assert "was not found" in refused("estimate", plan, home / "none.parquet")
+    assert "must be a readable file" in refused("estimate", plan, home / "none.parquet")
     assert "an estimate needs a batch" in refused("estimate", plan)
     assert "plot must" in refused("estimate", plan, out, "--plot", home / "x.docx")
     good("privatise", plan, data, "-o", out)
@@ -288,6 +288,24 @@ def test_a_result_needs_a_name(out: str, home: Path) -> None:
     plan, data = home / "fruit.json", home / "data.parquet"
     assert "out must be the path of a file" in refused("privatise", plan, data, "-o", out)
     assert "out must be the path of a file" in refused("shuffle", plan, data, "-o", out)
+
+
+@pytest.mark.parametrize("name", ["out.csv", "out.json", "out.arrow", "out.PARQUET.gz"])
+def test_reports_are_not_written_under_the_name_of_another_format(name: str, home: Path) -> None:
+    plan, data = home / "fruit.json", home / "data.parquet"
+    assert "out must end in .parquet or .batch" in refused("privatise", plan, data, "-o", home / name)
+    good("privatise", plan, data, "-o", home / "r.batch")
+    assert "out must end in .parquet or .batch" in refused("shuffle", plan, home / "r.batch", "-o", home / name)
+    assert not (home / name).exists() and not list(home.glob("*.parts"))
+
+
+def test_a_batch_below_the_minimum_is_said_to_be_one(home: Path) -> None:
+    plan, small = home / "fruit.json", home / "small.csv"
+    small.write_text("fruit\napple\npear\n")
+    made = run("privatise", plan, small, "-o", home / "s.batch", "--json")
+    assert made.exit_code == 0 and json.loads(made.stdout)["minimum"] == N
+    assert "a batch of this plan must have 3,000 users, got 2" in made.stderr
+    assert "note" not in run("privatise", plan, home / "data.parquet", "-o", home / "r.batch").stderr
 
 
 def test_other_slips_of_the_hand(home: Path) -> None:

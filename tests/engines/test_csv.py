@@ -10,6 +10,7 @@ import pytest
 
 import shuffledp as sdp
 from shuffledp.engines.local import Local
+from shuffledp.errors import ParameterError
 from shuffledp.queries import Histogram, Mean, SetFrequency
 from shuffledp.queries.columns import Written, as_numbers
 from shuffledp.queries.domains import Labels
@@ -37,10 +38,43 @@ def test_a_late_row_that_is_no_whole_number_refuses_nothing(tmp_path: Path, late
     assert Local().count(plan, path).users == early + 1
 
 
-def test_bytes_that_are_no_text_refuse_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "latin.csv"
-    path.write_bytes(b"x\na\n\xff\na\n\xfe\n")
-    assert truth(Histogram(column="x", labels=["a"], mechanism="grr:eps0=1"), path) == pytest.approx([0.5, 0.5])
+@pytest.mark.parametrize(
+    ("raw", "said"),
+    [
+        ("x,y\na,1\n".encode("utf-16"), "must be text in UTF-8, got UTF-16 in"),
+        ("x,y\na,1\n".encode("utf-16-be"), "must be text in UTF-8, got UTF-16 in"),
+        ("x,gr\u00f6\u00dfe\na,1\n".encode("latin-1"), r"got another encoding, perhaps latin-1 \(Windows-1252\) in"),
+        (b"x,y\n" + b"a,1\n" * 300_000 + b"K\xf6ln,2\n", r"got another encoding, perhaps latin-1 \(Windows-1252\) in"),
+        (b"x;y\na;1\n", "separated by commas, got semicolons in the first line; save it with commas"),
+        (b"x;y;z, total\na;1,5;3,2\n", "separated by commas, got semicolons"),
+        (b"x\ty\na\t1\n", "separated by commas, got tabs"),
+    ],
+    ids=["utf-16", "utf-16-be", "latin-1 name", "late latin-1", "semicolons", "semicolons and commas", "tabs"],
+)
+def test_another_encoding_or_separator_is_called_by_its_name(raw: bytes, said: str, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes(raw)
+    query = Histogram(column="x", labels=["a", "K\u00f6ln"], mechanism="grr:eps0=1")
+    with pytest.raises(ParameterError, match=said) as caught:
+        truth(query, tmp_path / "t.csv")
+    assert not any(word in str(caught.value) for word in ("ln,", "total", "gr"))
+
+
+def test_a_column_that_is_not_wanted_may_hold_anything(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes(b"\xef\xbb\xbfx,y\na,K\xf6ln\n\xc3\xb6,1\n")
+    assert truth(Histogram(column="x", labels=["a", "\u00f6"], mechanism="grr:eps0=1"), tmp_path / "t.csv") == [
+        0.5,
+        0.5,
+        0.0,
+    ]
+    (tmp_path / "t.csv").write_text("a;b\n1\n2\n")  # one column of that name
+    assert truth(Histogram(column="a;b", labels=[1], mechanism="grr:eps0=1"), tmp_path / "t.csv") == [0.5, 0.5]
+
+
+def test_a_first_line_of_values_is_not_shown(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("Jane O'Neill,HIV+\nJoe,none\n")
+    with pytest.raises(ParameterError, match="must have the column 'x', got 2 other names in the first line") as caught:
+        truth(Histogram(column="x", labels=["a"], mechanism="grr:eps0=1"), tmp_path / "t.csv")
+    assert not any(word in str(caught.value) for word in ("Jane", "Neill", "HIV"))
 
 
 def test_numbers_and_truth_values_are_found_among_labels() -> None:

@@ -308,3 +308,27 @@ def test_the_data_are_not_overwritten(data: Path, tmp_path: Path) -> None:
         with pytest.raises(ParameterError, match="out must be the path of a file"):
             Local().privatise(PLAN, data, bad)
     assert data.read_bytes() == raw
+
+
+@pytest.mark.parametrize("bad", [100, 0])
+def test_data_that_are_refused_do_not_stand_in_the_way_of_others(bad: int, tmp_path: Path) -> None:
+    """Also if some of them were drawn: that is thrown away."""
+    out, data = tmp_path / "r.batch", tmp_path / "d.parquet"
+    pq.write_table(table("a"), data, row_group_size=100, compression="none", use_dictionary=False)
+    raw = bytearray(data.read_bytes())
+    at = raw.rindex(b"a" + b"\x01\0\0\0a" * 30)  # in the last row group
+    raw[at + 1 : at + 5] = b"\xff" * 4
+    data.write_bytes(raw)
+    if not bad:
+        pq.write_table(table("a").slice(0, 0), data)
+    with pytest.raises(ParameterError, match=r"data must be readable|data must have a row at least"):
+        Local().privatise(PLAN, data, out)
+    assert [path.name for path in tmp_path.iterdir()] == ["d.parquet"]
+    assert Local().privatise(PLAN, table("b"), out).users == N
+
+
+def test_a_row_that_is_refused_leaves_no_folder(tmp_path: Path) -> None:
+    (tmp_path / "d.csv").write_text("x,y\n" + "a,1\n" * 300_000 + "a,1,2\n")
+    with pytest.raises(ParameterError, match="Expected 2 columns, got 3"):
+        Local().privatise(PLAN, tmp_path / "d.csv", tmp_path / "r.batch")
+    assert [path.name for path in tmp_path.iterdir()] == ["d.csv"]

@@ -259,12 +259,12 @@ def test_other_bad_data(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "said"),
     [
-        (lambda p: p.write_bytes(p.read_bytes()[:-100]), "data must be readable"),
+        (lambda p: p.write_bytes(p.read_bytes()[:-100]), "reports must be readable"),
         (
             lambda p: pq.write_table(pa.table({"message": [b"a"]}), p),
             "reports must be a file that 'shuffledp privatise' wrote",
         ),
-        (lambda p: p.unlink(), "was not found"),
+        (lambda p: p.unlink(), "must be a readable file"),
         (lambda p: _rewritten(p, drop=1), "reports must hold 4,000 messages of 1 bytes, got 3,999"),
     ],
 )

@@ -25,7 +25,10 @@ from scipy import stats
 
 import shuffledp as sdp
 from reference.commands import refused, run
-from shuffledp.engines.reading import as_written, source_of
+from shuffledp._support.locking import alone_in
+from shuffledp.engines.csv_text import as_written
+from shuffledp.engines.local import Local
+from shuffledp.engines.reading import source_of
 from shuffledp.engines.report_files import read_reports
 from shuffledp.engines.spark import Spark
 from shuffledp.engines.spark_tasks import gathered, plan_from
@@ -192,6 +195,46 @@ def test_the_command_line_runs_it(cluster: Any, tmp_path: Path) -> None:
     data.write_bytes(data.read_bytes()[:-100])
     again = ("privatise", str(plan), str(data), "-o", str(out), "--engine", "spark")
     assert "out must be a new file" in refused(run(*again)) and "damaged" in refused(run(*again, "--overwrite"))
+
+
+@spark
+@pytest.mark.parametrize(
+    ("last", "said"),
+    [
+        ("Jane,HIV+,3\n", "a row with more or fewer values than the first line has names|Expected 2 columns, got 3"),
+        ("Jane\n", "a row with more or fewer values than the first line has names|Expected 2 columns, got 1"),
+        ("K\xf6ln,2\n", "got another encoding, perhaps latin-1"),
+    ],
+)
+def test_both_engines_refuse_the_same_rows_and_show_none(cluster: Any, last: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "d.csv"
+    path.write_bytes(("x,y\n" + "1,2\n" * 5000 + last + "1,2\n" * 5000).encode("latin-1"))
+    for engine in (Local(), Spark(cluster)):
+        with pytest.raises(sdp.ParameterError, match=said) as caught:
+            engine.count(asked(), path)
+        assert not any(word in str(caught.value) for word in ("Jane", "HIV", "ln,"))
+
+
+@spark
+def test_both_engines_read_the_same_texts(cluster: Any, tmp_path: Path) -> None:
+    path = tmp_path / "d.csv"
+    path.write_text('\ufeff"x",y\nK\u00f6ln,1\n\n"K""\u00f6ln",2\n,3\n\ufffd,4\n', encoding="utf-8")
+    query = sdp.queries.Histogram(column="x", labels=["K\u00f6ln", 'K"\u00f6ln', "\ufffd"], mechanism="grr:eps0=40")
+    plan = sdp.Plan(query=query, users=4, delta=1e-6)
+    for engine in (Local(), Spark(cluster)):
+        assert engine.count(plan, path)._tally.counts.tolist() == [1, 1, 1, 1]
+
+
+@spark
+def test_the_folder_of_a_killed_driver_is_removed(cluster: Any, tmp_path: Path) -> None:
+    """One that is at work keeps its own, and so does a result of another name."""
+    left, other, busy = (tmp_path / name for name in (".r.batch.spark-1", ".r.batch2.spark-1", ".r.batch.spark-2"))
+    for folder in (left, other, busy):
+        (folder / "messages").mkdir(parents=True)
+        (folder / "messages" / "part").write_text("messages")
+    with alone_in(busy):
+        Spark(cluster).privatise(asked(), numbered(cluster), tmp_path / "r.batch")
+    assert sorted(path.name for path in tmp_path.iterdir()) == [busy.name, other.name, "r.batch"]
 
 
 FRESH = """

@@ -64,9 +64,16 @@ def privatise(plan: str, data: str, out: str, overwrite: bool, engine_name: str,
     with _rows_per_second("privatising") as advance:
         header = engine(engine_name).privatise(known, data, out, overwrite=overwrite, progress=advance)
     say(f"wrote {out}", err=True)
+    least = known.smallest_batch
+    if header.users < least:
+        say(
+            f"note: a batch of this plan must have {least:,} users, got {header.users:,}; before anything is released, "
+            "merge it with others by 'shuffledp shuffle'.",
+            err=True,
+        )
     said = {"out": out, "users": header.users, "messages": header.messages, "batch": header.id, "plan": header.plan}
     if as_json:
-        print_json(said)
+        print_json({**said, "minimum": least})
     else:
         say(f"{header.users:,} users sent {header.messages:,} messages of {header.bytes} bytes, in random order.")
 

@@ -19,7 +19,8 @@ from ..queries.columns import Coded, Column, Written, concatenated, length
 from ..randomness.sampling import source as random_source
 from .base import Advance, quiet
 from .columns import as_column, rows, user_keys
-from .reading import ROWS, Source, is_written, source_of
+from .csv_text import is_written
+from .reading import ROWS, Source, source_of
 from .users import chosen_rows, row_weights
 
 if TYPE_CHECKING:
@@ -128,12 +129,8 @@ def _column(data: pa.RecordBatch | pa.Table, name: str) -> NDArray[Any] | Coded:
     place = data.schema.get_field_index(name)
     column = as_column(data.column(place))
     if isinstance(column, Coded) and is_written(data.schema.field(place)):
-        return Coded(column.codes, [_spelled(value) for value in column.values])
+        return Coded(column.codes, [None if value is None else Written(value) for value in column.values])
     return column
-
-
-def _spelled(value: Any) -> Written | None:
-    return None if value is None else Written(value.decode("utf-8", "replace"))
 
 
 def encoded_parts(

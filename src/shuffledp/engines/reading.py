@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._support.optional import require
+from .._support.reading import opened
 from ..errors import ParameterError, ShuffleDPError
+from .csv_text import DATA, as_written, names_of, other_encoding, separator_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -20,8 +22,6 @@ if TYPE_CHECKING:
 ROWS = 1 << 18
 #: What pyarrow says about CSV files without quoting them.
 _HARMLESS = re.compile(r"(?:[Rr]ow|[Cc]olumn) #\d+|conversion error to \w+|Expected \d+ columns, got \d+")
-#: Marks a column whose texts may spell numbers.
-_WRITTEN = {b"shuffledp": b"written"}
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,10 @@ class Source:
     def batches(self, columns: Sequence[str], group: int | None = None) -> Iterator[pa.RecordBatch]:
         """The record batches of one group, or of all, with these columns only."""
         with readable(self.name):
-            yield from self._open(list(columns), group)
+            for batch in self._open(list(columns), group):
+                if self.path is not None:  # a code beyond its dictionary would be looked up anywhere in the memory
+                    batch.validate(full=True)
+                yield batch
 
 
 def source_of(data: Any) -> Source:
@@ -57,8 +60,9 @@ def source_of(data: Any) -> Source:
         path = Path(data)
         if path.is_dir():
             raise ParameterError(f"data must be a file, got {str(path)!r}, which is a folder; name a file in it.")
-        if not path.is_file():
+        if not path.exists():
             raise ParameterError(f"data must be a file, got {str(path)!r}, which was not found; check the path.")
+        opened(path, DATA).close()  # neither a pipe nor a device
         with readable(repr(str(path))):
             return _of_file(path)
     if isinstance(data, arrow.Table):
@@ -79,7 +83,7 @@ def _of_file(path: Path) -> Source:
     if suffix in (".parquet", ".pq"):
         return _of_parquet(path)
     if suffix in (".csv", ".tsv", ".txt"):
-        return _of_csv(path, "\t" if suffix == ".tsv" else ",")
+        return _of_csv(path)
     if suffix in (".arrow", ".feather", ".ipc"):
         return _of_ipc(path)
     raise ParameterError(
@@ -91,8 +95,11 @@ def _of_parquet(path: Path) -> Source:
     parquet = require("pyarrow.parquet", extra="data", purpose="reading Parquet files")
     with parquet.ParquetFile(path) as file:
         found, schema = file.metadata, file.schema_arrow
-    # texts as codes: the file holds them so, and each different one is looked up once
-    texts = {field.name for field in schema if str(field.type) in ("string", "large_string")}
+    rows = [found.row_group(i).num_rows for i in range(found.num_row_groups)]
+    if sum(rows) != found.num_rows:
+        raise ValueError("row groups of another size in all than its footer says")
+    # texts as codes: the file holds them so (a long one perhaps a million times), and each is looked up once
+    texts = {field.name for field in schema if re.fullmatch("(large_)?(string|binary)", str(field.type))}
 
     def read(columns: list[str], group: int | None) -> Iterator[pa.RecordBatch]:
         present(columns, schema.names, path)
@@ -100,26 +107,30 @@ def _of_parquet(path: Path) -> Source:
         coded = sorted(texts.intersection(columns))
         with parquet.ParquetFile(
             path, read_dictionary=coded, pre_buffer=False, page_checksum_verification=True
-        ) as opened:
-            for i in range(found.num_row_groups) if group is None else [group]:
-                yield from opened.iter_batches(batch_size=ROWS, row_groups=[i], columns=columns)
+        ) as file:
+            for i in range(len(rows)) if group is None else [group]:
+                left = rows[i]
+                for batch in file.iter_batches(batch_size=ROWS, row_groups=[i], columns=columns):
+                    left -= batch.num_rows
+                    yield batch
+                if left:  # pyarrow takes what is there
+                    raise ValueError("another number of rows than its footer says")
 
-    return Source(repr(str(path)), found.num_rows, max(found.num_row_groups, 1), read, path)
+    return Source(repr(str(path)), sum(rows), max(len(rows), 1), read, path)
 
 
-def _of_csv(path: Path, delimiter: str) -> Source:
+def _of_csv(path: Path) -> Source:
     arrow = require("pyarrow", extra="data", purpose="reading CSV files")
     csv = require("pyarrow.csv", extra="data", purpose="reading CSV files")
 
     def read(columns: list[str], group: int | None) -> Iterator[pa.RecordBatch]:
-        parse = csv.ParseOptions(delimiter=delimiter)
-        with csv.open_csv(path, parse_options=parse) as first:
-            names = first.schema.names
+        names = names_of(path, columns)
         present(columns, names, path)
+        parse = csv.ParseOptions(delimiter=separator_of(path))
         # texts as they are: a type guessed from the first rows would spoil labels such as 007, and fail on later rows
         convert = csv.ConvertOptions(
             include_columns=columns,
-            column_types=dict.fromkeys(names, arrow.binary()),
+            column_types=dict.fromkeys(names, arrow.string()),
             strings_can_be_null=True,
             null_values=[""],
         )
@@ -127,21 +138,6 @@ def _of_csv(path: Path, delimiter: str) -> Source:
             yield from map(as_written, stream)
 
     return Source(repr(str(path)), 0, 1, read, path)
-
-
-def as_written(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Columns of texts of a file without types, as bytes (they need not be valid UTF-8), marked as such; "" is none."""
-    arrow = require("pyarrow", extra="data", purpose="reading CSV files")
-    compute = require("pyarrow.compute", extra="data", purpose="reading CSV files")
-    fields = [arrow.field(name, arrow.binary(), metadata=_WRITTEN) for name in batch.schema.names]
-    raw = [column.cast(arrow.binary()) for column in batch.columns]
-    some = [compute.if_else(compute.equal(column, b""), arrow.scalar(None, arrow.binary()), column) for column in raw]
-    return arrow.RecordBatch.from_arrays(some, schema=arrow.schema(fields))
-
-
-def is_written(field: pa.Field) -> bool:
-    """Whether a column is one of :func:`as_written`."""
-    return (field.metadata or {}).items() >= _WRITTEN.items()
 
 
 def _of_ipc(path: Path) -> Source:
@@ -180,7 +176,7 @@ def present(columns: Sequence[str], names: Sequence[str], where: object) -> None
 
 
 @contextmanager
-def readable(name: str) -> Iterator[None]:
+def readable(name: str, subject: str = "data") -> Iterator[None]:
     """Whatever pyarrow says about a damaged file, in one sentence that shows none of its values."""
     arrow = require("pyarrow", extra="data", purpose="reading data")
     try:
@@ -188,13 +184,17 @@ def readable(name: str) -> Iterator[None]:
     except ShuffleDPError:
         raise
     except (arrow.ArrowException, OSError, ValueError) as error:
+        if "CSV" in str(error) and "UTF8" in str(error):
+            raise other_encoding(name) from None
         raise ParameterError(
-            f"data must be readable, got damaged content in {name} ({_reason(error)}); write it again."
+            f"{subject} must be readable, got damaged content in {name} ({_reason(error)}); write it again."
         ) from None
 
 
 def _reason(error: Exception) -> str:
     """The words of an error without the values that it quotes: those are some user's."""
+    if isinstance(error, UnicodeDecodeError):
+        return "a name that is not UTF-8"
     text = " ".join(str(error).split())
     if "CSV" in text:  # a whole line may follow, with or without quotes: only what is known to be harmless is kept
         return ", ".join(["not CSV of one kind", *dict.fromkeys(_HARMLESS.findall(text))])

@@ -1,25 +1,42 @@
-"""Reports as Parquet: one column of messages of equal length, and the header of the batch in the metadata."""
+"""Reports as Parquet: one column of messages of equal length, and the header of the batch in the metadata.
+
+Beside the header stands a checksum of it and of all messages: those of Parquet cover neither footer nor page headers.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any, BinaryIO
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._support.files import writing_whole
 from .._support.optional import require
+from .._support.reading import contained, opened
 from ..errors import ParameterError
-from ..protocol.batch import MAGIC, Batch, Header, read_header, write_batch
+from ..protocol.batch import BATCH, MAGIC, Batch, Header, read_header, write_batch
 from ..protocol.messages import from_bytes
 from ..protocol.plan import Plan
+from .parquet_sizes import Footer, check_pages, read_footer
 from .reading import readable
 
-#: Where the metadata hold the header, in this version and in the first.
-_KEY, _KEY_1 = MAGIC.strip(), b"shuffledp batch"
+#: Where the metadata hold the header, in this version and in the first, and the checksum.
+_KEY, _KEY_1, _CHECKSUM = MAGIC.strip(), b"shuffledp batch", b"shuffledp sha256"
 #: Rows of one row group.
 _GROUP = 1 << 20
+#: Bytes of messages that are read from any file, and beyond those how many for each of its own: a small file may not
+#: fill the memory.  Randomised messages are far from this; only a budget at which hardly one is random comes near.
+_SMALL, _RATIO = 1 << 26, 64
+#: Values in the footer of any file (a row group has about 30), and one more for so many bytes of the file.
+_FOOTER, _BYTES_PER_VALUE = 1 << 16, 1 << 10
+#: Bytes of the pages of a row group beside its messages.
+_AROUND = 1 << 16
+#: Bytes of messages that are unpacked at once.
+_AT_ONCE = 1 << 24
 
 
 def is_parquet(path: str | os.PathLike[str]) -> bool:
@@ -28,7 +45,7 @@ def is_parquet(path: str | os.PathLike[str]) -> bool:
 
 
 def check_out(out: str | os.PathLike[str], *inputs: object) -> Path:
-    """The path of a result: a file name, and none of the files that the result is made of."""
+    """The path of a result: the name of a file of reports, and none of the files that the result is made of."""
     path = Path(out)
     if not os.fspath(out) or not path.name or path.name == ".." or path.is_dir():
         raise ParameterError(f"out must be the path of a file, got {os.fspath(out)!r}; name a file.")
@@ -39,22 +56,21 @@ def check_out(out: str | os.PathLike[str], *inputs: object) -> Path:
                 f"out must be a file of its own, got {os.fspath(out)!r}, which is read and would be overwritten; "
                 "choose another path."
             )
+    if not is_parquet(path) and path.suffix.lower() not in ("", ".batch"):
+        raise ParameterError(
+            f"out must end in .parquet or .batch, got {os.fspath(out)!r}: reports are written in no other format; "
+            "choose one of these."
+        )
     return path
 
 
 def header_of(path: str | os.PathLike[str], plan: Plan) -> Header | None:
     """The header of a batch of this plan; None if there is no file, or another one."""
-    if not Path(path).is_file():
-        return None
+    shown = repr(os.fspath(path))
     try:
-        if not is_parquet(path):
-            with open(path, "rb") as stream:
-                return read_header(stream, plan, repr(os.fspath(path)))
-        parquet = require("pyarrow.parquet", extra="data", purpose="reading Parquet files")
-        with readable(repr(os.fspath(path))):
-            found = parquet.read_schema(path).metadata or {}
-        return _header(found, plan, repr(os.fspath(path)))
-    except (OSError, ParameterError):
+        with opened(path, BATCH) as stream, readable(shown):
+            return _footer(stream, plan, shown)[1] if is_parquet(path) else read_header(stream, plan, shown)
+    except ParameterError:
         return None
 
 
@@ -78,7 +94,9 @@ def write_reports(path: str | os.PathLike[str], header: Header, parts: Iterable[
         return
     arrow = require("pyarrow", extra="data", purpose="writing Parquet files")
     parquet = require("pyarrow.parquet", extra="data", purpose="writing Parquet files")
-    schema = arrow.schema([("message", arrow.binary(header.bytes))], metadata={_KEY: header.text().encode("utf-8")})
+    text = header.text().encode("utf-8")
+    schema = arrow.schema([("message", arrow.binary(header.bytes))], metadata={_KEY: text})
+    checksum = hashlib.sha256(text)
     with (
         writing_whole(path, name="out") as stream,
         parquet.ParquetWriter(
@@ -87,12 +105,14 @@ def write_reports(path: str | os.PathLike[str], header: Header, parts: Iterable[
     ):
         waiting = bytearray()
         for part in parts:
+            checksum.update(part)
             waiting += part
             while len(waiting) >= _GROUP * header.bytes:
                 _write(writer, schema, bytes(waiting[: _GROUP * header.bytes]))
                 del waiting[: _GROUP * header.bytes]
         if waiting:
             _write(writer, schema, bytes(waiting))
+        writer.add_key_value_metadata({_CHECKSUM: checksum.hexdigest()})
 
 
 def _write(writer: object, schema: object, raw: bytes) -> None:
@@ -103,38 +123,76 @@ def _write(writer: object, schema: object, raw: bytes) -> None:
     writer.write_table(pa.Table.from_arrays([column], schema=schema))  # type: ignore[attr-defined]
 
 
-def _header(found: dict[bytes, bytes], plan: Plan, shown: str) -> Header:
-    """The header in the metadata of a Parquet file."""
-    version = 2 if _KEY in found else 1
-    text = found.get(_KEY if version == 2 else _KEY_1)
+def _footer(stream: BinaryIO, plan: Plan, shown: str) -> tuple[Footer, Header]:
+    """The footer of a Parquet file, and the header of the batch in it."""
+    found = read_footer(stream, most=_FOOTER + os.fstat(stream.fileno()).st_size // _BYTES_PER_VALUE)
+    version = 2 if _KEY in found.entries else 1
+    text = found.entries.get(_KEY if version == 2 else _KEY_1)
     if text is None:
-        raise ParameterError(f"reports must be a file that 'shuffledp privatise' wrote, got another in {shown}.")
-    return Header.parse(text.decode("utf-8", "replace"), plan, shown, version=version)
+        raise _not_ours(shown)
+    return found, Header.parse(text.decode("utf-8", "replace"), plan, shown, version=version)
 
 
 def read_reports(path: str | os.PathLike[str], plan: Plan) -> Batch:
     """A batch of this plan from either kind of file; a damaged one, or one of another plan, is refused."""
     if not is_parquet(path):
         return Batch.read(path, plan)
-    parquet = require("pyarrow.parquet", extra="data", purpose="reading Parquet files")
     shown = repr(os.fspath(path))
-    if not Path(path).is_file():
-        raise ParameterError(f"reports must be a file, got {shown}, which was not found; check the path.")
-    with readable(shown):
-        table = parquet.read_table(path, page_checksum_verification=True)
-    found = table.schema.metadata or {}
-    header = _header(found if table.column_names == ["message"] else {}, plan, shown)
-    column = table.column(0).combine_chunks()
-    kind = column.type
-    if str(kind) != f"fixed_size_binary[{header.bytes}]" or column.null_count or len(column) != header.messages:
+    with opened(path, BATCH) as stream, readable(shown, "reports"), contained(BATCH, os.fspath(path)):
+        return _read(stream, plan, shown)
+
+
+def _read(stream: BinaryIO, plan: Plan, shown: str) -> Batch:
+    """Nothing is unpacked before footer, number of rows, sizes of pages and schema are those of the plan."""
+    parquet = require("pyarrow.parquet", extra="data", purpose="reading Parquet files")
+    size = os.fstat(stream.fileno()).st_size
+    footer, header = _footer(stream, plan, shown)
+    if not footer.rows == sum(chunk.rows for chunk in footer.chunks) == header.messages:
+        raise _other_messages(header, f"{footer.rows:,}", shown)
+    if header.messages * header.bytes > max(_SMALL, _RATIO * size):
         raise ParameterError(
-            f"reports must hold {header.messages:,} messages of {header.bytes} bytes, got {len(column):,} of {kind} in "
-            f"{shown}; copy the file again."
+            f"reports must unpack to at most {_RATIO} times their size, got {header.messages:,} messages of "
+            f"{header.bytes} bytes from {size:,} bytes in {shown}; ask for them as a .batch file."
         )
-    if hasattr(column, "chunks"):
-        raw = b"".join(chunk.buffers()[1].to_pybytes() for chunk in column.chunks)
-    else:
-        raw = np.frombuffer(column.buffers()[1], dtype=np.uint8, count=(len(column) + column.offset) * header.bytes)[
-            column.offset * header.bytes :
-        ].tobytes()
-    return Batch(header, from_bytes(plan.query.randomizer.codec, raw))
+    for chunk in footer.chunks:  # its messages, perhaps once more in a dictionary, and some bytes around them
+        check_pages(stream, chunk, most=2 * chunk.rows * (header.bytes + 8) + _AROUND)
+    with parquet.ParquetFile(stream, pre_buffer=False, page_checksum_verification=True) as file:
+        data = _messages(file, header, shown)
+    checksum = hashlib.sha256(footer.entries.get(_KEY, b""))
+    checksum.update(data.data)
+    said = checksum.hexdigest().encode()
+    if footer.entries.get(_CHECKSUM, said) != said:  # earlier versions wrote none
+        raise ValueError("other messages than its checksum says")
+    return Batch(header, from_bytes(plan.query.randomizer.codec, data))
+
+
+def _messages(file: Any, header: Header, shown: str) -> NDArray[np.uint8]:
+    """All messages, one after the other, a part at a time."""
+    if file.schema_arrow.names != ["message"]:
+        raise _not_ours(shown)
+    kind = str(file.schema_arrow.field(0).type)
+    if kind != f"fixed_size_binary[{header.bytes}]":
+        raise _other_messages(header, kind, shown)
+    data = np.empty(header.messages * header.bytes, dtype=np.uint8)
+    done = 0
+    for batch in file.iter_batches(batch_size=max(1, _AT_ONCE // header.bytes)):
+        column, length = batch.column(0), batch.num_rows * header.bytes
+        if column.null_count or done + length > data.size:
+            raise _other_messages(header, "others", shown)
+        first = column.offset * header.bytes
+        data[done : done + length] = np.frombuffer(column.buffers()[1], dtype=np.uint8)[first : first + length]
+        done += length
+    if done != data.size:
+        raise _other_messages(header, f"{done // header.bytes:,}", shown)
+    return data
+
+
+def _not_ours(shown: str) -> ParameterError:
+    return ParameterError(f"reports must be a file that 'shuffledp privatise' wrote, got another in {shown}.")
+
+
+def _other_messages(header: Header, got: str, shown: str) -> ParameterError:
+    return ParameterError(
+        f"reports must hold {header.messages:,} messages of {header.bytes} bytes, got {got} in {shown}; copy the file "
+        "again."
+    )

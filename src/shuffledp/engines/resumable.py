@@ -28,7 +28,7 @@ import numpy as np
 from .._support.files import write_whole
 from .._support.locking import alone_in
 from .._support.reading import STORED, mapping, read_json
-from ..errors import ParameterError
+from ..errors import ParameterError, ShuffleDPError
 from ..protocol.batch import Header, new_id
 from ..protocol.messages import message_length, to_bytes
 from ..protocol.plan import Plan
@@ -73,13 +73,18 @@ def _privatised(
     query, codec = plan.query, plan.query.randomizer.codec
     src = random_source(rng)
     for group in _groups(plan, data)[work.groups :]:
-        for columns in encoded_parts(plan, data, rng=rng, group=group):
-            made = query.randomizer.privatise(query.inputs(columns, rng=rng), rng=rng)
-            raw = to_bytes(codec, made.data)
-            work.scatter(raw, below(src, _FILES, len(raw)), users=length(columns[0]), for_release=made.for_release)
-            progress(work.users, data.rows)
+        try:
+            for columns in encoded_parts(plan, data, rng=rng, group=group):
+                made = query.randomizer.privatise(query.inputs(columns, rng=rng), rng=rng)
+                raw = to_bytes(codec, made.data)
+                work.scatter(raw, below(src, _FILES, len(raw)), users=length(columns[0]), for_release=made.for_release)
+                progress(work.users, data.rows)
+        except ShuffleDPError:  # these data will never be finished, and may not stand in the way of others
+            work.discard()
+            raise
         work.finish_group()
     if not work.messages:
+        work.discard()
         raise ParameterError(f"data must have a row at least, got none in {data.name}; collect some first.")
     users = work.users // plan.reports_per_user
     # a seeded order is not for release either, even if an earlier run drew all messages
@@ -311,6 +316,12 @@ class Work:
                     path.unlink()
             self._state.unlink(missing_ok=True)
             self._folder.rmdir()
+
+    def discard(self) -> None:
+        """Nothing of what was drawn is to be gone on with: the folder goes when it is closed."""
+        self._forget()
+        self._write_down()
+        self._worth_keeping = False
 
     def close(self) -> None:
         """Let another run have the folder, if there is anything in it to go on with."""

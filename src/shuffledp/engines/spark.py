@@ -7,12 +7,13 @@ messages and keys, so that none is lost, sent twice or drawn anew.
 
 from __future__ import annotations
 
+import glob
 import json
 import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial, reduce
 from operator import add
 from pathlib import Path
@@ -20,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from .._support.locking import alone_in
 from ..errors import ParameterError, ShuffleDPError
 from ..protocol.batch import Header, new_id
 from ..protocol.collector import Collector
@@ -53,7 +55,8 @@ class Spark:
 
     ``out`` of :meth:`privatise` and a working folder beside it must be on a file system that driver and executors
     share.  The working folder holds the messages, already randomised, beside their random keys until they are
-    sorted; it is private and is removed in the end, also after a failure.
+    sorted; it is private and is removed in the end, also after a failure.  A driver that is killed leaves it behind,
+    as ``.NAME.spark-...``; the next run with the same ``out`` removes it.
     """
 
     name = "spark"
@@ -140,15 +143,24 @@ def _complete(rows: Iterable[Any], header: Header) -> Iterator[bytes]:
 
 @contextmanager
 def _working_folder(out: Path) -> Iterator[Path]:
-    """A private folder beside the result, which is gone afterwards."""
+    """A private folder beside the result, which is gone afterwards; so are those of drivers that were killed."""
     target = out.resolve()
-    try:
-        folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-    except OSError as error:
-        raise ParameterError(
-            f"out must be a file that can be written, got {str(out)!r} ({error.strerror}); choose another path."
-        ) from None
-    try:
+    prefix = f".{target.name}.spark-"
+    with ExitStack() as stack:
+        try:
+            for left in target.parent.glob(glob.escape(prefix) + "*"):
+                _remove_if_left(left)
+            folder = Path(tempfile.mkdtemp(prefix=prefix, dir=target.parent))
+            stack.callback(shutil.rmtree, folder, ignore_errors=True)
+            stack.enter_context(alone_in(folder, wait=False))
+        except OSError as error:
+            raise ParameterError(
+                f"out must be a file that can be written, got {str(out)!r} ({error.strerror}); choose another path."
+            ) from None
         yield folder
-    finally:
+
+
+def _remove_if_left(folder: Path) -> None:
+    """Remove the folder of a driver that is gone: the lock of a folder ends with the process that holds it."""
+    with suppress(OSError), alone_in(folder, wait=False):  # that of another user cannot be removed
         shutil.rmtree(folder, ignore_errors=True)

@@ -14,9 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from .._support.optional import require
+from .._support.reading import opened
 from ..errors import ParameterError, ShuffleDPError
 from ..protocol.plan import Plan
-from .reading import present, readable, source_of
+from .csv_text import DATA, names_of, separator_of
+from .reading import present, source_of
+from .spark_tasks import BYTES
 
 #: Settings of a session that is made here; one of the caller's keeps its own.
 _SETTINGS = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.log.level": "OFF"}
@@ -108,8 +111,10 @@ def _of_path(session: Any, text: str, wanted: list[str]) -> Frame:
     there = "://" in text
     if not there and not Path(text).exists():
         raise ParameterError(f"data must be a file, got {name}, which was not found; check the path.")
+    if not there and not Path(text).is_dir():
+        opened(text, DATA).close()  # neither a pipe nor a device
     if suffix in (".csv", ".tsv", ".txt") and not there:
-        return _of_csv(session, text, wanted, "\t" if suffix == ".tsv" else ",")
+        return _of_csv(session, text, wanted)
     if suffix in (".parquet", ".pq"):
         with failures_of(name):
             return Frame(name, session.read.parquet(text if there else _address(text)))
@@ -131,17 +136,17 @@ def _passed(session: Any, source: Any, wanted: list[str]) -> Any:
         return session.createDataFrame(arrow.Table.from_batches(batches))
 
 
-def _of_csv(session: Any, text: str, wanted: list[str], delimiter: str) -> Frame:
-    """Texts, as the local engine reads them, so that both see the same values."""
-    csv = require("pyarrow.csv", extra="data", purpose="reading CSV files")
-    with readable(repr(text)), csv.open_csv(text, parse_options=csv.ParseOptions(delimiter=delimiter)) as stream:
-        names = stream.schema.names
+def _of_csv(session: Any, text: str, wanted: list[str]) -> Frame:
+    """Texts, as the local engine reads them, so that both see the same values and refuse the same rows."""
+    names = names_of(text, wanted)
     present(wanted, names, text)
+    reader = session.read.schema(", ".join(f"c{i} string" for i in range(len(names))))
+    # rows are counted out even where few columns are wanted; bytes become characters, for the tasks to judge
+    reader = reader.option("columnPruning", "false").option("encoding", BYTES)
     with failures_of(repr(text)):
-        rows = session.read.csv(
-            _address(text), header=True, sep=delimiter, quote='"', escape='"', mode="FAILFAST", enforceSchema=False
-        )
-    return Frame(repr(text), rows, written=True)
+        rows = reader.csv(_address(text), header=True, sep=separator_of(text), quote='"', escape='"', mode="FAILFAST")
+        chosen = rows.select([rows[f"c{names.index(name)}"].alias(name) for name in wanted])
+    return Frame(repr(text), chosen, written=True)
 
 
 def _address(text: str) -> str:
@@ -177,8 +182,10 @@ def failures_of(name: str) -> Iterator[None]:
 
 
 def _reason(error: Exception) -> str:
-    """The innermost cause that is said, on one line."""
+    """The innermost cause that is said, on one line, up to the first quotation: that may be some user's value."""
     text = str(error)
+    if "MALFORMED_RECORD" in text or "malformed" in text.lower():
+        return "a row with more or fewer values than the first line has names"
     causes = re.findall(r"Caused by: [\w.$]+: ([^\n]+)", text)
-    shown = causes[-1] if causes else text.strip().partition("\n")[0]
-    return " ".join(shown.split())[:200].rstrip(".")
+    shown = " ".join((causes[-1] if causes else text.strip().partition("\n")[0]).split())
+    return re.sub(r"(?<=.)[\['\"`].*", "...", shown)[:200].rstrip(".")

@@ -21,14 +21,17 @@ from ..protocol.plan import Plan
 from ..protocol.tallies import plain, restored
 from ..queries.columns import length
 from ..randomness.sampling import source as random_source
+from .csv_text import as_written, other_encoding
 from .local import encoded_parts
-from .reading import Source, as_written
+from .reading import Source
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 #: Columns of what the functions below give, as Spark writes a schema.
 COUNTS, KEYED, BLOCKS = "tally string", "key binary, message binary, users long", "block binary"
+#: The encoding in which Spark reads a CSV file: one character for every byte, so that none is lost.
+BYTES = "ISO-8859-1"
 #: Bytes of a sort key: two of a billion messages are tied with probability 2e-21.
 _KEY = 16
 #: Rows that are randomised at once, and bytes of messages, about.
@@ -125,9 +128,26 @@ def _source(task: Task, batches: Iterator[pa.RecordBatch], rows: int) -> Source:
     def read(columns: list[str], group: int | None) -> Iterator[pa.RecordBatch]:
         for batch in gathered(batches, rows):
             named = batch.rename_columns(list(task.columns))
-            yield as_written(named) if task.written else named
+            yield as_written(_texts(named)) if task.written else named
 
     return Source("a partition", 0, 1, read)
+
+
+def _texts(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Columns in which every character is a byte as the texts in UTF-8 that these bytes are."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    columns = list(batch.columns)
+    for i, column in enumerate(columns):
+        if not pc.all(pc.string_is_ascii(column)).as_py():
+            coded = column.dictionary_encode()
+            try:
+                texts = [value.encode(BYTES).decode("utf-8") for value in coded.dictionary.to_pylist()]
+            except UnicodeDecodeError:
+                raise other_encoding("a part of the data") from None
+            columns[i] = pc.take(pa.array(texts, column.type), coded.indices)
+    return batch.from_arrays(columns, schema=batch.schema)
 
 
 def gathered(batches: Iterator[pa.RecordBatch], rows: int) -> Iterator[pa.RecordBatch]:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._support.files import writing_whole
-from .._support.reading import Kind, mapping, parse_json
+from .._support.reading import Kind, contained, mapping, opened, parse_json
 from ..errors import ParameterError
 from ..mechanisms.codecs import Codec
 from .messages import from_bytes, message_length, to_bytes
@@ -156,16 +156,15 @@ class Batch:
     def read(cls, path: str | os.PathLike[str], plan: Plan) -> Batch:
         """Read a file of this plan; one that was cut off is refused."""
         shown = repr(os.fspath(path))
-        try:
-            with open(path, "rb") as stream:
-                header = read_header(stream, plan, shown)
-                raw = stream.read(header.messages * header.bytes + 1)
-        except OSError as error:
-            raise ParameterError(f"batch must be a readable file, got {shown} ({error.strerror}); check it.") from None
-        if len(raw) != header.messages * header.bytes:
+        with opened(path, BATCH) as stream, contained(BATCH, os.fspath(path)):
+            header = read_header(stream, plan, shown)
+            wanted = header.messages * header.bytes
+            there = os.fstat(stream.fileno()).st_size - stream.tell()
+            raw = stream.read(wanted) if there == wanted else b""  # a header can claim any number of bytes
+        if not there == wanted == len(raw):
             raise ParameterError(
                 f"batch must hold {header.messages:,} messages of {header.bytes} bytes, got "
-                f"{'more' if len(raw) > header.messages * header.bytes else 'fewer'} in {shown}; copy it again."
+                f"{'more' if there > wanted else 'fewer'} in {shown}; copy it again."
             )
         return cls(header, from_bytes(plan.query.randomizer.codec, raw))
 

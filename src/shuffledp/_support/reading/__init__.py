@@ -18,6 +18,7 @@ from .files import (
     Kind,
     contained,
     digest_of,
+    opened,
     read_bytes,
     read_text,
 )
@@ -39,6 +40,7 @@ __all__ = [
     "contained",
     "digest_of",
     "mapping",
+    "opened",
     "parse_json",
     "read_bytes",
     "read_json",

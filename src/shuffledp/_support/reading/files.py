@@ -10,6 +10,7 @@ import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import BinaryIO
 
 from ...errors import ParameterError
 
@@ -58,37 +59,50 @@ _NAMES = {
 }
 
 
-def read_bytes(path: str | os.PathLike[str], kind: Kind) -> bytes:
-    """The bytes of a regular file (or of a link to one); anything else is refused at once, without opening it.
+def opened(path: str | os.PathLike[str], kind: Kind) -> BinaryIO:
+    """A regular file (or a link to one) to read from; anything else is refused at once, without opening it.
 
     Examples
     --------
-    >>> read_bytes(os.devnull, LEDGER)
+    >>> opened(os.devnull, LEDGER)
     Traceback (most recent call last):
         ...
     shuffledp.errors.ParameterError: path must be a readable file, got '/dev/null' (a device, not a regular file); \
 check the path.
     """
     try:
-        shown = repr(os.fspath(path))
         if not os.fspath(path):
             raise ValueError("no path")
-        _refuse_irregular(os.stat(path))  # before it is opened: opening a device may do something
-        descriptor = os.open(path, _FLAGS)
-        with open(descriptor, "rb", buffering=0) as stream:
-            found = os.fstat(descriptor)
-            _refuse_irregular(found)
-            data = b"" if found.st_size > kind.most_bytes else _up_to(stream.read, kind.most_bytes + 1)
+        _refuse_irregular(os.stat(path))  # before it is opened: opening a device may do something, a pipe waits
+        stream = os.fdopen(os.open(path, _FLAGS), "rb")
     except (OSError, ValueError, TypeError) as error:
-        shown = repr(path) if isinstance(error, TypeError) else shown
-        reason = getattr(error, "strerror", None) or str(error)
+        raise _unreadable(path, kind, error) from None
+    try:
+        _refuse_irregular(os.fstat(stream.fileno()))
+    except OSError as error:
+        stream.close()
+        raise _unreadable(path, kind, error) from None
+    return stream
+
+
+def _unreadable(path: object, kind: Kind, error: Exception) -> ParameterError:
+    shown = repr(os.fspath(path)) if isinstance(path, str | os.PathLike) else repr(path)
+    reason = getattr(error, "strerror", None) or str(error)
+    return ParameterError(f"{kind.named} must be a readable file, got {shown[:300]} ({reason}); check the path.")
+
+
+def read_bytes(path: str | os.PathLike[str], kind: Kind) -> bytes:
+    """The bytes of a regular file; one that is too large is refused before it is read."""
+    with opened(path, kind) as stream:
+        try:
+            size = os.fstat(stream.fileno()).st_size
+            data = b"" if size > kind.most_bytes else _up_to(stream.read, kind.most_bytes + 1)
+        except OSError as error:
+            raise _unreadable(path, kind, error) from None
+    if max(size, len(data)) > kind.most_bytes:
         raise ParameterError(
-            f"{kind.named} must be a readable file, got {shown[:300]} ({reason}); check the path."
-        ) from None
-    if max(found.st_size, len(data)) > kind.most_bytes:
-        raise ParameterError(
-            f"{kind.subject} must be a file of at most {kind.most_bytes:,} bytes, got a larger one in {shown}; "
-            f"{kind.advice}."
+            f"{kind.subject} must be a file of at most {kind.most_bytes:,} bytes, got a larger one in "
+            f"{os.fspath(path)!r}; {kind.advice}."
         )
     return data
 
