@@ -79,6 +79,7 @@ def main() -> None:
         up=14,
         eps=0.01,
         near=250,
+        missing=(0, 0),
         unit="km",
     )
     tell("map", "Where on the map? (private for moves of up to 250 km)", spots, flights, users=users)

@@ -331,3 +331,36 @@ def test_a_plan_shows_no_other_file(home: Path) -> None:
     (home / "evil.json").write_text(json.dumps(plan))
     said = refused("simulate", home / "evil.json", home / "data.parquet")
     assert "mechanism of a plan" in said and "root" not in said
+
+
+@pytest.mark.parametrize(
+    ("cell", "said"),
+    [
+        ("2026-01-01", "'wait' may be unreadable as a number or text, got 90 % (9 of 10)"),
+        ("long", "'wait' may be unreadable as a number or text, got 90 % (9 of 10)"),
+        ('"2,5"', "'wait' may be unreadable as a number or text, got 90 % (9 of 10)"),
+        ("NaN", "'wait' may be missing, got 90 % (9 of 10)"),
+        ("61000", "'wait' may be clipped above, got 90 % (9 of 10); check the column and its unit"),
+        ("-1", "'wait' may be clipped below, got 90 % (9 of 10)"),
+    ],
+)
+@pytest.mark.parametrize("command", ["privatise", "simulate"])
+def test_a_wrong_column_is_refused(home: Path, command: str, cell: str, said: str) -> None:
+    query = sdp.queries.RangeQuery(column="wait", low=0, high=64, bins=4, missing=0, mechanism="grr:eps0=4")
+    sdp.Plan(query=query, users=10, delta=1e-6).save(home / "few.json")
+    (home / "d.csv").write_text("wait\n7\n" + f"{cell}\n" * 9)
+    more = ("-o", home / "out.batch") if command == "privatise" else ()
+    assert said in refused(command, home / "few.json", home / "d.csv", *more)
+    assert not list(home.glob("out.batch*"))
+    result = run(command, home / "few.json", home / "d.csv", *more, "--accept", "--json")
+    assert result.exit_code == 0 and "values of 'wait': 10, of which 9 " in result.stderr, result.output
+    assert sorted(json.loads(result.stdout)["values"]["wait"].values()) == [0, 0, 0, 0, 9, 10]
+
+
+def test_the_operator_is_told_what_the_values_are_like(home: Path) -> None:
+    result = run("simulate", home / "fruit.json", home / "data.parquet")
+    assert result.exit_code == 0 and "values of 'fruit': 3,000, of which 293 unlisted (9.77 %)" in result.stderr
+    assert "unlisted" not in result.stdout
+    out = run("privatise", home / "wait.json", home / "data.parquet", "-o", home / "w.batch")
+    assert "values of 'wait': 3,000, of which " in out.stderr and " clipped above (" in out.stderr
+    assert "values of 'wait' are clipped to [0, 64 min]" in good("estimate", home / "wait.json", home / "w.batch")

@@ -90,11 +90,11 @@ def test_every_row_sends_whatever_is_in_it(engine: Any, tmp_path: Path) -> None:
     values = ["a", None, "", "elsewhere", "b", "b"] * 1000
     plan = asked(["a", "b"])
     path = stored(tmp_path / "x.parquet", x=values)
-    assert held(plan, engine.count(plan, path)) == [1000, 2000, 3000]
-    assert held(plan, engine.count(plan, pa.table({"x": values}))) == [1000, 2000, 3000]
+    assert held(plan, engine.count(plan, path, accept=True)) == [1000, 2000, 3000]
+    assert held(plan, engine.count(plan, pa.table({"x": values}), accept=True)) == [1000, 2000, 3000]
     numbers = pa.table({"x": pa.array([3.0, float("nan"), None, -1e300, 4.0, 3.5] * 1000)})
     plan = asked([3, 4])
-    assert held(plan, engine.count(plan, numbers)) == [1000, 1000, 4000]
+    assert held(plan, engine.count(plan, numbers, accept=True)) == [1000, 1000, 4000]
 
 
 def test_a_csv_file_is_read_alike(engine: Any, tmp_path: Path) -> None:
@@ -102,13 +102,41 @@ def test_a_csv_file_is_read_alike(engine: Any, tmp_path: Path) -> None:
     rows = '"one, two",12\nthree,NA\n"say ""hi""", 7\nfour,\nfive,12\n'
     path.write_text("name,x\n" + rows * 200, encoding="utf-8")
     plan = asked([12, 7])
-    assert held(plan, engine.count(plan, path)) == [400, 200, 400]
+    assert held(plan, engine.count(plan, path, accept=True)) == [400, 200, 400]
     named = sdp.Plan(
         query=sdp.queries.Histogram(column="name", labels=["one, two", 'say "hi"'], mechanism=CLEAR),
         users=1000,
         delta=1e-6,
     )
-    assert held(named, engine.count(named, path)) == [200, 200, 600]
+    assert held(named, engine.count(named, path, accept=True)) == [200, 200, 600]
+
+
+def test_values_are_counted_for_the_operator_alone(engine: Any, tmp_path: Path) -> None:
+    """Exactly, however the data are divided; too many are refused before anything is written, unless accepted."""
+    query = sdp.queries.RangeQuery(column="x", low=0, high=60, bins=4, missing=0, mechanism="grr:eps0=2")
+    plan = sdp.Plan(query=query, users=N, delta=1e-6)
+    path, out, told = tmp_path / "x.parquet", tmp_path / "out.batch", list[Any]()
+    values = ["12", "61.5", "-1", None, "2026-01-01", "2,5", " ", "7e0"] * (N // 8)
+    stored(path, x=values, user=np.arange(N) // 2)
+    with pytest.raises(ParameterError, match=r"'x' may be missing, got 25 % \(10,000 of 40,000\); .*--accept"):
+        engine.privatise(plan, path, out, tell=told.append)
+    with pytest.raises(ParameterError, match="'x' may be missing"):
+        engine.count(plan, path, tell=told.append)
+    assert not told and [found.name for found in tmp_path.iterdir()] == ["x.parquet"]
+    engine.privatise(plan, path, out, accept=True, tell=told.append)
+    engine.count(plan, path, accept=True, tell=told.append)
+    # two reports of every user, one of which has no third row: what fills it up is no value of the data
+    several = sdp.Plan(query=query, users=N // 2, delta=1e-6, user_column="user", reports_per_user=3)
+    engine.count(several, path, accept=True, tell=told.append)
+    kinds = {"values": N, "missing": N // 4, "unreadable": N // 4, "below": N // 8, "above": N // 8, "unlisted": 0}
+    assert [found.to_dict() for found in told] == [{"x": kinds}] * 3
+    for written in (out.read_bytes()[:2000], json.dumps(plan.to_dict()).encode()):
+        assert not any(word in written for word in (b"unreadable", b"unlisted", b"above"))
+    open_ = sdp.Plan(
+        query=sdp.queries.Mean(column="x", low=0, high=60, mechanism="laplace:eps0=1"), users=N, delta=1e-6
+    )
+    with pytest.raises(ParameterError, match="missing must be said where a number can be absent, got 10,000 missing"):
+        engine.count(open_, path, accept=True)
 
 
 # -- users with several rows ------------------------------------------------------------------------------------------
@@ -151,7 +179,7 @@ def test_reports_carry_nothing_but_the_message(engine: Any, tmp_path: Path) -> N
     plan, layouts, headers = asked(["a", "b"], "unary:eps0=2"), [], []
     for name, values in (("one", ["a"] * 3000), ("two", ["a", None, "a long text that is no label"] * 1000)):
         out = tmp_path / f"{name}.reports.parquet"
-        engine.privatise(plan, stored(tmp_path / f"{name}.parquet", x=values), out)
+        engine.privatise(plan, stored(tmp_path / f"{name}.parquet", x=values), out, accept=True)
         with pq.ParquetFile(out) as file:
             keys = set(file.metadata.metadata)
             headers.append(file.metadata.metadata[b"shuffledp batch 2"])

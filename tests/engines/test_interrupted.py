@@ -332,3 +332,19 @@ def test_a_row_that_is_refused_leaves_no_folder(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="Expected 2 columns, got 3"):
         Local().privatise(PLAN, tmp_path / "d.csv", tmp_path / "r.batch")
     assert [path.name for path in tmp_path.iterdir()] == ["d.csv"]
+
+
+def test_values_of_an_interrupted_run_are_counted_once(data: Path, tmp_path: Path, monkeypatch: Any) -> None:
+    """And a run that was refused leaves nothing, so that accepting it draws every user for the first time."""
+    told: list[Any] = []
+    plain = sdp.Plan(
+        query=sdp.queries.Histogram(column="x", labels=["z", "b"], mechanism="grr:eps0=20"), users=N, delta=1e-6
+    )
+    out = tmp_path / "out.batch"
+    with pytest.raises(ParameterError, match=r"'x' may be unlisted, got 100 % \(400 of 400\)"):
+        Local().privatise(plain, data, out)
+    assert not list(tmp_path.glob("out*"))
+    interrupted(monkeypatch, data, out)
+    header = Local().privatise(PLAN, data, out, tell=told.append)
+    assert header.users == N and [found.to_dict()["x"]["values"] for found in told] == [N]
+    assert not out.with_name(out.name + ".parts").exists()

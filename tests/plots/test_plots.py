@@ -20,6 +20,7 @@ from shuffledp.accounting.comparison import Comparison
 from shuffledp.accounting.drawing import drawn_bounds
 from shuffledp.accounting.sweeping import Sweep
 from shuffledp.bounds import BOUNDS
+from shuffledp.estimation.estimate import Estimate
 
 FEW = ["constant-dataset-lower", "blanket", "variation-ratio", "variation-ratio-published", "clone", "local"]
 HEAD = {"pdf": b"%PDF", "svg": b"<?xml", "png": b"\x89PNG"}
@@ -367,3 +368,21 @@ def test_bad_input_of_plot(sweep: Sweep, drawn: Any) -> None:
     ):
         with pytest.raises(sdp.ParameterError, match=rf"^{words}[^\n]*\.$"):
             call()
+
+
+@pytest.mark.parametrize("label", ["a", "a rather long label of item"])
+def test_one_item_far_above_the_others_is_cut(label: str) -> None:
+    """The others fill the axes, and the value of the one is written."""
+    names = (*(f"{label}{i}" for i in range(12)), "other")
+    value = np.append(np.linspace(0.004, 0.006, 12), 0.94)
+    found = Estimate(value=value, stderr=np.full(13, 0.001), n=10_000, names=names)
+    axes = found.plot().axes[0]
+    lying = axes.get_xlabel() != "item"
+    low, high = axes.get_xlim() if lying else axes.get_ylim()
+    assert -0.005 < low <= 0.0 and 0.007 < high < 0.02
+    assert any(text.get_text().startswith("0.94") for text in axes.texts)
+    assert "the bar of other is cut" in " ".join(
+        text.get_text() for text in found.plot().findobj(match=lambda x: hasattr(x, "get_text"))
+    )
+    even = Estimate(value=np.array([0.3, 0.3, 0.4]), stderr=np.full(3, 0.01), n=100).plot().axes[0]
+    assert even.get_ylim()[1] > 0.4 and not even.texts

@@ -185,3 +185,12 @@ def test_other_reports_are_in_the_order_of_the_users_until_shuffled() -> None:
 def test_secure_orders_differ() -> None:
     reports = sdp.mechanism("unary:eps0=1,d=9").privatise(np.arange(5000) % 9)  # type: ignore[attr-defined]
     assert not np.array_equal(reports.shuffled().data, reports.shuffled().data)
+
+
+def test_the_order_follows_the_generator_that_drew_the_reports() -> None:
+    m, values = sdp.GRR(eps0=1.0, d=64), np.arange(2000) % 64
+    one, two = (m.privatise(values, rng=np.random.default_rng(3)).shuffled() for _ in range(2))
+    assert np.array_equal(one.data, two.data) and one.for_release is False
+    rng = np.random.default_rng(3)
+    assert np.array_equal(m.privatise(values, rng=rng).shuffled(rng=rng).data, one.data)
+    assert m.privatise(values).shuffled().for_release is True

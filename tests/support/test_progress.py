@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 
@@ -14,8 +15,11 @@ SHOWN_AGAIN = "\x1b[?25h"
 
 
 @pytest.fixture
-def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FORCE_COLOR", "1")  # rich then takes stderr for a terminal
+def terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(type(sys.stderr), "isatty", lambda self: True, raising=False)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    for name in ("JPY_PARENT_PID", "PAGER"):
+        monkeypatch.delenv(name, raising=False)
 
 
 def test_nothing_without_a_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -23,6 +27,28 @@ def test_nothing_without_a_terminal(capsys: pytest.CaptureFixture[str], monkeypa
     with progress("work") as advance:
         advance(1, 2)
     assert list(each([1, 2], str)) == [1, 2] and capsys.readouterr() == ("", "")
+
+
+@pytest.mark.usefixtures("terminal")
+@pytest.mark.parametrize("kernel", [{"JPY_PARENT_PID": "7"}, {"TERM": "xterm-color", "PAGER": "cat"}])
+def test_a_notebook_keeps_no_redraws(
+    kernel: dict[str, str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cell with ! gives the command a pty, and keeps whatever is written there."""
+    monkeypatch.setattr(module, "PATIENCE", 0.0)
+    for name, value in kernel.items():
+        monkeypatch.setenv(name, value)
+    with progress("work") as advance:
+        advance(1, 2)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_coloured_pipe_is_no_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "PATIENCE", 0.0)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    with progress("work") as advance:
+        advance(1, 2)
+    assert capsys.readouterr() == ("", "")
 
 
 @pytest.mark.usefixtures("terminal")

@@ -54,9 +54,10 @@ def writing_whole(path: str | os.PathLike[str], *, name: str = "path") -> Iterat
             stream.flush()
             os.fsync(stream.fileno())
         replaces = target.exists()
-        part.chmod(target.stat().st_mode & 0o777 if replaces else mode)
+        mode = target.stat().st_mode & 0o777 if replaces else mode
         os.replace(part, target)
         left = None if replaces else target
+        target.chmod(mode)  # now, so that a part that a crash leaves behind is never readable by others
         sync_folder(target.parent)
         left = None
     except ParameterError:

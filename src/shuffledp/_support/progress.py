@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -30,16 +32,14 @@ def progress(what: str) -> Iterator[Advance]:
     ...     for done in range(3):
     ...         advance(done + 1, 3)
     """
-    from rich.console import Console
-
-    console = Console(stderr=True)
-    if not console.is_terminal:
+    if not on_terminal():
         yield lambda done, total, doing=None: None
         return
+    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    bar = Progress(*columns, console=console, transient=True)
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
     task = bar.add_task(what, total=None)
 
     def advance(done: int, total: int, doing: str | None = None) -> None:
@@ -51,6 +51,15 @@ def progress(what: str) -> Iterator[Advance]:
     finally:
         if late.cancel():
             bar.stop()
+
+
+def on_terminal() -> bool:
+    """Whether someone sees stderr redrawn.  Not in a notebook, which keeps all redraws, though ``!`` gives it a pty.
+
+    ipykernel sets TERM and PAGER for every command that a cell runs, jupyter_client JPY_PARENT_PID.
+    """
+    kept = "JPY_PARENT_PID" in os.environ or (os.environ.get("TERM"), os.environ.get("PAGER")) == ("xterm-color", "cat")
+    return sys.stderr is not None and sys.stderr.isatty() and not kept
 
 
 def each(items: Sequence[Item], name: Callable[[Item], str]) -> Iterable[Item]:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ..protocol.batch import Batch
     from ..protocol.collector import Collector
     from ..protocol.plan import Plan
+    from ..queries.value_counts import ValueCounts
 
 engine_option = click.option(
     "--engine", "engine_name", default="local", show_default=True, help="local (this machine) or spark."
@@ -23,24 +24,49 @@ engine_option = click.option(
 out_option = click.option(
     "-o", "--out", "out", required=True, metavar="FILE", help="Where to write (.parquet or .batch)."
 )
+accept_option = click.option(
+    "--accept", is_flag=True, help="Go on if more than 20 % of the values are missing, unreadable, clipped or unlisted."
+)
 plot_option = click.option("--plot", metavar="FILE", help="Draw the answer (.pdf, .svg or .png).")
 
 
 @contextmanager
 def _rows_per_second(what: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar with the rows done and how many a second."""
+    """A bar with the rows done and how many a second; where there is no terminal, a line in the end if it took long."""
     import time
 
-    from .._support.progress import progress
+    from .._support.progress import PATIENCE, on_terminal, progress
 
-    start = time.monotonic()
+    start, rows_done = time.monotonic(), 0
     with progress(what) as advance:
 
         def rows(done: int, total: int) -> None:
+            nonlocal rows_done
+            rows_done = done
             speed = done / max(time.monotonic() - start, 1e-9)
             advance(done, total or done, f"{what}, {speed:,.0f} rows/s")
 
         yield rows
+    took = time.monotonic() - start
+    if took > PATIENCE and not on_terminal():
+        say(f"{what}: {rows_done:,} rows in {took:.1f} s, {rows_done / took:,.0f} a second", err=True)
+
+
+class Told:
+    """What an engine said about the values: for the operator, at the end."""
+
+    def __init__(self) -> None:
+        from ..queries.value_counts import ValueCounts
+
+        self.found = ValueCounts()
+
+    def __call__(self, found: ValueCounts) -> None:
+        """Keep it."""
+        self.found = found
+
+    def say(self) -> None:
+        """One line on stderr for each column."""
+        say(*str(self.found).split("\n"), err=True)
 
 
 @main.command()
@@ -49,20 +75,27 @@ def _rows_per_second(what: str) -> Iterator[Callable[[int, int], None]]:
 @out_option
 @click.option("--overwrite", is_flag=True, help="Draw new reports although there is a file: nobody may have seen it.")
 @engine_option
+@accept_option
 @json_option
-def privatise(plan: str, data: str, out: str, overwrite: bool, engine_name: str, as_json: bool) -> None:
+def privatise(
+    plan: str, data: str, out: str, overwrite: bool, engine_name: str, accept: bool, as_json: bool
+) -> None:
     """Privatise the rows of DATA (.parquet, .csv, .arrow) as PLAN says, and write the messages shuffled.
 
-    Every row sends, whatever is in it.  A run that was interrupted goes on where it was if it is started again.
+    Every row sends, whatever is in it.  How many values were missing, unreadable, clipped or unlisted is said here and
+    not in what is written.  A run that was interrupted goes on where it was if it is started again.
     """
     from ..engines.base import engine
     from ..engines.report_files import check_out
     from ..protocol.plan import Plan
 
     check_out(out, plan, data)
-    known = Plan.load(plan)
+    known, values = Plan.load(plan), Told()
     with _rows_per_second("privatising") as advance:
-        header = engine(engine_name).privatise(known, data, out, overwrite=overwrite, progress=advance)
+        header = engine(engine_name).privatise(
+            known, data, out, overwrite=overwrite, progress=advance, accept=accept, tell=values
+        )
+    values.say()
     say(f"wrote {out}", err=True)
     least = known.smallest_batch
     if header.users < least:
@@ -73,7 +106,7 @@ def privatise(plan: str, data: str, out: str, overwrite: bool, engine_name: str,
         )
     said = {"out": out, "users": header.users, "messages": header.messages, "batch": header.id, "plan": header.plan}
     if as_json:
-        print_json({**said, "minimum": least})
+        print_json({**said, "minimum": least, "values": values.found.to_dict()})
     else:
         say(f"{header.users:,} users sent {header.messages:,} messages of {header.bytes} bytes, in random order.")
 
@@ -185,9 +218,10 @@ def _without(dropped: tuple[str, ...], state: str, plan: Plan) -> Collector:
 @click.option("--seed", type=int, help="A seeded generator, to repeat the run; nothing of it is for release.")
 @click.option("--fit", is_flag=True, help="Ranges and marginals: the least-squares fit in which all parts agree.")
 @plot_option
+@accept_option
 @json_option
 def simulate(
-    plan: str, data: str, engine_name: str, seed: int | None, fit: bool, plot: str | None, as_json: bool
+    plan: str, data: str, engine_name: str, seed: int | None, fit: bool, plot: str | None, accept: bool, as_json: bool
 ) -> None:
     """Privatise and estimate DATA as PLAN says, beside the truth: how large the error is, and was predicted to be.
 
@@ -201,21 +235,22 @@ def simulate(
     from ..protocol.plan import Plan
     from ..protocol.simulation import simulated
 
-    known = Plan.load(plan)
+    known, values = Plan.load(plan), Told()
     if seed is not None and seed < 0:
         raise ParameterError(f"seed must be a whole number of at least 0, got {seed}; choose another.")
     rng = None if seed is None else np.random.default_rng(seed)
     with _rows_per_second("simulating") as advance:
-        collector = engine(engine_name).count(known, data, rng=rng, progress=advance)
+        collector = engine(engine_name).count(known, data, rng=rng, progress=advance, accept=accept, tell=values)
     answer = _fitted(collector.estimate(release_early=True), fit)
     found = simulated(answer, Local().exact(known, data))
+    values.say()
     if plot:
         from .._support.figures import save
 
         save(found.plot(), plot)
         say(f"wrote {plot}", err=True)
     if as_json:
-        print_json(found.to_dict())
+        print_json({**found.to_dict(), "values": values.found.to_dict()})
     else:
         say(*str(found.table().text()).split("\n"), "", str(found))
 

@@ -12,22 +12,47 @@ from ..errors import ParameterError
 from ..protocol.batch import Header
 from ..protocol.collector import Collector
 from ..protocol.plan import Plan
+from ..queries.value_counts import ValueCounts
 
 #: Called with the number of rows done and of all rows (0: not known).
 Advance = Callable[[int, int], None]
+#: Called with what the values are like: exact counts of the data, for the operator and nobody else.
+Tell = Callable[[ValueCounts], None]
 
 
 def quiet(done: int, total: int) -> None:
     """No progress is shown."""
 
 
+def untold(found: ValueCounts) -> None:
+    """Nobody is told."""
+
+
+def judge(found: ValueCounts, *, accept: bool, tell: Tell) -> None:
+    """Refuse data that are not those of the question, unless they are accepted; tell what they are like."""
+    found.check(accept=accept)
+    tell(found)
+
+
 class Engine(Protocol):
-    """Data in, reports or counts out; what comes out has the same law whatever engine made it."""
+    """Data in, reports or counts out; what comes out has the same law whatever engine made it.
+
+    Before anything is published the values are looked at: ``tell`` is called with how many were missing, unreadable,
+    clipped or unlisted (:class:`~shuffledp.queries.value_counts.ValueCounts`), and more than 20 % of one kind in a
+    column are refused unless ``accept`` is true.
+    """
 
     name: str
 
     def count(
-        self, plan: Plan, source: Any, *, rng: np.random.Generator | None = None, progress: Advance = quiet
+        self,
+        plan: Plan,
+        source: Any,
+        *,
+        rng: np.random.Generator | None = None,
+        progress: Advance = quiet,
+        accept: bool = False,
+        tell: Tell = untold,
     ) -> Collector:
         """Privatise every user's value and count, keeping no report: a collector with one batch."""
 
@@ -40,6 +65,8 @@ class Engine(Protocol):
         overwrite: bool = False,
         rng: np.random.Generator | None = None,
         progress: Advance = quiet,
+        accept: bool = False,
+        tell: Tell = untold,
     ) -> Header:
         """Privatise every user's value and write the messages in one uniformly random order.
 

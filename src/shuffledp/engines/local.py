@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,8 +16,9 @@ from ..protocol.batch import Header, new_id
 from ..protocol.collector import Collector
 from ..protocol.plan import Plan
 from ..queries.columns import Coded, Column, Written, concatenated, length
+from ..queries.value_counts import ValueCounts
 from ..randomness.sampling import source as random_source
-from .base import Advance, quiet
+from .base import Advance, Tell, judge, quiet, untold
 from .columns import as_column, rows, user_keys
 from .csv_text import is_written
 from .reading import ROWS, Source, source_of
@@ -41,18 +42,26 @@ class Local:
     >>> import pyarrow as pa
     >>> fruit = sdp.queries.Histogram(column="fruit", labels=["apple", "pear"], mechanism="grr:eps0=2")
     >>> plan = sdp.Plan(query=fruit, users=4, delta=1e-6)
-    >>> Local().count(plan, pa.table({"fruit": ["pear", "apple", None, "kiwi"]})).users
+    >>> Local().count(plan, pa.table({"fruit": ["pear", "apple", None, "kiwi"]}), accept=True).users
     4
     """
 
     name = "local"
 
     def count(
-        self, plan: Plan, source: Any, *, rng: np.random.Generator | None = None, progress: Advance = quiet
+        self,
+        plan: Plan,
+        source: Any,
+        *,
+        rng: np.random.Generator | None = None,
+        progress: Advance = quiet,
+        accept: bool = False,
+        tell: Tell = untold,
     ) -> Collector:
         """Privatise and count, keeping no report."""
         data, query = source_of(source), plan.query
         check_users(plan)
+        judge(values_of(plan, data), accept=accept, tell=tell)
 
         # a seeded generator gives the parts in their order; each is then divided among the threads
         threads = 1 if rng is not None else min(_MOST_THREADS, thread_count(None))
@@ -86,6 +95,8 @@ class Local:
         overwrite: bool = False,
         rng: np.random.Generator | None = None,
         progress: Advance = quiet,
+        accept: bool = False,
+        tell: Tell = untold,
     ) -> Header:
         """Privatise and write the messages in one uniformly random order; an interrupted run goes on where it was.
 
@@ -94,7 +105,9 @@ class Local:
         """
         from .resumable import privatise
 
-        return privatise(plan, source_of(source), out, overwrite=overwrite, rng=rng, progress=progress)
+        data = source_of(source)
+        judge(values_of(plan, data), accept=accept, tell=tell)
+        return privatise(plan, data, out, overwrite=overwrite, rng=rng, progress=progress)
 
     def exact(self, plan: Plan, source: Any) -> Any:
         """The answer without noise, for simulations.
@@ -112,6 +125,17 @@ class Local:
             return query.exact([rows(column, places) for column in columns], weights=counted)
         parts = list(encoded_parts(plan, data, rng=None))
         return query.exact([concatenated([part[i] for part in parts]) for i in range(len(query.columns))])
+
+
+def values_of(plan: Plan, data: Source) -> ValueCounts:
+    """What the values are like, in a pass of its own: nothing is drawn from data that are then refused."""
+    check_users(plan)
+
+    def counted(batch: pa.RecordBatch) -> ValueCounts:
+        return plan.query.value_counts(columns_of(plan, batch))
+
+    threads = min(_MOST_THREADS, thread_count(None))
+    return sum(of_each(counted, batches_of(plan, data), threads), ValueCounts())
 
 
 def batches_of(plan: Plan, data: Source, group: int | None = None) -> Iterator[pa.RecordBatch]:
@@ -140,14 +164,18 @@ def encoded_parts(
     rng: np.random.Generator | None,
     group: int | None = None,
     rows_at_once: int = ROWS,
+    seen: Callable[[list[Column]], None] = lambda columns: None,
 ) -> Iterator[list[Column]]:
-    """The columns of the query, part after part, one row per report."""
+    """The columns of the query, part after part, one row per report; ``seen`` is called with those of the data."""
     check_users(plan)
     if not plan.user_column:
         for batch in batches_of(plan, data, group):
-            yield columns_of(plan, batch)
+            part = columns_of(plan, batch)
+            seen(part)
+            yield part
         return
     columns, users = table_of(plan, data, group)
+    seen(columns)
     places = chosen_rows(users, plan.reports_per_user, random_source(rng))
     for start in range(0, places.size, rows_at_once):
         yield [rows(column, places[start : start + rows_at_once]) for column in columns]

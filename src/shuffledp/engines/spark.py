@@ -29,7 +29,7 @@ from ..protocol.messages import message_length
 from ..protocol.plan import Plan
 from ..randomness.sampling import source as random_source
 from . import spark_tasks as tasks
-from .base import Advance, quiet
+from .base import Advance, Tell, judge, quiet, untold
 from .local import check_users
 from .report_files import check_out, refuse_second, write_reports
 from .spark_frames import Frame, failures_of, frame_of, session_of
@@ -70,7 +70,14 @@ class Spark:
         return session_of(self._given)
 
     def count(
-        self, plan: Plan, source: Any, *, rng: np.random.Generator | None = None, progress: Advance = quiet
+        self,
+        plan: Plan,
+        source: Any,
+        *,
+        rng: np.random.Generator | None = None,
+        progress: Advance = quiet,
+        accept: bool = False,
+        tell: Tell = untold,
     ) -> Collector:
         """Privatise and count on the executors, keeping no report."""
         frame, task = self._prepared(plan, source, rng)
@@ -79,6 +86,7 @@ class Spark:
             found = frame.rows.mapInArrow(partial(tasks.counts, task), tasks.COUNTS).collect()
         if not found:
             raise ParameterError(f"data must have a row at least, got none in {frame.name}; collect some first.")
+        judge(tasks.read_values(row["values"] for row in found), accept=accept, tell=tell)
         total = reduce(add, (tasks.read_tally(row["tally"], mechanism) for row in found))
         progress(total.users, total.users)
         collector = Collector(plan)
@@ -94,6 +102,8 @@ class Spark:
         overwrite: bool = False,
         rng: np.random.Generator | None = None,
         progress: Advance = quiet,
+        accept: bool = False,
+        tell: Tell = untold,
     ) -> Header:
         """Privatise and write the messages in one uniformly random order of the whole batch, as a single file.
 
@@ -111,8 +121,10 @@ class Spark:
                 made.write.option(*_COMMITTER).parquet(place)
                 kept = self.session.read.schema(tasks.KEYED).parquet(place)
                 reports, messages = kept.selectExpr("sum(users)", "count(key)").first()
+                values = kept.where("values is not null").select("values").collect()
             if not messages:
                 raise ParameterError(f"data must have a row at least, got none in {frame.name}; collect some first.")
+            judge(tasks.read_values(row["values"] for row in values), accept=accept, tell=tell)
             header = Header(plan.digest, reports // plan.reports_per_user, messages, size, rng is None)
             with failures_of(frame.name):
                 ordered = kept.where("key is not null").sort("key").select("message")

@@ -8,7 +8,8 @@ seed is given; then every partition has a generator of its own, seeded by that a
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,7 +20,8 @@ from ..mechanisms.reports import Tally
 from ..protocol.messages import message_length, to_bytes
 from ..protocol.plan import Plan
 from ..protocol.tallies import plain, restored
-from ..queries.columns import length
+from ..queries.columns import Column, length
+from ..queries.value_counts import ValueCounts
 from ..randomness.sampling import source as random_source
 from .csv_text import as_written, other_encoding
 from .local import encoded_parts
@@ -29,7 +31,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 #: Columns of what the functions below give, as Spark writes a schema.
-COUNTS, KEYED, BLOCKS = "tally string", "key binary, message binary, users long", "block binary"
+COUNTS, BLOCKS = "tally string, values string", "block binary"
+KEYED = "key binary, message binary, users long, values string"
 #: The encoding in which Spark reads a CSV file: one character for every byte, so that none is lost.
 BYTES = "ISO-8859-1"
 #: Bytes of a sort key: two of a billion messages are tied with probability 2e-21.
@@ -58,30 +61,32 @@ def counts(task: Task, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordB
     import pyarrow as pa
 
     plan, rng = plan_from(task.plan), _generator(task)
-    query, total = plan.query, None
-    for columns in encoded_parts(plan, _source(task, batches, _ROWS), rng=rng):
+    query, total, values = plan.query, None, Watch(plan)
+    for columns in encoded_parts(plan, _source(task, batches, _ROWS), rng=rng, seen=values):
         part = query.randomizer.privatise_counts(query.inputs(columns, rng=rng), rng=rng)
         total = part if total is None else total + part
     if total is not None:
-        yield pa.RecordBatch.from_pydict({"tally": [_written(total)]})
+        yield pa.RecordBatch.from_pydict({"tally": [_written(total)], "values": [str(values)]})
 
 
 def keyed(task: Task, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Every message with 128 random bits to sort by; then a row without key that says how many reports there were."""
+    """Every message with 128 random bits to sort by; then a row without key that says what was counted."""
     import pyarrow as pa
 
     plan, rng = plan_from(task.plan), _generator(task)
     query, codec = plan.query, plan.query.randomizer.codec
-    src, reports = random_source(rng), 0
+    src, reports, values = random_source(rng), 0, Watch(plan)
     rows = max(1, min(_ROWS, _BYTES // message_length(codec)))
-    schema = pa.schema([("key", pa.binary()), ("message", pa.binary()), ("users", pa.int64())])
-    for columns in encoded_parts(plan, _source(task, batches, rows), rng=rng, rows_at_once=rows):
+    kinds = [("key", pa.binary()), ("message", pa.binary()), ("users", pa.int64()), ("values", pa.string())]
+    schema = pa.schema(kinds)
+    for columns in encoded_parts(plan, _source(task, batches, rows), rng=rng, rows_at_once=rows, seen=values):
         raw = to_bytes(codec, query.randomizer.privatise(query.inputs(columns, rng=rng), rng=rng).data)
         keys = src.raw(len(raw) * _KEY)
-        columns_out = [_binary(keys, _KEY), _binary(raw, raw.dtype.itemsize), pa.nulls(len(raw), pa.int64())]
-        yield pa.RecordBatch.from_arrays(columns_out, schema=schema)
+        none = [pa.nulls(len(raw), kind) for _, kind in kinds[2:]]
+        yield pa.RecordBatch.from_arrays([_binary(keys, _KEY), _binary(raw, raw.dtype.itemsize), *none], schema=schema)
         reports += length(columns[0])
-    yield pa.RecordBatch.from_pydict({"key": [None], "message": [None], "users": [reports]}, schema=schema)
+    said = {"key": [None], "message": [None], "users": [reports], "values": [str(values)]}
+    yield pa.RecordBatch.from_pydict(said, schema=schema)
 
 
 def joined(size: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -99,6 +104,26 @@ def read_tally(text: str, mechanism: str) -> Tally:
     """What :func:`counts` wrote."""
     found = json.loads(text)
     return Tally(restored(found["counts"]), mechanism, found["users"], found["for_release"])
+
+
+class Watch:
+    """Counts the values of the data of a partition, as they are read."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._query, self._found = plan.query, ValueCounts()
+
+    def __call__(self, columns: list[Column]) -> None:
+        """Count these too."""
+        self._found += self._query.value_counts(columns)
+
+    def __str__(self) -> str:
+        return json.dumps(self._found.columns)
+
+
+def read_values(texts: Iterable[str]) -> ValueCounts:
+    """The sum of what the tasks counted."""
+    found = (ValueCounts({name: Counter(one) for name, one in json.loads(text).items()}) for text in texts)
+    return sum(found, ValueCounts())
 
 
 def _written(tally: Tally) -> str:

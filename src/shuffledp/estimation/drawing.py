@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._support import figures
 from .._support import validation as check
@@ -23,6 +24,8 @@ MOST_ITEMS = 50
 _CHARACTERS = 13.0
 #: Labels longer than this do not stand below bars but beside lying ones, and inches that a lying bar takes.
 _LONG, _LINE = 12, 0.15
+#: A bar that is so many times as long as any other, with its interval, is cut, at so many times that of the others.
+_FAR, _ROOM = 5.0, 1.25
 #: Characters of a label beside lying bars, at most, per inch of the figure.
 _SHORT = 6.0
 
@@ -38,7 +41,8 @@ def draw_estimate(
 ) -> Figure:
     """A bar per item with its interval, in their order; of more than ``most`` items the largest, largest first.
 
-    An estimate after a consistency step has no intervals; an infinite interval is not drawn.
+    An estimate after a consistency step has no intervals; an infinite interval is not drawn.  One bar that is far
+    longer than all others, as "other" may be, is cut and its value written on it, so that the others can be read.
 
     Examples
     --------
@@ -61,6 +65,14 @@ def draw_estimate(
         title += f" with {round_down(100 * level, 6)}% intervals for {whom}"
     if size > most:
         title += f"; the {most:,} largest are drawn"
+    low, high = (value, value) if estimate.step else (end.ravel() for end in estimate.interval(level, of=of))
+    sure = (np.isfinite(low) & np.isfinite(high))[at]
+    reached = np.maximum(value[at], np.where(sure, high[at], value[at]))
+    if truth is not None:
+        reached = np.maximum(reached, truth.value.ravel()[at])
+    far = _far(reached)
+    if far is not None:
+        title += f"; the bar of {shortened(names[at[far]], _LONG)} is cut"
     if estimate.for_release is False:
         title += " (seeded: not for release)"
     shown = [shortened(names[i], int(_SHORT * width)) for i in at]
@@ -76,9 +88,7 @@ def draw_estimate(
         else:
             axes.bar(place, value[at], width=0.8, **WITHIN_BAR)
         if not estimate.step:
-            low, high = (end.ravel()[at] for end in estimate.interval(level, of=of))
-            sure = np.isfinite(low) & np.isfinite(high)
-            reach = np.abs(np.array([value[at] - low, high - value[at]]))[:, sure]
+            reach = np.abs(np.array([value[at] - low[at], high[at] - value[at]]))[:, sure]
             look: dict[str, Any] = {"ecolor": "#000000", "elinewidth": 0.9, "capsize": min(2.5, 90.0 / max(at.size, 1))}
             if lying:
                 axes.errorbar(value[at][sure], place[sure], xerr=reach, linestyle="none", **look)
@@ -105,5 +115,25 @@ def draw_estimate(
             axes.grid(axis="x", visible=False)
             axes.set_xlabel("item, largest first" if size > most else "item")
             axes.set_ylabel(said)
+        if far is not None:
+            ends = np.minimum(value, np.where(np.isfinite(low), low, 0.0))[at].min(), np.delete(reached, far).max()
+            _cut(axes, far, float(value[at[far]]), _ROOM * min(ends[0], 0.0), _ROOM * ends[1], lying)
         figures.add_title(figure, title)
     return figure
+
+
+def _far(reached: NDArray[np.float64]) -> int | None:
+    """The place of the one item that is far above all others, if there is one."""
+    if reached.size < 3:
+        return None
+    second, first = np.sort(reached)[-2:]
+    return int(np.argmax(reached)) if first > _FAR * second > 0.0 else None
+
+
+def _cut(axes: Any, place: int, value: float, start: float, end: float, lying: bool) -> None:
+    """End the axis, and write the value on the bar that goes on."""
+    (axes.set_xlim if lying else axes.set_ylim)(start, end)
+    at = (end, place) if lying else (place, end)
+    look = {"ha": "right", "va": "center"} if lying else {"ha": "center", "va": "top"}
+    box = {"facecolor": "#ffffff", "edgecolor": "none", "pad": 1.0}
+    axes.annotate(f"{value:.3g} {'→' if lying else '↑'}", at, fontsize=7, bbox=box, **look)

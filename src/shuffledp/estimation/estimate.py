@@ -52,6 +52,7 @@ class Estimate(Tabular):
     unit, quantity : of the entries, in words, such as "min" and "mean"
     influence : the most that an entry changes if one report (one message, where users send several) is replaced by any
         other that would be accepted; inf: without limit; None: not known
+    note : what became of values outside the domain, in words, such as "clipped to [0, 60 min]"
 
     Examples
     --------
@@ -79,6 +80,7 @@ class Estimate(Tabular):
     unit: str = ""
     quantity: str = ""
     influence: Limit | None = None
+    note: str = ""
 
     @property
     def origin(self) -> str:
@@ -209,7 +211,9 @@ class Estimate(Tabular):
     def _title(self) -> str:
         many = "1 item" if self.value.size == 1 else f"{self.value.size:,} items"
         step = f", after the step {self.step!r}" if self.step else ""
-        return f"{many} from {self.n:,} user{'' if self.n == 1 else 's'}{step}, {self.origin.partition(': pass')[0]}"
+        note = f"; {self.note}" if self.note else ""
+        users = f"{self.n:,} user{'' if self.n == 1 else 's'}"
+        return f"{many} from {users}{step}, {self.origin.partition(': pass')[0]}{note}"
 
     def __repr__(self) -> str:
         """One line: how many items, from how many users, with which standard errors."""

@@ -141,10 +141,10 @@ class Randomizer(Mechanism):
         count, inputs, streams = thread_count(threads), self._inputs(values), Streams(rng)
         run = self._run(inputs, streams)
         if not self._shuffles:
-            return Reports(self._one_each(inputs, run, count), self.spec, len(inputs), streams.for_release)
+            return Reports(self._one_each(inputs, run, count), self.spec, len(inputs), streams.for_release, rng)
         data = _stacked(*self._in_chunks(inputs, run, count))
         permute_by(streams, data, count)  # all at once: a message's chunk would reveal its user's chunk
-        return Reports(data, self.spec, len(inputs), streams.for_release)
+        return Reports(data, self.spec, len(inputs), streams.for_release, rng)
 
     def privatise_counts(
         self, values: ArrayLike, *, rng: np.random.Generator | None = None, threads: int | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -23,8 +23,8 @@ def both_for_release(one: bool | None, other: bool | None) -> bool | None:
 class Reports:
     """Privatised reports of one mechanism: ``data`` has one row (or entry) per report, in the smallest dtype.
 
-    ``users`` is the number of users behind them; ``for_release`` is False if a seeded generator made them, None if
-    that is not known.
+    ``users`` is the number of users behind them; ``for_release`` is False if a seeded generator made them (it is kept
+    as ``rng``), None if that is not known.
 
     The order.  Messages of multi-message mechanisms come in a uniformly random order.  All other reports are in the
     order of the users: report i is that of user i, not yet shuffled.  An amplified guarantee holds only against
@@ -42,6 +42,7 @@ class Reports:
     mechanism: str
     users: int
     for_release: bool | None
+    rng: np.random.Generator | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.data)
@@ -52,8 +53,9 @@ class Reports:
     def shuffled(self, *, rng: np.random.Generator | None = None, threads: int | None = None) -> Reports:
         """The same reports in a uniformly random order, which says nothing about who sent what.
 
-        Secure unless a seeded ``rng`` is passed (then not for release; the order does not depend on ``threads``, by
-        default all cores).  The original reports are not changed; memory grows by the returned copy only.
+        Secure unless a seeded ``rng`` is passed or made the reports, and is then used on (not for release; the order
+        does not depend on ``threads``, by default all cores).  The original reports are not changed; memory grows by
+        the returned copy only.
 
         Examples
         --------
@@ -62,7 +64,7 @@ class Reports:
         >>> sorted(reports.shuffled().data) == sorted(reports.data)
         True
         """
-        streams, count = Streams(rng), thread_count(threads)
+        streams, count = Streams(self.rng if rng is None else rng), thread_count(threads)
         data = self.data.copy()
         permute_by(streams, data, count)
         return replace(self, data=data, for_release=streams.for_release and self.for_release)

@@ -97,6 +97,13 @@ class Plan:
             delta=check.probability_delta(self.delta),
             reports_per_user=check.whole("reports_per_user", self.reports_per_user, low=1, high=1000),
         )
+        if self.reports_per_user > 1:
+            nothing = self.query.value_counts([[None]] * len(self.query.columns))
+            if any(found["undeclared"] for found in nothing.columns.values()):
+                raise ParameterError(
+                    f"missing of the query must be said where users with fewer than {self.reports_per_user} rows "
+                    "report missing values, got none; declare missing= a number."
+                )
 
     # -- the guarantee ----------------------------------------------------------------------------------------------
 
@@ -129,6 +136,7 @@ class Plan:
         return (
             f"{self.guarantee} Every user of the population sends a report on {sent}, whatever its value is; a batch "
             f"of fewer than {self.smallest_batch:,} users is not released."
+            + (f" In the answer, {self.query.clipping}." if self.query.clipping else "")
         )
 
     @property

@@ -24,6 +24,7 @@ from ..mechanisms.registry import mechanism_in_file, split
 from ..mechanisms.reports import Tally
 from . import KINDS
 from .columns import Column, Weights
+from .value_counts import ValueCounts
 
 
 class Query(ABC):
@@ -56,6 +57,10 @@ class Query(ABC):
         return self.encode(columns)
 
     @abstractmethod
+    def value_counts(self, columns: Sequence[Column]) -> ValueCounts:
+        """How many values are not what they should be: exact counts, for whoever has the data and for nobody else."""
+
+    @abstractmethod
     def answer(self, tally: Tally) -> Estimate:
         """The answer in the words and units of the question, unbiased, with standard errors."""
 
@@ -86,6 +91,11 @@ class Query(ABC):
     @abstractmethod
     def question(self) -> str:
         """The question in words."""
+
+    @property
+    def clipping(self) -> str:
+        """What numbers outside the domain, and missing ones, were reported as, in words; empty where none are asked."""
+        return ""
 
     def to_dict(self) -> dict[str, Any]:
         """The fields, ready for JSON."""

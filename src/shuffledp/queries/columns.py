@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from decimal import Decimal
 from numbers import Real
@@ -25,18 +26,6 @@ class Written(str):
     """
 
     __slots__ = ()
-
-    @property
-    def number(self) -> float:
-        """The number; NaN where it spells none.
-
-        >>> Written(" 2.50 ").number, Written("N/A").number, Written("1_000").number
-        (2.5, nan, nan)
-        """
-        try:
-            return float("nan") if "_" in self else float(self)
-        except ValueError:
-            return float("nan")
 
 
 #: One value per row: numbers (NaN: missing), coded values, or any Python objects (None: missing).
@@ -69,31 +58,59 @@ def length(column: Column) -> int:
 
 
 def as_numbers(column: Column) -> NDArray[np.float64]:
-    """Floats, NaN for what is missing or not a number; a text is read as one only if its file has no types.
+    """Floats, NaN for what is missing or not a number; a text is one if it spells one.
 
     Examples
     --------
-    >>> as_numbers([1, None, "7", True, 2.5]).tolist()
-    [1.0, nan, nan, 1.0, 2.5]
+    >>> as_numbers([1, None, "7", "2,5", True, 2.5]).tolist()
+    [1.0, nan, 7.0, nan, 1.0, 2.5]
     """
     if isinstance(column, Coded):
         return np.append(as_numbers(column.values), np.nan)[column.codes]
     if isinstance(column, np.ndarray) and column.dtype.kind in "iufb":
         return column.astype(np.float64, copy=False)
-    return np.array([_number(value) for value in column], dtype=np.float64)
+    return np.array([number(value) for value in column], dtype=np.float64)
 
 
-def _number(value: object) -> float:
-    if isinstance(value, Written):
-        return value.number
-    if not isinstance(value, Real | Decimal | np.bool_):
+def number(value: object) -> float:
+    """The number that a value is or spells; NaN where it is none.
+
+    Examples
+    --------
+    >>> number(" 2.50 "), number("N/A"), number("2,5"), number("1_000"), number("2026-01-01")
+    (2.5, nan, nan, nan, nan)
+    """
+    if isinstance(value, str):  # first: the most common, and an abstract class takes long to deny
+        if "_" in value:
+            return float("nan")
+    elif not isinstance(value, Real | Decimal | np.bool_):
         return float("nan")
     try:
         return float(value)
     except OverflowError:
         return float("inf") if value > 0 else float("-inf")  # type: ignore[operator]
-    except ValueError:  # a signalling NaN
+    except ValueError:  # a text that spells none, or a signalling NaN
         return float("nan")
+
+
+def absent(value: object) -> bool:
+    """Whether there is no value: None, NaN, or a text that is blank or spells NaN.
+
+    Examples
+    --------
+    >>> [absent(value) for value in (None, float("nan"), " ", "nan", "N/A", 0)]
+    [True, True, True, True, False, False]
+    """
+    if isinstance(value, str):
+        return value.strip().lower() in ("", "nan")
+    return value is None or (isinstance(value, Real | Decimal) and math.isnan(number(value)))
+
+
+def some_rows(column: Column, places: NDArray[np.intp]) -> Column:
+    """The rows at these places."""
+    if isinstance(column, Coded):
+        return Coded(column.codes[places], column.values)
+    return column[places] if isinstance(column, np.ndarray) else [column[i] for i in places.tolist()]
 
 
 def concatenated(parts: Sequence[Column]) -> Column:

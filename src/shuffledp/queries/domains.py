@@ -7,7 +7,6 @@ because a missing report would tell on its user.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from dataclasses import dataclass
 from decimal import Decimal
@@ -19,7 +18,8 @@ from numpy.typing import NDArray
 
 from .._support import validation as check
 from ..errors import ParameterError
-from .columns import Coded, Column, Written, as_numbers
+from .columns import Coded, Column, Written, absent, as_numbers, number, some_rows
+from .value_counts import counted
 
 #: Labels of one domain, at most, and characters of one label.
 MOST_LABELS, MOST_CHARACTERS = 10**6, 1000
@@ -31,6 +31,8 @@ _EXACT = 2.0**53
 Label = str | int | bool
 #: The label of what counts as nothing, where a list may leave items out: the last place, which is never reported.
 NOTHING = "\x00"
+#: What is written for ``missing`` where users without a value are counted on their own.
+OPTION = "option"
 
 
 @dataclass(frozen=True)
@@ -70,12 +72,15 @@ class Labels:
 
     @cached_property
     def _places(self) -> dict[tuple[type, Label], int]:
-        return {(type(label), label): i for i, label in enumerate(self.labels)}
+        """Of every label, and of ``other``: the last one, unless it is one of them."""
+        every = {(type(label), label): i for i, label in enumerate(self.labels)}
+        every.setdefault((type(self.other), self.other), len(self.labels))
+        return every
 
     @cached_property
     def place_of_other(self) -> int:
-        """The place of ``other``: the last one, unless it is one of the labels."""
-        return self._places.get((type(self.other), self.other), len(self.labels))
+        """The place of ``other``."""
+        return self._places[type(self.other), self.other]
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -95,22 +100,52 @@ class Labels:
             return np.append(self.places(column.values), self.place_of_other)[column.codes]
         if isinstance(column, np.ndarray) and column.dtype.kind in "iuf":
             return self._places_of_numbers(column)
-        other, places = self.place_of_other, self._places
-        return np.array(
-            [
-                self._place_written(value) if isinstance(value, Written) else places.get(_key(value), other)
-                for value in column
-            ],
-            dtype=np.int64,
-        )
+        other = self.place_of_other
+        found = map(self._place, column)
+        return np.array([other if place is None else place for place in found], dtype=np.int64)
 
-    def _place_written(self, value: Written) -> int:
-        """That of the label with this text, else of the number or the truth value that it spells."""
-        text, found = str(value), self._places
-        spelled = [(str, text), _key(value.number)]
+    def _place(self, value: object) -> int | None:
+        """That of the label; of a file without types that with this text, else what it spells; None if unlisted."""
+        places = self._places
+        if not isinstance(value, Written):
+            return places.get(_key(value))
+        text = str(value)
+        spelled = [(str, text), _key(number(text))]
         if text.strip().lower() in ("true", "false"):
             spelled.append((bool, text.strip().lower() == "true"))
-        return next((found[key] for key in spelled if key in found), self.place_of_other)
+        return next((places[key] for key in spelled if key in places), None)
+
+    # -- values that are not what they should be ------------------------------------------------------------------
+
+    def counts(self, column: Column) -> Counter[str]:
+        """How many values there are, and how many are missing or unlisted.
+
+        Examples
+        --------
+        >>> dict(Labels(("apple", "pear")).counts(["pear", None, "plum", " Pear"]))
+        {'missing': 1, 'unlisted': 2, 'case': 1, 'values': 4}
+        """
+        if isinstance(column, np.ndarray) and column.dtype.kind in "iuf":
+            missing = int(np.isnan(column).sum()) if column.dtype.kind == "f" else 0
+            meant = int((column == self.other).sum()) if type(self.other) is int else 0
+            unlisted = int((self.places(column) == self.place_of_other).sum()) - missing - meant
+            return Counter(values=len(column)) + Counter(missing=missing, unlisted=unlisted)
+        found = counted(column, self._kind)
+        nearly = found["blanks"] + found["case"]
+        return found + Counter(unlisted=nearly)
+
+    def _kind(self, value: object) -> str:
+        if self._place(value) is not None:
+            return ""
+        if absent(value):
+            return "missing"
+        if isinstance(value, str) and self._place(type(value)(value.strip())) is not None:
+            return "blanks"
+        return "case" if isinstance(value, str) and value.strip().casefold() in self._folded else "unlisted"
+
+    @cached_property
+    def _folded(self) -> set[str]:
+        return {label.casefold() for label in self.labels if isinstance(label, str)}
 
     @cached_property
     def _whole(self) -> tuple[int, NDArray[np.int64]] | None:
@@ -125,8 +160,8 @@ class Labels:
         if max(abs(low), abs(max(numbers))) >= 2**53:
             return None
         table = np.full(max(numbers) - low + 2, self.place_of_other, dtype=np.int64)
-        for number in numbers:
-            table[number - low] = self._places[int, number]
+        for label in numbers:
+            table[label - low] = self._places[int, label]
         return low, table
 
     def _places_of_numbers(self, column: NDArray[Any]) -> NDArray[np.int64]:
@@ -163,14 +198,17 @@ def _key(value: object) -> tuple[type, Any]:
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float | Decimal):
-        number = as_numbers([value])[0]
-        value = int(number) if abs(number) < _EXACT and number == int(number) == value else value
+        found = number(value)
+        value = int(found) if abs(found) < _EXACT and found == int(found) == value else value
     return (type(value), value) if isinstance(value, str | int | bool) else (type(None), None)
 
 
 @dataclass(frozen=True)
 class Interval:
     """Numbers in [low, high], in a unit; those outside count as the nearest end, and missing ones as ``missing``.
+
+    Where nothing is declared (None) a client whose number is missing takes the middle, since it must send something;
+    whoever has the data is refused (:meth:`counts`).
 
     Examples
     --------
@@ -181,7 +219,7 @@ class Interval:
 
     low: float
     high: float
-    missing: float
+    missing: float | None = None
     unit: str = ""
 
     def __post_init__(self) -> None:
@@ -189,9 +227,10 @@ class Interval:
         high = check.in_range("high", self.high, low=-1e300, high=1e300)
         if not low < high:
             raise ParameterError(f"high must be above low, got low = {low:g} and high = {high:g}; exchange them.")
-        missing = check.in_range(
-            "missing", self.missing, low=low, high=high, hint="a missing value counts as a number of the range"
-        )
+        missing = self.missing
+        if missing is not None:
+            hint = "a missing value counts as a number of the range"
+            missing = check.in_range("missing", missing, low=low, high=high, hint=hint)
         if not isinstance(self.unit, str) or len(self.unit) > 40:
             raise ParameterError(f"unit must be a short text, got {self.unit!r:.60}; write unit='min'.")
         vars(self).update(low=low, high=high, missing=missing)
@@ -201,10 +240,37 @@ class Interval:
         """high - low."""
         return self.high - self.low
 
+    @property
+    def substitute(self) -> float:
+        """What a missing number counts as."""
+        return 0.5 * self.low + 0.5 * self.high if self.missing is None else self.missing
+
     def clipped(self, column: Column) -> NDArray[np.float64]:
         """Every row as a number of the range."""
         values = as_numbers(column)
-        return np.where(np.isnan(values), self.missing, np.clip(values, self.low, self.high))
+        return np.where(np.isnan(values), self.substitute, np.clip(values, self.low, self.high))
+
+    def counts(self, column: Column, *, declared: bool = False) -> Counter[str]:
+        """How many values there are, and how many are missing, unreadable, or clipped below or above.
+
+        Those without a number are counted as undeclared too, unless it is declared what becomes of them.
+
+        Examples
+        --------
+        >>> dict(Interval(0.0, 60.0, missing=0.0).counts([12, 90, None, "2,5", -3]))
+        {'values': 5, 'below': 1, 'above': 1, 'missing': 1, 'unreadable': 1}
+        """
+        values = as_numbers(column)
+        none = np.isnan(values)
+        sums = {"values": len(values), "below": (values < self.low).sum(), "above": (values > self.high).sum()}
+        found = Counter({kind: int(many) for kind, many in sums.items()})
+        if isinstance(column, np.ndarray) and column.dtype.kind in "iufb":
+            found["missing"] = int(none.sum())
+        elif none.any():
+            some = counted(some_rows(column, np.flatnonzero(none)), lambda x: "missing" if absent(x) else "unreadable")
+            found += Counter(missing=some["missing"], unreadable=some["unreadable"])
+        undeclared = 0 if declared or self.missing is not None else found["missing"] + found["unreadable"]
+        return found + Counter(undeclared=undeclared)
 
     def shares(self, column: Column) -> NDArray[np.float64]:
         """Every row as a share of the range, in [0, 1]."""
@@ -222,8 +288,7 @@ class Interval:
         """A number with its unit."""
         return f"{value:g}{' ' + self.unit if self.unit else ''}"
 
-
-def default_missing(low: object, high: object) -> float:
-    """The middle of the range: what a missing number counts as unless something else is declared."""
-    ends = [check.real(name, end) for name, end in (("low", low), ("high", high))]
-    return 0.5 * ends[0] + 0.5 * ends[1] if all(map(math.isfinite, ends)) else 0.0
+    def clipping(self, missing: str = "") -> str:
+        """What becomes of numbers outside, and of missing ones (unless it is said), in words."""
+        missing = missing or f"count as {self.words(self.substitute)}"
+        return f"are clipped to [{self.low:g}, {self.words(self.high)}], and missing ones {missing}"

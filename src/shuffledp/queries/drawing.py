@@ -38,7 +38,7 @@ def draw_distribution(
         axes.fill_between(edges, bottom, top, color="#56b4e9", alpha=0.35, linewidth=0.0)
         axes.plot(edges, line, color="#0072b2", linewidth=1.2)
         if truth is not None:
-            known = np.concatenate([[0.0], np.cumsum(truth.value)])
+            known = np.concatenate([[0.0], np.cumsum(truth.value[: len(edges) - 1])])
             axes.plot(edges, known, color="#d55e00", linewidth=1.0, linestyle="--", label="truth")
             axes.legend(frameon=False)
         axes.set_xlim(answer.domain.low, answer.domain.high)

@@ -17,7 +17,8 @@ from ..estimation.estimate import SHARE, Estimate
 from ..mechanisms.randomizer import Randomizer
 from ..mechanisms.reports import Tally
 from .base import Query, known_shares, must_take, runnable
-from .columns import Coded, Column, Weights, shares_of
+from .columns import Coded, Column, Weights, absent, shares_of
+from .value_counts import ValueCounts, counted
 
 #: Random bits of a salt.
 _SALT_BITS = 50
@@ -99,17 +100,7 @@ class HeavyHitters(Query):
 
     def _text(self, value: object) -> bytes:
         """At most ``length`` bytes; those after a zero are left out."""
-        if isinstance(value, np.generic):
-            value = value.item()
-        if isinstance(value, float) and value.is_integer():
-            value = int(value)
-        if isinstance(value, str):
-            raw = value.encode("utf-8", "replace")
-        elif isinstance(value, bytes):
-            raw = value
-        else:
-            raw = str(value).encode() if isinstance(value, int) and abs(value) < 10**300 else b""
-        return raw[: self.length].partition(b"\0")[0]
+        return (_written(value) or b"")[: self.length].partition(b"\0")[0]
 
     def _texts(self, column: Column) -> list[bytes]:
         if isinstance(column, Coded):
@@ -121,6 +112,14 @@ class HeavyHitters(Query):
         """The bytes of every row, padded with zeros."""
         raw = b"".join(text.ljust(self.length, b"\0") for text in self._texts(columns[0]))
         return np.frombuffer(raw, dtype=np.uint8).reshape(-1, self.length)
+
+    def value_counts(self, columns: Sequence[Column]) -> ValueCounts:
+        """Missing values, and those that are neither texts nor whole numbers."""
+
+        def kind(value: object) -> str:
+            return "missing" if absent(value) else "unreadable" if _written(value) is None else ""
+
+        return ValueCounts({self.column: counted(columns[0], kind)})
 
     # -- the answer -----------------------------------------------------------------------------------------------
 
@@ -152,6 +151,19 @@ class HeavyHitters(Query):
         shares = shares_of(place, len(texts), weights)
         order = np.argsort(-shares, kind="stable")
         return known_shares(shares[order], len(place), Box(0.0, 1.0), [_shown(texts[i]) for i in order])
+
+
+def _written(value: object) -> bytes | None:
+    """The bytes of a text or a whole number; None for anything else."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace")
+    if isinstance(value, bytes):
+        return value
+    return str(value).encode() if isinstance(value, int) and abs(value) < 10**300 else None
 
 
 def _shown(text: bytes) -> str:

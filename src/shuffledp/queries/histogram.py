@@ -17,6 +17,7 @@ from ..mechanisms.reports import Tally
 from .base import Query, known_shares, runnable
 from .columns import Column, Weights, shares_of
 from .domains import Label, Labels
+from .value_counts import ValueCounts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,6 +78,10 @@ class Histogram(Query):
     def encode(self, columns: Sequence[Column]) -> NDArray[Any]:
         """The option of every row."""
         return self.domain.places(columns[0])
+
+    def value_counts(self, columns: Sequence[Column]) -> ValueCounts:
+        """Missing and unlisted values."""
+        return ValueCounts({self.column: self.domain.counts(columns[0])})
 
     def answer(self, tally: Tally) -> Estimate:
         """Shares, with the labels."""

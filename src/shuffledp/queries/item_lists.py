@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from ..randomness.sampling import Source, below, words
 from .columns import Coded, Column
+from .value_counts import counted
 
 IntArray = NDArray[np.int64]
 _MANY = (list, tuple, set, frozenset)
@@ -39,6 +41,12 @@ def entries(column: Column, read: Callable[[object], list[Any]]) -> tuple[int, I
         lists = [read(value) for value in (column.tolist() if isinstance(column, np.ndarray) else column)]
     sizes = np.fromiter((len(found) for found in lists), dtype=np.int64, count=len(lists))
     return len(lists), np.repeat(np.arange(len(lists)), sizes), list(itertools.chain.from_iterable(lists))
+
+
+def rows_without(column: Column) -> Counter[str]:
+    """The rows that have no list, which counts as an empty one, as missing values."""
+    missing = counted(column, lambda value: "missing" if value is None else "")["missing"]
+    return Counter(values=missing, missing=missing)
 
 
 def items(value: object, separator: str = "") -> list[Any]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Real
 from typing import Any, ClassVar
@@ -19,9 +20,10 @@ from ..mechanisms.reports import Tally
 from ..randomness.sampling import source
 from .base import Query, must_take, runnable
 from .columns import Column, Weights, as_numbers, total
-from .domains import NOTHING, Interval, Label, Labels, default_missing
-from .item_lists import at_most, dense, entries, items, pairs
+from .domains import NOTHING, Interval, Label, Labels
+from .item_lists import at_most, dense, entries, items, pairs, rows_without
 from .key_value_answer import KeyValueAnswer, key_value_answer, known_answer
+from .value_counts import ValueCounts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +42,8 @@ class KeyValue(Query):
     low, high : float
         The range of the values, declared in advance; values outside count as the nearest end.
     missing : float
-        What a value that is missing counts as; the middle of the range unless declared.
+        What a value that is missing counts as.  Data with missing ones need it; a client on its own that has none takes
+        the middle of the range.
     unit : str
         Of the values.
     other : label or None
@@ -83,8 +86,6 @@ class KeyValue(Query):
                 f"column must be the name of a column of pairs, or those of keys and of values, got "
                 f"{self.column!r:.60}; write column='ratings'."
             )
-        if self.missing is None:
-            object.__setattr__(self, "missing", default_missing(self.low, self.high))
         domain, known = self.domain, self.range
         must_take(self.mechanism, ["key-values"], what="keys with values", choose="pckv-grr")
         size = check.whole("size", self.size, low=1, high=len(self.names), hint="it is how many keys a user may hold")
@@ -101,8 +102,7 @@ class KeyValue(Query):
     @cached_property
     def range(self) -> Interval:
         """Of the values."""
-        missing = default_missing(self.low, self.high) if self.missing is None else self.missing
-        return Interval(self.low, self.high, missing, self.unit)
+        return Interval(self.low, self.high, self.missing, self.unit)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -121,13 +121,7 @@ class KeyValue(Query):
 
     def _held(self, columns: Sequence[Column]) -> tuple[int, NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
         """The number of rows, and of every pair that counts its row, its key and its value as a share of the range."""
-        if len(columns) == 1:
-            rows, row, found = entries(columns[0], pairs)
-            keys, values = [key for key, _ in found], [value for _, value in found]
-        else:
-            rows, row, keys = entries(columns[0], items)
-            _, at, listed = entries(columns[1], items)
-            values = _beside(row, at, listed)
+        rows, row, keys, values = _pairs(columns)
         places, shares = self.domain.places(keys), self.range.shares(as_numbers(values))
         known = places < len(self.names)
         each, back = np.unique(row[known] * self.domain.size + places[known], return_inverse=True)
@@ -157,13 +151,32 @@ class KeyValue(Query):
         both = np.stack([key[kept].astype(np.float64), 2.0 * share[kept] - 1.0], axis=1)
         return dense(row[kept], both, rows, self.size, -1.0)
 
+    @property
+    def clipping(self) -> str:
+        """In words."""
+        return f"values of a key {self.range.clipping()}"
+
+    def value_counts(self, columns: Sequence[Column]) -> ValueCounts:
+        """Unlisted keys; values that are missing, unreadable or clipped; rows without any pairs."""
+        _, _, keys, values = _pairs(columns)
+        labels, numbers = self.domain.counts(keys), self.range.counts(values)
+        if len(columns) == 2:
+            first, second = self.columns
+            return ValueCounts({first: labels + rows_without(columns[0]), second: numbers})
+        broken = len(entries(columns[0], items)[2]) - len(keys)  # entries that are no pairs
+        del labels["values"]  # those of the pairs
+        return ValueCounts(
+            {self.columns[0]: labels + numbers + rows_without(columns[0]) + Counter(values=broken, unreadable=broken)}
+        )
+
     # -- the answer -----------------------------------------------------------------------------------------------
 
     def answer(self, tally: Tally) -> KeyValueAnswer:
         """Shares of the keys, and the means of their values."""
         m = self.randomizer
         # a report names a key that is held with probability keep: what the covariance of share and sum needs
-        return key_value_answer(m.estimate(tally), getattr(m, "keep", 0.0), self.names, self.range)
+        found = key_value_answer(m.estimate(tally), getattr(m, "keep", 0.0), self.names, self.range)
+        return replace(found, note=self.clipping)
 
     def exact(self, columns: Sequence[Column], *, weights: Weights = None) -> Estimate:
         """The shares and means of these rows; a user with c > size keys counts size/c for each of them."""
@@ -173,6 +186,16 @@ class KeyValue(Query):
         shares = np.bincount(key, weights=weight, minlength=len(self.names)) / count
         sums = np.bincount(key, weights=weight * (2.0 * share - 1.0), minlength=len(self.names)) / count
         return known_answer(shares, sums, max(rows, 1), self.names, self.range)
+
+
+def _pairs(columns: Sequence[Column]) -> tuple[int, NDArray[np.int64], list[Any], list[Any]]:
+    """The number of rows, and of every pair its row, its key and its value."""
+    if len(columns) == 1:
+        rows, row, found = entries(columns[0], pairs)
+        return rows, row, [key for key, _ in found], [value for _, value in found]
+    rows, row, keys = entries(columns[0], items)
+    _, at, listed = entries(columns[1], items)
+    return rows, row, keys, _beside(row, at, listed)
 
 
 def _beside(row: NDArray[np.int64], at: NDArray[np.int64], listed: list[Any]) -> list[Any]:

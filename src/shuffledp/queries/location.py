@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -20,6 +20,7 @@ from .base import Query, known_shares, runnable
 from .columns import Column, Weights, shares_of
 from .domains import Interval
 from .location_answer import LocationAnswer, location_answer
+from .value_counts import ValueCounts
 
 #: What the middles of opposite corners are apart is rounded up by this much.
 _ROOM = 1.0 + 1e-9
@@ -42,7 +43,8 @@ class Location(Query):
     near : float
         The guarantee is for moving a user by at most so far; anywhere on the map unless stated.
     missing : two floats
-        The place that a missing coordinate counts as; the middle of the map unless declared.
+        The place that a missing coordinate counts as.  Data with missing ones need it; a client on its own that has
+        none takes the middle of the map.
     unit : str
         Of the coordinates; "km" by default.
 
@@ -93,7 +95,7 @@ class Location(Query):
             north=y.high,
             across=across,
             up=up,
-            missing=(x.missing, y.missing),
+            missing=None if self.missing is None else (x.missing, y.missing),
             eps=check.in_range("eps", self.eps, low=0.0, high=500.0, low_open=True, hint="it is per unit of distance"),
         )
         if self.near is not None:
@@ -115,7 +117,7 @@ class Location(Query):
             low, high = (check.in_range(name, getattr(self, name), low=-1e300, high=1e300) for name in names)
             if not low < high:
                 raise ParameterError(f"{names[1]} must be above {names[0]}, got {low:g} and {high:g}; exchange them.")
-            made.append(Interval(low, high, 0.5 * (low + high) if place is None else place, self.unit))
+            made.append(Interval(low, high, place, self.unit))
         return made[0], made[1]
 
     @cached_property
@@ -145,9 +147,22 @@ class Location(Query):
         )
         return y * self.across + x
 
+    @property
+    def clipping(self) -> str:
+        """In words."""
+        x, y = self.sides
+        place = f"({x.substitute:g}, {y.words(y.substitute)})"
+        return f"places outside the map count as its nearest point, and missing ones as {place}"
+
+    def value_counts(self, columns: Sequence[Column]) -> ValueCounts:
+        """Missing, unreadable and clipped coordinates."""
+        every = zip(self.columns, self.sides, columns, strict=True)
+        return ValueCounts({name: side.counts(column) for name, side, column in every})
+
     def _shown(self, found: Estimate) -> LocationAnswer:
         x, y = self.sides
-        return location_answer(found, x.edges(self.across), y.edges(self.up), self.unit)
+        shown = location_answer(found, x.edges(self.across), y.edges(self.up), self.unit)
+        return replace(shown, note=self.clipping)
 
     def answer(self, tally: Tally) -> LocationAnswer:
         """Shares of the users, with the cells."""

@@ -25,6 +25,7 @@ from .base import Query, oracles
 from .columns import Column, Weights, shares_of
 from .domains import MOST_LABELS, Label, Labels
 from .marginals_answer import MarginalsAnswer, marginals_answer
+from .value_counts import ValueCounts
 
 #: Marginals of one query, at most.
 MOST_MARGINALS = 1000
@@ -159,6 +160,11 @@ class Marginals(Query):
         """The cell of every row in every marginal."""
         found = self._cells(columns)
         return found[0] if len(found) == 1 else found
+
+    def value_counts(self, columns: Sequence[Column]) -> ValueCounts:
+        """Missing and unlisted values of every column."""
+        every = zip(self.domains.items(), columns, strict=True)
+        return ValueCounts({name: domain.counts(column) for (name, domain), column in every})
 
     def answer(self, tally: Tally) -> MarginalsAnswer:
         """The estimates of all marginals."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,11 @@ from ..estimation.estimate import Estimate, rescaled
 from ..estimation.variance import range_sampling
 from ..mechanisms.randomizer import Randomizer
 from ..mechanisms.reports import Tally
-from .base import Query, runnable
-from .columns import Column, Weights
-from .domains import Interval, default_missing
+from .base import Query, must_take, runnable
+from .columns import Column, Weights, as_numbers, total
+from .domains import OPTION, Interval
+from .key_value_answer import key_value_answer, known_answer
+from .value_counts import ValueCounts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,12 +33,21 @@ class Mean(Query):
         Where the numbers are; with several columns the answer is a vector, one mean each.
     low, high : float
         The range, declared in advance and not taken from the data; numbers outside count as the nearest end.
-    missing : float
-        What a missing number counts as; the middle of the range unless declared.
+    missing : float or "option"
+        What a missing number counts as: a number of the range, or an option of its own.  Data with missing numbers need
+        it; a client on its own that has none takes the middle of the range.
     unit : str
         For example "min"; it stands beside every number of the answer.
     mechanism : mechanism or spec
-        One whose inputs are numbers or vectors (laplace, gaussian, duchi, harmony); ``dim`` may be left out.
+        One whose inputs are numbers or vectors (laplace, gaussian, duchi, harmony); ``dim`` may be left out.  With
+        ``missing="option"`` pckv-grr; ``d`` and ``l`` may be left out.
+
+    Notes
+    -----
+    With ``missing="option"`` the columns are keys, of which a user holds those that have a number: the answer is that
+    of :class:`KeyValue`, the share of users who have one, and (``answer.means``) the mean of theirs.  This mean is a
+    ratio of two estimates, with Fieller's interval and its bias beside it.  A number for ``missing`` gives the mean
+    over all users, unbiased and more precise, in which the missing ones count as that number.
 
     Examples
     --------
@@ -53,7 +64,7 @@ class Mean(Query):
     column: str | tuple[str, ...]
     low: float
     high: float
-    missing: float | None = None
+    missing: float | Literal["option"] | None = None
     unit: str = ""
     mechanism: Randomizer | str
 
@@ -62,22 +73,28 @@ class Mean(Query):
             object.__setattr__(self, "column", tuple(self.column))
         if not self.columns or not all(isinstance(name, str) for name in self.columns):
             raise ParameterError(f"column must be a name or several, got {self.column!r:.60}; write column='wait'.")
-        if self.missing is None:
-            object.__setattr__(self, "missing", default_missing(self.low, self.high))
-        vars(self).update(low=self.domain.low, high=self.domain.high, missing=self.domain.missing)
-        made = runnable(self.mechanism, dim=len(self.columns))
-        if made.number_range is None or (len(self.columns) > 1 and getattr(made, "dim", 1) != len(self.columns)):
+        option, size = self._option, len(self.columns)
+        vars(self).update(low=self.domain.low, high=self.domain.high, missing=OPTION if option else self.domain.missing)
+        if option:
+            must_take(self.mechanism, ["key-values"], what="numbers that may be missing", choose="pckv-grr")
+        made = runnable(self.mechanism, d=size, l=size) if option else runnable(self.mechanism, dim=size)
+        if not option and (made.number_range is None or (size > 1 and getattr(made, "dim", 1) != size)):
             raise ParameterError(
-                f"mechanism must be for {'numbers' if len(self.columns) == 1 else 'vectors'}, got {made.spec}; "
-                f"choose {'laplace, gaussian, duchi or harmony' if len(self.columns) == 1 else 'duchi or harmony'}."
+                f"mechanism must be for {'numbers' if size == 1 else 'vectors'}, got {made.spec}; choose "
+                f"{'laplace, gaussian, duchi or harmony' if size == 1 else 'duchi or harmony'}."
             )
         object.__setattr__(self, "mechanism", made)
 
     @cached_property
     def domain(self) -> Interval:
         """The range."""
-        missing = default_missing(self.low, self.high) if self.missing is None else self.missing
-        return Interval(self.low, self.high, missing, self.unit)
+        number = None if self.missing == OPTION else self.missing
+        return Interval(self.low, self.high, number, self.unit)  # type: ignore[arg-type]  # refuses any other text
+
+    @property
+    def _option(self) -> bool:
+        """Whether it is asked who has a number at all."""
+        return self.missing == OPTION
 
     @property
     def question(self) -> str:
@@ -93,13 +110,38 @@ class Mean(Query):
 
     def encode(self, columns: Sequence[Column]) -> NDArray[Any]:
         """Every row in the range of the mechanism."""
+        if self._option:
+            return self._held(columns)
         low, high = self._inner
         inner = [np.clip(low + (high - low) * self.domain.shares(column), low, high) for column in columns]
         vector = getattr(self.randomizer, "dim", None) is not None
         return np.stack(inner, axis=1) if vector else inner[0]
 
+    def _held(self, columns: Sequence[Column]) -> NDArray[np.float64]:
+        """(column, value in [-1, 1]) of every number of every row; column -1 for one that is missing."""
+        every = enumerate(columns)
+        both = [(np.where(np.isnan(as_numbers(c)), -1.0, i), 2.0 * self.domain.shares(c) - 1.0) for i, c in every]
+        return np.stack([np.stack(one, axis=1) for one in both], axis=1)
+
+    @property
+    def clipping(self) -> str:
+        """In words."""
+        return f"values {self.domain.clipping('are left out of the means' if self._option else '')}"
+
+    def value_counts(self, columns: Sequence[Column]) -> ValueCounts:
+        """Missing, unreadable and clipped values of every column."""
+        every = zip(self.columns, columns, strict=True)
+        return ValueCounts({name: self.domain.counts(column, declared=self._option) for name, column in every})
+
     def answer(self, tally: Tally) -> Estimate:
         """Means in the users' units."""
+        found = self._answer(tally)
+        return replace(found, note=self.clipping)
+
+    def _answer(self, tally: Tally) -> Estimate:
+        m = self.randomizer
+        if self._option:
+            return key_value_answer(m.estimate(tally), getattr(m, "keep", 0.0), self.columns, self.domain)
         low, high = self._inner
         scale = self.domain.width / (high - low)
         found = rescaled(self.randomizer.estimate(tally), scale=scale, shift=self.domain.low - low * scale)
@@ -109,6 +151,10 @@ class Mean(Query):
         """The means of these rows, after clipping."""
         rows = [self.domain.clipped(column) for column in columns]
         n = max(len(rows[0]), 1)
+        if self._option:
+            key, value = np.moveaxis(self._held(columns), 2, 0)
+            each = (key >= 0.0) * (1.0 if weights is None else weights[:, None]) / total(len(key), weights)
+            return known_answer(each.sum(axis=0), (each * value).sum(axis=0), n, self.columns, self.domain)
         return Estimate(
             value=np.array([np.average(row, weights=weights) if len(row) else 0.0 for row in rows]),
             stderr=np.zeros(len(rows)),

@@ -50,17 +50,32 @@ class RangeAnswer(Estimate):
     ----------
     domain, branching, levels : the range of the numbers, the shape of the tree, and the estimates of its levels
     tree : the least-squares fit, where one was made
+    option : whether the last entry is that of the users without a number; all shares are those of all users
     """
 
     domain: Interval = field(default_factory=lambda: Interval(0.0, 1.0, 0.0))
     branching: int = 2
     levels: tuple[Estimate, ...] = ()
     tree: TreeFit | None = None
+    option: bool = False
 
     @property
     def edges(self) -> FloatArray:
         """The ends of the bins."""
-        return self.domain.edges(self.value.size)
+        return self.domain.edges(self._bins)
+
+    @property
+    def _bins(self) -> int:
+        return self.value.size - self.option
+
+    @property
+    def missing(self) -> Estimate:
+        """The share of users without a number, where that is an option of its own."""
+        if not self.option:
+            raise ParameterError(
+                "missing must be an option of the query to be counted, got another; plan with 'option'."
+            )
+        return self._shares([(self._bins, self.value.size)], ["missing"])
 
     # -- ranges ---------------------------------------------------------------------------------------------------
 
@@ -80,7 +95,7 @@ class RangeAnswer(Estimate):
 
     def _edge(self, name: str, value: float) -> int:
         at = check.in_range(name, value, low=self.domain.low, high=self.domain.high)
-        place = (at - self.domain.low) / self.domain.width * self.value.size
+        place = (at - self.domain.low) / self.domain.width * self._bins
         nearest = round(place)
         if abs(place - nearest) > 1e-6:
             below, above = (self.domain.words(x) for x in self.edges[[int(place), int(place) + 1]])
@@ -105,6 +120,7 @@ class RangeAnswer(Estimate):
             sampling=share_sampling(self.n),
             names=tuple(names),
             quantity=SHARE,
+            note=self.note,
         )
 
     def _from_nodes(self, pairs: NDArray[np.int64]) -> tuple[FloatArray, FloatArray]:
@@ -149,18 +165,28 @@ class RangeAnswer(Estimate):
         function exceeds the share at its lower end for sure, or stays below it at its upper end.  The bin of the true
         quantile is contradicted only if one of its two ends is outside the interval there, on one side each, so that
         coverage is at least ``level`` where that of the distribution function is, however many bins there are.
+
+        Where missing numbers are an option of their own, it is the quantile of the users who have one: half of
+        1 - ``level`` is spent on the interval of their share, the rest on that of the distribution function.
         """
         share = check.in_range("share", share, low=0.0, high=1.0, low_open=True, high_open=True)
         found = self._cdf
+        fewest = most = share  # of all users
+        if self.option:
+            level = 0.5 + 0.5 * check.in_range("level", level, low=0.0, high=1.0, low_open=True, high_open=True)
+            fewest, most = (
+                share * (1.0 - float(np.clip(end[0], 0.0, 1.0))) for end in self.missing.interval(level)[::-1]
+            )
         low, high = found.interval(level)
-        edges, size = self.edges, self.value.size
-        exceeded = np.concatenate([[False], low[: size - 1] > share])  # at the lower end of each bin
-        short = np.concatenate([high[: size - 1] < share, [False]])  # at its upper end, which is 1 for the last bin
+        edges, size = self.edges, self._bins
+        exceeded = np.concatenate([[False], low[: size - 1] > most])  # at the lower end of each bin
+        short = np.concatenate([high[: size - 1] < fewest, [False]])  # at its upper end; all are below that of the last
         open_bins = np.flatnonzero(~(exceeded | short))  # one at least: where ``short`` ends, nothing is exceeded
         first, last = int(open_bins[0]), int(open_bins[-1]) + 1
         rising = np.concatenate([[0.0], np.maximum.accumulate(np.clip(found.value, 0.0, 1.0))])
-        rising[-1] = 1.0
-        value = float(np.interp(share, rising, edges))
+        if not self.option or rising[-1] <= 0.0:
+            rising[-1] = 1.0
+        value = float(np.interp(share * rising[-1], rising, edges))
         ends = float(edges[first]), float(edges[last])
         return Quantile(min(max(value, ends[0]), ends[1]), *ends)
 
@@ -229,10 +255,10 @@ def _leaf_variances(tree: TreeFit) -> FloatArray:
     return out
 
 
-def range_answer(domain: Interval, branching: int, parts: Sequence[Estimate]) -> RangeAnswer:
-    """The answer from the estimates of every level, leaves first."""
+def range_answer(domain: Interval, branching: int, parts: Sequence[Estimate], option: bool = False) -> RangeAnswer:
+    """The answer from the estimates of every level, leaves first; with ``option`` the last leaf is no bin."""
     leaves = parts[0]
-    edges = domain.edges(leaves.value.size)
+    edges = domain.edges(leaves.value.size - option)
     names = [f"{a:g} to {domain.words(b)}" for a, b in itertools.pairwise(edges)]  # the unit is that of the bins
     return RangeAnswer(
         value=leaves.value,
@@ -244,8 +270,9 @@ def range_answer(domain: Interval, branching: int, parts: Sequence[Estimate]) ->
         sampling=leaves.sampling,
         grain=leaves.grain,
         influence=leaves.influence,
-        names=tuple(names),
+        names=(*names, *(["missing"] if option else [])),
         quantity=SHARE,
+        option=option,
         domain=domain,
         branching=branching,
         levels=tuple(parts),

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._support import validation as check
 from ..errors import ParameterError
@@ -19,9 +20,10 @@ from ..mechanisms.frequency import FrequencyOracle
 from ..mechanisms.randomizer import Randomizer
 from ..mechanisms.reports import Tally
 from .base import Query, runnable
-from .columns import Column, Weights, shares_of
-from .domains import Interval, default_missing
+from .columns import Column, Weights, as_numbers, shares_of
+from .domains import OPTION, Interval
 from .range_answer import RangeAnswer, range_answer
+from .value_counts import ValueCounts
 
 #: Bins of one query, at most.
 MOST_BINS = 2**20
@@ -49,8 +51,10 @@ class RangeQuery(Query):
         messages too.
     weights : "uniform" or "ranges"
         How the users are divided among the levels: evenly, or so that the mean variance of a range is smallest.
-    missing : float
-        What a missing number counts as; the middle of the range unless declared.
+    missing : float or "option"
+        What a missing number counts as: a number of the range, or an option of its own beside the bins, whose share is
+        ``answer.missing`` (ranges are then shares of all users, quantiles those of the users who have a number).
+        Data with missing numbers need it; a client on its own that has none takes the middle of the range.
     unit : str
         For example "min".
 
@@ -80,21 +84,19 @@ class RangeQuery(Query):
     mechanism: str | Randomizer
     branching: int = 2
     weights: Literal["uniform", "ranges"] = "uniform"
-    missing: float | None = None
+    missing: float | Literal["option"] | None = None
     unit: str = ""
 
     def __post_init__(self) -> None:
-        if self.missing is None:
-            object.__setattr__(self, "missing", default_missing(self.low, self.high))
         vars(self).update(
             low=self.domain.low,
             high=self.domain.high,
-            missing=self.domain.missing,
+            missing=OPTION if self._option else self.domain.missing,
             bins=check.whole("bins", self.bins, low=2, high=MOST_BINS, hint="bins divide the range"),
             branching=check.whole("branching", self.branching, low=2, high=MOST_BINS, hint="a node has two or more"),
         )
         check.one_of("weights", self.weights, ("uniform", "ranges"))
-        oracle = runnable(self.mechanism, d=self.bins)
+        oracle = runnable(self.mechanism, d=self.bins + self._option)
         single = isinstance(oracle, FrequencyOracle) and oracle.single_message
         if not single and "options" not in oracle.serves:
             raise ParameterError(f"mechanism must be a frequency mechanism such as 'grr:eps0=2', got {oracle.spec}.")
@@ -104,8 +106,13 @@ class RangeQuery(Query):
     @cached_property
     def domain(self) -> Interval:
         """The range."""
-        missing = default_missing(self.low, self.high) if self.missing is None else self.missing
-        return Interval(self.low, self.high, missing, self.unit)
+        number = None if self.missing == OPTION else self.missing
+        return Interval(self.low, self.high, number, self.unit)  # type: ignore[arg-type]  # refuses any other text
+
+    @property
+    def _option(self) -> bool:
+        """Whether users without a number are an option of their own: the leaf after the last bin."""
+        return self.missing == OPTION
 
     @property
     def question(self) -> str:
@@ -126,19 +133,36 @@ class RangeQuery(Query):
 
     def encode(self, columns: Sequence[Column]) -> Any:
         """The bin of every row; for several oracles its node on every level."""
-        return self.tree.inputs(self.domain.bins(columns[0], self.bins))
+        return self.tree.inputs(self._leaves(columns[0]))
+
+    def _leaves(self, column: Column) -> NDArray[np.int64]:
+        bins = self.domain.bins(column, self.bins)
+        return np.where(np.isnan(as_numbers(column)), self.bins, bins) if self._option else bins
+
+    @property
+    def clipping(self) -> str:
+        """In words."""
+        own = "are an option of their own" if self._option else ""
+        return f"values of {self.column!r} {self.domain.clipping(own)}"
+
+    def value_counts(self, columns: Sequence[Column]) -> ValueCounts:
+        """Missing, unreadable and clipped values."""
+        return ValueCounts({self.column: self.domain.counts(columns[0], declared=self._option)})
 
     def answer(self, tally: Tally) -> RangeAnswer:
         """The estimates of all nodes, ready to be asked."""
-        return range_answer(self.domain, self.branching, self.tree.estimates(tally))
+        return self._answer(self.tree.estimates(tally))
+
+    def _answer(self, parts: Sequence[Estimate]) -> RangeAnswer:
+        return replace(range_answer(self.domain, self.branching, parts, self._option), note=self.clipping)
 
     def exact(self, columns: Sequence[Column], *, weights: Weights = None) -> RangeAnswer:
         """The answer of these rows, without noise."""
-        bins = self.domain.bins(columns[0], self.bins)
+        bins = self._leaves(columns[0])
         n = max(len(bins), 1)
         levels = [shares_of(bins // self.branching**h, k, weights) for h, k in enumerate(self.tree.sizes)]
         parts = [Estimate(value=level, stderr=np.zeros(level.size), n=n) for level in levels]
-        return range_answer(self.domain, self.branching, parts)
+        return self._answer(parts)
 
 
 def _best_shares(tree: TreeLevels) -> tuple[Fraction, ...]:

@@ -21,7 +21,8 @@ from ..randomness.sampling import source
 from .base import Query, known_shares, must_take, runnable
 from .columns import Column, Weights, total
 from .domains import MOST_LABELS, NOTHING, Label, Labels
-from .item_lists import at_most, dense, entries, items, subset_names, subsets
+from .item_lists import at_most, dense, entries, items, rows_without, subset_names, subsets
+from .value_counts import ValueCounts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,6 +156,11 @@ class SetFrequency(Query):
         if self.randomizer.takes == "full sets":  # dummies of their own: any of them, in order
             sets = np.where(sets < 0, len(self.names) + np.arange(self.size), sets)
         return sets
+
+    def value_counts(self, columns: Sequence[Column]) -> ValueCounts:
+        """Unlisted items among all items, and missing lists."""
+        _, _, found = entries(columns[0], lambda value: items(value, self.separator))
+        return ValueCounts({self.column: self.domain.counts(found) + rows_without(columns[0])})
 
     # -- the answer -----------------------------------------------------------------------------------------------
 

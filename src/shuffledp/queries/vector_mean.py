@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -19,6 +20,8 @@ from ..mechanisms.randomizer import Randomizer
 from ..mechanisms.reports import Tally
 from .base import Query, must_take, runnable
 from .columns import Column, Weights, as_numbers
+from .domains import Interval
+from .value_counts import ValueCounts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,14 +87,32 @@ class VectorMean(Query):
     def _names(self) -> tuple[str, ...]:
         return tuple(self.column)
 
+    @property
+    def clipping(self) -> str:
+        """In words."""
+        unit = f" {self.unit}" if self.unit else ""
+        return f"longer vectors count as those of length {self.norm:g}{unit}, and missing coordinates as 0"
+
     def _inside(self, columns: Sequence[Column]) -> NDArray[np.float64]:
         """The vectors as shares of the norm, those that are longer shortened."""
+        rows, length = self._lengths(columns)
+        return np.asarray(rows / np.maximum(length, 1.0))
+
+    def _lengths(self, columns: Sequence[Column]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The vectors, and their lengths in a column, as shares of the norm."""
         rows = np.stack([as_numbers(column) for column in columns], axis=1) / self.norm
         rows = np.nan_to_num(rows, nan=0.0, posinf=1e150, neginf=-1e150)
         largest = np.maximum(np.abs(rows).max(axis=1, keepdims=True), 1.0)  # against overflow of squares
         scaled = rows / largest
-        length = largest * np.linalg.norm(scaled, axis=1, keepdims=True)
-        return np.asarray(rows / np.maximum(length, 1.0))
+        return rows, largest * np.linalg.norm(scaled, axis=1, keepdims=True)
+
+    def value_counts(self, columns: Sequence[Column]) -> ValueCounts:
+        """Missing and unreadable coordinates, and vectors that were shortened."""
+        anywhere = Interval(-1e300, 1e300, missing=0.0)
+        found = {name: anywhere.counts(column) for name, column in zip(self.columns, columns, strict=True)}
+        _, length = self._lengths(columns)
+        whole = Counter(values=len(length)) + Counter(above=int((length > 1.0).sum()))
+        return ValueCounts({**found, f"({', '.join(self.columns)})": whole})
 
     def encode(self, columns: Sequence[Column]) -> NDArray[Any]:
         """Vectors of length 1, with one more coordinate."""
@@ -102,7 +123,8 @@ class VectorMean(Query):
     def answer(self, tally: Tally) -> Estimate:
         """The mean of every coordinate."""
         found = self.randomizer.estimate(tally).taken(np.arange(len(self.columns)))
-        return rescaled(found, scale=self.norm, shift=0.0).named(names=self._names, unit=self.unit, quantity="mean")
+        found = rescaled(found, scale=self.norm, shift=0.0).named(names=self._names, unit=self.unit, quantity="mean")
+        return replace(found, note=self.clipping)
 
     def exact(self, columns: Sequence[Column], *, weights: Weights = None) -> Estimate:
         """The mean of these rows, after shortening."""
