@@ -188,7 +188,7 @@ def test_reports_carry_nothing_but_the_message(engine: Any, tmp_path: Path) -> N
         batch = read_reports(out, plan)
         assert len(batch.data) == 3000 and batch.data.dtype == np.uint8 and batch.data.shape[1:] == (1,)
         assert not (batch.data & 0b00011111).any()  # three bits, and zeros to fill the byte
-    assert layouts[0] == layouts[1] == ({b"shuffledp batch 2", b"ARROW:schema"}, layouts[0][1])
+    assert layouts[0] == layouts[1] == ({b"shuffledp batch 2", b"shuffledp sha256", b"ARROW:schema"}, layouts[0][1])
     assert layouts[0][1] == [("message", "FIXED_LEN_BYTE_ARRAY", False)]
     shown = [json.loads(text) for text in headers]
     assert shown[0].pop("id") != shown[1].pop("id")

@@ -40,7 +40,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     PLAN.save(home / "plan.json")
     rows = pa.table({"x": [0, 1, 1, None] * (N // 4), "y": ["u", "v"] * (N // 2)})
     pq.write_table(rows, home / "data.parquet", row_group_size=100, write_page_checksum=True)
-    Local().privatise(PLAN, home / "data.parquet", home / "reports.parquet")
+    Local().privatise(PLAN, home / "data.parquet", home / "reports.parquet", accept=True)
     return home
 
 

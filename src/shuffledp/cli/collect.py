@@ -77,9 +77,7 @@ class Told:
 @engine_option
 @accept_option
 @json_option
-def privatise(
-    plan: str, data: str, out: str, overwrite: bool, engine_name: str, accept: bool, as_json: bool
-) -> None:
+def privatise(plan: str, data: str, out: str, overwrite: bool, engine_name: str, accept: bool, as_json: bool) -> None:
     """Privatise the rows of DATA (.parquet, .csv, .arrow) as PLAN says, and write the messages shuffled.
 
     Every row sends, whatever is in it.  How many values were missing, unreadable, clipped or unlisted is said here and
