@@ -18,6 +18,7 @@ from .._support.text import shortened
 from ..errors import ParameterError
 from .constraints import Box, Constraint, Limit, Simplex, norm_sub
 from .drawing import MOST_ITEMS
+from .moments import Moments
 from .variance import Variance, share_sampling, upper_end
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ class Estimate(Tabular):
     unit, quantity : of the entries, in words, such as "min" and "mean"
     influence : the most that an entry changes if one report (one message, where users send several) is replaced by any
         other that would be accepted; inf: without limit; None: not known
+    moments : what the errors of weighted sums of the entries follow from; None: entries are taken to be uncorrelated
 
     Examples
     --------
@@ -79,6 +81,7 @@ class Estimate(Tabular):
     unit: str = ""
     quantity: str = ""
     influence: Limit | None = None
+    moments: Moments | None = None
 
     @property
     def origin(self) -> str:
@@ -198,6 +201,7 @@ class Estimate(Tabular):
             sampling=some_variance(self.sampling),
             grain=some(self.grain),
             influence=None if self.influence is None else some(self.influence),
+            moments=None,
             names=tuple(labels[i] for i in places),
         )
 
@@ -314,8 +318,9 @@ def modelled(
     noise: Variance,
     sampling: Variance,
     *,
-    influence: Limit,
+    influence: Limit | None,
     grain: Limit = 0.0,
+    moments: Moments | None = None,
 ) -> Estimate:
     """The estimate whose standard error is that of its noise at the value, clipped to the range of the truth."""
     stderr = np.sqrt(noise.at(np.clip(value, *constraint.limits)))
@@ -328,7 +333,14 @@ def modelled(
         sampling=sampling,
         grain=grain,
         influence=influence,
+        moments=moments,
     )
+
+
+def moments_of(estimate: Estimate) -> Moments:
+    """Those that it states, else those of entries with uncorrelated noise."""
+    noise = Variance(estimate.stderr**2) if estimate.noise is None else estimate.noise
+    return estimate.moments or Moments.unrelated(estimate.n, noise)
 
 
 def rescaled(estimate: Estimate, *, scale: float, shift: float) -> Estimate:
@@ -360,16 +372,24 @@ def rescaled(estimate: Estimate, *, scale: float, shift: float) -> Estimate:
         noise=stretched(estimate.noise),
         sampling=stretched(estimate.sampling),
         grain=scale * estimate.grain,
+        moments=None,
         influence=None if estimate.influence is None else scale * estimate.influence,
     )
 
 
-def pure(hits: FloatArray, n: int, keep: float, stray: float, constraint: Constraint) -> Estimate:
+def pure(
+    hits: FloatArray,
+    n: int,
+    keep: float,
+    stray: float,
+    constraint: Constraint,
+    both: tuple[float, float] | None = None,
+) -> Estimate:
     """Estimate of frequencies from support counts of a pure protocol (Wang et al., USENIX Security 2017).
 
     A report supports an item held with probability ``keep`` and any other with probability ``stray``:
     f = (hits/n - stray)/(keep - stray), variance [f keep(1-keep) + (1-f) stray(1-stray)]/(n (keep-stray)^2).
-    The standard error plugs the estimate into it (clipped to [0, 1]).
+    The standard error plugs the estimate into it (clipped to [0, 1]).  ``both`` is that of :class:`Moments`.
     """
     gain = keep - stray
     held, other = (rate * (1.0 - rate) / (n * gain * gain) for rate in (keep, stray))
@@ -381,4 +401,5 @@ def pure(hits: FloatArray, n: int, keep: float, stray: float, constraint: Constr
         share_sampling(n),
         grain=1.0 / (n * gain),
         influence=1.0 / (n * gain),
+        moments=Moments.of_support(n, keep, stray, both),
     )
