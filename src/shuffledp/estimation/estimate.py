@@ -32,6 +32,9 @@ STEPS = ("nearest", "simplex", "norm-sub")
 #: What an interval may cover: the truth of these users, or of the population that they were drawn from.
 COVERED = ("users", "population")
 
+#: Users below which intervals of sums over many kinds of reports allow for half a report on either side.
+FEW = 100
+
 
 @dataclass(frozen=True, eq=False)
 class Estimate(Tabular):
@@ -341,6 +344,14 @@ def moments_of(estimate: Estimate) -> Moments:
     """Those that it states, else those of entries with uncorrelated noise."""
     noise = Variance(estimate.stderr**2) if estimate.noise is None else estimate.noise
     return estimate.moments or Moments.unrelated(estimate.n, noise)
+
+
+def grain_of(parts: Sequence[Estimate], n: int) -> float:
+    """The grain of a weighted sum of entries of several parts: the largest of theirs below FEW users, else none.
+
+    The steps of such a sum are many and small, and the normal law holds soon; few users get the wider intervals.
+    """
+    return max(float(np.max(part.grain)) for part in parts) if n < FEW else 0.0
 
 
 def rescaled(estimate: Estimate, *, scale: float, shift: float) -> Estimate:

@@ -8,13 +8,13 @@ from independent tables with errors of variance v_S per cell is the mean of thei
 1/(v_S cells of S without T) (Barak et al., PODS 2007, for the parts; Qardaji, Yang, Li, SIGMOD 2014).
 u of no column is the total, which is 1.
 
-A cell c of the fit over S is then a weighted sum of the cells of every table.  In the table over T, a cell y has the weight
+A cell c of the fit over S is then a weighted sum of the cells of every table.  In that over T, a cell y has the weight
 
     g(y) = sum over U in both S and T of m_U prod over j in U of (1[y_j = c_j] - 1/(options of j)),
 
 where m_U is the part of this table in u_U, over the cells of S without U.  It depends on the columns in which y agrees
-with c, and on nothing else: sums over y follow from the shares of users who agree with c in some columns, which are cells
-of marginals of the table over S.
+with c, and on nothing else: sums over y follow from the shares of users who agree with c in some columns, which are
+cells of marginals of the table over S.
 """
 
 from __future__ import annotations

@@ -66,7 +66,9 @@ class Moments:
     @classmethod
     def unrelated(cls, reports: int, noise: Variance) -> Moments:
         """Of entries whose noise is uncorrelated and has this variance."""
-        return cls(reports, square=reports * float(np.mean(noise.base)), own=1.0 + reports * float(np.mean(noise.slope)))
+        return cls(
+            reports, square=reports * float(np.mean(noise.base)), own=1.0 + reports * float(np.mean(noise.slope))
+        )
 
     def even(self, size: int) -> float:
         """The variance of one of ``size`` entries where all have the same share."""
@@ -91,7 +93,8 @@ class Sums:
     def variance(self, parts: Sequence[Moments]) -> Variance:
         """For users drawn from a population, as a function of F."""
         reports, total, cross = (
-            np.array([getattr(part, name) for part in parts], dtype=np.float64) for name in ("reports", "total", "cross")
+            np.array([getattr(part, name) for part in parts], dtype=np.float64)
+            for name in ("reports", "total", "cross")
         )
         change = self.mean_in - self.mean_out
         base = total * self.total**2 + (cross * self.total - self.mean_out) * self.mean_out

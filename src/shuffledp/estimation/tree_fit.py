@@ -11,8 +11,8 @@ y_c = z_c + w_c (y_v - sum of z), w_c = t_c / sum of t, where t_c is the varianc
 The sum of the leaves of a range is a weighted sum of all estimates.  Let a_v be the share of node v that is in the
 range, by the w below it.  Then sum of a_c y_c over the children c of v is a_v y_v + sum of (a_c - a_v) z_c, and z_c =
 p_c (its own estimate) + (1-p_c) sum of z below, where p_c is the trust in its own.  So z_c has the weight
-r_c = a_c - a_v + (1-p_v) r_v in all, and the estimate at c has p_c r_c.  Unless v contains an end of the range, a_c = a_v:
-below such nodes weights are r_v times numbers that do not depend on the range, whose sums are formed once.
+r_c = a_c - a_v + (1-p_v) r_v in all, and the estimate at c has p_c r_c.  Unless v contains an end of the range,
+a_c = a_v: below such nodes weights are r_v times numbers that do not depend on the range, whose sums are formed once.
 """
 
 from __future__ import annotations
@@ -106,9 +106,7 @@ class TreeFit:
             found.append((np.where(cut.same, both, left), np.where(cut.same, both, right)))
         return found
 
-    def _descend(
-        self, ranges: IntArray, up_to: FloatArray, below: list[FloatArray], parts: Sequence[Moments]
-    ) -> Sums:
+    def _descend(self, ranges: IntArray, up_to: FloatArray, below: list[FloatArray], parts: Sequence[Moments]) -> Sums:
         """From the top level to the leaves, along the nodes that contain the first and the last leaf of each range."""
         cuts = [self._cut(ranges, k) for k in range(len(parts))]
         held = self._held(cuts)
@@ -134,9 +132,8 @@ class TreeFit:
                 for inside, some in ((1, share), (0, up_to[ends[1]] - up_to[ends[0]] - share)):
                     own[inside] += weight**2 * some * (part.own / part.reports)
                     mean[inside][:, k] += weight * some
-            away = tuple(
-                (1.0 - trust[node]) * r - ratio for node, r, ratio in zip((cut.p, cut.q), r_both, held[k], strict=True)
-            )
+            left, right = ((1.0 - trust[node]) * r for node, r in zip((cut.p, cut.q), r_both, strict=True))
+            away = left - held[k][0], right - held[k][1]
         share = up_to[ranges[:, 1]] - up_to[ranges[:, 0]]
         scale = np.stack([1.0 / (up_to[-1] - share), 1.0 / share])
         own, mean = own * scale, mean * scale[:, :, None]
