@@ -133,6 +133,18 @@ def test_the_error_of_every_range_of_many_bins() -> None:
     assert np.all(np.isfinite(found.stderr)) and np.all(found.cdf().stderr[:-1] > 0.0)
 
 
+@pytest.mark.parametrize("mechanism", ["pure-dump:messages=2", "mix-dump:flip=0.2,messages=1", "grr:eps0=2"])
+def test_without_levels_the_error_is_that_of_a_sum_of_options(mechanism: str) -> None:
+    """What mechanisms declare for planning; the number of blanket messages is that of these reports."""
+    query = RangeQuery(column="x", low=0, high=8, bins=8, branching=8, mechanism=mechanism)
+    values = query.encode([np.repeat(np.arange(8), [9000, 9000, 1000, 500, 200, 200, 50, 50])])
+    answer = query.answer(query.randomizer.privatise_counts(values, rng=np.random.default_rng(0)))
+    oracle: Any = query.mechanism
+    for a, b, share in ((0, 1, 0.45), (0, 7, 0.9975), (2, 8, 0.1)):
+        wanted = oracle.sum_variance(20_000, np.array([b - a]), np.array([share]))[0]
+        assert answer.range(a, b).stderr[0] ** 2 == pytest.approx(wanted, rel=0.05)
+
+
 # -- marginals -------------------------------------------------------------------------------------------------------
 
 
