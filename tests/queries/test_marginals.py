@@ -11,6 +11,7 @@ import pytest
 import shuffledp as sdp
 from reference.calibrated import answers, calibrated, repeats, round_trip
 from shuffledp.estimation.marginal_fit import fit
+from shuffledp.estimation.moments import Moments
 from shuffledp.queries import Marginals
 
 LABELS = {"sex": ["F", "M"], "age": [20, 30, 40], "smokes": [True, False]}
@@ -41,7 +42,7 @@ def test_unbiased_with_the_right_errors(mechanism: str, repeats: int) -> None:
     assert truth.marginal("age", "sex") is cell and sum(cell.value) == pytest.approx(1.0)
     found = answers(query, values, repeats, seed=1)
     calibrated(found, truth.value)
-    # the fit is unbiased too, and its errors are smaller and as stated (up to one variance for all cells)
+    # the fit is unbiased too, and its errors are smaller and as stated
     fitted = [e.fitted() for e in found]  # type: ignore[attr-defined]
     off, before = (np.array([e.value for e in some]) - truth.value for some in (fitted, found))
     assert np.all(np.abs(off.mean(axis=0)) <= 4.5 * off.std(axis=0, ddof=1) / np.sqrt(repeats))
@@ -81,13 +82,24 @@ def test_the_fit_is_that_of_least_squares() -> None:
     wanted.append(1e6)
     joint = (np.linalg.pinv(np.array(maps)) @ np.array(wanted)).reshape(2, 3, 2)
     found = fit(subsets, tables, variances)
-    assert found.table(("a", "b"))[0] == pytest.approx(joint.sum(axis=2), abs=1e-6)
-    assert found.table(("c", "b"))[0] == pytest.approx(joint.sum(axis=0).T, abs=1e-6)
-    # and its variance, by the covariance of the least-squares solution
-    inverse = np.linalg.pinv(np.array(maps))
+    assert found.table(("a", "b")) == pytest.approx(joint.sum(axis=2), abs=1e-6)
+    assert found.table(("c", "b")) == pytest.approx(joint.sum(axis=0).T, abs=1e-6)
+    # and its variance at some shares, by the covariance of the cells of randomized response
+    inverse, shares = np.linalg.pinv(np.array(maps)), rng.dirichlet(np.ones(12))
+    keep, reports = 0.5, [100, 200, 300]
+    strays = [(1 - keep) / (table.size - 1) for table in tables]
+    parts = [Moments.of_support(n, keep, b, (0.0, 0.0)) for n, b in zip(reports, strays, strict=True)]
+    named = found.variance(("a", "b"), shares.reshape(2, 3, 2).sum(axis=2), parts)
     own = np.array([cell[0] == 1 and cell[1] == 2 for cell in cells], dtype=float)
-    weights = (own @ inverse)[:-1]
-    assert found.table(("a", "b"))[1] == pytest.approx(float(weights @ weights), rel=1e-5)
+    weights, first, wanted = own @ inverse, 0, 0.0
+    for table, variance, n, b in zip(tables, variances, reports, strays, strict=True):
+        some = slice(first, first + table.size)
+        law = b + (keep - b) * (np.array(maps[some]) * np.sqrt(variance) @ shares)
+        each = weights[some] / np.sqrt(variance) / (keep - b)
+        wanted += (law @ each**2 - (law @ each) ** 2) / n
+        first += table.size
+    at = named.at(shares.reshape(2, 3, 2).sum(axis=2))
+    assert at[1, 2] == pytest.approx(wanted, rel=1e-4)  # type: ignore[index]
 
 
 def test_every_row_gives_an_input_and_one_marginal_needs_no_draw() -> None:

@@ -17,11 +17,11 @@ def step(**changed: Any) -> VectorMean:
 
 
 @repeats
-def test_unbiased_with_errors_that_are_large_enough(repeats: int) -> None:
+def test_unbiased_with_the_right_errors(repeats: int) -> None:
     rng = np.random.default_rng(0)
     values = [rng.normal(0.5, 1.0, size=800), rng.normal(-1.0, 1.0, size=800)]
     truth = step().exact(values)
-    calibrated(answers(step(), values, repeats, seed=1), truth.value, wide=True)
+    calibrated(answers(step(), values, repeats, seed=1), truth.value)
     alike = [np.full(800, 1.2), np.full(800, 1.6)]  # of length 2: the spread of the vectors is none
     calibrated(answers(step(), alike, repeats, seed=2), np.array([1.2, 1.6]))
 

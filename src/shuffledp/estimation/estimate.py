@@ -18,6 +18,7 @@ from .._support.text import shortened
 from ..errors import ParameterError
 from .constraints import Box, Constraint, Limit, Simplex, norm_sub
 from .drawing import MOST_ITEMS
+from .moments import Moments
 from .variance import Variance, share_sampling, upper_end
 
 if TYPE_CHECKING:
@@ -30,6 +31,9 @@ SHARE = "share of users"
 STEPS = ("nearest", "simplex", "norm-sub")
 #: What an interval may cover: the truth of these users, or of the population that they were drawn from.
 COVERED = ("users", "population")
+
+#: Users below which intervals of sums over many kinds of reports allow for half a report on either side.
+FEW = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +57,7 @@ class Estimate(Tabular):
     influence : the most that an entry changes if one report (one message, where users send several) is replaced by any
         other that would be accepted; inf: without limit; None: not known
     note : what became of values outside the domain, in words, such as "clipped to [0, 60 min]"
+    moments : what the errors of weighted sums of the entries follow from; None: entries are taken to be uncorrelated
 
     Examples
     --------
@@ -81,6 +86,7 @@ class Estimate(Tabular):
     quantity: str = ""
     influence: Limit | None = None
     note: str = ""
+    moments: Moments | None = None
 
     @property
     def origin(self) -> str:
@@ -200,6 +206,7 @@ class Estimate(Tabular):
             sampling=some_variance(self.sampling),
             grain=some(self.grain),
             influence=None if self.influence is None else some(self.influence),
+            moments=None,
             names=tuple(labels[i] for i in places),
         )
 
@@ -318,8 +325,9 @@ def modelled(
     noise: Variance,
     sampling: Variance,
     *,
-    influence: Limit,
+    influence: Limit | None,
     grain: Limit = 0.0,
+    moments: Moments | None = None,
 ) -> Estimate:
     """The estimate whose standard error is that of its noise at the value, clipped to the range of the truth."""
     stderr = np.sqrt(noise.at(np.clip(value, *constraint.limits)))
@@ -332,7 +340,22 @@ def modelled(
         sampling=sampling,
         grain=grain,
         influence=influence,
+        moments=moments,
     )
+
+
+def moments_of(estimate: Estimate) -> Moments:
+    """Those that it states, else those of entries with uncorrelated noise."""
+    noise = Variance(estimate.stderr**2) if estimate.noise is None else estimate.noise
+    return estimate.moments or Moments.unrelated(estimate.n, noise)
+
+
+def grain_of(parts: Sequence[Estimate], n: int) -> float:
+    """The grain of a weighted sum of entries of several parts: the largest of theirs below FEW users, else none.
+
+    The steps of such a sum are many and small, and the normal law holds soon; few users get the wider intervals.
+    """
+    return max(float(np.max(part.grain)) for part in parts) if n < FEW else 0.0
 
 
 def rescaled(estimate: Estimate, *, scale: float, shift: float) -> Estimate:
@@ -364,16 +387,24 @@ def rescaled(estimate: Estimate, *, scale: float, shift: float) -> Estimate:
         noise=stretched(estimate.noise),
         sampling=stretched(estimate.sampling),
         grain=scale * estimate.grain,
+        moments=None,
         influence=None if estimate.influence is None else scale * estimate.influence,
     )
 
 
-def pure(hits: FloatArray, n: int, keep: float, stray: float, constraint: Constraint) -> Estimate:
+def pure(
+    hits: FloatArray,
+    n: int,
+    keep: float,
+    stray: float,
+    constraint: Constraint,
+    both: tuple[float, float] | None = None,
+) -> Estimate:
     """Estimate of frequencies from support counts of a pure protocol (Wang et al., USENIX Security 2017).
 
     A report supports an item held with probability ``keep`` and any other with probability ``stray``:
     f = (hits/n - stray)/(keep - stray), variance [f keep(1-keep) + (1-f) stray(1-stray)]/(n (keep-stray)^2).
-    The standard error plugs the estimate into it (clipped to [0, 1]).
+    The standard error plugs the estimate into it (clipped to [0, 1]).  ``both`` is that of :class:`Moments`.
     """
     gain = keep - stray
     held, other = (rate * (1.0 - rate) / (n * gain * gain) for rate in (keep, stray))
@@ -385,4 +416,5 @@ def pure(hits: FloatArray, n: int, keep: float, stray: float, constraint: Constr
         share_sampling(n),
         grain=1.0 / (n * gain),
         influence=1.0 / (n * gain),
+        moments=Moments.of_support(n, keep, stray, both),
     )

@@ -95,7 +95,7 @@ class FrequencyOracle(Randomizer):
         return categories(values, self.d)
 
     def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
-        return pure(counts, users, self.keep, self.stray, self.constraint)
+        return pure(counts, users, self.keep, self.stray, self.constraint, self.both)
 
     def variance(self, n: int, frequency: float = 0.0) -> float:
         """Variance of one estimated frequency f: [f a(1-a) + (1-f) b(1-b)]/(n (a-b)^2), a = keep, b = stray.

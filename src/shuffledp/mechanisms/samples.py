@@ -10,7 +10,8 @@ import numpy as np
 
 from ..errors import ParameterError
 from ..estimation.constraints import Constraint, Limit
-from ..estimation.estimate import Estimate
+from ..estimation.estimate import Estimate, moments_of
+from ..estimation.moments import Moments
 from ..estimation.variance import Variance
 
 
@@ -21,6 +22,7 @@ def sampled(estimate: Estimate, users: int) -> Estimate:
     part is counted as noise.  The remainder is what drawing the users adds.
     """
     n, sampling = estimate.n, estimate.sampling
+    estimate = replace(estimate, moments=moments_of(estimate))  # of the reports there are
     if n >= users or n == 0:
         return replace(estimate, n=users)
     if sampling is None or estimate.constraint is None:
@@ -52,6 +54,7 @@ def without_reports(size: int, constraint: Constraint) -> Estimate:
         noise=Variance(error),
         sampling=Variance(0.0),
         influence=math.inf,
+        moments=Moments(1, square=math.inf, own=0.0),
     )
 
 

@@ -8,7 +8,7 @@ disjoint nodes on different levels have the covariance F_g F_h/n.  In all, with 
     n variance = sum of [H v(L, F) + (H-1) F (1-F)] + T^2 - sum of F^2,
 
 where v is that of one report.  For the worst data T^2 <= T makes this concave in the shares.  The error is that of the
-plain sums of nodes; the least-squares fit (RangeAnswer.fitted) is never worse.
+plain sums of nodes; the least-squares fit (RangeAnswer.fitted) makes it smaller.
 """
 
 from __future__ import annotations

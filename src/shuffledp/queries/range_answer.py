@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,18 +16,16 @@ from .._support.figures import TEXT_WIDTH
 from ..errors import ParameterError
 from ..estimation.constraints import Box, Simplex
 from ..estimation.drawing import MOST_ITEMS
-from ..estimation.estimate import SHARE, Estimate
+from ..estimation.estimate import SHARE, Estimate, grain_of, modelled, moments_of
+from ..estimation.moments import Moments, Sums, plausible
 from ..estimation.tree_fit import TreeFit, fit
-from ..estimation.variance import share_sampling
+from ..estimation.variance import Variance, share_sampling
 from .domains import Interval
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FloatArray = NDArray[np.float64]
-
-#: Cells of the matrix of weights that are formed at once.
-_CELLS = 4_000_000
 
 
 class Quantile(NamedTuple):
@@ -44,7 +42,12 @@ class RangeAnswer(Estimate):
 
     As an :class:`Estimate` it holds the bins; :meth:`range`, :meth:`cdf` and :meth:`quantile` add nodes of higher
     levels, which is what makes long ranges precise.  ``fitted()`` is the least-squares fit to all levels: unbiased as
-    well, never less precise, and consistent.
+    well, more precise, and consistent.
+
+    Intervals of ranges, points of the distribution function and fitted bins have about their nominal coverage from 100
+    users on, whatever the shares are, as long as more than a few reports are expected where the truth is near 0 or 1
+    (with one user of 3,000 there, at eps0 = 12, 89% was seen for 95%).  Below 100 users they are conservative: half a
+    report is added on either side.
 
     Attributes
     ----------
@@ -105,55 +108,68 @@ class RangeAnswer(Estimate):
             )
         return nearest
 
-    def _shares(self, ranges: list[tuple[int, int]], names: list[str]) -> Estimate:
+    def _shares(self, ranges: Sequence[tuple[int, int]], names: Sequence[str]) -> Estimate:
         """Sums over the bins first, ..., last - 1 of each range."""
         pairs = np.array(ranges)
-        value, variance = self._from_nodes(pairs) if self.tree is None else self._from_fit(self.tree, pairs)
         whole = (pairs[:, 0] == 0) & (pairs[:, 1] == self.value.size)  # everybody
-        value, variance = np.where(whole, 1.0, value), np.where(whole, 0.0, variance)
-        return Estimate(
-            value=value,
-            stderr=np.sqrt(variance),
-            n=self.n,
-            for_release=self.for_release,
-            constraint=Box(0.0, 1.0),
-            sampling=share_sampling(self.n),
-            names=tuple(names),
-            quantity=SHARE,
-            note=self.note,
+        value = self._from_nodes(pairs) if self.tree is None else between(self.tree.leaves, pairs)
+        noise = self._noise(np.where(whole[:, None], [0, 1], pairs))
+        known = [np.where(whole, 0.0, x) for x in (noise.base, noise.slope, noise.bend)]
+        found = modelled(
+            np.where(whole, 1.0, value),
+            self.n,
+            Box(0.0, 1.0),
+            Variance(*known),
+            share_sampling(self.n),
+            influence=None,
+            grain=np.where(whole, 0.0, grain_of(self.levels, self.n)),
         )
+        return replace(found, names=tuple(names), quantity=SHARE, note=self.note, for_release=self.for_release)
 
-    def _from_nodes(self, pairs: NDArray[np.int64]) -> tuple[FloatArray, FloatArray]:
-        """The fewest whole nodes: on every level up to branching - 1 at either end, then on with their parents.
+    def _used(self, pairs: NDArray[np.int64]) -> Iterator[tuple[Any, ...]]:
+        return whole_nodes(pairs, [level.value.size for level in self.levels], self.branching)
 
-        Levels have different users of the same n: who is not on one of them is on another.  Shares F_1, F_2 of a range
-        on two levels therefore have the covariance F_1 F_2/n, and all pairs of them (F^2 - sum of F_h^2)/n.  Nodes of
-        one level have a negative one, which is left out: it would make the error smaller.
-        """
-        value, variance, squares = (np.zeros(len(pairs)) for _ in range(3))
-        used = whole_nodes(pairs, [level.value.size for level in self.levels], self.branching)
-        for level, (first, up, down, last) in zip(self.levels, used, strict=True):
-            share, noise = (
-                sums[up] - sums[first] + sums[last] - sums[down]
-                for sums in (np.concatenate([[0.0], np.cumsum(each)]) for each in (level.value, level.stderr**2))
-            )
-            value += share
-            variance += noise
-            squares += np.clip(share, 0.0, 1.0) ** 2
-        between = np.maximum(np.clip(value, 0.0, 1.0) ** 2 - squares, 0.0) / max(self.n, 1)
-        return value, variance + np.where(variance > 0.0, between, 0.0)
+    def _from_nodes(self, pairs: NDArray[np.int64]) -> FloatArray:
+        """The fewest whole nodes: on every level up to branching - 1 at either end, then on with their parents."""
+        value = np.zeros(len(pairs))
+        for level, (first, up, down, last) in zip(self.levels, self._used(pairs), strict=True):
+            sums = np.concatenate([[0.0], np.cumsum(level.value)])
+            value += sums[up] - sums[first] + sums[last] - sums[down]
+        return value
 
-    def _from_fit(self, tree: TreeFit, pairs: NDArray[np.int64]) -> tuple[FloatArray, FloatArray]:
-        size = self.value.size
-        sums = np.concatenate([[0.0], np.cumsum(tree.leaves)])
-        value, variance = sums[pairs[:, 1]] - sums[pairs[:, 0]], np.zeros(len(pairs))
-        step = max(1, _CELLS // size)
-        for start in range(0, len(pairs), step):
-            some = pairs[start : start + step]
-            at = np.arange(size)
-            inside = (at >= some[:, :1]) & (at < some[:, 1:])
-            variance[start : start + step] = tree.variance(inside.astype(np.float64))
-        return value, variance
+    def _noise(self, pairs: NDArray[np.int64]) -> Variance:
+        """The variance of the shares of ranges, none of which holds all bins (estimation/moments.py)."""
+        if not any(np.any(level.stderr) for level in self.levels):
+            return Variance(np.zeros(len(pairs)))  # the truth itself
+        parts = [moments_of(level) for level in self.levels]
+        tree = self.tree
+        sums = self._node_sums(pairs, parts) if tree is None else tree.sums(pairs, self._plausible, parts)
+        return sums.variance(parts).plus(share_sampling(self.n), -1.0)
+
+    def _node_sums(self, pairs: NDArray[np.int64], parts: Sequence[Moments]) -> Sums:
+        """Weights of 1 at whole nodes."""
+        nodes, share = (np.zeros((len(pairs), len(parts))) for _ in range(2))
+        at = self._plausible
+        for h, (first, up, down, last) in enumerate(self._used(pairs)):
+            nodes[:, h] = up - first + last - down
+            share[:, h] = between(at, np.stack([first, up], 1)) + between(at, np.stack([down, last], 1))
+            at = np.add.reduceat(at, np.arange(0, at.size, self.branching))
+        share /= share.sum(axis=1, keepdims=True)
+        square = np.zeros(len(pairs))
+        for some, part in zip(nodes.T, parts, strict=True):
+            square[some > 0] += some[some > 0] * (part.square / part.reports)  # infinite on a level without reports
+        own = share @ [part.own / part.reports for part in parts]
+        return Sums(square, own, np.zeros_like(own), nodes, share, np.zeros_like(share))
+
+    @cached_property
+    def _plausible(self) -> FloatArray:
+        """Shares of the bins that the truth may have."""
+        return plausible((self.tree or self._fit).leaves, self.n)
+
+    @cached_property
+    def _fit(self) -> TreeFit:
+        even = [moments_of(level).even(level.value.size) for level in self.levels]
+        return fit([level.value for level in self.levels], even, self.branching)
 
     # -- quantiles ------------------------------------------------------------------------------------------------
 
@@ -200,11 +216,12 @@ class RangeAnswer(Estimate):
         """The least-squares fit to all levels: consistent, unbiased, with standard errors of its own."""
         if not self.levels or any(not np.all(np.isfinite(level.stderr)) for level in self.levels):
             raise ParameterError("every level needs a report for a fit, got none on some; collect more.")
-        variances = [max(float(np.median(level.stderr**2)), 1e-300) for level in self.levels]
-        tree = fit([level.value for level in self.levels], variances, self.branching)
-        spread = [float(x) for x in np.sqrt(_leaf_variances(tree))]
-        kept = replace(self, noise=None, grain=0.0, influence=None)
-        return replace(kept, value=tree.leaves, stderr=np.array(spread), tree=tree)
+        made = replace(self, tree=self._fit)
+        bins = np.arange(self.value.size)
+        noise = made._noise(np.stack([bins, bins + 1], axis=1))
+        stderr = np.sqrt(noise.at(np.clip(self._fit.leaves, 0.0, 1.0)))
+        grain = grain_of(self.levels, self.n)
+        return replace(made, value=self._fit.leaves, stderr=stderr, noise=noise, grain=grain, influence=None)
 
     def plot(
         self,
@@ -243,16 +260,10 @@ def whole_nodes(
         last = np.where(rest, 0, -(-down // branching))
 
 
-def _leaf_variances(tree: TreeFit) -> FloatArray:
-    """The variance of every leaf; leaves of one parent are alike, so that a few weights at a time suffice."""
-    size = tree.leaves.size
-    out, step = np.empty(size), max(1, _CELLS // size)
-    for start in range(0, size, step):
-        rows = np.arange(start, min(start + step, size))
-        weights = np.zeros((rows.size, size))
-        weights[np.arange(rows.size), rows] = 1.0
-        out[rows] = tree.variance(weights)
-    return out
+def between(shares: FloatArray, pairs: NDArray[np.int64]) -> FloatArray:
+    """The sum of these shares from the first to before the last of every pair."""
+    sums = np.concatenate([[0.0], np.cumsum(shares)])
+    return np.asarray(sums[pairs[:, 1]] - sums[pairs[:, 0]])
 
 
 def range_answer(domain: Interval, branching: int, parts: Sequence[Estimate], option: bool = False) -> RangeAnswer:

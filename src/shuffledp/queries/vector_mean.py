@@ -42,11 +42,11 @@ class VectorMean(Query):
     Notes
     -----
     PrivUnit takes vectors of length 1.  x of length at most norm becomes (x/norm, sqrt(1 - |x/norm|^2)), which has
-    length 1 in one more dimension, and the last coordinate of the estimate is left out.  The standard errors count the
-    spread of the users' vectors as noise, so that they are too large on average.  They are estimated from the reports,
-    whose law is skewed at a large eps0: reports far from the vector are rare, and weigh much.  Few users may have
-    none of them, and intervals then fall short where everybody is at the norm in one direction: those for 95% held the
-    truth 86% of the time with 300 users at eps0 = 8, 94% with 300 at eps0 = 4, and 95% with 3,000 at eps0 = 8.
+    length 1 in one more dimension, and the last coordinate of the estimate is left out.  The standard errors are those
+    of the law of a report; the mean square of the users' coordinates, on which it depends, is estimated.  95% intervals
+    hold the mean of the users about 95% of the time from 100 users on, also where reports far from the vector are rare
+    and weigh much (300 users at eps0 = 8, all at the norm in one direction).  With fewer users they are conservative:
+    half a report is added on either side.
 
     Examples
     --------

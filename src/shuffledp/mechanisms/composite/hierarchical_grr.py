@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ..._support import validation as check
 from ..._support.numbers import round_down
@@ -26,6 +26,7 @@ from ..codecs import Category
 from ..known.variation_ratio import VariationRatio
 from ..parameters import budget, whole
 from ..randomizer import Randomizer
+from ..reports import Reports, Tally
 from ..samples import joined, sampled, without_reports
 from ..values import categories
 
@@ -164,15 +165,23 @@ class HierarchicalGRR(Randomizer):
             out[at] = level._randomise(nodes, src) + out.dtype.type(self._starts[h])
         return out
 
-    def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
+    def estimates(self, reports: Reports | Tally | ArrayLike, *, for_release: bool | None = None) -> list[Estimate]:
+        """The estimate of every level, leaves first."""
+        total = self._tally_of(reports, None, for_release)
+        return [replace(e, for_release=total.for_release) for e in self._each(total.counts, total.users)]
+
+    def _each(self, counts: NDArray[Any], users: int) -> list[Estimate]:
         """Each level from its own reports; those are a random sample of the users, which adds to the error."""
         parts = []
         for h, level in enumerate(self.levels):
             hits = counts[self.level(h)]
             here = int(hits.sum())
-            found = level._infer(hits, here) if here else without_reports(level.d, Simplex())
-            parts.append(sampled(found, users))
-        return joined(parts, Tree(tuple(level.d for level in self.levels), self.branching), users)
+            parts.append(sampled(level._infer(hits, here) if here else without_reports(level.d, Simplex()), users))
+        return parts
+
+    def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
+        whole = Tree(tuple(level.d for level in self.levels), self.branching)
+        return joined(self._each(counts, users), whole, users)
 
     def variance(self, n: int, frequency: float = 0.0, *, h: int = 0) -> float:
         """Variance of one estimated node frequency on level h, with n/H users on it."""

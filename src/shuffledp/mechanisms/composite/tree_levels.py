@@ -90,10 +90,4 @@ class TreeLevels:
 
     def estimates(self, tally: Tally) -> Sequence[Estimate]:
         """The estimate of every level, leaves first."""
-        m = self.randomizer
-        if isinstance(m, Parallel):
-            return m.estimates(tally)
-        if m is self.leaves:
-            return [m.estimate(tally)]
-        whole, ends = m.estimate(tally), np.cumsum([0, *self.sizes])
-        return [whole.taken(np.arange(ends[h], ends[h + 1])) for h in range(len(self.sizes))]
+        return self.randomizer.estimates(tally)

@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from ...errors import BoundNotApplicableError, ParameterError
 from ...estimation.constraints import Constraint, Simplex
 from ...estimation.estimate import Estimate, modelled
+from ...estimation.moments import Moments
 from ...estimation.variance import Variance, share_sampling
 from ...numerics.families.base import Family, two_counts
 from ...numerics.families.message_counts import UNLIMITED, Count
@@ -293,7 +294,20 @@ class MultiMessage(RawMessages):
         base, held = (float(self._variance(users, blankets, np.asarray(share))) for share in (0.0, 1.0))
         line = Variance(base, held - base)
         grain = 1.0 / (users * (keep - stray))
-        return modelled(value, users, self._constraint, line, share_sampling(users), grain=grain, influence=grain)
+        return modelled(
+            value,
+            users,
+            self._constraint,
+            line,
+            share_sampling(users),
+            grain=grain,
+            influence=grain,
+            moments=self._moments(users, blankets),
+        )
+
+    def _moments(self, users: int, blankets: int) -> Moments | None:
+        """What the error of a sum of items follows from; None: their noise is uncorrelated."""
+        return None
 
     def variance(self, n: int, frequency: float = 0.0) -> float:
         """Variance of one estimated frequency among n users (the mean over the number of blanket messages)."""

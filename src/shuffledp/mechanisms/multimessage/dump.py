@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...estimation.moments import Moments
 from ...randomness.sampling import Source, below
 from ..codecs import Category
 from ..parameters import whole
@@ -41,6 +42,12 @@ class Dump(MultiMessage):
         hit, miss, chance = keep + (items - 1.0) * stray, items * stray, items * noise
         own = n * (share * hit * (1.0 - hit) + (1.0 - share) * miss * (1.0 - miss))
         return np.asarray((self._blankets(n).mean * chance * (1.0 - chance) + own) / (n * (keep - stray)) ** 2)
+
+    def _moments(self, users: int, blankets: int) -> Moments:
+        """A message names one option: the users' own, and the blanket's."""
+        keep, stray, noise = self._rates
+        own, rate = Moments.of_support(users, keep, stray, (0.0, 0.0)), blankets / users / (keep - stray) ** 2
+        return replace(own, square=own.square + rate * noise, total=own.total - rate * noise * noise)
 
     def _noise(self, size: int, src: Source) -> NDArray[Any]:
         return below(src, self.d, size)

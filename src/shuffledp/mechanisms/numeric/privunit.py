@@ -14,7 +14,7 @@ from scipy import special  # type: ignore[import-untyped]
 from ..._support.numbers import round_down
 from ...errors import ParameterError
 from ...estimation.constraints import Ball
-from ...estimation.estimate import Estimate, modelled
+from ...estimation.estimate import FEW, Estimate, modelled
 from ...estimation.variance import Variance
 from ...numerics.families.base import PairSet, both_directions
 from ...numerics.families.swap import SwapSet, among
@@ -194,15 +194,27 @@ class PrivUnit(Randomizer):
         return np.stack([column_sums(wide), column_sums(wide * wide)]).astype(np.int64)
 
     def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
-        """Sample mean and its standard error (which counts the spread of the inputs as noise, so errs upward).
+        """The sample mean, and its error by the law of a report.
 
-        For users drawn from a population that spread belongs to the error: nothing is added.
+        A coordinate of V/m has the mean x_j and, with the users' mean square s_j of x_j, the mean square
+        [across (1 - s_j) + along s_j]/m^2 over all users.  The tally shows it, and so s_j; what is left without s_j is
+        noise, and the users' own spread s_j - f^2 is what drawing them adds.
         """
         mean, square = counts / users
-        scale = 1.0 / (GRID * self._gain)
-        noise = Variance(scale**2 * np.maximum(square - mean * mean, 0.0) / users)
+        scale, (along, across) = 1.0 / (GRID * self._gain), self._squares
+        value, gap = scale * mean, max(along - across, 1e-300)  # beyond 0 only by rounding
+        spread = np.clip((square / GRID**2 - across) / gap, np.clip(value, -1.0, 1.0) ** 2, 1.0)
+        noise = np.maximum((across + gap * spread) / self._gain**2 - spread, 0.0)
         influence = scale * self.codec.reach / users
-        return modelled(scale * mean, users, Ball(1.0), noise, Variance(0.0), influence=influence)
+        return modelled(
+            value,
+            users,
+            Ball(1.0),
+            Variance(noise / users),
+            Variance(spread / users, 0.0, -1.0 / users),
+            influence=influence,
+            grain=influence if users < FEW else 0.0,  # reports outside of the cap are rare, and weigh much
+        )
 
     @property
     def _gain(self) -> float:
@@ -214,8 +226,8 @@ class PrivUnit(Randomizer):
         return (self._gain**-2 - 1.0) / n
 
     @property
-    def _along(self) -> float:
-        """E <V, x>^2, from that of a uniform direction on the cap and on all of the sphere.
+    def _squares(self) -> tuple[float, float]:
+        """E <V, x>^2, from that of a uniform direction on the cap and on all of the sphere; and across x.
 
         <V, x> = 1 - 2t with t ~ Beta(h, h), h = (dim-1)/2, and E[t^k; t <= c] is a ratio of beta functions.
         """
@@ -224,7 +236,8 @@ class PrivUnit(Randomizer):
         first = 0.5 * float(special.betainc(half + 1.0, half, tail))
         second = (half + 1.0) / (2.0 * (2.0 * half + 1.0)) * float(special.betainc(half + 2.0, half, tail))
         high, low = self._densities
-        return low / self.dim + (high - low) * (self.cap - 4.0 * first + 4.0 * second)
+        along = low / self.dim + (high - low) * (self.cap - 4.0 * first + 4.0 * second)
+        return along, (1.0 - along) / (self.dim - 1)
 
     def accuracy(self, n: int, *, items: int | None = None) -> Accuracy:
         """Per coordinate; the reports spread otherwise along the vector than across it.
@@ -233,8 +246,9 @@ class PrivUnit(Randomizer):
         but the last).  At worst they all lie where the spread of the others is largest.
         """
         asked = self.dim if items is None else items
-        along, square = self._along, self._gain**-2 / n
-        one, across = along * square - 1.0 / n, (1.0 - along) / (self.dim - 1) * square
+        square = self._gain**-2 / n
+        along, across = (x * square for x in self._squares)
+        one = along - 1.0 / n
         inside = math.sqrt((one + (asked - 1) * across) / asked)
         return Accuracy(max(inside, math.sqrt(across)), inside, math.sqrt(max(one, across)))
 

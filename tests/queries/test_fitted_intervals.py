@@ -1,0 +1,237 @@
+"""Intervals of 95 % hold the truth of every cell about 95 % of the time, however unequal the shares are.
+
+Randomized response is simulated by counts: a report is that of its user with probability keep - stray, else uniform.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import shuffledp as sdp
+from shuffledp.estimation.estimate import Estimate
+from shuffledp.mechanisms.reports import Tally
+from shuffledp.queries import Marginals, RangeQuery, VectorMean
+
+often = pytest.mark.parametrize(
+    ("repeats", "low", "high"), [(1000, 0.92, 0.98), pytest.param(4000, 0.93, 0.97, marks=pytest.mark.slow)]
+)
+#: Users per bin: most of them in few bins, all in one, as many everywhere.
+SHARES = {
+    "unequal": np.array([0, 1700, 1000, 240, 50, 9, 1, 0]),
+    "one bin": np.array([0, 0, 0, 3000, 0, 0, 0, 0]),
+    "equal": np.full(8, 375),
+}
+ENDS = [(1, 7), (3, 4)]
+
+
+def responses(rng: np.random.Generator, held: np.ndarray, oracle: sdp.GRR) -> np.ndarray:
+    """Counts of reports of every option, one row per repetition."""
+    kept = rng.binomial(held, oracle.keep - oracle.stray)
+    others = held.sum(axis=1) - kept.sum(axis=1)
+    return np.asarray(kept + rng.multinomial(others, np.full(oracle.d, 1.0 / oracle.d)))
+
+
+def covered(runs: Iterator[list[tuple[Estimate, np.ndarray]]], of: str = "users") -> np.ndarray:
+    """The share of the repetitions in which the interval of each entry holds its truth."""
+    hits: list[np.ndarray] = []
+    for run in runs:
+        ends = [(*estimate.interval(0.95, of=of), truth) for estimate, truth in run]
+        hits.append(np.concatenate([(low <= truth) & (truth <= high) for low, high, truth in ends]))
+    return np.mean(hits, axis=0)
+
+
+def split(rng: np.random.Generator, held: np.ndarray, parts: int, repeats: int) -> np.ndarray:
+    """Users of every cell (last but one axis) on every part (last), each drawn by the users themselves."""
+    return rng.multinomial(held, np.full(parts, 1.0 / parts), size=(repeats, held.size))
+
+
+# -- ranges ----------------------------------------------------------------------------------------------------------
+
+
+def range_answers(eps0: float, held: np.ndarray, repeats: int, population: bool = False) -> Iterator[Any]:
+    query = RangeQuery(column="x", low=0, high=held.size, bins=held.size, mechanism=f"grr:eps0={eps0}")
+    rng, m, n = np.random.default_rng(1), query.randomizer, int(held.sum())
+    drawn = rng.multinomial(n, held / n, size=repeats) if population else np.tile(held, (repeats, 1))
+    levels = np.stack([split(rng, row, len(m.levels), 1)[0] for row in drawn])
+    counts = [
+        responses(rng, levels[:, :, h].reshape(repeats, -1, 2**h).sum(axis=2), level)
+        for h, level in enumerate(m.levels)
+    ]
+    for row in np.concatenate(counts, axis=1):
+        yield query.answer(Tally(row, m.spec, n, False))
+
+
+def asked(answer: Any, shares: np.ndarray) -> list[tuple[Estimate, np.ndarray]]:
+    """Points of the distribution function and ranges; after the fit also bins."""
+    points = answer.cdf().taken(np.arange(shares.size - 1))  # the last is known
+    ranges = [(answer.range(a, b), shares[a:b].sum(keepdims=True)) for a, b in ENDS]
+    bins = [(answer, shares)] if answer.tree is not None else []
+    return [(points, np.cumsum(shares)[:-1]), *ranges, *bins]
+
+
+@often
+@pytest.mark.parametrize(
+    ("eps0", "data", "fitted"),
+    [
+        (3, "one bin", True),
+        (6, "unequal", True),
+        (12, "equal", True),
+        (6, "one bin", False),
+        *(
+            pytest.param(eps0, data, fitted, marks=pytest.mark.slow)
+            for eps0, data, fitted in itertools.product((1, 3, 6), SHARES, (True, False))
+        ),
+    ],
+)
+def test_ranges_and_the_distribution_function(
+    eps0: float, data: str, fitted: bool, repeats: int, low: float, high: float
+) -> None:
+    # a plain node is one count: with 2 reports expected, as 3,000 users at eps0 = 6 give, it is too coarse for 95 %
+    held = SHARES[data] if fitted else 10 * SHARES[data]
+    found = (answer.fitted() if fitted else answer for answer in range_answers(eps0, held, repeats))
+    share = covered(asked(answer, held / held.sum()) for answer in found)
+    assert low <= share.min() and share.max() <= high, share.round(3)
+
+
+@often
+def test_ranges_of_a_population(repeats: int, low: float, high: float) -> None:
+    shares = SHARES["unequal"] / SHARES["unequal"].sum()
+    found = (answer.fitted() for answer in range_answers(4, SHARES["unequal"], repeats, population=True))
+    share = covered((asked(answer, shares) for answer in found), "population")
+    assert low <= share.min() and share.max() <= high, share.round(3)
+
+
+@pytest.mark.parametrize("fitted", [False, True], ids=["plain", "fitted"])
+def test_with_few_users_intervals_are_wide_enough(fitted: bool) -> None:
+    """Counts of few users are whole numbers: coverage above the nominal one."""
+    held = np.array([0, 40, 15, 4, 1, 0, 0, 0])
+    found = (answer.fitted() if fitted else answer for answer in range_answers(6, held, 400))
+    assert covered(asked(answer, held / held.sum()) for answer in found).min() > 0.94
+
+
+def test_a_level_without_a_report_leaves_the_others_as_they_are() -> None:
+    query = RangeQuery(column="x", low=0, high=8, bins=8, mechanism="grr:eps0=3")
+    m = query.randomizer
+    counts = np.zeros(14, dtype=np.int64)
+    counts[m.level(0)], counts[m.level(2)] = 5, [20, 30]
+    answer = query.answer(Tally(counts, m.spec, 90, False))
+    low, high = answer.cdf().interval()
+    known = [True, False, False, True, True, False, False, True]  # what is made of bins and halves alone
+    assert np.isfinite(low).tolist() == known and np.isposinf(high).tolist() == [not each for each in known]
+
+
+def test_the_error_of_every_range_of_many_bins() -> None:
+    bins = 2**13
+    query = RangeQuery(column="x", low=0, high=bins, bins=bins, mechanism="grr:eps0=4")
+    values = query.encode([np.random.default_rng(0).exponential(500.0, size=20_000)])
+    found = query.answer(query.randomizer.privatise_counts(values, rng=np.random.default_rng(1))).fitted()
+    assert np.all(np.isfinite(found.stderr)) and np.all(found.cdf().stderr[:-1] > 0.0)
+
+
+@pytest.mark.parametrize("mechanism", ["pure-dump:messages=2", "mix-dump:flip=0.2,messages=1", "grr:eps0=2"])
+def test_without_levels_the_error_is_that_of_a_sum_of_options(mechanism: str) -> None:
+    """What mechanisms declare for planning; the number of blanket messages is that of these reports."""
+    query = RangeQuery(column="x", low=0, high=8, bins=8, branching=8, mechanism=mechanism)
+    values = query.encode([np.repeat(np.arange(8), [9000, 9000, 1000, 500, 200, 200, 50, 50])])
+    answer = query.answer(query.randomizer.privatise_counts(values, rng=np.random.default_rng(0)))
+    oracle: Any = query.mechanism
+    for a, b, share in ((0, 1, 0.45), (0, 7, 0.9975), (2, 8, 0.1)):
+        wanted = oracle.sum_variance(20_000, np.array([b - a]), np.array([share]))[0]
+        assert answer.range(a, b).stderr[0] ** 2 == pytest.approx(wanted, rel=0.05)
+
+
+# -- marginals -------------------------------------------------------------------------------------------------------
+
+
+def tables(name: str, n: int) -> np.ndarray:
+    """Users per cell of three columns of two, three and two options."""
+    if name == "one cell":
+        return np.bincount([4], minlength=12).reshape(2, 3, 2) * n
+    shares = 0.4 ** np.arange(12)
+    return np.floor(n * shares / shares.sum()).astype(np.int64).reshape(2, 3, 2)
+
+
+def marginal_answers(query: Marginals, held: np.ndarray, repeats: int) -> Iterator[Any]:
+    rng, m = np.random.default_rng(2), query.randomizer
+    users = split(rng, held.ravel(), len(query.asked), repeats).reshape(repeats, *held.shape, -1)
+    counts = []
+    for k, (some, oracle) in enumerate(zip(query.asked, query.oracles, strict=True)):
+        others = tuple(1 + axis for axis, name in enumerate(query.labels) if name not in some)
+        counts.append(responses(rng, users[..., k].sum(axis=others).reshape(repeats, -1), oracle))  # type: ignore[arg-type]
+    for rows in zip(*counts, strict=True):
+        tally = np.zeros((2, len(rows)), dtype=object)
+        for k, row in enumerate(rows):
+            tally[:, k] = int(row.sum()), row
+        yield query.answer(Tally(tally, m.spec, int(held.sum()), False))
+
+
+@often
+@pytest.mark.parametrize(("eps0", "n"), [(3, 3000), (6, 30_000)])
+@pytest.mark.parametrize("data", ["one cell", "unequal"])
+def test_marginals(eps0: float, n: int, data: str, repeats: int, low: float, high: float) -> None:
+    labels = {"a": [0, 1], "b": [0, 1, 2], "c": [0, 1]}
+    query, held = Marginals(labels=labels, other=0, mechanism=f"grr:eps0={eps0}"), tables(data, n)
+    truth = [held.sum(axis=axis).ravel() / held.sum() for axis in (2, 1, 0)]
+    single = held.sum(axis=(0, 2)) / held.sum()
+
+    def told(answer: Any) -> list[tuple[Estimate, np.ndarray]]:
+        fitted = answer.fitted()
+        return [(fitted, np.concatenate(truth)), (fitted.marginal("b"), single)]
+
+    share = covered(map(told, marginal_answers(query, held, repeats)))
+    assert low <= share.min() and share.max() <= high, share.round(3)
+
+
+@pytest.mark.parametrize("mechanism", ["unary:eps0=3", "subset:eps0=2", "local-hash:eps0=3"])
+def test_marginals_of_other_mechanisms(mechanism: str) -> None:
+    labels, subsets = {"a": [0, 1], "b": [0, 1, 2]}, [["a", "b"], ["b"]]
+    query = Marginals(labels=labels, subsets=subsets, other=0, mechanism=mechanism)  # type: ignore[arg-type]
+    rows = [np.repeat([0, 1], [600, 200]), np.repeat([0, 1, 2, 0], [500, 70, 30, 200])]
+    rng, inputs, truth = np.random.default_rng(3), query.encode(rows), query.exact(rows).value
+    found = (query.answer(query.randomizer.privatise_counts(inputs, rng=rng)) for _ in range(300))
+    share = covered([(answer.fitted(), truth)] for answer in found)
+    assert share.min() >= 0.90 and share.max() <= 0.99, share.round(3)
+
+
+# -- vectors ---------------------------------------------------------------------------------------------------------
+
+VECTORS: dict[str, Callable[[int], list[np.ndarray]]] = {
+    "one direction": lambda n: [np.ones(n), np.zeros(n)],
+    "one number": lambda n: [np.ones(n)],
+    "both ends": lambda n: [np.where(np.arange(n) % 10 < 3, 1.0, -1.0), np.full(n, 0.0)],
+    "all directions": lambda n: [np.cos(2.4 * np.arange(n)), np.sin(2.4 * np.arange(n))],
+}
+
+
+def vector_coverage(eps0: float, n: int, data: str, repeats: int) -> np.ndarray:
+    columns = VECTORS[data](n)
+    query = VectorMean(column=tuple("xy"[: len(columns)]), norm=1.0, mechanism=f"privunit:eps0={eps0}")
+    rng, m, truth = np.random.default_rng(4), query.randomizer, query.exact(columns).value
+    values = query.encode(columns)
+
+    def runs() -> Iterator[list[tuple[Estimate, np.ndarray]]]:
+        for _ in range(repeats // 100):
+            reports = m.privatise(np.tile(values, (100, 1)), rng=rng).data  # in the order of the users
+            for one in reports.reshape(100, n, -1):
+                yield [(query.answer(m.tally(one)), truth)]
+
+    return covered(runs())
+
+
+@often
+@pytest.mark.parametrize(
+    ("eps0", "n", "data"), [(8, 300, data) for data in VECTORS] + [(4, 300, "both ends"), (2, 1000, "all directions")]
+)
+def test_means_of_vectors(eps0: float, n: int, data: str, repeats: int, low: float, high: float) -> None:
+    share = vector_coverage(eps0, n, data, repeats)
+    assert low <= share.min() and share.max() <= high, share.round(3)
+
+
+@pytest.mark.parametrize("data", VECTORS)
+def test_means_of_few_vectors_are_covered(data: str) -> None:
+    assert vector_coverage(8, 30, data, 1000).min() > 0.94
