@@ -199,8 +199,8 @@ class Resolved:
         """Why the bound is looser than it could be: something is not known of the mechanism; empty if all is."""
         if self.mechanism.left_out > _DECIDES * delta:
             return (
-                f"looser, because the given probabilities leave out up to {round_up(self.mechanism.left_out, 3)}, which "
-                "counts as an outcome that reveals its user; write them with all digits"
+                f"looser, because the given probabilities leave out up to {round_up(self.mechanism.left_out, 3)}, "
+                "which counts as an outcome that reveals its user; write them with all digits"
             )
         families = self.family.families if self.by_family and isinstance(self.family, Smallest) else {}
         if "blanket" in families and "swap" not in families and self.mechanism.types_unstated:

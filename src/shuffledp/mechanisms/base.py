@@ -138,7 +138,7 @@ class Mechanism:
 
     @property
     def left_out(self) -> float:
-        """Probability that its law, as it was given, leaves out; bounds count it as an outcome that reveals its user."""
+        """Probability that its law, as given, leaves out; bounds count it as an outcome that reveals its user."""
         return 0.0
 
     @property

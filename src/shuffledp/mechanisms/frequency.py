@@ -79,7 +79,7 @@ class FrequencyOracle(Randomizer):
         """Exact divergences of datasets in which all others hold one value."""
 
     def _whole_matrix(self) -> NDArray[np.float64] | None:
-        """The matrix of :meth:`probabilities`, where every user holds one of a few options; None if it is not stated."""
+        """The matrix of :meth:`probabilities`, where a user holds one of a few options; None if it is not stated."""
         if self.holds != (1, 1) or self.d > _MOST_OPTIONS:
             return None
         try:

@@ -181,7 +181,7 @@ class Parallel(Randomizer):
         listed = zip(self._sure_shares, self._mechanisms, strict=True)
         telling = [(w, m.variation_ratio()) for w, m in listed if tells(m)]
         if self.left_out:
-            telling.append((1 - sum(self._sure_shares), VariationRatio(p=math.inf, beta=1.0, q=math.inf)))
+            telling.append((Fraction(1 - sum(self._sure_shares)), VariationRatio(p=math.inf, beta=1.0, q=math.inf)))
         if not telling:
             raise ParameterError("a query must depend on its input for (p, beta, q) to exist, got none; eps is 0.")
         beta = math.fsum(float(w) * v.beta for w, v in telling)
