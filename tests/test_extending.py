@@ -135,7 +135,7 @@ def test_amplify_profile_and_batches(m: Any) -> None:
 
 def test_its_types_are_derived_from_its_finite_law(m: Any) -> None:
     """The same law as a matrix has the same answer; nobody has to say that types are listed."""
-    asked = type(m)(eps0=1.0, d=4)
+    asked = type(m)(eps0=1.0, d=2)
     matrix = sdp.FiniteRandomizer(asked.probabilities())
     for n in (100, 10_000):
         mine, theirs = (sdp.amplify(x, n=n, delta=1e-6) for x in (asked, matrix))

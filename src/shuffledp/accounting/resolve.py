@@ -60,7 +60,7 @@ class Subject:
     --------
     >>> subject = subject_of("grr:eps0=2,d=64")
     >>> subject.bound("auto").name, subject.cap
-    ('blanket', 2.0)
+    ('auto', 2.0)
     """
 
     def __init__(self, mechanism: Mechanism) -> None:
@@ -128,7 +128,7 @@ class Resolved:
     --------
     >>> question = resolve("grr:eps0=2,d=64", "auto", Crowd(1000))
     >>> question.bound.name, question.n, round(question.epsilon(delta=1e-6, tol=1e-4).epsilon, 3)
-    ('blanket', 1000, 0.125)
+    ('auto', 1000, 0.125)
     """
 
     def __init__(self, asked: Subject, left: Subject, bound: Bound, crowd: Crowd) -> None:
