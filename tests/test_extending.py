@@ -133,6 +133,30 @@ def test_amplify_profile_and_batches(m: Any) -> None:
     assert sdp.batch_table(m, n=[500, 1000], delta=1e-6).epsilons[0] > g.epsilon
 
 
+def test_its_types_are_derived_from_its_finite_law(m: Any) -> None:
+    """The same law as a matrix has the same answer; nobody has to say that types are listed."""
+    asked = type(m)(eps0=1.0, d=2)
+    matrix = sdp.FiniteRandomizer(asked.probabilities())
+    for n in (100, 10_000):
+        mine, theirs = (sdp.amplify(x, n=n, delta=1e-6) for x in (asked, matrix))
+        assert mine.epsilon == pytest.approx(theirs.epsilon, rel=2e-4) and mine.note == ""
+    assert sdp.amplify(asked, n=10_000, delta=1e-6, certify=True).certified
+
+
+def test_where_they_cannot_be_derived_the_answer_says_so(m: Any) -> None:
+    class Unstated(type(m)):  # type: ignore[misc]
+        name = "unstated"
+
+        def probabilities(self) -> Any:
+            return super(sdp.FrequencyOracle, self).probabilities()
+
+    asked = Unstated(eps0=1.0, d=4)
+    found = sdp.amplify(asked, n=10_000, delta=1e-6)
+    assert "lists_every_type" in found.note and "lists_every_type" in str(found)
+    assert sdp.amplify(asked, n=10_000, delta=1e-6, bound="blanket").note == ""
+    assert "lists_every_type" in PAGE.read_text(encoding="utf-8")
+
+
 def test_compare_and_sweep(m: Any) -> None:
     assert {"blanket", "variation-ratio", "general"} <= {row.bound for row in sdp.compare(SPEC, **ASK)}
     swept = sdp.sweep("reluctant:d=8", eps0=[1.0, 2.0], bounds=["blanket"], **ASK)

@@ -98,6 +98,8 @@ _HOME = {
     "Collector": "protocol.collector",
     "Sweep": "accounting.sweeping",
     "sweep": "accounting.sweeping",
+    "round_down": "_support.numbers",
+    "round_up": "_support.numbers",
 }
 
 __all__ = [
@@ -185,12 +187,15 @@ __all__ = [
     "recommend",
     "register",
     "register_bound",
+    "round_down",
+    "round_up",
     "sweep",
     "users_needed",
     "verify",
 ]
 
 if TYPE_CHECKING:
+    from ._support.numbers import round_down, round_up
     from .accounting.amplification import amplify, profile
     from .accounting.batches import BatchTable, batch_table
     from .accounting.certificate import Certificate, verify

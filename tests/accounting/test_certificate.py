@@ -206,6 +206,16 @@ def test_a_matrix_does_not_speak_for_another_mechanism() -> None:
         sdp.verify(replace(c, mechanism="general:eps0=9"))
 
 
+@pytest.mark.parametrize(("miss", "n", "delta"), [(4e-11, 2, 1e-12), (4e-10, 1000, 1e-12), (1e-9, 2, 1e-20)])
+@pytest.mark.parametrize("bound", ["auto", "blanket"])
+def test_a_tiny_eps_is_proved(miss: float, n: int, delta: float, bound: str) -> None:
+    """The rounding of the law is a large part of it, so that a part of it is not enough to add."""
+    m = sdp.FiniteRandomizer([[0.5, 0.5], [0.5 + miss, 0.5 - miss]])
+    found = sdp.amplify(m, n=n, delta=delta, bound=bound, certify=True)
+    assert found.epsilon <= sdp.amplify(m, n=n, delta=delta, bound=bound).epsilon + 2e-11
+    assert sdp.verify(found.certificate).proved_delta <= delta
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -275,3 +275,19 @@ def test_bad_choices_and_columns(histogram: sdp.Recommendation) -> None:
     ):
         with pytest.raises(sdp.ParameterError, match=words):
             call()
+
+
+@pytest.mark.parametrize(
+    ("task", "sizes", "rounds"),
+    [
+        ("histogram", {"d": 16}, 1),
+        ("mean", {}, 1),
+        pytest.param("histogram", {"d": 16, "messages": 1}, 12, marks=pytest.mark.slow),
+    ],
+)
+def test_the_budget_is_used(task: str, sizes: dict[str, Any], rounds: int) -> None:
+    """What is left of eps could have been spent on less noise; settings that are whole numbers may leave more."""
+    found = sdp.recommend(task, n=10_000, epsilon=0.5, delta=1e-6, rounds=rounds, **sizes)
+    assert len(found.choices) > 3
+    for choice in found.choices:
+        assert 0.999 * 0.5 <= choice.epsilon <= 0.5, choice.spec

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 #: A proof covers every distinct law; a mechanism with more of them is refused.
 MAX_PAIRS = 64
+#: What is added to an eps that balls did not confirm, beside a part of tol: the rounding of a law matters for tiny eps.
+_STEPS_UP = tuple(2.0**-k for k in (48, 45, 42, 39, 36, 33))
 #: What a step proves: delta of a shuffled pair, or of a victim pair among others of several types (the swap bound).
 Law = ShuffledPair | SwapPair
 
@@ -74,7 +76,7 @@ def proved(laws: Sequence[Law], *, n: int, epsilon: float, delta: float, tol: fl
     pairs = [law for law in laws if not isinstance(law, SwapPair)]
     if swaps:
         epsilon = _provable(swaps, n, epsilon, delta, tol)
-    for _ in range(6):
+    for step_up in _STEPS_UP:
         exact, target = Fraction(epsilon), Fraction(delta)
         methods = _methods(pairs, swaps, n, epsilon, delta, tol)
         refuse_endless(methods, n, exact)  # what is certified can be verified
@@ -84,7 +86,7 @@ def proved(laws: Sequence[Law], *, n: int, epsilon: float, delta: float, tol: fl
             steps.append(Step(law, method, proof.lower, proof.upper))
         if all(step.upper <= target for step in steps):
             return epsilon, tuple(steps)
-        epsilon = epsilon * (1.0 + 0.3 * tol) + (2.0**-36 if epsilon == 0.0 else 0.0)
+        epsilon = epsilon * (1.0 + 0.3 * tol) + step_up
     raise CertificationError(
         f"ball arithmetic could not confirm eps = {epsilon!r} at delta = {delta!r}; try a larger tol."
     )

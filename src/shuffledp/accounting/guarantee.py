@@ -80,7 +80,7 @@ class Guarantee:
     >>> import shuffledp as sdp
     >>> g = sdp.amplify("general:eps0=2", n=1, delta=1e-9)
     >>> g.bound, g.neighbours, g.local_epsilon
-    ('variation-ratio', 'replace-one', 2.0)
+    ('swap-general', 'replace-one', 2.0)
     """
 
     epsilon: float

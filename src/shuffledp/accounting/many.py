@@ -74,7 +74,7 @@ def attempts(
                 out[i] = _attempt(asked[i], float(targets[i]), tol)
             continue
         for i, answer in zip(rows, found, strict=True):
-            out[i] = asked[i].capped(answer)
+            out[i] = asked[i].capped(answer, float(targets[i]))
     return [answer for answer in out if answer is not None]
 
 

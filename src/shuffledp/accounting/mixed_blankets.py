@@ -36,6 +36,7 @@ from ..numerics.families.matrix_pairs import BlanketPairs
 from ..numerics.families.message_counts import Count
 from ..numerics.families.mixture import among
 from ..numerics.families.participation import Split
+from ..numerics.left_out import with_symbols
 from ..numerics.pair import FloatArray, ShuffledPair
 from .crowd import Crowd
 
@@ -180,7 +181,8 @@ def _matrix_shapes(victim: Mechanism, classes: list[Mechanism]) -> list[_Shape]:
 def _over(rows: FloatArray, omega: FloatArray, blankets: dict[Mechanism, FloatArray]) -> _Shape:
     live = omega > 0.0
     chances = {m: float(np.min(w[live] / omega[live], initial=1.0)) * (1.0 - _SLACK) for m, w in blankets.items()}
-    every = BlanketPairs(rows, omega)
+    whole = with_symbols(rows)
+    every = BlanketPairs(whole, np.append(omega, np.zeros(whole.shape[1] - omega.size)))
 
     def family(count: Count) -> tuple[Family, int]:
         few = every.pairs(_FEW_PAIRS)
@@ -205,9 +207,13 @@ def reports_of(mechanism: Mechanism) -> Any:
 
 
 def matrix_of(mechanism: Mechanism) -> FloatArray:
-    """The whole law, where it is finite and small; numbers are listed with their tails merged, so not here."""
+    """The whole law, where it is finite and small; numbers are listed with their tails merged, so not here.
+
+    Of probabilities that miss 1 it is what is sure of them (numerics/left_out.py).
+    """
     if _is_matrix(mechanism):
-        return np.asarray(mechanism.identity()["matrix"])
+        given = np.asarray(mechanism.identity()["matrix"])
+        return with_symbols(given)[:, : given.shape[1]]
     if comparable(mechanism) and isinstance(mechanism, Randomizer) and not isinstance(mechanism.codec, Numbers):
         try:
             return mechanism.probabilities()

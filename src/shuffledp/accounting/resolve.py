@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
+from .._support.numbers import round_up
 from ..bounds import BOUNDS, Bound, choose
 from ..bounds.base import Numerical, capped
 from ..errors import BoundNotApplicableError, ParameterError
@@ -21,6 +22,7 @@ from ..numerics import chords
 from ..numerics.evaluators.choose import Side
 from ..numerics.families import rough, wide
 from ..numerics.families.base import Answer, Family, PairSet, both_directions, thinned
+from ..numerics.families.smallest import Smallest
 from ..numerics.pair import FloatArray, ShuffledPair
 from ..numerics.solve import log_up
 from .crowd import Crowd
@@ -33,6 +35,9 @@ if TYPE_CHECKING:
 MechanismLike = Mechanism | ShuffledPair | str
 #: Lower bounds from datasets in which all others hold one value: no analysis can go below them.
 _DATASETS = BOUNDS["constant-dataset-lower"]
+#: Share of delta from which probabilities that were left out matter for eps.
+_DECIDES = 1e-3
+_UNLISTED = "looser, because nothing states what the other users may hold (see docs/extending.md, lists_every_type)"
 #: Specs whose subjects are kept, at most.
 _MOST_KEPT = 64
 _kept: dict[str, Subject] = {}
@@ -55,7 +60,7 @@ class Subject:
     --------
     >>> subject = subject_of("grr:eps0=2,d=64")
     >>> subject.bound("auto").name, subject.cap
-    ('blanket', 2.0)
+    ('auto', 2.0)
     """
 
     def __init__(self, mechanism: Mechanism) -> None:
@@ -123,7 +128,7 @@ class Resolved:
     --------
     >>> question = resolve("grr:eps0=2,d=64", "auto", Crowd(1000))
     >>> question.bound.name, question.n, round(question.epsilon(delta=1e-6, tol=1e-4).epsilon, 3)
-    ('blanket', 1000, 0.125)
+    ('auto', 1000, 0.125)
     """
 
     def __init__(self, asked: Subject, left: Subject, bound: Bound, crowd: Crowd) -> None:
@@ -181,15 +186,26 @@ class Resolved:
         """eps at delta by the bound; an upper bound is at most the local guarantee."""
         if not self.by_family:
             answer = self.bound.epsilon(self.mechanism, n=self.n, delta=delta, tol=tol)
-            return answer._replace(epsilon=_of_reports(self.left.cap, self.crowd)) if self._several else answer
-        return self.capped(self.family.epsilon(n=self.n, delta=delta, tol=tol, side=self.bound.side))
+            return self.capped(answer._replace(epsilon=self._cap) if self._several else answer, delta)
+        return self.capped(self.family.epsilon(n=self.n, delta=delta, tol=tol, side=self.bound.side), delta)
 
-    def capped(self, answer: Answer) -> Answer:
-        """An answer of the family; an upper bound is at most the local guarantee."""
-        cap = self._cap
-        if self.bound.side == "lower" or answer.epsilon <= cap:
+    def capped(self, answer: Answer, delta: float) -> Answer:
+        """An answer at delta, with its note; an upper bound is at most the local guarantee."""
+        if self.bound.side == "lower":
             return answer
-        return answer._replace(epsilon=cap)
+        return answer._replace(epsilon=min(answer.epsilon, self._cap), note=self._note(delta) or answer.note)
+
+    def _note(self, delta: float) -> str:
+        """Why the bound is looser than it could be: something is not known of the mechanism; empty if all is."""
+        if self.mechanism.left_out > _DECIDES * delta:
+            return (
+                f"looser, because the given probabilities leave out up to {round_up(self.mechanism.left_out, 3)}, "
+                "which counts as an outcome that reveals its user; write them with all digits"
+            )
+        families = self.family.families if self.by_family and isinstance(self.family, Smallest) else {}
+        if "blanket" in families and "swap" not in families and self.mechanism.types_unstated:
+            return _UNLISTED
+        return ""
 
     def log_delta(self, eps: FloatArray, *, tol: float) -> FloatArray:
         """log delta(eps) by the bound; -inf exactly where the local guarantee alone gives delta = 0."""
@@ -239,7 +255,7 @@ class Resolved:
 
         ``proved`` is an answer that replaces that of :meth:`epsilon`, proved by ``certificate``.
         """
-        answer = self.epsilon(delta=delta, tol=tol) if proved is None else proved
+        answer = self.epsilon(delta=delta, tol=tol) if proved is None else self.capped(proved, delta)
         known = self.bound.side == "upper" and self.bound.sound
         return Guarantee(
             epsilon=answer.epsilon,
@@ -366,10 +382,16 @@ class _SinglePair(Mechanism):
 
     name = "round"
     lower_scope = "this shuffled pair"
+    lists_every_type = False
 
     def __init__(self, pair: ShuffledPair) -> None:
-        self._family = PairSet(both_directions(pair))
+        self._pair, self._family = pair, PairSet(both_directions(pair))
         self._ratio = max(pair.max_ratio, pair.swapped().max_ratio)
+
+    @property
+    def left_out(self) -> float:
+        """What the given laws leave out."""
+        return self._pair.left_out
 
     @property
     def ratios_both_ways(self) -> bool:

@@ -11,7 +11,7 @@ from ..errors import BoundNotApplicableError, ExtensionError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.extension import WORD, load_plugins
 from ..numerics.families.base import Answer, Family
-from ..numerics.families.smallest import Smallest, sharp
+from ..numerics.families.smallest import Smallest
 from ..numerics.pair import FloatArray
 from . import blanket_tails, budget_forms, closed_forms, protocol_claims
 from . import dominating_pairs as pairs
@@ -227,6 +227,8 @@ AUTO = Numerical(
 
 #: Other names of a bound; answers and files carry its own.
 ALIASES = {"stronger-clone": "general"}
+#: The bounds that "auto" compares; every other sound bound is above one of them, by its proof.
+_COMPARED = ("swap", "swap-general", "blanket", "variation-ratio")
 #: Installed packages name their bounds in this group of entry points.
 GROUP = "shuffledp.bounds"
 #: The names of the library, which cannot be given to others; "auto" chooses among its bounds.
@@ -314,10 +316,8 @@ def called(name: str) -> str:
 def choose(name: str, mechanism: Mechanism) -> tuple[Bound, Family | None]:
     """The bound of that name, and its family if choosing the bound required building it.
 
-    "auto" is the smallest of those that use all that is known: swap (swap-general where the types of the others are not
-    listed) and the exact blanket, or variation-ratio where the law is not known.  Where only one of them applies, it
-    is that one; so it is where the blanket is as good as a constant dataset to leading order (GRR on three options or
-    more), and swap cannot be better.
+    "auto" is the smallest of all sound bounds, always: the families of ``_COMPARED`` that apply are all asked, and a
+    bound is left out only where it is proved not to be below another one.
 
     Examples
     --------
@@ -328,18 +328,15 @@ def choose(name: str, mechanism: Mechanism) -> tuple[Bound, Family | None]:
     if name != "auto":
         return BOUNDS[called(name)], None
     found: dict[str, Family] = {}
-    # the types of a mechanism have at most the ratios that its eps0 allows, so swap-general is for where swap is not
-    for candidate in ("swap", "swap-general", "blanket"):
-        if candidate == "swap-general" and "swap" in found:
-            continue
+    for candidate in _COMPARED:
+        if candidate == "swap-general" and "swap" in found and not getattr(found["swap"], "gives_up", False):
+            continue  # never below it: the types have at most the ratios that eps0 allows (docs/swap.md, Theorem 3)
         try:
             found[candidate] = BOUNDS[candidate].family(mechanism)
         except BoundNotApplicableError:
             continue
-    if "blanket" not in found and "swap" not in found:
-        found["variation-ratio"] = BOUNDS["variation-ratio"].family(mechanism)
-    if "blanket" in found and "swap" in found and sharp(found["blanket"], found["swap"]):
-        del found["swap"]
+    if not found:
+        found["variation-ratio"] = BOUNDS["variation-ratio"].family(mechanism)  # it says why it does not apply
     if len(found) == 1:
         ((only, family),) = found.items()
         return BOUNDS[only], family

@@ -18,6 +18,9 @@ from .parameters import declared
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from ..numerics.families.base import Family
     from ..numerics.families.swap import SwapPair
     from ..numerics.pair import ShuffledPair
@@ -52,7 +55,8 @@ class Mechanism:
     #: The pair of the paper's Theorem 4.7 as printed is the exact law of this mechanism (mixDUMP), hence a bound.
     published_law_exact: ClassVar[bool] = False
     #: constant_datasets() lists every law that another user may have, for one input pair that stands for all pairs.
-    lists_every_type: ClassVar[bool] = False
+    #: None: nobody has said; where no other way to the swap bound is known, answers say so.
+    lists_every_type: ClassVar[bool | None] = None
     #: Whether a user sends one message; several may be hidden by others' blanket messages.
     single_message: ClassVar[bool] = True
     #: Relabelling the options or bits of a report, whatever the budget, maps any two inputs to any other two.
@@ -133,6 +137,11 @@ class Mechanism:
         return max(self.local_epsilon, self.crowd_epsilon)
 
     @property
+    def left_out(self) -> float:
+        """Probability that its law, as given, leaves out; bounds count it as an outcome that reveals its user."""
+        return 0.0
+
+    @property
     def neighbours(self) -> str:
         """The changes of one user's value that the guarantee covers."""
         return "replace-one"
@@ -153,6 +162,11 @@ class Mechanism:
     def swap(self) -> Family:
         """All input pairs among others of every type, by the swap bound: it needs the law of each type."""
         if not self.lists_every_type:
+            whole = self._whole_matrix()
+            if whole is not None:
+                from .known.finite import FiniteRandomizer
+
+                return FiniteRandomizer(whole).swap()
             raise BoundNotApplicableError(
                 f"bound 'swap' needs the laws of all that another user may hold, and {self.name} does not list them; "
                 "use bound='auto'."
@@ -161,6 +175,15 @@ class Mechanism:
         from ..numerics.families.swap import SwapSet, among
 
         return SwapSet([among(self.constant_datasets().pairs(EVERY) or (), self.blanket())])
+
+    def _whole_matrix(self) -> NDArray[np.float64] | None:
+        """The probability matrix of all inputs, where the law is finite, small and known to be complete."""
+        return None
+
+    @property
+    def types_unstated(self) -> bool:
+        """Whether a statement of what other users may hold would give the swap bound, and nobody has made one."""
+        return self.lists_every_type is None and type(self).swap is Mechanism.swap and self._whole_matrix() is None
 
     def constant_datasets(self) -> Family:
         """Exact divergences of datasets in which all others hold one value: a lower bound."""

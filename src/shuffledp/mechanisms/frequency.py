@@ -16,12 +16,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import ParameterError
 from ..estimation.constraints import Constraint, Simplex
 from ..estimation.estimate import Estimate, pure
 from .accuracy import Accuracy, of_shares
 from .parameters import budget, whole
 from .randomizer import Randomizer
 from .values import categories
+
+#: Options up to which the swap bound may be derived from the matrix.
+_MOST_OPTIONS = 300
 
 if TYPE_CHECKING:
     from ..numerics.families.base import Family
@@ -73,6 +77,16 @@ class FrequencyOracle(Randomizer):
     @abstractmethod
     def constant_datasets(self) -> Family:
         """Exact divergences of datasets in which all others hold one value."""
+
+    def _whole_matrix(self) -> NDArray[np.float64] | None:
+        """The matrix of :meth:`probabilities`, where a user holds one of a few options; None if it is not stated."""
+        if self.holds != (1, 1) or self.d > _MOST_OPTIONS:
+            return None
+        try:
+            rows = self.probabilities()
+        except ParameterError:
+            return None
+        return rows if len(rows) == self.d else None
 
     @property
     def lost(self) -> float:

@@ -11,13 +11,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import BoundNotApplicableError, ParameterError
+from ..errors import ParameterError
 from ..estimation.estimate import Estimate
 from ..numerics.distinct import distinct
 from ..numerics.families.base import Family, PairSet
 from ..numerics.families.matrix_datasets import constant_datasets, two_count_datasets
 from ..numerics.families.matrix_pairs import BlanketPairs
-from ..numerics.families.swap_matrix import SwapMatrix, swap_pairs
+from ..numerics.families.swap_matrix import swap_pairs
 from ..numerics.pair import FloatArray, ShuffledPair
 from ..numerics.solve import log_up
 from ..randomness.alias import AliasTable
@@ -57,12 +57,17 @@ class MatrixRandomizer(Randomizer):
     def _rows(self) -> FloatArray:
         """The law: rows = inputs, columns = outputs."""
 
+    @property
+    def _law(self) -> FloatArray:
+        """As it is accounted for: ``_rows``, unless these leave something out."""
+        return self._rows
+
     # -- its law ----------------------------------------------------------------------------------------------
 
     @cached_property
     def _worst_ratio(self) -> float:
         """max over outputs of max_x R / min_x R."""
-        top, bottom = self._rows.max(axis=0), self._rows.min(axis=0)
+        top, bottom = self._law.max(axis=0), self._law.min(axis=0)
         used = top > 0
         if np.any(bottom[used] == 0):
             return math.inf
@@ -76,7 +81,7 @@ class MatrixRandomizer(Randomizer):
     @cached_property
     def _largest_variation(self) -> float:
         """Largest total variation, correctly rounded: the largest few in floats are summed again exactly."""
-        rows = self._rows[distinct(self._rows)[0]]
+        rows = self._law[distinct(self._law)[0]]
         found = [(0.5 * np.abs(rows[i + 1 :] - rows[i]).sum(axis=1), i) for i in range(len(rows) - 1)]
         most = max((float(gaps.max()) for gaps, _ in found), default=0.0)
         ties = [(i, i + 1 + int(j)) for gaps, i in found for j in np.flatnonzero(gaps >= most - 1e-13)]
@@ -98,7 +103,7 @@ class MatrixRandomizer(Randomizer):
 
     @cached_property
     def _blanket(self) -> BlanketPairs:
-        return BlanketPairs(self._rows, rival=self._swap_is_below)
+        return BlanketPairs(self._law)
 
     def blanket(self) -> BlanketPairs:
         """All ordered input pairs over omega_y = min_x R(x)_y."""
@@ -106,15 +111,7 @@ class MatrixRandomizer(Randomizer):
 
     @cached_property
     def _swap(self) -> Family:
-        return swap_pairs(self._rows)
-
-    def _swap_is_below(self, spread: float, n: int) -> bool:
-        """Whether a search for the swap bound was successful, and a bound of this spread is clearly above it."""
-        try:
-            swap = self._swap
-        except BoundNotApplicableError:
-            return False
-        return isinstance(swap, SwapMatrix) and swap.clearly_below(spread, n)
+        return swap_pairs(self._law)
 
     def swap(self) -> Family:
         """All ordered input pairs among others who hold any input."""
@@ -130,7 +127,7 @@ class MatrixRandomizer(Randomizer):
 
     def dominating_pairs(self, most: int) -> list[ShuffledPair] | None:
         """Every ordered pair of rows over the blanket, also where two nearly agree; None if they are too many."""
-        rows = self._rows[distinct(self._rows)[0]]
+        rows = self._law[distinct(self._law)[0]]
         if len(rows) * (len(rows) - 1) > most:
             return None
         omega = rows.min(axis=0)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -24,15 +24,12 @@ from .._support.arrays import reals
 from ..errors import ParameterError
 from .distinct import distinct
 from .few_atoms import Few
+from .left_out import ENTRY, MOST_LEFT_OUT, sum_slack, sure
 
 FloatArray = NDArray[np.float64]
 
-#: Sums of probabilities may miss 1 by this much per symbol (of at least so many) before a pair is refused.
-SUM_TOLERANCE, LEAST_SYMBOLS = 1e-12, 8
-#: Sums that miss 1 by more than this are not the rounding of a few doubles: the law is divided by its sum.
-NORMALISED = 1e-12
 #: Absolute slack in eps and relative slack in t that cover the rounding of a law.
-LAW_SLACK = 2.0**-49
+LAW_SLACK = ENTRY
 #: Below this a symbol counts as never sent by the others: the ratio P/t would overflow.
 TINY = 1e-280
 #: Symbols from which equal ones are found in arrays.
@@ -46,8 +43,8 @@ class ShuffledPair:
     Parameters
     ----------
     P0, P1 : sequences of probabilities summing to 1
-        The victim's message under the two hypotheses.  Sums that miss 1 by up to 1e-12 per symbol are taken as
-        rounding, and the law is divided by its sum; beyond, a symbol may have been left out, and the pair is refused.
+        The victim's message under the two hypotheses.  What a sum misses of 1 beyond rounding, up to 1e-9, counts as
+        a symbol that only the victim sends (left_out.py), and is the attribute ``left_out``; more is refused.
     t : sequence of probabilities summing to at most 1
         What each other message is known to contain.
 
@@ -60,6 +57,7 @@ class ShuffledPair:
     P0: ArrayLike
     P1: ArrayLike
     t: ArrayLike
+    left_out: float = field(default=0.0, init=False, repr=False)
 
     def __post_init__(self) -> None:
         p0, p1, t = _vector("P0", self.P0), _vector("P1", self.P1), _vector("t", self.t)
@@ -68,23 +66,18 @@ class ShuffledPair:
                 "P0, P1 and t must have the same number of symbols, at least one, got "
                 f"{p0.size}, {p1.size}, {t.size}; give one entry per symbol."
             )
-        room = SUM_TOLERANCE * max(p0.size, LEAST_SYMBOLS)
-        for name, law in (("P0", p0), ("P1", p1)):
-            total = math.fsum(law.tolist())
-            if abs(total - 1.0) > room:
-                raise ParameterError(
-                    f"{name} must sum to 1, got {total!r}; include every symbol the victim may send, with all digits."
-                )
-            if abs(total - 1.0) > NORMALISED:
-                law /= total
+        p0, missing0 = _victim("P0", p0)
+        p1, missing1 = _victim("P1", p1)
         total = math.fsum(t.tolist())
-        if total > 1.0 + room:
+        if total > 1.0 + MOST_LEFT_OUT:
             raise ParameterError(f"t must sum to at most 1, got {total!r}; check its entries.")
-        if total > 1.0 + NORMALISED:
-            t /= total
+        t, _ = sure(t, max(total, 1.0))
+        left_out = max(missing0, missing1)
+        if left_out > 0.0:
+            p0, p1, t = np.append(p0, [missing0, 0.0]), np.append(p1, [0.0, missing1]), np.append(t, [0.0, 0.0])
         for law in (p0, p1, t):
             law.setflags(write=False)
-        vars(self).update(P0=p0, P1=p1, t=t)
+        vars(self).update(P0=p0, P1=p1, t=t, left_out=left_out)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ShuffledPair):
@@ -95,12 +88,13 @@ class ShuffledPair:
         return hash(tuple(np.asarray(getattr(self, k)).tobytes() for k in ("P0", "P1", "t")))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return ShuffledPair, (np.array(self.P0), np.array(self.P1), np.array(self.t))
+        laws = (np.array(self.P0), np.array(self.P1), np.array(self.t))
+        return ShuffledPair, laws, {"left_out": self.left_out}
 
     def swapped(self) -> ShuffledPair:
         """The other direction, D(Q || P)."""
         other = object.__new__(ShuffledPair)  # its laws were checked already
-        vars(other).update(P0=self.P1, P1=self.P0, t=self.t)
+        vars(other).update(P0=self.P1, P1=self.P0, t=self.t, left_out=self.left_out)
         return other
 
     def thinned(self, chance: float) -> ShuffledPair:
@@ -179,7 +173,17 @@ class Atoms:
 
 def mass_slack(symbols: int) -> float:
     """Relative slack in t that covers the rounding of its entries and of their sums."""
-    return (symbols + 8) * LAW_SLACK
+    return sum_slack(symbols)
+
+
+def _victim(name: str, law: FloatArray) -> tuple[FloatArray, float]:
+    """What is sure of one of the victim's laws, and the mass that it leaves out."""
+    total = math.fsum(law.tolist())
+    if not abs(total - 1.0) <= MOST_LEFT_OUT:
+        raise ParameterError(
+            f"{name} must sum to 1, got {total!r}; include every symbol the victim may send, with all digits."
+        )
+    return sure(law, total)
 
 
 def _vector(name: str, values: ArrayLike | Sequence[float]) -> FloatArray:

@@ -23,7 +23,6 @@ class MeanTask(Task):
 
     name: ClassVar[str] = "mean"
     measure: ClassVar[str] = "units of the number"
-    tol: ClassVar[float] = 1e-2
 
     low: float = 0.0
     high: float = 1.0

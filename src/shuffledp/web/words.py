@@ -90,6 +90,8 @@ def warnings(guarantee: Guarantee) -> list[str]:
             f"Without the shuffler eps0 = {round_up(guarantee.local_epsilon, 3)} remains, which protects hardly "
             "anybody: all rests on the shuffler."
         )
+    if guarantee.note:
+        said.append(f"The bound is {guarantee.note}.")
     if guarantee.dropouts >= 0.5 * n:
         said.append("Half of the users or more may drop out: ask whether a batch of the rest would be released.")
     return said

@@ -136,11 +136,3 @@ def test_a_blanket_of_its_own_breaks_the_symmetry() -> None:
         [ShuffledPair(a, b, blanket) for a, b in permutations(rows, 2)], n=300, delta=1e-5, tol=1e-6, side="upper"
     )
     assert answer.epsilon == pytest.approx(every, rel=2e-6)
-
-
-def test_superseded_only_where_a_rival_says_so() -> None:
-    rows = np.random.default_rng(0).dirichlet(np.full(6, 9.0), size=6)
-    assert not BlanketPairs(rows).superseded_at(1000)
-    asked = []
-    pairs = BlanketPairs(rows, rival=lambda spread, n: asked.append((spread, n)) is None)
-    assert pairs.superseded_at(77) and asked == [(float(pairs.spreads().max()), 77)]

@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+import shuffledp as sdp
 from reference.fractions_oracle import round_divergence
 from reference.message_counts import law
 from shuffledp.errors import ParameterError
@@ -84,3 +85,9 @@ def test_no_finite_eps_and_too_many_messages() -> None:
     assert family.pairs(10) is None
     with pytest.raises(ParameterError, match="at most 1e15 messages"):
         among([COIN], lambda n: Count(2 * n)).epsilon(n=10**15, delta=1e-6, tol=1e-4, side="upper")
+
+
+def test_a_first_guess_may_run_out_of_range() -> None:
+    """Newton's steps once doubled eps until e^eps overflowed."""
+    found = sdp.amplify("pure-dump:d=2,messages=1.020531153060881", n=2, delta=0.2449260853048264)
+    assert found.lower is not None and found.lower <= found.epsilon < 1.1

@@ -10,13 +10,12 @@ from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.resolve import resolve
 from shuffledp.numerics.evaluators.choose import Divergence
 from shuffledp.numerics.families import rough
-from shuffledp.numerics.families.base import PairSet
 from shuffledp.numerics.families.message_counts import Count
 from shuffledp.numerics.families.mixture import among
 from shuffledp.numerics.families.smallest import Smallest
 from shuffledp.numerics.families.swap import SwapPair, SwapSet
 from shuffledp.numerics.guess import guess_log_delta
-from shuffledp.numerics.pair import FloatArray, ShuffledPair
+from shuffledp.numerics.pair import ShuffledPair
 
 COIN = ShuffledPair(P0=[0.75, 0.25], P1=[0.25, 0.75], t=[0.25, 0.25])
 
@@ -63,33 +62,6 @@ def test_few_free_users_leave_the_swap_bound_unknown() -> None:
     swap = SwapSet([SwapPair((COIN,), 0.01)])
     assert swap.rough_log_delta(0.1, 1000) is None
     assert SwapSet([SwapPair((COIN,), 0.5)]).rough_log_delta(0.1, 1000) is not None
-
-
-def test_a_swap_bound_that_cannot_be_smaller_is_not_evaluated() -> None:
-    """With hardly a free user its last term alone is above the blanket's delta."""
-
-    class Never(SwapSet):
-        def log_delta(self, eps: FloatArray, *, n: int, tol: float, side: object) -> FloatArray:
-            raise AssertionError("evaluated")
-
-    never = Never([SwapPair((COIN,), 1e-6)])
-    assert never.least(0.1, 1000) == pytest.approx(np.log(0.75 - np.exp(0.1) * 0.25) - 999e-6, abs=1e-6)
-    both = Smallest({"swap": never, "blanket": PairSet([COIN])})
-    alone = PairSet([COIN]).log_delta(np.array([0.1]), n=1000, tol=1e-4, side="upper")
-    assert both.log_delta(np.array([0.1]), n=1000, tol=1e-4, side="upper")[0] == alone[0]
-    assert never.smaller(0.1, n=1000, delta=1e-6, tol=1e-4) is None
-
-
-@pytest.mark.parametrize(("spec", "n"), [("general:eps0=30", 4 * 10**14), ("wheel:eps0=17.6,d=1000,s=10", 10**9)])
-def test_what_is_left_out_was_larger(spec: str, n: int) -> None:
-    """The term on its own is never above the swap bound that it is a part of."""
-    family = resolve(spec, "auto", Crowd(n)).family
-    assert isinstance(family, Smallest)
-    for part in family.families.values():
-        if isinstance(part, SwapSet):
-            for eps in (0.5, 5.0, 10.0):
-                whole = float(part.log_delta(np.array([eps]), n=n, tol=1e-3, side="upper")[0])
-                assert part.least(eps, n) <= whole + 1e-9
 
 
 def test_profiles_at_one_eps_are_those_of_all_analyses() -> None:

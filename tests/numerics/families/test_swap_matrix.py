@@ -184,10 +184,8 @@ def test_very_large_ratios(seed: int) -> None:
         assert lower <= found * (1 + 1e-9)
 
 
-def test_the_blanket_is_not_asked_where_it_is_clearly_above() -> None:
+def test_the_swap_bound_is_clearly_below_the_blanket() -> None:
     m = sdp.FiniteRandomizer(random_rows(4, 12, 12))
-    assert not m.blanket().superseded_at(100)
-    assert m.blanket().superseded_at(10**6)
     found = sdp.amplify(m, n=10**6, delta=1e-8)
     assert found.bound == "swap"
     assert found.epsilon < 0.95 * sdp.amplify(m, n=10**6, delta=1e-8, bound="blanket").epsilon
@@ -198,24 +196,14 @@ def banded(size: int) -> NDArray[np.float64]:
     return np.asarray(rows / rows.sum(axis=1, keepdims=True))
 
 
-def test_a_bound_that_one_look_shows_to_be_larger_is_not_solved(monkeypatch: pytest.MonkeyPatch) -> None:
-    matrix = SwapMatrix(banded(40))
-    assert matrix.loose_for(1000)
-    assert not matrix.loose_for(10**6)
-    assert matrix.larger_at(2.0, 1000, math.log(1e-5))
-    assert not matrix.larger_at(1.0, 10**6, math.log(1e-5))
-    monkeypatch.setattr(SwapMatrix, "epsilon", lambda *_, **__: pytest.fail("it was solved"))
-    assert matrix.smaller(2.0, n=1000, delta=1e-5, tol=1e-4) is None
-    found = sdp.amplify(sdp.FiniteRandomizer(banded(40)), n=1000, delta=1e-5)
-    assert found.bound == "blanket"
-    many = sdp.amplify(sdp.FiniteRandomizer(banded(40)), n=np.full(20, 1000), delta=1e-5)
+@pytest.mark.parametrize("n", [1000, 10**6])
+def test_auto_is_the_smaller_of_two_searches(n: int) -> None:
+    m = sdp.FiniteRandomizer(banded(40))
+    each = [sdp.amplify(m, n=n, delta=1e-5, bound=bound).epsilon for bound in ("blanket", "swap")]
+    found = sdp.amplify(m, n=n, delta=1e-5)
+    assert found.epsilon == min(each)
+    many = sdp.amplify(m, n=np.full(20, n), delta=1e-5)
     assert many.epsilon[0] == pytest.approx(found.epsilon, rel=1e-4)
-
-
-def test_an_answer_below_another_one_is_given() -> None:
-    matrix = SwapMatrix(random_rows(4, 12, 12))
-    solved = matrix.epsilon(n=10**5, delta=1e-6, tol=1e-4, side="upper")
-    assert matrix.smaller(1.1 * solved.epsilon, n=10**5, delta=1e-6, tol=1e-4) == solved
 
 
 @pytest.mark.parametrize("kind", ["too many inputs", "zeros"])

@@ -48,7 +48,7 @@ class GRR(FrequencyOracle):
     """
 
     name: ClassVar[str] = "grr"
-    lists_every_type: ClassVar[bool] = True
+    lists_every_type: ClassVar[bool | None] = True
 
     @property
     def description(self) -> str:

@@ -62,7 +62,7 @@ class LocalHash(FrequencyOracle):
     """
 
     name: ClassVar[str] = "local-hash"
-    lists_every_type: ClassVar[bool] = True
+    lists_every_type: ClassVar[bool | None] = True
 
     l: int = whole(
         low=2,

@@ -35,7 +35,7 @@ class OneHot(FrequencyOracle):
     """
 
     inputs_alike: ClassVar[bool] = True
-    lists_every_type: ClassVar[bool] = True
+    lists_every_type: ClassVar[bool | None] = True
 
     @property
     @abstractmethod

@@ -75,7 +75,7 @@ class HierarchicalGRR(Randomizer):
 
     name: ClassVar[str] = "hierarchical-grr"
     serves: ClassVar[tuple[str, ...]] = ("leaves of a tree",)
-    lists_every_type: ClassVar[bool] = True
+    lists_every_type: ClassVar[bool | None] = True
 
     eps0: float = budget()
     d: int = whole(low=2, high=2**31, hint="d counts the leaves")

@@ -118,6 +118,11 @@ class Joint(Randomizer):
         return _sum_up(m.local_epsilon for m in self._answers)
 
     @property
+    def left_out(self) -> float:
+        """By the laws of the answers, together."""
+        return math.fsum(m.left_out for m in self._answers)
+
+    @property
     def crowd_epsilon(self) -> float:
         """The sum of the answers': in metric privacy another user may hold a value further away."""
         return _sum_up(m.crowd_epsilon for m in self._answers)

@@ -13,7 +13,6 @@ from ...errors import BoundNotApplicableError
 from ...numerics.evaluators.choose import Side
 from ...numerics.families.base import Answer, Family, PairSet, thinned
 from ...numerics.families.matrix_pairs import BlanketPairs
-from ...numerics.families.smallest import says
 from ...numerics.families.swap import SwapPair
 from ...numerics.pair import FloatArray, ShuffledPair
 from ...numerics.product import (
@@ -66,10 +65,6 @@ class Rounded:
     def quick(self) -> bool:
         """Whether many eps at once cost little."""
         return bool(getattr(self._family, "quick", False))
-
-    def loose_for(self, n: int) -> bool:
-        """Whether another bound should be tried first."""
-        return says(self._family, "loose_for", n)
 
     def thinned(self, chance: float) -> Rounded:
         """Every other user takes part with this probability, independently."""
@@ -152,7 +147,7 @@ def _with_unchanged(pairs: Sequence[ShuffledPair]) -> list[ShuffledPair]:
 
 def matrix_of(answers: Sequence[Mechanism]) -> FloatArray | None:
     """The matrix of the whole tuple, where all answers have one and it is small."""
-    parts = [m.probabilities() for m in answers if isinstance(m, MatrixRandomizer)]
+    parts = [m._law for m in answers if isinstance(m, MatrixRandomizer)]
     if len(parts) < len(answers):
         return None
     inputs, outputs = np.prod([part.shape for part in parts], axis=0, dtype=np.float64)

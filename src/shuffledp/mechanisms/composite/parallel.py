@@ -22,6 +22,7 @@ from ...estimation.estimate import Estimate
 from ...numerics.evaluators.choose import spread
 from ...numerics.families.base import PairSet
 from ...numerics.families.swap import SwapPair, SwapSet
+from ...numerics.left_out import sure
 from ...randomness.lookup import categorical
 from ...randomness.sampling import Source
 from ..base import Mechanism
@@ -57,7 +58,8 @@ class Parallel(Randomizer):
     Parameters
     ----------
     queries : sequence of (weight, mechanism or spec)
-        Weights sum to 1; every mechanism sends one report per user.
+        Weights sum to 1; every mechanism sends one report per user.  What weights leave out beyond rounding, up to
+        1e-9, is accounted for as a query whose answer reveals its user; more is refused.
     source : str
         The file it was read from, for the spec; optional.
 
@@ -119,6 +121,19 @@ class Parallel(Randomizer):
         written = [Fraction(repr(weight)) for weight, _ in self._queries]
         return [w / sum(written) for w in written]
 
+    @cached_property
+    def _sure_shares(self) -> list[Fraction]:
+        """At least the weights, whatever they leave out: what unions of them miss of 1 is charged there."""
+        given = np.array([float(weight) for weight, _ in self._queries])
+        least, missing = sure(given, math.fsum(given.tolist()))
+        return [Fraction(w) for w in least.tolist()] if missing else self._shares
+
+    @property
+    def left_out(self) -> float:
+        """By the weights, and by the laws of the queries."""
+        own = float(1 - sum(self._sure_shares))
+        return own + max(m.left_out for m in self._mechanisms)
+
     @property
     def spec(self) -> str:
         """parallel:FILE, or the queries if they were given in memory."""
@@ -142,7 +157,7 @@ class Parallel(Randomizer):
     @property
     def local_epsilon(self) -> float:
         """The largest of the queries."""
-        return max(m.local_epsilon for m in self._mechanisms)
+        return math.inf if self.left_out else max(m.local_epsilon for m in self._mechanisms)
 
     @property
     def crowd_epsilon(self) -> float:
@@ -163,7 +178,10 @@ class Parallel(Randomizer):
 
     def variation_ratio(self) -> VariationRatio:
         """(max p_k, sum w_k beta_k, max q_k): Theorem 6.1, with p and q of each query its own."""
-        telling = [(w, m.variation_ratio()) for w, m in zip(self._shares, self._mechanisms, strict=True) if tells(m)]
+        listed = zip(self._sure_shares, self._mechanisms, strict=True)
+        telling = [(w, m.variation_ratio()) for w, m in listed if tells(m)]
+        if self.left_out:
+            telling.append((Fraction(1 - sum(self._sure_shares)), VariationRatio(p=math.inf, beta=1.0, q=math.inf)))
         if not telling:
             raise ParameterError("a query must depend on its input for (p, beta, q) to exist, got none; eps is 0.")
         beta = math.fsum(float(w) * v.beta for w, v in telling)
@@ -176,7 +194,7 @@ class Parallel(Randomizer):
     @cached_property
     def _blanket(self) -> PairSet:
         # equal queries are interchangeable: of c of them only the multiset of their pairs matters
-        alike = Counter(zip(self._shares, self._mechanisms, strict=True))
+        alike = Counter(zip(self._sure_shares, self._mechanisms, strict=True))
         listed = {query: dominating_pairs(query[1]) for query in alike}
         while math.prod(math.comb(len(listed[q]) + c - 1, c) for q, c in alike.items()) > MAX_PAIRS:
             largest = max(alike, key=lambda q: math.comb(len(listed[q]) + alike[q] - 1, alike[q]))
@@ -208,8 +226,8 @@ class Parallel(Randomizer):
         members = []
         for choice in itertools.product(*listed):
             types = itertools.product(*(member.types for member in choice))
-            mass = math.fsum(float(w) * c.common_mass for w, c in zip(self._shares, choice, strict=True))
-            laws = tuple(union(list(zip(self._shares, some, strict=True))) for some in types)
+            mass = math.fsum(float(w) * c.common_mass for w, c in zip(self._sure_shares, choice, strict=True))
+            laws = tuple(union(list(zip(self._sure_shares, some, strict=True))) for some in types)
             members.append(SwapPair(laws, mass * (1.0 - 2.0**-48)))
         return SwapSet(members)
 

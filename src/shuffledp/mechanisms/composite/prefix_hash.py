@@ -85,6 +85,7 @@ class PrefixHash(Randomizer):
     """
 
     name: ClassVar[str] = "prefix-hash"
+    lists_every_type: ClassVar[bool | None] = False
     takes: ClassVar[str] = "bytes"
     serves: ClassVar[tuple[str, ...]] = ("byte strings",)
 

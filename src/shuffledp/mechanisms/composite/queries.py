@@ -12,6 +12,7 @@ from ..._support import validation as check
 from ..._support.reading import QUERIES, as_written, contained, mapping, parse_json, read_text
 from ..._support.reading.json_text import NotJSONError
 from ...errors import ParameterError
+from ...numerics.left_out import MOST_LEFT_OUT
 from ..base import Mechanism
 from ..registry import mechanism, mechanism_in_file
 
@@ -39,7 +40,7 @@ def checked(queries: Iterable[tuple[object, object]]) -> tuple[Query, ...]:
         raise ParameterError("queries must hold at least one (weight, mechanism), got none; add one.")
     found = tuple((_weight(weight), _single(m)) for weight, m in pairs)
     total = math.fsum(weight for weight, _ in found)
-    if abs(total - 1.0) > 1e-9:
+    if abs(total - 1.0) > MOST_LEFT_OUT:
         raise ParameterError(f"weights must sum to 1, got {total!r}; divide each by the sum.")
     return found
 

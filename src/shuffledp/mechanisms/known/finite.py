@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -13,11 +14,9 @@ from numpy.typing import ArrayLike
 from ..._support.arrays import reals
 from ..._support.reading.tables import read_table
 from ...errors import ParameterError
+from ...numerics.left_out import MOST_LEFT_OUT, with_symbols
 from ...numerics.pair import FloatArray
 from ..matrix import MatrixRandomizer
-
-#: Rows may miss 1 by this much; they are then divided by their sum.
-ROW_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +26,9 @@ class FiniteRandomizer(MatrixRandomizer):
     Parameters
     ----------
     matrix : rows = inputs, columns = outputs
-        Non-negative, every row summing to 1 (up to 1e-9; rows are then normalised).
+        Non-negative, every row summing to 1.  What a row misses beyond rounding, up to 1e-9, is accounted for as an
+        output that only its input has (numerics/left_out.py); more is refused.  Reports are drawn from the rows
+        divided by their sums.
     source : str
         Where it came from, for the spec (the file name); optional.
 
@@ -65,14 +66,14 @@ class FiniteRandomizer(MatrixRandomizer):
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
-        return np.array_equal(self._rows, other._rows)
+        return np.array_equal(np.asarray(self.matrix), np.asarray(other.matrix))
 
     def __hash__(self) -> int:
-        return hash((self._rows.shape, self._rows.tobytes()))
+        return hash((self._rows.shape, np.asarray(self.matrix).tobytes()))
 
     def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state)
-        self._rows.setflags(write=False)  # pickle forgets it
+        np.asarray(self.matrix).setflags(write=False)  # pickle forgets it
 
     @classmethod
     def from_file(cls, path: str | Path) -> FiniteRandomizer:
@@ -117,9 +118,25 @@ listed inputs first, at random without bias or to the nearest.
 
         return of_cdf(cdf, inputs, edges, sf)
 
-    @property
+    @cached_property
     def _rows(self) -> FloatArray:
-        return np.asarray(self.matrix)
+        """As they are drawn: divided by their sums."""
+        given = np.asarray(self.matrix)
+        sums = given.sum(axis=1, keepdims=True)
+        rows = np.where(np.abs(sums - 1.0) > 2.0**-52 * given.shape[1], given / sums, given)
+        rows.setflags(write=False)
+        return rows
+
+    @cached_property
+    def _law(self) -> FloatArray:
+        """As it is accounted for, with what the given rows leave out."""
+        extended = with_symbols(np.asarray(self.matrix))
+        return self._rows if extended.shape == self._rows.shape else extended
+
+    @property
+    def left_out(self) -> float:
+        """What the given rows leave out, at most."""
+        return float(self._law[:, self._rows.shape[1] :].max(initial=0.0))
 
     @property
     def spec(self) -> str:
@@ -137,7 +154,7 @@ listed inputs first, at random without bias or to the nearest.
 
     def identity(self) -> dict[str, Any]:
         """The matrix itself, not its file, which may change later."""
-        return {"matrix": self._rows.tolist()}
+        return {"matrix": np.asarray(self.matrix).tolist()}
 
 
 def _checked(matrix: ArrayLike) -> FloatArray:
@@ -159,13 +176,11 @@ def _checked(matrix: ArrayLike) -> FloatArray:
         )
     with np.errstate(over="ignore"):
         sums = rows.sum(axis=1)
-    wrong = np.flatnonzero(np.abs(sums - 1.0) > ROW_TOLERANCE)
+    wrong = np.flatnonzero(np.abs(sums - 1.0) > MOST_LEFT_OUT)
     if wrong.size:
         x = int(wrong[0])
         raise ParameterError(
             f"matrix rows must sum to 1, got {float(sums[x])!r} in row {x}; divide each row by its sum."
         )
-    uneven = np.abs(sums - 1.0) > 2.0**-52 * rows.shape[1]  # the others are normalised already
-    rows[uneven] /= sums[uneven, None]
     rows.setflags(write=False)
     return rows

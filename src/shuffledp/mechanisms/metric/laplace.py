@@ -58,6 +58,7 @@ class MetricLaplace(MetricPair, Randomizer):
     """
 
     name: ClassVar[str] = "metric-laplace"
+    lists_every_type: ClassVar[bool | None] = False
     serves: ClassVar[tuple[str, ...]] = ("numbers with a distance",)
     #: The grid has 2^BITS steps per unit; the noise sampler goes to 2^32.
     BITS: ClassVar[int] = 31

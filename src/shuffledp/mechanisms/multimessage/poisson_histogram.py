@@ -72,6 +72,7 @@ class PoissonHistogram(RawMessages):
     """
 
     name: ClassVar[str] = "poisson-histogram"
+    lists_every_type: ClassVar[bool | None] = False
     takes: ClassVar[str] = "sets"
     serves: ClassVar[tuple[str, ...]] = ("options", "sets")
     d: int = whole(low=2, high=2**32, hint="d counts the indices")

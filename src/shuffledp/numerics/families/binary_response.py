@@ -32,10 +32,12 @@ from ..solve import guess_epsilon
 from ..windows import Window, binomial
 from .base import Answer, Family, PairSet, both_directions
 from .binary_curves import DatasetCurve, Ends
+from .smallest import Smallest
+from .swap import SwapSet, among
 
 #: Up to here every k is evaluated on its own and the answer is the truth to rounding.
 EVERY_K = 256
-#: Beyond, eps at this n is used (D falls with n) where it is below the blanket's.
+#: Beyond, the datasets are not searched.
 MOST_USERS = 10**7
 #: Evaluations after which the search over blocks accepts twice the distance to the best k found: at least the
 #: first, and for small n, where they are cheap, the second divided by n.
@@ -68,8 +70,8 @@ class ExactCounts:
     ``side="upper"`` bounds the maximum over all datasets and is never above the blanket; ``side="lower"`` is the
     exact divergence of the worst dataset that was evaluated, never below the constant ones.  Up to EVERY_K users
     both are the truth to rounding (delta) or tol (eps).  Up to MOST_USERS they meet to tol, or to two percent or so in
-    eps (which may be a factor of two in a small delta) where the search was stopped.  Beyond, the
-    upper side is the smaller of the blanket and the truth for MOST_USERS.
+    eps (which may be a factor of two in a small delta) where the search was stopped.  Beyond, and where the search
+    would be stopped too early, the upper side is the smaller of the blanket and the swap bound.
 
     Parameters
     ----------
@@ -91,10 +93,13 @@ class ExactCounts:
         self._blanket = PairSet([ShuffledPair(P0=[keep, flip], P1=[flip, keep], t=[flip, flip])])
         self._held = ShuffledPair(P0=[keep, flip], P1=[flip, keep], t=[keep, flip])
         self._constant = PairSet(both_directions(self._held))
+        #: all that can be said without going through the datasets
+        swap = SwapSet([among(self._constant.pairs(2) or (), self._blanket)])
+        self._known = Smallest({"blanket": self._blanket, "swap": swap})
 
     def epsilon(self, *, n: int, delta: float, tol: float, side: Side) -> Answer:
         """The eps of the worst dataset, on the named side."""
-        known = (self._blanket if side == "upper" else self._constant).epsilon(n=n, delta=delta, tol=tol, side=side)
+        known = (self._known if side == "upper" else self._constant).epsilon(n=n, delta=delta, tol=tol, side=side)
         if side == "lower":
             if n > MOST_USERS:
                 return known
@@ -103,9 +108,8 @@ class ExactCounts:
                 if _divergence(self.eps0, k, n - 1 - k, best).lower > delta:
                     best = max(best, self._root(k, n - 1 - k, delta, side, tol))
             return Answer(best, len(tried), n)
-        if known.epsilon == 0.0:
-            return known
-        n = min(n, MOST_USERS)
+        if known.epsilon == 0.0 or self._swap_is_sharper(n):
+            return known._replace(bound="")
         best = max(self._root(k, n - 1 - k, delta, side, 0.1 * tol) for k in _likely(n))
 
         def safe(k: int, m: int, eps: float) -> bool:
@@ -127,16 +131,17 @@ class ExactCounts:
                 return known
             found = [max(_divergence(self.eps0, k, n - 1 - k, float(x)).lower for k in _tried(n)) for x in eps]
             return np.maximum(known, _log(found))
-        known = self._blanket.log_delta(eps, n=n, tol=tol, side=side)
-        n = min(n, MOST_USERS)
+        known = self._known.log_delta(eps, n=n, tol=tol, side=side)
+        if self._swap_is_sharper(n):
+            return known
         most = np.exp(np.minimum(known, 0.0))
         found = [self._largest(n, float(x), float(top), tol) for x, top in zip(eps, most, strict=True)]
         return np.minimum(known, _log(found))
 
     def _log_delta_at_many(self, eps: FloatArray, n: int, tol: float, side: Side) -> FloatArray:
         """The same for many eps: shuffled pairs are evaluated only where the datasets leave something to be gained."""
-        pairs = self._blanket if side == "upper" else self._constant
-        if n > MOST_USERS or (side == "upper" and self.superseded_at(n)):
+        pairs: Family = self._known if side == "upper" else self._constant
+        if n > MOST_USERS or (side == "upper" and self._swap_is_sharper(n)):
             return pairs.log_delta(eps, n=n, tol=tol, side=side)
         if side == "upper":
             upper, sure = self._largest_of_all(n, eps, tol)
@@ -154,9 +159,9 @@ class ExactCounts:
         """About log delta (families/rough.py): that of others who all hold one value."""
         return self._constant.rough_log_delta(eps, n)
 
-    def superseded_at(self, n: int) -> bool:
-        """Whether the swap bound is at least as sharp for one eps, and far faster: many free users."""
-        return n * 2.0 / (1.0 + math.exp(self.eps0)) > SUPERSEDED
+    def _swap_is_sharper(self, n: int) -> bool:
+        """Whether a search over the datasets, which is stopped early among so many, is above the swap bound."""
+        return n > MOST_USERS or n * 2.0 / (1.0 + math.exp(self.eps0)) > SUPERSEDED
 
     def thinned(self, chance: float) -> Family:
         """Every other user takes part with this probability: the blanket, or the truth among nearly as many users."""

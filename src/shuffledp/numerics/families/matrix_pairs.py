@@ -12,7 +12,7 @@ A d x d matrix has d (d - 1) ordered pairs.  Three things keep that cheap and ex
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -49,11 +49,7 @@ class BlanketPairs:
         self,
         matrix: FloatArray,
         blanket: FloatArray | None = None,
-        *,
-        rival: Callable[[float, int], bool] | None = None,
     ) -> None:
-        """``rival(spread, n)`` says whether another bound is clearly below one of this spread among n users."""
-        self._rival = rival
         self.rows = distinct_rows(matrix)
         self._blanket = self.rows.min(axis=0) if blanket is None else blanket
         d = len(self.rows)
@@ -106,10 +102,6 @@ class BlanketPairs:
         if eps.size >= _MANY_POINTS:
             return _with_room(largest(PairCurves(self, n), at, tol), eps, self._room)
         return _with_room(np.array([self._largest(float(x), n, tol) for x in at]), eps, self._room)
-
-    def superseded_at(self, n: int) -> bool:
-        """Whether another bound is clearly smaller among n users."""
-        return self._rival is not None and self.first.size > 0 and self._rival(float(self.spreads().max()), n)
 
     @staticmethod
     def together(

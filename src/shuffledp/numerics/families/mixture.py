@@ -196,6 +196,8 @@ class Mixture(Divergence):
         gap, v = (np.stack([getattr(curve.atoms, name) for curve in self._curves]) for name in ("gap", "v"))
         log_mass, low, high = np.log(self._masses), 0.0, self.limit
         for _ in range(12):
+            if eps > LARGEST_EPSILON:
+                return None
             l = gap - math.expm1(eps) * v
             c = saddle(l, t, n)
             weight = t * np.exp(c[:, None] * l)
@@ -306,9 +308,6 @@ def _largest_epsilon(members: tuple[tuple[Piece, ...], ...], delta: float, tol: 
 
 class MixtureSet:
     """A family whose members are mixtures; ``make`` gives their pieces for n users, a side and an accuracy."""
-
-    #: One evaluation tells whether another answer is smaller (families/smallest.py).
-    one_look = True
 
     def __init__(self, make: Callable[[int, Side, float], Sequence[Sequence[Piece]]]) -> None:
         self._make = make

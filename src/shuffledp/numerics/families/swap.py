@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...errors import BoundNotApplicableError
-from ..evaluators.choose import Divergence, Side, spread
+from ..evaluators.choose import Side, spread
 from ..guess import Guess, guess_epsilon
-from ..pair import FloatArray, ShuffledPair
+from ..pair import FloatArray
 from ..solve import log_up, look, solve
 from .base import Answer
 from .swap_curve import MOST_SHARPENED
@@ -22,17 +22,11 @@ from .swap_pair import common_mass as common_mass
 
 #: Fewer free users than this make the bound loose.
 FEW_FREE = 60.0
-#: A first guess so far above an answer settles the matter; one not so far below it does not, nor that for a lattice.
-_FAR_ABOVE, _BELOW, _LATTICE = 1.1, 0.98, 2
 #: How many deviations the saddle must be from 0 for the price of the modulus to be known, and to matter.
 _FEWEST, _MOST = 0.8, 5.0
 _ABSCISSAS = (0.9, 1.0, 1.1)
-#: log of the ratio of deltas from which one type alone shows that the bound is larger; for at most so many types.
-_WORSE, _FEW_TYPES = 0.1, 16
-#: Victim pairs that are looked at for an approximate answer.
-_ROUGH = 4
-#: Relative accuracy in delta of one look at a bound that may not be needed.
-GLANCE = 0.01
+#: Victim pairs, and types of all of them, that are looked at for an approximate answer.
+_ROUGH, _FEW_TYPES = 4, 16
 
 
 class SwapSet:
@@ -46,61 +40,6 @@ class SwapSet:
         only_upper(side)
         count = len(self._members)
         return Answer(largest_epsilon(self._members, n=n, delta=delta, tol=tol), count, count)
-
-    def smaller(self, most: float, *, n: int, delta: float, tol: float) -> Answer | None:
-        """Its answer if that is clearly below another one, ``most``; else None, usually after one evaluation."""
-        if self.least(most, n) > math.log(delta):
-            return None
-        if len(self._members) != 1 or type(self) is not SwapSet:  # others have ways of their own
-            if self._worst_alone(most, n, delta) or self._exceeds(math.log(delta) + 3.0 * GLANCE, most, n):
-                return None
-            return self.epsilon(n=n, delta=delta, tol=tol, side="upper")
-        (member,) = self._members
-        curve, limit, log_delta = Curve(member, n, tol), log_up(member.max_ratio), math.log(delta)
-        guess, seen = _first_guess(curve, delta, limit), None
-        if guess.epsilon > _FAR_ABOVE * most:
-            return None
-        if guess.epsilon > _BELOW * most or min(np.size(pair.t) for pair in member.types) <= _LATTICE:
-            at = look(curve, most, 1e-3, log_delta)  # type: ignore[arg-type]
-            if at.excess > 0.0 or not at.slope:
-                return None
-            near = Guess(most + at.excess / abs(at.slope), abs(at.slope))
-            if at.excess >= -1.0 and near.epsilon >= 0.5 * most:
-                guess, seen = near, (most, at)
-        found = solve(curve, delta, limit=most, tol=tol, guess=guess, seen=seen)  # type: ignore[arg-type]
-        return Answer(found, 1, 1) if found < most else None
-
-    def least(self, eps: float, n: int) -> float:
-        """A part of log delta: nobody is free, and the victim's report reveals what it does on its own."""
-        best = -math.inf
-        for member in self.members(_ROUGH) or ():
-            if member.common_mass < 1.0:
-                reveals = max(_local(pair, eps) for pair in (member.types if member.alone is None else (member.alone,)))
-                nobody = (n - 1) * math.log1p(-member.common_mass)
-                best = max(best, nobody + math.log(reveals) if reveals > 0.0 else -math.inf)
-        return best
-
-    def _exceeds(self, log_delta: float, eps: float, n: int) -> bool:
-        """Whether one look finds a larger log delta at this eps; the first victim pair that has one will do."""
-        at = np.array([eps])
-        if type(self) is not SwapSet:
-            return bool(self.log_delta(at, n=n, tol=GLANCE, side="upper")[0] > log_delta)
-        curves = (Curve(member, n, GLANCE / 30.0) for member in _widest_first(self._members))
-        return any(curve.screened(eps) > log_delta and curve.log_upper(at)[0] > log_delta for curve in curves)
-
-    def _worst_alone(self, eps: float, n: int, delta: float) -> bool:
-        """Whether delta is larger for others of one type alone, as many as are left without the displaced ones.
-
-        That is an estimate of the bound from below, which only saves asking it.
-        """
-        few = sum(len(member.types) for member in self._members) <= _FEW_TYPES
-        for member in self._members if few else ():
-            left = max(math.ceil(n - 1.0 / max(member.common_mass, 1e-15)), 1)
-            for pair in member.types:
-                found = Divergence(pair, left, "lower").point(eps, 1e-3)
-                if found is not None and found.lower > math.log(delta) + _WORSE:
-                    return True
-        return False
 
     def log_delta(self, eps: FloatArray, *, n: int, tol: float, side: Side) -> FloatArray:
         """The largest log delta over the members, for every eps."""
@@ -141,13 +80,6 @@ class SwapSet:
         """Whether many eps at once cost little."""
         return sum(np.size(pair.t) for member in self._members for pair in member.types) <= MOST_SHARPENED
 
-    def leading_order(self, most: int) -> tuple[float, float] | None:
-        """The largest spread of any type and the smallest mass that types share; None with more members than that."""
-        members = self.members(most)
-        if not members:
-            return None
-        return max(map(widest, members)), min(member.common_mass for member in members)
-
     def rough_log_delta(self, eps: float, n: int) -> float | None:
         """About log delta (families/rough.py): that of others of one type, without those who are displaced."""
         from .rough import largest
@@ -176,14 +108,10 @@ class SwapSet:
         return SwapSet([member.thinned(chance) for member in self._members])
 
 
-def _local(pair: ShuffledPair, eps: float) -> float:
-    """sum (P0 - E P1)_+."""
-    p0, p1 = np.asarray(pair.P0), np.asarray(pair.P1)
-    return float(np.maximum(p0 - math.exp(min(eps, 700.0)) * p1, 0.0).sum())
-
-
 def largest_epsilon(members: Sequence[SwapPair], *, n: int, delta: float, tol: float) -> float:
     """The largest eps over some victim pairs."""
+    if any(math.isinf(member.max_ratio) and member.floor > delta for member in members):
+        return math.inf
     best = 0.0
     for member in _widest_first(members):
         best = max(best, epsilon_of(member, n=n, delta=delta, tol=tol, least=best))

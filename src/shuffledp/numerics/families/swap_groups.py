@@ -253,10 +253,6 @@ class SwapGroups:
         slack = rounding_slack(plan.size + 3)
         return np.asarray(curve.log_upper(np.maximum(eps - slack, 0.0)) + slack)
 
-    def loose_for(self, n: int) -> bool:
-        """Whether there are fewer blanket messages than users."""
-        return self._count(n).mean < _FEW * n
-
     def pairs(self, most: int) -> None:
         """None: a group is of several types."""
         return None

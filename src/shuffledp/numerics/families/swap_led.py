@@ -19,7 +19,7 @@ from ..evaluators.swap_screen import above
 from ..pair import FloatArray, ShuffledPair
 from ..solve import guess_epsilon, log_up, look, solve
 from .base import Answer
-from .swap import FEW_FREE, SwapPair, SwapSet, only_upper, widest
+from .swap import FEW_FREE, SwapPair, SwapSet, only_upper
 from .swap_curve import Option, Rows, largest
 from .type_table import TypeTable
 
@@ -129,10 +129,6 @@ class LedSwap(SwapSet):
             leading = curve.joined()
         return best
 
-    def least(self, eps: float, n: int) -> float:
-        """Nothing is known at once of so many types."""
-        return -math.inf
-
     def rough_log_delta(self, eps: float, n: int) -> float | None:
         """About log delta (families/rough.py): that of the leading types alone."""
         if self.loose_for(n):
@@ -148,10 +144,6 @@ class LedSwap(SwapSet):
     def quick(self) -> bool:
         """No: there are very many types."""
         return False
-
-    def leading_order(self, most: int) -> tuple[float, float]:
-        """The largest spread of the leading types, and the mass that all types share."""
-        return widest(self.leading), self.leading.common_mass
 
     def thinned(self, chance: float) -> LedSwap:
         """Every other user takes part with this probability, independently."""

@@ -24,7 +24,7 @@ from ..solve import guess_epsilon, log_up
 from .alike import SAME_LAW, distinct_rows, representatives
 from .base import Answer
 from .leaders import largest
-from .swap import GLANCE, Curve, SwapPair, SwapSet, epsilon_of, falling, only_upper
+from .swap import Curve, SwapPair, SwapSet, epsilon_of, falling, only_upper
 from .swap_curves import SwapCurves
 from .swap_levels import distinct
 from .swap_moments import Lines, PairMoments, Places, Terms
@@ -41,10 +41,6 @@ _FINE_DITHER = 0.01
 _FEWEST_FREE, _FEW_FREE = 25.0, 60.0
 #: Pairs that are solved at most, and at most where the bound is not sharp.
 _MOST_SOLVED, _FEW_SOLVED = 24, 4
-#: Free users, and users over the spread of eps, from which the leading order tells the blanket from the swap bound.
-_MANY_FREE, _LEADING = 400.0, 400.0
-#: Users over the spread of eps below which eps is about 1 or more, where the blanket may be smaller.
-_LARGE_EPSILON = 16.0
 #: Points from which intervals of eps are looked at, not single ones.
 _MANY_POINTS = 24
 _LOOSER = "looser, because too many pairs of inputs of this matrix are nearly alike for the swap bound"
@@ -73,8 +69,8 @@ def swap_pairs(rows: FloatArray) -> SwapSet | SwapMatrix:
 class SwapMatrix:
     """All ordered pairs of the rows of a matrix without zeros, by search."""
 
-    #: A search for every eps.
-    slow = True
+    #: It may claim nothing, where too many pairs cannot be told from the worst one.
+    gives_up = True
 
     def __init__(
         self, rows: FloatArray, listed: Places | None = None, common: float | None = None, presence: float = 1.0
@@ -88,26 +84,14 @@ class SwapMatrix:
         self.common_mass = least * thin if common is None else common
         self.presence = presence
         self._share = presence * thin * (1.0 - mass_slack(rows.shape[1]))
-        self._given_up: set[int] = set()
 
     def pairs(self, most: int) -> None:
         """None: a member is not one shuffled pair but several types."""
         return None
 
-    def loose_for(self, n: int) -> bool:
-        """Whether n users are too few for the bound to be sharp: many are displaced, or eps is large."""
-        return self._crowded(n) or n * self.presence < _LARGE_EPSILON * float(self._moments.spread.max())
-
     def _crowded(self, n: int) -> bool:
         """Whether the users who are displaced are too many of n."""
         return n * self.common_mass < _FEW_FREE
-
-    def clearly_below(self, spread: float, n: int) -> bool:
-        """Whether the leading order says that a bound of this spread is above every answer given for n users."""
-        free = n * self.common_mass
-        if n in self._given_up or free < _MANY_FREE or n < _LEADING * spread:
-            return False
-        return math.sqrt(spread * self.presence / float(self._moments.spread.max())) - 1.0 > 0.01 + 4.0 / free
 
     def thinned(self, chance: float) -> SwapMatrix:
         """Every other user takes part with this probability, independently."""
@@ -207,7 +191,7 @@ class SwapMatrix:
         pending = self.every
         best = 0.0
         if self._crowded(n) and self.open_at(pending, self._guess(int(pending[0]), n, delta), n, log_delta) is None:
-            return self._give_up(n, 0)
+            return self._give_up(0)
         for evaluated in range(1, 1 + (_FEW_SOLVED if self._crowded(n) else _MOST_SOLVED)):
             chosen, pending = int(pending[0]), pending[1:]
             found = epsilon_of(self.member(*divmod(chosen, d)), n=n, delta=delta, tol=0.3 * tol, least=best)
@@ -218,23 +202,9 @@ class SwapMatrix:
             if not left.size:
                 return Answer(best + self._room, evaluated, members)
             pending = left
-        return self._give_up(n, evaluated)
+        return self._give_up(evaluated)
 
-    def smaller(self, most: float, *, n: int, delta: float, tol: float) -> Answer | None:
-        """Its answer, or None where one look at one pair shows that it is not below another answer, ``most``."""
-        if n * self.common_mass < _FEWEST_FREE or self.larger_at(most, n, math.log(delta)):
-            return None
-        return self.epsilon(n=n, delta=delta, tol=tol, side="upper")
-
-    def larger_at(self, eps: float, n: int, log_delta: float) -> bool:
-        """Whether the most telling pair alone has a larger log delta at this eps."""
-        curve = Curve(self.member(*divmod(int(self.every[0]), len(self.rows))), n, GLANCE / 30.0)
-        level = log_delta + 3.0 * GLANCE
-        at = max(eps - self._room, 0.0)
-        return curve.screened(at) > level and float(curve.log_upper(np.array([at]))[0]) > level
-
-    def _give_up(self, n: int, evaluated: int) -> Answer:
-        self._given_up.add(n)
+    def _give_up(self, evaluated: int) -> Answer:
         return Answer(math.inf, evaluated, len(self.rows) * (len(self.rows) - 1), _LOOSER)
 
     def _guess(self, pair: int, n: int, delta: float) -> float:

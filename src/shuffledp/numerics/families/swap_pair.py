@@ -46,6 +46,11 @@ class SwapPair:
         """sup P0/P1 of the victim."""
         return max(pair.max_ratio for pair in (self.types if self.alone is None else (self.alone,)))
 
+    @property
+    def floor(self) -> float:
+        """What the victim's symbols that others of one type never send reveal at every eps."""
+        return max(float(atoms.zero0[atoms.zero1 == 0.0].sum()) for atoms in self.laws.exposed)
+
     @cached_property
     def victim(self) -> Laws | None:
         """The victim's message by itself, where the types do not show it."""
