@@ -16,7 +16,7 @@ from shuffledp.mechanisms.categorical.grr import GRR
 
 ROOT = str(Path(sdp.__file__).parent)
 SPEC, TERMS = "grr:eps0=2,d=64", {"n": 10**6, "delta": 1e-8}
-FUNCTIONS, FILES = 70, 16
+FUNCTIONS, FILES = 130, 30
 #: The swap bound, made of the datasets and the mass of the blanket, and the blanket; the lower bound, once it is read.
 ONCE, LOWER = {"swap": 1, "blanket": 2, "constant_datasets": 1}, {"constant_datasets": 2}
 
