@@ -48,7 +48,7 @@ def _rows_per_second(what: str) -> Iterator[Callable[[int, int], None]]:
 
         yield rows
     took = time.monotonic() - start
-    if took > PATIENCE and not on_terminal():
+    if rows_done and took > PATIENCE and not on_terminal():
         say(f"{what}: {rows_done:,} rows in {took:.1f} s, {rows_done / took:,.0f} a second", err=True)
 
 
