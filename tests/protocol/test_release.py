@@ -319,3 +319,19 @@ def test_a_forked_process_leaves_the_temporary_files_to_its_parent(tmp_path: Pat
         os._exit(refused)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 2
     filled.check(filled.shuffler.batch(), 300)
+
+
+@pytest.mark.parametrize(
+    ("data", "users", "said"),
+    [
+        ([0, 1], 30, "a batch of 30 users must hold 30 messages, got 2"),
+        ([0, 9], 2, "must be"),
+        ([0.5, 1.0], 2, "must be"),
+    ],
+)
+def test_reports_that_nobody_would_count_are_not_taken(data: list[float], users: int, said: str) -> None:
+    """One of them would make the collector refuse the batch of everybody."""
+    filled = Filled(MECHANISMS[0])
+    with pytest.raises(ParameterError, match=said):
+        filled.shuffler.add_reports(np.array(data), users=users)
+    filled.check(filled.shuffler.batch(), 300)
