@@ -227,12 +227,15 @@ def simulate(
     """
     import numpy as np
 
+    from .._support.figures import prepare
     from ..engines.base import engine
     from ..engines.local import Local
     from ..errors import ParameterError
     from ..protocol.plan import Plan
     from ..protocol.simulation import simulated
 
+    if plot:
+        prepare(plot)
     known, values = Plan.load(plan), Told()
     if seed is not None and seed < 0:
         raise ParameterError(f"seed must be a whole number of at least 0, got {seed}; choose another.")

@@ -41,7 +41,7 @@ class Footer(NamedTuple):
     entries: dict[bytes, bytes]
 
 
-class SeveralColumns(ValueError):
+class SeveralColumnsError(ValueError):
     """A file that holds something else than messages."""
 
 
@@ -66,7 +66,7 @@ def read_footer(stream: BinaryIO, *, most: int) -> Footer:
 
 def _chunk(group: dict[int, Any], size: int) -> Chunk:
     if len(group[1]) != 1:
-        raise SeveralColumns("another number of columns than one")
+        raise SeveralColumnsError("another number of columns than one")
     said = group[1][0][3]
     start = min(filter(None, (said[9], said.get(11))))  # data, and a dictionary before them
     if start < 4 or said[7] < 0 or start + said[7] > size or group[3] < 1:

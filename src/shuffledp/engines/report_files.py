@@ -21,7 +21,7 @@ from ..errors import ParameterError
 from ..protocol.batch import BATCH, MAGIC, Batch, Header, read_header, write_batch
 from ..protocol.messages import from_bytes
 from ..protocol.plan import Plan
-from .parquet_sizes import Footer, SeveralColumns, check_pages, read_footer
+from .parquet_sizes import Footer, SeveralColumnsError, check_pages, read_footer
 from .reading import readable
 
 #: Where the metadata hold the header, in this version and in the first, and the checksum.
@@ -127,7 +127,7 @@ def _footer(stream: BinaryIO, plan: Plan, shown: str) -> tuple[Footer, Header]:
     """The footer of a Parquet file, and the header of the batch in it."""
     try:
         found = read_footer(stream, most=_FOOTER + os.fstat(stream.fileno()).st_size // _BYTES_PER_VALUE)
-    except SeveralColumns:
+    except SeveralColumnsError:
         raise _not_ours(shown) from None
     version = 2 if _KEY in found.entries else 1
     text = found.entries.get(_KEY if version == 2 else _KEY_1)

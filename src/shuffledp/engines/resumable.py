@@ -68,8 +68,8 @@ def privatise(
             return header
     except OSError as error:
         raise ParameterError(
-            f"out must be in a folder that takes the messages of a run, got {str(path)!r} ({error.strerror}); make room "
-            "there and start again: what is done is kept."
+            f"out must be in a folder that takes the messages of a run, got {str(path)!r} ({error.strerror}); make "
+            "room there and start again: what is done is kept."
         ) from None
 
 
