@@ -335,3 +335,13 @@ def test_reports_that_nobody_would_count_are_not_taken(data: list[float], users:
     with pytest.raises(ParameterError, match=said):
         filled.shuffler.add_reports(np.array(data), users=users)
     filled.check(filled.shuffler.batch(), 300)
+
+
+@pytest.mark.parametrize("name", ["b.parquet", "b.csv"])
+def test_a_name_that_says_another_format_is_refused(name: str, tmp_path: Path) -> None:
+    filled = Filled(MECHANISMS[0])
+    with pytest.raises(ParameterError, match=r"batch must be written to a file that ends in \.batch"):
+        filled.shuffler.write(tmp_path / name)
+    assert not list(tmp_path.iterdir())
+    filled.shuffler.write(tmp_path / "b.BATCH")
+    filled.check(Batch.read(tmp_path / "b.BATCH", filled.plan), 300)
