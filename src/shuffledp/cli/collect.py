@@ -179,6 +179,7 @@ def estimate(
     known = Plan.load(plan)
     with alone_with(state, name="state") if state else nullcontext():
         collector = _without(dropped, state, known) if state else Collector(known)
+        before = len(collector.batches)
         for path in dict.fromkeys(reports):
             with _about(path):
                 batch = _batch(path, known)
@@ -189,7 +190,7 @@ def estimate(
             print_json({"users": 0, "batches": {}}) if as_json else say("No batch is left.")
             return
         answer = _fitted(collector.estimate(release_early=release_early), fit)
-        if state:
+        if state and len(collector.batches) > before:  # to look at a state, one need not be allowed to write it
             collector.save(state)
     _show(answer, collector, plot=plot, report=report, as_json=as_json)
 
