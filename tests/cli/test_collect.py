@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import subprocess
 import sys
 from contextlib import suppress
@@ -79,7 +80,10 @@ def test_batches_are_counted_once_over_several_runs(home: Path) -> None:
         )
     result = run("estimate", plan, home / "one.batch", "--state", state, "--json")
     assert json.loads(result.stdout)["users"] == 2 * N and "counted before, skipped" in result.stderr
+    os.utime(state, (1, 1))
     assert json.loads(good("estimate", plan, "--state", state, "--json"))["users"] == 2 * N
+    good("estimate", plan, home / "one.batch", "--state", state)
+    assert state.stat().st_mtime == 1, "not written again: nothing is new"
 
 
 def few(home: Path, name: str = "few") -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from pathlib import Path
@@ -95,6 +96,25 @@ def test_one_run_at_a_time(data: Path, tmp_path: Path) -> None:
         Local().privatise(PLAN, data, out)
     work.close()
     assert Local().privatise(PLAN, data, out).users == N
+
+
+def test_a_disk_that_is_full_in_the_middle_is_named_and_what_is_done_is_kept(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, real = tmp_path / "r.batch", resumable._private
+
+    def full(path: Path) -> Any:
+        if out.with_name("r.batch.parts").joinpath("state.json").read_text().find('"groups": 2') > 0:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return real(path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(resumable, "_private", full)
+        with pytest.raises(ParameterError, match=r"out must be in a folder .*r\.batch' \(No space left on device\)"):
+            Local().privatise(PLAN, data, out)
+    drawn: list[int] = []
+    header = Local().privatise(PLAN, data, out, progress=lambda done, total: drawn.append(done))
+    assert header.users == N and drawn == [300, 400], "the first two groups were kept"
 
 
 def test_rows_in_memory_are_always_drawn_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

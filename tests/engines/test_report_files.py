@@ -57,6 +57,11 @@ def written(path: Path, plan: sdp.Plan, column: Any, groups: int = 1, said: int 
     return path
 
 
+def test_data_are_not_taken_for_damaged_reports(home: Path) -> None:
+    said = refused(run("estimate", str(home / "plan.json"), str(home / "data.parquet")))
+    assert "reports must be a file that 'shuffledp privatise' wrote" in said and "damaged" not in said
+
+
 def zeros(size: int, rows: int) -> pa.Array:
     return pa.FixedSizeBinaryArray.from_buffers(pa.binary(size), rows, [None, pa.py_buffer(bytes(size * rows))])
 

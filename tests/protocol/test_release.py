@@ -319,3 +319,29 @@ def test_a_forked_process_leaves_the_temporary_files_to_its_parent(tmp_path: Pat
         os._exit(refused)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 2
     filled.check(filled.shuffler.batch(), 300)
+
+
+@pytest.mark.parametrize(
+    ("data", "users", "said"),
+    [
+        ([0, 1], 30, "a batch of 30 users must hold 30 messages, got 2"),
+        ([0, 9], 2, "must be"),
+        ([0.5, 1.0], 2, "must be"),
+    ],
+)
+def test_reports_that_nobody_would_count_are_not_taken(data: list[float], users: int, said: str) -> None:
+    """One of them would make the collector refuse the batch of everybody."""
+    filled = Filled(MECHANISMS[0])
+    with pytest.raises(ParameterError, match=said):
+        filled.shuffler.add_reports(np.array(data), users=users)
+    filled.check(filled.shuffler.batch(), 300)
+
+
+@pytest.mark.parametrize("name", ["b.parquet", "b.csv"])
+def test_a_name_that_says_another_format_is_refused(name: str, tmp_path: Path) -> None:
+    filled = Filled(MECHANISMS[0])
+    with pytest.raises(ParameterError, match=r"batch must be written to a file that ends in \.batch"):
+        filled.shuffler.write(tmp_path / name)
+    assert not list(tmp_path.iterdir())
+    filled.shuffler.write(tmp_path / "b.BATCH")
+    filled.check(Batch.read(tmp_path / "b.BATCH", filled.plan), 300)

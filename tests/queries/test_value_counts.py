@@ -128,6 +128,29 @@ def test_what_is_nearly_a_label_is_named(value: str, word: str) -> None:
         cut.value_counts([[value] * 10]).check(accept=False)
 
 
+@pytest.mark.parametrize("labels", [["0", "1"], [0, 1], ["True", "False"]])
+def test_numbers_that_are_texts_and_the_reverse_are_named(labels: list[Any]) -> None:
+    bits = q.Histogram(column="bit", labels=labels, mechanism="grr:eps0=2")
+    texts = isinstance(labels[0], str)
+    columns: list[Any] = [[1, 0.0, 10**5000], np.array([1, 0, 7]), np.array([1.0, np.nan, 1e300, 0.5, 0.0])]
+    if labels == ["True", "False"]:
+        columns = [[True, False, "true"]]
+    for column in columns if texts else [["1", "0", "x"], Coded(np.array([0, 1]), ["1", "0"])]:
+        assert "2 of these but for their type (text or number)" in str(bits.value_counts([column]))
+    assert "type" not in str(bits.value_counts([labels * 2 + [None, "x", [1], {}]]))
+
+
+def test_a_label_that_takes_in_others_is_named() -> None:
+    bits = q.Histogram(column="bit", labels=["0", "1"], other="0", mechanism="grr:eps0=2")
+    said = "of values of 'bit', missing and unlisted ones count as '0'"
+    tally = bits.randomizer.privatise_counts(bits.encode([["1", None] * 50]))
+    assert said in sdp.Plan(query=bits, users=100, delta=1e-6).statement() and said in repr(bits.answer(tally))
+    assert not q.Histogram(column="bit", labels=["0", "1"], mechanism="grr:eps0=2").clipping
+    pair = {"a": ["x", "y"], "b": ["u", "v"]}
+    assert "count as 'v'" in q.Marginals(labels=pair, other="v", mechanism="grr:eps0=2").clipping
+    assert not q.Marginals(labels=pair, mechanism="grr:eps0=2").clipping
+
+
 @pytest.mark.parametrize(
     "query",
     [

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from shuffledp._support.files import write_whole, writing_whole
+from shuffledp._support.locking import alone_with
 from shuffledp.errors import ParameterError
 
 
@@ -102,3 +103,14 @@ def test_an_interrupted_writer_leaves_nothing(tmp_path: Path, error: type[BaseEx
 def test_no_path(path: object) -> None:
     with pytest.raises(ParameterError, match=r"^out must be the path of a file, got "):
         write_whole(path, "x", name="out")  # type: ignore[arg-type]
+
+
+def test_links_that_lead_to_each_other(tmp_path: Path) -> None:
+    (tmp_path / "a").symlink_to(tmp_path / "b")
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+    for path in (tmp_path / "a", f"{tmp_path}/\0"):
+        with pytest.raises(ParameterError, match="path must be a file that can be written"):
+            write_whole(path, "x")
+        with pytest.raises(ParameterError, match="path must be a file in a directory that exists"), alone_with(path):
+            pass
+    assert {path.name for path in tmp_path.iterdir()} == {"a", "b"}

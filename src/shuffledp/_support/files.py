@@ -40,7 +40,10 @@ def writing_whole(path: str | os.PathLike[str], *, name: str = "path") -> Iterat
     import secrets  # here, because a client writes no file
     from pathlib import Path
 
-    target = Path(path).resolve()
+    try:
+        target = Path(path).resolve()
+    except (OSError, ValueError, RuntimeError) as error:  # links that lead to each other, or no path at all
+        raise _not_writable(name, path, error) from None
     part = target.with_name(f".{secrets.token_hex(8)}.part")
     left: Path | None = part
     try:
@@ -63,13 +66,17 @@ def writing_whole(path: str | os.PathLike[str], *, name: str = "path") -> Iterat
     except ParameterError:
         raise
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise ParameterError(
-            f"{name} must be a file that can be written, got {os.fspath(path)!r} ({reason}); choose another path."
-        ) from None
+        raise _not_writable(name, path, error) from None
     finally:
         if left:
             left.unlink(missing_ok=True)
+
+
+def _not_writable(name: str, path: str | os.PathLike[str], error: Exception) -> ParameterError:
+    reason = getattr(error, "strerror", None) or str(error)
+    return ParameterError(
+        f"{name} must be a file that can be written, got {os.fspath(path)!r} ({reason}); choose another path."
+    )
 
 
 def sync_folder(folder: str | os.PathLike[str]) -> None:

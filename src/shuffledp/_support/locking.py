@@ -64,7 +64,7 @@ def alone_with(path: str | os.PathLike[str], *, name: str = "path") -> Iterator[
     with ExitStack() as stack:
         try:
             stack.enter_context(alone_in(Path(path).resolve().parent))
-        except (OSError, ValueError, TypeError) as error:
+        except (OSError, ValueError, TypeError, RuntimeError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise ParameterError(
                 f"{name} must be a file in a directory that exists, got {path!r:.300} ({reason}); choose another path."

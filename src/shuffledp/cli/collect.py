@@ -48,7 +48,7 @@ def _rows_per_second(what: str) -> Iterator[Callable[[int, int], None]]:
 
         yield rows
     took = time.monotonic() - start
-    if took > PATIENCE and not on_terminal():
+    if rows_done and took > PATIENCE and not on_terminal():
         say(f"{what}: {rows_done:,} rows in {took:.1f} s, {rows_done / took:,.0f} a second", err=True)
 
 
@@ -179,6 +179,7 @@ def estimate(
     known = Plan.load(plan)
     with alone_with(state, name="state") if state else nullcontext():
         collector = _without(dropped, state, known) if state else Collector(known)
+        before = len(collector.batches)
         for path in dict.fromkeys(reports):
             with _about(path):
                 batch = _batch(path, known)
@@ -189,7 +190,7 @@ def estimate(
             print_json({"users": 0, "batches": {}}) if as_json else say("No batch is left.")
             return
         answer = _fitted(collector.estimate(release_early=release_early), fit)
-        if state:
+        if state and len(collector.batches) > before:  # to look at a state, one need not be allowed to write it
             collector.save(state)
     _show(answer, collector, plot=plot, report=report, as_json=as_json)
 
@@ -227,12 +228,15 @@ def simulate(
     """
     import numpy as np
 
+    from .._support.figures import prepare
     from ..engines.base import engine
     from ..engines.local import Local
     from ..errors import ParameterError
     from ..protocol.plan import Plan
     from ..protocol.simulation import simulated
 
+    if plot:
+        prepare(plot)
     known, values = Plan.load(plan), Told()
     if seed is not None and seed < 0:
         raise ParameterError(f"seed must be a whole number of at least 0, got {seed}; choose another.")

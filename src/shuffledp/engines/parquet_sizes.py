@@ -41,6 +41,10 @@ class Footer(NamedTuple):
     entries: dict[bytes, bytes]
 
 
+class SeveralColumnsError(ValueError):
+    """A file that holds something else than messages."""
+
+
 def read_footer(stream: BinaryIO, *, most: int) -> Footer:
     """The footer of a file of one column, if it holds no more values than ``most``: a reader needs memory for each."""
     size = os.fstat(stream.fileno()).st_size
@@ -61,8 +65,9 @@ def read_footer(stream: BinaryIO, *, most: int) -> Footer:
 
 
 def _chunk(group: dict[int, Any], size: int) -> Chunk:
-    (column,) = group[1]  # ValueError unless there is one
-    said = column[3]
+    if len(group[1]) != 1:
+        raise SeveralColumnsError("another number of columns than one")
+    said = group[1][0][3]
     start = min(filter(None, (said[9], said.get(11))))  # data, and a dictionary before them
     if start < 4 or said[7] < 0 or start + said[7] > size or group[3] < 1:
         raise ValueError("a row group of impossible size")

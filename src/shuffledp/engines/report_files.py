@@ -21,7 +21,7 @@ from ..errors import ParameterError
 from ..protocol.batch import BATCH, MAGIC, Batch, Header, read_header, write_batch
 from ..protocol.messages import from_bytes
 from ..protocol.plan import Plan
-from .parquet_sizes import Footer, check_pages, read_footer
+from .parquet_sizes import Footer, SeveralColumnsError, check_pages, read_footer
 from .reading import readable
 
 #: Where the metadata hold the header, in this version and in the first, and the checksum.
@@ -125,7 +125,10 @@ def _write(writer: object, schema: object, raw: bytes) -> None:
 
 def _footer(stream: BinaryIO, plan: Plan, shown: str) -> tuple[Footer, Header]:
     """The footer of a Parquet file, and the header of the batch in it."""
-    found = read_footer(stream, most=_FOOTER + os.fstat(stream.fileno()).st_size // _BYTES_PER_VALUE)
+    try:
+        found = read_footer(stream, most=_FOOTER + os.fstat(stream.fileno()).st_size // _BYTES_PER_VALUE)
+    except SeveralColumnsError:
+        raise _not_ours(shown) from None
     version = 2 if _KEY in found.entries else 1
     text = found.entries.get(_KEY if version == 2 else _KEY_1)
     if text is None:
@@ -188,7 +191,9 @@ def _messages(file: Any, header: Header, shown: str) -> NDArray[np.uint8]:
 
 
 def _not_ours(shown: str) -> ParameterError:
-    return ParameterError(f"reports must be a file that 'shuffledp privatise' wrote, got another in {shown}.")
+    return ParameterError(
+        f"reports must be a file that 'shuffledp privatise' wrote, got another in {shown}; run that on the data first."
+    )
 
 
 def _other_messages(header: Header, got: str, shown: str) -> ParameterError:

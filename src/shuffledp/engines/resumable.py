@@ -61,10 +61,16 @@ def privatise(
 ) -> Header:
     """The header of the batch that was written to ``out``, by this run or by one that was killed after that."""
     path = check_out(out, data.path)
-    with closing(Work(plan, data, path, overwrite=overwrite)) as work:
-        header = work.result or _privatised(plan, data, path, work, rng, progress)
-        work.finish()
-        return header
+    try:
+        with closing(Work(plan, data, path, overwrite=overwrite)) as work:
+            header = work.result or _privatised(plan, data, path, work, rng, progress)
+            work.finish()
+            return header
+    except OSError as error:
+        raise ParameterError(
+            f"out must be in a folder that takes the messages of a run, got {str(path)!r} ({error.strerror}); make "
+            "room there and start again: what is done is kept."
+        ) from None
 
 
 def _privatised(

@@ -186,7 +186,11 @@ def read_header(stream: BinaryIO, plan: Plan, shown: str) -> Header:
 
 
 def write_batch(path: str | os.PathLike[str], header: Header, parts: Iterable[bytes | bytearray]) -> None:
-    """Write header and messages, part after part, under a private name first."""
+    """Write header and messages, part after part, under a private name first; the name says no other format."""
+    if isinstance(path, str | os.PathLike) and os.path.splitext(os.fspath(path))[1].lower() not in ("", ".batch"):
+        raise ParameterError(
+            f"batch must be written to a file that ends in .batch, got {os.fspath(path)!r}; choose that ending."
+        )
     with writing_whole(path, name="batch") as stream:
         stream.write(MAGIC + header.text().encode("utf-8") + b"\n")
         for part in parts:

@@ -149,9 +149,10 @@ class Shuffler:
         self._take(raw, users=header.users, for_release=header.for_release, header=header)
 
     def add_reports(self, data: NDArray[Any], *, users: int, for_release: bool | None = True) -> None:
-        """The messages of many users, as an array that the plan's mechanism made."""
-        raw = to_bytes(self._codec, data).tobytes()
-        self._take(raw, users=check.users(users, "users"), for_release=for_release)
+        """The messages of many users, as an array of the plan's mechanism; others are refused, and the rest stays."""
+        users = check.users(users, "users")
+        as_tally(self.plan, data, Header(self.plan.digest, users, len(data), self._size, for_release))
+        self._take(to_bytes(self._codec, data).tobytes(), users=users, for_release=for_release)
 
     def _take(self, raw: bytes, *, users: int, for_release: bool | None, header: Header | None = None) -> None:
         """Hold so many more messages, or fail and hold what was held."""

@@ -94,7 +94,7 @@ class Query(ABC):
 
     @property
     def clipping(self) -> str:
-        """What numbers outside the domain, and missing ones, were reported as, in words; empty where none are asked."""
+        """What values outside the domain, and missing ones, were reported as, in words; empty where the answer says."""
         return ""
 
     def to_dict(self) -> dict[str, Any]:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._support import validation as check
+from .._support.text import shortened
 from ..errors import ParameterError
 from .columns import Coded, Column, Written, absent, as_numbers, number, some_rows
 from .value_counts import counted
@@ -94,6 +95,12 @@ class Labels:
         """The number of options."""
         return len(self.labels) + (self.place_of_other == len(self.labels))
 
+    @property
+    def takes_in(self) -> str:
+        """The label that also counts what is missing or unlisted, in words; empty where ``other`` is none of them."""
+        shared = self.place_of_other < len(self.labels)
+        return f"missing and unlisted ones count as {shortened(repr(self.other), 40)}" if shared else ""
+
     def places(self, column: Column) -> NDArray[np.int64]:
         """The option of every row."""
         if isinstance(column, Coded):
@@ -129,10 +136,19 @@ class Labels:
             missing = int(np.isnan(column).sum()) if column.dtype.kind == "f" else 0
             meant = int((column == self.other).sum()) if type(self.other) is int else 0
             unlisted = int((self.places(column) == self.place_of_other).sum()) - missing - meant
-            return Counter(values=len(column)) + Counter(missing=missing, unlisted=unlisted)
+            spelled = self._spelled(column) if unlisted else 0
+            return Counter(values=len(column)) + Counter(missing=missing, unlisted=unlisted, type=spelled)
         found = counted(column, self._kind)
-        nearly = found["blanks"] + found["case"]
+        nearly = found["blanks"] + found["case"] + found["type"]
         return found + Counter(unlisted=nearly)
+
+    def _spelled(self, column: NDArray[Any]) -> int:
+        """How many whole numbers are the text of a label."""
+        if not self._folded:
+            return 0
+        found, many = np.unique(column[np.abs(column) < _EXACT], return_counts=True)
+        pairs = zip(found.tolist(), many.tolist(), strict=True)
+        return sum(n for x, n in pairs if x == int(x) and (str, str(int(x))) in self._places)
 
     def _kind(self, value: object) -> str:
         if self._place(value) is not None:
@@ -141,6 +157,10 @@ class Labels:
             return "missing"
         if isinstance(value, str) and self._place(type(value)(value.strip())) is not None:
             return "blanks"
+        kind, found = _key(value)
+        known = kind is str or (kind in (int, bool) and abs(found) < _EXACT)  # longer ones are not written out
+        if known and self._place(Written(found)) is not None:
+            return "type"
         return "case" if isinstance(value, str) and value.strip().casefold() in self._folded else "unlisted"
 
     @cached_property

@@ -75,6 +75,11 @@ class Histogram(Query):
         """In words."""
         return f"the share of users who hold each of {self.domain.size:,} options of {self.column!r}"
 
+    @property
+    def clipping(self) -> str:
+        """Which label holds more than its own values."""
+        return f"of values of {self.column!r}, {self.domain.takes_in}" if self.domain.takes_in else ""
+
     def encode(self, columns: Sequence[Column]) -> NDArray[Any]:
         """The option of every row."""
         return self.domain.places(columns[0])
@@ -85,7 +90,8 @@ class Histogram(Query):
 
     def answer(self, tally: Tally) -> Estimate:
         """Shares, with the labels."""
-        return replace(self.randomizer.estimate(tally), names=self.domain.names[self._first :], quantity=SHARE)
+        found = self.randomizer.estimate(tally)
+        return replace(found, names=self.domain.names[self._first :], quantity=SHARE, note=self.clipping)
 
     @property
     def _first(self) -> int:

@@ -146,6 +146,12 @@ class Marginals(Query):
         more = f" and {len(self.asked) - 6:,} more" if len(self.asked) > 6 else ""
         return f"the share of users in every cell of {len(self.asked):,} marginals ({listed}{more})"
 
+    @property
+    def clipping(self) -> str:
+        """Which label holds more than its own values."""
+        found = next((domain.takes_in for domain in self.domains.values() if domain.takes_in), "")
+        return f"of values of a column with that label, {found}" if found else ""
+
     def _cells(self, columns: Sequence[Column]) -> list[NDArray[np.int64]]:
         places = {name: self.domains[name].places(column) for name, column in zip(self.labels, columns, strict=True)}
         found = []

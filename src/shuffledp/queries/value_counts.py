@@ -26,7 +26,7 @@ KINDS = {
     "unlisted": ("unlisted", "check the column, or plan with other labels"),
 }
 #: Of the unlisted ones: what would make a label of them.
-_NEARLY = {"blanks": "surrounding blanks", "case": "letter case"}
+_NEARLY = {"blanks": "surrounding blanks", "case": "letter case", "type": "their type (text or number)"}
 #: More than this share of one kind in a column is an error unless it is accepted.
 MOST = 0.2
 
@@ -76,8 +76,8 @@ class ValueCounts:
             if found["undeclared"]:
                 raise ParameterError(
                     f"missing must be said where a number can be absent, got {found['missing']:,} missing and "
-                    f"{found['unreadable']:,} unreadable values in the column {name!r}; plan with missing= a number, "
-                    "or correct the column."
+                    f"{found['unreadable']:,} unreadable values in the column {name!r}; say under missing, in the "
+                    "query of the plan, what they count as, or correct the column."
                 )
         for name, found in () if accept else self.columns.items():
             for kind, (word, cure) in KINDS.items():
