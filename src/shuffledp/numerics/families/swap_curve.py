@@ -158,8 +158,8 @@ class Curve:
         laws = self.member.laws
         x, t, alone = laws.at(shifted, self.n)  # eps, type, symbol
         own = (x, t, alone) if self.member.victim is None else self.member.victim.at(shifted, self.n)
-        local = np.log(np.minimum((np.maximum(own[0], 0.0) * own[1]).sum(axis=2).max(axis=1) + own[2].max(axis=1), 1.0))
-        local += 1e-13
+        every = (np.maximum(own[0], 0.0) * own[1]).sum(axis=2) + own[2]  # the same for every type, hole or not
+        local = np.log(np.minimum(every.max(axis=1), 1.0)) + 1e-13
         # one other hides nothing, E[(X)_+] is the local delta; and hardly anybody is free: the bound is at least
         # (1 - n beta) times the local delta
         if self.n <= 2 or self.n * self.member.common_mass <= _NOBODY:
