@@ -86,7 +86,7 @@ def union(parts: Sequence[tuple[Fraction, ShuffledPair]]) -> ShuffledPair:
 
     It is a symbol here, because many symbols may round more than a few weights: their sum could hide it.
     """
-    rest = 1 - sum(w for w, _ in parts)
+    rest = 1 - sum((w for w, _ in parts), Fraction(0))
     parts = [*parts, (rest, REVEALING)] if rest > 0 else parts
     laws = [[float(w) * np.asarray(law) for w, law in ((w, getattr(r, key)) for w, r in parts)] for key in _LAW]
     return ShuffledPair(*(np.concatenate(law) for law in laws))
