@@ -54,13 +54,14 @@ MANY = 3
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.name))
 def test_tables_of_numbers_are_generated(page: Path) -> None:
-    """Between marks; those of docs/benchmarks.md say that they are measured."""
+    """Between marks; those of docs/benchmarks.md say that they are measured.  What one may type is no result."""
     text = page.read_text(encoding="utf-8")
     by_hand = re.sub(r"<!-- ([\w-]+): start[^>]*-->.*?<!-- \1: end -->", "", text, flags=re.DOTALL)
     tables = re.findall(
         r"(?:^\|.*\n)+", re.sub(r"^```.*?^```", "", by_hand, flags=re.DOTALL | re.MULTILINE), re.MULTILINE
     )
-    assert [table for table in tables if len(re.findall(r"\d+\.\d+|\d ?%", table)) >= MANY] == []
+    results = [re.sub(r"`[^`]*`", "", table) for table in tables]
+    assert [table for table in results if len(re.findall(r"\d+\.\d+|\d ?%", table)) >= MANY] == []
     marks = re.findall(r"<!-- ([\w-]+): start, (\w+)", text)
     assert {mark for mark, how in marks if how != "measured"} == {m for m, (at, _) in write.PARTS.items() if at == page}
 

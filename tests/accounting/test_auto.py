@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import random
 from typing import Any
@@ -123,3 +124,13 @@ def test_where_a_search_over_pairs_gives_up_eps0_alone_is_asked(monkeypatch: pyt
     found = each(m, {"n": 10**6, "delta": 1e-8}, ["swap", "swap-general", "blanket"])
     assert math.isfinite(found["swap-general"])
     assert sdp.amplify(m, n=10**6, delta=1e-8).epsilon <= min(found.values()) * (1.0 + TOL)
+
+
+@pytest.mark.parametrize(("n", "delta"), [(4, 0.006), (1000, 1e-6), (10**6, 1e-9)])
+def test_no_bound_of_a_shuffled_pair_is_below_its_exact_value(n: int, delta: float) -> None:
+    """The victim's ratios say nothing about how much of its messages the others send: bounds from eps0 need both."""
+    pair = sdp.ShuffledPair(P0=[0.25, 0.25, 0.5], P1=[0.25, 0.375, 0.375], t=[0.0625, 0.25, 0.0625])
+    least = sdp.amplify(pair, n=n, delta=delta, bound="constant-dataset-lower").epsilon
+    for name in SOUND:
+        with contextlib.suppress(sdp.BoundNotApplicableError):
+            assert sdp.amplify(pair, n=n, delta=delta, bound=name).epsilon >= least, name

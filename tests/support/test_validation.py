@@ -140,3 +140,8 @@ def test_shares(value: object, share: float) -> None:
 def test_a_bare_number_of_percent_is_not_guessed(value: object) -> None:
     with pytest.raises(ParameterError, match=r'write "[0-9.]+%" or [0-9.]+ for'):
         check.share("participation", value)
+
+
+def test_more_than_all_percent_is_not_taken_for_a_number_of_percent() -> None:
+    with pytest.raises(ParameterError, match=r"got '150%'; choose one\.$"):
+        check.share("participation", "150%")

@@ -176,16 +176,17 @@ def share(name: str, value: object, *, low: float = 0.0, low_open: bool = True, 
         ...
     shuffledp.errors.ParameterError: participation must be a share in (0, 1], got 60; write "60%" or 0.6 for 60 percent.
     """
-    if isinstance(value, str):
-        part = percent(value)
-        number = parse_number(name, value) if part is None else float(part)
+    part = percent(value) if isinstance(value, str) else None
+    if part is not None:
+        number = float(part)
     else:
-        number = real(name, value)
+        number = parse_number(name, value) if isinstance(value, str) else real(name, value)
     too_low, too_high = number <= low if low_open else number < low, number >= 1.0 if high_open else number > 1.0
     if too_low or too_high:
         interval = f"{'(' if low_open else '['}{low:g}, 1{')' if high_open else ']'}"
         given = f"{number:g}"
-        advice = f'write "{given}%" or {number / 100:g} for {given} percent' if 1.0 < number <= 100.0 else "choose one"
+        bare = part is None and 1.0 < number <= 100.0
+        advice = f'write "{given}%" or {number / 100:g} for {given} percent' if bare else "choose one"
         raise ParameterError(f"{name} must be a share in {interval}, got {shown(value)}; {advice}.")
     return number
 

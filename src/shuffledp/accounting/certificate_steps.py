@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 MAX_PAIRS = 64
 #: What is added to an eps that balls did not confirm, beside a part of tol: the rounding of a law matters for tiny eps.
 _STEPS_UP = tuple(2.0**-k for k in (48, 45, 42, 39, 36, 33))
+#: Where a search for a larger eps ends: squares of e^eps are doubles there; where no eps is enough it would go on.
+_LARGEST = 300.0
 #: What a step proves: delta of a shuffled pair, or of a victim pair among others of several types (the swap bound).
 Law = ShuffledPair | SwapPair
 
@@ -108,7 +110,7 @@ def _provable(members: Sequence[SwapPair], n: int, epsilon: float, delta: float,
     """The smallest eps, in floats, at which a sum of moduli is enough: proofs do not use the phases."""
     from ..numerics.families.swap_proofs import cap, propose
 
-    limit, log_delta = cap(members), math.log(delta)
+    limit, log_delta = min(cap(members), _LARGEST), math.log(delta)
 
     def lacking(eps: float) -> float:
         """How much eps is too small by the tangent of log delta; 0 if it is large enough."""

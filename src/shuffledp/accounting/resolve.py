@@ -404,6 +404,14 @@ class _SinglePair(Mechanism):
         return log_up(self._ratio)
 
     @property
+    def crowd_epsilon(self) -> float:
+        """log of the largest ratio to what another message is known to contain: inf where that is nothing."""
+        top, t = np.maximum(self._pair.P0, self._pair.P1), np.asarray(self._pair.t)
+        sent = top > 0.0
+        with np.errstate(divide="ignore", over="ignore"):
+            return log_up(float((top[sent] / t[sent]).max()))
+
+    @property
     def spec(self) -> str:
         """A shuffled pair has no spec string."""
         return "round"

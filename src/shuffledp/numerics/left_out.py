@@ -29,28 +29,36 @@ def sum_slack(entries: int) -> float:
     return (entries + 8) * ENTRY
 
 
-def sure(law: NDArray[np.float64], total: float) -> tuple[NDArray[np.float64], float]:
-    """What each entry of a law with this sum is at least, and the mass that is left out; (law, 0) up to rounding.
+def sure(law: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+    """What each entry of a law is at least, and the mass that is left out, rounded up; (law, 0) up to rounding.
+
+    The difference of a sum and 1 is summed in one go: the sum alone, rounded, would lose up to 2^-54 of it.
 
     Examples
     --------
-    >>> sure(np.array([0.5, 0.25, 0.25]), 1.0)[1]
+    >>> sure(np.array([0.5, 0.25, 0.25]))[1]
     0.0
-    >>> least, missing = sure(np.array([0.5, 0.5 - 2.0**-31]), 1.0 - 2.0**-31)
+    >>> least, missing = sure(np.array([0.5, 0.5 - 2.0**-31]))
     >>> missing == 2.0**-31
     True
     """
-    excess = total - 1.0
+    excess = _sum_up([*law.tolist(), -1.0])
     if abs(excess) <= sum_slack(law.size):
         return law, 0.0
     least = np.maximum(law - excess, 0.0) if excess > 0.0 else law
-    return least, 1.0 - math.fsum(least.tolist())
+    return least, _sum_up([1.0, *(-least).tolist()])
+
+
+def _sum_up(terms: list[float]) -> float:
+    """The exact sum, rounded up."""
+    total = math.fsum(terms)
+    return total if math.fsum([*terms, -total]) <= 0.0 else math.nextafter(total, math.inf)
 
 
 def with_symbols(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     """The rows, each of what is sure of it, with one more column for every row that leaves something out."""
     off = np.flatnonzero(np.abs(rows.sum(axis=1) - 1.0) > 0.5 * sum_slack(rows.shape[1]))
-    found = {x: sure(rows[x], math.fsum(rows[x].tolist())) for x in off.tolist()}
+    found = {x: sure(rows[x]) for x in off.tolist()}
     short = [x for x, (_, missing) in found.items() if missing > 0.0]
     if not short:
         return rows

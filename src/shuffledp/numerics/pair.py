@@ -71,7 +71,8 @@ class ShuffledPair:
         total = math.fsum(t.tolist())
         if total > 1.0 + MOST_LEFT_OUT:
             raise ParameterError(f"t must sum to at most 1, got {total!r}; check its entries.")
-        t, _ = sure(t, max(total, 1.0))
+        if total > 1.0:
+            t, _ = sure(t)
         left_out = max(missing0, missing1)
         if left_out > 0.0:
             p0, p1, t = np.append(p0, [missing0, 0.0]), np.append(p1, [0.0, missing1]), np.append(t, [0.0, 0.0])
@@ -183,7 +184,7 @@ def _victim(name: str, law: FloatArray) -> tuple[FloatArray, float]:
         raise ParameterError(
             f"{name} must sum to 1, got {total!r}; include every symbol the victim may send, with all digits."
         )
-    return sure(law, total)
+    return sure(law)
 
 
 def _vector(name: str, values: ArrayLike | Sequence[float]) -> FloatArray:

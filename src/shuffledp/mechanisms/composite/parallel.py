@@ -123,9 +123,9 @@ class Parallel(Randomizer):
 
     @cached_property
     def _sure_shares(self) -> list[Fraction]:
-        """At least the weights, whatever they leave out: what unions of them miss of 1 is charged there."""
+        """At least the weights, whatever they leave out: what they miss of 1 is charged by :func:`union`."""
         given = np.array([float(weight) for weight, _ in self._queries])
-        least, missing = sure(given, math.fsum(given.tolist()))
+        least, missing = sure(given)
         return [Fraction(w) for w in least.tolist()] if missing else self._shares
 
     @property

@@ -20,6 +20,8 @@ MOST_TYPES = 1000
 
 #: A query whose answer does not depend on its input.
 NOTHING = ShuffledPair(P0=[1.0], P1=[1.0], t=[1.0])
+#: A query whose answer reveals its user: that of the weight that the others leave out.
+REVEALING = ShuffledPair(P0=[1.0, 0.0], P1=[0.0, 1.0], t=[0.0, 0.0])
 
 
 def tells(mechanism: Mechanism) -> bool:
@@ -80,7 +82,12 @@ def symbols_in_order(pair: ShuffledPair) -> bytes:
 
 
 def union(parts: Sequence[tuple[Fraction, ShuffledPair]]) -> ShuffledPair:
-    """The disjoint union of pairs, each scaled by the weight of its query."""
+    """The disjoint union of pairs, each scaled by the weight of its query; what the weights leave out is revealing.
+
+    It is a symbol here, because many symbols may round more than a few weights: their sum could hide it.
+    """
+    rest = 1 - sum((w for w, _ in parts), Fraction(0))
+    parts = [*parts, (rest, REVEALING)] if rest > 0 else parts
     laws = [[float(w) * np.asarray(law) for w, law in ((w, getattr(r, key)) for w, r in parts)] for key in _LAW]
     return ShuffledPair(*(np.concatenate(law) for law in laws))
 

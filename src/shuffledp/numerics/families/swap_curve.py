@@ -27,6 +27,8 @@ CLOSE = 3.5
 _NEARLY, _MUCH = 1.1, 0.05
 #: What was best at one eps is so up to this part of it.
 _NEARBY = 0.01
+#: Free users that are expected, below which the swap bound is the local delta to within this part.
+_NOBODY = 1e-6
 #: Types x symbols up to which that law is worth its price, and up to which other lines are.
 MOST_JOINED, MOST_SHARPENED = 256, 1024
 #: The number of the dominating law among the ways to improve a row; the others are those of the lines.
@@ -156,9 +158,11 @@ class Curve:
         laws = self.member.laws
         x, t, alone = laws.at(shifted, self.n)  # eps, type, symbol
         own = (x, t, alone) if self.member.victim is None else self.member.victim.at(shifted, self.n)
-        local = np.log(np.minimum((np.maximum(own[0], 0.0) * own[1]).sum(axis=2).max(axis=1) + own[2].max(axis=1), 1.0))
-        local += 1e-13
-        if self.n <= 2 or self.member.common_mass <= 0.0:  # one other hides nothing: E[(X)_+] is the local delta
+        every = (np.maximum(own[0], 0.0) * own[1]).sum(axis=2) + own[2]  # the same for every type, hole or not
+        local = np.log(np.minimum(every.max(axis=1), 1.0)) + 1e-13
+        # one other hides nothing, E[(X)_+] is the local delta; and hardly anybody is free: the bound is at least
+        # (1 - n beta) times the local delta
+        if self.n <= 2 or self.n * self.member.common_mass <= _NOBODY:
             return local, np.ones(eps.size)
         rows, types, symbols = x.shape
         copies = max(self.n - 1.0 / self.member.common_mass, 1.0)
