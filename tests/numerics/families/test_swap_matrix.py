@@ -196,7 +196,7 @@ def banded(size: int) -> NDArray[np.float64]:
     return np.asarray(rows / rows.sum(axis=1, keepdims=True))
 
 
-@pytest.mark.parametrize("n", [1000, 10**6])
+@pytest.mark.parametrize("n", [pytest.param(1000, marks=pytest.mark.slow), 10**6])
 def test_auto_is_the_smaller_of_two_searches(n: int) -> None:
     m = sdp.FiniteRandomizer(banded(40))
     each = [sdp.amplify(m, n=n, delta=1e-5, bound=bound).epsilon for bound in ("blanket", "swap")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -33,10 +34,12 @@ class Smallest:
         self.families = dict(families)
 
     def epsilon(self, *, n: int, delta: float, tol: float, side: Side) -> Answer:
-        """The smallest eps of all families."""
+        """The smallest eps of all families; long searches come last, and end once they are known not to be below."""
         best = Answer(math.inf, 0, 0)
-        for name, family in self.families.items():
-            best = _smaller(best, name, family.epsilon(n=n, delta=delta, tol=tol, side=side))
+        for name, family in sorted(self.families.items(), key=lambda item: _searches(item[1])):
+            asked: dict[str, Any] = {"n": n, "delta": delta, "tol": tol, "side": side}
+            search = getattr(family, "epsilon_below", None)
+            best = _smaller(best, name, search(best.epsilon, **asked) if search else family.epsilon(**asked))
             if best.epsilon == 0.0:
                 break
         return best
@@ -46,6 +49,12 @@ class Smallest:
         families: Sequence[Smallest], *, n: FloatArray, delta: FloatArray, tol: float, side: Side
     ) -> list[Answer]:
         """One answer per row (families/pool.py): :meth:`epsilon` for all of them, family after family."""
+        if any(_searches(part) for family in families for part in family.families.values()):
+            known: dict[tuple[int, float, float], Answer] = {}
+            for family, m, target in zip(families, n.tolist(), delta.tolist(), strict=True):
+                key = (id(family), m, target)
+                known[key] = known.get(key) or family.epsilon(n=int(m), delta=target, tol=tol, side=side)
+            return [known[id(f), m, x] for f, m, x in zip(families, n.tolist(), delta.tolist(), strict=True)]
         best = [Answer(math.inf, 0, 0)] * len(families)
         for place in range(max((len(family.families) for family in families), default=0)):
             asked = {
@@ -102,6 +111,11 @@ class Smallest:
         if not found and refused is not None:
             raise refused
         return Smallest(found)
+
+
+def _searches(family: Family) -> bool:
+    """Whether the family is searched pair by pair, so that it is worth knowing where to stop."""
+    return hasattr(family, "epsilon_below")
 
 
 def _smaller(best: Answer, name: str, answer: Answer) -> Answer:

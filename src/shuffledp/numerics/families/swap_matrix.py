@@ -20,7 +20,7 @@ from ..distinct import distinct as equal_rows
 from ..evaluators import swap
 from ..evaluators.choose import Side, law_shift, mass_slack
 from ..pair import TINY, FloatArray, ShuffledPair
-from ..solve import guess_epsilon, log_up
+from ..solve import log_up
 from .alike import SAME_LAW, distinct_rows, representatives
 from .base import Answer
 from .leaders import largest
@@ -183,6 +183,10 @@ class SwapMatrix:
 
     def epsilon(self, *, n: int, delta: float, tol: float, side: Side) -> Answer:
         """The largest eps over all pairs: inf, with a note, where too many cannot be told apart."""
+        return self.epsilon_below(math.inf, n=n, delta=delta, tol=tol, side=side)
+
+    def epsilon_below(self, most: float, *, n: int, delta: float, tol: float, side: Side) -> Answer:
+        """The same, or inf as soon as one pair has more than ``most``, another answer: then this is the larger one."""
         only_upper(side)
         d, log_delta = len(self.rows), math.log(delta)
         members = d * (d - 1)
@@ -190,12 +194,12 @@ class SwapMatrix:
             return Answer(math.inf, 0, members)  # next to nobody is free, and the search would be long
         pending = self.every
         best = 0.0
-        if self._crowded(n) and self.open_at(pending, self._guess(int(pending[0]), n, delta), n, log_delta) is None:
-            return self._give_up(0)
         for evaluated in range(1, 1 + (_FEW_SOLVED if self._crowded(n) else _MOST_SOLVED)):
             chosen, pending = int(pending[0]), pending[1:]
             found = epsilon_of(self.member(*divmod(chosen, d)), n=n, delta=delta, tol=0.3 * tol, least=best)
             best = max(best, found * (1.0 + 0.6 * tol))
+            if best > most:
+                return Answer(math.inf, evaluated, members)
             left = self.open_at(pending, best, n, log_delta)
             if left is None:
                 break
@@ -206,15 +210,6 @@ class SwapMatrix:
 
     def _give_up(self, evaluated: int) -> Answer:
         return Answer(math.inf, evaluated, len(self.rows) * (len(self.rows) - 1), _LOOSER)
-
-    def _guess(self, pair: int, n: int, delta: float) -> float:
-        """Roughly the eps of one pair."""
-        a, b = divmod(pair, len(self.rows))
-        gap = self.rows[a] - self.rows[b]
-        worst = int((gap * gap / self.rows).sum(axis=1).argmax())
-        atoms = ShuffledPair(self.rows[a], self.rows[b], self.rows[worst] * self.presence).atoms
-        copies = max(int(n - 1.0 / self.common_mass), 1)
-        return guess_epsilon(atoms, copies, delta, self.limit).epsilon
 
     def log_delta(self, eps: FloatArray, *, n: int, tol: float, side: Side) -> FloatArray:
         """The largest log delta over all pairs, for every eps; 0 (no claim) where too many cannot be told apart."""
