@@ -115,6 +115,6 @@ def test_a_value_does_not_depend_on_its_neighbours(spec: str) -> None:
 
 def test_not_used_where_clones_are_many() -> None:
     mechanism = sdp.mechanism("grr:eps0=2,d=64")
-    round_ = (resolve(mechanism, "auto", Crowd(1)).family.pairs(1) or ())[0]
+    round_ = (resolve(mechanism, "blanket", Crowd(1)).family.pairs(1) or ())[0]
     assert FewClones.of(round_.atoms, 10**6) is None
     assert Divergence(round_, 10**6).sharp(0.1) is None
