@@ -227,6 +227,7 @@ def test_a_bar_is_shown_late_and_on_a_terminal_only(here: Path, monkeypatch: pyt
     monkeypatch.setattr(progress, "PATIENCE", -1.0)
     assert run("check", "p.yaml").stderr == ""
     monkeypatch.setenv("FORCE_COLOR", "1")  # rich then takes stderr for a terminal
+    monkeypatch.setattr(progress, "on_terminal", lambda: True)
     shown = run("check", "p.yaml", "--json")
     assert "checking" in shown.stderr and json.loads(shown.stdout)["within"] is True
     monkeypatch.setattr(progress, "PATIENCE", 1e9)

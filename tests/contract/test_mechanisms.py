@@ -183,7 +183,8 @@ def test_the_estimate_knows_its_constraint_and_its_sampling_variance(case: Case)
         with pytest.raises(sdp.ParameterError, match="call consistent"):
             est.consistent(step)
     (low, high), (lower, higher) = est.interval(0.9), est.interval(0.9, of="population")
-    assert np.all(lower <= low + 1e-12) and np.all(high <= higher + 1e-12)
+    room = 1e-12 + 0.01 * (high - low)  # the middle of a score interval moves with its width
+    assert np.all(lower <= low + room) and np.all(high <= higher + room)
 
 
 @each(RUNNABLE)

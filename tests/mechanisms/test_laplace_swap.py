@@ -300,7 +300,9 @@ def test_all_laws_at_once_are_the_single_ones(bits: int, eps0: float) -> None:
             assert np.allclose(getattr(here, name), getattr(alone, name), rtol=1e-12, atol=0.0)
         if both:
             other = whole.pair(next(swapped))
-            assert other == here.swapped()
+            twin = here.swapped()  # what a law leaves out stands at its end, in either order
+            for name in ("P0", "P1", "t"):
+                assert np.array_equal(np.sort(getattr(other, name)), np.sort(getattr(twin, name)))
 
 
 def test_no_pair_is_made_for_one_answer(monkeypatch: pytest.MonkeyPatch) -> None:

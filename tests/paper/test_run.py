@@ -308,6 +308,7 @@ def test_progress_is_shown_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -
     work: Iterable[Unit] = units(("errata",))
     for terminal, words in (("", ""), ("1", "errata")):
         monkeypatch.setenv("FORCE_COLOR", terminal)  # rich then takes stderr for a terminal
+        monkeypatch.setattr(progress, "on_terminal", lambda terminal=terminal: bool(terminal))
         monkeypatch.setattr("sys.stderr", said := io.StringIO())
         assert list(command._one_by_one(list(work))) == list(work)
         assert words in said.getvalue() and bool(said.getvalue()) == bool(words)

@@ -91,7 +91,7 @@ def test_one_round_is_amplify() -> None:
     assert Fraction(math.nextafter(1e-6, 0.0)) <= Fraction("1e-6")
     assert (found.method, found.within) == ("amplify", True)
     assert direct.epsilon * (1 - 1e-9) <= found.epsilon == pytest.approx(direct.epsilon, rel=1e-9)
-    assert found.rounds[0].epsilon == found.epsilon and found.rounds[0].bound == direct.bound == "blanket"
+    assert found.rounds[0].epsilon == found.epsilon and found.rounds[0].bound == "auto" and direct.bound == "blanket"
     assert found.pure_epsilon == 2.0 == found.rounds[0].local_epsilon
 
 

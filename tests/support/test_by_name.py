@@ -20,7 +20,11 @@ CASES = list({case.mechanism.name: case for case in all_cases()}.values())
 RUNNABLE = [case for case in CASES if isinstance(case.mechanism, Randomizer)]
 #: Decorators take one thing and no number.
 DECORATORS = {"register", "register_bound"}
-FUNCTIONS = [name for name in sdp.__all__ if inspect.isfunction(getattr(sdp, name)) and name not in DECORATORS]
+FUNCTIONS = [
+    name
+    for name in sdp.__all__
+    if inspect.isfunction(getattr(sdp, name)) and name not in {*DECORATORS, "round_up", "round_down"}
+]
 
 
 def said(call: Any, *args: Any, **kwargs: Any) -> str:

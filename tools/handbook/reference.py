@@ -26,7 +26,7 @@ class Chapter(NamedTuple):
 
 
 CHAPTERS = {
-    "accounting": Chapter("Accounting", "One batch: how private it is.", ("accounting", "numerics")),
+    "accounting": Chapter("Accounting", "One batch: how private it is.", ("accounting", "numerics", "_support")),
     "budgets": Chapter(
         "Calibrating, composing, auditing",
         "Settings that meet a target, many rounds, and code that runs.",

@@ -90,7 +90,8 @@ class MatrixRandomizer(Randomizer):
         if len(ties) <= _FEW_TIES:
             most = max((_variation(rows[i], rows[j]) for i, j in ties), default=0.0)
         # The entries are rounded too, by 2^-53 a row in sum; beside a large beta the evaluator's slack covers it.
-        return most + 2.0**-50 if 0.0 < most < 0.125 else most
+        apart = bool(np.any(self._law != self._law[0]))  # perhaps by so little that rows count as alike
+        return most + 2.0**-50 if apart and most < 0.125 else most
 
     def variation_ratio(self) -> VariationRatio:
         """p = q = largest ratio between two inputs, beta = largest total variation."""
@@ -100,6 +101,7 @@ class MatrixRandomizer(Randomizer):
                 "matrix must have two different rows for (p, beta, q) to exist, got rows that coincide; "
                 "its output says nothing about the input and eps is 0."
             )
+        ratio = max(ratio, 1.0 + 2.0**-45)  # a smaller p - 1 is lost when p alpha is rounded; delta rises with p and q
         most = 1.0 if math.isinf(ratio) else (ratio - 1.0) / (ratio + 1.0)
         return VariationRatio(p=ratio, beta=min(self._largest_variation, most), q=ratio)
 
