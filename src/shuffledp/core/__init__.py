@@ -1,0 +1,1 @@
+"""The one formula: shuffled pairs, the curves and families made of them, their solver and their composition."""

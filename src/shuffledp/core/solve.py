@@ -1,0 +1,92 @@
+"""The only inversion: the eps of every row at which its curve meets its delta, on the curve's private side.
+
+The true delta is convex and falling in e^eps, so that Newton's steps and secants on log delta converge.  The returned
+eps was evaluated itself: upper(eps) <= delta, or lower(eps) >= delta, errors included.  An inexact search costs
+tightness, never soundness.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from . import tuning
+from .curve import Curve
+from .pair import FloatArray
+
+#: Far from the root delta is evaluated to this relative accuracy only.
+_COARSE = 0.02
+
+
+@np.errstate(all="ignore")
+def solve(curve: Curve, log_delta: FloatArray, tol: float, least: FloatArray | None = None) -> FloatArray:
+    """eps of every row, to a relative accuracy tol; ``least`` is an eps that is known to be too small, or 0.
+
+    A row that no evaluation settles keeps the safe answer: its limit on the upper side, 0 on the lower one.
+    """
+    upper = curve.side == "upper"
+    sign = 1.0 if upper else -1.0
+    answer = curve.limit.copy() if upper else np.zeros(log_delta.size)
+    start = np.zeros(log_delta.size) if least is None else least
+    never = np.isinf(curve.limit) & (np.log(curve.floor) > log_delta + 1e-11)
+    answer[never] = np.inf
+    open_ = np.flatnonzero((np.minimum(curve.limit, tuning.LARGEST_EPSILON) > start) & ~never)
+    open_ = _not_at_zero(curve, log_delta, open_, answer)
+    if not open_.size:
+        return answer
+    part = curve if open_.size == log_delta.size else curve.take(open_)
+    low, high = start[open_], np.minimum(part.limit, tuning.LARGEST_EPSILON)
+    eps, slope = part.guess(log_delta[open_])
+    eps = eps * (1.0 + 0.2 * sign * tol)  # a little to the private side: the first evaluation is then often the last
+    eps = np.where((low < eps) & (eps < high), eps, _middle(low, high))
+    excess, before, above, below = np.full((4, open_.size), np.nan)
+    for step in range(tuning.STEPS):
+        fine = np.clip(0.3 * tol * eps * slope, 1e-8, _COARSE)
+        rtol = np.where(np.isfinite(excess) & (np.abs(excess) > 0.1), _COARSE, fine)
+        last = excess
+        value, fall = part.at(eps, rtol)
+        excess = value - log_delta[open_]
+        secant = (last - excess) / (eps - before)
+        fall = np.where((secant > 0.3 * fall) & (secant < 3.0 * fall) & (np.abs(last) < 1.0), secant, fall)
+        slope = np.where((fall > 0.0) & np.isfinite(fall), fall, slope)
+        safe = sign * excess <= 0.0
+        answer[open_[safe]] = eps[safe]
+        known = safe | (np.isfinite(excess) & (np.abs(excess) > 3.0 * rtol)) | (rtol <= fine)
+        rises, falls = known & (excess > 0.0), known & ~(excess > 0.0)
+        low, above = np.where(rises, eps, low), np.where(rises, excess, above)
+        high, below = np.where(falls, eps, high), np.where(falls, excess, below)
+        # how far the root can be: the curve is convex in e^eps, so that an upper one lies above its tangent
+        room = -np.expm1(excess) / (slope * np.exp(excess)) if upper else excess / slope
+        new = (eps + excess / slope) * (1.0 + 0.1 * sign * tol)
+        done = safe & (rtol <= 1.5 * fine) & (room <= 0.4 * tol * eps)
+        done |= safe & (rtol <= 3.0 * fine) & (sign * (new - eps) >= 0.0)  # the root is nearer than the safe step
+        done |= (high - low <= 0.3 * tol * high) | (high < 1e-15)
+        chord = (low + (high - low) * above / (above - below)) * (1.0 + 0.1 * sign * tol)
+        new = np.where((low < new) & (new < high), new, chord)
+        new = np.where((low < new) & (new < high) & (step % 8 != 7), new, _middle(low, high))
+        before, eps = eps, np.where(known, new, eps)  # what is in doubt is evaluated once more, finely
+        excess = np.where(known, excess, np.nan)
+        if done.any():
+            kept = np.flatnonzero(~done)
+            if not kept.size:
+                break
+            part, open_ = part.take(kept), open_[kept]
+            eps, before, slope, excess, low, high, above, below = (
+                a[kept] for a in (eps, before, slope, excess, low, high, above, below)
+            )
+    return answer
+
+
+def _not_at_zero(curve: Curve, log_delta: FloatArray, rows: np.ndarray, answer: FloatArray) -> np.ndarray:
+    """The rows whose delta(0) exceeds delta; the others are answered by 0, evaluated only where that is likely."""
+    likely = rows[log_delta[rows] >= np.log(0.3 * np.sqrt(curve.spread[rows]))]
+    if not likely.size:
+        return rows
+    value = curve.take(likely).at(np.zeros(likely.size), np.full(likely.size, tuning.GLANCE)).log_delta
+    at_zero = likely[value <= log_delta[likely]]
+    answer[at_zero] = 0.0
+    return np.setdiff1d(rows, at_zero)
+
+
+def _middle(low: FloatArray, high: FloatArray) -> FloatArray:
+    inner = np.where(high > 2.0 * low, np.sqrt(low * high), 0.5 * (low + high))
+    return np.where(low == 0.0, 0.05 * high, inner)

@@ -1,0 +1,51 @@
+"""Numbers that only trade time for tightness: whatever they are, every answer stays on its private side.
+
+One name, one sentence, one unit each.  Nothing that soundness rests on is here (numerics/ledger.py names that).
+"""
+
+from __future__ import annotations
+
+#: Doubles of scratch memory that a sum works on at once: rows x nodes x atoms.
+CELLS = 200_000
+#: e^eps beyond this eps is not formed: upper values stop falling there, lower ones are those of eps -> inf.
+LARGEST_EPSILON = 200.0
+
+# -- the line on which a trapezoid sum is taken ------------------------------------------------------------------
+#: Nodes of one block of a sum; blocks that add nothing are bounded as a whole.
+BLOCK = 32
+#: Nodes below e^-MARGIN times the accuracy that is asked for are bounded, not evaluated.
+MARGIN = 10.0
+#: The widest dither, in units of the range of X.
+WIDEST_DITHER = 3.0
+#: The most nodes of one row of the contour; beyond it the dither is widened.
+MOST_NODES = 400_000.0
+#: log of a delta below every positive double: a finer value is not needed.
+UNDERFLOW = -760.0
+
+# -- count tables --------------------------------------------------------------------------------------------------
+#: The most count vectors of one table.
+MOST_COUNTS = 20_000
+#: The most categories of a draw for which counts are listed.
+MOST_CATEGORIES = 7
+#: Expected draws outside the heaviest category up to which a table is tried.
+MOST_DRAWS = 2_000.0
+#: Counts that are left out of a table have at most this probability.
+LEAST_COUNT = 1e-48
+
+# -- solver and families -------------------------------------------------------------------------------------------
+#: Evaluations of one row before the solver keeps what it has.
+STEPS = 80
+#: Relative accuracy in delta of a look that only decides whether a member needs to be solved.
+GLANCE = 1e-3
+#: Of a lower bound over many users, members below this share of the largest spread are left out: any subset is one.
+ENOUGH_SPREAD = 0.9
+#: Users from which on a lower bound leaves such members out.
+MANY_USERS = 1_000
+#: Rows of one family that are evaluated at once, largest first, before the rest is compared with them.
+AT_ONCE = 16
+
+# -- profiles ------------------------------------------------------------------------------------------------------
+#: Values of eps from which on a profile is drawn by chords.
+MANY_POINTS = 128
+#: Places of a profile that are evaluated first.
+FIRST_KNOTS = 65
