@@ -22,16 +22,8 @@ import numpy as np
 from . import tuning
 from .ledger import charge
 from .line import Tilt, block_bounds, blocks, nodes, saddle, tilt, whole_blocks
-from .pair import FloatArray
+from .pair import FloatArray, Side
 from .rows import ULP, chunks
-
-
-class Bracket(NamedTuple):
-    """log of an upper and a lower value of delta, and the abscissa of the line that was used."""
-
-    upper: FloatArray
-    lower: FloatArray
-    c: FloatArray
 
 
 class Sum(NamedTuple):
@@ -48,7 +40,10 @@ class Sum(NamedTuple):
 
     def take(self, rows: slice) -> Sum:
         """Some of the rows."""
-        return Sum(*(part.take(rows) if isinstance(part, Tilt) else part[rows] for part in self))
+        x, t, n, s, h, last, cut = (
+            part[rows] for part in (self.x, self.t, self.n, self.s, self.h, self.last, self.cut)
+        )
+        return Sum(x, t, n, self.at.take(rows), s, h, last, cut)
 
     @property
     def log_peak(self) -> FloatArray:
@@ -62,22 +57,28 @@ class Sum(NamedTuple):
 
 
 @np.errstate(all="ignore")  # overflow shows as inf or NaN: no claim is made then
-def bracket(x: FloatArray, t: FloatArray, n: FloatArray, rtol: FloatArray, c: FloatArray | None = None) -> Bracket:
-    """An upper and a lower value of every row, of relative distance about rtol; ``c`` is about where the saddles are."""
+def log_delta(
+    x: FloatArray, t: FloatArray, n: FloatArray, rtol: FloatArray, side: Side, c: FloatArray | None = None
+) -> tuple[FloatArray, FloatArray]:
+    """log delta of every row on the named side, to about a relative rtol, and the abscissas that were used.
+
+    ``c`` is about where the saddles are, if that is known.
+    """
+    upper = side == "upper"
     at = tilt(x, t, saddle(x, t, n, c))
     whole = place(x, t, n, at, rtol)
     crude = whole.log_peak + np.log(at.c) - 1.0 - np.log(n)  # (x)_+ <= e^(cx)/(e c)
     idle = x.max(axis=1) <= 0.0
     skipped = idle | (crude < tuning.UNDERFLOW) | ~np.isfinite(whole.last * whole.h)
     whole = whole._replace(last=np.where(skipped, 0.0, whole.last))
-    upper, lower = np.full(len(x), np.nan), np.full(len(x), np.nan)
+    value = np.full(len(x), np.nan)
     if not skipped.all():
         for part in chunks(np.ceil(whole.last / tuning.BLOCK) * x.shape[1] + tuning.BLOCK):
-            upper[part], lower[part] = _sums(whole.take(part))
-    upper = np.where(skipped | np.isnan(upper), crude + ULP * np.abs(crude), upper)
-    upper = np.where(np.isnan(upper), np.inf, np.where(idle, -np.inf, upper))
-    lower = np.where(skipped | np.isnan(lower), -np.inf, lower)
-    return Bracket(upper, lower, np.where((at.c > 0.0) & (at.c < 1e300), at.c, 1.0))
+            value[part] = _sums(whole.take(part), upper=upper)
+    unknown = skipped | np.isnan(value)
+    crude = np.where(idle, -np.inf, np.where(np.isnan(crude), np.inf, crude + ULP * np.abs(crude)))
+    value = np.where(unknown, crude if upper else -np.inf, value)
+    return value, np.where((at.c > 0.0) & (at.c < 1e300), at.c, 1.0)
 
 
 def place(x: FloatArray, t: FloatArray, n: FloatArray, at: Tilt, rtol: FloatArray) -> Sum:
@@ -96,8 +97,8 @@ def place(x: FloatArray, t: FloatArray, n: FloatArray, at: Tilt, rtol: FloatArra
     return Sum(x, t, n, at, s, h, whole_blocks(last), cut)
 
 
-def _sums(whole: Sum) -> tuple[FloatArray, FloatArray]:
-    """log upper and log lower values of every row."""
+def _sums(whole: Sum, *, upper: bool) -> FloatArray:
+    """log of the upper or the lower value of every row."""
     x, n, at, s, h = whole.x, whole.n, whole.at, whole.s, whole.h
     c, nothing = at.c, whole.nothing
     row, number = blocks(whole.last)
@@ -124,17 +125,19 @@ def _sums(whole: Sum) -> tuple[FloatArray, FloatArray]:
         lean = y / c[r]
         shrink = 1.0 / (1.0 + lean * lean)  # |c/z|^2
         terms = shrink * shrink * (wave * (1.0 - lean * lean) + 2.0 * sine * lean)  # Re[wave (c/z)^2]
-        for out, term in ((total, terms), (moment, wave), (slip, shrink * rough), (slip_moment, rough)):
+        wanted = ((total, terms), (slip, shrink * rough), *(() if upper else ((moment, wave), (slip_moment, rough))))
+        for out, term in wanted:
             out += np.bincount(node.row, term.sum(axis=1), len(x))
     total -= 0.5 * (1.0 - nothing)  # the node 0 counts half
-    moment -= 0.5 * (1.0 - nothing)
     missed, missed_moment = unevaluated_nodes(whole, nothing)
-    upper = h / np.pi * (np.maximum(total, 0.0) + slip) + missed
-    price = dither_price(whole, h * (np.maximum(moment, 0.0) + slip_moment) + missed_moment)
-    lower = h / np.pi * (total - slip) - missed - price - aliases(whole, upper)
-    log_scale = whole.log_peak - np.log(n)
-    doubt = peak_rounding(whole)
-    return log_scale + np.log(upper) + doubt, log_scale + np.log(lower) - doubt
+    most = h / np.pi * (np.maximum(total, 0.0) + slip) + missed
+    log_scale, doubt = whole.log_peak - np.log(n), peak_rounding(whole)
+    if upper:
+        return np.asarray(log_scale + np.log(most) + doubt)
+    moment = np.maximum(moment - 0.5 * (1.0 - nothing), 0.0)
+    price = dither_price(whole, h * (moment + slip_moment) + missed_moment)
+    least = h / np.pi * (total - slip) - missed - price - aliases(whole, most)
+    return np.asarray(log_scale + np.log(least) - doubt)
 
 
 @charge("rounding of the terms of the trapezoid sum", "docs/proofs.md, rounding of a sum")
@@ -181,8 +184,8 @@ def dither_price(whole: Sum, moment: FloatArray) -> FloatArray:
 def aliases(whole: Sum, upper: FloatArray) -> FloatArray:
     """A bound on the sum of g(2 pi k/h) over k != 0, g(x) = e^(cx) E[(S - x)_+], in units of the peak.
 
-    k < 0: e^(-ckx) E[(S + kx)_+] <= e^(-ckx) (E[(S)_+] + kx).  k > 0: (x)_+ <= e^(bx)/(e b) for any b > c; a Gaussian and
-    a Poisson-like choice of b are tried.
+    k < 0: e^(-ckx) E[(S + kx)_+] <= e^(-ckx) (E[(S)_+] + kx).  k > 0: (x)_+ <= e^(bx)/(e b) for any b > c; a Gaussian
+    and a Poisson-like choice of b are tried.
     """
     x, t, n, at, s = whole.x, whole.t, whole.n, whole.at, whole.s
     period = 2.0 * np.pi / whole.h
