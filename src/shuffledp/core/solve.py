@@ -37,7 +37,8 @@ def solve(curve: Curve, log_delta: FloatArray, tol: float, least: FloatArray | N
     low, high = start[open_], np.minimum(part.limit, tuning.LARGEST_EPSILON)
     eps, slope = part.guess(log_delta[open_])
     eps = eps * (1.0 + 0.2 * sign * tol)  # a little to the private side: the first evaluation is then often the last
-    eps = np.where((low < eps) & (eps < high), eps, _middle(low, high))
+    eps = np.minimum(eps, high * (1.0 - 0.25 * tol))  # next to the limit one evaluation tells whether anything is left
+    eps = np.where(low < eps, eps, _middle(low, high))
     excess, before, above, below = np.full((4, open_.size), np.nan)
     for step in range(tuning.STEPS):
         fine = np.clip(0.3 * tol * eps * slope, 1e-8, _COARSE)

@@ -19,6 +19,8 @@ MARGIN = 10.0
 WIDEST_DITHER = 3.0
 #: The most nodes of one row of the contour; beyond it the dither is widened.
 MOST_NODES = 400_000.0
+#: Times that a contour is evaluated, with a finer dither each time, where the dither costs more than was asked for.
+REFINEMENTS = 3
 #: log of a delta below every positive double: a finer value is not needed.
 UNDERFLOW = -760.0
 
