@@ -62,7 +62,9 @@ def solve(curve: Curve, log_delta: FloatArray, tol: float, least: FloatArray | N
         done |= safe & (rtol <= 3.0 * fine) & (sign * (new - eps) >= 0.0)  # the root is nearer than the safe step
         done |= (high - low <= 0.3 * tol * high) | (high < 1e-15)
         chord = (low + (high - low) * above / (above - below)) * (1.0 + 0.1 * sign * tol)
-        new = np.where((low < new) & (new < high), new, chord)
+        # delta is 0 at the limit, and convex in e^eps: below its chord from the last eps that was too small
+        ahead = np.minimum(low + np.log1p(np.expm1(high - low) * -np.expm1(-above)), high * (1.0 - 0.25 * tol))
+        new = np.where((low < new) & (new < high), new, np.where(np.isnan(below) & (high == part.limit), ahead, chord))
         new = np.where((low < new) & (new < high) & (step % 8 != 7), new, _middle(low, high))
         before, eps = eps, np.where(known, new, eps)  # what is in doubt is evaluated once more, finely
         excess = np.where(known, excess, np.nan)

@@ -35,6 +35,8 @@ MOST_DRAWS = 2_000.0
 LEAST_COUNT = 1e-48
 
 # -- solver and families -------------------------------------------------------------------------------------------
+#: Steps of a first guess, most of which are needed only where it is no good.
+GUESSES = 16
 #: Evaluations of one row before the solver keeps what it has.
 STEPS = 80
 #: Relative accuracy in delta of a look that only decides whether a member needs to be solved.
