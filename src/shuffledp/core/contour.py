@@ -86,7 +86,7 @@ def log_delta(
         cost = Finer(np.zeros(open_.size), np.zeros(open_.size))
         whole = whole._replace(last=np.where(live, whole.last, 0.0))
         for part in chunks(np.ceil(whole.last / tuning.BLOCK) * x.shape[1] + tuning.BLOCK) if live.any() else ():
-            found, cost.dither[part], cost.step[part] = _sums(whole.take(part), upper=upper)
+            found, cost.dither[part], cost.step[part] = evaluate(whole.take(part), upper=upper)
             known[part] = np.where(live[part] & ~np.isnan(found), found, known[part])
         value[open_] = (np.fmin if upper else np.fmax)(value[open_], known)
         loose = np.flatnonzero(live & (cost.dither + cost.step > 2.0 * rtol[open_]) & (whole.last < tuning.MOST_NODES))
@@ -118,7 +118,7 @@ def place(x: FloatArray, t: FloatArray, n: FloatArray, at: Tilt, rtol: FloatArra
     return Sum(x, t, n, at, s, h, whole_blocks(last), cut)
 
 
-def _sums(whole: Sum, *, upper: bool) -> tuple[FloatArray, FloatArray, FloatArray]:
+def evaluate(whole: Sum, *, upper: bool) -> tuple[FloatArray, FloatArray, FloatArray]:
     """log of the upper or the lower value of every row, and what part of it dither and step may cost."""
     x, n, at, s, h = whole.x, whole.n, whole.at, whole.s, whole.h
     c, nothing = at.c, whole.nothing
