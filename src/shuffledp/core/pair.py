@@ -209,7 +209,7 @@ def mass_slack(symbols: int) -> float:
     return (symbols + 8) * ENTRY
 
 
-@charge("probabilities that miss 1 by more than rounding", "docs/proofs.md, Lemma 15")
+@charge("probabilities that miss 1 by more than rounding", "docs/proofs.md, Lemma 11")
 def sure(law: FloatArray) -> tuple[FloatArray, float]:
     """What each entry of a law is at least, and the mass that is left out, rounded up; (law, 0) up to rounding.
 

@@ -83,7 +83,7 @@ class Laws(NamedTuple):
         return np.asarray((hidden + exposed) * (1.0 - 1e-12))
 
 
-@charge("rounding of P0, P1 and of e^eps", "docs/proofs.md, Lemma 9")
+@charge("rounding of P0, P1 and of e^eps", "docs/proofs.md, Lemma 5")
 def law_shift(eps: FloatArray, side: Side) -> FloatArray:
     """eps moved to the private side.
 
