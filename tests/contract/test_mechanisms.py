@@ -185,6 +185,7 @@ def test_the_estimate_knows_its_constraint_and_its_sampling_variance(case: Case)
     (low, high), (lower, higher) = est.interval(0.9), est.interval(0.9, of="population")
     room = 1e-12 + 0.01 * (high - low)  # the middle of a score interval moves with its width
     assert np.all(lower <= low + room) and np.all(high <= higher + room)
+    assert np.all(higher - lower >= 0.999 * (high - low))
 
 
 @each(RUNNABLE)

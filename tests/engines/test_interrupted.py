@@ -318,6 +318,20 @@ def test_a_second_name_is_refused_while_an_interrupted_run_waits(
     assert Local().privatise(PLAN, data, tmp_path / "first.batch").users == N
 
 
+def test_a_second_name_is_refused_while_a_run_is_at_work(tmp_path: Path) -> None:
+    data, first, second = (tmp_path / name for name in ("data.csv", "first.batch", "second.batch"))
+    data.write_text("x\n" + "a\n" * N)
+    tried = []
+
+    def meanwhile(done: int, total: int) -> None:
+        with pytest.raises(ParameterError, match=r"at work, drew reports for '.*first\.batch'; go on with that as out"):
+            Local().privatise(PLAN, data, second)
+        tried.append(done)
+
+    assert Local().privatise(PLAN, data, first, progress=meanwhile).users == N
+    assert tried and sorted(path.name for path in tmp_path.iterdir()) == ["data.csv", "first.batch"]
+
+
 def test_the_data_are_not_overwritten(data: Path, tmp_path: Path) -> None:
     raw = data.read_bytes()
     (tmp_path / "link.parquet").symlink_to(data)

@@ -66,8 +66,11 @@ def test_missing_is_asked_for_by_name() -> None:
     assert query.randomizer.d == 16 and ranges().randomizer.d == 17  # type: ignore[attr-defined]
     with pytest.raises(ParameterError, match="missing must be an option"):
         _ = query.exact([[1.0]]).missing
-    with pytest.raises(ParameterError, match="missing must be a number"):
-        ranges(missing="other")
+    said = "missing must be a number of the range or 'option', got 'share'; 'option' estimates the share"
+    with pytest.raises(ParameterError, match=said):
+        ranges(missing="share")
+    with pytest.raises(ParameterError, match=said):
+        q.Mean(column="a", low=0, high=1, missing="share", mechanism="laplace:eps0=1")
 
 
 def test_means_of_those_who_have_a_number() -> None:

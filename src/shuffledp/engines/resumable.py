@@ -186,11 +186,11 @@ class Work:
                 f"it is no more; look where it was moved to, {_ANEW}."
             )
         refuse_second(self._out, self._plan, overwrite=self._overwrite)
-        self._refuse_second_name()
         if self.done:
             self._forget()
         self._worth_keeping = self.groups > 0
-        self._write_down()  # first: the files hold what it says, and more
+        self._write_down()  # first: the files hold what it says, and more; others see that this run is at work
+        self._refuse_second_name()
         self._cut(self._lengths)
 
     def _take_over(self) -> None:
@@ -214,14 +214,14 @@ class Work:
         self.for_release, self._lengths = found["for_release"], list(found["lengths"])
 
     def _refuse_second_name(self) -> None:
-        """Reports of the same rows, for the same plan, may be waiting beside another result."""
+        """Reports of the same rows, for the same plan, may be waiting, or be drawn just now, beside another result."""
         if self._overwrite or self._mark["data"] == _IN_MEMORY:
             return
-        for state in self._folder.parent.glob("*.parts/state.json"):
+        for state in {*self._folder.parent.glob("*.parts/state.json")} - {self._state}:
             with suppress(ParameterError):
                 found = read_json(state, STORED)
-                drawn = isinstance(found, dict) and (found.get("groups") or found.get("done"))
-                if state != self._state and drawn and {key: found.get(key) for key in self._mark} == self._mark:
+                same = isinstance(found, dict) and {key: found.get(key) for key in self._mark} == self._mark
+                if same and (found.get("groups") or found.get("done") or _at_work(state.parent)):
                     break
         else:
             return
@@ -334,6 +334,15 @@ class Work:
         if not self._worth_keeping:
             self._remove()
         self._lock.close()
+
+
+def _at_work(folder: Path) -> bool:
+    """Whether a run holds the folder, or has just removed it."""
+    try:
+        with alone_in(folder, wait=False):
+            return False
+    except OSError:
+        return True
 
 
 def _private(path: Path) -> BinaryIO:

@@ -18,7 +18,7 @@ from ..mechanisms.randomizer import Randomizer
 from ..mechanisms.reports import Tally
 from .base import Query, must_take, runnable
 from .columns import Column, Weights, as_numbers, total
-from .domains import OPTION, Interval
+from .domains import OPTION, Interval, number_or_option
 from .key_value_answer import key_value_answer, known_answer
 from .value_counts import ValueCounts
 
@@ -88,8 +88,7 @@ class Mean(Query):
     @cached_property
     def domain(self) -> Interval:
         """The range."""
-        number = None if self.missing == OPTION else self.missing
-        return Interval(self.low, self.high, number, self.unit)  # type: ignore[arg-type]  # refuses any other text
+        return Interval(self.low, self.high, number_or_option(self.missing), self.unit)
 
     @property
     def _option(self) -> bool:
