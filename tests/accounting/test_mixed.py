@@ -70,8 +70,8 @@ def sound(classes: list[tuple[Any, int]], **terms: float) -> sdp.MixedGuarantee:
         [(sdp.RandomizedResponse(eps0=1.0), 2), (sdp.GRR(eps0=2.0, d=2), 2)],
         [(sdp.Subset(eps0=1.0, d=4, k=2), 2), (sdp.Subset(eps0=2.0, d=4, k=2), 2)],
         [(sdp.Unary(eps0=1.0, d=2), 2), (sdp.Unary(eps0=2.5, d=2), 3)],
-        [(sdp.Unary(eps0=1.0, d=3), 1), (sdp.OptimisedUnary(eps0=1.5, d=3), 2)],
-        [(sdp.OptimisedUnary(eps0=0.5, d=2), 2), (sdp.OptimisedUnary(eps0=3.0, d=2), 2)],
+        [(sdp.Unary(eps0=1.0, d=3), 1), (sdp.OptimizedUnary(eps0=1.5, d=3), 2)],
+        [(sdp.OptimizedUnary(eps0=0.5, d=2), 2), (sdp.OptimizedUnary(eps0=3.0, d=2), 2)],
     ],
     ids=lambda c: " ".join(f"{m.spec}*{size}" for m, size in c),
 )
@@ -142,7 +142,7 @@ def test_laplace_is_never_below_a_view_of_the_truth(first: float, second: float)
         "privset:eps0=1,d=8,s=2,k=2",
         "unary:eps0=2,d=6",
         "unary:eps0=2,d=600",
-        "optimised-unary:eps0=1,d=40",
+        "optimized-unary:eps0=1,d=40",
         "laplace:eps0=1.5",
     ],
 )
@@ -242,9 +242,9 @@ def test_many_users_and_many_classes_are_fast_and_sound() -> None:
         (sdp.PrivSet(eps0=0.3, d=6, s=2, k=2), sdp.PrivSet(eps0=3.0, d=6, s=2, k=2)),
         (sdp.Unary(eps0=1.0, d=4), sdp.Unary(eps0=3.0, d=4)),
         (sdp.Unary(eps0=3.0, d=4), sdp.Unary(eps0=1.0, d=4)),
-        (sdp.OptimisedUnary(eps0=2.0, d=5), sdp.Unary(eps0=2.0, d=5)),
-        (sdp.Unary(eps0=2.0, d=5), sdp.OptimisedUnary(eps0=4.0, d=5)),
-        (sdp.OptimisedUnary(eps0=2.0, d=2), sdp.OptimisedUnary(eps0=1.0, d=2)),
+        (sdp.OptimizedUnary(eps0=2.0, d=5), sdp.Unary(eps0=2.0, d=5)),
+        (sdp.Unary(eps0=2.0, d=5), sdp.OptimizedUnary(eps0=4.0, d=5)),
+        (sdp.OptimizedUnary(eps0=2.0, d=2), sdp.OptimizedUnary(eps0=1.0, d=2)),
     ],
     ids=lambda m: m.spec,
 )
@@ -317,7 +317,7 @@ def test_the_guarantee_reads_well() -> None:
     assert text.startswith(
         "With n = 150 users in all, of whom up to 15 users (10 %) may collude, a shuffled batch is ("
     )
-    assert "100 users of generalised randomized response on 4 options with eps0 = 1: eps = " in text
+    assert "100 users of generalized randomized response on 4 options with eps0 = 1: eps = " in text
     assert text.endswith("Budgets are public.") and "public" in g.trust
     again = json.loads(json.dumps(g.to_dict(), allow_nan=False))
     assert again["n"] == 150 and [c["users"] for c in again["classes"]] == [100, 50]

@@ -25,7 +25,7 @@ def test_reports_are_written_as_the_codec_says(case: Case) -> None:
     m = case.mechanism
     if case.mechanism.name == "parallel" and not all(hasattr(part, "dtype") for part in m.codec.parts):
         pytest.skip("a query does not state its codec")
-    data = m.privatise(case.data(60)[0], rng=np.random.default_rng(0)).data
+    data = m.privatize(case.data(60)[0], rng=np.random.default_rng(0)).data
     assert data.dtype == m.codec.dtype and data.shape[1:] == m.codec.shape
     assert m.codec.readable(data) and m.codec.scratch >= data[0].nbytes
 

@@ -89,9 +89,9 @@ def test_golden_parameters(name: str) -> None:
         (lambda: Wheel(eps0=1.0, d=4, s=2, w=0.0), "w must lie in"),
         (lambda: Wheel(eps0=1.0, d=4, s=2, w=1e-12), "w must leave a point"),
         (lambda: Wheel(eps0=1.0, d=4, s=3, w=math.nextafter(1 / 3, 0)), "w must leave a point"),
-        (lambda: Wheel(eps0=1.0, d=4, s=2).privatise([[0, 1, 2]]), "values must have shape (users, 2)"),
-        (lambda: Wheel(eps0=1.0, d=4, s=2).privatise([[0, 1], [3, 3]]), "different items"),
-        (lambda: Wheel(eps0=1.0, d=4, s=2).privatise([[0, 4]]), "values must lie in [0, 4), got 4"),
+        (lambda: Wheel(eps0=1.0, d=4, s=2).privatize([[0, 1, 2]]), "values must have shape (users, 2)"),
+        (lambda: Wheel(eps0=1.0, d=4, s=2).privatize([[0, 1], [3, 3]]), "different items"),
+        (lambda: Wheel(eps0=1.0, d=4, s=2).privatize([[0, 4]]), "values must lie in [0, 4), got 4"),
         (lambda: Wheel(eps0=1.0, d=4, s=2).probabilities(), "does not enumerate"),
     ],
 )
@@ -155,7 +155,7 @@ def test_three_hash_values_are_independent_up_to_a_shift(l: int) -> None:
 @pytest.mark.parametrize(("d", "l"), [(2, 2), (5, 7), (128, 4), (1000, 200), (70, 70_000)])
 def test_support_counts_are_those_of_the_definition(d: int, l: int) -> None:
     m = LocalHash(eps0=1.0, d=d, l=l)
-    data = m.privatise(np.arange(300) % d, rng=np.random.default_rng(1)).data
+    data = m.privatize(np.arange(300) % d, rng=np.random.default_rng(1)).data
     assert data.dtype == np.min_scalar_type(l - 1)
     k = data.shape[1] - 1
     bits = np.arange(d)[:, None] >> np.arange(k) & 1
@@ -242,7 +242,7 @@ def test_the_wheel_on_a_circle_of_seven(d: int, s: int, w: float) -> None:
     assert law.sum(axis=1) == pytest.approx(1.0, abs=1e-12)
     # the sampler: columns with equal law are one symbol
     columns, group = np.unique((law * law.shape[1]).round(9), axis=1, return_inverse=True)
-    data = m.privatise(np.array([inputs[-1]] * 40_000), rng=np.random.default_rng(5)).data.astype(np.int64)
+    data = m.privatize(np.array([inputs[-1]] * 40_000), rng=np.random.default_rng(5)).data.astype(np.int64)
     code = data @ 7 ** np.arange(data.shape[1])[::-1]
     seen = np.bincount(group.reshape(-1)[code], minlength=columns.shape[1])
     expected = 40_000 * np.bincount(group.reshape(-1), weights=law[-1])
@@ -275,7 +275,7 @@ def test_three_times_s_items_are_independent() -> None:
 def test_wheel_support_counts_are_those_of_the_definition(d: int, s: int, w: float | None) -> None:
     m = Wheel(eps0=1.0, d=d, s=s, w=w)
     sets = (np.arange(200)[:, None] + np.arange(s)) % d
-    data = m.privatise(sets, rng=np.random.default_rng(2)).data
+    data = m.privatize(sets, rng=np.random.default_rng(2)).data
     assert data.dtype == np.uint32 and data.shape == (200, 3 * s)
     hits = np.zeros(d, dtype=int)
     for *seed, y in data.tolist():

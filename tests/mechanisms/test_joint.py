@@ -38,7 +38,7 @@ MIXED = [
     ("grr:eps0=1,d=2",) * 3,
     ("unary:eps0=1,d=3", "grr:eps0=1,d=3"),
     ("subset:eps0=1,d=5,k=2", "hadamard:eps0=1.3,d=3"),
-    ("randomized-response:eps0=2", "optimised-unary:eps0=1,d=3"),
+    ("randomized-response:eps0=2", "optimized-unary:eps0=1,d=3"),
     ("harmony:eps0=1,dim=2", "duchi:eps0=1,dim=2"),
     ("hierarchical-grr:eps0=1,d=4", "grr:eps0=1,d=2"),
     (lopsided(1, 3, 3), lopsided(2, 2, 3)),
@@ -266,7 +266,7 @@ def test_local_budgets_add_up_on_the_safe_side() -> None:
     assert joint.local_epsilon == pytest.approx(1.3, rel=1e-15)
     near = sdp.Joint(["metric-laplace:1,3", "grr:1,4"])
     assert near.crowd_epsilon > near.local_epsilon == 2.0
-    assert "metric-laplace" in near.neighbours and near.neighbours.startswith("replace-one")
+    assert "metric-laplace" in near.neighbors and near.neighbors.startswith("replace-one")
 
 
 def test_answers_of_every_kind_together() -> None:
@@ -274,20 +274,20 @@ def test_answers_of_every_kind_together() -> None:
     rng = np.random.default_rng(3)
     joint = sdp.Joint(["grr:2,300", "laplace:2", "unary:3,9", "duchi:2,3"])
     values = [rng.integers(0, 300, n), rng.random(n), rng.integers(0, 9, n), rng.uniform(-1, 1, (n, 3))]
-    reports = joint.privatise(values, rng=rng)
+    reports = joint.privatize(values, rng=rng)
     found = joint.estimates(reports)
     truth = [np.bincount(values[0], minlength=300) / n, [values[1].mean()], np.bincount(values[2]) / n]
     for estimate, right in zip(found, [*truth, values[3].mean(axis=0)], strict=True):
         assert np.all(np.abs(estimate.value - right) < 5 * estimate.stderr)
     again = joint.estimate(rng.permutation(reports.data))
     assert again.value == pytest.approx(np.concatenate([np.ravel(e.value) for e in found]), rel=1e-12)
-    parts = [joint.tally(joint.privatise([v[:100] for v in values])) for _ in range(2)]
+    parts = [joint.tally(joint.privatize([v[:100] for v in values])) for _ in range(2)]
     assert (parts[0] + parts[1]).users == 200
 
 
 def test_answers_of_one_user_are_independent_given_the_values() -> None:
     joint = sdp.Joint(["grr:1,2", "grr:1,2"])
-    data = joint.privatise(np.zeros((40_000, 2), dtype=int), rng=np.random.default_rng(0)).data
+    data = joint.privatize(np.zeros((40_000, 2), dtype=int), rng=np.random.default_rng(0)).data
     assert abs(np.corrcoef(data["q0"], data["q1"])[0, 1]) < 0.02
 
 
@@ -319,9 +319,9 @@ def test_specs_and_files(tmp_path: Path) -> None:
         (lambda: sdp.mechanism("joint:<no.such:Class:eps0=1>"), "registered"),
         (lambda: sdp.mechanism("joint:"), "needs a file"),
         (lambda: sdp.mechanism("joint:none.yaml"), "readable"),
-        (lambda: sdp.Joint(["general:1"]).privatise([[0, 1]]), "can be run"),
-        (lambda: sdp.Joint(["grr:1,2", "grr:1,3"]).privatise([[0, 1]]), "one array for each question"),
-        (lambda: sdp.Joint(["grr:1,2", "grr:1,3"]).privatise([[0, 1], [0]]), "one entry per user"),
+        (lambda: sdp.Joint(["general:1"]).privatize([[0, 1]]), "can be run"),
+        (lambda: sdp.Joint(["grr:1,2", "grr:1,3"]).privatize([[0, 1]]), "one array for each question"),
+        (lambda: sdp.Joint(["grr:1,2", "grr:1,3"]).privatize([[0, 1], [0]]), "one entry per user"),
         (lambda: sdp.Joint(["grr:1,2"]).tally(np.array([1, 2])), "records with the fields q0"),
         (lambda: sdp.Joint(["grr:1,2000"] * 2).probabilities(), "cells"),
     ],

@@ -39,7 +39,7 @@ PRODUCTS = [
     ("unary:eps0=1,d=3", "grr:eps0=1,d=3"),
     ("subset:eps0=1,d=3,k=2", "hadamard:eps0=1.3,d=3"),
     ("harmony:eps0=1,dim=2", "duchi:eps0=1,dim=2"),
-    ("randomized-response:eps0=2", "optimised-unary:eps0=1,d=3"),
+    ("randomized-response:eps0=2", "optimized-unary:eps0=1,d=3"),
     ("hierarchical-grr:eps0=1,d=4", "grr:eps0=1,d=2"),
     (lopsided(1, 3, 3), lopsided(2, 2, 3)),
     ("sampling-rappor:eps0=1,d=4,s=2", lopsided(4, 2, 2)),

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _WORDS = {
     "mechanism": "spec",
     "description": "description",
-    "neighbours": "neighbours",
+    "neighbors": "neighbors",
     "lower_scope": "lower_scope",
 }
 
@@ -79,7 +79,7 @@ class Comparison(Tabular):
     rows : tuple of Row, sorted by eps; lower bounds (``side``) and unsound formulas (``sound``) among them.
     absent : name of a bound -> why it gives no answer here.
     best, lower : the tightest sound upper row and the largest lower row; None where there is none.
-    mechanism, n, delta, tol, local_epsilon, neighbours, lower_scope : the terms.
+    mechanism, n, delta, tol, local_epsilon, neighbors, lower_scope : the terms.
 
     Examples
     --------
@@ -95,7 +95,7 @@ class Comparison(Tabular):
     delta: float
     tol: float
     local_epsilon: float | None
-    neighbours: str
+    neighbors: str
     lower_scope: str
     rows: tuple[Row, ...]
     absent: dict[str, str] = field(default_factory=dict, hash=False)
@@ -113,7 +113,7 @@ class Comparison(Tabular):
     @property
     def title(self) -> str:
         """The terms in one line."""
-        return visible(f"{self.mechanism}, n = {self.n:,}, delta = {round_up(self.delta, 17)}, {self.neighbours}")
+        return visible(f"{self.mechanism}, n = {self.n:,}, delta = {round_up(self.delta, 17)}, {self.neighbors}")
 
     def __getitem__(self, bound: str) -> Row:
         """The row of a bound; an absent one is refused with its reason."""
@@ -221,7 +221,7 @@ def compare(
     Returns
     -------
     Comparison
-        A sound upper row holds for every neighbouring pair; a lower row cannot be beaten on the same terms.  A bound
+        A sound upper row holds for every neighboring pair; a lower row cannot be beaten on the same terms.  A bound
         that cannot answer is ``absent`` with its reason.
 
     Examples

@@ -10,10 +10,10 @@ among K = sum over c of Bin(n_c - [c = v], chance_c) draws of omega, and
 K is a sum of independent coins (Poisson binomial), a ``message_counts.Count``.  Any omega is sound; the
 largest chance for it is chance_c = min_y w_c(y)/omega(y).
 
-*Which omega.*  The normalised blanket of the victim itself: then the pairs that dominate in a batch of one class
+*Which omega.*  The normalized blanket of the victim itself: then the pairs that dominate in a batch of one class
 dominate here too, for the same reason.  For GRR and k-subsets all blankets are multiples of each other, and nothing is
 lost.  Where they are not and the whole laws are small, the blankets of the other classes and the pointwise minimum of
-all normalised blankets are tried as well, over all input pairs, and the smallest eps counts.  There the swap bound over
+all normalized blankets are tried as well, over all input pairs, and the smallest eps counts.  There the swap bound over
 classes is compared too (mixed_swap.py).
 """
 
@@ -159,7 +159,7 @@ def _few_matrix_shapes(victim: Mechanism, classes: list[Mechanism]) -> list[_Sha
 
 
 def _matrix_shapes(victim: Mechanism, classes: list[Mechanism]) -> list[_Shape]:
-    """omega = the normalised blanket of each class, and the pointwise minimum of all of them."""
+    """omega = the normalized blanket of each class, and the pointwise minimum of all of them."""
     matrices = {m: matrix_of(m) for m in classes}
     if len({rows.shape[1] for rows in matrices.values()}) > 1:
         raise BoundNotApplicableError(
@@ -174,7 +174,7 @@ def _matrix_shapes(victim: Mechanism, classes: list[Mechanism]) -> list[_Shape]:
     nowhere = np.zeros(matrices[victim].shape[1])  # a blanket of nothing: the local guarantee
     rows = matrices[victim]
     if all(m.inputs_alike for m in classes) and len({reports_of(m) for m in classes}) == 1:
-        rows = rows[:2]  # relabelling the options makes all pairs alike, and leaves every omega as it is
+        rows = rows[:2]  # relabeling the options makes all pairs alike, and leaves every omega as it is
     return [_over(rows, omega, blankets) for omega in unlike.values() or [nowhere]]
 
 

@@ -49,7 +49,7 @@ class Facts(TypedDict):
     mechanism: str
     description: str
     local_epsilon: float
-    neighbours: str
+    neighbors: str
     lower_scope: str
 
 
@@ -101,7 +101,7 @@ class Subject:
             mechanism=asked.spec,
             description=asked.description,
             local_epsilon=asked.local_epsilon,
-            neighbours=asked.neighbours,
+            neighbors=asked.neighbors,
             lower_scope=asked.lower_scope,
         )
 

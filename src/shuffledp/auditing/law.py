@@ -160,7 +160,7 @@ class Fit(NamedTuple):
 
 
 def chi_square(seen: IntArray, law: FloatArray, alpha: float) -> Fit:
-    """Pearson's test, to be compared with alpha; rare cells are pooled with their neighbours.
+    """Pearson's test, to be compared with alpha; rare cells are pooled with their neighbors.
 
     A count with mean m exceeds it by z standard deviations about exp(z^3/(6 sqrt m)) times as often as a normal
     variable: from m = z^6/9 on, at the z of alpha, less than twice as often on one side and less on the other; so

@@ -21,7 +21,7 @@ class Layout:
 
     def __init__(self, mechanism: Randomizer, value: Any) -> None:
         self._mechanism = mechanism
-        self._empty = mechanism.privatise(np.array([value] * 2)).data[:0]
+        self._empty = mechanism.privatize(np.array([value] * 2)).data[:0]
         self._members: int | None = None  # of a report that is a set of a fixed size
         self._bits, self._packed = 0, False  # of a report that is a row of bits
         codec = mechanism.codec

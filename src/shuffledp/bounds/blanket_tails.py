@@ -1,6 +1,6 @@
 """Balle, Bell, Gascon, Nissim (CRYPTO 2019): the privacy blanket through Hoeffding's and Bennett's inequalities.
 
-L = (R0 - E R1)/omega with omega the *normalised* blanket, gamma its mass, a = E - 1 = -E[L].  Then
+L = (R0 - E R1)/omega with omega the *normalized* blanket, gamma its mass, a = E - 1 = -E[L].  Then
 delta = E[(L_1 + ... + L_M)_+]/(gamma n) with M ~ Bin(n, gamma), and each inequality bounds the expectation by the range
 b of L, its largest value b+ and its second moment c.
 """

@@ -12,6 +12,7 @@ import math
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from .._support.by_name import refuse_positional
+from .._support.spelling import Renamed
 from ..errors import BoundNotApplicableError, ExtensionError, ParameterError
 from .parameters import declared
 
@@ -36,7 +37,7 @@ class _InitSignature:
         return whole.replace(parameters=list(whole.parameters.values())[1:])
 
 
-class Mechanism:
+class Mechanism(Renamed):
     """Base of every local randomizer; subclasses are frozen keyword-only dataclasses with a ``name``.
 
     ``name`` is the word of the spec string.  A class with a name must be complete: defining one that
@@ -59,7 +60,7 @@ class Mechanism:
     lists_every_type: ClassVar[bool | None] = None
     #: Whether a user sends one message; several may be hidden by others' blanket messages.
     single_message: ClassVar[bool] = True
-    #: Relabelling the options or bits of a report, whatever the budget, maps any two inputs to any other two.
+    #: Relabeling the options or bits of a report, whatever the budget, maps any two inputs to any other two.
     inputs_alike: ClassVar[bool] = False
     #: What its inputs are, for planning: "options", "bits", "sets", "full sets", "key-values", "numbers", "vectors",
     #: "unit vectors", or other words that no task of the planner has; empty where it cannot be run.
@@ -142,7 +143,7 @@ class Mechanism:
         return 0.0
 
     @property
-    def neighbours(self) -> str:
+    def neighbors(self) -> str:
         """The changes of one user's value that the guarantee covers."""
         return "replace-one"
 
@@ -203,7 +204,7 @@ class Mechanism:
         return PairSet(pairs)
 
     def blanket_pairs(self, most: int) -> Sequence[ShuffledPair] | None:
-        """The input pairs over the blanket; None if there are too many or the mechanism is analysed otherwise."""
+        """The input pairs over the blanket; None if there are too many or the mechanism is analyzed otherwise."""
         return self.blanket().pairs(most)
 
     def dominating_pairs(self, most: int) -> Sequence[ShuffledPair] | None:
@@ -229,7 +230,7 @@ class Mechanism:
         return family.members(most) if type(family) is SwapSet else None
 
     def dataset_pairs(self, most: int) -> Sequence[ShuffledPair] | None:
-        """Constant datasets as shuffled pairs; None if there are too many or they are analysed otherwise."""
+        """Constant datasets as shuffled pairs; None if there are too many or they are analyzed otherwise."""
         return self.constant_datasets().pairs(most)
 
     # -- deployments ------------------------------------------------------------------------------------------

@@ -165,7 +165,7 @@ class MatrixRandomizer(Randomizer):
     def _table(self) -> AliasTable:
         return AliasTable(self._weights())
 
-    def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
         return self._table.draw(src, values)
 
     @cached_property

@@ -1,6 +1,6 @@
-"""Mechanisms that can be run: they privatise values and estimate from the reports.
+"""Mechanisms that can be run: they privatize values and estimate from the reports.
 
-A randomizer fills in four small steps (check, randomise, tally, infer), each for one chunk of users.  Chunks, threads,
+A randomizer fills in four small steps (check, randomize, tally, infer), each for one chunk of users.  Chunks, threads,
 secure randomness and bookkeeping are done here: every chunk has a random stream of its own, so that reports do not
 depend on the number of threads, and the work space does not grow with the number of users.
 """
@@ -62,7 +62,7 @@ class Randomizer(Mechanism):
         """The inputs, validated and in a compact dtype, one row per user."""
 
     @abstractmethod
-    def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
         """Reports of some users, from checked values (several messages each: more rows than values).
 
         All randomness must come from ``src``, and nothing may be kept: other threads run it for other users.
@@ -127,10 +127,10 @@ class Randomizer(Mechanism):
 
     # -- what users call ----------------------------------------------------------------------------------
 
-    def privatise(
+    def privatize(
         self, values: ArrayLike, *, rng: np.random.Generator | None = None, threads: int | None = None
     ) -> Reports:
-        """Randomise one value per user; secure unless a seeded ``rng`` is passed (then not for release).
+        """Randomize one value per user; secure unless a seeded ``rng`` is passed (then not for release).
 
         Reports are in the order of the users and must be shuffled before anyone sees them
         (:meth:`Reports.shuffled`), except for the messages of multi-message mechanisms, whose order is random.
@@ -146,12 +146,12 @@ class Randomizer(Mechanism):
         permute_by(streams, data, count)  # all at once: a message's chunk would reveal its user's chunk
         return Reports(data, self.spec, len(inputs), streams.for_release, rng)
 
-    def privatise_counts(
+    def privatize_counts(
         self, values: ArrayLike, *, rng: np.random.Generator | None = None, threads: int | None = None
     ) -> Tally:
-        """Randomise and sum at once, keeping no report (for simulations and trusted aggregation).
+        """Randomize and sum at once, keeping no report (for simulations and trusted aggregation).
 
-        ``rng`` and ``threads`` as in :meth:`privatise`; the counts are those of its reports.
+        ``rng`` and ``threads`` as in :meth:`privatize`; the counts are those of its reports.
         """
         count, inputs, streams = thread_count(threads), self._inputs(values), Streams(rng)
         run = self._run(inputs, streams)
@@ -195,7 +195,7 @@ class Randomizer(Mechanism):
             if isinstance(error, ParameterError):
                 raise
             raise ParameterError(
-                f"reports must be what privatise of {self.spec} returns, got an array of {data.dtype} and shape "
+                f"reports must be what privatize of {self.spec} returns, got an array of {data.dtype} and shape "
                 f"{data.shape} that is not; pass its reports, or their data unchanged."
             ) from None
         return Tally(total, self.spec, count, release)
@@ -277,8 +277,8 @@ class Randomizer(Mechanism):
         return array
 
     def _run(self, inputs: Any, streams: Streams) -> Callable[[int, slice], NDArray[Any]]:
-        """How a chunk is randomised: checked, then with its own stream."""
-        return lambda i, rows: self._randomise(self._check(inputs[rows]), streams.source(i))
+        """How a chunk is randomized: checked, then with its own stream."""
+        return lambda i, rows: self._randomize(self._check(inputs[rows]), streams.source(i))
 
     def _one_each(self, inputs: Any, run: Callable[[int, slice], NDArray[Any]], threads: int) -> NDArray[Any]:
         """One report per user, each chunk written to its place by the thread that made it."""

@@ -1,4 +1,4 @@
-"""Figures 3 and 4: multi-message protocols, tuned by the claim of their authors and then analysed."""
+"""Figures 3 and 4: multi-message protocols, tuned by the claim of their authors and then analyzed."""
 
 from __future__ import annotations
 

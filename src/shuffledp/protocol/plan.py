@@ -147,7 +147,10 @@ class Plan:
     # -- the file ---------------------------------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
-        """All that the file holds, in its order."""
+        """All that the file holds, in its order; of a plan that was read, exactly what was read."""
+        kept: str | None = vars(self).get("_file")
+        if kept is not None:
+            return dict(json.loads(kept))
         found = self.guarantee
         return {
             "version": VERSION,
@@ -203,7 +206,7 @@ class Plan:
                         f"the guarantee must be that of the plan, got {word} = {given_eps:.9g} where the plan gives "
                         f"{round_up(true) if true < float('inf') else 'inf'}; write the plan again."
                     )
-        vars(made)["_file"] = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        vars(made)["_file"] = json.dumps(data, ensure_ascii=False)
         vars(made)["_stated"] = claimed
         return made
 
@@ -212,8 +215,7 @@ class Plan:
         """SHA-256 of the content of the file, without its spaces and the order of its keys."""
         import hashlib
 
-        kept: str | None = vars(self).get("_file")
-        text = kept or json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        text = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -44,7 +44,7 @@ class Histogram(Query):
     >>> fruit.randomizer.spec
     'grr:eps0=2,d=3'
     >>> m, values = fruit.randomizer, fruit.encode([["pear"] * 600 + ["kiwi"] * 400])
-    >>> answer = fruit.answer(m.tally(m.privatise(values, rng=np.random.default_rng(0))))
+    >>> answer = fruit.answer(m.tally(m.privatize(values, rng=np.random.default_rng(0))))
     >>> answer.labels, bool(abs(answer.value[1] - 0.6) < 4 * answer.stderr[1])
     (['apple', 'pear', 'other'], True)
     """

@@ -54,7 +54,7 @@ class Mean(Query):
     >>> import shuffledp as sdp
     >>> wait = sdp.queries.Mean(column="wait", low=0, high=60, unit="min", mechanism="laplace:eps0=2")
     >>> m, values = wait.randomizer, wait.encode([np.full(10_000, 12.0)])
-    >>> answer = wait.answer(m.tally(m.privatise(values, rng=np.random.default_rng(0))))
+    >>> answer = wait.answer(m.tally(m.privatize(values, rng=np.random.default_rng(0))))
     >>> bool(abs(answer.value[0] - 12.0) < 4 * answer.stderr[0]), answer.unit
     (True, 'min')
     """

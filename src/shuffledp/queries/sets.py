@@ -60,7 +60,7 @@ class SetFrequency(Query):
     ... )
     >>> m = basket.randomizer
     >>> values = basket.encode([[["tea", "milk"], ["tea"], ["gold"], None] * 5000])
-    >>> answer = basket.answer(m.tally(m.privatise(values, rng=np.random.default_rng(0))))
+    >>> answer = basket.answer(m.tally(m.privatize(values, rng=np.random.default_rng(0))))
     >>> answer.labels, bool(abs(answer.value[0] - 0.5) < 4 * answer.stderr[0])
     (['tea', 'milk', 'bread'], True)
     >>> basket.itemsets(2, size=1).names

@@ -15,7 +15,7 @@ from ..errors import ParameterError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import made, split
 
-#: The longest text of a parameter; a spec of the catalogue has some 60 characters.
+#: The longest text of a parameter; a spec of the catalog has some 60 characters.
 LONGEST = 300
 #: More options or dimensions, and more rounds, than these are left to the library and the command line.
 MOST_OPTIONS, MOST_ROUNDS = 10**6, 10**4

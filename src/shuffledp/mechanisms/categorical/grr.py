@@ -1,4 +1,4 @@
-"""Generalised randomized response: report your value, or now and then a uniformly random one."""
+"""Generalized randomized response: report your value, or now and then a uniformly random one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ..laws import SLACK
 
 @dataclass(frozen=True, kw_only=True)
 class GRR(FrequencyOracle):
-    """Generalised (k-ary) randomized response on d options (Kairouz, Bonawitz, Ramage, ICML 2016).
+    """Generalized (k-ary) randomized response on d options (Kairouz, Bonawitz, Ramage, ICML 2016).
 
     With e = e^eps0 the report is the true value with probability a = e/(e+d-1) and any other value with
     probability b = 1/(e+d-1) each; equivalently a uniform value with probability d b, else the truth.
@@ -42,7 +42,7 @@ class GRR(FrequencyOracle):
     0.3005
     >>> import numpy as np
     >>> m = GRR(eps0=3.0, d=4)
-    >>> est = m.estimate(m.privatise(np.array([0, 1, 1, 3] * 1000), rng=np.random.default_rng(0)))
+    >>> est = m.estimate(m.privatize(np.array([0, 1, 1, 3] * 1000), rng=np.random.default_rng(0)))
     >>> bool(abs(est.value[1] - 0.5) < 5 * est.stderr[1])
     True
     """
@@ -53,7 +53,7 @@ class GRR(FrequencyOracle):
     @property
     def description(self) -> str:
         """In words."""
-        return f"generalised randomized response on {self.d:,} options with eps0 = {round_down(self.eps0, 6)}"
+        return f"generalized randomized response on {self.d:,} options with eps0 = {round_down(self.eps0, 6)}"
 
     @property
     def keep(self) -> float:
@@ -106,7 +106,7 @@ class GRR(FrequencyOracle):
             return self.stray / victim.stray * (1.0 - SLACK)
         return super().blanket_ratio(victim)
 
-    def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
         lie = bernoulli(src, self.d * self.stray, len(values))
         return pick(lie, below(src, self.d, len(values)).astype(values.dtype, copy=False), values)
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..._support import validation as check
 from ..._support.numbers import round_down
 from ...estimation.constraints import Simplex
-from ...estimation.estimate import Estimate, modelled
+from ...estimation.estimate import Estimate, modeled
 from ...estimation.variance import Variance, share_sampling
 from ...numerics.families.base import PairSet, both_directions
 from ...numerics.families.swap import SwapSet, among
@@ -237,7 +237,7 @@ class Hadamard(Randomizer):
     def _check(self, values: NDArray[Any]) -> NDArray[Any]:
         return categories(values, self.d)
 
-    def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
         """A uniform output with probability K/Omega, else a uniform element of C_x, from the same random word."""
         dtype = self.codec.dtype
         kind, x = dtype.type, values.astype(dtype, copy=False)
@@ -267,7 +267,7 @@ class Hadamard(Randomizer):
         square = self._gain**2 / users
         noise = Variance(square * (outside + rest * (inside - outside)), square * (inside - outside) - 1.0 / users)
         grain = self._gain / users  # a sign may become the other one
-        return modelled(value, users, Simplex(), noise, share_sampling(users), grain=grain, influence=2.0 * grain)
+        return modeled(value, users, Simplex(), noise, share_sampling(users), grain=grain, influence=2.0 * grain)
 
     def variance(self, n: int, frequency: float = 0.0, block: float | None = None) -> float:
         """Variance of one estimated frequency: (gain^2 [F s(e+1) + (1-F) 2s]/Omega - f)/n.

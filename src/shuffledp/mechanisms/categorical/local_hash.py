@@ -162,7 +162,7 @@ class LocalHash(FrequencyOracle):
         total = a + b
         return np.asarray(np.minimum(total, total - total.dtype.type(self.l)))
 
-    def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
         n, k = len(values), self._bits
         report = np.empty((k + 1, n), dtype=self.codec.dtype)  # one row per digit: contiguous work
         report[:k] = below(src, self.l, k * n).reshape(k, n)

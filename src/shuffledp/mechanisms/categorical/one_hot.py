@@ -112,7 +112,7 @@ class OneHot(FrequencyOracle):
         none, ones = ((self.d - 1) * math.log(x) for x in b)
         return [math.log(a.zero) + none, math.log(a.zero) + ones, math.log(a.one) + ones]
 
-    def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
         a, b = self.coins
         out = noise_rows(src, b.one, len(values), self.d)
         if a.one == b.zero:  # every bit is flipped by the same coin

@@ -1,4 +1,4 @@
-"""Binary randomized response, analysed exactly: no reduction between the mechanism and the answer."""
+"""Binary randomized response, analyzed exactly: no reduction between the mechanism and the answer."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class RandomizedResponse(GRR):
     >>> blanket = sdp.amplify(GRR(eps0=2.0, d=2), n=1000, delta=1e-6, bound="blanket").epsilon
     >>> round(exact, 2), round(blanket, 2)
     (0.32, 0.4)
-    >>> est = m.estimate(m.privatise(np.array([0, 1, 1, 1] * 1000), rng=np.random.default_rng(0)))
+    >>> est = m.estimate(m.privatize(np.array([0, 1, 1, 1] * 1000), rng=np.random.default_rng(0)))
     >>> bool(abs(est.value[1] - 0.75) < 5 * est.stderr[1])
     True
     """

@@ -82,5 +82,5 @@ class Subset(SetRandomizer):
         pairs = max(others * (others - 1), 1)
         return one, (k - 1) * (self.keep * (k - 2) + self.lost * k) / pairs
 
-    def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
         return self._report(values[None, :], src)

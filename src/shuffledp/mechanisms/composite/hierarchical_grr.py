@@ -67,7 +67,7 @@ class HierarchicalGRR(Randomizer):
     --------
     >>> import numpy as np
     >>> m = HierarchicalGRR(eps0=3.0, d=8)
-    >>> est = m.estimate(m.privatise(np.array([0, 1, 1, 7] * 5000), rng=np.random.default_rng(0)))
+    >>> est = m.estimate(m.privatize(np.array([0, 1, 1, 7] * 5000), rng=np.random.default_rng(0)))
     >>> top = est.value[m.level(2)]
     >>> bool(abs(top[0] - 0.75) < 5 * est.stderr[m.level(2)][0])
     True
@@ -156,13 +156,13 @@ class HierarchicalGRR(Randomizer):
     def _check(self, values: NDArray[Any]) -> NDArray[Any]:
         return categories(values, self.d)
 
-    def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
         out = np.empty(len(values), dtype=self.codec.dtype)
         which = below(src, len(self.levels), len(values))
         for h, level in enumerate(self.levels):
             at = np.flatnonzero(which == h)
             nodes = values[at].astype(out.dtype) // out.dtype.type(min(self.branching**h, self.d))
-            out[at] = level._randomise(nodes, src) + out.dtype.type(self._starts[h])
+            out[at] = level._randomize(nodes, src) + out.dtype.type(self._starts[h])
         return out
 
     def estimates(self, reports: Reports | Tally | ArrayLike, *, for_release: bool | None = None) -> list[Estimate]:

@@ -29,7 +29,7 @@ from ..reports import Reports, Tally
 from ..samples import joined
 from . import joint_law
 from .parallel_law import tells
-from .parts import SideBySide, shared_eps0, words_of_neighbours
+from .parts import SideBySide, shared_eps0, words_of_neighbors
 from .queries import JOINT, checked_answers, read_answers
 
 
@@ -67,7 +67,7 @@ class Joint(Randomizer):
     >>> both.spec, both.local_epsilon
     ('joint:<grr:eps0=1,d=2; grr:eps0=0.5,d=4>', 1.5)
     >>> values = [np.array([0, 1] * 4000), np.array([0, 3] * 4000)]
-    >>> first, second = both.estimates(both.privatise(values, rng=np.random.default_rng(0)))
+    >>> first, second = both.estimates(both.privatize(values, rng=np.random.default_rng(0)))
     >>> bool(abs(first.value[0] - 0.5) < 5 * first.stderr[0])
     True
     """
@@ -133,9 +133,9 @@ class Joint(Randomizer):
         return all(m.ratios_both_ways for m in self._answers)
 
     @property
-    def neighbours(self) -> str:
+    def neighbors(self) -> str:
         """Replace-one; an answer with metric privacy covers only values that are near enough."""
-        return words_of_neighbours(self._answers, super().neighbours)
+        return words_of_neighbors(self._answers, super().neighbors)
 
     # -- accounting ---------------------------------------------------------------------------------------------
 
@@ -205,8 +205,8 @@ class Joint(Randomizer):
     def _check(self, values: NDArray[Any]) -> NDArray[Any]:
         return values  # checked where they are put side by side
 
-    def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
-        answers = [m._randomise(values[f"q{k}"], src) for k, m in enumerate(self._runnable)]
+    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+        answers = [m._randomize(values[f"q{k}"], src) for k, m in enumerate(self._runnable)]
         out = np.zeros(len(values), dtype=Tuples.layout([(a.dtype, a.shape[1:]) for a in answers]))
         for k, answer in enumerate(answers):
             out[f"q{k}"] = answer

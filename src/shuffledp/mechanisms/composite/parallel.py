@@ -42,7 +42,7 @@ from .parallel_law import (
     tells,
     union,
 )
-from .parts import SideBySide, shared_eps0, words_of_neighbours
+from .parts import SideBySide, shared_eps0, words_of_neighbors
 from .queries import PARALLEL, Query, checked, read_queries
 
 #: Combinations of datasets tried for the lower bound.
@@ -87,7 +87,7 @@ class Parallel(Randomizer):
     >>> round(both.variation_ratio().beta, 4)
     0.2441
     >>> values = [np.array([0, 1] * 4000), np.array([5, 6] * 4000)]
-    >>> first, second = both.estimates(both.privatise(values, rng=np.random.default_rng(0)))
+    >>> first, second = both.estimates(both.privatize(values, rng=np.random.default_rng(0)))
     >>> bool(abs(first.value[0] - 0.5) < 5 * first.stderr[0])
     True
     """
@@ -170,9 +170,9 @@ class Parallel(Randomizer):
         return all(m.ratios_both_ways for m in self._mechanisms)
 
     @property
-    def neighbours(self) -> str:
+    def neighbors(self) -> str:
         """Replace-one; a query with metric privacy covers only values that are near enough."""
-        return words_of_neighbours(self._mechanisms, super().neighbours)
+        return words_of_neighbors(self._mechanisms, super().neighbors)
 
     # -- accounting ---------------------------------------------------------------------------------------------
 
@@ -287,13 +287,13 @@ class Parallel(Randomizer):
     def _check(self, values: NDArray[Any]) -> NDArray[Any]:
         return values  # checked where they are put side by side
 
-    def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
         unit = math.lcm(*(share.denominator for share in self._shares))
         query = categorical(src, [int(share * unit) for share in self._shares], len(values))
         rows = [np.flatnonzero(query == k) for k in range(len(self._queries))]
         # a query that nobody drew is run once, for the layout of its answers, and that answer is dropped
         answers = [
-            m._randomise(values[f"q{k}"][at if at.size else [0]], src)[: at.size]
+            m._randomize(values[f"q{k}"][at if at.size else [0]], src)[: at.size]
             for k, (m, at) in enumerate(zip(self._runnable, rows, strict=True))
         ]
         out = np.zeros(len(values), dtype=Records.layout([(a.dtype, a.shape[1:]) for a in answers]))

@@ -78,7 +78,7 @@ class PrefixHash(Randomizer):
     >>> m.levels, m.l
     (3, 16)
     >>> data = np.array([[97, 98], [97, 0], [99, 0], [99, 0]] * 5000)
-    >>> tally = m.tally(m.privatise(data, rng=np.random.default_rng(0)))
+    >>> tally = m.tally(m.privatize(data, rng=np.random.default_rng(0)))
     >>> found = m.shares(tally.counts, tally.users, 2, [b"ab", b"c"])
     >>> bool(np.all(abs(found.value - [0.25, 0.5]) < 4 * found.stderr))
     True
@@ -182,7 +182,7 @@ class PrefixHash(Randomizer):
             raise ParameterError("values must be bytes in [0, 255], got others; encode strings as UTF-8 first.")
         return values.astype(np.uint8, copy=False)
 
-    def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
         n = len(values)
         level = below(src, self.levels, n).astype(np.int64)
         function = below(src, self.functions, n).astype(np.int64)
@@ -195,7 +195,7 @@ class PrefixHash(Randomizer):
             each, back = np.unique(texts, return_inverse=True)  # numpy leaves trailing zeros out
             x = self.points(h, each.tolist())[back]
             bucket[at] = self._buckets(self._coefficients[h, function[at]], x)
-        sent = self._response._randomise(bucket.astype(np.min_scalar_type(self.l - 1)), src)
+        sent = self._response._randomize(bucket.astype(np.min_scalar_type(self.l - 1)), src)
         return np.asarray((level * self.functions + function) * self.l + sent, dtype=self.codec.dtype)
 
     def shares(self, counts: NDArray[Any], users: int, level: int, prefixes: Sequence[bytes]) -> Estimate:

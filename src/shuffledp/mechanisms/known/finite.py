@@ -48,7 +48,7 @@ class FiniteRandomizer(MatrixRandomizer):
     >>> m = FiniteRandomizer([[0.75, 0.25], [0.25, 0.75]])
     >>> m.variation_ratio()
     VariationRatio(p=3.0, beta=0.5, q=3.0)
-    >>> est = m.estimate(m.privatise([0, 1, 1, 1] * 1000, rng=np.random.default_rng(0)))
+    >>> est = m.estimate(m.privatize([0, 1, 1, 1] * 1000, rng=np.random.default_rng(0)))
     >>> bool(abs(est.value[1] - 0.75) < 4 * est.stderr[1])
     True
     """
@@ -107,9 +107,9 @@ class FiniteRandomizer(MatrixRandomizer):
         >>> m = FiniteRandomizer.from_cdf(cdf, inputs=[0.0, 1.0], edges=[-2.0, 0.0, 1.0, 3.0])
         >>> round(m.local_epsilon, 4), m.inputs()
         (0.9217, [0.0, 1.0])
-        >>> len(m.privatise([0.0, 1.0, 1.0]))
+        >>> len(m.privatize([0.0, 1.0, 1.0]))
         3
-        >>> m.privatise([0.5])
+        >>> m.privatize([0.5])
         Traceback (most recent call last):
         shuffledp.errors.ParameterError: values must be listed inputs, got 0.5, which is not; round values to the \
 listed inputs first, at random without bias or to the nearest.

@@ -19,7 +19,7 @@ class MetricGeneral(MetricPair):
     Parameters
     ----------
     d01 : float in [1e-6, 500]
-        Largest distance of two neighbouring inputs; the guarantee is for replacing one input by another that near.
+        Largest distance of two neighboring inputs; the guarantee is for replacing one input by another that near.
     dmax : float in [d01, 500]
         Largest distance of any two inputs.
 

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...errors import BoundNotApplicableError, ParameterError
 from ...estimation.constraints import Constraint, Simplex
-from ...estimation.estimate import Estimate, modelled
+from ...estimation.estimate import Estimate, modeled
 from ...estimation.moments import Moments
 from ...estimation.variance import Variance, share_sampling
 from ...numerics.families.base import Family, two_counts
@@ -59,7 +59,7 @@ class MultiMessage(RawMessages):
     probability frac(messages).  ``total_messages`` fixes their total instead; n users send floor(total/n) each and
     the first total mod n users one more.  With ``poisson`` every user sends a Poisson number of that mean, so that the
     total of n users is Poisson(n poisson).  Exactly one of the three is given.  Users who drop out or collude take
-    their blanket messages with them: state them in ``amplify(dropouts=, colluding=)``.  ``privatise`` returns the
+    their blanket messages with them: state them in ``amplify(dropouts=, colluding=)``.  ``privatize`` returns the
     messages of all users in one uniformly random order: the position in the array says nothing about who sent what.
     """
 
@@ -241,7 +241,7 @@ class MultiMessage(RawMessages):
         return self.codec.tally(data)
 
     def _scratch(self, message: int = 32) -> int:
-        """Bytes that a user takes while being randomised, at this many bytes a message."""
+        """Bytes that a user takes while being randomized, at this many bytes a message."""
         return math.ceil((2.0 + (self._mean or 1.0)) * message)
 
     @property
@@ -269,7 +269,7 @@ class MultiMessage(RawMessages):
         both["value"], both["blankets"] = value, values["blankets"]
         return both
 
-    def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
         if self.poisson is not None:
             size = poisson_total(src, self.poisson, len(values))
         elif self.messages is None:
@@ -294,7 +294,7 @@ class MultiMessage(RawMessages):
         base, held = (float(self._variance(users, blankets, np.asarray(share))) for share in (0.0, 1.0))
         line = Variance(base, held - base)
         grain = 1.0 / (users * (keep - stray))
-        return modelled(
+        return modeled(
             value,
             users,
             self._constraint,

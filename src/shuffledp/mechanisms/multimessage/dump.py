@@ -17,7 +17,7 @@ from .base import MultiMessage
 
 @dataclass(frozen=True, kw_only=True)
 class Dump(MultiMessage):
-    """Dummy points: the user's value, perhaps randomised, among uniform values of [d]."""
+    """Dummy points: the user's value, perhaps randomized, among uniform values of [d]."""
 
     serves: ClassVar[tuple[str, ...]] = ("options",)
 

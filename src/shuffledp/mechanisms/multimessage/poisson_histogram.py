@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ...errors import BoundNotApplicableError
 from ...estimation.constraints import SumAtMost
-from ...estimation.estimate import Estimate, modelled
+from ...estimation.estimate import Estimate, modeled
 from ...estimation.variance import Variance, share_sampling
 from ...numerics.families.base import Family
 from ...numerics.families.message_counts import UNLIMITED, Count
@@ -164,7 +164,7 @@ class PoissonHistogram(RawMessages):
     def _check(self, values: NDArray[Any]) -> NDArray[Any]:
         return padded_sets(values, self.d, self.indices)
 
-    def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
         size = poisson_total(src, self._fabricated, len(values))
         own = values[values >= 0].astype(self.codec.dtype)
         return np.concatenate([own, below(src, self.d, size).astype(self.codec.dtype, copy=False)])
@@ -173,7 +173,7 @@ class PoissonHistogram(RawMessages):
         value = counts / users - self.poisson_per_index
         noise = Variance(self.poisson_per_index / users)
         grain = 1.0 / users
-        return modelled(value, users, self.constraint, noise, share_sampling(users), grain=grain, influence=grain)
+        return modeled(value, users, self.constraint, noise, share_sampling(users), grain=grain, influence=grain)
 
     def variance(self, n: int, frequency: float = 0.0) -> float:
         """Variance of one estimated share among n users: m/n, whatever the share is."""

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from ...errors import ParameterError
 from ...estimation.constraints import Box
-from ...estimation.estimate import Estimate, modelled
+from ...estimation.estimate import Estimate, modeled
 from ...estimation.variance import Variance
 from ..accuracy import Accuracy
 from ..known.variation_ratio import VariationRatio
@@ -65,7 +65,7 @@ class Cube(Randomizer):
         For users drawn from a population (square - mean^2)/n is the variance: nothing is added.
         """
         noise = Variance(square / users, 0.0, -1.0 / users)
-        return modelled(value, users, Box(-1.0, 1.0), noise, Variance(0.0), grain=grain, influence=influence)
+        return modeled(value, users, Box(-1.0, 1.0), noise, Variance(0.0), grain=grain, influence=influence)
 
     @abstractmethod
     def variance(self, n: int, value: float = 0.0) -> float:

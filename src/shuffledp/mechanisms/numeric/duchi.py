@@ -55,7 +55,7 @@ class Duchi(Cube):
     >>> Duchi(eps0=1.0, dim=3).variation_ratio().beta.__round__(4)
     0.4621
     >>> m = Duchi(eps0=4.0, dim=5)
-    >>> est = m.estimate(m.privatise(np.full((4000, 5), 0.5), rng=np.random.default_rng(0)))
+    >>> est = m.estimate(m.privatize(np.full((4000, 5), 0.5), rng=np.random.default_rng(0)))
     >>> bool(np.all(abs(est.value - 0.5) < 4 * est.stderr))
     True
     """
@@ -126,7 +126,7 @@ class Duchi(Cube):
         """The signs of z, 1 for +."""
         return PackedBits(self.dim, scratch=40 * self.dim + 64)
 
-    def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
         vertex = np.packbits(coins(src, 0.5 + 0.5 * values), axis=1)
         width = vertex.shape[1]
         used = np.packbits(np.ones(self.dim, dtype=np.uint8))  # the last byte may be padded

@@ -45,7 +45,7 @@ class Harmony(Cube):
     --------
     >>> Harmony(eps0=1.0, dim=10).variation_ratio().beta.__round__(4)
     0.4621
-    >>> Harmony(eps0=4.0, dim=2).privatise([[0.5, -1.0], [1.0, 0.0]]).data.shape
+    >>> Harmony(eps0=4.0, dim=2).privatize([[0.5, -1.0], [1.0, 0.0]]).data.shape
     (2,)
     """
 
@@ -95,7 +95,7 @@ class Harmony(Cube):
         """2j for a minus at coordinate j, 2j + 1 for a plus."""
         return Category(2 * self.dim, scratch=96)
 
-    def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
         users = len(values)
         coordinate = below(src, self.dim, users)
         sign = coins(src, 0.5 + 0.5 * values[np.arange(users), coordinate]) ^ bernoulli(src, self._flip, users)

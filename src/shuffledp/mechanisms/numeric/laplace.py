@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..._support.numbers import round_down
 from ...errors import BoundNotApplicableError
 from ...estimation.constraints import Box
-from ...estimation.estimate import Estimate, modelled
+from ...estimation.estimate import Estimate, modeled
 from ...estimation.variance import Variance, range_sampling
 from ...numerics.families.base import PairSet, both_directions
 from ...numerics.families.swap_led import LedSwap
@@ -66,7 +66,7 @@ class Laplace(Randomizer):
 
     (u, v) of (0, N) runs on two straight segments, (e, 1) to (1, 1) to (1, e).  For the upper bound inner points
     are split onto the ends of short pieces of them, which keeps mass and both means; for the lower bound
-    (the others hold 0, 1/2 or 1) neighbouring reports are merged.
+    (the others hold 0, 1/2 or 1) neighboring reports are merged.
 
     Swap bound: all pairs and all that the others may hold are covered by a few dozen laws (laplace_types.py proves it);
     the worst of them is the pair (0, N) among others who all hold 0 or all hold N, which each evaluation checks.
@@ -76,7 +76,7 @@ class Laplace(Randomizer):
     >>> Laplace(eps0=1.0).variation_ratio().beta.__round__(4)
     0.3935
     >>> m = Laplace(eps0=2.0)
-    >>> est = m.estimate(m.privatise(np.full(10_000, 0.3), rng=np.random.default_rng(0)))
+    >>> est = m.estimate(m.privatize(np.full(10_000, 0.3), rng=np.random.default_rng(0)))
     >>> bool(abs(est.value[0] - 0.3) < 4 * est.stderr[0])
     True
     """
@@ -139,14 +139,14 @@ class Laplace(Randomizer):
         t = omega * (1.0 + back)
         t[0] = self._power(np.array(2 * half)) / (1.0 + a) + omega[0] * back  # with the whole tail y <= 0
         t[1:] += omega[:-1] * forward
-        centre = omega[-1] + 2.0 * omega[-2] * forward
+        center = omega[-1] + 2.0 * omega[-2] * forward
         left, u = t[:-1], self._power(2 * (ends[:-1] - half))
         return PairSet(
             [
                 ShuffledPair(
-                    P0=np.concatenate([left * u, [centre], left]),
-                    P1=np.concatenate([left, [centre], left * u]),
-                    t=np.concatenate([left, [centre], left]),
+                    P0=np.concatenate([left * u, [center], left]),
+                    P1=np.concatenate([left, [center], left * u]),
+                    t=np.concatenate([left, [center], left]),
                 )
             ]
         )
@@ -203,7 +203,7 @@ class Laplace(Randomizer):
         fits = (t for t in (np.int16, np.int32) if self._rate * (np.iinfo(t).max - self._steps) > 128.0)
         return Numbers(next(fits, np.int64), scratch=40)
 
-    def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
         wide = np.int32 if self.codec.dtype.itemsize <= 4 else np.int64  # 256 steps fit in either
         report = on_grid(src, values, 1.0 / self._steps, wide)
         report += discrete_laplace(src, self._rate, len(values), wide)
@@ -213,7 +213,7 @@ class Laplace(Randomizer):
         """Reports do not show the spread of the users' numbers: for a population the largest possible one is added."""
         noise = Variance(self.variance(users))
         unit, sampling = 1.0 / (users * self._steps), range_sampling(users, 0.0, 1.0)
-        return modelled(unit * counts, users, Box(0.0, 1.0), noise, sampling, influence=unit * self.codec.reach)
+        return modeled(unit * counts, users, Box(0.0, 1.0), noise, sampling, influence=unit * self.codec.reach)
 
     def variance(self, n: int) -> float:
         """Variance of the mean: [1/(2 sinh^2(eps0/(2N))) + 1/4]/(n N^2), where 1/4 bounds that of the rounding."""

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..._support.numbers import round_down
 from ...estimation.constraints import KeyValues, SumAtMost
-from ...estimation.estimate import Estimate, modelled, pure
+from ...estimation.estimate import Estimate, modeled, pure
 from ...estimation.variance import Variance
 from ...numerics.families.base import PairSet, both_directions
 from ...numerics.families.swap import SwapSet, among
@@ -64,7 +64,7 @@ class PCKVGRR(FrequencyOracle):
     >>> import numpy as np
     >>> m = PCKVGRR(eps0=4.0, d=3, l=2)
     >>> values = np.array([[[0, 1.0], [2, -0.5]], [[0, 0.5], [-1, 0.0]]] * 5000)
-    >>> est = m.estimate(m.privatise(values, rng=np.random.default_rng(0)))
+    >>> est = m.estimate(m.privatize(values, rng=np.random.default_rng(0)))
     >>> bool(np.all(abs(est.value - [[1.0, 0.0, 0.5], [0.75, 0.0, -0.25]]) < 5 * est.stderr))
     True
     """
@@ -158,7 +158,7 @@ class PCKVGRR(FrequencyOracle):
     def _check(self, values: NDArray[Any]) -> NDArray[Any]:
         return key_values(values, self.d)
 
-    def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
         size = len(values)
         report = np.where(
             bernoulli(src, self._symbols * self._unit, size),
@@ -202,7 +202,7 @@ class PCKVGRR(FrequencyOracle):
         share = np.array([[1.0], [0.0]]) / users
         sampling = Variance(0.0, share, -share)
         influence = np.array([[1.0], [2.0]]) * held.grain  # a sign may become the other one
-        return modelled(value, users, self.constraint, noise, sampling, grain=held.grain, influence=influence)
+        return modeled(value, users, self.constraint, noise, sampling, grain=held.grain, influence=influence)
 
     @staticmethod
     def means(estimate: Estimate) -> NDArray[np.float64]:

@@ -63,7 +63,7 @@ class PrivSet(SetRandomizer):
     >>> PrivSet(eps0=2.0, d=4, s=2, k=1).variation_ratio().beta.__round__(4)
     0.6805
     >>> m = PrivSet(eps0=3.0, d=5, s=2)
-    >>> est = m.estimate(m.privatise([[0, 1], [1, 4], [1, -1], [-1, -1]] * 1000, rng=np.random.default_rng(0)))
+    >>> est = m.estimate(m.privatize([[0, 1], [1, 4], [1, -1], [-1, -1]] * 1000, rng=np.random.default_rng(0)))
     >>> bool(abs(est.value[1] - 0.75) < 5 * est.stderr[1])
     True
     """
@@ -131,7 +131,7 @@ class PrivSet(SetRandomizer):
             raise ParameterError(f"values must not repeat an item in a row, got {item} twice; list each item once.")
         return values
 
-    def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
         held = values.T.copy()
         if len(held) > self.s:  # a uniform choice of the items, those that are -1 last
             shuffle(src, held, first=len(held))

@@ -236,7 +236,7 @@ def _classes(D: int, k: int, sets: tuple[frozenset[int], ...]) -> tuple[tuple[tu
 def best_k(eps0: float, D: int, s: int) -> int:
     """The k in [1, D-s] with the smallest mean variance of the D frequencies (their mean is s/D).
 
-    Grids around the best point so far, from all k down to neighbours.
+    Grids around the best point so far, from all k down to neighbors.
     """
     low, high = 1, D - s
     while True:

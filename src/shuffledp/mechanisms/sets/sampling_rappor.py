@@ -69,7 +69,7 @@ class SamplingRappor(FixedSets):
     --------
     >>> import numpy as np
     >>> m = SamplingRappor(eps0=4.0, d=6, s=2)
-    >>> est = m.estimate(m.privatise(np.array([[0, 1], [0, 5]] * 2000), rng=np.random.default_rng(0)))
+    >>> est = m.estimate(m.privatize(np.array([[0, 1], [0, 5]] * 2000), rng=np.random.default_rng(0)))
     >>> bool(abs(est.value[5] - 0.5) < 5 * est.stderr[5])
     True
     """
@@ -207,7 +207,7 @@ class SamplingRappor(FixedSets):
 
     # -- running it ---------------------------------------------------------------------------------------------
 
-    def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
         out = noise_rows(src, self.stray, len(values), self.d)
         flip_bits(out, values[np.arange(len(values)), below(src, self.s, len(values))])
         return out

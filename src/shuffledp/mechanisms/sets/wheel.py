@@ -55,7 +55,7 @@ class Wheel(FixedSets):
     independent and uniform.
 
     *Parameters*: p = q = e, beta = min(sw, 1-sw)(e-1)/Omega (paper, Table 2, for sw <= 1/2), attained by disjoint
-    arcs; beta rises towards sw = 1/2, so that rounding W away from it keeps the stated value safe.
+    arcs; beta rises toward sw = 1/2, so that rounding W away from it keeps the stated value safe.
 
     *Blanket*: t = 1/Omega everywhere (a sound choice, no point has less).  Then (u, v) = (R0/t, R1/t) lies in [1, e]^2,
     and X = u - E v is linear, so splitting (u, v) over the corners with weights pu = (u-1)/(e-1) for u = e and
@@ -77,7 +77,7 @@ class Wheel(FixedSets):
     >>> import numpy as np
     >>> m = Wheel(eps0=3.0, d=4, s=2)
     >>> sets = np.array([[0, 1], [1, 3]] * 1000)
-    >>> est = m.estimate(m.privatise(sets, rng=np.random.default_rng(0)))
+    >>> est = m.estimate(m.privatize(sets, rng=np.random.default_rng(0)))
     >>> bool(abs(est.value[0] - 0.5) < 5 * est.stderr[0])
     True
     """
@@ -204,7 +204,7 @@ class Wheel(FixedSets):
 
     # -- running it -------------------------------------------------------------------------------------------
 
-    def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
         """With probability s w e/Omega a uniform point of a uniform arc, unless the next arc covers it as well.
 
         Then every point of the union is reported with density e/Omega, by the last arc that starts before it; all
