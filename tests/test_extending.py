@@ -85,7 +85,7 @@ def test_the_mechanism_is_short() -> None:
     assert len([line for line in body.splitlines() if line.strip()]) <= 40
 
 
-REQUIRED = ["keep", "stray", "beta", "codec", "blanket", "constant_datasets", "_randomize"]
+REQUIRED = ["keep", "stray", "beta", "codec", "_blanket", "_constant_datasets", "_randomize"]
 
 
 @pytest.mark.parametrize("member", REQUIRED)
@@ -396,7 +396,7 @@ def frozen(**members: Any) -> Any:
         (lambda: frozen(variation_ratio=sdp.Mechanism.variation_ratio), "must state its law"),
         (
             lambda: dataclass(frozen=True, kw_only=True)(
-                type("Mine", (sdp.Mechanism,), {"name": "mine", "blanket": lambda self: None})
+                type("Mine", (sdp.Mechanism,), {"name": "mine", "_blanket": lambda self: None})
             ),
             "local guarantee",
         ),

@@ -233,7 +233,7 @@ def test_large_matrices_take_part_by_chance_too() -> None:
     rng = np.random.default_rng(3)
     rows = rng.random((8, 7)) + 0.2
     m = sdp.FiniteRandomizer(rows / rows.sum(axis=1, keepdims=True))
-    assert m.blanket().pairs(32) is None
+    assert m.law.blanket().pairs(32) is None
     omega = np.asarray(m.matrix).min(axis=0)
     pairs = [ShuffledPair(P0=a, P1=b, t=0.4 * omega) for a, b in permutations(np.asarray(m.matrix), 2)]
     want = max(sdp.amplify(r, n=500, delta=1e-6).epsilon for r in pairs[::4])

@@ -94,7 +94,7 @@ def test_no_correct_mechanism_is_accused(case: Case) -> None:
     """At 1 - 1e-6, with its own randomness: a failure here is a finding, not bad luck."""
     found = sdp.audit(case.mechanism, samples=1200, confidence=1 - 1e-6)
     assert not found.violated, str(found)
-    assert found.claimed == max(case.mechanism.local_epsilon, case.mechanism.crowd_epsilon)
+    assert found.claimed == max(case.mechanism.local_epsilon, case.mechanism.law.crowd_epsilon)
 
 
 def test_the_lower_bound_holds_as_often_as_stated() -> None:

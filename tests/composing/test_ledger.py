@@ -298,8 +298,8 @@ def test_blankets_that_cannot_be_shared_are_refused() -> None:
 
         name = "foreign-blankets"
 
-        def among(self, pairs: Any) -> Any:
-            return super().among(pairs)
+        def _among(self, pairs: Any) -> Any:
+            return super()._among(pairs)
 
     with pytest.raises(sdp.ParameterError, match=r"^reports_per_user must be 1 for .* got 4: its blanket .*\.$"):
         sdp.Accountant().compose(Foreign(eps0=1.0), n=100, reports_per_user=4)

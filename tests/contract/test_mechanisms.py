@@ -45,6 +45,22 @@ def test_spec_pickle_and_frozen(case: Case) -> None:
     assert m.description and m.__doc__
 
 
+@each(CASES)
+def test_at_most_25_public_names_beside_the_parameters(case: Case) -> None:
+    names = {name for name in dir(case.mechanism) if not name.startswith("_")}
+    assert len(names - {field.name for field in dataclasses.fields(case.mechanism)}) <= 25, sorted(names)
+
+
+@each(CASES)
+def test_families_are_made_once_and_a_copy_makes_its_own(case: Case) -> None:
+    m = case.mechanism
+    try:
+        family = m.law.constant_datasets()
+    except sdp.BoundNotApplicableError:
+        return
+    assert m.law.constant_datasets() is family and pickle.loads(pickle.dumps(m)).law.constant_datasets() is not family
+
+
 @each(ENUMERABLE)
 def test_the_stated_law_is_a_law_and_locally_private(case: Case) -> None:
     rows = case.mechanism.probabilities()
@@ -64,7 +80,7 @@ def test_the_sampler_follows_the_stated_law(case: Case) -> None:
     size = 20_000
     for i in {0, len(inputs) // 2, len(inputs) - 1}:
         reports = m.privatize(np.array([inputs[i]] * size), rng=seeded(i))
-        seen = np.bincount(m.columns(reports.data), minlength=rows.shape[1])
+        seen = np.bincount(m._columns(reports.data), minlength=rows.shape[1])
         total = seen.sum()
         likely = rows[i] * total >= 5
         assert not np.any(seen[rows[i] == 0])
@@ -128,7 +144,7 @@ def test_no_sound_bound_is_below_a_dataset(case: Case) -> None:
     """The lower bound is the exact divergence of a dataset: a bound by name that fell below it would be no bound."""
     m = case.mechanism
     try:
-        datasets = m.constant_datasets()
+        datasets = m.law.constant_datasets()
     except sdp.BoundNotApplicableError:
         return
     for n in (5, 2000):

@@ -43,7 +43,7 @@ def test_a_law_in_cells_is_its_matrix() -> None:
         and m == pickle.loads(pickle.dumps(m))
         and hash(m) == hash(pickle.loads(pickle.dumps(m)))
     )
-    assert m.identity() == bare.identity() and "7 cells" not in m.description and "8 cells" in m.description
+    assert m.law.identity() == bare.law.identity() and "7 cells" not in m.description and "8 cells" in m.description
     acc = sdp.Accountant()
     acc.compose(m, n=1000, count=2)
     assert acc.epsilon(delta=1e-6) > 0.0
@@ -149,7 +149,7 @@ def test_a_gaussian_is_the_law_of_its_cells() -> None:
     assert sdp.amplify(m, **ASK).epsilon == pytest.approx(sdp.amplify(same, **ASK).epsilon, rel=1e-6)
     assert m.inputs == 3 and m.inputs() == [0.0, 0.5, 1.0]  # type: ignore[operator]
     assert m.cells()[0] == (-math.inf, -2.0) and m.cells()[-1] == (3.0, math.inf) and len(m.cells()) == 8
-    assert m.columns(np.array([0, 7])).tolist() == [0, 7]
+    assert m._columns(np.array([0, 7])).tolist() == [0, 7]
 
 
 def test_more_noise_is_more_private_and_scale_does_not_matter() -> None:
@@ -208,11 +208,11 @@ def test_two_sigmas_mix_where_the_cells_are_the_same() -> None:
     cells = [-1.0, 0.0, 1.0, 2.0]
     quiet, loud = (sdp.Gaussian(sigma=s, edges=cells) for s in (1.0, 2.0))
     truth = (loud.probabilities().min(axis=0) / quiet.probabilities().min(axis=0)).min()
-    assert truth * (1 - 1e-12) <= loud.blanket_ratio(quiet) <= truth
+    assert truth * (1 - 1e-12) <= loud.law.blanket_ratio(quiet) <= truth
     mixed = sdp.amplify_mixed([(quiet, 5000), (loud, 5000)], delta=1e-6)
     assert 0.0 < mixed.epsilon < quiet.local_epsilon
     with pytest.raises(sdp.BoundNotApplicableError):
-        sdp.Gaussian(sigma=1.0).blanket_ratio(sdp.Gaussian(sigma=2.0))
+        sdp.Gaussian(sigma=1.0).law.blanket_ratio(sdp.Gaussian(sigma=2.0))
 
 
 @pytest.mark.parametrize(

@@ -106,7 +106,7 @@ def test_lower_bounds_are_the_best_of_all_datasets(m: Any) -> None:
     rows = np.unique(m.probabilities(), axis=0)
     every = [ShuffledPair(P0=a, P1=b, t=x) for a, b in itertools.permutations(rows, 2) for x in rows]
     best = PairSet(every).epsilon(n=2, delta=1e-2, tol=1e-4, side="lower").epsilon
-    assert m.constant_datasets().epsilon(n=2, delta=1e-2, tol=1e-4, side="lower").epsilon == pytest.approx(
+    assert m.law.constant_datasets().epsilon(n=2, delta=1e-2, tol=1e-4, side="lower").epsilon == pytest.approx(
         best, rel=2e-4
     )
 
@@ -133,12 +133,12 @@ def test_the_same_answer_is_never_worse_than_a_pair() -> None:
     rng = np.random.default_rng(2)
     matrices = [rng.dirichlet(np.ones(3), size=3) for _ in range(2)]
     both = Parallel([(0.3, sdp.FiniteRandomizer(matrices[0])), (0.7, sdp.FiniteRandomizer(matrices[1]))])
-    assert len(both.blanket().pairs(10**6) or ()) == 36
+    assert len(both.law.blanket().pairs(10**6) or ()) == 36
     omega = np.concatenate([0.3 * matrices[0].min(axis=0), 0.7 * matrices[1].min(axis=0)])
     rows = [np.concatenate([0.3 * a, 0.7 * b]) for a, b in itertools.product(*matrices)]
     every = [ShuffledPair(P0=a, P1=b, t=omega) for a, b in itertools.permutations(rows, 2)]
     for n, eps in ((1, 0.0), (1, 1.0), (3, 0.1), (3, 1.0), (200, 0.1)):
-        listed = upper(list(both.blanket().pairs(99) or ()), n, eps)
+        listed = upper(list(both.law.blanket().pairs(99) or ()), n, eps)
         assert upper(every, n, eps) == pytest.approx(listed, abs=3e-4)
 
 
@@ -213,11 +213,11 @@ def test_figure_5() -> None:
 
 def test_parallel_listing() -> None:
     grr = GRR(eps0=1.0, d=5)
-    assert len(Parallel([(0.1, grr)] * 10).blanket().pairs(2000) or ()) == 1  # its own swap, all alike
+    assert len(Parallel([(0.1, grr)] * 10).law.blanket().pairs(2000) or ()) == 1  # its own swap, all alike
     lopsided = sdp.FiniteRandomizer([[0.7, 0.2, 0.1], [0.3, 0.3, 0.4]])
-    assert len(Parallel([(0.25, lopsided)] * 4).blanket().pairs(2000) or ()) == 5
+    assert len(Parallel([(0.25, lopsided)] * 4).law.blanket().pairs(2000) or ()) == 5
     mixed = Parallel([((k + 1) / 91, sdp.FiniteRandomizer(lopsided.matrix)) for k in range(13)])
-    found = mixed.blanket().pairs(2000)  # 2^13 combinations: some fall back to (p, beta, q)
+    found = mixed.law.blanket().pairs(2000)  # 2^13 combinations: some fall back to (p, beta, q)
     assert found is not None and len(found) <= 1024
     alone = Parallel([(1.0, grr)])
     one = sdp.amplify(grr, n=100, delta=1e-6).epsilon  # up to the rounding of what all laws have in common
@@ -315,7 +315,7 @@ def test_a_metric_query_keeps_its_neighbors() -> None:
 )
 def test_bounds_from_budgets_alone_count_how_far_others_may_be(bound: str) -> None:
     """Other users may hold values dmax away: with d01 in its place these claimed less than a concrete dataset has."""
-    assert METRIC.pairwise_epsilon == pytest.approx(5.0)
+    assert METRIC.law.pairwise_epsilon == pytest.approx(5.0)
     truth = sdp.amplify(METRIC, n=10_000, delta=1e-6)
     assert truth.lower is not None
     assert sdp.amplify(METRIC, n=10_000, delta=1e-6, bound=bound).epsilon >= truth.lower

@@ -125,7 +125,7 @@ def test_accounting_does_not_depend_on_the_domain_size() -> None:
         assert got.epsilon == pytest.approx(known.epsilon, rel=3e-4)
         assert got.lower == pytest.approx(known.lower, rel=3e-4)
         assert got.lower <= got.epsilon <= 1.25 * got.lower
-        for family in (large.blanket(), large.constant_datasets()):
+        for family in (large.law.blanket(), large.law.constant_datasets()):
             members = family.pairs(10)
             assert members is not None and all(np.size(r.t) <= 16 for r in members)
 
@@ -133,7 +133,7 @@ def test_accounting_does_not_depend_on_the_domain_size() -> None:
 def test_extreme_budgets_have_rounds() -> None:
     for eps0 in (1e-6, 30.0, 500.0):
         for m in (LocalHash(eps0=eps0, d=50), Hadamard(eps0=eps0, d=50), Wheel(eps0=eps0, d=50, s=4)):
-            for family in (m.blanket(), m.constant_datasets()):
+            for family in (m.law.blanket(), m.law.constant_datasets()):
                 for r in family.pairs(10) or ():
                     assert math.log(r.max_ratio) <= eps0 * (1 + 1e-9)
 
@@ -170,10 +170,10 @@ def test_the_blanket_knows_collisions() -> None:
     """Collisions hide: the blanket is tighter than that of randomized response on the buckets, and still an upper."""
     m = LocalHash(eps0=1.0, d=6, l=3)
     exact, held = every_pair_and_other(m.probabilities())
-    grr = sdp.mechanism("grr:eps0=1,d=3").blanket()
-    assert upper(m.blanket(), 500) == pytest.approx(upper(exact, 500), rel=3e-4)
-    assert lower(m.constant_datasets(), 500) == pytest.approx(lower(held, 500), rel=3e-4)
-    assert upper(m.blanket(), 500) < 0.9 * upper(grr, 500)
+    grr = sdp.mechanism("grr:eps0=1,d=3").law.blanket()
+    assert upper(m.law.blanket(), 500) == pytest.approx(upper(exact, 500), rel=3e-4)
+    assert lower(m.law.constant_datasets(), 500) == pytest.approx(lower(held, 500), rel=3e-4)
+    assert upper(m.law.blanket(), 500) < 0.9 * upper(grr, 500)
 
 
 # -- Hadamard -------------------------------------------------------------------------------------------------
@@ -183,19 +183,19 @@ def test_the_blanket_knows_collisions() -> None:
 def test_the_listed_orbits_are_all(eps0: float, d: int) -> None:
     m = Hadamard(eps0=eps0, d=d)
     exact, held = every_pair_and_other(m.probabilities())
-    for ours, all_ in ((m.blanket(), exact), (m.constant_datasets(), held)):
+    for ours, all_ in ((m.law.blanket(), exact), (m.law.constant_datasets(), held)):
         assert len(ours.pairs(20) or ()) == len(all_.pairs(20) or ())
     for n in (2, 40):
-        assert upper(m.blanket(), n) == pytest.approx(upper(exact, n), rel=3e-4)
-        assert lower(m.constant_datasets(), n) == pytest.approx(lower(held, n), rel=3e-4)
+        assert upper(m.law.blanket(), n) == pytest.approx(upper(exact, n), rel=3e-4)
+        assert lower(m.law.constant_datasets(), n) == pytest.approx(lower(held, n), rel=3e-4)
 
 
 def test_both_kinds_of_pairs_are_listed_and_the_one_across_is_the_worse() -> None:
-    within, across = Hadamard(eps0=1.2, d=10).blanket().pairs(5) or ()
+    within, across = Hadamard(eps0=1.2, d=10).law.blanket().pairs(5) or ()
     for n in (1, 7, 100, 10_000):
         assert upper(PairSet([within]), n) <= upper(PairSet([across]), n) * (1 + 3e-4)
-    assert len(Hadamard(eps0=0.5, d=10).blanket().pairs(5) or ()) == 1
-    assert len(Hadamard(eps0=9.0, d=10).blanket().pairs(5) or ()) == 1
+    assert len(Hadamard(eps0=0.5, d=10).law.blanket().pairs(5) or ()) == 1
+    assert len(Hadamard(eps0=9.0, d=10).law.blanket().pairs(5) or ()) == 1
 
 
 def test_hadamard_variance_is_exact() -> None:
@@ -256,10 +256,10 @@ def test_the_wheel_on_a_circle_of_seven(d: int, s: int, w: float) -> None:
     ratio = sdp.FiniteRandomizer(merged).variation_ratio()
     assert m.variation_ratio().beta >= ratio.beta and m.variation_ratio().p >= ratio.p * (1 - 1e-9)
     for n in (1, 3, 30):
-        assert upper(m.blanket(), n) >= upper(exact, n) * (1 - 3e-4)
-        assert lower(m.constant_datasets(), n) <= lower(held, n) * (1 + 3e-4) + 1e-9
+        assert upper(m.law.blanket(), n) >= upper(exact, n) * (1 - 3e-4)
+        assert lower(m.law.constant_datasets(), n) <= lower(held, n) * (1 + 3e-4) + 1e-9
         if s == 1:
-            assert lower(m.constant_datasets(), n) == pytest.approx(lower(held, n), rel=3e-4)
+            assert lower(m.law.constant_datasets(), n) == pytest.approx(lower(held, n), rel=3e-4)
 
 
 def test_three_times_s_items_are_independent() -> None:

@@ -102,7 +102,7 @@ def test_reports_are_columns_and_secure_by_default() -> None:
     m = sdp.FiniteRandomizer(TALL)
     reports = m.privatize([0, 1] * 50)
     assert reports.for_release and m.codec == Category(4, scratch=96) and reports.data.dtype == m.codec.dtype
-    assert m.inputs() == [0, 1] and m.columns(reports.data).max() < 4
+    assert m.inputs() == [0, 1] and m._columns(reports.data).max() < 4
     never = sdp.FiniteRandomizer([[0.5, 0.0, 0.5], [0.25, 0.0, 0.75]])
     assert 1 not in never.privatize([0, 1] * 2000).data
     for bad in ([2], [-1], [0.5], "a"):
@@ -186,10 +186,10 @@ def test_identity_and_files(tmp_path) -> None:
     path.write_text("0.75 0.25\n0.25 0.75\n")
     listed.write_text(f"- weight: 0.5\n  spec: finite:{path}\n- weight: 0.5\n  spec: grr:eps0=1,d=4\n")
     matrix, both = sdp.mechanism(f"finite:{path}"), sdp.mechanism(f"parallel:{listed}")
-    assert matrix.identity() == {"matrix": [[0.75, 0.25], [0.25, 0.75]]}
-    assert list(matrix.files()) == [str(path)] and list(both.files()) == [str(listed), str(path)]
-    assert both.identity() == {"spec": f"parallel:{listed}"}
-    assert len(matrix.dominating_pairs(2)) == 2 and matrix.dominating_pairs(1) is None
+    assert matrix.law.identity() == {"matrix": [[0.75, 0.25], [0.25, 0.75]]}
+    assert list(matrix.law.files()) == [str(path)] and list(both.law.files()) == [str(listed), str(path)]
+    assert both.law.identity() == {"spec": f"parallel:{listed}"}
+    assert len(matrix.law.dominating_pairs(2)) == 2 and matrix.law.dominating_pairs(1) is None
 
 
 def test_a_matrix_passes_its_own_audit() -> None:

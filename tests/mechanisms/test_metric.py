@@ -129,8 +129,8 @@ def test_the_bracket_holds_every_near_pair(cls: Any, d01: float, dmax: float, n:
     brute = PairSet([sdp.ShuffledPair(P0=rows[i], P1=rows[j], t=rows.min(axis=0)) for i, j in near])
     eps = np.array([0.0, 0.05, 0.3, 0.7]) * d01
     truth = brute.log_delta(eps, n=n, tol=1e-3, side="lower")
-    upper = m.blanket().log_delta(eps, n=n, tol=1e-3, side="upper")
-    lower = m.constant_datasets().log_delta(eps, n=n, tol=1e-3, side="lower")
+    upper = m.law.blanket().log_delta(eps, n=n, tol=1e-3, side="upper")
+    lower = m.law.constant_datasets().log_delta(eps, n=n, tol=1e-3, side="lower")
     assert np.all(truth <= upper + 1e-9)
     assert np.all(lower <= brute.log_delta(eps, n=n, tol=1e-3, side="upper") + 1e-9)
     visible = truth > -25

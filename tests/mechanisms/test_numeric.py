@@ -141,7 +141,7 @@ def test_convex_order_of_grid_pairs(eps0: float) -> None:
 @pytest.mark.parametrize("eps0", [1e-6, 0.5, 4.0, 60.0, 500.0])
 def test_reduced_round_keeps_mass_and_means(eps0: float) -> None:
     m = Laplace(eps0=eps0)
-    (round_,) = m.blanket().pairs(1)
+    (round_,) = m.law.blanket().pairs(1)
     omega = np.minimum(m._law(0), m._law(1024))
     assert np.sum(round_.P0) == pytest.approx(1.0, abs=1e-14) == np.sum(round_.P1)
     assert np.sum(round_.t) == pytest.approx(omega.sum(), rel=1e-13)
@@ -218,7 +218,7 @@ def test_duchi_scale_and_variance(dim: int) -> None:
 def test_large_budgets_keep_the_rare_side() -> None:
     """At eps0 = 20 one in 4e8 lies; at 500 the laws are still laws."""
     for m in (Duchi(eps0=500.0, dim=6), Harmony(eps0=500.0, dim=6), PrivUnit(eps0=500.0, dim=6), Laplace(eps0=500.0)):
-        assert np.sum(m.blanket().pairs(1)[0].P0) == pytest.approx(1.0, abs=1e-12)
+        assert np.sum(m.law.blanket().pairs(1)[0].P0) == pytest.approx(1.0, abs=1e-12)
         assert m.variation_ratio().beta <= 1.0
     assert Duchi(eps0=50.0, dim=5)._low == pytest.approx(2 * math.exp(-50.0), rel=1e-12)
     x = np.tile([1, -1, 1, 1, 1, -1], (500, 1))

@@ -52,7 +52,7 @@ def test_golden_masses_of_the_lower_bound() -> None:
         masses = entry["masses"]
         found = [
             tuple(float(law[side].sum()) for law in (r.P0, r.P1, r.t) for side in (r.P0 > r.P1, r.P0 < r.P1))
-            for r in of(entry).constant_datasets().pairs(10)
+            for r in of(entry).law.constant_datasets().pairs(10)
         ]
         wanted = tuple(masses[name] for name in ("a0", "b1", "b0", "a1", "c0", "c1"))
         assert any(f == pytest.approx(wanted, rel=1e-9) for f in found)
@@ -141,10 +141,10 @@ def test_masses_keep_their_digits_in_a_huge_domain() -> None:
     D, k, t = 10**9, 7, math.exp(-2.0)
     m = Subset(eps0=2.0, d=D, k=k)
     total = Fraction(k, D) + Fraction(t) * Fraction(D - k, D)
-    (round_,) = m.blanket().pairs(1)
+    (round_,) = m.law.blanket().pairs(1)
     only = Fraction(k * (D - k), D * (D - 1)) / total
     assert sorted(round_.P0)[2] == pytest.approx(float(only), rel=1e-15)
-    third = m.constant_datasets().pairs(9)[0]
+    third = m.law.constant_datasets().pairs(9)[0]
     only = only * (D - k - 1) / (D - 2)
     at = np.flatnonzero((third.P0 > third.P1) & (third.t < third.P0 * 0.99))
     assert third.P0[at] == pytest.approx([float(only)], rel=1e-15)
@@ -267,17 +267,17 @@ def test_large_laws_are_rounded_beyond_what_doubles_show(
 ) -> None:
     """Probabilities as rounded products equal the exact fractions, cancellation and zeros included."""
     m = PrivSet(eps0=1.5, d=d, s=s, k=k)
-    exact = [m.blanket().pairs(9), m.constant_datasets().pairs(99), m.variation_ratio(), m.stray]
+    exact = [m.law.blanket().pairs(9), m.law.constant_datasets().pairs(99), m.variation_ratio(), m.stray]
     set_randomizer._miss.cache_clear()
     monkeypatch.setattr(set_randomizer, "_EXACT_BITS", 0)
-    rounded = [m.blanket().pairs(9), m.constant_datasets().pairs(99), m.variation_ratio(), m.stray]
+    rounded = [m.law.blanket().pairs(9), m.law.constant_datasets().pairs(99), m.variation_ratio(), m.stray]
     set_randomizer._miss.cache_clear()
     assert rounded == exact
 
 
 def test_the_largest_sets_need_no_huge_fractions() -> None:
     m = PrivSet(eps0=1.0, d=2_000_000_000, s=10_000)
-    (pair,) = m.blanket().pairs(9) or ()
+    (pair,) = m.law.blanket().pairs(9) or ()
     total = sum(m._miss(items).denominator.bit_length() for items in (m.s, 2 * m.s))
     assert total < 10_000 and len(np.asarray(pair.t)) == 4
     # the chance that a uniform report misses s items, as a sum of 10,000 logarithms

@@ -65,8 +65,8 @@ def test_rounds_by_brute_force(cls: type[Unary], d: int, eps0: float) -> None:
     """Every ordered pair over min_x R(x), and every pair among others who all hold x*."""
     m = cls(eps0=eps0, d=d)
     rows = m.probabilities()
-    (blanket,) = laws(m.blanket().pairs(9))
-    found = laws(m.constant_datasets().pairs(9))
+    (blanket,) = laws(m.law.blanket().pairs(9))
+    found = laws(m.law.constant_datasets().pairs(9))
     used = set()
     for x0, x1 in permutations(range(d), 2):
         assert same(blanket, atoms(rows[x0], rows[x1], rows.min(axis=0)))

@@ -141,7 +141,7 @@ def test_without_levels_the_error_is_that_of_a_sum_of_options(mechanism: str) ->
     answer = query.answer(query.randomizer.privatize_counts(values, rng=np.random.default_rng(0)))
     oracle: Any = query.mechanism
     for a, b, share in ((0, 1, 0.45), (0, 7, 0.9975), (2, 8, 0.1)):
-        wanted = oracle.sum_variance(20_000, np.array([b - a]), np.array([share]))[0]
+        wanted = oracle._sum_variance(20_000, np.array([b - a]), np.array([share]))[0]
         assert answer.range(a, b).stderr[0] ** 2 == pytest.approx(wanted, rel=0.05)
 
 

@@ -98,7 +98,7 @@ def test_noise_alone_gives_nothing() -> None:
 
 def test_buckets_are_pairwise_uniform() -> None:
     m = PrefixHash(eps0=2.0, length=4, functions=2**14)
-    x = m.points(1, [b"a", b"b", b"c", b"ab"])
+    x = m._points(1, [b"a", b"b", b"c", b"ab"])
     buckets = m._buckets(m._coefficients[1], x[:, None, :])
     assert buckets.min() == 0 and buckets.max() == m.l - 1
     room = 5 * math.sqrt(1 / m.l / 2**14)
@@ -117,7 +117,7 @@ def test_privacy_is_that_of_a_parallel_composition() -> None:
     texts = [b"", *(bytes([i]) for i in range(1, 6))]
     rows = np.full((len(texts), m.codec.size), m._response.stray / (m.levels * m.functions))
     for level in range(m.levels):
-        at = m._buckets(m._coefficients[level], m.points(level, texts)[:, None, :])
+        at = m._buckets(m._coefficients[level], m._points(level, texts)[:, None, :])
         for k in range(m.functions):
             place = (level * m.functions + k) * m.l + at[:, k]
             rows[np.arange(len(texts)), place] = m._response.keep / (m.levels * m.functions)

@@ -129,6 +129,8 @@ def test_old_names_of_the_package_and_of_arguments() -> None:
         _ = sdp.OptimisedUnary  # type: ignore[attr-defined]
     with pytest.raises(AttributeError, match="it is 'privatize_counts' now"):
         _ = sdp.GRR(eps0=1.0, d=4).privatise_counts  # type: ignore[attr-defined]
+    with pytest.raises(AttributeError, match=r"'blanket'; it is 'law\.blanket' now"):
+        _ = sdp.GRR(eps0=1.0, d=4).blanket  # type: ignore[attr-defined]
     for word, call in (
         ("memoized", lambda: sdp.Accountant().compose("grr:1,4", n=10, memoised=False)),  # type: ignore[call-arg]
         ("vectorized", lambda: sdp.audit("grr:1,4", vectorised=True)),  # type: ignore[call-arg]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, ClassVar, NoReturn
 
 #: The words of names, commands and keys of files that British English spells otherwise, and what differs.
 _BRITISH = re.compile("(privati|randomi|optimi|vectori|memoi)s|(neighbo)u(?=r)", re.IGNORECASE)
@@ -20,13 +20,18 @@ def american(name: str) -> str:
 
 
 class Renamed:
-    """A class some of whose names had a British spelling: those raise an AttributeError that names the present one."""
+    """A class some of whose names were others: those raise an AttributeError that gives the present one."""
+
+    #: An attribute behind which names of this class were moved, and its class.
+    _moved: ClassVar[tuple[str, type] | None] = None
 
     if not TYPE_CHECKING:  # a type checker would believe that there is every attribute
 
         def __getattr__(self, name: str) -> NoReturn:
-            present = american(name)
-            hint = f"; it is {present!r} now" if present != name and present in dir(self) else ""
+            present, (behind, other) = american(name), type(self)._moved or ("", object)
+            known = {f"{behind}.{word}": word for word in dir(other)} | {word: word for word in dir(self)}
+            now = next((place for place, word in known.items() if word == present), f"_{present}")
+            hint = f"; it is {now!r} now" if now in known and not name.startswith("_") else ""
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}", name=name, obj=None)
 
 

@@ -164,7 +164,7 @@ def certify(question: Resolved, *, delta: float, tol: float) -> Guarantee:
             f"{bound!r} of {subject.spec} has more or another form; try bound='variation-ratio' or 'general'."
         )
     bound, epsilon, steps = _smallest(question, laws, delta=delta, tol=tol)
-    matrix = tuple(map(tuple, np.asarray(subject.identity().get("matrix", ()))))
+    matrix = tuple(map(tuple, np.asarray(subject.law.identity().get("matrix", ()))))
     terms = (law_hash(matrix, laws[bound]), subject.neighbors, TRUST)
     certificate = Certificate(subject.spec, bound, n, Fraction(epsilon), Fraction(delta), steps, matrix, *terms)
     count = len(laws[bound])

@@ -120,7 +120,7 @@ def derived(claim: Certificate) -> Certificate:
     own = {pair: pair for pair in pairs}  # what is proved is what the mechanism says, its common mass above all
     claim = replace(claim, steps=tuple(replace(step, pair=own[step.pair]) for step in claim.steps))
     if claim.matrix:
-        if not np.array_equal(np.asarray(subject.identity()["matrix"]), np.asarray(claim.matrix)):
+        if not np.array_equal(np.asarray(subject.law.identity()["matrix"]), np.asarray(claim.matrix)):
             raise VerificationError("the matrix of a certificate must have rows that sum to 1; certify again.")
         return _on_terms(claim, subject.neighbors, _compare_label(claim.mechanism, subject))
     return _on_terms(claim, subject.neighbors, "the label gives the same pairs")

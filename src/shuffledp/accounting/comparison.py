@@ -26,14 +26,6 @@ from .resolve import MechanismLike, Resolved, Subject, resolve, subject_of
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: Field of a Comparison -> attribute of the mechanism.
-_WORDS = {
-    "mechanism": "spec",
-    "description": "description",
-    "neighbors": "neighbors",
-    "lower_scope": "lower_scope",
-}
-
 
 @dataclass(frozen=True)
 class Row:
@@ -283,7 +275,8 @@ def compare_all(points: Sequence[tuple[Subject, int, float]], *, names: Sequence
 def _terms(subject: Subject) -> tuple[dict[str, Any], float | None]:
     """What a Comparison says of a mechanism, and its local guarantee where there is one."""
     asked = subject.mechanism
-    words = {name: getattr(asked, key) for name, key in _WORDS.items()}
+    words = {"mechanism": asked.spec, "description": asked.description, "neighbors": asked.neighbors}
+    words["lower_scope"] = asked.law.lower_scope
     try:
         return words, subject.cap
     except BoundNotApplicableError:

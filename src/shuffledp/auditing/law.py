@@ -72,13 +72,13 @@ def stated(claimed: Mechanism, inputs: Sequence[Any], outputs: Sequence[Any] | N
     if not found:
         return f"none of the inputs is among those whose law {claimed.spec} lists"
     mechanism, layout = claimed, Layout(claimed, every[0])
-    columns = (lambda raw: mechanism.columns(np.asarray(raw))) if own else layout.columns
+    columns = (lambda raw: mechanism._columns(np.asarray(raw))) if own else layout.columns
     return Law(rows[[row for _, row in found]], [k for k, _ in found], columns)
 
 
 def matrix_of(mechanism: object) -> FloatArray | None:
     """The matrix that a mechanism is, None if it is something else."""
-    identity = mechanism.identity() if isinstance(mechanism, Mechanism) else {}
+    identity = mechanism.law.identity() if isinstance(mechanism, Mechanism) else {}
     return np.asarray(identity["matrix"]) if "matrix" in identity else None
 
 

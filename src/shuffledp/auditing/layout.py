@@ -35,7 +35,7 @@ class Layout:
         data, possible = self._rewritten(raw)
         out = np.full(len(data), -1, dtype=np.int64)
         if possible.any():
-            out[possible] = self._mechanism.columns(data[possible])
+            out[possible] = self._mechanism._columns(data[possible])
         return out
 
     def _rewritten(self, raw: Raw) -> tuple[NDArray[Any], BoolArray]:

@@ -175,7 +175,7 @@ def _budget(eps0: object, claim: Mechanism | None) -> float | None:
     if claim is None:
         return None
     try:
-        return max(claim.local_epsilon, claim.crowd_epsilon)
+        return max(claim.local_epsilon, claim.law.crowd_epsilon)
     except BoundNotApplicableError:
         return None
 

@@ -82,26 +82,26 @@ class Randomizer(Mechanism):
         """How a report is written: category, packed bits, set members, numbers or records."""
 
     @property
-    def number_range(self) -> tuple[float, float] | None:
+    def _number_range(self) -> tuple[float, float] | None:
         """The range of its inputs where they are numbers, or vectors of numbers; None where they are something else."""
         return None
 
     #: What an input is where that is neither an option nor a number: "sets" of at most s items (-1 for none),
     #: "full sets" of exactly s items, "bits" of which the ones are counted, "key-values", "places" or "unit vectors".
-    takes: ClassVar[str] = ""
+    _takes: ClassVar[str] = ""
 
     @property
-    def runs_alone(self) -> bool:
+    def _runs_alone(self) -> bool:
         """Whether a user needs to know nothing of the others to send its messages."""
         return True
 
     @property
-    def message_limits(self) -> tuple[int, int | None]:
+    def _message_limits(self) -> tuple[int, int | None]:
         """The fewest and the most messages of a report; None: as many as its noise asks for."""
         return 1, 1
 
     @classmethod
-    def designs(cls, sizes: Mapping[str, int]) -> list[dict[str, Any]]:
+    def _designs(cls, sizes: Mapping[str, int]) -> list[dict[str, Any]]:
         """Parameters for a task of these sizes (d, dim, s, ...), without the one that is solved for; several to try.
 
         By default the sizes that it has a parameter for.
@@ -113,7 +113,7 @@ class Randomizer(Mechanism):
         """The error of the estimate among n users; ``items`` are those that are asked for, without dummies."""
         raise ParameterError(f"{self.name} does not state the error of its estimate; declare accuracy to plan with it.")
 
-    def sum_variance(self, n: int, items: NDArray[Any], share: NDArray[Any]) -> NDArray[np.float64]:
+    def _sum_variance(self, n: int, items: NDArray[Any], share: NDArray[Any]) -> NDArray[np.float64]:
         """Variance of the sum of several estimated shares: so many items, which this share of n users hold."""
         raise ParameterError(f"{self.name} does not state the error of a sum of items; plan with another mechanism.")
 
@@ -239,11 +239,11 @@ class Randomizer(Mechanism):
 
     # -- accounting that follows from the law -------------------------------------------------------------
 
-    def two_counts(self) -> Family:
+    def _two_counts(self) -> Family:
         """Theorem 5.1 on the constant datasets of the mechanism."""
         from ..numerics.families.base import PairSet, two_counts
 
-        return PairSet([two_counts(r) for r in self.constant_datasets().pairs(1000) or ()])
+        return PairSet([two_counts(r) for r in self.law.constant_datasets().pairs(1000) or ()])
 
     # -- for tests: the stated law, in full, where it is small --------------------------------------------
 
@@ -255,7 +255,7 @@ class Randomizer(Mechanism):
         """The probability matrix, rows = inputs, columns = outputs (small parameters only)."""
         raise ParameterError(f"{self.name} does not enumerate its outputs; use its law instead.")
 
-    def columns(self, data: NDArray[Any]) -> NDArray[np.int64]:
+    def _columns(self, data: NDArray[Any]) -> NDArray[np.int64]:
         """The column of :meth:`probabilities` that each report belongs to."""
         return self.codec.columns(data)
 

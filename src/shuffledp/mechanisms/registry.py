@@ -189,8 +189,8 @@ def signatures() -> Iterator[tuple[str, str]]:
     """(name, parameters) of every spec, optional ones in brackets, for help texts and docs."""
     for name in names():
         cls = find(name)
-        if cls.file_parameters is not None:
-            yield name, ",".join([*cls.file_parameters, "file"])
+        if cls._file_parameters is not None:
+            yield name, ",".join([*cls._file_parameters, "file"])
             continue
         needed, optional = _parameters(cls)
         yield name, (",".join(needed) + "".join(f"[,{x}]" for x in optional)).replace("[,", "[", not needed)
@@ -242,7 +242,7 @@ def of_matrix(matrix: Any) -> Mechanism:
 
 
 def made_again(identity: dict[str, Any]) -> Mechanism:
-    """The mechanism with this :meth:`Mechanism.identity`, as a ledger or certificate stores it: a spec or a matrix.
+    """The mechanism with this :meth:`Mechanism._identity`, as a ledger or certificate stores it: a spec or a matrix.
 
     Examples
     --------
@@ -264,8 +264,8 @@ def made(cls: type[Mechanism], text: str) -> Mechanism:
     >>> made(find("general"), "eps0=1")
     General(eps0=1.0)
     """
-    if cls.file_parameters is not None:
-        return _from_file(cls, list(cls.file_parameters), text)
+    if cls._file_parameters is not None:
+        return _from_file(cls, list(cls._file_parameters), text)
     return cls(**_values(cls, text, *_parameters(cls)))
 
 

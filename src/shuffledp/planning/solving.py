@@ -301,7 +301,7 @@ def _at_divergence(row: Unknown, level: float, start: float | None) -> float | N
 def _divergence(mechanism: Mechanism) -> float | None:
     """The largest sum of (P0 - P1)^2/t over the input pairs; None where they are not listed."""
     try:
-        pairs = mechanism.blanket_pairs(64)
+        pairs = mechanism.law.blanket_pairs(64)
     except ShuffleDPError:
         return None
     if not pairs:

@@ -96,7 +96,7 @@ class Histogram(Query):
     @property
     def _first(self) -> int:
         """The first option whose share is estimated: of two, a mechanism for bits counts the second."""
-        return int(self.randomizer.takes == "bits")
+        return int(self.randomizer._takes == "bits")
 
     def exact(self, columns: Sequence[Column], *, weights: Weights = None) -> Estimate:
         """The shares of these rows."""

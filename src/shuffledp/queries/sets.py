@@ -153,7 +153,7 @@ class SetFrequency(Query):
             kept = at_most(src, row, self.size)
             row, place = row[kept], place[kept]
         sets = dense(row, place, rows, self.size, -1)
-        if self.randomizer.takes == "full sets":  # dummies of their own: any of them, in order
+        if self.randomizer._takes == "full sets":  # dummies of their own: any of them, in order
             sets = np.where(sets < 0, len(self.names) + np.arange(self.size), sets)
         return sets
 

@@ -89,7 +89,7 @@ class Question:
         crowd = self.crowd
         if crowd.complete:
             return self.mechanism, self.n
-        return self.mechanism.without(crowd.n - crowd.honest, n=crowd.n, participation=1.0), crowd.honest
+        return self.mechanism.law.without(crowd.n - crowd.honest, n=crowd.n, participation=1.0), crowd.honest
 
 
 def mechanism_of(spec: str) -> Mechanism:
@@ -105,7 +105,7 @@ use the command line for it.
     if len(spec) > LONGEST:
         raise ParameterError(f"spec must have at most {LONGEST} characters, got {len(spec):,}; shorten it.")
     cls, text = split(spec, imports=False)
-    if cls.file_parameters is not None:
+    if cls._file_parameters is not None:
         raise ParameterError(
             f"spec must say all of the mechanism, got {cls.name!r}, which is read from a file; use the command line "
             "for it."

@@ -48,7 +48,7 @@ class GRR(FrequencyOracle):
     """
 
     name: ClassVar[str] = "grr"
-    lists_every_type: ClassVar[bool | None] = True
+    _lists_every_type: ClassVar[bool | None] = True
 
     @property
     def description(self) -> str:
@@ -71,7 +71,7 @@ class GRR(FrequencyOracle):
         return -math.expm1(-self.eps0) * self.keep
 
     @property
-    def both(self) -> tuple[float, float]:
+    def _both(self) -> tuple[float, float]:
         """A report names one option."""
         return 0.0, 0.0
 
@@ -85,12 +85,12 @@ class GRR(FrequencyOracle):
         a, b, more = self.keep, self.stray, self.d - 2
         return ShuffledPair(P0=[a, b, more * b], P1=[b, a, more * b], t=[own, other, more * third])
 
-    def blanket(self) -> Family:
+    def _blanket(self) -> Family:
         """The blanket is uniform with mass d b; the pair is symmetric in x0 and x1."""
         b = self.stray
         return PairSet([self._pair(b, b, b)])
 
-    def constant_datasets(self) -> Family:
+    def _constant_datasets(self) -> Family:
         """Others hold a third option (two symbols left among the rest: x* and the others), or x0."""
         a, b = self.keep, self.stray
         held = both_directions(self._pair(a, b, b))
@@ -100,11 +100,11 @@ class GRR(FrequencyOracle):
         third = ShuffledPair(P0=[a, b, b, more * b], P1=[b, a, b, more * b], t=[b, b, a, more * b])
         return PairSet([third, *held])
 
-    def blanket_ratio(self, victim: Mechanism) -> float:
+    def _blanket_ratio(self, victim: Mechanism) -> float:
         """b over that of the victim: both blankets are uniform on the d options."""
         if isinstance(victim, GRR) and victim.d == self.d:
             return self.stray / victim.stray * (1.0 - SLACK)
-        return super().blanket_ratio(victim)
+        return super()._blanket_ratio(victim)
 
     def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
         lie = bernoulli(src, self.d * self.stray, len(values))

@@ -54,7 +54,7 @@ class FiniteRandomizer(MatrixRandomizer):
     """
 
     name: ClassVar[str] = "finite"
-    file_parameters: ClassVar[tuple[str, ...] | None] = ()
+    _file_parameters: ClassVar[tuple[str, ...] | None] = ()
 
     matrix: ArrayLike
     source: str = field(default="", kw_only=True)
@@ -134,7 +134,7 @@ listed inputs first, at random without bias or to the nearest.
         return self._rows if extended.shape == self._rows.shape else extended
 
     @property
-    def left_out(self) -> float:
+    def _left_out(self) -> float:
         """What the given rows leave out, at most."""
         return float(self._law[:, self._rows.shape[1] :].max(initial=0.0))
 
@@ -152,7 +152,7 @@ listed inputs first, at random without bias or to the nearest.
         where = f" of {self.source}" if self.source else ""
         return f"the randomizer{where} with {inputs} inputs and {outputs} outputs"
 
-    def identity(self) -> dict[str, Any]:
+    def _identity(self) -> dict[str, Any]:
         """The matrix itself, not its file, which may change later."""
         return {"matrix": np.asarray(self.matrix).tolist()}
 

@@ -38,9 +38,9 @@ class MetricPair(Mechanism):
     )
 
     @property
-    def crowd_epsilon(self) -> float:
+    def _crowd_epsilon(self) -> float:
         """dmax (and what the grid adds): other users may hold a value that far away."""
-        return self.variation_ratio().crowd_epsilon
+        return self.variation_ratio().law.crowd_epsilon
 
     @property
     def neighbors(self) -> str:

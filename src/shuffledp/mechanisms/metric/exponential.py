@@ -63,7 +63,7 @@ class ExponentialMetric(MatrixRandomizer):
     """
 
     name: ClassVar[str] = "exponential-metric"
-    file_parameters: ClassVar[tuple[str, ...] | None] = ("eps",)
+    _file_parameters: ClassVar[tuple[str, ...] | None] = ("eps",)
     _made_of: ClassVar[str] = "distances"
     _merge: ClassVar[str] = "merge points at distance 0 or choose another eps"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -58,7 +57,7 @@ class MetricLaplace(MetricPair, Randomizer):
     """
 
     name: ClassVar[str] = "metric-laplace"
-    lists_every_type: ClassVar[bool | None] = False
+    _lists_every_type: ClassVar[bool | None] = False
     serves: ClassVar[tuple[str, ...]] = ("numbers with a distance",)
     #: The grid has 2^BITS steps per unit; the noise sampler goes to 2^32.
     BITS: ClassVar[int] = 31
@@ -96,15 +95,11 @@ class MetricLaplace(MetricPair, Randomizer):
     def _pairs(self) -> LinePairs:
         return LinePairs(self._step, self._apart, self._length)
 
-    @cached_property
     def _blanket(self) -> PairSet:
+        """All pairs at most d01 apart, anywhere in the domain."""
         return self._pairs.blanket()
 
-    def blanket(self) -> PairSet:
-        """All pairs at most d01 apart, anywhere in the domain."""
-        return self._blanket
-
-    def constant_datasets(self) -> PairSet:
+    def _constant_datasets(self) -> PairSet:
         """x0 = 0, x1 = d01, and the others hold dmax or one of three other values."""
         return self._pairs.constant_datasets()
 
@@ -147,6 +142,6 @@ class MetricLaplace(MetricPair, Randomizer):
             rows.append(np.where(np.append(False, z >= 0), above, below))  # differences of the smaller tail
         return np.stack(rows)
 
-    def columns(self, data: NDArray[Any]) -> NDArray[np.int64]:
+    def _columns(self, data: NDArray[Any]) -> NDArray[np.int64]:
         """The quarter that a report lies in."""
         return np.clip(np.floor(4.0 * data).astype(np.int64) + 17, 0, math.ceil(4.0 * self.dmax) + 33)

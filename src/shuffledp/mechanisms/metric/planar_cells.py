@@ -64,7 +64,7 @@ class PlanarCells(PlanarLaplace):
     """
 
     name: ClassVar[str] = "planar-cells"
-    takes: ClassVar[str] = ""
+    _takes: ClassVar[str] = ""
     serves: ClassVar[tuple[str, ...]] = ("cells of a map",)
 
     across: int = whole(low=1, high=MOST_CELLS, hint="cells from left to right")
@@ -93,7 +93,7 @@ class PlanarCells(PlanarLaplace):
         """In words."""
         return f"planar Laplace noise of scale 1 on {self.across} x {self.up} cells, {self._distances}"
 
-    def constant_datasets(self) -> PairSet:
+    def _constant_datasets(self) -> PairSet:
         """None: those of the plane need not be visible in the cells."""
         raise BoundNotApplicableError(f"no dataset is known for {self.name}, so there is no lower bound of it.")
 

@@ -66,9 +66,9 @@ class PlanarLaplace(MetricPair, Randomizer):
     """
 
     name: ClassVar[str] = "planar-laplace"
-    takes: ClassVar[str] = "places"
+    _takes: ClassVar[str] = "places"
     serves: ClassVar[tuple[str, ...]] = ("places",)
-    lower_scope: ClassVar[str] = "planar Laplace noise (its continuous law, computed numerically)"
+    _lower_scope: ClassVar[str] = "planar Laplace noise (its continuous law, computed numerically)"
     STEP: ClassVar[float] = 2.0**-31
     #: Added to both distances, and to beta: rounding of inputs, floats of the sampler, grid instead of plane.
     SLACK: ClassVar[float] = 2.0**-30
@@ -90,7 +90,7 @@ class PlanarLaplace(MetricPair, Randomizer):
         beta = min(planar_variation(near) * (1.0 + 1e-11) + self.BETA_SLACK, math.tanh(0.5 * near))
         return VariationRatio(p=math.exp(near), beta=beta, q=math.exp(far))
 
-    def constant_datasets(self) -> PairSet:
+    def _constant_datasets(self) -> PairSet:
         """The others hold the middle of the pair, or the far end of the diameter that starts at x0.
 
         Half-planes of the *continuous* law: a numerical value with a margin, not a proof about the law on the grid.

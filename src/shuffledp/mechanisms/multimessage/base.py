@@ -137,15 +137,15 @@ class MultiMessage(RawMessages):
         sent = self._blankets(n)
         return sent._replace(parts=(*sent.parts, (n - 1, self._own_share)))
 
-    def among(self, pairs: Sequence[ShuffledPair]) -> Family:
+    def _among(self, pairs: Sequence[ShuffledPair]) -> Family:
         """These pairs, hidden by the blanket messages of n users (paper, Table 4: n - 1 is the number of blankets)."""
         return among(pairs, self._blankets)
 
-    def other_messages(self, n: int) -> int:
+    def _other_messages(self, n: int) -> int:
         """The blanket messages that are sent for certain."""
         return self._blankets(n).least
 
-    def without(self, missing: int, *, n: int, participation: float) -> Mechanism:
+    def _without(self, missing: int, *, n: int, participation: float) -> Mechanism:
         """Missing users send no blanket messages, so a fixed total loses theirs.
 
         Of n users each sends floor(total/n) and the first total mod n one more; at worst the missing are among those.
@@ -161,7 +161,7 @@ class MultiMessage(RawMessages):
         each, more = divmod(self.total_messages, n)
         return replace(self, total_messages=self.total_messages - missing * each - min(missing, more))
 
-    def bundled(self, reports: int, *, n: int, participation: float) -> Mechanism:
+    def _bundled(self, reports: int, *, n: int, participation: float) -> Mechanism:
         """A part of a batch of several reports per user has its share of the blanket messages, rounded down.
 
         A Poisson number of messages, each of which is put into a part at random, is an independent Poisson number in
@@ -180,7 +180,7 @@ class MultiMessage(RawMessages):
         total = n * int(self.messages) if self.messages is not None else int(self.total_messages or 0)
         return replace(self, messages=None, total_messages=total // reports)
 
-    def blanket(self) -> Family:
+    def _blanket(self) -> Family:
         """The exact blanket law, with the blanket part of the others' own messages where they have one."""
         return among(self._pairs(), self._hidden_by)
 
@@ -191,7 +191,7 @@ class MultiMessage(RawMessages):
             "use bound='auto'."
         )
 
-    def swap(self) -> SwapGroups:
+    def _swap(self) -> SwapGroups:
         """Own messages with some blanket messages each: see swap_groups.py."""
         return SwapGroups(self._own_types(), self._own_share, self._blankets)
 
@@ -202,11 +202,11 @@ class MultiMessage(RawMessages):
         """
         return self._pairs(), self._blankets
 
-    def constant_datasets(self) -> Family:
+    def _constant_datasets(self) -> Family:
         """The exact law of a dataset in which all others hold one value."""
         return among(*self._dataset())
 
-    def two_counts(self) -> Family:
+    def _two_counts(self) -> Family:
         """Theorem 5.1 on the same dataset."""
         pairs, count = self._dataset()
         return among([two_counts(r) for r in pairs], count)
@@ -245,12 +245,12 @@ class MultiMessage(RawMessages):
         return math.ceil((2.0 + (self._mean or 1.0)) * message)
 
     @property
-    def runs_alone(self) -> bool:
+    def _runs_alone(self) -> bool:
         """Unless a total is divided among the users."""
         return self.total_messages is None
 
     @property
-    def message_limits(self) -> tuple[int, int | None]:
+    def _message_limits(self) -> tuple[int, int | None]:
         """Its own message and the blanket messages, of which a fraction is one more or none."""
         if self.messages is None:
             return 1, None

@@ -51,7 +51,7 @@ class Cube(Randomizer):
         return VariationRatio(p=p, beta=self.beta, q=p)
 
     @property
-    def number_range(self) -> tuple[float, float]:
+    def _number_range(self) -> tuple[float, float]:
         """[-1, 1], every coordinate."""
         return -1.0, 1.0
 
@@ -79,5 +79,5 @@ class Cube(Randomizer):
     def inputs(self) -> list[tuple[int, ...]]:
         """The vertices of the cube: every other law is a mixture of theirs."""
         if self.dim > 9:  # a matrix over vertices has up to 4^dim cells
-            raise ParameterError(f"dim must be at most 9 to list the vertices, got {self.dim}; use blanket() instead.")
+            raise ParameterError(f"dim must be at most 9 to list the vertices, got {self.dim}; use a bound instead.")
         return list(itertools.product((-1, 1), repeat=self.dim))

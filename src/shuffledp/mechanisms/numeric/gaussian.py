@@ -215,16 +215,16 @@ class Gaussian(MatrixRandomizer):
         ends = [-math.inf, *self._cuts, math.inf]
         return list(pairwise(ends))
 
-    def blanket_ratio(self, victim: Mechanism) -> float:
+    def _blanket_ratio(self, victim: Mechanism) -> float:
         """The smallest ratio over cells, where both release the same cells."""
         if not isinstance(victim, Gaussian) or victim._cuts != self._cuts:
-            return super().blanket_ratio(victim)
+            return super()._blanket_ratio(victim)
         return float(np.min(self._rows.min(axis=0) / victim._rows.min(axis=0))) * (1.0 - SLACK)
 
     # -- running it -------------------------------------------------------------------------------------------
 
     @property
-    def number_range(self) -> tuple[float, float]:
+    def _number_range(self) -> tuple[float, float]:
         """[low, high]."""
         return self.low, self.high
 

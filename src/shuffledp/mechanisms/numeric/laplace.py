@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -124,7 +123,7 @@ class Laplace(Randomizer):
         low, high = self._power(np.array([g, size - g])) / (1.0 + a)
         return np.concatenate([[low], inner, [high]])
 
-    def blanket(self) -> PairSet:
+    def _blanket(self) -> PairSet:
         """The pair (0, N) over omega, with the points inside each piece of a segment moved to its ends."""
         half = self._steps // 2
         pieces = min(self.PIECES, half)
@@ -151,20 +150,16 @@ class Laplace(Randomizer):
             ]
         )
 
-    @cached_property
     def _swap(self) -> LedSwap:
-        return swap_set(self._steps, self._rate, self._power)
-
-    def swap(self) -> LedSwap:
         """All pairs and all types of the others, through the laws of laplace_types.py."""
         if self.eps0 > self.LARGEST_SWAP:
             raise BoundNotApplicableError(
                 f"bound 'swap' of laplace needs eps0 up to {self.LARGEST_SWAP:g}, got {self.eps0:g}: beyond, hardly "
                 "any user is free to be exchanged for the victim; use bound='auto'."
             )
-        return self._swap
+        return swap_set(self._steps, self._rate, self._power)
 
-    def constant_datasets(self) -> PairSet:
+    def _constant_datasets(self) -> PairSet:
         """The others hold 0, 1 (by symmetry) or 1/2; inner reports are merged, which is post-processing."""
         size = self._steps
         starts = np.array([0, *range(1, size, max(1, size // self.GROUPS)), size])
@@ -172,14 +167,14 @@ class Laplace(Randomizer):
         end = both_directions(ShuffledPair(P0=low, P1=high, t=low))
         return PairSet([*end, ShuffledPair(P0=low, P1=high, t=middle)])
 
-    def blanket_ratio(self, victim: Mechanism) -> float:
+    def _blanket_ratio(self, victim: Mechanism) -> float:
         """w = tanh(r/2) e^(-r m) with r = eps0/N and m = max(y, N-y) >= N/2.
 
         Where the rate of these users is not larger than the victim's, the ratio is smallest at m = N/2; where it is
         larger, the ratio has no positive lower bound: such users do not help.
         """
         if not isinstance(victim, Laplace) or victim.BITS != self.BITS:
-            return super().blanket_ratio(victim)
+            return super()._blanket_ratio(victim)
         gap = victim.eps0 - self.eps0
         if gap < 0.0:
             return 0.0
@@ -190,7 +185,7 @@ class Laplace(Randomizer):
     # -- running it -------------------------------------------------------------------------------------------
 
     @property
-    def number_range(self) -> tuple[float, float]:
+    def _number_range(self) -> tuple[float, float]:
         """[0, 1]."""
         return 0.0, 1.0
 
@@ -235,6 +230,6 @@ class Laplace(Randomizer):
         """Rows: the inputs above; columns: y <= 0, then y = 1, ..., N-1, then y >= N."""
         return np.stack([self._law(round(x * self._steps)) for x in self.inputs()])
 
-    def columns(self, data: NDArray[Any]) -> NDArray[np.int64]:
+    def _columns(self, data: NDArray[Any]) -> NDArray[np.int64]:
         """The report, with both tails merged."""
         return np.clip(np.asarray(data).astype(np.int64), 0, self._steps)

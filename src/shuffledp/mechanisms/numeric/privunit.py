@@ -79,7 +79,7 @@ class PrivUnit(Randomizer):
     """
 
     name: ClassVar[str] = "privunit"
-    takes: ClassVar[str] = "unit vectors"
+    _takes: ClassVar[str] = "unit vectors"
     serves: ClassVar[tuple[str, ...]] = ("unit vectors",)
 
     eps0: float = budget()
@@ -93,7 +93,7 @@ class PrivUnit(Randomizer):
     )
 
     @classmethod
-    def free_setting(cls, given: dict[str, Any]) -> FreeSetting | None:
+    def _free_setting(cls, given: dict[str, Any]) -> FreeSetting | None:
         """The cap; a smaller one than 2^-70 would need an eps0 above 50 to be of use."""
         return open_setting(cls, given, "cap", limits=lambda m: (2.0**-70, 0.5), whole=False, ratio=4.0, frequency=None)
 
@@ -127,16 +127,16 @@ class PrivUnit(Randomizer):
         high, low = self._densities
         return ShuffledPair(*([area * (high if row[i] else low) for area, *row in rows if area > 0] for i in range(3)))
 
-    def blanket(self) -> PairSet:
+    def _blanket(self) -> PairSet:
         """x0 = -x1: the caps (or their complements) are disjoint; the others favor nothing for certain."""
         return PairSet([self._pair([(area, own, other, 0) for area, own, other in self._opposite()])])
 
-    def swap(self) -> SwapSet:
+    def _swap(self) -> SwapSet:
         """Three caps of this area, however they may meet."""
         low, high = reversed(self._densities)
-        return SwapSet([among([law(shares, low, high) for shares in vertices(Fraction(self.cap))], self.blanket())])
+        return SwapSet([among([law(shares, low, high) for shares in vertices(Fraction(self.cap))], self.law.blanket())])
 
-    def constant_datasets(self) -> PairSet:
+    def _constant_datasets(self) -> PairSet:
         """The others hold x0 = -x1, or a third vector whose cap meets neither of the others."""
         pairs = both_directions(self._pair([(area, own, other, own) for area, own, other in self._opposite()]))
         if self.gamma >= 0.5:

@@ -69,9 +69,9 @@ class PrivSet(SetRandomizer):
     """
 
     name: ClassVar[str] = "privset"
-    takes: ClassVar[str] = "sets"
+    _takes: ClassVar[str] = "sets"
     serves: ClassVar[tuple[str, ...]] = ("sets",)
-    holds: ClassVar[tuple[int | str, int | str]] = (0, "s")
+    _holds: ClassVar[tuple[int | str, int | str]] = (0, "s")
 
     d: int = whole(low=1, high=2**31, hint="d counts the real items")
     s: int = whole(low=1, high=lambda m: min(m.d, 10**4), hint="users hold s of the d items; smaller sets are padded")
@@ -83,7 +83,7 @@ class PrivSet(SetRandomizer):
     )
 
     @classmethod
-    def free_setting(cls, given: dict[str, Any]) -> FreeSetting | None:
+    def _free_setting(cls, given: dict[str, Any]) -> FreeSetting | None:
         """The setting k, chosen by the mean error over the items and the dummies."""
         return open_setting(
             cls, given, "k", limits=lambda m: (1, m.d), whole=True, ratio=2.0, frequency=lambda m: m.s / (m.d + m.s)
@@ -100,7 +100,7 @@ class PrivSet(SetRandomizer):
         return self.s
 
     @property
-    def constraint(self) -> SumAtMost:
+    def _constraint(self) -> SumAtMost:
         """At most s items each; dummies are not estimated."""
         return SumAtMost(self.s)
 

@@ -90,7 +90,7 @@ function read_fragment() {
   if (![...given].length) return;
   forget();
   for (const [name, value] of given) if (value.length <= 60) state[name] = value;
-  state.mechanism = state.mechanism.replace("optimised", "optimized").replace("randomised", "randomized"); // links of before
+  state.mechanism = state.mechanism.replace(/(optim|random)is/, "$1iz"); // links of before
   if (!Object.hasOwn(catalog, state.mechanism)) state.mechanism = START.mechanism;
   if (!Object.hasOwn(tasks, state.task)) state.task = START.task;
 }
