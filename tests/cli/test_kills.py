@@ -88,9 +88,9 @@ class Story:
         return found
 
 
-def privatising(story: Story) -> None:
+def privatizing(story: Story) -> None:
     out = story.home / f"r.{story.random.choice(['batch', 'parquet'])}"
-    command = ("privatise", story.home / "plan.json", story.home / "data.parquet", "-o", out)
+    command = ("privatize", story.home / "plan.json", story.home / "data.parquet", "-o", out)
     state, ids, drawn = out.with_name(out.name + ".parts") / "state.json", set(), []
 
     def look() -> None:
@@ -118,7 +118,7 @@ def shuffling(story: Story) -> None:
     plan, out = story.home / "plan.json", story.home / "all.batch"
     parts = [story.home / "a.batch", story.home / "b.parquet"]
     for part in parts:
-        Local().privatise(story.plan, pa.table({"x": story.values}), part)
+        Local().privatize(story.plan, pa.table({"x": story.values}), part)
     before = [part.read_bytes() for part in parts]
     copies = []
     for i in range(story.random.randint(1, 3)):
@@ -145,7 +145,7 @@ def shuffling(story: Story) -> None:
 def estimating(story: Story) -> None:
     plan, state = story.home / "plan.json", story.home / "state"
     batches = [story.home / f"{i}.batch" for i in range(3)]
-    ids = [Local().privatise(story.plan, pa.table({"x": story.values}), path).id for path in batches]
+    ids = [Local().privatize(story.plan, pa.table({"x": story.values}), path).id for path in batches]
 
     def counted() -> list[str]:
         return list(sdp.Collector.load(state, story.plan).batches) if state.exists() else []
@@ -192,7 +192,7 @@ def killer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Killer]:
 
 
 @pytest.mark.parametrize("kills", [3, pytest.param(125, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("tell", [privatising, shuffling, estimating, recording])
+@pytest.mark.parametrize("tell", [privatizing, shuffling, estimating, recording])
 def test_killed_at_any_moment(tell: Callable[[Story], None], kills: int, killer: Killer, tmp_path: Path) -> None:
     done, number = 0, 0
     lines: dict[str, int] = {}

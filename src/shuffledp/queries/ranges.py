@@ -69,7 +69,7 @@ class RangeQuery(Query):
     >>> import shuffledp as sdp
     >>> delay = sdp.queries.RangeQuery(column="delay", low=0, high=64, bins=64, mechanism="grr:eps0=3", unit="min")
     >>> m, values = delay.randomizer, delay.encode([np.arange(100_000) % 64])
-    >>> answer = delay.answer(m.tally(m.privatise(values, rng=np.random.default_rng(0))))
+    >>> answer = delay.answer(m.tally(m.privatize(values, rng=np.random.default_rng(0))))
     >>> half = answer.range(0, 32)
     >>> bool(abs(half.value[0] - 0.5) < 4 * half.stderr[0])
     True
