@@ -325,10 +325,10 @@ def test_a_second_name_is_refused_while_a_run_is_at_work(tmp_path: Path) -> None
 
     def meanwhile(done: int, total: int) -> None:
         with pytest.raises(ParameterError, match=r"at work, drew reports for '.*first\.batch'; go on with that as out"):
-            Local().privatise(PLAN, data, second)
+            Local().privatize(PLAN, data, second)
         tried.append(done)
 
-    assert Local().privatise(PLAN, data, first, progress=meanwhile).users == N
+    assert Local().privatize(PLAN, data, first, progress=meanwhile).users == N
     assert tried and sorted(path.name for path in tmp_path.iterdir()) == ["data.csv", "first.batch"]
 
 
