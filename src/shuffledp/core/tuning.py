@@ -49,3 +49,37 @@ AT_ONCE = 16
 MANY_POINTS = 128
 #: Places of a profile that are evaluated first.
 FIRST_KNOTS = 65
+
+# -- the swap bound --------------------------------------------------------------------------------------------------
+#: Step of the swap sum, in tilted deviations, and at most in abscissas: a coarse one raises the sum by e^-16 or less.
+SWAP_STEP = 1.1
+SWAP_NARROW = 0.55
+#: log of the share of the first node below which the Gaussian tail of a sum is left to its bound.
+SWAP_CUT = 25.0
+#: Where the dither ends a sum, what is beyond is about one part in so many.
+SWAP_FAR = 1e7
+#: Blocks of nodes below this share of the first node are bounded, not summed.
+SWAP_LITTLE = 1e-9
+#: The most nodes of one swap sum.
+SWAP_NODES = 4096
+#: Blocks of waiting times grow by this share, and shrink by it towards n.
+WAITS_GROWTH = 0.2
+#: Places of a table of A, and how far below its largest value it goes (logarithm).
+PLACES = 256
+DEPTH = 60.0
+#: e^-this of delta is not worth a further waiting time.
+WAITS_KEPT = 25.0
+#: Free users that are expected, below which the swap bound is the local delta.
+NOBODY_FREE = 1e-6
+#: The widest dither of a swap sum that accuracy asks for, in tilted deviations.
+WIDEST_SWAP_DITHER = 0.05
+#: Below this many deviations of the saddle from 0 other abscissas may be better.
+CLOSE = 3.5
+#: Where one user's X is more than so many deviations of the sum, lattices resonate, and wider dithers may be better.
+GRAINY = 0.1
+#: What was the best line at one eps is so up to this part of it.
+NEARBY = 0.01
+#: Types that are tried in turn as the worst one, before a line is placed.
+LEADERS = 4
+#: Types of the largest spread that a first guess looks at.
+GUESSED_TYPES = 4
