@@ -62,11 +62,13 @@ SWAP_FAR = 1e7
 SWAP_LITTLE = 1e-9
 #: The most nodes of one swap sum.
 SWAP_NODES = 4096
-#: Blocks of waiting times grow by this share, and shrink by it towards n.
-WAITS_GROWTH = 0.2
+#: Blocks of waiting times k grow by this ratio with k, and shrink by it as k comes near n.
+WAITS_GROWTH = 1.2
 #: Places of a table of A, and how far below its largest value it goes (logarithm).
 PLACES = 256
 DEPTH = 60.0
+#: Below this share of the first node a modulus stands for a real part.
+SWAP_TINY = 1e-25
 #: e^-this of delta is not worth a further waiting time.
 WAITS_KEPT = 25.0
 #: Free users that are expected, below which the swap bound is the local delta.
@@ -83,3 +85,7 @@ NEARBY = 0.01
 LEADERS = 4
 #: Types of the largest spread that a first guess looks at.
 GUESSED_TYPES = 4
+#: The law that dominates all types is used if its spread is at most this far above that of the worst type.
+NEARLY_JOINED = 1.1
+#: Types x symbols up to which that law is tried.
+MOST_JOINED = 256

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import NamedTuple
 
 import numpy as np
 
 from ...errors import BoundNotApplicableError
+from .. import tuning
 from ..family import EVERY, Family
-from ..pair import TINY, FloatArray, ShuffledPair, log_up, mass_slack
-from ..rows import Laws, pad
+from ..pair import TINY, FloatArray, IntArray, ShuffledPair, log_up, mass_slack
+from ..rows import ULP, Laws, law_shift, pad
 
 #: Laws for any number of users: no symbol is rare among so many.
 _ANY_NUMBER = 1e300
@@ -112,7 +114,7 @@ class SwapPair:
     def laws(self) -> Laws:
         """X of every type, one row each, for any number of users."""
         first = Laws.of(self.types, np.full(len(self.types), _ANY_NUMBER), "upper")
-        return first if self.more is None else stack([first, self.more().laws])
+        return first if self.more is None else _stack([first, self.more().laws])
 
     @cached_property
     def local(self) -> tuple[FloatArray, FloatArray]:
@@ -149,7 +151,59 @@ def common_mass(pair: ShuffledPair) -> float:
     return float(np.sum(pair.t)) * (1.0 - mass_slack(np.size(pair.t)))
 
 
-def stack(tables: Sequence[Laws]) -> Laws:
+class Members(NamedTuple):
+    """Different victim pairs, with all their types in one table; rows of a curve refer to them by number."""
+
+    laws: Laws
+    start: IntArray
+    types: IntArray  # how many each has
+    beta: FloatArray
+    limit: FloatArray
+    floor: FloatArray
+    gap: FloatArray  # P0 - P1 of the victim alone: (member, pair, symbol)
+    p1: FloatArray
+    spread: FloatArray  # by type
+
+    @classmethod
+    def of(cls, members: Sequence[SwapPair]) -> Members:
+        """Their tables, one below the other."""
+        count = np.array([len(member.laws.t) for member in members])
+        mass = np.array([member.common_mass for member in members])
+        beta = np.where(mass >= 1.0, 1.0, np.minimum(mass * (1.0 - ULP), 1.0 - 2.0**-53))
+        gap, p1 = (pad([member.local[k] for member in members]) for k in (0, 1))
+        limit, floor = (np.array(part) for part in zip(*((m.limit, m.floor) for m in members), strict=True))
+        laws = _stack([m.laws for m in members])
+        with np.errstate(over="ignore"):
+            spread = (laws.t * laws.gap**2).sum(axis=1)
+        return cls(laws, np.cumsum(count) - count, count, beta, limit, floor, gap, p1, spread)
+
+    def log_local(self, which: IntArray, eps: FloatArray) -> FloatArray:
+        """log of what the victim's message reveals by itself, sum (P0 - E P1)_+, rounded up; at most log 1."""
+        growth = np.expm1(law_shift(np.minimum(eps, tuning.LARGEST_EPSILON), "upper"))[:, None, None]
+        local = np.maximum(self.gap[which] - growth * self.p1[which], 0.0).sum(axis=2).max(axis=1)
+        return np.asarray(np.log(np.minimum(local, 1.0)) + 1e-12)
+
+
+def ranges(start: IntArray, count: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+    """start_i, ..., start_i + count_i - 1 for every i in turn; which i each belongs to; and where those of i begin.
+
+    Examples
+    --------
+    >>> [x.tolist() for x in ranges(np.array([5, 0]), np.array([2, 3]))]
+    [[5, 6, 0, 1, 2], [0, 0, 1, 1, 1], [0, 2]]
+    """
+    owner = np.repeat(np.arange(count.size), count)
+    first = np.cumsum(count) - count
+    return np.arange(owner.size) + (start - first)[owner], owner, first
+
+
+def largest_of(value: FloatArray, owner: IntArray, most: int) -> IntArray:
+    """The places of the ``most`` largest values of every owner; the owners are in order."""
+    order = np.lexsort((-value, owner))
+    return np.asarray(order[np.arange(order.size) - np.searchsorted(owner, owner) < most])
+
+
+def _stack(tables: Sequence[Laws]) -> Laws:
     """Tables of laws, one below the other."""
     if len(tables) == 1:
         return tables[0]

@@ -31,7 +31,7 @@ class Line(NamedTuple):
 
     @classmethod
     def at(cls, c: FloatArray, deviation: FloatArray, dither: FloatArray) -> Line:
-        """The step and the dither that suit an abscissa; ``deviation`` is that of the tilted sum, the unit of dither."""
+        """The step and the dither that suit an abscissa; the unit of dither is the deviation of the tilted sum."""
         step = np.minimum(tuning.SWAP_STEP / deviation, tuning.SWAP_NARROW * c)
         return cls(c, step, dither * deviation)
 
@@ -60,14 +60,19 @@ def log_top(at: Tilt) -> FloatArray:
 
 
 @np.errstate(all="ignore")
-def log_upper(types: Swapped) -> FloatArray:
-    """log U of every row; inf where the arithmetic fails."""
+def log_upper(types: Swapped, *, phases: bool = False) -> FloatArray:
+    """log U of every row; inf where the arithmetic fails.
+
+    With ``phases`` the row's law must dominate those of all types in increasing convex order (join.py): E(S)_+ is then
+    largest where everybody has it, and no modulus is needed.  The sum of Re[A(M(z)) e^(s^2 z^2/2)/z^2] is at least
+    E(S + dither)_+ for every k separately, so that A may be summed in blocks of waiting times.
+    """
     line, top = types.line, log_top(types.at)
     peak = types.waiting.log_sum(np.arange(top.size), top)
     last = _last_nodes(types)
     total = np.empty(top.size)
     for part in chunks((last + 1.0 + tuning.BLOCK) * types.x.shape[1]):
-        total[part] = _sum(types.take(part), last[part], top[part], peak[part])
+        total[part] = _sum(types.take(part), last[part], top[part], peak[part], phases=phases)
     return weighed(total, peak, line)
 
 
@@ -82,7 +87,7 @@ def weighed(total: FloatArray, peak: FloatArray, line: Line) -> FloatArray:
 
 
 def _last_nodes(types: Swapped) -> FloatArray:
-    """The last node of every row: the Gaussian tail of M where the dither covers all beyond pi/range, else the dither."""
+    """The last node of every row: where the Gaussian tail of M ends if dither covers all beyond pi/range, or dither."""
     at, (c, h, s) = types.at, types.line
     cliff = np.pi / at.width
     early = np.sqrt(tuning.SWAP_CUT / ((2.0 / np.pi**2) * at.variance * types.waiting.fewest))
@@ -92,8 +97,8 @@ def _last_nodes(types: Swapped) -> FloatArray:
     return whole_blocks(np.where(count >= 0.0, count, 0.0))
 
 
-def _sum(types: Swapped, last: FloatArray, top: FloatArray, peak: FloatArray) -> FloatArray:
-    """The sum over all nodes, in units of e^peak: live blocks node by node, the others and all beyond by upper values."""
+def _sum(types: Swapped, last: FloatArray, top: FloatArray, peak: FloatArray, *, phases: bool) -> FloatArray:
+    """The sum over all nodes, in units of e^peak: blocks node by node, small ones and all beyond by upper values."""
     x, at, waiting, (c, h, s) = types
     row, number = blocks(last)
     total = nodes_beyond(types, (last + 1.0) * h)
@@ -107,11 +112,38 @@ def _sum(types: Swapped, last: FloatArray, top: FloatArray, peak: FloatArray) ->
     for part in chunks(np.full(row.size, tuning.BLOCK * x.shape[1])):
         node = nodes(x, at, h, row[part], number[part])
         r = np.broadcast_to(node.row[:, None], node.y.shape)
-        value = np.exp(waiting.log_sums(r, log_modulus(node, top), top) - peak[r] - 0.5 * (s[r] * node.y) ** 2)
-        value *= 2.0 / (c[r] ** 2 + node.y**2)
+        value = np.exp(waiting.log_sums(r, log_modulus(node, top), top) - peak[r])
+        if phases:
+            value = _real_parts(types, node, value, top, peak)
+        value *= 2.0 * np.exp(-0.5 * (s[r] * node.y) ** 2) / (c[r] ** 2 + node.y**2)
         value[number[part] == 0, 0] *= 0.5
         total = total + np.bincount(node.row, value.sum(axis=1), len(x))
     return np.asarray(total)
+
+
+def _real_parts(types: Swapped, node: Nodes, size: FloatArray, top: FloatArray, peak: FloatArray) -> FloatArray:
+    """Re[A(M) e^(i s^2 c y) (conj z)^2/|z|^2] at every node, rounded up; ``size`` bounds it where that is tiny."""
+    out, live = size.copy(), size > tuning.SWAP_TINY
+    row, y = np.broadcast_to(node.row[:, None], size.shape)[live], node.y[live]
+    c, _, s = types.line.take(row)
+    log_m = node.log_size[live] + types.at.log_m[row] + 1j * node.phase[live]
+    wave, less = types.waiting.sum(row, log_m, peak[row])
+    wave *= np.exp(1j * (s * s * c * y - 2.0 * np.arctan2(y, c)))
+    doubt = node.doubt[live] + (top - types.at.log_m)[row]
+    error = phase_rounding(types.waiting.others[row].max(axis=1), doubt, less, s * s * c * y)
+    out[live] = np.where(less > 1e-6, np.minimum(wave.real + error * size[live], size[live]), size[live])
+    return out
+
+
+@charge("rounding of a term with its phase", "docs/proofs.md, rounding of a sum")
+def phase_rounding(others: FloatArray, doubt: FloatArray, less: FloatArray, turn: FloatArray) -> FloatArray:
+    """The error of A(M) e^(i turn) over A(|M|).
+
+    M^(n-1-k) carries n - 1 times the relative error of M, 1 - (1-beta)/M its absolute error, and every phase some
+    roundings of its own size.
+    """
+    grown = np.expm1(np.minimum(2.0 * others * doubt, 50.0)) + 1e-12
+    return np.asarray(grown + (doubt + ULP) / less + ULP * turn)
 
 
 @charge("rounding of |M| at a node", "docs/proofs.md, rounding of a sum")
@@ -124,11 +156,11 @@ def log_modulus(node: Nodes, top: FloatArray) -> FloatArray:
 def nodes_beyond(types: Swapped, end: FloatArray) -> FloatArray:
     """What all nodes from ``end`` on add, on both sides, in units of A(M(c)).
 
-    |M(c+iy)| <= M(c), so that terms are below e^(-s^2 y^2/2)/(c^2+y^2).  Up to the cliff pi/range(X) also A(M r) <= A(M)
-    r^fewest with r <= exp(-(2/pi^2) Var y^2) (line.block_bounds).  Falling terms are at most the first one and an
+    |M(c+iy)| <= M(c), so that terms are below e^(-s^2 y^2/2)/(c^2+y^2).  Up to the cliff pi/range(X) also A(M r) <=
+    A(M) r^fewest with r <= exp(-(2/pi^2) Var y^2) (line.block_bounds).  Falling terms are at most the first one and an
     integral.
     """
-    c, h, s = types.line
+    c, h = types.line.c, types.line.h
     cliff = np.pi / types.at.width * (1.0 - 1e-12)
     rate = (2.0 / np.pi**2) * types.at.variance * types.waiting.fewest
     near = 2.0 * np.exp(-rate * end * end) / (c * c + end * end) * (1.0 + 1.0 / (2.0 * rate * end * h))

@@ -13,6 +13,7 @@ import numpy as np
 
 from .. import tuning
 from ..ledger import charge
+from ..line import ComplexArray
 from ..pair import FloatArray, IntArray
 from ..rows import ULP
 
@@ -20,8 +21,29 @@ from ..rows import ULP
 _MANY_FREE = 4.0
 #: Charged on every A for the roundings that do not grow with n.
 _SUMMING = 1e-12
+#: log(1 - beta) is not taken below this: beta = 1.
+_NEVER = -700.0
 #: How far below the largest log r the places of a chord table are, in units of its depth: denser near the top.
 _DEPTHS = np.linspace(0.0, 1.0, tuning.PLACES) ** 2
+#: Ends of blocks of waiting times, from 0 on, and from n - 1 down where k may come near it.
+_GROWING = np.unique(np.floor(np.append(0.0, tuning.WAITS_GROWTH ** np.arange(260.0))))
+
+
+class Others(NamedTuple):
+    """How many others there are, by row: several numbers with probabilities, or, with probability ``lost``, too few."""
+
+    number: FloatArray  # (row, part)
+    log_mass: FloatArray  # (row, part)
+    lost: FloatArray  # (row)
+
+    @classmethod
+    def fixed(cls, n: FloatArray) -> Others:
+        """All but the victim of n users."""
+        return cls(n[:, None] - 1.0, np.zeros((n.size, 1)), np.zeros(n.size))
+
+    def take(self, rows: IntArray) -> Others:
+        """Some of the rows."""
+        return Others(*(part[rows] for part in self))
 
 
 class Waiting(NamedTuple):
@@ -38,26 +60,23 @@ class Waiting(NamedTuple):
 
     @classmethod
     @np.errstate(all="ignore")
-    def of(cls, beta: FloatArray, others: FloatArray, log_mass: FloatArray, kept: FloatArray) -> Waiting:
-        """All k but some of probability about e^-kept.
+    def of(cls, beta: FloatArray, among: Others, kept: FloatArray, *, blocks: bool = False) -> Waiting:
+        """All k but some of probability about e^-kept; with ``blocks`` no row has a closed form.
 
         Examples
         --------
-        >>> made = Waiting.of(np.array([0.5]), np.array([[99.0]]), np.zeros((1, 1)), np.array([60.0]))
+        >>> made = Waiting.of(np.array([0.5]), Others.fixed(np.array([100.0])), np.array([60.0]))
         >>> float(made.log_sum(np.zeros(1, dtype=np.int64), np.zeros(1))[0].round(3))
         -4.585
         """
+        others, log_mass = among.number, among.log_mass
         most = np.floor(np.minimum((kept / -np.log1p(-beta))[:, None], others - 1.0)) + 1.0  # k = 0, ..., most - 1
         most = np.where(beta[:, None] < 1.0, most, 1.0)
         closed = (others.min(axis=1) * beta >= _MANY_FREE * (kept + beta)) | (beta >= 1.0)
+        closed &= not blocks
         rest = np.where(beta[:, None] < 1.0, rest_of_waiting(beta[:, None], most), -np.inf)
         log_rest = np.logaddexp.reduce(log_mass + rest, axis=1) if others.shape[1] > 1 else rest[:, 0]
-        edges = [np.zeros(others.shape)]
-        while np.any(edges[-1] < np.where(closed[:, None], 0.0, most)):
-            here = edges[-1]
-            wide = np.floor(np.minimum(here, others - here) * tuning.WAITS_GROWTH)
-            edges.append(np.minimum(most, here + np.maximum(1.0, wide)))
-        at = np.stack(edges, axis=-1)
+        at = _edges(np.where(closed[:, None], 0.0, most), others)
         fewest = (others - most + 1.0).min(axis=1)
         return cls(beta, others, log_mass, closed, log_rest, fewest, at[..., :-1], at[..., 1:] - 1.0)
 
@@ -85,7 +104,7 @@ class Waiting(NamedTuple):
         return np.asarray(np.logaddexp.reduce(value + self.log_mass[row], axis=-1) + _SUMMING)
 
     def log_sums(self, row: IntArray, log_r: FloatArray, top: FloatArray) -> FloatArray:
-        """The same at many nodes, on chords between few places where A costs much; ``top`` is the largest log r of a row."""
+        """The same at many nodes, on chords where A costs much; ``top`` is the largest log r of a row."""
         rows = np.flatnonzero(~self.closed | (self.others.shape[1] > 1))
         if not rows.size or log_r.size <= 2 * tuning.PLACES * rows.size:
             return self.log_sum(row, log_r)
@@ -101,11 +120,32 @@ class Waiting(NamedTuple):
         out[slow] = chord_of_waits(table, mine, (top[rows[mine]] - log_r[slow]) / deep[mine])
         return out
 
+    def sum(self, row: IntArray, log_m: ComplexArray, peak: FloatArray) -> tuple[ComplexArray, FloatArray]:
+        """A(M)/e^peak at complex M, by the same blocks, and |1 - q|, q = (1-beta)/M, which the sum was divided by."""
+        beta, m = self.beta[row, None], self.others[row]
+        log_q = np.maximum(np.log1p(-beta), _NEVER) - log_m[:, None]
+        first, last, power = self.first[row], self.last[row], log_q[..., None]
+        base = m * log_m[:, None] + np.log(beta) + self.log_mass[row] - peak[:, None]
+        ends = np.exp(first * power + base[..., None]) * -np.expm1((last - first + 1.0) * power)
+        less = -np.expm1(log_q[:, 0])
+        total = np.where(last >= first, ends / (m[..., None] - last), 0.0).sum(axis=(1, 2)) / less
+        return total, np.abs(less)
+
+
+def _edges(most: FloatArray, others: FloatArray) -> FloatArray:
+    """Ends of blocks that cover 0, ..., most - 1: neither k nor n - 1 - k changes by more than a ratio in a block."""
+    growing = _GROWING[: int(np.searchsorted(_GROWING, most.max())) + 1]
+    edges = np.minimum(growing, most[..., None])
+    if np.any(most > 0.1 * others):
+        back = np.clip(others[..., None] - growing, 0.0, most[..., None])
+        edges = np.sort(np.concatenate([edges, back], axis=-1), axis=-1)
+    return edges
+
 
 @charge("waiting times that are not summed", "docs/swap.md, Theorem 2")
 def rest_of_waiting(beta: FloatArray, most: FloatArray) -> FloatArray:
     """log Pr[k >= most] = most log(1-beta), rounded up: each of these k adds at most local(E) times its probability."""
-    return most * np.log1p(-beta) * (1.0 - ULP)
+    return np.asarray(most * np.log1p(-beta) * (1.0 - ULP))
 
 
 @charge("waiting times in blocks", "docs/swap.md, Theorem 2: every term of A is positive")
@@ -114,8 +154,8 @@ def blocks_of_waits(
 ) -> FloatArray:
     """log of A(r) with 1/(m-k) replaced by its largest value in every block of k.
 
-    The powers of q = (1-beta)/r in a block are a geometric sum, taken from its larger end, in units of the largest power
-    of all blocks; it rises with q, so that q is kept away from 1.
+    The powers of q = (1-beta)/r in a block are a geometric sum, taken from its larger end, in units of the largest
+    power of all blocks; it rises with q, so that q is kept away from 1.
     """
     log_q = np.log1p(-beta) - log_r
     log_q = np.where(np.abs(log_q) < 1e-9, 1e-9, log_q)[..., None]
