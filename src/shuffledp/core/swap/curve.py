@@ -99,7 +99,7 @@ class SwapCurve(Curve):
         >>> coin = ShuffledPair(P0=[0.75, 0.25], P1=[0.25, 0.75], t=[0.75, 0.25])
         >>> curve = SwapCurve.of([SwapPair((coin, coin.swapped()), 0.5)], np.array([1e3]), 1e-4)
         >>> curve.at(np.array([0.1]), np.array([1e-3])).log_delta.round(1).tolist()
-        [-9.6]
+        [-9.9]
         """
         first, which = numbered([id(member) for member in members])
         table = Members.of([members[i] for i in first.tolist()])
