@@ -49,3 +49,7 @@ AT_ONCE = 16
 MANY_POINTS = 128
 #: Places of a profile that are evaluated first.
 FIRST_KNOTS = 65
+
+# -- mixtures ------------------------------------------------------------------------------------------------------
+#: Pieces of a mixture, likeliest first, that are evaluated before deciding which of the others matter.
+FIRST_PIECES = 8
