@@ -22,16 +22,15 @@ import numpy as np
 from . import tuning
 from .ledger import charge
 from .line import Tilt, block_bounds, blocks, nodes, saddle, tilt, whole_blocks
-from .pair import FloatArray
+from .pair import FloatArray, Side
 from .rows import ULP, chunks
 
 
-class Bracket(NamedTuple):
-    """log of an upper and a lower value of delta, and the abscissa of the line that was used."""
+class Finer(NamedTuple):
+    """How many times finer than usual the dither and the step of every row are; or what part of delta each costs."""
 
-    upper: FloatArray
-    lower: FloatArray
-    c: FloatArray
+    dither: FloatArray
+    step: FloatArray
 
 
 class Sum(NamedTuple):
@@ -48,7 +47,10 @@ class Sum(NamedTuple):
 
     def take(self, rows: slice) -> Sum:
         """Some of the rows."""
-        return Sum(*(part.take(rows) if isinstance(part, Tilt) else part[rows] for part in self))
+        x, t, n, s, h, last, cut = (
+            part[rows] for part in (self.x, self.t, self.n, self.s, self.h, self.last, self.cut)
+        )
+        return Sum(x, t, n, self.at.take(rows), s, h, last, cut)
 
     @property
     def log_peak(self) -> FloatArray:
@@ -62,32 +64,52 @@ class Sum(NamedTuple):
 
 
 @np.errstate(all="ignore")  # overflow shows as inf or NaN: no claim is made then
-def bracket(x: FloatArray, t: FloatArray, n: FloatArray, rtol: FloatArray, c: FloatArray | None = None) -> Bracket:
-    """An upper and a lower value of every row, of relative distance about rtol; ``c`` is about where the saddles are."""
+def log_delta(
+    x: FloatArray, t: FloatArray, n: FloatArray, rtol: FloatArray, side: Side, c: FloatArray | None = None
+) -> tuple[FloatArray, FloatArray]:
+    """log delta of every row on the named side, to about a relative rtol, and the abscissas that were used.
+
+    ``c`` is about where the saddles are, if that is known.
+    """
+    upper = side == "upper"
     at = tilt(x, t, saddle(x, t, n, c))
-    whole = place(x, t, n, at, rtol)
-    crude = whole.log_peak + np.log(at.c) - 1.0 - np.log(n)  # (x)_+ <= e^(cx)/(e c)
     idle = x.max(axis=1) <= 0.0
-    skipped = idle | (crude < tuning.UNDERFLOW) | ~np.isfinite(whole.last * whole.h)
-    whole = whole._replace(last=np.where(skipped, 0.0, whole.last))
-    upper, lower = np.full(len(x), np.nan), np.full(len(x), np.nan)
-    if not skipped.all():
-        for part in chunks(np.ceil(whole.last / tuning.BLOCK) * x.shape[1] + tuning.BLOCK):
-            upper[part], lower[part] = _sums(whole.take(part))
-    upper = np.where(skipped | np.isnan(upper), crude + ULP * np.abs(crude), upper)
-    upper = np.where(np.isnan(upper), np.inf, np.where(idle, -np.inf, upper))
-    lower = np.where(skipped | np.isnan(lower), -np.inf, lower)
-    return Bracket(upper, lower, np.where((at.c > 0.0) & (at.c < 1e300), at.c, 1.0))
+    value, open_ = np.full(len(x), np.nan), np.arange(len(x))
+    finer = Finer(np.ones(len(x)), np.ones(len(x)))
+    for _ in range(tuning.REFINEMENTS):
+        whole = place(x[open_], t[open_], n[open_], at.take(open_), rtol[open_], finer)
+        crude = whole.log_peak + np.log(whole.at.c) - 1.0 - np.log(whole.n)  # (x)_+ <= e^(cx)/(e c)
+        live = ~(idle[open_] | (crude < tuning.UNDERFLOW)) & np.isfinite(whole.last * whole.h)
+        known = (
+            np.where(np.isnan(crude), np.inf, crude + ULP * np.abs(crude)) if upper else np.full(open_.size, -np.inf)
+        )
+        cost = Finer(np.zeros(open_.size), np.zeros(open_.size))
+        whole = whole._replace(last=np.where(live, whole.last, 0.0))
+        for part in chunks(np.ceil(whole.last / tuning.BLOCK) * x.shape[1] + tuning.BLOCK) if live.any() else ():
+            found, cost.dither[part], cost.step[part] = evaluate(whole.take(part), upper=upper)
+            known[part] = np.where(live[part] & ~np.isnan(found), found, known[part])
+        value[open_] = (np.fmin if upper else np.fmax)(value[open_], known)
+        loose = np.flatnonzero(live & (cost.dither + cost.step > 2.0 * rtol[open_]) & (whole.last < tuning.MOST_NODES))
+        if not loose.size:
+            break
+        wide, coarse = (np.clip(part[loose] / rtol[open_[loose]], 1.0, 16.0) for part in cost)
+        finer = Finer(finer.dither[loose] * wide, finer.step[loose] * np.sqrt(coarse))
+        open_ = open_[loose]
+    value = np.where(idle, -np.inf, value)
+    return value, np.where((at.c > 0.0) & (at.c < 1e300), at.c, 1.0)
 
 
-def place(x: FloatArray, t: FloatArray, n: FloatArray, at: Tilt, rtol: FloatArray) -> Sum:
-    """Dither, step and last node for which dither and aliases cost about rtol; every choice is sound."""
+def place(x: FloatArray, t: FloatArray, n: FloatArray, at: Tilt, rtol: FloatArray, finer: Finer | None = None) -> Sum:
+    """Dither, step and last node for which dither and aliases cost about rtol; every choice is sound.
+
+    That holds where S is nearly Gaussian; where it has heavy points or a long tail they must be ``finer``.
+    """
     c, variance = at.c, n * at.variance
     cut, digits = tuning.MARGIN - np.log(rtol), 3.5 - np.log(rtol)
-    s = np.minimum(np.sqrt(rtol) / c, tuning.WIDEST_DITHER * at.width)
+    s = np.minimum(np.sqrt(rtol) / c, tuning.WIDEST_DITHER * at.width) / (1.0 if finer is None else finer.dither)
     sigma = np.sqrt(variance + s * s)
     left = digits - n * at.log_m + 2.0 * np.log1p(c * sigma) + 1.0
-    h = 2.0 * np.pi / np.maximum(np.sqrt(2.0 * digits + 6.0) * sigma, left / c)
+    h = 2.0 * np.pi / np.maximum(np.sqrt(2.0 * digits + 6.0) * sigma, left / c) / (1.0 if finer is None else finer.step)
     last = np.sqrt(2.0 * cut) / (s * h)
     s, last = s * np.maximum(last / tuning.MOST_NODES, 1.0), np.minimum(last, tuning.MOST_NODES)
     early = np.sqrt(cut / ((2.0 / np.pi**2) * variance + 0.5 * s * s)) / h
@@ -96,8 +118,8 @@ def place(x: FloatArray, t: FloatArray, n: FloatArray, at: Tilt, rtol: FloatArra
     return Sum(x, t, n, at, s, h, whole_blocks(last), cut)
 
 
-def _sums(whole: Sum) -> tuple[FloatArray, FloatArray]:
-    """log upper and log lower values of every row."""
+def evaluate(whole: Sum, *, upper: bool) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """log of the upper or the lower value of every row, and what part of it dither and step may cost."""
     x, n, at, s, h = whole.x, whole.n, whole.at, whole.s, whole.h
     c, nothing = at.c, whole.nothing
     row, number = blocks(whole.last)
@@ -124,17 +146,19 @@ def _sums(whole: Sum) -> tuple[FloatArray, FloatArray]:
         lean = y / c[r]
         shrink = 1.0 / (1.0 + lean * lean)  # |c/z|^2
         terms = shrink * shrink * (wave * (1.0 - lean * lean) + 2.0 * sine * lean)  # Re[wave (c/z)^2]
-        for out, term in ((total, terms), (moment, wave), (slip, shrink * rough), (slip_moment, rough)):
+        for out, term in ((total, terms), (slip, shrink * rough), (moment, wave), (slip_moment, rough)):
             out += np.bincount(node.row, term.sum(axis=1), len(x))
     total -= 0.5 * (1.0 - nothing)  # the node 0 counts half
-    moment -= 0.5 * (1.0 - nothing)
+    moment = np.maximum(moment - 0.5 * (1.0 - nothing), 0.0)
     missed, missed_moment = unevaluated_nodes(whole, nothing)
-    upper = h / np.pi * (np.maximum(total, 0.0) + slip) + missed
-    price = dither_price(whole, h * (np.maximum(moment, 0.0) + slip_moment) + missed_moment)
-    lower = h / np.pi * (total - slip) - missed - price - aliases(whole, upper)
-    log_scale = whole.log_peak - np.log(n)
-    doubt = peak_rounding(whole)
-    return log_scale + np.log(upper) + doubt, log_scale + np.log(lower) - doubt
+    most = h / np.pi * (np.maximum(total, 0.0) + slip) + missed
+    price = dither_price(whole, h * (moment + slip_moment) + missed_moment)
+    log_scale, doubt = whole.log_peak - np.log(n), peak_rounding(whole)
+    coarse = aliases(whole, most)
+    if upper:
+        return log_scale + np.log(most) + doubt, price / most, coarse / most
+    least = h / np.pi * (total - slip) - missed - price - coarse
+    return log_scale + np.log(least) - doubt, price / most, coarse / most
 
 
 @charge("rounding of the terms of the trapezoid sum", "docs/proofs.md, rounding of a sum")
@@ -181,8 +205,8 @@ def dither_price(whole: Sum, moment: FloatArray) -> FloatArray:
 def aliases(whole: Sum, upper: FloatArray) -> FloatArray:
     """A bound on the sum of g(2 pi k/h) over k != 0, g(x) = e^(cx) E[(S - x)_+], in units of the peak.
 
-    k < 0: e^(-ckx) E[(S + kx)_+] <= e^(-ckx) (E[(S)_+] + kx).  k > 0: (x)_+ <= e^(bx)/(e b) for any b > c; a Gaussian and
-    a Poisson-like choice of b are tried.
+    k < 0: e^(-ckx) E[(S + kx)_+] <= e^(-ckx) (E[(S)_+] + kx).  k > 0: (x)_+ <= e^(bx)/(e b) for any b > c; a Gaussian
+    and a Poisson-like choice of b are tried.
     """
     x, t, n, at, s = whole.x, whole.t, whole.n, whole.at, whole.s
     period = 2.0 * np.pi / whole.h

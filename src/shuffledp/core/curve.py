@@ -118,11 +118,11 @@ class PairCurve(Curve):
         rest = np.flatnonzero(~few)
         if rest.size:
             mine = laws if rest.size == eps.size else laws.take(rest)
-            found = contour.bracket(x[rest], mine.t, mine.n, rtol[rest], None if self._c is None else self._c[rest])
-            value[rest] = found.upper if upper else found.lower
-            slope[rest] = _slope(x[rest], mine, eps[rest], found.c)
+            start = None if self._c is None else self._c[rest]
+            value[rest], c = contour.log_delta(x[rest], mine.t, mine.n, rtol[rest], self.side, start)
+            slope[rest] = _slope(x[rest], mine, eps[rest], c)
             self._c = np.ones(eps.size) if self._c is None else self._c
-            self._c[rest] = found.c
+            self._c[rest] = c
         if exposed.any():
             value, slope = _with_exposed(value, slope, exposed, laws, x, upper=upper)
         value = np.where(np.isnan(value), np.inf if upper else -np.inf, value)
@@ -186,7 +186,7 @@ def saddle_guess(
     low, high, fall, c = np.zeros(eps.size), most, 1.0 / eps, None
     idle, target = ((t * gap) <= 0.0).all(axis=1), np.log(n) + log_delta
     powers = np.empty((4, *t.shape))
-    for _ in range(40):
+    for _ in range(tuning.GUESSES):
         x = gap - np.expm1(eps)[:, None] * v
         if c is None:
             mean, square = n * (t * x).sum(axis=1), n * (t * x * x).sum(axis=1) + 1e-300

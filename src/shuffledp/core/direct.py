@@ -1,7 +1,7 @@
 """Few count vectors: list them all.
 
-With counts h of n draws, D_E = sum_h Mult(h) (G_h - (E-1) V_h)_+ / n, G = h.gap, V = h.v: convex and piecewise linear in
-E, with kinks where G_h = (E-1) V_h.  Sorted by kink, running sums answer every E by one binary search.  The heaviest
+With counts h of n draws, D_E = sum_h Mult(h) (G_h - (E-1) V_h)_+ / n, G = h.gap, V = h.v: convex and piecewise linear
+in E, with kinks where G_h = (E-1) V_h.  Sorted by kink, running sums answer every E by one binary search.  The heaviest
 category ("nothing", or one symbol) takes the rest of the draws and is not listed.
 """
 
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betainc, gammaln
+from scipy.special import betainc, gammaln  # type: ignore[import-untyped]
 
 from . import tuning
 from .ledger import charge
@@ -80,7 +80,8 @@ def build(gap: FloatArray, v: FloatArray, t: FloatArray, n: float) -> Table | No
     rest = n - drawn
     ways = np.concatenate([[0.0], np.cumsum(np.log(n - np.arange(cap)))])[drawn]  # log n!/(n-k)!
     kept = math.log1p(-outside) if outside < 0.5 else math.log(mass[heaviest])
-    parts = (ways, -gammaln(counts + 1.0).sum(axis=1), counts @ np.log(mass[listed]), np.where(rest > 0, rest * kept, 0.0))
+    listing = -gammaln(counts + 1.0).sum(axis=1)
+    parts = (ways, listing, counts @ np.log(mass[listed]), np.where(rest > 0, rest * kept, 0.0))
     log_p = np.sum(parts, axis=0)
     doubt = 2.0**-51 * (cap + 8.0) * float(np.abs(parts).sum(axis=0)[log_p > -700.0].max(initial=0.0)) + 1e-12
     weight = np.exp(log_p) / n
@@ -88,9 +89,10 @@ def build(gap: FloatArray, v: FloatArray, t: FloatArray, n: float) -> Table | No
     with np.errstate(divide="ignore", invalid="ignore"):
         kink = np.where((g > 0.0) | (w > 0.0), g / w, -np.inf)
     order = np.argsort(-kink, kind="stable")
-    sums = (np.cumsum((weight * a)[order].astype(np.longdouble)) for a in (g, w, np.abs(g + w) + w))
+    weight = weight[order].astype(np.longdouble)
+    sums = [np.append(np.longdouble(0), np.cumsum(weight * a[order])) for a in (g, w, np.abs(g + w) + w)]
     whole = float(np.maximum(gap + v, 0.0) @ mass)
-    return Table(kink[order], *(np.concatenate([[0], part]) for part in sums), float(lost[enough[0]]) * whole, doubt)
+    return Table(kink[order], sums[0], sums[1], sums[2], float(lost[enough[0]]) * whole, doubt)
 
 
 def _compositions(cap: int, k: int) -> IntArray:

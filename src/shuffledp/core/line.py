@@ -172,7 +172,7 @@ def nodes(x: FloatArray, at: Tilt, h: FloatArray, row: IntArray, number: IntArra
 
 @charge("rounding of M at a node", "docs/proofs.md, rounding of a sum")
 def node_rounding(load: FloatArray, square: FloatArray) -> FloatArray:
-    """The error of log M: M = sum t e^(zx) carries |z| sum t |x| max(1, e^(cx)) roundings of its exponents, over |M|."""
+    """The error of log M: M = sum t e^(zx) carries |z| sum t |x| max(1, e^(cx)) roundings of exponents, over |M|."""
     return np.asarray(ULP * load / np.sqrt(np.maximum(square, 1e-300)))
 
 

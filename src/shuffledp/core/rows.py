@@ -1,4 +1,4 @@
-"""Tables of laws, the unit of all numerics: a row is X = gap_j - (E - 1) v_j with probability t_j, else 0, and its n."""
+"""Tables of laws, the unit of all numerics: a row is X = gap_j - (E - 1) v_j with probability t_j, else 0, and n."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ class Laws(NamedTuple):
     def of(cls, pairs: Sequence[ShuffledPair], n: FloatArray, side: Side) -> Laws:
         """One row per shuffled pair and its n; upper laws have t rounded down."""
         first, which = numbered([id(pair) for pair in pairs])
-        columns = _columns([pairs[i] for i in first.tolist()], side)
-        rows = cls(*(column[which] for column in columns[:5]), n, columns[5][which])
+        gap, v, t, bare, bare1, limit = (part[which] for part in _columns([pairs[i] for i in first.tolist()], side))
+        rows = cls(gap, v, t, bare, bare1, n, limit)
         return expose_rare(rows) if side == "upper" else rows
 
     @classmethod
@@ -46,9 +46,8 @@ class Laws(NamedTuple):
         """One row per group of pairs: (row, pair, atom)."""
         first, which = numbered([tuple(map(id, group)) for group in groups])
         made = [_columns(groups[i], side) for i in first.tolist()]
-        columns = [pad([part[k] for part in made])[which] for k in range(5)]
-        limit = np.array([part[5].max() for part in made])[which]
-        rows = cls(*columns, n, limit)
+        gap, v, t, bare, bare1 = (pad([part[k] for part in made])[which] for k in range(5))
+        rows = cls(gap, v, t, bare, bare1, n, np.array([part[5].max() for part in made])[which])
         return expose_rare(rows) if side == "upper" else rows
 
     def take(self, rows: IntArray) -> Laws:

@@ -19,6 +19,8 @@ MARGIN = 10.0
 WIDEST_DITHER = 3.0
 #: The most nodes of one row of the contour; beyond it the dither is widened.
 MOST_NODES = 400_000.0
+#: Times that a contour is evaluated, with a finer dither each time, where the dither costs more than was asked for.
+REFINEMENTS = 3
 #: log of a delta below every positive double: a finer value is not needed.
 UNDERFLOW = -760.0
 
@@ -33,6 +35,8 @@ MOST_DRAWS = 2_000.0
 LEAST_COUNT = 1e-48
 
 # -- solver and families -------------------------------------------------------------------------------------------
+#: Steps of a first guess, most of which are needed only where it is no good.
+GUESSES = 16
 #: Evaluations of one row before the solver keeps what it has.
 STEPS = 80
 #: Relative accuracy in delta of a look that only decides whether a member needs to be solved.

@@ -1,0 +1,333 @@
+"""Proofs for shuffled pairs: the formula of pair.py in ball arithmetic.
+
+The contour sum of contour.py is already an upper bound whatever c, s, h > 0 are: the untruncated
+trapezoid sum exceeds the dithered value by positive aliases (Poisson summation), the dithered value
+exceeds E[(S)_+] (Jensen), and the nodes left out are bounded.  So a proof needs no adaptive
+quadrature: evaluate every node as a ball, add the bound on the rest, and take the upper end.
+Where the counts are few they are enumerated in balls instead.
+
+The law is exact (fractions of the stated decimals) and carries the slack of rows.law_shift and pair.mass_slack, so that
+the proof also covers the rounding of the law itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+from flint import acb, arb
+
+from ...errors import CertificationError
+from ..contour import place
+from ..direct import left_out_counts
+from ..line import saddle, tilt
+from ..pair import ShuffledPair, mass_slack
+from .balls import ball, fraction, largest, precision, smallest
+
+#: Proved at eps - slack: covers the rounding of a law (2^-49) and laws called equal in matrix.py (2^-38).
+PROOF_SLACK = Fraction(1, 2**38)
+#: The same for the masses of types and of their common part, which are derived with the same comparisons.
+MASS_SLACK = Fraction(1, 2**38)
+#: The contour is refused beyond this many nodes (some seconds).
+MAX_NODES = 300_000
+#: Counts are enumerated up to this many rows.
+MAX_ROWS = 8_000
+#: A proof chooses at most 112 + 2 * 50 bits; symbols of one pair.
+MAX_BITS, MAX_SYMBOLS = 512, 2**14
+#: Nodes times symbols, or counts, of all pairs together, at up to 256 bits: 5 microseconds each, less than a minute.
+MAX_WORK = 2**23
+#: Probability of counts that a proof does not list.
+_NEGLIGIBLE = 1e-48
+#: No proof is chosen to be more accurate than this (relative, in delta).
+_FINEST = 1e-7
+#: Expected number of others who send a symbol below which it may count as never sent, if P/t is above n times that.
+_RARE, _SWAMPS = Fraction(1, 10**7), 1000
+
+
+@dataclass(frozen=True)
+class Method:
+    """The method of a proof and its numbers.
+
+    "counts": enumerate at most ``cap`` clones; "contour": abscissa c, dither s, step h and a number of nodes;
+    "swap": the same numbers for several types of users (proof/swap.py), and how many ``waits`` are summed;
+    "local": sum_j (P0_j - E P1_j)_+, the divergence of one user alone, which shuffling never exceeds.
+    """
+
+    kind: str
+    bits: int
+    cap: int = 0
+    c: float = 0.0
+    s: float = 0.0
+    h: float = 0.0
+    nodes: int = 0
+    waits: int = 0
+
+
+@dataclass(frozen=True)
+class Proof:
+    """delta(eps) <= upper; [lower, upper] provably contains the (dithered) value that was computed."""
+
+    lower: Fraction
+    upper: Fraction
+
+    @classmethod
+    def of(cls, low: arb, high: arb) -> Proof:
+        """From balls; 1 + 2^-48, because a relative rounding of P0 scales delta as well."""
+        upper = (high * (1 + ball(Fraction(1, 2**48)))).upper()
+        lower = low.lower()
+        if not upper.is_finite():
+            raise CertificationError("the balls grew too wide to prove anything; ask for more bits or a smaller n.")
+        least = max(fraction(lower, up=False), Fraction(0)) if lower.is_finite() else Fraction(0)
+        return cls(least, fraction(upper, up=True))
+
+
+@dataclass(frozen=True)
+class Law:
+    """X at one E in balls, with the exposed part split off."""
+
+    values: list[arb]
+    t: list[arb]
+    p0: arb  # sum of P0 over the hidden symbols
+    exposed: arb
+    nothing: arb  # 1 - sum t
+
+    def mgf(self, c: arb) -> arb:
+        """E exp(c X)."""
+        return self.nothing + sum((t * (c * x).exp() for t, x in zip(self.t, self.values, strict=True)), arb(0))
+
+
+def choose(pair: ShuffledPair, n: int, eps: float, rtol: float) -> Method:
+    """A method whose upper end is about rtol above the truth; the choice itself needs no trust."""
+    bits, symbols, cap = 112 + 2 * n.bit_length(), pair.atoms.t.size, _cap(pair, n)
+    if math.comb(min(cap, 10**6) + symbols, symbols) <= MAX_ROWS:
+        return Method("counts", bits, cap=cap)
+    line = _line(pair, n, eps, rtol)
+    if line is None:
+        return Method("local", bits)
+    if line.nodes > MAX_NODES:
+        raise CertificationError(
+            f"the proof would need {line.nodes:,} nodes, more than {MAX_NODES:,}; certify a larger delta or a "
+            "looser tol."
+        )
+    return Method("contour", bits, c=line.c, s=line.s, h=line.h, nodes=line.nodes)
+
+
+def _cap(pair: ShuffledPair, n: int) -> int:
+    """How many clones are listed: more have a negligible probability, if "nothing" is the likeliest draw."""
+    mass = min(float(pair.atoms.t.sum()), 1.0)
+    if 1.0 - mass < float(pair.atoms.t.max(initial=0.0)) or n * mass > MAX_ROWS:
+        return n
+    caps = np.arange(1, min(n, 2 * MAX_ROWS) + 1)
+    enough = np.flatnonzero(left_out_counts(float(n), mass, caps.astype(np.float64)) <= _NEGLIGIBLE)
+    return int(caps[enough[0]]) if enough.size else n
+
+
+class _Line(NamedTuple):
+    """Where a contour is summed."""
+
+    c: float
+    s: float
+    h: float
+    nodes: int
+
+
+@np.errstate(all="ignore")
+def _line(pair: ShuffledPair, n: int, eps: float, rtol: float) -> _Line | None:
+    """The line that floats would use; None where X is never above 0 (beyond rounding)."""
+    x, t, users = pair.atoms.values(np.array([eps])), pair.atoms.t[None, :], np.array([float(n)])
+    if not x.size or x.max() <= 1e-14 * np.abs(x).max():
+        return None
+    whole = place(x, t, users, tilt(x, t, saddle(x, t, users)), np.array([rtol]))
+    last = float(whole.last[0])
+    nodes = int(last) if math.isfinite(last) else 10**18
+    return _Line(float(whole.at.c[0]), float(whole.s[0]), float(whole.h[0]), nodes)
+
+
+def refuse_endless(steps: Iterable[tuple[ShuffledPair, Method]], n: int, eps: Fraction, *, more: float = 0.0) -> None:
+    """Refuse, before computing anything, methods that no proof needs or that would take minutes.
+
+    ``more`` is the work of other proofs of the same certificate, in the same units.
+    """
+    total = more
+    for pair, method in steps:
+        p0, p1, t = (np.asarray(law) for law in (pair.P0, pair.P1, pair.t))
+        symbols = int(np.count_nonzero(((p0 > 0) | (p1 > 0)) & (t > 0)))  # as in _law
+        if symbols > MAX_SYMBOLS:
+            raise CertificationError(f"a pair must have at most {MAX_SYMBOLS:,} symbols, got {symbols:,}; merge some.")
+        if method.kind == "contour" and method.nodes > (most := _most_nodes(pair, n, float(eps))):
+            raise CertificationError(
+                f"the contour must have at most {most:,} nodes, as many as the finest proof needs, got "
+                f"{method.nodes:,}; certify again."
+            )
+        total += _work(method, symbols, n) + t.size
+    if total > MAX_WORK:
+        raise CertificationError(
+            f"the proof of all pairs must take at most {MAX_WORK:,} steps, got {total:.3g}; certify with a looser "
+            "tol, or bound='variation-ratio', which has fewer pairs."
+        )
+
+
+def _work(method: Method, symbols: int, n: int) -> float:
+    """Steps of one proof, in units of about 5 microseconds."""
+    if method.kind == "contour":
+        steps = float(method.nodes) * (symbols + 4)
+    elif method.kind == "counts":  # sum over j <= k of C(cap + j, j) = C(cap + k + 1, k), at most e^700
+        cap = max(min(method.cap, n), 0)
+        log_rows = math.lgamma(cap + symbols + 2.0) - math.lgamma(symbols + 1.0) - math.lgamma(cap + 2.0)
+        steps = math.exp(min(log_rows, 700.0))
+    else:
+        steps = float(symbols)
+    return steps * max(1.0, method.bits / 256)
+
+
+def _most_nodes(pair: ShuffledPair, n: int, eps: float) -> int:
+    """Nodes of the finest proof that :func:`choose` would make by contour, and a quarter more."""
+    line = _line(pair, n, eps, _FINEST)  # where there is none, a proof that asks for a contour gets an error message
+    return MAX_NODES if line is None else min(MAX_NODES, 64 + math.ceil(1.25 * line.nodes))
+
+
+def prove(pair: ShuffledPair, n: int, eps: Fraction, method: Method) -> Proof:
+    """An interval with delta(eps) <= upper, in exact arithmetic from the pair's stated numbers."""
+    if method.kind not in _METHODS:
+        raise CertificationError(
+            f"a shuffled pair is proved by {sorted(_METHODS)}, got {method.kind!r}; certify again."
+        )
+    with precision(method.bits):
+        law = law_at(pair, eps)
+        low, high = _METHODS[method.kind](law, n, method)
+        return Proof.of(low + law.exposed, high + law.exposed)
+
+
+def law_at(pair: ShuffledPair, eps: Fraction, *, n: int = 0) -> Law:
+    """X at e^(eps - slack), its masses rounded down.
+
+    With ``n``, t is the law of one type of n users: it carries MASS_SLACK as well, and symbols that hardly any of them
+    sends, and that would swamp the law, count as never sent.
+    """
+    p0, p1, t = ([Fraction(float(x)) for x in np.asarray(a)] for a in (pair.P0, pair.P1, pair.t))
+    ratio = ball(eps - PROOF_SLACK).exp()
+    shrink = 1 - Fraction(mass_slack(len(t))) - (MASS_SLACK if n else 0)
+    values, masses, exposed, hidden_p0, total = [], [], arb(0), arb(0), Fraction(0)
+    for a, b, mass in zip(p0, p1, t, strict=True):
+        if a == 0 and b == 0:
+            continue
+        gain = ball(a) - ratio * ball(b)
+        if mass == 0 or (0 < n * mass < _RARE and max(a, b) > _SWAMPS * n * mass):
+            exposed += gain.max(arb(0))
+            continue
+        values.append(gain / ball(mass * shrink))
+        masses.append(ball(mass * shrink))
+        hidden_p0 += ball(a)
+        total += mass * shrink
+    return Law(values, masses, hidden_p0, exposed, ball(1 - total))
+
+
+def _by_contour(law: Law, n: int, method: Method) -> tuple[arb, arb]:
+    usable = all(math.isfinite(x) and x > 0.0 for x in (method.c, method.s, method.h))
+    if not usable or not 1 <= method.nodes <= MAX_NODES:
+        raise CertificationError(f"the contour needs finite c, s, h > 0 and 1 to {MAX_NODES:,} nodes; certify again.")
+    c, s, h = (ball(Fraction(x)) for x in (method.c, method.s, method.h))
+    alone = law.nothing**n if law.nothing > 0 else arb(0)
+    weights = [t * (c * x).exp() for t, x in zip(law.t, law.values, strict=True)]
+    half = s * s / 2
+    total = arb(0)
+    for k in range(method.nodes + 1):
+        z = acb(c, h * k)
+        angle = acb(0, h * k)
+        m = acb(law.nothing)
+        for w, x in zip(weights, law.values, strict=True):
+            m += w * (angle * x).exp()
+        term = ((m**n - alone) * (half * z * z).exp() / (z * z)).real
+        total += term / 2 if k == 0 else term
+    pi = arb.pi()
+    sum_ = total * h / pi
+    mgf = law.mgf(c)
+    missed = _missed(law, n, mgf, alone, weights, c, s, h, method.nodes)
+    upper = sum_ + missed
+    lower = sum_ - missed - _aliases(law, n, c, s, h, upper)
+    return lower / n, upper / n
+
+
+def _missed(law: Law, n: int, mgf: arb, alone: arb, weights: list[arb], c: arb, s: arb, h: arb, nodes: int) -> arb:
+    """Bound on the nodes past the last one (contour.unevaluated_nodes)."""
+    pi = arb.pi()
+    end = h * nodes
+    width = largest([*law.values, arb(0)]) - smallest([*law.values, arb(0)])
+    mean = sum((w * x for w, x in zip(weights, law.values, strict=True)), arb(0)) / mgf
+    square = sum((w * x * x for w, x in zip(weights, law.values, strict=True)), arb(0)) / mgf
+    variance = ((square - mean * mean) * n).lower().max(arb(0))
+    cliff = (pi / width).lower()
+    far = s * s / 2
+    near = 2 / (pi * pi) * variance + far
+    peak = mgf**n * (s * s * c * c / 2).exp()
+
+    def tail(a: arb, y: arb) -> arb:
+        return (-a * y * y).exp() / (y * y) * (h + 1 / (2 * a * y))
+
+    bound = peak * tail(far, end.max(cliff)) + alone * (s * s * c * c / 2).exp() * tail(far, end)
+    if end < cliff:
+        bound += peak * tail(near, end)
+    return bound / pi
+
+
+def _aliases(law: Law, n: int, c: arb, s: arb, h: arb, upper: arb) -> arb:
+    """Bound on sum over k != 0 of g(2 pi k / h) (contour.aliases); only the lower end needs it."""
+    period = 2 * arb.pi() / h
+    q = (-c * period).exp()
+    left = upper * q / (1 - q) + period * q / (1 - q) ** 2
+    b = 2 * c
+    log_ratio = -(b - c) * period
+    right = law.mgf(b) ** n * (s * s * b * b / 2).exp() * log_ratio.exp() / (arb(1).exp() * b * (1 - log_ratio.exp()))
+    return left + right
+
+
+def _alone(law: Law, n: int, method: Method) -> tuple[arb, arb]:
+    """E[(X)_+]: the case n = 1, which every larger n stays below."""
+    top = sum((t * x.max(arb(0)) for t, x in zip(law.t, law.values, strict=True)), arb(0))
+    return arb(0), top
+
+
+def _by_counts(law: Law, n: int, method: Method) -> tuple[arb, arb]:
+    """sum_h Mult(h) (h.l)_+ / n over at most ``cap`` clones, the rest added above."""
+    k, cap = len(law.values), min(method.cap, n)
+    if k == 0:
+        return arb(0), arb(0)
+    if cap < 0:
+        raise CertificationError(f"cap must be a number of clones >= 0, got {cap}; certify again.")
+    if math.comb(cap + k, k) > 100 * MAX_ROWS:
+        raise CertificationError(f"cap must keep the table below {100 * MAX_ROWS:,} rows, got {cap}; certify again.")
+    powers = [[arb(1)] for _ in range(k)]  # t_j^h / h!
+    for j in range(k):
+        for i in range(1, cap + 1):
+            powers[j].append(powers[j][-1] * law.t[j] / i)
+    # n! / (n - C)! * nothing^(n - C), in balls
+    falling = [arb(1)]
+    for i in range(cap):
+        falling.append(falling[-1] * (n - i))
+    rest = [falling[i] * law.nothing ** (n - i) for i in range(cap + 1)]
+    total = arb(0)
+
+    stack = [(0, cap, arb(1), arb(0))]  # no recursion: there may be thousands of symbols
+    while stack:
+        j, left, weight, value = stack.pop()
+        if j == k:
+            total += weight * rest[cap - left] * value.max(arb(0))
+            continue
+        stack += [(j + 1, left - i, weight * powers[j][i], value + i * law.values[j]) for i in range(left, -1, -1)]
+    left_out = arb(0)
+    if cap < n:
+        mass = 1 - law.nothing
+        x = ball(Fraction(cap, n - 1)) if n > 1 else arb(1)
+        if x > mass:
+            rate = x * (x / mass).log() + ((1 - x) * ((1 - x) / law.nothing).log() if x < 1 else arb(0))
+            left_out = (-(n - 1) * rate).exp() * law.p0
+        else:
+            left_out = law.p0
+    return total / n, total / n + left_out
+
+
+_METHODS = {"counts": _by_counts, "contour": _by_contour, "local": _alone}
