@@ -19,6 +19,8 @@ MARGIN = 10.0
 WIDEST_DITHER = 3.0
 #: The most nodes of one row of the contour; beyond it the dither is widened.
 MOST_NODES = 400_000.0
+#: Times that a contour is evaluated, with a finer dither each time, where the dither costs more than was asked for.
+REFINEMENTS = 3
 #: log of a delta below every positive double: a finer value is not needed.
 UNDERFLOW = -760.0
 
@@ -33,6 +35,8 @@ MOST_DRAWS = 2_000.0
 LEAST_COUNT = 1e-48
 
 # -- solver and families -------------------------------------------------------------------------------------------
+#: Steps of a first guess, most of which are needed only where it is no good.
+GUESSES = 16
 #: Evaluations of one row before the solver keeps what it has.
 STEPS = 80
 #: Relative accuracy in delta of a look that only decides whether a member needs to be solved.
@@ -50,27 +54,25 @@ MANY_POINTS = 128
 #: Places of a profile that are evaluated first.
 FIRST_KNOTS = 65
 
+# -- mixtures ------------------------------------------------------------------------------------------------------
+#: Pieces of a mixture, likeliest first, that are evaluated before deciding which of the others matter.
+FIRST_PIECES = 8
+
 # -- the swap bound --------------------------------------------------------------------------------------------------
-#: Step of the swap sum, in tilted deviations, and at most in abscissas: a coarse one raises the sum by e^-16 or less.
+#: Step of the swap sum in tilted deviations: it raises the sum by about exp(-2 (pi/1.1)^2).
 SWAP_STEP = 1.1
+#: Its largest step in abscissas: it raises the sum by about exp(-2 pi/0.55).
 SWAP_NARROW = 0.55
-#: log of the share of the first node below which the Gaussian tail of a sum is left to its bound.
-SWAP_CUT = 25.0
-#: Where the dither ends a sum, what is beyond is about one part in so many.
-SWAP_FAR = 1e7
-#: Blocks of nodes below this share of the first node are bounded, not summed.
-SWAP_LITTLE = 1e-9
+#: e^-this of a swap sum, or of delta, is not worth another node, block of nodes or waiting time.
+SWAP_CUT = 24.0
 #: The most nodes of one swap sum.
 SWAP_NODES = 4096
 #: Blocks of waiting times k grow by this ratio with k, and shrink by it as k comes near n.
 WAITS_GROWTH = 1.2
-#: Places of a table of A, and how far below its largest value it goes (logarithm).
+#: Places of a table of A.
 PLACES = 256
+#: How far below its largest value A is told exactly (logarithm).
 DEPTH = 60.0
-#: Below this share of the first node a modulus stands for a real part.
-SWAP_TINY = 1e-25
-#: e^-this of delta is not worth a further waiting time.
-WAITS_KEPT = 25.0
 #: Free users that are expected, below which the swap bound is the local delta.
 NOBODY_FREE = 1e-6
 #: The widest dither of a swap sum that accuracy asks for, in tilted deviations.

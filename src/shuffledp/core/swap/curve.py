@@ -164,7 +164,7 @@ class SwapCurve(Curve):
         variance = tilt(x[self._lead], t[self._lead], self._c).variance
         deviation = np.maximum(np.sqrt(self._copies * variance), 1e-3 / self._c)
         log_target = np.clip(self._copies * log_m - np.log(self._c * self.n), -745.0, 0.0)
-        waiting = self._waited(tuning.WAITS_KEPT - np.where(np.isnan(log_target), -745.0, log_target))
+        waiting = self._waited(tuning.SWAP_CUT - np.where(np.isnan(log_target), -745.0, log_target))
         log_local = self.members.log_local(self.which, eps)
         place = (self._owner, self._first, self._lead, self._c, deviation, waiting, log_local)
         return At(x, t, np.log(bare), *place), self._laws.v

@@ -91,7 +91,7 @@ def _last_nodes(types: Swapped) -> FloatArray:
     at, (c, h, s) = types.at, types.line
     cliff = np.pi / at.width
     early = np.sqrt(tuning.SWAP_CUT / ((2.0 / np.pi**2) * at.variance * types.waiting.fewest))
-    reach = np.sqrt(2.0 * np.log(np.maximum(tuning.SWAP_FAR * s * c * c / h, 10.0))) / s
+    reach = np.sqrt(2.0 * np.maximum(tuning.SWAP_CUT - 8.0 + np.log(s * c * c / h), 2.0)) / s  # weights fall as 1/y^2
     quick = (early <= cliff) & (0.5 * (s * cliff) ** 2 >= tuning.SWAP_CUT)
     count = np.minimum(np.where(quick, early, reach) / h, tuning.SWAP_NODES)
     return whole_blocks(np.where(count >= 0.0, count, 0.0))
@@ -106,7 +106,7 @@ def _sum(types: Swapped, last: FloatArray, top: FloatArray, peak: FloatArray, *,
         start, bound = block_bounds(x, at, h, row, number)
         size = waiting.log_sums(row, np.log(bound) + top[row], top) - peak[row] - 0.5 * (s[row] * start) ** 2
         block = 2.0 * tuning.BLOCK * np.exp(size) / (c[row] ** 2 + start**2)
-        live = ~(block <= (tuning.SWAP_LITTLE * tuning.BLOCK / (c * c * last))[row]) | (number == 0)
+        live = ~(block <= (np.exp(-tuning.SWAP_CUT) * tuning.BLOCK / (c * c * last))[row]) | (number == 0)
         total = total + np.bincount(row[~live], block[~live], len(x))
         row, number = row[live], number[live]
     for part in chunks(np.full(row.size, tuning.BLOCK * x.shape[1])):
@@ -123,7 +123,7 @@ def _sum(types: Swapped, last: FloatArray, top: FloatArray, peak: FloatArray, *,
 
 def _real_parts(types: Swapped, node: Nodes, size: FloatArray, top: FloatArray, peak: FloatArray) -> FloatArray:
     """Re[A(M) e^(i s^2 c y) (conj z)^2/|z|^2] at every node, rounded up; ``size`` bounds it where that is tiny."""
-    out, live = size.copy(), size > tuning.SWAP_TINY
+    out, live = size.copy(), size > np.exp(-tuning.DEPTH)
     row, y = np.broadcast_to(node.row[:, None], size.shape)[live], node.y[live]
     c, _, s = types.line.take(row)
     log_m = node.log_size[live] + types.at.log_m[row] + 1j * node.phase[live]
