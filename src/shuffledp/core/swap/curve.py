@@ -79,6 +79,7 @@ class SwapCurve(Curve):
         """``which`` is the victim pair of every row."""
         self.members, self.which, self.n, self.others, self.dither = members, which, n, others, dither
         self.limit, self.floor, self.beta = members.limit[which], members.floor[which], members.beta[which]
+        self._slack = members.slack[which]
         self._types, self._owner, self._first = ranges(members.start[which], members.types[which])
         self._copies = np.maximum(n - 1.0 / np.maximum(self.beta, 1e-15), 1.0)
         self.spread = np.maximum.reduceat(members.spread[self._types], self._first) / n
@@ -125,6 +126,7 @@ class SwapCurve(Curve):
         if len(parts) > 1:
             found = [self.take(rows).at(eps[rows], rtol[rows]) for rows in parts]
             return Values(*(np.concatenate(part) for part in zip(*found, strict=True)))
+        eps = np.maximum(eps - self._slack, 0.0)
         here, v = self._placed(eps)
         value = self._on_lines(here, eps)
         t = here.t[here.lead]
@@ -139,6 +141,7 @@ class SwapCurve(Curve):
         parts = self._in_parts()
         if len(parts) > 1:
             return np.concatenate([self.take(rows).crude(eps[rows]) for rows in parts])
+        eps = np.maximum(eps - self._slack, 0.0)
         here, _ = self._placed(eps)
         line = Line.at(here.c, here.deviation, np.full(here.c.size, self.dither)).take(here.owner)
         bound = np.logaddexp(log_screen(here.on(np.arange(here.owner.size), line)), here.log_bare)
@@ -151,7 +154,7 @@ class SwapCurve(Curve):
         value = without_free_users(value, here.waiting.log_rest, self.others.lost, here.log_local)
         hopeless = (self.n <= 2.0) | (self.n * self.beta <= tuning.NOBODY_FREE)
         value = np.where(hopeless, here.log_local, np.fmin(value, here.log_local))
-        return np.where(eps >= self.limit, -np.inf, value)
+        return np.where(eps >= self.limit, -np.inf, value + self._slack)
 
     def _placed(self, eps: FloatArray) -> tuple[At, FloatArray]:
         """The types at eps, where the line of every row is, and v of every type."""

@@ -82,18 +82,21 @@ class SwapPair:
     more : function that makes a TypeTable, optional
         Further types.  They may belong to other victim pairs, or to none, if the law of every user's slot is dominated
         by that of some type in convex order; but no victim pair may reveal more on its own than ``types`` do.
+    slack : float
+        How far the rounding of laws that were multiplied may have moved eps, and log delta.
     """
 
     types: tuple[ShuffledPair, ...]
     common_mass: float
     victim: ShuffledPair | None = None
     more: Callable[[], TypeTable] | None = None
+    slack: float = 0.0
 
     def thinned(self, chance: float) -> SwapPair:
         """Others take part with this probability: an absent user sends "nothing", which all types share."""
         types = tuple(pair.thinned(chance) for pair in self.types)
         more = None if self.more is None else partial(_thinned, self.more, chance)
-        return SwapPair(types, 1.0 - chance + chance * self.common_mass, self.victim, more)
+        return SwapPair(types, 1.0 - chance + chance * self.common_mass, self.victim, more, self.slack)
 
     @property
     def alone(self) -> tuple[ShuffledPair, ...]:
@@ -160,6 +163,7 @@ class Members(NamedTuple):
     beta: FloatArray
     limit: FloatArray
     floor: FloatArray
+    slack: FloatArray
     gap: FloatArray  # P0 - P1 of the victim alone: (member, pair, symbol)
     p1: FloatArray
     spread: FloatArray  # by type
@@ -171,11 +175,11 @@ class Members(NamedTuple):
         mass = np.array([member.common_mass for member in members])
         beta = np.where(mass >= 1.0, 1.0, np.minimum(mass * (1.0 - ULP), 1.0 - 2.0**-53))
         gap, p1 = (pad([member.local[k] for member in members]) for k in (0, 1))
-        limit, floor = (np.array(part) for part in zip(*((m.limit, m.floor) for m in members), strict=True))
+        limit, floor, slack = (np.array(x) for x in zip(*((m.limit, m.floor, m.slack) for m in members), strict=True))
         laws = _stack([m.laws for m in members])
         with np.errstate(over="ignore"):
             spread = (laws.t * laws.gap**2).sum(axis=1)
-        return cls(laws, np.cumsum(count) - count, count, beta, limit, floor, gap, p1, spread)
+        return cls(laws, np.cumsum(count) - count, count, beta, limit, floor, slack, gap, p1, spread)
 
     def log_local(self, which: IntArray, eps: FloatArray) -> FloatArray:
         """log of what the victim's message reveals by itself, sum (P0 - E P1)_+, rounded up; at most log 1."""
