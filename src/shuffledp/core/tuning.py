@@ -75,16 +75,18 @@ PLACES = 256
 DEPTH = 60.0
 #: Free users that are expected, below which the swap bound is the local delta.
 NOBODY_FREE = 1e-6
+#: The same where the types are a table: among so few all of them would have to be summed, over thousands of nodes.
+FEW_FREE = 12.0
 #: The widest dither of a swap sum that accuracy asks for, in tilted deviations.
 WIDEST_SWAP_DITHER = 0.05
 #: Below this many deviations of the saddle from 0 other abscissas may be better.
 CLOSE = 3.5
 #: Where one user's X is more than so many deviations of the sum, lattices resonate, and wider dithers may be better.
 GRAINY = 0.1
-#: What was the best line at one eps is so up to this part of it.
+#: What was the best line at one eps is so up to this part of it, and of its distance to the limit.
 NEARBY = 0.01
 #: Types that are tried in turn as the worst one, before a line is placed.
-LEADERS = 4
+LEADERS = 8
 #: Types of the largest spread that a first guess looks at.
 GUESSED_TYPES = 4
 #: The law that dominates all types is used if its spread is at most this far above that of the worst type.

@@ -47,7 +47,6 @@ class At(NamedTuple):
     c: FloatArray
     deviation: FloatArray
     waiting: Waiting
-    log_local: FloatArray
 
     @property
     def types(self) -> IntArray:
@@ -60,9 +59,8 @@ class At(NamedTuple):
             return self
         flat, owner, first = ranges(self.first[rows], self.types[rows])
         x, t, bare = (part[flat] for part in (self.x, self.t, self.log_bare))
-        c, deviation, local = (part[rows] for part in (self.c, self.deviation, self.log_local))
         lead = self.lead[rows] - self.first[rows] + first
-        return At(x, t, bare, owner, first, lead, c, deviation, self.waiting.take(rows), local)
+        return At(x, t, bare, owner, first, lead, self.c[rows], self.deviation[rows], self.waiting.take(rows))
 
     def on(self, types: IntArray, line: Line) -> Swapped:
         """Some types, given their lines."""
@@ -80,10 +78,13 @@ class SwapCurve(Curve):
         self.members, self.which, self.n, self.others, self.dither = members, which, n, others, dither
         self.limit, self.floor, self.beta = members.limit[which], members.floor[which], members.beta[which]
         self._slack = members.slack[which]
+        #: whether anybody may be free; else the victim's own message is all that counts
+        self._swaps = (n > 2.0) & (n * self.beta > members.fewest_free[which])
         self._types, self._owner, self._first = ranges(members.start[which], members.types[which])
         self._copies = np.maximum(n - 1.0 / np.maximum(self.beta, 1e-15), 1.0)
         self.spread = np.maximum.reduceat(members.spread[self._types], self._first) / n
         self._laws: Laws | None = None
+        self._seen: tuple[FloatArray, Values] | None = None
         self._lead, self._c = self._first, np.full(n.size, np.nan)
         self._waiting: Waiting | None = None
         self._kept = np.zeros(n.size)
@@ -126,14 +127,26 @@ class SwapCurve(Curve):
         if len(parts) > 1:
             found = [self.take(rows).at(eps[rows], rtol[rows]) for rows in parts]
             return Values(*(np.concatenate(part) for part in zip(*found, strict=True)))
+        if self._seen is None or not np.array_equal(self._seen[0], eps):  # the accuracy does not depend on rtol
+            self._seen = eps.copy(), self._evaluate(eps)
+        return self._seen[1]
+
+    def _evaluate(self, eps: FloatArray) -> Values:
         eps = np.maximum(eps - self._slack, 0.0)
-        here, v = self._placed(eps)
-        value = self._on_lines(here, eps)
-        t = here.t[here.lead]
-        weight = t * np.exp(here.c[:, None] * here.x[here.lead])
-        slope = np.exp(eps) * here.c * self._copies * (weight * v[here.lead]).sum(axis=1)
-        slope /= weight.sum(axis=1) + 1.0 - t.sum(axis=1)
-        return Values(self._whole(value, here, eps), np.where(np.isfinite(slope), slope, 1.0))
+        local = self.members.local(self.which, eps)
+        live = np.flatnonzero(self._swaps & (eps < self.limit) & (local.log_delta > -np.inf))
+        value, slope = np.where(eps < self.limit, local.log_delta, -np.inf), local.slope
+        if live.size:
+            part = self if live.size == eps.size else self.take(live)
+            here, v = part._placed(eps[live])
+            found = part._whole(part._on_lines(here, eps[live]), here, local.log_delta[live])
+            t = here.t[here.lead]
+            weight = t * np.exp(here.c[:, None] * here.x[here.lead])
+            fall = np.exp(eps[live]) * here.c * part._copies * (weight * v[here.lead]).sum(axis=1)
+            fall /= weight.sum(axis=1) + 1.0 - t.sum(axis=1)
+            slope[live] = np.where(found < value[live], fall, slope[live])
+            value[live] = np.fmin(found, value[live])
+        return Values(value + self._slack, np.where(np.isfinite(slope), slope, 1.0))
 
     @np.errstate(all="ignore")
     def crude(self, eps: FloatArray) -> FloatArray:
@@ -142,19 +155,18 @@ class SwapCurve(Curve):
         if len(parts) > 1:
             return np.concatenate([self.take(rows).crude(eps[rows]) for rows in parts])
         eps = np.maximum(eps - self._slack, 0.0)
+        local = self.members.local(self.which, eps).log_delta
         here, _ = self._placed(eps)
         line = Line.at(here.c, here.deviation, np.full(here.c.size, self.dither)).take(here.owner)
         bound = np.logaddexp(log_screen(here.on(np.arange(here.owner.size), line)), here.log_bare)
-        return self._whole(np.maximum.reduceat(bound, here.first), here, eps)
+        value = np.fmin(self._whole(np.maximum.reduceat(bound, here.first), here, local), local)
+        return np.where(eps < self.limit, np.where(self._swaps, value, local) + self._slack, -np.inf)
 
-    def _whole(self, value: FloatArray, here: At, eps: FloatArray) -> FloatArray:
+    def _whole(self, value: FloatArray, here: At, log_local: FloatArray) -> FloatArray:
         """log delta, given the largest U + exposed of every row."""
         idle = np.maximum.reduceat(here.x.max(axis=1), here.first) <= 0.0  # every mean of X is then at most 0
         value = np.where(idle, np.maximum.reduceat(here.log_bare, here.first), value)
-        value = without_free_users(value, here.waiting.log_rest, self.others.lost, here.log_local)
-        hopeless = (self.n <= 2.0) | (self.n * self.beta <= tuning.NOBODY_FREE)
-        value = np.where(hopeless, here.log_local, np.fmin(value, here.log_local))
-        return np.where(eps >= self.limit, -np.inf, value + self._slack)
+        return without_free_users(value, here.waiting.log_rest, self.others.lost, log_local)
 
     def _placed(self, eps: FloatArray) -> tuple[At, FloatArray]:
         """The types at eps, where the line of every row is, and v of every type."""
@@ -168,34 +180,29 @@ class SwapCurve(Curve):
         deviation = np.maximum(np.sqrt(self._copies * variance), 1e-3 / self._c)
         log_target = np.clip(self._copies * log_m - np.log(self._c * self.n), -745.0, 0.0)
         waiting = self._waited(tuning.SWAP_CUT - np.where(np.isnan(log_target), -745.0, log_target))
-        log_local = self.members.log_local(self.which, eps)
-        place = (self._owner, self._first, self._lead, self._c, deviation, waiting, log_local)
+        place = (self._owner, self._first, self._lead, self._c, deviation, waiting)
         return At(x, t, np.log(bare), *place), self._laws.v
 
     def _leaders(self, x: FloatArray, t: FloatArray) -> tuple[FloatArray, IntArray, FloatArray]:
-        """An abscissa near the minimum over c of the largest n log M_x(c) - 2 log c; that type, and its log M(c).
+        """c near the minimum of the largest n log M_x(c) - 2 log c over types x; that type there, and its log M(c).
 
-        The saddle of one type after the other, until one is largest at its own.
+        All are convex in c: the minimum is on the side of c where the saddle of the largest one is.
         """
         lead, start = self._lead, None if np.isnan(self._c).any() else self._c
-        least, best = np.full(lead.size, np.inf), (np.ones(lead.size), lead, np.zeros(lead.size))
+        low, high = np.zeros(lead.size), np.full(lead.size, np.inf)
+        c = own = _positive(saddle(x[lead], t[lead], self._copies, start))
         for _ in range(tuning.LEADERS):
-            c = saddle(x[lead], t[lead], self._copies, start)
-            c = np.where((c > 0.0) & (c < 1e300), c, 1.0)
             log_m = np.log1p((t * np.expm1(c[self._owner, None] * x)).sum(axis=1))
             worst = largest_of(log_m, self._owner, 1)
-            height = self._copies * log_m[worst] - 2.0 * np.log(c)
-            better = height < least
-            least = np.fmin(least, height)
-            best = (
-                np.where(better, c, best[0]),
-                np.where(better, worst, best[1]),
-                np.where(better, log_m[worst], best[2]),
-            )
-            if (worst == lead).all():
+            if (worst != lead).any():
+                own = _positive(saddle(x[worst], t[worst], self._copies, c))
+                lead = worst
+            done = (np.abs(own - c) <= 0.01 * c) | (high <= 1.02 * low)
+            if done.all():
                 break
-            lead, start = worst, c
-        return best
+            low, high = np.where(own > c, c, low), np.where(own < c, c, high)
+            c = np.where(done, c, np.where((low < own) & (own < high), own, np.sqrt(low * high)))
+        return c, lead, log_m[lead]
 
     def _waited(self, kept: FloatArray) -> Waiting:
         """Waiting times up to where the rest is below e^-kept, and some more, so that they serve nearby."""
@@ -206,7 +213,7 @@ class SwapCurve(Curve):
 
     def _on_lines(self, here: At, eps: FloatArray) -> FloatArray:
         """max over types of log(U + exposed), in the best of some ways; the one that was best is so nearby."""
-        stale = ~(np.abs(eps - self._chosen_at) <= tuning.NEARBY * eps)
+        stale = ~(np.abs(eps - self._chosen_at) <= tuning.NEARBY * np.minimum(eps, self.limit - eps))
         self._best[stale] = 0
         value, lead = np.full(eps.size, np.inf), here.lead.copy()
         by_line = np.flatnonzero(self._best != _JOIN)
@@ -225,6 +232,7 @@ class SwapCurve(Curve):
         """Try one dominating law or other abscissas few deviations from 0, and wider dithers on coarse lattices."""
         close = here.c[rows] * here.deviation[rows] < tuning.CLOSE
         small = (here.types * here.x.shape[1] <= tuning.MOST_JOINED)[rows]
+        small &= here.waiting.closed[rows] | (self.others.number.shape[1] == 1)  # else A has thousands of blocks
         able = rows[close & small & (np.maximum.reduceat(here.log_bare, here.first)[rows] == -np.inf)]
         if able.size:
             found = self._joined(here, able)
@@ -268,7 +276,7 @@ class SwapCurve(Curve):
         bound = np.logaddexp(log_screen(every), bare)
         bound[part.lead] = -np.inf
         while True:
-            left = np.flatnonzero(~(bound <= best[owner]) & (best < part.log_local)[owner])
+            left = np.flatnonzero(~(bound <= best[owner]) & (best < 0.0)[owner])
             if not left.size:
                 break
             some = left[largest_of(bound[left], owner[left], tuning.AT_ONCE)]
@@ -303,6 +311,11 @@ class SwapCurve(Curve):
         (eps, slope), _ = saddle_guess(*law, self._copies[row], log_delta[row], self.limit[row])
         worst = largest_of(np.where(self.members.spread[kind] > 0.0, eps, 0.0), row, 1)
         return Guess(np.maximum(eps[worst], 1e-17) * (1.0 + 0.5 * self.dither**2), slope[worst])
+
+
+def _positive(c: FloatArray) -> FloatArray:
+    """Abscissas, or 1 where the arithmetic failed: any is sound."""
+    return np.where((c > 0.0) & (c < 1e300), c, 1.0)
 
 
 def dither_for(tol: float) -> float:

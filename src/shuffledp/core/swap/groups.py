@@ -110,8 +110,8 @@ def _multisets(symbols: int, count: int) -> tuple[IntArray, FloatArray, FloatArr
 def group_rounding(messages: int) -> float:
     """How far rounding can move eps, and log delta, of a group of so many messages and three more factors.
 
-    If P0 <= (1 + a) P0' and P1 >= (1 - a) P1', then D_E(P) <= (1 + a) D_E'(P') with E' = E (1 - a)/(1 + a); every factor
-    adds a few roundings of 2^-53.
+    If P0 <= (1 + a) P0' and P1 >= (1 - a) P1', then D_E(P) <= (1 + a) D_E'(P') with E' = E (1 - a)/(1 + a); every
+    factor adds a few roundings of 2^-53.
     """
     return (messages + 3) * 2.0**-44
 

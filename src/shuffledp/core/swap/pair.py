@@ -11,6 +11,7 @@ import numpy as np
 
 from ...errors import BoundNotApplicableError
 from .. import tuning
+from ..curve import Values
 from ..family import EVERY, Family
 from ..pair import TINY, FloatArray, IntArray, ShuffledPair, log_up, mass_slack
 from ..rows import ULP, Laws, law_shift, pad
@@ -167,6 +168,7 @@ class Members(NamedTuple):
     gap: FloatArray  # P0 - P1 of the victim alone: (member, pair, symbol)
     p1: FloatArray
     spread: FloatArray  # by type
+    fewest_free: FloatArray  # free users that are expected, up to which the local delta stands for the bound
 
     @classmethod
     def of(cls, members: Sequence[SwapPair]) -> Members:
@@ -176,16 +178,21 @@ class Members(NamedTuple):
         beta = np.where(mass >= 1.0, 1.0, np.minimum(mass * (1.0 - ULP), 1.0 - 2.0**-53))
         gap, p1 = (pad([member.local[k] for member in members]) for k in (0, 1))
         limit, floor, slack = (np.array(x) for x in zip(*((m.limit, m.floor, m.slack) for m in members), strict=True))
+        fewest = np.array([tuning.NOBODY_FREE if m.more is None else tuning.FEW_FREE for m in members])
         laws = _stack([m.laws for m in members])
         with np.errstate(over="ignore"):
             spread = (laws.t * laws.gap**2).sum(axis=1)
-        return cls(laws, np.cumsum(count) - count, count, beta, limit, floor, slack, gap, p1, spread)
+        return cls(laws, np.cumsum(count) - count, count, beta, limit, floor, slack, gap, p1, spread, fewest)
 
-    def log_local(self, which: IntArray, eps: FloatArray) -> FloatArray:
+    def local(self, which: IntArray, eps: FloatArray) -> Values:
         """log of what the victim's message reveals by itself, sum (P0 - E P1)_+, rounded up; at most log 1."""
         growth = np.expm1(law_shift(np.minimum(eps, tuning.LARGEST_EPSILON), "upper"))[:, None, None]
-        local = np.maximum(self.gap[which] - growth * self.p1[which], 0.0).sum(axis=2).max(axis=1)
-        return np.asarray(np.log(np.minimum(local, 1.0)) + 1e-12)
+        p1 = self.p1[which]
+        excess = np.maximum(self.gap[which] - growth * p1, 0.0)
+        total = excess.sum(axis=2)
+        worst = np.arange(eps.size), total.argmax(axis=1)
+        slope = np.exp(eps) * np.where(excess[worst] > 0.0, p1[worst], 0.0).sum(axis=1) / total[worst]
+        return Values(np.log(np.minimum(total[worst], 1.0)) + 1e-12, slope)
 
 
 def ranges(start: IntArray, count: IntArray) -> tuple[IntArray, IntArray, IntArray]:

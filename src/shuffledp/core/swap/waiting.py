@@ -15,7 +15,7 @@ from .. import tuning
 from ..ledger import charge
 from ..line import ComplexArray
 from ..pair import FloatArray, IntArray
-from ..rows import ULP
+from ..rows import ULP, chunks
 
 #: Free users, over the number of k that matter times beta, from which on the sum over k has a closed form.
 _MANY_FREE = 4.0
@@ -26,7 +26,7 @@ _NEVER = -700.0
 #: How far below the largest log r the places of a chord table are, in units of its depth: denser near the top.
 _DEPTHS = np.linspace(0.0, 1.0, tuning.PLACES) ** 2
 #: Ends of blocks of waiting times, from 0 on, and from n - 1 down where k may come near it.
-_GROWING = np.unique(np.floor(np.append(0.0, tuning.WAITS_GROWTH ** np.arange(260.0))))
+_GROWING = np.unique(np.floor(np.append(np.arange(16.0), 16.0 * tuning.WAITS_GROWTH ** np.arange(250.0))))
 
 
 class Others(NamedTuple):
@@ -87,19 +87,22 @@ class Waiting(NamedTuple):
     def log_sum(self, row: IntArray, log_r: FloatArray) -> FloatArray:
         """An upper value of log A at every r; ``row``, of the same shape, says whose it is."""
         closed = self.closed[row]
-        if closed.all() or not closed.any():
-            return self._log_sum(row, log_r, closed=bool(closed.all()))
+        if closed.all():
+            return self._mean(row, all_waits(self.beta[row, None], self.others[row], log_r[..., None]))
         out = np.empty(log_r.shape)
-        for part, form in ((closed, True), (~closed, False)):
-            out[part] = self._log_sum(row[part], log_r[part], closed=form)
+        if closed.any():
+            out[closed] = self.log_sum(row[closed], log_r[closed])
+        places = np.flatnonzero(~closed)
+        for part in chunks(np.full(places.size, float(self.first[0].size))):
+            some = places[part]
+            mine = row.ravel()[some]
+            law = self.beta[mine, None], self.others[mine], log_r.ravel()[some, None]
+            out.ravel()[some] = self._mean(mine, blocks_of_waits(*law, self.first[mine], self.last[mine]))
         return out
 
-    def _log_sum(self, row: IntArray, log_r: FloatArray, *, closed: bool) -> FloatArray:
-        beta, m, log_r = self.beta[row, None], self.others[row], log_r[..., None]
-        value = (
-            all_waits(beta, m, log_r) if closed else blocks_of_waits(beta, m, log_r, self.first[row], self.last[row])
-        )
-        if m.shape[-1] == 1:
+    def _mean(self, row: IntArray, value: FloatArray) -> FloatArray:
+        """log of the mean over the numbers of others, given log A of each."""
+        if value.shape[-1] == 1:
             return value[..., 0]
         return np.asarray(np.logaddexp.reduce(value + self.log_mass[row], axis=-1) + _SUMMING)
 
@@ -122,14 +125,15 @@ class Waiting(NamedTuple):
 
     def sum(self, row: IntArray, log_m: ComplexArray, peak: FloatArray) -> tuple[ComplexArray, FloatArray]:
         """A(M)/e^peak at complex M, by the same blocks, and |1 - q|, q = (1-beta)/M, which the sum was divided by."""
-        beta, m = self.beta[row, None], self.others[row]
-        log_q = np.maximum(np.log1p(-beta), _NEVER) - log_m[:, None]
-        first, last, power = self.first[row], self.last[row], log_q[..., None]
-        base = m * log_m[:, None] + np.log(beta) + self.log_mass[row] - peak[:, None]
-        ends = np.exp(first * power + base[..., None]) * -np.expm1((last - first + 1.0) * power)
-        less = -np.expm1(log_q[:, 0])
-        total = np.where(last >= first, ends / (m[..., None] - last), 0.0).sum(axis=(1, 2)) / less
-        return total, np.abs(less)
+        log_q = np.maximum(np.log1p(-self.beta[row]), _NEVER) - log_m
+        total, less = np.empty(row.size, dtype=np.complex128), -np.expm1(log_q)
+        for part in chunks(np.full(row.size, 2.0 * self.first[0].size)):
+            mine, power = row[part], log_q[part, None, None]
+            first, last, m = self.first[mine], self.last[mine], self.others[mine]
+            base = m * log_m[part, None] + (np.log(self.beta[mine]) - peak[part])[:, None] + self.log_mass[mine]
+            ends = np.exp(first * power + base[..., None]) * -np.expm1((last - first + 1.0) * power)
+            total[part] = np.where(last >= first, ends / (m[..., None] - last), 0.0).sum(axis=(1, 2))
+        return total / less, np.abs(less)
 
 
 def _edges(most: FloatArray, others: FloatArray) -> FloatArray:
@@ -157,7 +161,7 @@ def blocks_of_waits(
     The powers of q = (1-beta)/r in a block are a geometric sum, taken from its larger end, in units of the largest
     power of all blocks; it rises with q, so that q is kept away from 1.
     """
-    log_q = np.log1p(-beta) - log_r
+    log_q = np.maximum(np.log1p(-beta), _NEVER) - log_r
     log_q = np.where(np.abs(log_q) < 1e-9, 1e-9, log_q)[..., None]
     down, top = -np.abs(log_q), last.max(axis=-1)
     ends = np.where(log_q < 0.0, first, top[..., None] - last)
