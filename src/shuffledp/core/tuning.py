@@ -87,6 +87,10 @@ GRAINY = 0.1
 NEARBY = 0.01
 #: Types that are tried in turn as the worst one, before a line is placed.
 LEADERS = 8
+#: Types that the best line is chosen for, the worst ones on the usual line ...
+CONTENDERS = 3
+#: ... if they are at most so far behind the worst one, in log delta.
+BEHIND = 2.0
 #: Types of the largest spread that a first guess looks at.
 GUESSED_TYPES = 4
 #: The law that dominates all types is used if its spread is at most this far above that of the worst type.

@@ -55,6 +55,7 @@ class Waiting(NamedTuple):
     closed: np.ndarray
     log_rest: FloatArray  # log of a bound on the probability of larger k
     fewest: FloatArray  # the smallest power of r in A
+    kept: FloatArray
     first: FloatArray  # (row, part, block); rows in a closed form have no block
     last: FloatArray
 
@@ -78,11 +79,15 @@ class Waiting(NamedTuple):
         log_rest = np.logaddexp.reduce(log_mass + rest, axis=1) if others.shape[1] > 1 else rest[:, 0]
         at = _edges(np.where(closed[:, None], 0.0, most), others)
         fewest = (others - most + 1.0).min(axis=1)
-        return cls(beta, others, log_mass, closed, log_rest, fewest, at[..., :-1], at[..., 1:] - 1.0)
+        return cls(beta, others, log_mass, closed, log_rest, fewest, kept, at[..., :-1], at[..., 1:] - 1.0)
 
     def take(self, rows: slice | IntArray) -> Waiting:
         """Some of the rows."""
         return Waiting(*(part[rows] for part in self))
+
+    def in_blocks(self) -> Waiting:
+        """The same without a closed form."""
+        return Waiting.of(self.beta, Others(self.others, self.log_mass, self.kept), self.kept, blocks=True)
 
     def log_sum(self, row: IntArray, log_r: FloatArray) -> FloatArray:
         """An upper value of log A at every r; ``row``, of the same shape, says whose it is."""
@@ -143,7 +148,7 @@ def _edges(most: FloatArray, others: FloatArray) -> FloatArray:
     if np.any(most > 0.1 * others):
         back = np.clip(others[..., None] - growing, 0.0, most[..., None])
         edges = np.sort(np.concatenate([edges, back], axis=-1), axis=-1)
-    return edges
+    return np.asarray(edges)
 
 
 @charge("waiting times that are not summed", "docs/swap.md, Theorem 2")
