@@ -97,3 +97,5 @@ GUESSED_TYPES = 4
 NEARLY_JOINED = 1.1
 #: Types x symbols up to which that law is tried.
 MOST_JOINED = 256
+#: Dither of a sum over several classes of users, in tilted deviations.
+CLASS_DITHER = 0.02

@@ -88,12 +88,18 @@ def weighed(total: FloatArray, peak: FloatArray, line: Line) -> FloatArray:
 
 def _last_nodes(types: Swapped) -> FloatArray:
     """The last node of every row: where the Gaussian tail of M ends if dither covers all beyond pi/range, or dither."""
-    at, (c, h, s) = types.at, types.line
+    at, line = types.at, types.line
     cliff = np.pi / at.width
     early = np.sqrt(tuning.SWAP_CUT / ((2.0 / np.pi**2) * at.variance * types.waiting.fewest))
-    reach = np.sqrt(2.0 * np.maximum(tuning.SWAP_CUT - 8.0 + np.log(s * c * c / h), 2.0)) / s  # weights fall as 1/y^2
-    quick = (early <= cliff) & (0.5 * (s * cliff) ** 2 >= tuning.SWAP_CUT)
-    count = np.minimum(np.where(quick, early, reach) / h, tuning.SWAP_NODES)
+    quick = (early <= cliff) & (0.5 * (line.s * cliff) ** 2 >= tuning.SWAP_CUT)
+    return np.where(quick & (early < np.inf), whole_blocks(early / line.h), last_nodes(line))
+
+
+def last_nodes(line: Line) -> FloatArray:
+    """Where the dither ends the sum of every row, or the most nodes are reached; the weights fall as 1/y^2."""
+    c, h, s = line
+    reach = np.sqrt(2.0 * np.maximum(tuning.SWAP_CUT - 8.0 + np.log(s * c * c / h), 2.0)) / s
+    count = np.minimum(reach / h, tuning.SWAP_NODES)
     return whole_blocks(np.where(count >= 0.0, count, 0.0))
 
 
