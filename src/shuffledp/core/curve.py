@@ -144,7 +144,7 @@ class PairCurve(Curve):
         return np.where(eps >= self.limit, -np.inf, np.logaddexp(value, np.log(exposed)))
 
 
-@charge("a row that is bounded, not evaluated", "docs/proofs.md: (x)_+ <= e^(cx)/(e c)")
+@charge("a row that is bounded, not evaluated", "docs/proofs.md, Lemma 6")
 def chernoff(x: FloatArray, t: FloatArray, n: FloatArray, c: FloatArray) -> FloatArray:
     """log of M(c)^n/(e c n) >= delta for any c > 0, rounded up; -inf where X <= 0."""
     power = c[:, None] * x

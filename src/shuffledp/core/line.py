@@ -101,7 +101,7 @@ def whole_blocks(nodes: FloatArray) -> FloatArray:
     return np.asarray(np.ceil((nodes + 1.0) / tuning.BLOCK) * tuning.BLOCK - 1.0)
 
 
-@charge("nodes of a block that is bounded, not evaluated", "docs/proofs.md, blocks of nodes")
+@charge("nodes of a block that is bounded, not evaluated", "docs/proofs.md, Lemma 8")
 def block_bounds(
     x: FloatArray, at: Tilt, h: FloatArray, row: IntArray, number: IntArray
 ) -> tuple[FloatArray, FloatArray]:
@@ -170,7 +170,7 @@ def nodes(x: FloatArray, at: Tilt, h: FloatArray, row: IntArray, number: IntArra
     return Nodes(row, y, log_size, np.arctan2(imag, 1.0 + real), doubt)
 
 
-@charge("rounding of M at a node", "docs/proofs.md, rounding of a sum")
+@charge("rounding of M at a node", "docs/proofs.md, Lemma 9")
 def node_rounding(load: FloatArray, square: FloatArray) -> FloatArray:
     """The error of log M: M = sum t e^(zx) carries |z| sum t |x| max(1, e^(cx)) roundings of exponents, over |M|."""
     return np.asarray(ULP * load / np.sqrt(np.maximum(square, 1e-300)))
