@@ -94,12 +94,8 @@ class SwapCurve(Curve):
         value, slope = np.where(eps < self.limit, local.log_delta, -np.inf), local.slope
         if live.size:
             part = self if live.size == eps.size else self.take(live)
-            here, v = part._placed(eps[live])
+            here, fall = part.placed(eps[live])
             found = part._whole(part._on_lines(here, eps[live]), here, local.log_delta[live])
-            t = here.t[here.lead]
-            weight = t * np.exp(here.c[:, None] * here.x[here.lead])
-            fall = np.exp(eps[live]) * here.c * part._copies * (weight * v[here.lead]).sum(axis=1)
-            fall /= weight.sum(axis=1) + 1.0 - t.sum(axis=1)
             slope[live] = np.where(found < value[live], fall, slope[live])
             value[live] = np.fmin(found, value[live])
         return Values(value + self._slack, np.where(np.isfinite(slope), slope, 1.0))
@@ -112,7 +108,7 @@ class SwapCurve(Curve):
             return np.concatenate([self.take(rows).crude(eps[rows]) for rows in parts])
         eps = np.maximum(eps - self._slack, 0.0)
         local = self.members.local(self.which, eps).log_delta
-        here, _ = self._placed(eps)
+        here, _ = self.placed(eps)
         value = np.fmin(self._whole(lines.largest_bound(here, self.dither), here, local), local)
         return np.where(eps < self.limit, np.where(self._swaps, value, local) + self._slack, -np.inf)
 
@@ -122,20 +118,21 @@ class SwapCurve(Curve):
         value = np.where(idle, np.maximum.reduceat(here.log_bare, here.first), value)
         return without_free_users(value, here.waiting.log_rest, self.others.lost, log_local)
 
-    def _placed(self, eps: FloatArray) -> tuple[At, FloatArray]:
-        """The types at eps, where the line of every row is, and v of every type."""
+    def placed(self, eps: FloatArray) -> tuple[At, FloatArray]:
+        """The types at eps, where the line of every row is, and about -d log delta/d eps by the saddle point."""
         if self._laws is None:
             n = self.n[self._owner]
             self._laws = expose_rare(self.members.laws.take(self._types)._replace(n=n))
         x, bare = self._laws.at(eps[self._owner], "upper")
         t = self._laws.t
         self._c, self._lead, log_m = self._leaders(x, t)
-        variance = tilt(x[self._lead], t[self._lead], self._c).variance
-        deviation = np.maximum(np.sqrt(self._copies * variance), 1e-3 / self._c)
+        at = tilt(x[self._lead], t[self._lead], self._c)
+        deviation = np.maximum(np.sqrt(self._copies * at.variance), 1e-3 / self._c)
+        slope = np.exp(eps) * self._c * self._copies * (at.weight * self._laws.v[self._lead]).sum(axis=1)
         log_target = np.clip(self._copies * log_m - np.log(self._c * self.n), -745.0, 0.0)
         waiting = self._waited(tuning.SWAP_CUT - np.where(np.isnan(log_target), -745.0, log_target))
         place = (self._owner, self._first, self._lead, self._c, deviation, self._copies, waiting)
-        return At(x, t, np.log(bare), *place), self._laws.v
+        return At(x, t, np.log(bare), *place), slope
 
     def _leaders(self, x: FloatArray, t: FloatArray) -> tuple[FloatArray, IntArray, FloatArray]:
         """c near the minimum of the largest n log M_x(c) - 2 log c over types x; that type there, and its log M(c).

@@ -12,12 +12,12 @@ from .. import tuning
 from ..curve import Curve, Guess, Values, saddle_guess
 from ..family import Listed, Rows
 from ..ledger import charge
-from ..line import blocks, nodes, saddle, tilt
+from ..line import blocks, nodes, saddle, tilt, whole_blocks
 from ..pair import FloatArray, IntArray, Side
 from ..rows import ULP, chunks, expose_rare, pad
 from .curve import SwapCurve, without_free_users
 from .pair import Members, SwapPair
-from .sums import Line, dithered_nodes, last_nodes, log_modulus, log_top, weighed
+from .sums import Line, dithered_count, dithered_nodes, log_modulus, log_top, weighed
 from .waiting import Others, Waiting
 
 
@@ -166,7 +166,7 @@ class ClassCurve(Curve):
     def _sums(self, x: FloatArray, t: FloatArray, waiting: Waiting, line: Line) -> FloatArray:
         """log U of every row."""
         (rows, classes, types, atoms), (c, h, s) = x.shape, line
-        last = np.full(rows, last_nodes(line).max())
+        last = np.full(rows, whole_blocks(dithered_count(line)).max())
         total, peak = np.empty(rows), np.empty(rows)
         for part in chunks((last + 1.0) * (classes * types * atoms)):
             size = part.stop - part.start
