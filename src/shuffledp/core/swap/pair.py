@@ -192,7 +192,7 @@ class Members(NamedTuple):
         total = excess.sum(axis=2)
         worst = np.arange(eps.size), total.argmax(axis=1)
         slope = np.exp(eps) * np.where(excess[worst] > 0.0, p1[worst], 0.0).sum(axis=1) / total[worst]
-        return Values(np.log(np.minimum(total[worst], 1.0)) + 1e-12, slope)
+        return Values(np.log(np.minimum(total[worst], 1.0)) + 1e-12, np.where(np.isfinite(slope), slope, 1.0))
 
 
 def ranges(start: IntArray, count: IntArray) -> tuple[IntArray, IntArray, IntArray]:

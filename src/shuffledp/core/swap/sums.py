@@ -96,7 +96,8 @@ def node_count(types: Swapped) -> FloatArray:
     cliff = np.pi / at.width
     early = np.sqrt(tuning.SWAP_CUT / ((2.0 / np.pi**2) * at.variance * types.waiting.fewest))
     quick = (early <= cliff) & (0.5 * (line.s * cliff) ** 2 >= tuning.SWAP_CUT)
-    return np.where(quick & (early < np.inf), early / line.h, dithered_count(line))
+    most = dithered_count(line)
+    return np.where(quick, np.fmin(early / line.h, most), most)
 
 
 def dithered_count(line: Line) -> FloatArray:
