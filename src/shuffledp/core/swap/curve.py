@@ -180,7 +180,7 @@ class SwapCurve(Curve):
         law = laws.gap[kind], laws.v[kind], laws.t[kind]
         (eps, slope), _ = saddle_guess(*law, self._copies[row], log_delta[row], self.limit[row])
         worst = largest_of(np.where(self.members.spread[kind] > 0.0, eps, 0.0), row, 1)
-        return Guess(np.maximum(eps[worst], 1e-17) * (1.0 + 0.5 * self.dither**2), slope[worst])
+        return Guess(np.maximum(eps[worst], 1e-17) * (1.0 + 0.5 * self.dither**2 + 3e-5), slope[worst])
 
 
 def _positive(c: FloatArray) -> FloatArray:

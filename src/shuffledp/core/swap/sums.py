@@ -75,7 +75,7 @@ def log_upper(types: Swapped, *, phases: bool = False) -> FloatArray:
     line, top, peak = types.line, log_top(types.at), types.peak
     last = whole_blocks(node_count(types))
     total = np.empty(top.size)
-    for part in chunks((last + 1.0 + tuning.BLOCK) * types.x.shape[1]):
+    for part in chunks(2.0 * ((last + 1.0) / tuning.BLOCK + tuning.BLOCK) * types.x.shape[1]):
         total[part] = _sum(types.take(part), last[part], top[part], peak[part], phases=phases)
     return weighed(total, peak, line)
 
