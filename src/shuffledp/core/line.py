@@ -111,15 +111,13 @@ def block_bounds(
     block and half the block's width bound it.  For |y| <= pi/range(X) it is also at most exp(-(2/pi^2) Var(X) y^2),
     because cos a <= 1 - 2 a^2/pi^2 on [-pi, pi].
     """
-    start, half = (tuning.BLOCK * h)[row] * number, (0.5 * tuning.BLOCK * h)[row]
-    y = start + half
-    real, imag = np.ones(row.size), np.zeros(row.size)
-    for j in range(x.shape[1]):
-        angle, weight = y * x[row, j], at.weight[row, j]
-        sine = np.sin(0.5 * angle)
-        real -= 2.0 * weight * sine * sine
-        imag += weight * np.sin(angle)
-    bound = np.hypot(real, imag) + at.deviation[row] * half + 1e-12
+    wide = tuning.BLOCK * h
+    start, half = wide[row] * number, 0.5 * wide[row]
+    turns = np.empty((len(x), int(number.max(initial=0)) + 1, x.shape[1]), dtype=np.complex128)
+    turns[:, 0] = np.exp(0.5j * wide[:, None] * x)
+    turns[:, 1:] = (turns[:, 0] * turns[:, 0])[:, None, :]
+    middle = (np.cumprod(turns, axis=1) @ at.weight[:, :, None])[row, number, 0] + (1.0 - at.weight.sum(axis=1))[row]
+    bound = np.abs(middle) + at.deviation[row] * half + 1e-12 + ULP * at.load[row] * (start + half)
     bell = np.exp(-(2.0 / np.pi**2) * at.variance[row] * start * start)
     inside = (start + 2.0 * half) * at.width[row] <= np.pi
     return start, np.minimum(np.where(inside, np.minimum(bound, bell), bound), 1.0)
