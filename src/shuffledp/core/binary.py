@@ -43,7 +43,7 @@ SUPERSEDED = 15_000.0
 #: k that a search starts from: the worst one is usually among the first few, or in the middle for eps near 0.
 _FIRST = 8
 #: Blocks that are evaluated for one eps, for each of many, and, where they are cheap, this many divided by n.
-_BLOCKS, _FEWEST_BLOCKS, _BLOCKS_TIMES_N = 1536, 192, 2**22
+_BLOCKS, _FEWEST_BLOCKS, _BLOCKS_TIMES_N = 1536, 512, 2**23
 #: A search is for deltas above the first; below the second, what windows leave out matters.
 _ASKED, _RELIABLE = 1e-25, 1e-35
 #: Eps that are evaluated at once.
@@ -116,7 +116,7 @@ def cover(n: int, above: Cost, below: Cost, tol: float) -> tuple[FloatArray, Flo
         return np.max([above(k, n - 1 - k) for k in tried], axis=0), sure, evaluated
     settled = np.zeros(sure.shape)
     blocks = [(-math.inf, 0, n, np.full(sure.shape, math.inf))]
-    most = max(_BLOCKS // max(sure.size, 1), _FEWEST_BLOCKS, min(_BLOCKS_TIMES_N // n, 2 * n))
+    most = max(_BLOCKS // max(sure.size, 1), _FEWEST_BLOCKS, min(_BLOCKS_TIMES_N // n, 4 * n))
     while blocks and evaluated < most:
         _, low, high, cost = heapq.heappop(blocks)
         excess = _excess(cost, sure, tol)  # it only shrinks as more datasets are evaluated
