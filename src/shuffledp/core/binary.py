@@ -188,7 +188,7 @@ class ExactCounts(OneByOne):
             return self._known.epsilon(n=n, delta=delta, tol=tol, side=side)
         found, is_open, evaluated = self._worst(n, cost, 0.4 * tol, side)
         eps = min(float(found[0]), self.eps0)
-        if (bool(is_open[0]) if side == "upper" else delta < _RELIABLE):
+        if bool(is_open[0]) if side == "upper" else delta < _RELIABLE:
             known = self._known.epsilon(n=n, delta=delta, tol=tol, side=side).epsilon
             eps = min(eps, known) if side == "upper" else max(eps, known)
         return Answer(eps, evaluated, n)

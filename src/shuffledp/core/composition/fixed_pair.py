@@ -83,7 +83,6 @@ def rounded_down(pair: PairLosses, step: float) -> Masses:
 def _atoms(pair: ShuffledPair, n: int) -> tuple[FloatArray, FloatArray] | None:
     """(x_i, Pr_Q[L = 1 + x_i]) of a polygon below D_{1+x} of this direction."""
 
-
     def log_delta(eps: FloatArray, side: Side = "upper") -> FloatArray:
         return _values([pair] * eps.size, n, eps, FINE.tol, side)
 

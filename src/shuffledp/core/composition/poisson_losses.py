@@ -60,7 +60,7 @@ class Blocks(NamedTuple):
 
 
 class Moves(NamedTuple):
-    """Q/P - 1 at the ends of every block (``low`` has the smaller loss), and which value Q adds to it and takes away."""
+    """Q/P - 1 at the ends of every block (``low`` has the smaller loss), and which value Q adds and takes away."""
 
     at: Blocks
     low: FloatArray
