@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import betainc, betaincc, gammaincc
+from scipy.special import betainc, betaincc, gammaincc  # type: ignore[import-untyped]
 
 from ..errors import BoundNotApplicableError
 from .binomial import Window, binomial, ends_of_binomial, ends_of_poisson, poisson

@@ -12,13 +12,14 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betainc, gammaln  # type: ignore[import-untyped]
 
 from . import tuning
+from .binomial import LOG_LEFT_OUT, first_rare, log_multinomial, outside_window
 from .ledger import charge
 from .pair import FloatArray, IntArray
 
-_CAPS = np.unique(np.concatenate([np.arange(1, 17), np.floor(16 * 1.25 ** np.arange(20))]))
+#: Relative error of a multinomial probability in Loader's form (binomial.py).
+ENTRY_ERROR = 4e-12
 
 
 class Table(NamedTuple):
@@ -48,13 +49,15 @@ def table_rounding(table: Table, value: float, size: float) -> float:
 
 
 @charge("counts that a table leaves out", "docs/proofs.md, Lemma 10")
-def left_out_counts(n: float, outside: float, cap: FloatArray) -> FloatArray:
-    """What counts with more than ``cap`` draws outside the heaviest category can add to delta, for sum P0 = 1.
+def count_windows(n: int, masses: list[float]) -> tuple[list[int], list[int], float]:
+    """The least and the largest count of every category that a table lists, and what the others can add for sum P0 = 1.
 
-    By the size-biasing of pair.py, the sum of Mult_n(h) U_h/n over such h is at most Pr[Bin(n-1, outside) >= cap].
+    By the size-biasing of pair.py, the sum of Mult_n(h) U_h/n over counts h with h_j > high is at most Pr[Bin(n-1, t_j)
+    >= high], and over those with h_j < low at most Pr[Bin(n-1, 1-t_j) >= n - low].
     """
-    tail = betainc(cap, np.maximum(n - cap, 0.5), min(outside, 1.0))
-    return np.where(cap >= n, 0.0, tail * (1.0 + 1e-6) + 1e-300)
+    high = [first_rare(n - 1, min(mass, 1.0)) for mass in masses]
+    low = [max(n - first_rare(n - 1, 1.0 - mass), 0) if n * mass > -LOG_LEFT_OUT else 0 for mass in masses]
+    return low, high, outside_window(sum(x > 0 for x in low) + sum(x < n for x in high))
 
 
 def build(gap: FloatArray, v: FloatArray, t: FloatArray, n: float) -> Table | None:
@@ -67,23 +70,13 @@ def build(gap: FloatArray, v: FloatArray, t: FloatArray, n: float) -> Table | No
     k, outside = int(listed.sum()), float(mass[listed].sum())
     if k >= tuning.MOST_CATEGORIES or n * outside > tuning.MOST_DRAWS:
         return None
-    caps = np.unique(np.minimum(_CAPS, n))
-    lost = left_out_counts(n, outside, caps)
-    enough = np.flatnonzero(lost <= tuning.LEAST_COUNT)
-    if not enough.size:
+    masses = mass[listed]
+    low, high, lost = count_windows(int(n), [*masses.tolist(), outside])
+    counts = _listing(low, high)
+    if counts is None:
         return None
-    cap = int(caps[enough[0]])
-    if math.comb(cap + k, k) > tuning.MOST_COUNTS:
-        return None
-    counts = _compositions(cap, k)
-    drawn = counts.sum(axis=1)
-    rest = n - drawn
-    ways = np.concatenate([[0.0], np.cumsum(np.log(n - np.arange(cap)))])[drawn]  # log n!/(n-k)!
-    kept = math.log1p(-outside) if outside < 0.5 else math.log(mass[heaviest])
-    listing = -gammaln(counts + 1.0).sum(axis=1)
-    parts = (ways, listing, counts @ np.log(mass[listed]), np.where(rest > 0, rest * kept, 0.0))
-    log_p = np.sum(parts, axis=0)
-    doubt = 2.0**-51 * (cap + 8.0) * float(np.abs(parts).sum(axis=0)[log_p > -700.0].max(initial=0.0)) + 1e-12
+    rest = n - counts.sum(axis=1)
+    log_p = log_multinomial(counts.astype(np.float64), int(n), masses)
     weight = np.exp(log_p) / n
     g, w = counts @ gap[listed] + rest * gap[heaviest], counts @ v[listed] + rest * v[heaviest]
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -92,14 +85,17 @@ def build(gap: FloatArray, v: FloatArray, t: FloatArray, n: float) -> Table | No
     weight = weight[order].astype(np.longdouble)
     sums = [np.append(np.longdouble(0), np.cumsum(weight * a[order])) for a in (g, w, np.abs(g + w) + w)]
     whole = float(np.maximum(gap + v, 0.0) @ mass)
-    return Table(kink[order], sums[0], sums[1], sums[2], float(lost[enough[0]]) * whole, doubt)
+    return Table(kink[order], sums[0], sums[1], sums[2], lost * whole, ENTRY_ERROR)
 
 
-def _compositions(cap: int, k: int) -> IntArray:
-    """All vectors of k counts with sum <= cap."""
-    rows, left = np.zeros((1, 0), dtype=np.int64), np.array([cap])
-    for _ in range(k):
-        parent = np.repeat(np.arange(left.size), left + 1)
-        value = np.arange(parent.size) - np.repeat(np.cumsum(left + 1) - left - 1, left + 1)
-        rows, left = np.column_stack([rows[parent], value]), left[parent] - value
-    return rows
+def _listing(low: list[int], high: list[int]) -> IntArray | None:
+    """All vectors of counts between these; the last entries bound their sum.  None if they are too many."""
+    rows, total = np.zeros((1, 0), dtype=np.int64), np.zeros(1, dtype=np.int64)
+    for least, most in zip(low[:-1], high[:-1], strict=True):
+        sizes = np.maximum(np.minimum(most, high[-1] - total) - least + 1, 0)
+        if int(sizes.sum()) > tuning.MOST_COUNTS:
+            return None
+        parent = np.repeat(np.arange(total.size), sizes)
+        value = least + np.arange(parent.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        rows, total = np.column_stack([rows[parent], value]), total[parent] + value
+    return rows[total >= low[-1]]

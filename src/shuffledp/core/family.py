@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from ..errors import BoundNotApplicableError
 from . import tuning
 from .curve import Curve, PairCurve
 from .pair import FloatArray, IntArray, ShuffledPair, Side
+from .rows import numbered
 from .solve import solve
 
 #: Any number of shuffled pairs.
@@ -37,7 +38,12 @@ class Answer(NamedTuple):
 
 
 class Family(ABC):
-    """What a bound makes of a mechanism.  Rows of one class are answered in one call."""
+    """What a bound makes of a mechanism.  Rows of one class are answered in one call.
+
+    ``quick`` says that a whole curve costs little more than one of its values.
+    """
+
+    quick: ClassVar[bool] = False
 
     @classmethod
     @abstractmethod
@@ -74,6 +80,38 @@ class Family(ABC):
         raise BoundNotApplicableError(
             "participation below 1 is not known for this bound of this mechanism; state dropouts instead."
         )
+
+
+class OneByOne(Family):
+    """A family that answers one question at a time, and the values of one curve together."""
+
+    @abstractmethod
+    def epsilon(self, *, n: int, delta: float, tol: float, side: Side) -> Answer:
+        """The smallest eps with delta(eps) <= delta, on the named side."""
+
+    @abstractmethod
+    def log_delta(self, eps: FloatArray, *, n: int, tol: float, side: Side) -> FloatArray:
+        """log delta at every eps, on the named side, to a relative accuracy tol in delta."""
+
+    @classmethod
+    def epsilons(
+        cls, families: Sequence[Self], *, n: FloatArray, delta: FloatArray, tol: float, side: Side
+    ) -> list[Answer]:
+        """Row by row."""
+        rows = zip(families, n.tolist(), delta.tolist(), strict=True)
+        return [family.epsilon(n=int(users), delta=one, tol=tol, side=side) for family, users, one in rows]
+
+    @classmethod
+    def log_deltas(
+        cls, families: Sequence[Self], eps: FloatArray, *, n: FloatArray, tol: float, side: Side
+    ) -> FloatArray:
+        """Curve by curve."""
+        out = np.full(eps.size, -np.inf)
+        first, which = numbered([(id(family), users) for family, users in zip(families, n.tolist(), strict=True)])
+        for k, i in enumerate(first.tolist()):
+            mine = which == k
+            out[mine] = families[i].log_delta(eps[mine], n=int(n[i]), tol=tol, side=side)
+        return out
 
 
 class Rows(NamedTuple):

@@ -31,8 +31,6 @@ MOST_COUNTS = 20_000
 MOST_CATEGORIES = 7
 #: Expected draws outside the heaviest category up to which a table is tried.
 MOST_DRAWS = 2_000.0
-#: Counts that are left out of a table have at most this probability.
-LEAST_COUNT = 1e-48
 
 # -- solver and families -------------------------------------------------------------------------------------------
 #: Steps of a first guess, most of which are needed only where it is no good.

@@ -22,8 +22,8 @@ import numpy as np
 from flint import acb, arb
 
 from ...errors import CertificationError
+from ..binomial import first_rare
 from ..contour import place
-from ..direct import left_out_counts
 from ..line import saddle, tilt
 from ..pair import ShuffledPair, mass_slack
 from .balls import ball, fraction, largest, precision, smallest
@@ -40,8 +40,6 @@ MAX_ROWS = 8_000
 MAX_BITS, MAX_SYMBOLS = 512, 2**14
 #: Nodes times symbols, or counts, of all pairs together, at up to 256 bits: 5 microseconds each, less than a minute.
 MAX_WORK = 2**23
-#: Probability of counts that a proof does not list.
-_NEGLIGIBLE = 1e-48
 #: No proof is chosen to be more accurate than this (relative, in delta).
 _FINEST = 1e-7
 #: Expected number of others who send a symbol below which it may count as never sent, if P/t is above n times that.
@@ -121,9 +119,7 @@ def _cap(pair: ShuffledPair, n: int) -> int:
     mass = min(float(pair.atoms.t.sum()), 1.0)
     if 1.0 - mass < float(pair.atoms.t.max(initial=0.0)) or n * mass > MAX_ROWS:
         return n
-    caps = np.arange(1, min(n, 2 * MAX_ROWS) + 1)
-    enough = np.flatnonzero(left_out_counts(float(n), mass, caps.astype(np.float64)) <= _NEGLIGIBLE)
-    return int(caps[enough[0]]) if enough.size else n
+    return min(first_rare(n - 1, mass), n)
 
 
 class _Line(NamedTuple):

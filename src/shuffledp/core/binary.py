@@ -1,0 +1,228 @@
+"""Binary randomized response without a reduction: the maximum over how many of the others hold 1.
+
+With a = e^eps0/(e^eps0 + 1) and b = 1 - a, let k of the other users hold 1 and m hold 0.  The adversary sees the
+number of ones, Y + S with S = Bin(k, a) + Bin(m, b) of mass g and running sum G, and Y the victim's bit:
+
+    D_E(0 || 1) = sum_s ((a - E b) g(s) - (E a - b) g(s-1))_+ = max_s [(a - b) g(s) - (E - 1) (b g(s) + G(s-1))].
+
+The second form holds because g is log-concave (a sum of independent coins), so g(s)/g(s-1) falls with s and the
+positive terms are those up to a threshold.  It is a maximum of straight lines in E: the E at which it meets delta is
+the largest one of a line.  The other direction is the same with k and m exchanged, so the truth for n users is the
+maximum of D(k, n-1-k) over k = 0, ..., n-1.
+
+What is proved about that maximum: D(k, m) falls with k and with m (an adversary who is told a report is only
+stronger), so k in [k1, k2] costs at most D(k1, n-1-k2).  The block of k that costs most is halved next, until it
+contains one k or is no worse than a dataset that was evaluated, or until there were enough of them.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Callable
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .binomial import Window, binomial
+from .counts import Count
+from .family import Answer, Family, OneByOne, PairSet
+from .ledger import charge
+from .pair import FloatArray, ShuffledPair, Side, both_directions
+from .participation import Best, Sides, Split
+from .swap.family import SwapSet
+from .swap.pair import among
+
+#: Up to here every k is evaluated on its own and the answer is the truth to rounding.
+EVERY_K = 256
+#: Beyond, the datasets are not searched.
+MOST_USERS = 10**7
+#: Users whose report does not depend on their value, from which on the swap bound is better (measured: 6,000).
+SUPERSEDED = 15_000.0
+#: k that a search starts from: the worst one is usually among the first few, or in the middle for eps near 0.
+_FIRST = 8
+#: Blocks that are evaluated for one eps, for each of many, and, where they are cheap, this many divided by n.
+_BLOCKS, _FEWEST_BLOCKS, _BLOCKS_TIMES_N = 1536, 512, 2**23
+#: A search is for deltas above the first; below the second, what windows leave out matters.
+_ASKED, _RELIABLE = 1e-25, 1e-35
+#: Eps that are evaluated at once.
+_AT_ONCE = 64
+
+#: What a dataset (k, m) costs: an eps at delta, or delta at some eps.
+Cost = Callable[[int, int], FloatArray]
+
+
+class Lines:
+    """rise - (E - 1) fall for every s: D_E is the largest of them, from above or from below."""
+
+    def __init__(self, rise: FloatArray, fall: FloatArray, nudge: float) -> None:
+        self._rise, self._fall, self._nudge = rise, fall, nudge
+
+    def delta(self, eps: FloatArray) -> FloatArray:
+        """D_E at every eps."""
+        growth = np.expm1(eps)
+        parts = [growth[i : i + _AT_ONCE, None] for i in range(0, growth.size, _AT_ONCE)]
+        found = [(self._rise - part * self._fall).max(axis=1, initial=0.0) for part in parts]
+        return np.concatenate([np.zeros(0), *found])
+
+    def epsilon(self, delta: float) -> float:
+        """The eps at which D_E meets delta; 0 if it is smaller everywhere."""
+        return math.log1p(float(((self._rise - delta) / self._fall).max(initial=0.0))) * (1.0 + self._nudge)
+
+
+@charge("rounding and windows of the counts of binary randomized response", "binary.py")
+def lines(eps0: float, k: int, m: int, side: Side) -> Lines:
+    """The lines of k others who hold 1 and m who hold 0.
+
+    Masses are products of at most len(window) ratios, each right to 5 roundings, divided by their sum; sums of positive
+    terms add one rounding each: 64 roundings per entry of both windows cover masses g and running sums G.  What windows
+    leave out may be anywhere: above, every g may be larger by it (also where the windows have no mass at all), below
+    every G may be.  a, b and a - b are right to a few roundings, which 2^-48 covers, as 2^-51 does that of a logarithm.
+    """
+    keep = 1.0 / (1.0 + math.exp(-eps0))
+    flip, gain = math.exp(-eps0) * keep, -keep * math.expm1(-eps0)
+    ones, zeros = _binomial(eps0, k), _binomial(eps0, m)
+    error = 64.0 * (ones.mass.size + zeros.mass.size) * 2.0**-53
+    lost = ones.left_out + zeros.left_out
+    g = np.append(np.convolve(ones.mass[::-1], zeros.mass), 0.0)  # Bin(k, a) is k - Bin(k, b)
+    before = np.cumsum(g) - g
+    before[-1] = 0.0
+    if side == "upper":
+        g, before = g * (1.0 + error) + lost, np.maximum(before, 0.0) * (1.0 - error)
+        live = g > 0.0
+        return Lines(gain * g[live] * (1.0 + 2.0**-48), (flip * g + before)[live] * (1.0 - 2.0**-48), 2.0**-51)
+    g, before = g[:-1] * (1.0 - error), before[:-1] * (1.0 + error) + lost
+    live = g > 0.0
+    return Lines(gain * g[live] * (1.0 - 2.0**-48), (flip * g + before)[live] * (1.0 + 2.0**-48), -(2.0**-51))
+
+
+@lru_cache(maxsize=64)
+def _binomial(eps0: float, size: int) -> Window:
+    """Bin(size, b), b = 1/(e^eps0 + 1)."""
+    return binomial(size, math.exp(-eps0))
+
+
+def likely(n: int) -> list[int]:
+    """Datasets that a search starts from, and those of a lower bound: all of them where they are few."""
+    return list(range(n)) if n <= EVERY_K else [*range(_FIRST), n // 2, n - 1]
+
+
+def cover(n: int, above: Cost, below: Cost, tol: float) -> tuple[FloatArray, FloatArray, int]:
+    """Bounds on what the worst dataset costs, and the number of datasets and blocks that were evaluated."""
+    tried = likely(n)
+    sure, evaluated = np.max([below(k, n - 1 - k) for k in tried], axis=0), len(tried)
+    if n <= EVERY_K:
+        return np.max([above(k, n - 1 - k) for k in tried], axis=0), sure, evaluated
+    settled = np.zeros(sure.shape)
+    blocks = [(-math.inf, 0, n, np.full(sure.shape, math.inf))]
+    most = max(_BLOCKS // max(sure.size, 1), _FEWEST_BLOCKS, min(_BLOCKS_TIMES_N // n, 4 * n))
+    while blocks and evaluated < most:
+        _, low, high, cost = heapq.heappop(blocks)
+        excess = _excess(cost, sure, tol)  # it only shrinks as more datasets are evaluated
+        if excess <= 0.0:
+            settled = np.maximum(settled, cost)
+        elif blocks and -excess > blocks[0][0]:
+            heapq.heappush(blocks, (-excess, low, high, cost))
+        else:
+            middle = (low + high) // 2
+            for first, stop in ((low, middle), (middle, high)):
+                cost, evaluated = above(first, n - stop), evaluated + 1
+                if stop - first == 1:
+                    settled, sure = np.maximum(settled, cost), np.maximum(sure, below(first, n - stop))
+                else:
+                    heapq.heappush(blocks, (-_excess(cost, sure, tol), first, stop, cost))
+    return np.maximum.reduce([settled, *(block[3] for block in blocks)]), sure, evaluated
+
+
+@np.errstate(divide="ignore", invalid="ignore", over="ignore")
+def _excess(cost: FloatArray, sure: FloatArray, tol: float) -> float:
+    """How far a cost is above what is sure, as a logarithm, at the worst place whose delta anybody asks for."""
+    above = (cost > sure * (1.0 + tol)) & (cost > _ASKED)
+    return float(np.max(np.where(above, np.log(cost / np.maximum(sure, _ASKED)), 0.0), initial=0.0))
+
+
+class ExactCounts(OneByOne):
+    """The family of all datasets of binary randomized response.
+
+    ``side="upper"`` bounds the maximum over all datasets and is never above the blanket; ``side="lower"`` is the
+    exact divergence of the worst dataset that was evaluated, never below the constant ones.  Up to EVERY_K users
+    both are the truth to rounding.  Up to MOST_USERS they meet to tol, or to two percent or so in
+    eps (which may be a factor of two in a small delta) where the search was stopped.  Beyond, and where the search
+    would be stopped too early, the upper side is the smaller of the blanket and the swap bound.
+
+    Parameters
+    ----------
+    eps0 : local budget
+
+    Examples
+    --------
+    >>> truth = ExactCounts(1.0)
+    >>> sides = [truth.epsilon(n=1000, delta=1e-6, tol=1e-4, side=s).epsilon for s in ("lower", "upper")]
+    >>> [round(eps, 3) for eps in sides]
+    [0.127, 0.127]
+    """
+
+    def __init__(self, eps0: float) -> None:
+        self.eps0 = eps0
+        keep = 1.0 / (1.0 + math.exp(-eps0))
+        flip = math.exp(-eps0) * keep
+        self._blanket = PairSet([ShuffledPair(P0=[keep, flip], P1=[flip, keep], t=[flip, flip])])
+        held = both_directions(ShuffledPair(P0=[keep, flip], P1=[flip, keep], t=[keep, flip]))
+        self._constant = PairSet(held)
+        #: all that can be said without going through the datasets
+        self._known = Sides(Best(self._blanket, SwapSet([among(held, self._blanket)])), self._constant)
+
+    def _searched(self, n: int, side: Side) -> bool:
+        """Whether the datasets are gone through; a search that is stopped early is above the swap bound."""
+        blankets = n * 2.0 / (1.0 + math.exp(self.eps0)) if self.eps0 < 700.0 else 0.0
+        return n <= MOST_USERS and (side == "lower" or blankets <= SUPERSEDED)
+
+    def epsilon(self, *, n: int, delta: float, tol: float, side: Side) -> Answer:
+        """The eps of the worst dataset, on the named side."""
+
+        def cost(k: int, m: int, end: Side) -> FloatArray:
+            return np.array([lines(self.eps0, k, m, end).epsilon(delta)])
+
+        if not self._searched(n, side):
+            return self._known.epsilon(n=n, delta=delta, tol=tol, side=side)
+        found, is_open, evaluated = self._worst(n, cost, 0.4 * tol, side)
+        eps = min(float(found[0]), self.eps0)
+        if bool(is_open[0]) if side == "upper" else delta < _RELIABLE:
+            known = self._known.epsilon(n=n, delta=delta, tol=tol, side=side).epsilon
+            eps = min(eps, known) if side == "upper" else max(eps, known)
+        return Answer(eps, evaluated, n)
+
+    def log_delta(self, eps: FloatArray, *, n: int, tol: float, side: Side) -> FloatArray:
+        """log delta of the worst dataset for every eps, on the named side; other bounds only where they may help."""
+
+        def cost(k: int, m: int, end: Side) -> FloatArray:
+            return np.where(eps >= self.eps0, 0.0, lines(self.eps0, k, m, end).delta(np.minimum(eps, self.eps0)))
+
+        if not self._searched(n, side):
+            return self._known.log_delta(eps, n=n, tol=tol, side=side)
+        found, is_open, _ = self._worst(n, cost, 0.5 * tol, side)
+        with np.errstate(divide="ignore"):
+            out = np.asarray(np.log(found))
+        rest = np.flatnonzero((is_open | (found < _RELIABLE)) & (eps < self.eps0))
+        if rest.size:
+            better = np.minimum if side == "upper" else np.maximum
+            out[rest] = better(out[rest], self._known.log_delta(eps[rest], n=n, tol=tol, side=side))
+        return out
+
+    def _worst(
+        self, n: int, cost: Callable[[int, int, Side], FloatArray], tol: float, side: Side
+    ) -> tuple[FloatArray, NDArray[np.bool_], int]:
+        """What the worst dataset costs, where that may be far from the truth, and the number of evaluations."""
+        if side == "lower":
+            found = np.max([cost(k, n - 1 - k, "lower") for k in likely(n)], axis=0)
+            return found, np.zeros(found.shape, dtype=bool), len(likely(n))
+        upper, sure, evaluated = cover(n, lambda k, m: cost(k, m, "upper"), lambda k, m: cost(k, m, "lower"), tol)
+        return upper, upper > sure * (1.0 + 2.5 * tol), evaluated
+
+    def thinned(self, chance: float) -> Family:
+        """Every other user takes part with this probability: the blanket, or the truth among nearly as many users."""
+        if chance == 1.0:
+            return self
+        pairs = Sides(self._blanket.thinned(chance), self._constant.thinned(chance))
+        return Best(pairs, Split(self, lambda n: Count(0, ((n - 1, chance),))))

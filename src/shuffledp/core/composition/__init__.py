@@ -1,0 +1,1 @@
+"""Composition of privacy losses: profile curves, grids, Renyi divergences."""

@@ -1,0 +1,311 @@
+"""Composition of privacy losses on a grid: one product of Fourier transforms, exponentially tilted.
+
+Under P the loss of a composition is the sum of independent losses with masses p_i(k), k in units of the grid step:
+
+    delta(eps) = Pr[some loss is infinite] + sum_L (1 - e^(eps - L))_+ (p_1 * p_2 * ...)(L).
+
+A plain FFT computes the convolution with an *absolute* error, which hides small deltas.  With a tilt theta >= 0,
+w_i(k) = p_i(k) e^(theta k step) / Z_i and Z = prod Z_i,
+
+    delta(eps) = ... + Z sum_L f(L) W(L),   f(L) = (1 - e^(eps - L))_+ e^(-theta L),   W = w_1 * w_2 * ...,
+
+and theta is chosen so that W has its bulk at the losses that matter: the error is then small relative to delta itself.
+
+What is added (``upper``) or taken off (``lower``):
+
+- *Round-off of the transforms.*  A transform of length N errs by at most eta = 16 u log2(N) in relative 2-norm
+  (Higham, Accuracy and Stability of Numerical Algorithms, Theorem 24.2: 6.7 u per halving; 16 u also covers the
+  radices up to 11 of pocketfft).  Transforms of probability vectors have entries of modulus <= 1, so the product of T
+  factors is wrong by sum_i eta sqrt(N) |w_i|_2 in 2-norm (times the growth G of a product of T factors 1 + error), and
+  powers and products add 16 u T relative and 2 u per factor absolute.  Going back costs another eta |W|_2 and divides
+  by sqrt(N):
+
+      |error of W|_2 <= G (eta sum_i |w_i|_2) + (16 T u + eta) |W|_2 + 2 m u   for T losses of m kinds,
+
+  and by Cauchy-Schwarz the sum over L is wrong by at most Z |f|_2 |error of W|_2.
+- *Wrapping around.*  A transform of length N adds W(L + jN) to W(L).  That only raises the sum; losses beyond the right
+  end of the window are bounded by Chernoff.  A lower value takes off the Chernoff bound of everything outside.
+- *Rounding of Z and of the masses*, as a relative factor with one term per factor of the product.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.fft import irfft, next_fast_len, rfft  # type: ignore[import-untyped]
+
+from ..ledger import charge
+from ..pair import FloatArray
+from ..search import smallest_whole
+from .profile_curve import Masses
+
+_U = 2.0**-53
+#: The window reaches this many standard deviations of the tilted sum to either side.
+_REACH = 13.0
+#: ... and this many cells more.
+_MARGIN = 512.0
+#: Up to this many cells (divided by the root of the number of kinds) all losses are in the window.
+_WHOLE = 2.0**17
+#: Longest transform.
+MOST_CELLS = 2**22
+
+
+class Sum:
+    """The sum of ``count`` independent copies of each of several losses on one grid.
+
+    Examples
+    --------
+    >>> coin = Masses(np.array([0.25, 0.0, 0.75]), 0.0)  # loss -log 3 or log 3
+    >>> twice = Sum([coin], [2], math.log(3.0)).around(math.log(3.0))
+    >>> round(twice.delta(math.log(3.0), upper=True), 9)  # 9/16 - 3/16 of loss 2 log 3
+    0.375
+    """
+
+    def __init__(self, kinds: Sequence[Masses], counts: Sequence[int], step: float) -> None:
+        self.step = step
+        self.counts = [int(c) for c in counts]
+        self.total = float(sum(self.counts))
+        self.kinds = [m.mass for m in kinds]
+        self.half = [(m.size - 1) // 2 for m in self.kinds]
+        #: largest loss, in steps
+        self.reach = sum(c * h for c, h in zip(self.counts, self.half, strict=True))
+        # one flat array of the cells with mass: all moments of all kinds by one exponential and one segmented sum
+        filled = [np.flatnonzero(m) for m in self.kinds]
+        self._cell = [at - h for at, h in zip(filled, self.half, strict=True)]
+        self._loss = np.concatenate([np.zeros(0), *self._cell]) * step
+        self._log = np.log(np.concatenate([np.zeros(0), *(m[at] for m, at in zip(self.kinds, filled, strict=True))]))
+        sizes = np.array([at.size for at in filled], dtype=np.int64)
+        self._start = np.cumsum(sizes) - sizes
+        self._owner = np.repeat(np.arange(sizes.size), sizes)
+        self._weight = np.array(self.counts, dtype=np.float64)
+        masses = np.array([float(m.sum()) + k.infinite for m, k in zip(self.kinds, kinds, strict=True)])
+        with np.errstate(divide="ignore"):
+            #: log of the total mass, infinite losses included: rounding only keeps it from being 0
+            self.log_mass = float(self._weight @ np.log(masses)) if masses.size else 0.0
+            #: Pr[some loss is infinite], as a share of the total mass: exactly 1 - prod (1 - Pr[loss i is infinite])
+            never = np.log1p(-np.minimum(np.array([k.infinite for k in kinds]) / masses, 1.0))
+        self.infinite = -math.expm1(float(self._weight @ never)) if masses.size else 0.0
+
+    def _tilted(self, theta: float) -> tuple[FloatArray, FloatArray]:
+        """log Z_i, and the tilted masses of all kinds, flat."""
+        exponent = self._log + theta * self._loss
+        top = np.maximum.reduceat(exponent, self._start)
+        with np.errstate(under="ignore"):
+            mass = np.exp(exponent - top[self._owner])
+        total = np.add.reduceat(mass, self._start)
+        return top + np.log(total), mass / total[self._owner]
+
+    def log_mgf(self, theta: float) -> float:
+        """log E_P[e^(theta loss); loss finite]: the Renyi divergence of order 1 + theta is this over theta."""
+        return float(self._weight @ self._tilted(theta)[0]) if self.kinds else 0.0
+
+    def spread(self, theta: float) -> tuple[float, float]:
+        """Mean and standard deviation of the tilted sum."""
+        mass = self._tilted(theta)[1]
+        mean = np.add.reduceat(mass * self._loss, self._start)
+        square = np.add.reduceat(mass * (self._loss - mean[self._owner]) ** 2, self._start)
+        return float(self._weight @ mean), math.sqrt(float(self._weight @ square))
+
+    def tilt_for_delta(self, delta: float) -> float:
+        """A good theta for eps at a given delta, from the conversion of Canonne, Kamath and Steinke (2020)."""
+        log_delta = math.log(delta)
+
+        def eps(theta: float) -> float:
+            gain = theta * math.log(theta) - (1.0 + theta) * math.log1p(theta)
+            return (self.log_mgf(theta) + gain - log_delta) / theta
+
+        return self._search(eps)
+
+    def tilt_for_epsilon(self, eps: float) -> float:
+        """A good theta for delta at a given eps: the minimum of Chernoff's bound."""
+
+        def log_delta(theta: float) -> float:
+            return self.log_mgf(theta) + theta * math.log(theta) - (1.0 + theta) * math.log1p(theta) - theta * eps
+
+        return self._search(log_delta)
+
+    def _search(self, value: Callable[[float], float]) -> float:
+        """A minimum over theta > 0 by golden sections of its logarithm; any theta is valid, a good one is tight."""
+        deviation = max(self.spread(0.0)[1], 1e-12)
+        low, high = math.log(1e-3 / deviation), math.log(1e3 / deviation)
+        grid = np.linspace(low, high, 21)
+        heights = [value(math.exp(x)) for x in grid]
+        best = int(np.argmin(heights))
+        low, high = grid[max(best - 1, 0)], grid[min(best + 1, 20)]
+        golden = 0.5 * (math.sqrt(5.0) - 1.0)
+        for _ in range(12):
+            a, b = high - golden * (high - low), low + golden * (high - low)
+            low, high = (low, b) if value(math.exp(a)) < value(math.exp(b)) else (a, high)
+        return math.exp(0.5 * (low + high))
+
+    def around(self, eps: float) -> Window:
+        """The law of the sum near eps."""
+        return self.window(self.tilt_for_epsilon(eps), eps) if self.reach else self.window(0.0, 0.0)
+
+    def window(self, theta: float, eps: float | None = None, reach: float = _REACH) -> Window:
+        """The tilted law on the cells around its mean, and around eps."""
+        log_z, mass = self._tilted(theta) if self.kinds else (np.zeros(0), np.zeros(0))
+        mean, deviation = self.spread(theta) if self.kinds else (0.0, 0.0)
+        low = (mean - reach * deviation) / self.step - _MARGIN
+        high = (mean + reach * deviation) / self.step + _MARGIN
+        if eps is not None:
+            low, high = min(low, eps / self.step - 2.0), max(high, eps / self.step + 2.0)
+        if 2.0 * self.reach < _WHOLE / math.sqrt(len(self.kinds) + 1.0):  # all losses: nothing wraps around
+            low, high = -self.reach, self.reach
+        first, last = int(max(low, -self.reach)), int(min(high, self.reach))
+        first, last = min(first, self.reach), max(last, first)
+        last = min(last, first + MOST_CELLS - 1)
+        n = int(next_fast_len(last - first + 1, real=True))
+        eta = _eta(n)
+        product = np.ones(n // 2 + 1, dtype=np.complex128)
+        slips = 0.0
+        for start, cells, count in zip(self._start.tolist(), self._cell, self.counts, strict=True):
+            wrapped = np.bincount(cells % n, mass[start : start + cells.size], n).astype(np.float64)
+            with np.errstate(under="ignore"):
+                transform = rfft(wrapped)
+                product *= transform if count == 1 else transform**count
+            slips += count * eta * _norm(wrapped)
+        law = np.roll(irfft(product, n), -(first % n))[: last - first + 1]
+        error = transform_error(n, slips, _norm(law), len(self.kinds), self.total)
+        steepest = theta * self.step * max(self.half, default=0)
+        doubt = mass_error(self.total, max((m.size for m in self.kinds), default=1), steepest)
+        return Window(self, theta, first, law, float(self._weight @ log_z), error, doubt)
+
+
+@charge("rounding of Fourier transforms", "Higham, Accuracy and Stability of Numerical Algorithms, Theorem 24.2")
+def transform_error(n: int, slips: float, norm: float, kinds: int, total: float) -> float:
+    """The 2-norm of the error of W, from ``slips`` = eta sum_i |w_i|_2 and ``norm`` = |W|_2 (top of this file)."""
+    error = math.exp(min(math.sqrt(n) * slips, 700.0)) * slips + 2.0 * kinds * _U
+    return error + (16.0 * total * _U + _eta(n)) * (norm + error)
+
+
+def _eta(n: int) -> float:
+    """The relative 2-norm of the error of one transform."""
+    return 16.0 * _U * max(math.log2(n), 1.0)
+
+
+@charge("rounding of tilted masses and of their product Z", "docs/proofs.md, rounding of a sum")
+def mass_error(total: float, size: int, steepest: float) -> float:
+    """The relative error of Z: every factor carries some roundings, those of a sum and those of its exponents."""
+    return 8.0 * _U * total * (8.0 + math.log2(size + 1.0) + steepest) + 1e-13
+
+
+def _norm(values: FloatArray) -> float:
+    """The 2-norm, on one core: a BLAS would divide even short sums among threads, which wait for each other."""
+    return math.sqrt(float(np.add.reduce(values * values)))
+
+
+@dataclass(frozen=True)
+class Window:
+    """The tilted law of a sum on the cells first, first + 1, ..., with the bounds on its errors."""
+
+    sum: Sum
+    theta: float
+    first: int
+    law: FloatArray
+    log_z: float
+    error: float  # 2-norm of the round-off in ``law``
+    doubt: float  # relative: rounding of Z and of the masses
+
+    def delta(self, eps: float, *, upper: bool) -> float:
+        """delta(eps) of the composition with all errors added, or with all errors taken off."""
+        whole = self.sum
+        f, law, scale, doubt = self._terms(eps)
+        slip = _norm(f) * self.error
+        if upper:
+            most = _exp(max(whole.log_mass, 0.0) + doubt)
+            if self.first > -whole.reach and eps < self.first * whole.step:
+                return most  # losses between eps and the window were not evaluated
+            value = float(f @ np.maximum(law, 0.0)) * (1.0 + 1e-13) + slip
+            finite = _exp(scale + math.log(value) + doubt) if value > 0.0 else 0.0
+            return min(finite + whole.infinite * most * (1.0 + 1e-12) + self.beyond, most)
+        # what wraps around counts with weight max f <= 1 in the tilted law
+        value = float(f @ law) - 1e-13 * float(f @ np.abs(law)) - slip - float(f.max(initial=0.0)) * self._wrapped
+        finite = _exp(scale + math.log(value) - doubt) if value > 0.0 else 0.0
+        return finite + whole.infinite * _exp(whole.log_mass - self.doubt) * (1.0 - 1e-12)
+
+    def round_off(self, eps: float) -> float:
+        """The part of the upper delta(eps) that covers the round-off of the transforms."""
+        f, _, scale, doubt = self._terms(eps)
+        slip = _norm(f) * self.error
+        return _exp(scale + math.log(slip) + doubt) if slip > 0.0 else 0.0
+
+    def _terms(self, eps: float) -> tuple[FloatArray, FloatArray, float, float]:
+        """f and W on the losses beyond eps, the log of their common factor, and its relative doubt."""
+        start = int(np.searchsorted(self._loss, eps, side="right"))
+        loss, law = self._loss[start:], self.law[start:]
+        base = float(loss[0]) if loss.size else eps
+        with np.errstate(under="ignore"):
+            f = -np.expm1(eps - loss) * np.exp(-self.theta * (loss - base))
+        doubt = self.doubt + 4.0 * _U * self.theta * (abs(base) + self.sum.step * self.law.size)
+        return f, law, self.log_z - self.theta * base, doubt
+
+    @cached_property
+    def _loss(self) -> FloatArray:
+        return np.asarray((self.first + np.arange(self.law.size)) * self.sum.step)
+
+    @property
+    def middle(self) -> float:
+        """The middle of the window: about the eps that the tilt was made for."""
+        return (self.first + 0.5 * self.law.size) * self.sum.step
+
+    def _ends(self) -> tuple[int, int]:
+        """The cells just outside the window."""
+        return self.first - 1, self.first + self.law.size
+
+    @cached_property
+    def beyond(self) -> float:
+        """Chernoff: Pr_P[loss >= the cell right of the window]; 0 if no loss is that large."""
+        right_end = self._ends()[1]
+        if right_end > self.sum.reach:
+            return 0.0
+        end = right_end * self.sum.step
+        tilts = [self.theta * x for x in (1.0, 1.2, 1.5, 2.0, 4.0)] if self.theta else [1.0, 10.0, 100.0]
+        return _exp(min(self.sum.log_mgf(t) - t * end for t in tilts) + self.doubt * 4.0)
+
+    @cached_property
+    def _wrapped(self) -> float:
+        """Mass of the tilted law outside the window."""
+        return self._tilted_beyond(right=True) + self._tilted_beyond(right=False)
+
+    def _tilted_beyond(self, *, right: bool) -> float:
+        """Chernoff for the tilted law outside the window, on one side."""
+        left_end, right_end = self._ends()
+        if (right_end > self.sum.reach) if right else (left_end < -self.sum.reach):
+            return 0.0
+        end, sign = (right_end, 1.0) if right else (left_end, -1.0)
+        width = max(self.sum.spread(self.theta)[1], self.sum.step)
+        best = 0.0
+        for x in (3.0, 6.0, 9.0, 12.0):
+            turn = sign * x / width
+            best = min(best, self.sum.log_mgf(self.theta + turn) - self.log_z - turn * end * self.sum.step)
+        return _exp(best + 2.0 * self.doubt)
+
+
+def _exp(x: float) -> float:
+    return math.exp(x) if x < 700.0 else math.inf
+
+
+def solve_epsilon(window: Window, delta: float, *, upper: bool, most: float) -> float:
+    """The smallest eps in [0, most] with delta(eps) <= delta (upper), or the largest with delta(eps) >= delta (lower).
+
+    The answer is the safe end of a search: the inequality was checked at the returned eps itself.
+    inf (upper) or 0 (lower) if it holds nowhere.  A lower search starts next to ``most``: far below the bulk of the
+    tilted law there is only round-off.
+    """
+    start = min(most, max(window.middle, window.sum.step)) if upper else most * (1.0 - 1e-4)
+    unit = 1e-8 * start
+
+    def excess(k: int) -> float:
+        value = window.delta(min(k * unit, most), upper=upper)
+        off = math.log(value / delta) if value > 0.0 else -math.inf
+        return off if upper or off != 0.0 else 5e-324  # a lower value may be met exactly
+
+    found = smallest_whole(excess, low=0, high=math.ceil(most / unit), start=round(start / unit))
+    if upper:
+        return math.inf if found is None else min(found * unit, most)
+    return most if found is None else max(found - 1, 0) * unit

@@ -1,0 +1,168 @@
+"""Families when each of the other users takes part with some probability only, independently of everything else.
+
+Let U ~ Bin(n-1, chance) of the others take part.  U says nothing about the victim, so the divergence before the
+batch is seen is E_U[delta(U + 1 users)].  For a shuffled pair this is exact and needs no sum: t becomes chance * t.
+Where users send several messages, see counts.present.
+
+A lower bound must not tell the adversary more than it sees.  E_U[delta(U + 1 users)] is the truth only if the batch
+reveals U.  It does if every user sends the same number of messages; elsewhere no lower bound is claimed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from ..errors import BoundNotApplicableError
+from .counts import UNSEEN_USERS, Count, Distribution
+from .family import Answer, Family, Smallest, epsilons, log_deltas
+from .ledger import charge
+from .pair import FloatArray, Side
+from .rows import numbered
+from .search import smallest_whole
+
+#: Where a random number of users is cut in two: probability of the low part, as a share of delta or on its own.
+_SHARES = (0.3, 0.03, 0.003)
+_TAILS = tuple((10.0 ** -np.arange(1.0, 17.0, 1.5)).tolist())
+#: Probability of the low part that a lower bound keeps.
+_KEPT = (0.6, 0.9, 0.99)
+
+
+class Cut(NamedTuple):
+    """A number k of others at which M is cut in two, and bounds on Pr[M < k] (upper) or Pr[M <= k] (lower)."""
+
+    k: int
+    mass: float
+
+
+class Split(Family):
+    """A family among a random number M of other messages, by splitting that number in two.
+
+    Several k are tried and the best is taken (:func:`log_delta_with_cut`).  For families that cannot be
+    mixed piece by piece.  ``shown`` says whether the batch shows M: else there is no lower bound.
+
+    Examples
+    --------
+    >>> from .family import PairSet
+    >>> from .pair import ShuffledPair
+    >>> coin = PairSet([ShuffledPair(P0=[0.75, 0.25], P1=[0.25, 0.75], t=[0.25, 0.25])])
+    >>> half = Split(coin, lambda n: Count(0, ((n - 1, 0.5),)))
+    >>> [round(f.epsilon(n=1000, delta=1e-6, tol=1e-4, side="upper").epsilon, 3) for f in (half, coin.thinned(0.5))]
+    [0.27, 0.245]
+    """
+
+    def __init__(self, family: Family, count: Callable[[int], Count], *, shown: bool = True) -> None:
+        self._family, self._count, self._shown = family, count, shown
+
+    def _cuts(self, n: int, shares: Sequence[float], side: Side) -> list[Cut]:
+        """The largest k with (the bound on) Pr[M < k] at most each share."""
+        if side == "lower" and not self._shown:
+            raise BoundNotApplicableError(UNSEEN_USERS)
+        law = self._count(n).simplified()
+        below = Distribution(law, up=side == "upper")
+
+        def upto(k: int) -> float:
+            return float(below.at(np.array([k]))[0]) if k >= law.least else 0.0
+
+        def largest(share: float) -> int:
+            beyond = smallest_whole(
+                lambda k: -1.0 if upto(k - 1) > share else 1.0, low=law.least, high=law.top, start=int(law.mean)
+            )
+            return law.top if beyond is None else beyond - 1
+
+        return [Cut(k, upto(k - 1 if side == "upper" else k)) for k in map(largest, shares)]
+
+    @classmethod
+    def epsilons(
+        cls, families: Sequence[Self], *, n: FloatArray, delta: FloatArray, tol: float, side: Side
+    ) -> list[Answer]:
+        """The best eps over the cuts, all of them rows of one call."""
+        owner, cuts = [], []
+        for i, (family, users, one) in enumerate(zip(families, n.tolist(), delta.tolist(), strict=True)):
+            shares = [share * one for share in _SHARES] if side == "upper" else list(_KEPT)
+            made = [cut for cut in family._cuts(int(users), shares, side) if side == "upper" or one < cut.mass]
+            owner += [i] * len(made)
+            cuts += made
+        at, mass = np.array(owner, dtype=np.int64), np.array([cut.mass for cut in cuts])
+        left = delta_left(delta[at], mass, side)
+        users = np.array([cut.k + 1.0 for cut in cuts])
+        found = epsilons([families[i]._family for i in owner], n=users, delta=left, tol=tol, side=side)
+        best = [Answer(np.inf if side == "upper" else 0.0, 0, 0)] * n.size
+        for i, answer in zip(owner, found, strict=True):
+            if answer.epsilon < best[i].epsilon if side == "upper" else answer.epsilon > best[i].epsilon:
+                best[i] = answer
+        return best
+
+    @classmethod
+    def log_deltas(
+        cls, families: Sequence[Self], eps: FloatArray, *, n: FloatArray, tol: float, side: Side
+    ) -> FloatArray:
+        """The best log delta over the cuts, all of them rows of one call."""
+        shares = _TAILS if side == "upper" else _KEPT
+        first, which = numbered([(id(family), users) for family, users in zip(families, n.tolist(), strict=True)])
+        made = [families[i]._cuts(int(n[i]), shares, side) for i in first.tolist()]
+        cuts = [cut for w in which.tolist() for cut in made[w]]
+        owner = np.repeat(np.arange(eps.size), len(shares))
+        users, mass = np.array([cut.k + 1.0 for cut in cuts]), np.array([cut.mass for cut in cuts])
+        inner = [families[i]._family for i in owner.tolist()]
+        value = log_deltas(inner, eps[owner], n=users, tol=tol, side=side)
+        table = log_delta_with_cut(value, mass, side).reshape(eps.size, len(shares))
+        return np.asarray(table.min(axis=1) if side == "upper" else table.max(axis=1))
+
+
+@charge("a random number of users that is cut in two", "participation.py: delta falls with the number of draws")
+@np.errstate(divide="ignore")
+def log_delta_with_cut(value: FloatArray, mass: FloatArray, side: Side) -> FloatArray:
+    """log delta among M others from log delta(k + 1) = ``value``: delta = E_M[delta(M + 1)] falls with M, so
+
+    Pr[M <= k] delta(k + 1)  <=  delta  <=  Pr[M < k] + delta(k + 1).
+    """
+    if side == "upper":
+        return np.asarray(np.logaddexp(value, np.log(mass)) + 1e-14)
+    return np.asarray(value + np.log(mass) - 1e-14)
+
+
+@charge("the share of delta that is spent on a cut", "participation.py: delta falls with the number of draws")
+def delta_left(delta: FloatArray, mass: FloatArray, side: Side) -> FloatArray:
+    """The delta(k + 1) for which the inequality of :func:`log_delta_with_cut` gives delta, on the private side."""
+    if side == "upper":
+        return np.asarray((delta - mass) * (1.0 - 1e-12))
+    return np.minimum(delta / mass * (1.0 + 1e-12), 1.0 - 1e-16)
+
+
+class Sides(Family):
+    """A family for upper bounds and another one for lower bounds."""
+
+    def __init__(self, upper: Family, lower: Family) -> None:
+        self._of: dict[Side, Family] = {"upper": upper, "lower": lower}
+
+    @classmethod
+    def epsilons(
+        cls, families: Sequence[Self], *, n: FloatArray, delta: FloatArray, tol: float, side: Side
+    ) -> list[Answer]:
+        """The answers of this side's families."""
+        return epsilons([family._of[side] for family in families], n=n, delta=delta, tol=tol, side=side)
+
+    @classmethod
+    def log_deltas(
+        cls, families: Sequence[Self], eps: FloatArray, *, n: FloatArray, tol: float, side: Side
+    ) -> FloatArray:
+        """The answers of this side's families."""
+        return log_deltas([family._of[side] for family in families], eps, n=n, tol=tol, side=side)
+
+
+class Best(Smallest):
+    """Analyses that all hold and go by one name: the smallest upper bound, the largest lower one."""
+
+    def __init__(self, *families: Family) -> None:
+        super().__init__({str(k): family for k, family in enumerate(families)})
+
+    @classmethod
+    def epsilons(
+        cls, families: Sequence[Self], *, n: FloatArray, delta: FloatArray, tol: float, side: Side
+    ) -> list[Answer]:
+        """The better answers, without saying which analysis gave them."""
+        found = super().epsilons(families, n=n, delta=delta, tol=tol, side=side)
+        return [answer._replace(bound="") for answer in found]
