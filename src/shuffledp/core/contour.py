@@ -26,6 +26,13 @@ from .pair import FloatArray, Side
 from .rows import ULP, chunks
 
 
+class Finer(NamedTuple):
+    """How many times finer than usual the dither and the step of every row are; or what part of delta each costs."""
+
+    dither: FloatArray
+    step: FloatArray
+
+
 class Sum(NamedTuple):
     """What one trapezoid sum is made of, by row."""
 
@@ -66,29 +73,43 @@ def log_delta(
     """
     upper = side == "upper"
     at = tilt(x, t, saddle(x, t, n, c))
-    whole = place(x, t, n, at, rtol)
-    crude = whole.log_peak + np.log(at.c) - 1.0 - np.log(n)  # (x)_+ <= e^(cx)/(e c)
     idle = x.max(axis=1) <= 0.0
-    skipped = idle | (crude < tuning.UNDERFLOW) | ~np.isfinite(whole.last * whole.h)
-    whole = whole._replace(last=np.where(skipped, 0.0, whole.last))
-    value = np.full(len(x), np.nan)
-    if not skipped.all():
-        for part in chunks(np.ceil(whole.last / tuning.BLOCK) * x.shape[1] + tuning.BLOCK):
-            value[part] = _sums(whole.take(part), upper=upper)
-    unknown = skipped | np.isnan(value)
-    crude = np.where(idle, -np.inf, np.where(np.isnan(crude), np.inf, crude + ULP * np.abs(crude)))
-    value = np.where(unknown, crude if upper else -np.inf, value)
+    value, open_ = np.full(len(x), np.nan), np.arange(len(x))
+    finer = Finer(np.ones(len(x)), np.ones(len(x)))
+    for _ in range(tuning.REFINEMENTS):
+        whole = place(x[open_], t[open_], n[open_], at.take(open_), rtol[open_], finer)
+        crude = whole.log_peak + np.log(whole.at.c) - 1.0 - np.log(whole.n)  # (x)_+ <= e^(cx)/(e c)
+        live = ~(idle[open_] | (crude < tuning.UNDERFLOW)) & np.isfinite(whole.last * whole.h)
+        known = (
+            np.where(np.isnan(crude), np.inf, crude + ULP * np.abs(crude)) if upper else np.full(open_.size, -np.inf)
+        )
+        cost = Finer(np.zeros(open_.size), np.zeros(open_.size))
+        whole = whole._replace(last=np.where(live, whole.last, 0.0))
+        for part in chunks(np.ceil(whole.last / tuning.BLOCK) * x.shape[1] + tuning.BLOCK) if live.any() else ():
+            found, cost.dither[part], cost.step[part] = evaluate(whole.take(part), upper=upper)
+            known[part] = np.where(live[part] & ~np.isnan(found), found, known[part])
+        value[open_] = (np.fmin if upper else np.fmax)(value[open_], known)
+        loose = np.flatnonzero(live & (cost.dither + cost.step > 2.0 * rtol[open_]) & (whole.last < tuning.MOST_NODES))
+        if not loose.size:
+            break
+        wide, coarse = (np.clip(part[loose] / rtol[open_[loose]], 1.0, 16.0) for part in cost)
+        finer = Finer(finer.dither[loose] * wide, finer.step[loose] * np.sqrt(coarse))
+        open_ = open_[loose]
+    value = np.where(idle, -np.inf, value)
     return value, np.where((at.c > 0.0) & (at.c < 1e300), at.c, 1.0)
 
 
-def place(x: FloatArray, t: FloatArray, n: FloatArray, at: Tilt, rtol: FloatArray) -> Sum:
-    """Dither, step and last node for which dither and aliases cost about rtol; every choice is sound."""
+def place(x: FloatArray, t: FloatArray, n: FloatArray, at: Tilt, rtol: FloatArray, finer: Finer | None = None) -> Sum:
+    """Dither, step and last node for which dither and aliases cost about rtol; every choice is sound.
+
+    That holds where S is nearly Gaussian; where it has heavy points or a long tail they must be ``finer``.
+    """
     c, variance = at.c, n * at.variance
     cut, digits = tuning.MARGIN - np.log(rtol), 3.5 - np.log(rtol)
-    s = np.minimum(np.sqrt(rtol) / c, tuning.WIDEST_DITHER * at.width)
+    s = np.minimum(np.sqrt(rtol) / c, tuning.WIDEST_DITHER * at.width) / (1.0 if finer is None else finer.dither)
     sigma = np.sqrt(variance + s * s)
     left = digits - n * at.log_m + 2.0 * np.log1p(c * sigma) + 1.0
-    h = 2.0 * np.pi / np.maximum(np.sqrt(2.0 * digits + 6.0) * sigma, left / c)
+    h = 2.0 * np.pi / np.maximum(np.sqrt(2.0 * digits + 6.0) * sigma, left / c) / (1.0 if finer is None else finer.step)
     last = np.sqrt(2.0 * cut) / (s * h)
     s, last = s * np.maximum(last / tuning.MOST_NODES, 1.0), np.minimum(last, tuning.MOST_NODES)
     early = np.sqrt(cut / ((2.0 / np.pi**2) * variance + 0.5 * s * s)) / h
@@ -97,8 +118,8 @@ def place(x: FloatArray, t: FloatArray, n: FloatArray, at: Tilt, rtol: FloatArra
     return Sum(x, t, n, at, s, h, whole_blocks(last), cut)
 
 
-def _sums(whole: Sum, *, upper: bool) -> FloatArray:
-    """log of the upper or the lower value of every row."""
+def evaluate(whole: Sum, *, upper: bool) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """log of the upper or the lower value of every row, and what part of it dither and step may cost."""
     x, n, at, s, h = whole.x, whole.n, whole.at, whole.s, whole.h
     c, nothing = at.c, whole.nothing
     row, number = blocks(whole.last)
@@ -125,19 +146,19 @@ def _sums(whole: Sum, *, upper: bool) -> FloatArray:
         lean = y / c[r]
         shrink = 1.0 / (1.0 + lean * lean)  # |c/z|^2
         terms = shrink * shrink * (wave * (1.0 - lean * lean) + 2.0 * sine * lean)  # Re[wave (c/z)^2]
-        wanted = ((total, terms), (slip, shrink * rough), *(() if upper else ((moment, wave), (slip_moment, rough))))
-        for out, term in wanted:
+        for out, term in ((total, terms), (slip, shrink * rough), (moment, wave), (slip_moment, rough)):
             out += np.bincount(node.row, term.sum(axis=1), len(x))
     total -= 0.5 * (1.0 - nothing)  # the node 0 counts half
+    moment = np.maximum(moment - 0.5 * (1.0 - nothing), 0.0)
     missed, missed_moment = unevaluated_nodes(whole, nothing)
     most = h / np.pi * (np.maximum(total, 0.0) + slip) + missed
-    log_scale, doubt = whole.log_peak - np.log(n), peak_rounding(whole)
-    if upper:
-        return np.asarray(log_scale + np.log(most) + doubt)
-    moment = np.maximum(moment - 0.5 * (1.0 - nothing), 0.0)
     price = dither_price(whole, h * (moment + slip_moment) + missed_moment)
-    least = h / np.pi * (total - slip) - missed - price - aliases(whole, most)
-    return np.asarray(log_scale + np.log(least) - doubt)
+    log_scale, doubt = whole.log_peak - np.log(n), peak_rounding(whole)
+    coarse = aliases(whole, most)
+    if upper:
+        return log_scale + np.log(most) + doubt, price / most, coarse / most
+    least = h / np.pi * (total - slip) - missed - price - coarse
+    return log_scale + np.log(least) - doubt, price / most, coarse / most
 
 
 @charge("rounding of the terms of the trapezoid sum", "docs/proofs.md, rounding of a sum")

@@ -181,7 +181,7 @@ def saddle_guess(
     low, high, fall, c = np.zeros(eps.size), most, 1.0 / eps, None
     idle, target = ((t * gap) <= 0.0).all(axis=1), np.log(n) + log_delta
     powers = np.empty((4, *t.shape))
-    for _ in range(40):
+    for _ in range(tuning.GUESSES):
         x = gap - np.expm1(eps)[:, None] * v
         if c is None:
             mean, square = n * (t * x).sum(axis=1), n * (t * x * x).sum(axis=1) + 1e-300

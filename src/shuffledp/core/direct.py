@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betainc, gammaln
+from scipy.special import betainc, gammaln  # type: ignore[import-untyped]
 
 from . import tuning
 from .ledger import charge

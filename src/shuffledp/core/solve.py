@@ -37,7 +37,8 @@ def solve(curve: Curve, log_delta: FloatArray, tol: float, least: FloatArray | N
     low, high = start[open_], np.minimum(part.limit, tuning.LARGEST_EPSILON)
     eps, slope = part.guess(log_delta[open_])
     eps = eps * (1.0 + 0.2 * sign * tol)  # a little to the private side: the first evaluation is then often the last
-    eps = np.where((low < eps) & (eps < high), eps, _middle(low, high))
+    eps = np.minimum(eps, high * (1.0 - 0.25 * tol))  # next to the limit one evaluation tells whether anything is left
+    eps = np.where(low < eps, eps, _middle(low, high))
     excess, before, above, below = np.full((4, open_.size), np.nan)
     for step in range(tuning.STEPS):
         fine = np.clip(0.3 * tol * eps * slope, 1e-8, _COARSE)
@@ -61,7 +62,9 @@ def solve(curve: Curve, log_delta: FloatArray, tol: float, least: FloatArray | N
         done |= safe & (rtol <= 3.0 * fine) & (sign * (new - eps) >= 0.0)  # the root is nearer than the safe step
         done |= (high - low <= 0.3 * tol * high) | (high < 1e-15)
         chord = (low + (high - low) * above / (above - below)) * (1.0 + 0.1 * sign * tol)
-        new = np.where((low < new) & (new < high), new, chord)
+        # delta is 0 at the limit, and convex in e^eps: below its chord from the last eps that was too small
+        ahead = np.minimum(low + np.log1p(np.expm1(high - low) * -np.expm1(-above)), high * (1.0 - 0.25 * tol))
+        new = np.where((low < new) & (new < high), new, np.where(np.isnan(below) & (high == part.limit), ahead, chord))
         new = np.where((low < new) & (new < high) & (step % 8 != 7), new, _middle(low, high))
         before, eps = eps, np.where(known, new, eps)  # what is in doubt is evaluated once more, finely
         excess = np.where(known, excess, np.nan)

@@ -19,6 +19,8 @@ MARGIN = 10.0
 WIDEST_DITHER = 3.0
 #: The most nodes of one row of the contour; beyond it the dither is widened.
 MOST_NODES = 400_000.0
+#: Times that a contour is evaluated, with a finer dither each time, where the dither costs more than was asked for.
+REFINEMENTS = 3
 #: log of a delta below every positive double: a finer value is not needed.
 UNDERFLOW = -760.0
 
@@ -33,6 +35,8 @@ MOST_DRAWS = 2_000.0
 LEAST_COUNT = 1e-48
 
 # -- solver and families -------------------------------------------------------------------------------------------
+#: Steps of a first guess, most of which are needed only where it is no good.
+GUESSES = 16
 #: Evaluations of one row before the solver keeps what it has.
 STEPS = 80
 #: Relative accuracy in delta of a look that only decides whether a member needs to be solved.
@@ -53,3 +57,43 @@ LARGEST_CURVE = 2_000_000
 MANY_POINTS = 128
 #: Places of a profile that are evaluated first.
 FIRST_KNOTS = 65
+
+# -- mixtures ------------------------------------------------------------------------------------------------------
+#: Pieces of a mixture, likeliest first, that are evaluated before deciding which of the others matter.
+FIRST_PIECES = 8
+
+# -- the swap bound --------------------------------------------------------------------------------------------------
+#: Step of the swap sum in tilted deviations: it raises the sum by about exp(-2 (pi/1.1)^2).
+SWAP_STEP = 1.1
+#: Its largest step in abscissas: it raises the sum by about exp(-2 pi/0.55).
+SWAP_NARROW = 0.55
+#: e^-this of a swap sum, or of delta, is not worth another node, block of nodes or waiting time.
+SWAP_CUT = 24.0
+#: The most nodes of one swap sum.
+SWAP_NODES = 4096
+#: Blocks of waiting times k grow by this ratio with k, and shrink by it as k comes near n.
+WAITS_GROWTH = 1.2
+#: Places of a table of A.
+PLACES = 256
+#: How far below its largest value A is told exactly (logarithm).
+DEPTH = 60.0
+#: Free users that are expected, below which the swap bound is the local delta.
+NOBODY_FREE = 1e-6
+#: The same where the types are a table: among so few all of them would have to be summed, over thousands of nodes.
+FEW_FREE = 12.0
+#: The widest dither of a swap sum that accuracy asks for, in tilted deviations.
+WIDEST_SWAP_DITHER = 0.05
+#: Below this many deviations of the saddle from 0 other abscissas may be better.
+CLOSE = 3.5
+#: Where one user's X is more than so many deviations of the sum, lattices resonate, and wider dithers may be better.
+GRAINY = 0.1
+#: What was the best line at one eps is so up to this part of it, and of its distance to the limit.
+NEARBY = 0.01
+#: Types that are tried in turn as the worst one, before a line is placed.
+LEADERS = 8
+#: Types of the largest spread that a first guess looks at.
+GUESSED_TYPES = 4
+#: The law that dominates all types is used if its spread is at most this far above that of the worst type.
+NEARLY_JOINED = 1.1
+#: Types x symbols up to which that law is tried.
+MOST_JOINED = 256

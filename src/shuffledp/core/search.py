@@ -1,0 +1,104 @@
+"""The two searches of the library: the smallest whole number that passes, and a real number next to one that fails.
+
+Whole numbers (users, messages, rounds) are expensive to evaluate, so their search interpolates; a real one bisects.
+Either way the caller says which side is safe, and the returned answer itself was evaluated.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+
+def bisect(
+    holds: Callable[[float], bool],
+    *,
+    safe: float,
+    unsafe: float,
+    close: Callable[[float], float] | None = None,
+    geometric: bool = False,
+) -> float:
+    """A number where ``holds`` is true, within ``close`` of one where it is not.
+
+    ``holds`` is true at ``safe``, which may lie on either side of ``unsafe``; neither end is evaluated.  ``close`` is
+    the width at which the search ends, as a function of the safe end; None: when no double lies between the two.
+    A geometric search halves the ratio of two positive ends.
+
+    Examples
+    --------
+    >>> bisect(lambda x: x * x <= 2.0, safe=0.0, unsafe=2.0), bisect(lambda x: x * x >= 2.0, safe=2.0, unsafe=0.0)
+    (1.414213562373095, 1.4142135623730951)
+    """
+    while close is None or abs(unsafe - safe) > close(safe):
+        middle = math.sqrt(safe * unsafe) if geometric else 0.5 * (safe + unsafe)
+        if middle in (safe, unsafe):
+            break
+        if holds(middle):
+            safe = middle
+        else:
+            unsafe = middle
+    return safe
+
+
+class Look(NamedTuple):
+    """A number and its excess, already evaluated."""
+
+    at: int
+    excess: float
+
+
+def smallest_whole(excess: Callable[[int], float], *, low: int, high: int, start: int) -> int | None:
+    """A whole number in [low, high] with an excess of at most 0, while the one below has a positive one (or is < low).
+
+    For an excess that falls that is the smallest; None if ``high`` fails.  Steps from ``start`` double until they
+    make a bracket.  Only the sign of the excess decides; its size, which may be infinite, says where to search next.
+
+    Examples
+    --------
+    >>> smallest_whole(lambda k: 1000.0 - k * k, low=0, high=10**6, start=5)
+    32
+    """
+
+    def look(at: int) -> Look:
+        return Look(at, excess(at))
+
+    here = look(min(max(start, low), high))
+    step = max(1, here.at // 10_000)
+    if here.excess <= 0.0:
+        while here.at > low:
+            below = look(max(low, here.at - step))
+            if not below.excess <= 0.0:
+                return close_in(excess, below, here).at
+            here, step = below, 2 * step
+        return here.at
+    while here.at < high:
+        above = look(min(high, here.at + step))
+        if above.excess <= 0.0:
+            return close_in(excess, here, above).at
+        here, step = above, 2 * step
+    return None
+
+
+def close_in(excess: Callable[[int], float], below: Look, enough: Look) -> Look:
+    """The upper end of a bracket closed to 1, in at most one evaluation more than a bisection, usually far fewer.
+
+    Interpolate, truncate towards the middle, project onto what a bisection would have left: the ITP method (Oliveira,
+    Takahashi, ACM Transactions on Mathematical Software 47, 2021) on whole numbers.
+    """
+    width = enough.at - below.at
+    reach = 2.0 ** math.ceil(math.log2(width))  # half of what may be left, after each evaluation
+    while (gap := enough.at - below.at) > 1:
+        middle = 0.5 * (below.at + enough.at)
+        fall = below.excess - enough.excess
+        aim = below.at + gap * (below.excess / fall if math.isfinite(fall) and fall > 0.0 else 0.5)
+        inward = math.copysign(1.0, middle - aim)
+        aim += inward * min(max(0.2 * gap * gap / width, 1.0), abs(middle - aim))
+        slack = max(reach - 0.5 * gap, 0.0)
+        if not abs(aim - middle) <= slack:
+            aim = middle - inward * slack
+        reach *= 0.5
+        at = min(max(round(aim), below.at + 1), enough.at - 1)
+        new = Look(at, excess(at))
+        below, enough = (below, new) if new.excess <= 0.0 else (new, enough)
+    return enough
