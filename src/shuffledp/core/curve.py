@@ -9,10 +9,9 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from . import contour, direct, tuning
-from .ledger import charge
-from .line import saddle
 from .pair import FloatArray, IntArray, ShuffledPair, Side
 from .rows import Laws, law_shift, numbered
+from .screen import few_draws, log_screen
 
 
 class Values(NamedTuple):
@@ -60,6 +59,10 @@ class Curve(ABC):
     def crude(self, eps: FloatArray) -> FloatArray:
         """A cheap upper value of log delta (whatever the side), to decide which rows need an evaluation."""
         return np.zeros(eps.size)
+
+    def screen(self, eps: FloatArray, level: FloatArray) -> FloatArray:
+        """Cheap upper values of log delta that need not be sharp where they are at most ``level``."""
+        return self.crude(eps)
 
 
 class PairCurve(Curve):
@@ -120,6 +123,8 @@ class PairCurve(Curve):
             mine = laws if rest.size == eps.size else laws.take(rest)
             start = None if self._c is None else self._c[rest]
             value[rest], c = contour.log_delta(x[rest], mine.t, mine.n, rtol[rest], self.side, start)
+            if upper:
+                value[rest] = np.fmin(value[rest], few_draws(x[rest], mine.t, mine.n))
             slope[rest] = _slope(x[rest], mine, eps[rest], c)
             self._c = np.ones(eps.size) if self._c is None else self._c
             self._c[rest] = c
@@ -138,20 +143,10 @@ class PairCurve(Curve):
 
     @np.errstate(all="ignore")
     def crude(self, eps: FloatArray) -> FloatArray:
-        """(x)_+ <= e^(cx)/(e c), at the saddle of each row."""
+        """From four moments, at the saddle of each row."""
         x, exposed = self.laws.at(eps, "upper")
-        value = chernoff(x, self.laws.t, self.laws.n, saddle(x, self.laws.t, self.laws.n))
+        value = log_screen(x, self.laws.t, self.laws.n)
         return np.where(eps >= self.limit, -np.inf, np.logaddexp(value, np.log(exposed)))
-
-
-@charge("a row that is bounded, not evaluated", "docs/proofs.md, Lemma 6")
-def chernoff(x: FloatArray, t: FloatArray, n: FloatArray, c: FloatArray) -> FloatArray:
-    """log of M(c)^n/(e c n) >= delta for any c > 0, rounded up; -inf where X <= 0."""
-    power = c[:, None] * x
-    value = n * np.log1p((t * np.expm1(power)).sum(axis=1)) - 1.0 - np.log(c * n)
-    doubt = 2.0**-48 * n * (t * np.abs(power) * np.exp(np.maximum(power, 0.0))).sum(axis=1) + 1e-9
-    value = np.where(np.isnan(value + doubt), np.inf, value + doubt)
-    return np.where(x.max(axis=1) > 0.0, value, -np.inf)
 
 
 def _with_exposed(

@@ -162,69 +162,85 @@ def _largest_epsilons(
         top = np.zeros(n.size)
         np.maximum.at(top, owner, score)
         left = (score >= tuning.ENOUGH_SPREAD * top[owner]) | (n[owner] < tuning.MANY_USERS)
-    first = True
-    while left.any():
-        rows = np.flatnonzero(left)
-        lead = _leaders(owner[rows], score[rows], 1)
-        chosen = rows[lead]
+    chosen, least = _leaders(owner, score, 1), None
+    while chosen.size:
+        mine = owner[chosen]
         left[chosen] = False
-        part = curve if chosen.size == owner.size else curve.take(chosen)
-        found = solve(part, log_delta[owner[chosen]], tol, None if first else best[owner[chosen]])
-        best[owner[chosen]] = np.maximum(best[owner[chosen]], found)
-        evaluated[owner[chosen]] += 1
-        first = False
+        found = solve(curve if chosen.size == owner.size else curve.take(chosen), log_delta[mine], tol, least)
+        best[mine] = np.maximum(best[mine], found)
+        evaluated[mine] += 1
         left &= curve.limit > best[owner]
         rows = np.flatnonzero(left)
-        if rows.size and upper:
-            crude = curve.take(rows).crude(best[owner[rows]]) - log_delta[owner[rows]]
-            left[rows[crude <= 0.0]] = False
-            score[rows] = crude
-        _compare(owner, curve, left, score, best, log_delta, evaluated, tol)
+        if not rows.size:
+            break
+        at = best * (1.0 + 0.1 * tol)  # settles near ties
+        if upper:
+            best[owner[rows]] = at[owner[rows]]
+            level = log_delta[owner[rows]]
+            score[rows] = curve.take(rows).screen(at[owner[rows]], level) - level
+            left[rows] = ~(score[rows] <= 0.0)
+        chosen = _exceeding(owner, curve, left, score, at, log_delta, evaluated, tol)
+        least = best[owner[chosen]]
     return best, evaluated
 
 
-def _compare(
+def _exceeding(
     owner: IntArray,
     curve: Curve,
     left: np.ndarray,
     score: FloatArray,
-    best: FloatArray,
+    eps: FloatArray,
     log_delta: FloatArray,
     evaluated: IntArray,
     tol: float,
-) -> None:
-    """One look at open members, the likeliest first, until every question has one above its best eps, or none left."""
-    rtol = min(tuning.GLANCE, 30.0 * tol)
-    exceeded, looked = np.zeros(best.size, dtype=bool), np.zeros(owner.size, dtype=bool)
+) -> IntArray:
+    """Of every question one member above delta at its eps, if there is any: members are looked at, the likeliest first.
+
+    A first look is quick; whom it does not settle is looked at once more, as finely as the solver looks.
+    """
+    found: list[IntArray] = [np.empty(0, dtype=np.int64)]
+    searched, size = np.ones(eps.size, dtype=bool), tuning.AT_ONCE
     while True:
-        rows = np.flatnonzero(left & ~looked & ~exceeded[owner])
+        rows = np.flatnonzero(left & searched[owner])
         if not rows.size:
-            return
-        rows = rows[_leaders(owner[rows], score[rows], tuning.AT_ONCE)]
-        value = curve.take(rows).at(best[owner[rows]], np.full(rows.size, rtol)).log_delta
-        score[rows] = value - log_delta[owner[rows]]
+            return np.concatenate(found)
+        rows = rows[_leaders(owner[rows], score[rows], size)]
+        left[rows] = False
         np.add.at(evaluated, owner[rows], 1)
-        settled = score[rows] <= (0.0 if curve.side == "upper" else 2.0 * rtol)
-        left[rows[settled]] = False
-        looked[rows] = True
-        exceeded[owner[rows[~settled]]] = True
+        rtol = np.full(rows.size, tuning.GLANCE)
+        for _ in range(2):
+            value, slope = curve.take(rows).at(eps[owner[rows]], rtol)
+            score[rows] = value - log_delta[owner[rows]]
+            open_ = (score[rows] > 0.0) if curve.side == "upper" else (score[rows] > -2.0 * rtol)
+            rtol = np.clip(0.05 * tol * eps[owner[rows]] * slope, 1e-8, tuning.GLANCE)[open_]
+            rows = rows[open_]
+        left[rows] = True
+        first = rows[_leaders(owner[rows], score[rows], 1)]
+        found.append(first)
+        searched[owner[first]] = False
+        size *= 4
 
 
 def _largest_values(owner: IntArray, curve: Curve, eps: FloatArray, tol: float) -> FloatArray:
-    """Crude values of all members, then evaluations in falling order until nothing can exceed the largest found."""
+    """Evaluate the likeliest member, then in falling order of cheap bounds until none can exceed the largest found."""
     best = np.full(eps.size, -np.inf)
-    rows = np.arange(owner.size)
-    crude = np.full(owner.size, np.inf)
-    if curve.side == "upper" and rows.size > tuning.AT_ONCE * eps.size:
-        crude = curve.crude(eps[owner])
+    rows, score, size = np.arange(owner.size), curve.spread, 1
+    if curve.side == "lower" or rows.size <= tuning.AT_ONCE * eps.size:
+        size = owner.size
     while rows.size:
         lead = np.zeros(rows.size, dtype=bool)
-        lead[_leaders(owner[rows], crude[rows], tuning.AT_ONCE)] = True
-        chosen = rows[lead]
+        lead[_leaders(owner[rows], score, size)] = True
+        chosen, at_first = rows[lead], size in (1, owner.size)
+        if not at_first:  # of later ones few are near the largest
+            glance = curve.take(chosen).at(eps[owner[chosen]], np.full(chosen.size, max(tuning.GLANCE, tol))).log_delta
+            chosen = chosen[glance > best[owner[chosen]]]
         value = curve.take(chosen).at(eps[owner[chosen]], np.full(chosen.size, tol)).log_delta
         np.maximum.at(best, owner[chosen], value)
-        rows = rows[~lead]
-        rows = rows[crude[rows] > best[owner[rows]]]
+        rows, score = rows[~lead], score[~lead]
+        if at_first and rows.size:
+            score = curve.take(rows).screen(eps[owner[rows]], best[owner[rows]])
+        open_ = score > best[owner[rows]]
+        rows, score, size = rows[open_], score[open_], max(4 * size, tuning.AT_ONCE)
     return best
 
 

@@ -38,13 +38,17 @@ GUESSES = 16
 #: Evaluations of one row before the solver keeps what it has.
 STEPS = 80
 #: Relative accuracy in delta of a look that only decides whether a member needs to be solved.
-GLANCE = 1e-3
+GLANCE = 1e-2
 #: Of a lower bound over many users, members below this share of the largest spread are left out: any subset is one.
 ENOUGH_SPREAD = 0.9
 #: Users from which on a lower bound leaves such members out.
 MANY_USERS = 1_000
 #: Rows of one family that are evaluated at once, largest first, before the rest is compared with them.
 AT_ONCE = 16
+#: Rows of a search that are bounded at once: pairs of inputs x questions.
+MOST_ROWS = 1_000_000
+#: Numbers that the laws of rows which are evaluated at once consist of: rows x types x atoms.
+LARGEST_CURVE = 2_000_000
 
 # -- profiles ------------------------------------------------------------------------------------------------------
 #: Values of eps from which on a profile is drawn by chords.
