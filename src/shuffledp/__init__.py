@@ -277,12 +277,13 @@ if TYPE_CHECKING:
     from .protocol.shuffler import Shuffler
 
 if TYPE_CHECKING:  # a module, not a name of this one
+    from . import extend as extend
     from . import queries as queries
 
 
 def __getattr__(name: str) -> Any:
-    if name == "queries":
-        return importlib.import_module(".queries", __name__)
+    if name in ("extend", "queries"):
+        return importlib.import_module(f".{name}", __name__)
     if name in _HOME:
         value = getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
         globals()[name] = value
@@ -303,4 +304,4 @@ def _hint(name: str) -> str:
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, "queries", *(name for name in globals() if name.startswith("__"))})
+    return sorted({*__all__, "extend", "queries", *(name for name in globals() if name.startswith("__"))})

@@ -227,7 +227,11 @@ def test_a_guess_is_made_once_and_loads_nothing() -> None:
 
 def test_dir_shows_public_names_only() -> None:
     shown = dir(sdp)
-    assert shown == sorted(shown) and {x for x in shown if not x.startswith("__")} == {*sdp.__all__, "queries"}
+    assert shown == sorted(shown) and {x for x in shown if not x.startswith("__")} == {
+        *sdp.__all__,
+        "extend",
+        "queries",
+    }
     code = (
         "import shuffledp as s, shuffledp.cli, shuffledp.composing.accountant; s.amplify('general:1', n=9, delta=0.1)\n"
         "print({x for x in dir(s) if not x.startswith('__')} == {*s.__all__, 'queries'})"

@@ -87,7 +87,7 @@ def _faults(cls: type[Mechanism]) -> Iterator[str]:
     if undeclared and cls._file_parameters is None:
         yield (
             f"must declare the range of every parameter, got {', '.join(undeclared)} without one; "
-            "make it by budget(), whole() or real() of shuffledp.mechanisms.parameters."
+            "make it by budget(), whole() or real() of shuffledp.extend."
         )
     if cls.local_epsilon is Mechanism.local_epsilon and "eps0" not in declared(cls):
         yield "must state its local guarantee, got neither a parameter eps0 nor local_epsilon; define one of them."
