@@ -6,8 +6,8 @@ import importlib
 import inspect
 import pkgutil
 
-from shuffledp import core as numerics
-from shuffledp.core.ledger import CHARGES, Charge
+from shuffledp import numerics
+from shuffledp.numerics.ledger import CHARGES, Charge
 
 #: The files that a referee reads, in this order; files of composition and of proofs come last.
 READING = (

@@ -29,16 +29,15 @@ from .._support.spelling import Renamed
 from .._support.tables import Table
 from .._support.text import visible
 from ..errors import CertificationError, ParameterError, ShuffleDPError, VerificationError
-from ..numerics.families.base import Answer, Family
-from ..numerics.families.smallest import Smallest
+from ..numerics.family import Answer, Family, Smallest
 from .certificate_claim import FORMAT, STATEMENT, STATEMENTS, derived, law_hash, provable
 from .certificate_file import decimal, double, listed, step_of, written
-from .certificate_steps import MAX_PAIRS, Law, Step, laws_of, proof_of, proved, refuse_endless
+from .certificate_steps import MAX_PAIRS, Law, Step, proof_of, proved, refuse_endless
 from .guarantee import TRUST, Guarantee
 from .resolve import Resolved
 
 if TYPE_CHECKING:
-    from ..numerics.evaluators.certified import Method, Proof
+    from ..numerics.proof.pairs import Method, Proof
 
 
 @dataclass(frozen=True)
@@ -157,7 +156,9 @@ def certify(question: Resolved, *, delta: float, tol: float) -> Guarantee:
         )
     if not provable(question.bound):
         raise CertificationError(f"bound {bound!r} is not one that a certificate can prove; use bound='auto'.")
-    laws = {name: found for name, family in _analyses(question).items() if (found := laws_of(family)) is not None}
+    laws = {
+        name: found for name, family in _analyses(question).items() if (found := family.laws(MAX_PAIRS)) is not None
+    }
     if not laws:
         raise CertificationError(
             f"a certificate covers at most {MAX_PAIRS} distinct laws with a fixed number of messages, and bound "

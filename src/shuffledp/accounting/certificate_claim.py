@@ -23,8 +23,8 @@ from ..bounds.base import Numerical
 from ..errors import ShuffleDPError, VerificationError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import BY_MATRIX, RESERVED, made_again
-from ..numerics.families.swap import SwapPair
 from ..numerics.pair import ShuffledPair
+from ..numerics.swap.pair import SwapPair
 from .certificate_steps import Law, laws_of
 from .guarantee import SAME, TRUST, Guarantee
 

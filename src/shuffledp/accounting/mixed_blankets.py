@@ -30,14 +30,12 @@ from ..mechanisms.base import Mechanism
 from ..mechanisms.codecs import Numbers
 from ..mechanisms.frequency import FrequencyOracle
 from ..mechanisms.randomizer import Randomizer
-from ..numerics.evaluators.choose import spread
-from ..numerics.families.base import Family
-from ..numerics.families.matrix_pairs import BlanketPairs
-from ..numerics.families.message_counts import Count
-from ..numerics.families.mixture import among
-from ..numerics.families.participation import Split
-from ..numerics.left_out import with_symbols
-from ..numerics.pair import FloatArray, ShuffledPair
+from ..numerics.counts import Count
+from ..numerics.family import Family
+from ..numerics.matrix import blanket_pairs
+from ..numerics.mixture import Among
+from ..numerics.pair import FloatArray, ShuffledPair, with_symbols
+from ..numerics.participation import Split
 from .crowd import Crowd
 
 #: Different reports up to which other shapes than the victim's blanket are tried.
@@ -124,7 +122,7 @@ def _own_shape(victim: Mechanism, classes: list[Mechanism]) -> tuple[_Shape, boo
     laws = [r.thinned(1.0 / mass) for r in pairs]
     others = {c: _mass(_blanket_pairs(c)) for c in classes}
     proportional = all(chances[c] >= others[c] * (1.0 - 1e-9) for c in classes)
-    return _Shape(lambda count: _mixed(laws, count), chances, max(spread(r) for r in laws)), proportional
+    return _Shape(lambda count: _mixed(laws, count), chances, max(r.spread for r in laws)), proportional
 
 
 def _blanket_pairs(mechanism: Mechanism) -> Sequence[ShuffledPair]:
@@ -178,7 +176,7 @@ def _over(rows: FloatArray, omega: FloatArray, blankets: dict[Mechanism, FloatAr
     live = omega > 0.0
     chances = {m: float(np.min(w[live] / omega[live], initial=1.0)) * (1.0 - _SLACK) for m, w in blankets.items()}
     whole = with_symbols(rows)
-    every = BlanketPairs(whole, np.append(omega, np.zeros(whole.shape[1] - omega.size)))
+    every = blanket_pairs(whole, np.append(omega, np.zeros(whole.shape[1] - omega.size)))
 
     def family(count: Count) -> tuple[Family, int]:
         few = every.pairs(_FEW_PAIRS)
@@ -193,7 +191,7 @@ def _over(rows: FloatArray, omega: FloatArray, blankets: dict[Mechanism, FloatAr
 
 def _mixed(pairs: Sequence[ShuffledPair], count: Count) -> tuple[Family, int]:
     """The pairs among K draws of omega; K does not depend on n any more."""
-    return among(pairs, lambda _: count), 1
+    return Among(pairs, lambda _: count), 1
 
 
 def reports_of(mechanism: Mechanism) -> Any:

@@ -18,13 +18,9 @@ from ..bounds.base import Numerical, capped
 from ..errors import BoundNotApplicableError, ParameterError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import mechanism as _parse
-from ..numerics import chords
-from ..numerics.evaluators.choose import Side
-from ..numerics.families import rough, wide
-from ..numerics.families.base import Answer, Family, PairSet, both_directions, thinned
-from ..numerics.families.smallest import Smallest
-from ..numerics.pair import FloatArray, ShuffledPair
-from ..numerics.solve import log_up
+from ..numerics.family import Answer, Family, PairSet, Smallest
+from ..numerics.pair import FloatArray, ShuffledPair, Side, both_directions, log_up
+from ..numerics.profile import profile
 from .crowd import Crowd
 from .guarantee import Guarantee
 
@@ -159,7 +155,7 @@ class Resolved:
         if self._shared is not None:
             return self._shared.family
         of_all = self._of_several() if self._several else self.left.family(self.bound)
-        return thinned(of_all, self.crowd.participation)
+        return of_all.thinned(self.crowd.participation)
 
     def share(self, other: Resolved) -> None:
         """Use the families of a question about the same users' mechanism, bound and participation."""
@@ -173,7 +169,7 @@ class Resolved:
                 f"bound {self.bound.name!r} is for one report per user, got reports_per_user = "
                 f"{self.crowd.reports_per_user:,}; no lower bound is known for several."
             )
-        from ..numerics.families.bundle import Bundle
+        from ..numerics.bundle import Bundle
 
         one = self.left.family(self.bound) if isinstance(self.bound, Numerical) else _Curve(self.bound, self.mechanism)
         return Bundle(one, reports=self.crowd.reports_per_user, limit=self.left.cap)
@@ -185,7 +181,7 @@ class Resolved:
             raise BoundNotApplicableError("no lower bound is known for several reports per user.")
         if self._shared is not None:
             return self._shared.datasets
-        return thinned(self.left.family(_DATASETS), self.crowd.participation)
+        return self.left.family(_DATASETS).thinned(self.crowd.participation)
 
     def epsilon(self, *, delta: float, tol: float) -> Answer:
         """eps at delta by the bound; an upper bound is at most the local guarantee."""
@@ -216,21 +212,15 @@ class Resolved:
         """log delta(eps) by the bound; -inf exactly where the local guarantee alone gives delta = 0."""
         if not self.by_family and not self._several:
             return self.bound.log_delta(self.mechanism, eps, n=self.n, tol=tol)
-        if self.bound.side == "upper" and self.bound.sound and eps.size >= chords.MANY:
-            return chords.log_upper(self._log_delta, eps, tol)
+        if self.bound.side == "upper" and self.bound.sound:
+            return profile(lambda at: self._log_delta(at, tol), eps, tol, "upper")
         return self._log_delta(eps, tol)
 
     def _log_delta(self, eps: FloatArray, tol: float) -> FloatArray:
         value, below = np.full(eps.shape, -np.inf), ~(eps >= self._cap)  # from there on nothing is asked: delta is 0
         if below.any():
-            value[below] = wide.log_delta(self.family, eps[below], n=self.n, tol=tol, side=self.bound.side)
+            value[below] = self.family.log_delta(eps[below], n=self.n, tol=tol, side=self.bound.side)
         return self.capped_log_delta(value, eps)
-
-    def rough_log_delta(self, epsilon: float) -> float | None:
-        """About log delta at one eps, by no bound at all: where a search may start; None where that is not known."""
-        if not self.by_family or self._several:
-            return None
-        return rough.log_delta(self.family, epsilon, self.n)
 
     def capped_log_delta(self, value: FloatArray, eps: FloatArray) -> FloatArray:
         """log delta(eps) of the family; 0 from the local guarantee on."""

@@ -14,9 +14,9 @@ import numpy as np
 
 from .._support import validation as check
 from ..errors import ParameterError
+from ..numerics import bundle, family
 from ..numerics.composition import sequential
 from ..numerics.composition.sequential import Kind
-from ..numerics.families import bundle, pool
 from ..numerics.pair import FloatArray
 from .crowd import Crowd
 from .resolve import MechanismLike, Resolved, Subject, resolve, subject_of
@@ -77,10 +77,6 @@ class Rounds:
         value = sequential.delta([kind_of(self.one)], [self.cost], epsilon)
         return math.log(value) if value > 0.0 else -math.inf
 
-    def rough_log_delta(self, epsilon: float) -> float | None:
-        """About log delta of one round; None where that is not known quickly, or for several rounds."""
-        return self.one.rough_log_delta(epsilon) if self._count == 1 else None
-
 
 def must_be_separate(crowd: Crowd) -> None:
     """Rounds of several reports are composed part by part, which needs a number of users that is not random."""
@@ -116,6 +112,6 @@ def _together(asked: Sequence[Resolved], eps: Sequence[FloatArray], tol: float) 
     sizes = [at.size for at in eps]
     families = [question.family for question, size in zip(asked, sizes, strict=True) for _ in range(size)]
     users = np.repeat(np.array([float(question.n) for question in asked]), sizes)
-    values = pool.log_deltas(families, np.concatenate(eps), n=users, tol=tol, side="upper")
+    values = family.log_deltas(families, np.concatenate(eps), n=users, tol=tol, side="upper")
     parts = np.split(values, np.cumsum(sizes)[:-1])
     return [question.capped_log_delta(part, at) for question, part, at in zip(asked, parts, eps, strict=True)]

@@ -15,8 +15,8 @@ from ..accounting.rounds import Rounds
 from ..errors import BoundNotApplicableError, ImpossibleError, ParameterError, ShuffleDPError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.free_setting import FreeSetting
-from ..numerics.bisect import smallest_whole
 from ..numerics.composition.gaussian import epsilon_of, mu_of
+from ..numerics.search import smallest_whole
 from .search import best_of_range, largest
 from .unknowns import Unknown, row_of
 

@@ -18,9 +18,9 @@ from .._support.tables import Column, Table, Tabular, count_column, number_colum
 from ..accounting.resolve import MechanismLike
 from ..accounting.rounds import MOST_ROUNDS
 from ..errors import ParameterError
-from ..numerics.bisect import smallest_whole
 from ..numerics.composition import renyi, sequential
 from ..numerics.composition.sequential import Kind
+from ..numerics.search import smallest_whole
 from . import ledger_file
 from .composed_guarantee import ComposedGuarantee, rounds_in_words, trust_text
 from .ledger import LedgerEntry, make_entry

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
-    from ..numerics.families.base import Family
-    from ..numerics.families.swap import SwapPair
+    from ..numerics.family import Family
     from ..numerics.pair import ShuffledPair
+    from ..numerics.swap.pair import SwapPair
     from .base import Mechanism
 
 

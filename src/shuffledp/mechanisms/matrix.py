@@ -13,13 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import ParameterError
 from ..estimation.estimate import Estimate
-from ..numerics.distinct import distinct
-from ..numerics.families.base import Family, PairSet
-from ..numerics.families.matrix_datasets import constant_datasets, two_count_datasets
-from ..numerics.families.matrix_pairs import BlanketPairs
-from ..numerics.families.swap_matrix import swap_pairs
-from ..numerics.pair import FloatArray, ShuffledPair
-from ..numerics.solve import log_up
+from ..numerics.datasets import constant_datasets, two_count_datasets
+from ..numerics.family import Family, PairSet
+from ..numerics.matrix import blanket_pairs
+from ..numerics.pair import FloatArray, ShuffledPair, distinct, log_up
+from ..numerics.swap.matrix import swap_pairs
 from ..randomness.alias import AliasTable
 from ..randomness.sampling import Source
 from .codecs import Category
@@ -105,9 +103,9 @@ class MatrixRandomizer(Randomizer):
         most = 1.0 if math.isinf(ratio) else (ratio - 1.0) / (ratio + 1.0)
         return VariationRatio(p=ratio, beta=min(self._largest_variation, most), q=ratio)
 
-    def _blanket(self) -> BlanketPairs:
+    def _blanket(self) -> Family:
         """All ordered input pairs over omega_y = min_x R(x)_y."""
-        return BlanketPairs(self._law)
+        return blanket_pairs(self._law)
 
     def _swap(self) -> Family:
         """All ordered input pairs among others who hold any input."""

@@ -32,7 +32,7 @@ from .reports import Reports, Tally
 from .values import as_array, refuse_single
 
 if TYPE_CHECKING:
-    from ..numerics.families.base import Family
+    from ..numerics.family import Family
 
 T = TypeVar("T")
 
@@ -241,7 +241,8 @@ class Randomizer(Mechanism):
 
     def _two_counts(self) -> Family:
         """Theorem 5.1 on the constant datasets of the mechanism."""
-        from ..numerics.families.base import PairSet, two_counts
+        from ..numerics.family import PairSet
+        from ..numerics.pair import two_counts
 
         return PairSet([two_counts(r) for r in self.law.constant_datasets().pairs(1000) or ()])
 

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._support.numbers import round_down
-from ...numerics.families.base import Family, PairSet, both_directions
-from ...numerics.pair import ShuffledPair
+from ...numerics.family import Family, PairSet
+from ...numerics.pair import ShuffledPair, both_directions
 from ...randomness.sampling import Source, below, bernoulli, pick
 from ..base import Mechanism
 from ..codecs import Category

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._support.numbers import round_down
-from ...numerics.families.base import Family, PairSet, two_counts
-from ...numerics.families.binary_response import ExactCounts
-from ...numerics.pair import ShuffledPair
+from ...numerics.binary import ExactCounts
+from ...numerics.family import Family, PairSet
+from ...numerics.pair import ShuffledPair, two_counts
 from .grr import GRR
 
 

@@ -16,10 +16,11 @@ from ..._support.numbers import round_down
 from ...errors import ParameterError
 from ...estimation.constraints import Simplex, Tree
 from ...estimation.estimate import Estimate
-from ...numerics.families.base import PairSet, both_directions
-from ...numerics.families.swap import SwapPair, SwapSet
-from ...numerics.families.swap_matrix import swap_pairs
-from ...numerics.pair import ShuffledPair
+from ...numerics.family import PairSet
+from ...numerics.pair import ShuffledPair, both_directions
+from ...numerics.swap.family import SwapSet
+from ...numerics.swap.matrix import swap_pairs
+from ...numerics.swap.pair import SwapPair
 from ...randomness.sampling import Source, below
 from ..categorical.grr import GRR
 from ..codecs import Category

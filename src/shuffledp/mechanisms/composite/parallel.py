@@ -19,10 +19,10 @@ from ..._support import validation as check
 from ...errors import BoundNotApplicableError, ParameterError
 from ...estimation.constraints import Blocks
 from ...estimation.estimate import Estimate
-from ...numerics.evaluators.choose import spread
-from ...numerics.families.base import PairSet
-from ...numerics.families.swap import SwapPair, SwapSet
-from ...numerics.left_out import sure
+from ...numerics.family import PairSet
+from ...numerics.pair import sure
+from ...numerics.swap.family import SwapSet
+from ...numerics.swap.pair import SwapPair
 from ...randomness.lookup import categorical
 from ...randomness.sampling import Source
 from ..base import Mechanism
@@ -237,7 +237,7 @@ class Parallel(Randomizer):
         listed = []
         for m in self._mechanisms:
             known = dataset_pairs(m)
-            listed.append(sorted(known, key=spread, reverse=True)[:keep])
+            listed.append(sorted(known, key=lambda pair: pair.spread, reverse=True)[:keep])
         pairs = [union(list(zip(self._shares, choice, strict=True))) for choice in itertools.product(*listed)]
         return PairSet(both_unlike(pairs))
 

@@ -8,8 +8,9 @@ from fractions import Fraction
 import numpy as np
 
 from ...errors import BoundNotApplicableError
-from ...numerics.families.swap import SwapPair, SwapSet
 from ...numerics.pair import ShuffledPair
+from ...numerics.swap.family import SwapSet
+from ...numerics.swap.pair import SwapPair
 from ..base import Mechanism
 
 #: Combinations of per-query input pairs that are listed; beyond, queries fall back to their (p, beta, q).

@@ -8,9 +8,8 @@ from typing import ClassVar
 
 from ..._support.numbers import round_down
 from ...errors import ParameterError
-from ...numerics.families.base import PairSet
-from ...numerics.pair import ShuffledPair
-from ...numerics.solve import log_up
+from ...numerics.family import PairSet
+from ...numerics.pair import ShuffledPair, log_up
 from ..base import Mechanism
 from ..parameters import real
 

@@ -25,17 +25,16 @@ merged (lower bound: all others hold one value).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...numerics.evaluators.choose import Divergence, Side
-from ...numerics.families.base import Answer, PairSet, both_directions
-from ...numerics.pair import TINY, FloatArray, ShuffledPair
+from ...numerics.family import PairSet
+from ...numerics.pair import TINY, FloatArray, ShuffledPair, both_directions
 
 #: P0, P1 and t.
 Laws = tuple[FloatArray, FloatArray, FloatArray]
@@ -69,7 +68,7 @@ class LinePairs:
             width, found = max(options, key=lambda option: (option[0], -_moments(option[1])[0]))
             pairs.append(ShuffledPair(*found))
             top -= max(width, 1)
-        return _Crowd([direction for r in pairs for direction in both_directions(r)], apart * self.step)
+        return PairSet([direction for r in pairs for direction in both_directions(r)])
 
     def constant_datasets(self) -> PairSet:
         """x0 = 0, x1 = m, and the others hold M, the middle of the domain, m or the middle of the pair."""
@@ -131,45 +130,19 @@ def _widest(make: Callable[[int], Laws], width: int, least: int, most: FloatArra
     return width, found
 
 
-class _Crowd(PairSet):
-    """Pairs with ratios up to e^limit, worst first: a quick test first shows whether the crowd hides anything."""
-
-    def __init__(self, pairs: list[ShuffledPair], limit: float) -> None:
-        super().__init__(pairs)
-        self._limit = limit
-
-    def epsilon(self, *, n: int, delta: float, tol: float, side: Side) -> Answer:
-        """The largest eps over the members; the limit itself if one of the first two comes within 3% of it."""
-        eps = 0.97 * self._limit
-        for pair in self._members[:2] if side == "upper" else ():
-            p0, p1, t = (np.asarray(law) for law in (pair.P0, pair.P1, pair.t))
-            # a report in A = {P0 > E (P1 + n t)} has P(A) >= P0(A) and Q(A) <= P1(A) + n t(A)
-            alone = float(np.maximum(p0 - math.exp(eps) * (p1 + n * t), 0.0).sum())
-            look = Divergence(pair, n, "lower").bracket(np.array([eps]), 0.01)
-            if alone > 2.0 * delta or look.lower[0] > math.log(delta):
-                return Answer(self._limit, 1, len(self._members))
-        return super().epsilon(n=n, delta=delta, tol=tol, side=side)
-
-
 class _Held(PairSet):
     """Constant datasets; where the others hardly ever send the first symbol, it alone distinguishes the inputs best."""
 
-    def _among(self, n: int) -> PairSet:
-        def seen(pair: ShuffledPair) -> ShuffledPair:
-            laws = [np.asarray(law) for law in (pair.P0, pair.P1, pair.t)]
-            if n * laws[2][0] > 0.01:
-                return pair
-            return ShuffledPair(*([law[0], law[1:].sum()] for law in laws))  # merging is post-processing
+    def among(self, n: float) -> Sequence[ShuffledPair]:
+        """The members among n users, with all other symbols merged where that is sharper."""
+        return [pair if n * np.asarray(pair.t)[0] > 0.01 else _first_symbol(pair) for pair in self._members]
 
-        return PairSet([seen(r) for r in self._members])
 
-    def epsilon(self, *, n: int, delta: float, tol: float, side: Side) -> Answer:
-        """The largest eps over the members."""
-        return self._among(n).epsilon(n=n, delta=delta, tol=tol, side=side)
-
-    def log_delta(self, eps: FloatArray, *, n: int, tol: float, side: Side) -> FloatArray:
-        """The largest log delta over the members, for every eps."""
-        return self._among(n).log_delta(eps, n=n, tol=tol, side=side)
+@lru_cache(maxsize=256)
+def _first_symbol(pair: ShuffledPair) -> ShuffledPair:
+    """The first symbol and all others: merging is post-processing."""
+    laws = (np.asarray(law) for law in (pair.P0, pair.P1, pair.t))
+    return ShuffledPair(*([law[0], law[1:].sum()] for law in laws))
 
 
 def _moments(laws: Laws) -> FloatArray:

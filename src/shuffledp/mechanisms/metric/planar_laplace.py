@@ -13,8 +13,8 @@ from ...errors import ParameterError
 from ...estimation.constraints import Ball
 from ...estimation.estimate import Estimate, modeled
 from ...estimation.variance import Variance, range_sampling
-from ...numerics.families.base import PairSet, both_directions
-from ...numerics.pair import ShuffledPair
+from ...numerics.family import PairSet
+from ...numerics.pair import ShuffledPair, both_directions
 from ...randomness.sampling import Source
 from ..codecs import Numbers
 from ..known.variation_ratio import VariationRatio

@@ -25,11 +25,11 @@ from ...estimation.constraints import Constraint, Simplex
 from ...estimation.estimate import Estimate, modeled
 from ...estimation.moments import Moments
 from ...estimation.variance import Variance, share_sampling
-from ...numerics.families.base import Family, two_counts
-from ...numerics.families.message_counts import UNLIMITED, Count
-from ...numerics.families.mixture import among
-from ...numerics.families.swap_groups import Messages, SwapGroups
-from ...numerics.pair import ShuffledPair
+from ...numerics.counts import UNLIMITED, Count
+from ...numerics.family import Family
+from ...numerics.mixture import Among
+from ...numerics.pair import ShuffledPair, two_counts
+from ...numerics.swap.groups import Messages, SwapGroups
 from ...randomness.poisson import poisson_total
 from ...randomness.sampling import Source, bernoulli
 from ..accuracy import Accuracy, of_shares
@@ -139,7 +139,7 @@ class MultiMessage(RawMessages):
 
     def _among(self, pairs: Sequence[ShuffledPair]) -> Family:
         """These pairs, hidden by the blanket messages of n users (paper, Table 4: n - 1 is the number of blankets)."""
-        return among(pairs, self._blankets)
+        return Among(pairs, self._blankets)
 
     def _other_messages(self, n: int) -> int:
         """The blanket messages that are sent for certain."""
@@ -182,7 +182,7 @@ class MultiMessage(RawMessages):
 
     def _blanket(self) -> Family:
         """The exact blanket law, with the blanket part of the others' own messages where they have one."""
-        return among(self._pairs(), self._hidden_by)
+        return Among(self._pairs(), self._hidden_by)
 
     def _own_types(self) -> list[Messages]:
         """The victim's pair beside every kind of another user's own message, with t the law of a blanket message."""
@@ -204,12 +204,12 @@ class MultiMessage(RawMessages):
 
     def _constant_datasets(self) -> Family:
         """The exact law of a dataset in which all others hold one value."""
-        return among(*self._dataset())
+        return Among(*self._dataset())
 
     def _two_counts(self) -> Family:
         """Theorem 5.1 on the same dataset."""
         pairs, count = self._dataset()
-        return among([two_counts(r) for r in pairs], count)
+        return Among([two_counts(r) for r in pairs], count)
 
     # -- running it ---------------------------------------------------------------------------------------
 

@@ -10,10 +10,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...numerics.families.base import both_directions
-from ...numerics.families.message_counts import Count
-from ...numerics.families.swap_groups import Messages
-from ...numerics.pair import ShuffledPair
+from ...numerics.counts import Count
+from ...numerics.pair import ShuffledPair, both_directions
+from ...numerics.swap.groups import Messages
 from ...randomness.sampling import Source
 from ..base import plain
 from ..bit_rows import flip_bits, noise_rows

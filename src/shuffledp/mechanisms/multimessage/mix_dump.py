@@ -10,11 +10,10 @@ from typing import Any, ClassVar
 from numpy.typing import NDArray
 
 from ...errors import BoundNotApplicableError
-from ...numerics.evaluators.choose import Side
-from ...numerics.families.base import Family
-from ...numerics.families.message_counts import Count
-from ...numerics.families.mixture import MixtureSet, Piece
-from ...numerics.pair import ShuffledPair
+from ...numerics.counts import Count
+from ...numerics.family import Family
+from ...numerics.mixture import MixtureSet, Piece
+from ...numerics.pair import ShuffledPair, Side
 from ...randomness.sampling import Source, below, bernoulli, pick
 from ..base import plain
 from ..known.variation_ratio import VariationRatio

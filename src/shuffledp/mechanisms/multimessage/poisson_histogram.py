@@ -14,11 +14,11 @@ from ...errors import BoundNotApplicableError
 from ...estimation.constraints import SumAtMost
 from ...estimation.estimate import Estimate, modeled
 from ...estimation.variance import Variance, share_sampling
-from ...numerics.families.base import Family
-from ...numerics.families.message_counts import UNLIMITED, Count
-from ...numerics.families.mixture import among
-from ...numerics.families.poisson_shift import PoissonShift
+from ...numerics.counts import UNLIMITED, Count
+from ...numerics.family import Family
+from ...numerics.mixture import Among
 from ...numerics.pair import ShuffledPair
+from ...numerics.poisson import PoissonShift
 from ...randomness.poisson import poisson_total
 from ...randomness.sampling import Source, below
 from ..accuracy import Accuracy
@@ -125,7 +125,7 @@ class PoissonHistogram(RawMessages):
 
     def _among(self, pairs: Sequence[ShuffledPair]) -> Family:
         """These pairs, hidden by the fabricated messages of n users."""
-        return among(pairs, lambda n: Count(0, ((UNLIMITED, n * self._fabricated),)))
+        return Among(pairs, lambda n: Count(0, ((UNLIMITED, n * self._fabricated),)))
 
     def _other_messages(self, n: int) -> int:
         """None is certain: a Poisson number may be 0."""

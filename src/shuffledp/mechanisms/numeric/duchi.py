@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from ..._support.numbers import round_down
 from ...estimation.estimate import Estimate
-from ...numerics.families.base import PairSet, both_directions
-from ...numerics.families.swap import SwapSet, among
-from ...numerics.pair import ShuffledPair
+from ...numerics.family import PairSet
+from ...numerics.pair import ShuffledPair, both_directions
+from ...numerics.swap.family import SwapSet
+from ...numerics.swap.pair import among
 from ...randomness.sampling import Source, bernoulli, words
 from ..row_codecs import PackedBits
 from ..two_level import MIRRORED, Shares, law, mirrored_with_ties, vertices

@@ -14,9 +14,9 @@ from ...errors import BoundNotApplicableError
 from ...estimation.constraints import Box
 from ...estimation.estimate import Estimate, modeled
 from ...estimation.variance import Variance, range_sampling
-from ...numerics.families.base import PairSet, both_directions
-from ...numerics.families.swap_led import LedSwap
-from ...numerics.pair import FloatArray, ShuffledPair
+from ...numerics.family import PairSet
+from ...numerics.pair import FloatArray, ShuffledPair, both_directions
+from ...numerics.swap.family import SwapSet
 from ...randomness.sampling import Source
 from ..accuracy import Accuracy
 from ..base import Mechanism
@@ -150,7 +150,7 @@ class Laplace(Randomizer):
             ]
         )
 
-    def _swap(self) -> LedSwap:
+    def _swap(self) -> SwapSet:
         """All pairs and all types of the others, through the laws of laplace_types.py."""
         if self.eps0 > self.LARGEST_SWAP:
             raise BoundNotApplicableError(

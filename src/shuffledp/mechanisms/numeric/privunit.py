@@ -16,9 +16,10 @@ from ...errors import ParameterError
 from ...estimation.constraints import Ball
 from ...estimation.estimate import FEW, Estimate, modeled
 from ...estimation.variance import Variance
-from ...numerics.families.base import PairSet, both_directions
-from ...numerics.families.swap import SwapSet, among
-from ...numerics.pair import ShuffledPair
+from ...numerics.family import PairSet
+from ...numerics.pair import ShuffledPair, both_directions
+from ...numerics.swap.family import SwapSet
+from ...numerics.swap.pair import among
 from ...randomness.sampling import Source, bernoulli
 from ..accuracy import Accuracy
 from ..codecs import Numbers, column_sums

@@ -20,9 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import BoundNotApplicableError
-from ...numerics.families.base import PairSet, both_directions
-from ...numerics.families.swap import SwapSet, among
-from ...numerics.pair import ShuffledPair
+from ...numerics.family import PairSet
+from ...numerics.pair import ShuffledPair, both_directions
+from ...numerics.swap.family import SwapSet
+from ...numerics.swap.pair import among
 from ...randomness.lookup import categorical
 from ...randomness.sampling import Source
 from ..base import Mechanism

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from ..._support.numbers import round_down
 from ...errors import BoundNotApplicableError
-from ...numerics.families.base import PairSet, both_directions
-from ...numerics.families.swap import SwapSet, among
-from ...numerics.pair import ShuffledPair
+from ...numerics.family import PairSet
+from ...numerics.pair import ShuffledPair, both_directions
+from ...numerics.swap.family import SwapSet
+from ...numerics.swap.pair import among
 from ...randomness.sampling import Source, below
 from ..bit_rows import flip_bits, noise_rows
 from ..row_codecs import PackedBits

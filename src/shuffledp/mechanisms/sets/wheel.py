@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from ..._support.numbers import round_down
 from ...errors import BoundNotApplicableError, ParameterError
-from ...numerics.families.base import PairSet, both_directions
-from ...numerics.families.swap import SwapSet, among
-from ...numerics.pair import ShuffledPair
+from ...numerics.family import PairSet
+from ...numerics.pair import ShuffledPair, both_directions
+from ...numerics.swap.family import SwapSet
+from ...numerics.swap.pair import among
 from ...randomness.columns import sort_columns
 from ...randomness.sampling import Source, below, below_each, bernoulli
 from ..free_setting import FreeSetting, open_setting
