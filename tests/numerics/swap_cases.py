@@ -10,9 +10,9 @@ import numpy as np
 
 from reference.randomizers import Matrix, floats
 from reference.swap import common_mass
-from shuffledp.core.pair import ShuffledPair
-from shuffledp.core.swap.curve import SwapCurve
-from shuffledp.core.swap.pair import SwapPair
+from shuffledp.numerics.pair import ShuffledPair
+from shuffledp.numerics.swap.curve import SwapCurve
+from shuffledp.numerics.swap.pair import SwapPair
 
 
 def member(matrix: Matrix, pair: tuple[int, int], mass: Fraction | float | None = None) -> SwapPair:

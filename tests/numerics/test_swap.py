@@ -25,11 +25,11 @@ from reference.swap import (
     theorem_one,
 )
 from reference.swap_members import changed, laws, ratios, structured
-from shuffledp.core.family import PairSet
-from shuffledp.core.pair import ShuffledPair
-from shuffledp.core.swap.curve import SwapCurve
-from shuffledp.core.swap.family import SwapSet
-from shuffledp.core.swap.pair import SwapPair, TypeTable, among
+from shuffledp.numerics.family import PairSet
+from shuffledp.numerics.pair import ShuffledPair
+from shuffledp.numerics.swap.curve import SwapCurve
+from shuffledp.numerics.swap.family import SwapSet
+from shuffledp.numerics.swap.pair import SwapPair, TypeTable, among
 from shuffledp.errors import BoundNotApplicableError
 from shuffledp.mechanisms.known.eps0_vertices import swap_of
 

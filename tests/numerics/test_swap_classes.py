@@ -12,9 +12,9 @@ import pytest
 
 from reference.fractions_oracle import Law, _send, exp_enclosure, hockey_stick
 from reference.randomizers import Matrix, floats, grr
-from shuffledp.core.pair import ShuffledPair
-from shuffledp.core.swap.family import Class, ClassSet, Mixed
-from shuffledp.core.swap.pair import SwapPair
+from shuffledp.numerics.pair import ShuffledPair
+from shuffledp.numerics.swap.family import Class, ClassSet, Mixed
+from shuffledp.numerics.swap.pair import SwapPair
 
 F = Fraction
 

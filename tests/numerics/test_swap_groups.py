@@ -15,8 +15,8 @@ from reference.fractions_oracle import Law, _send, exp_enclosure, hockey_stick
 from reference.randomizers import Matrix
 from reference.repetition import slow
 from reference.swap import local_delta
-from shuffledp.core.counts import Count
-from shuffledp.core.swap.groups import Group, Messages, SwapGroups
+from shuffledp.numerics.counts import Count
+from shuffledp.numerics.swap.groups import Group, Messages, SwapGroups
 
 F = Fraction
 EPS = (0.0, 0.1, 0.5, 1.2)

@@ -15,12 +15,12 @@ from scipy.special import gammaln
 from reference.fractions_oracle import exp_enclosure
 from reference.randomizers import floats, grr
 from reference.swap import Datasets
-from shuffledp.core import tuning
-from shuffledp.core.line import tilt
-from shuffledp.core.proof.swap import cap, propose, prove
-from shuffledp.core.swap.lines import join
-from shuffledp.core.swap.sums import Line, Swapped, log_screen, log_upper, nodes_beyond
-from shuffledp.core.swap.waiting import Others, Waiting
+from shuffledp.numerics import tuning
+from shuffledp.numerics.line import tilt
+from shuffledp.numerics.proof.swap import cap, propose, prove
+from shuffledp.numerics.swap.lines import join
+from shuffledp.numerics.swap.sums import Line, Swapped, log_screen, log_upper, nodes_beyond
+from shuffledp.numerics.swap.waiting import Others, Waiting
 
 from .swap_cases import member
 
