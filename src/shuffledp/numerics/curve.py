@@ -120,20 +120,31 @@ class PairCurve(Curve):
                 value[i] = high if upper else low
         rest = np.flatnonzero(~few)
         if rest.size:
-            mine = laws if rest.size == eps.size else laws.take(rest)
-            start = None if self._c is None else self._c[rest]
-            value[rest], c = contour.log_delta(x[rest], mine.t, mine.n, rtol[rest], self.side, start)
-            if upper:
-                value[rest] = np.fmin(value[rest], few_draws(x[rest], mine.t, mine.n))
-            slope[rest] = _slope(x[rest], mine, eps[rest], c)
-            self._c = np.ones(eps.size) if self._c is None else self._c
-            self._c[rest] = c
+            value[rest], slope[rest] = self._many(rest, x[rest], eps[rest], rtol[rest])
         if exposed.any():
             value, slope = _with_exposed(value, slope, exposed, laws, x, upper=upper)
         value = np.where(np.isnan(value), np.inf if upper else -np.inf, value)
         if not upper:
             value = np.where(eps > tuning.LARGEST_EPSILON, np.log(self.floor), value)
         return Values(np.where(eps >= self.limit, -np.inf, value), slope)
+
+    def _many(self, rows: IntArray, x: FloatArray, eps: FloatArray, rtol: FloatArray) -> Values:
+        """On the contour, except where so few draws are expected that these alone are known well enough."""
+        laws = self.laws if rows.size == self.limit.size else self.laws.take(rows)
+        value, slope, doubt = np.full((3, rows.size), np.inf)
+        if self.side == "upper":
+            value, doubt = few_draws(x, laws.t, laws.n)
+            gains = laws.t * (x > 0.0)
+            slope = np.exp(eps) * (gains * laws.v).sum(axis=1) / (gains * x).sum(axis=1)
+        left = np.flatnonzero(~(doubt <= rtol))
+        if left.size:
+            mine, start = laws.take(left), None if self._c is None else self._c[rows[left]]
+            found, c = contour.log_delta(x[left], mine.t, mine.n, rtol[left], self.side, start)
+            value[left] = np.fmin(value[left], found)
+            slope[left] = _slope(x[left], mine, eps[left], c)
+            self._c = np.ones(self.limit.size) if self._c is None else self._c
+            self._c[rows[left]] = c
+        return Values(value, slope)
 
     def guess(self, log_delta: FloatArray) -> Guess:
         """By the saddle-point approximation."""

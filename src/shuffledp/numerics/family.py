@@ -180,7 +180,7 @@ def _largest_epsilons(
         rows = np.flatnonzero(left)
         if not rows.size:
             break
-        at = best * (1.0 + 0.1 * tol)  # settles near ties
+        at = best * (1.0 + 0.25 * tol)  # settles near ties
         if upper:
             best[owner[rows]] = at[owner[rows]]
             level = log_delta[owner[rows]]
@@ -219,7 +219,7 @@ def _exceeding(
             value, slope = curve.take(rows).at(eps[owner[rows]], rtol)
             score[rows] = value - log_delta[owner[rows]]
             open_ = (score[rows] > 0.0) if curve.side == "upper" else (score[rows] > -2.0 * rtol)
-            rtol = np.clip(0.05 * tol * eps[owner[rows]] * slope, 1e-8, tuning.GLANCE)[open_]
+            rtol = np.clip(0.25 * tol * eps[owner[rows]] * slope, 1e-8, tuning.GLANCE)[open_]
             rows = rows[open_]
         left[rows] = True
         first = rows[_leaders(owner[rows], score[rows], 1)]

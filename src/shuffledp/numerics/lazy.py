@@ -34,11 +34,11 @@ class Search(Listed):
         """An eps from which on delta is 0, by member."""
 
     @abstractmethod
-    def curve(self, members: IntArray, n: FloatArray) -> Curve:
-        """The curve of some members, each among its n."""
+    def curve(self, members: IntArray, n: FloatArray, tol: float) -> Curve:
+        """The curve of some members, each among its n; ``tol`` is the relative accuracy wanted of eps."""
 
     @abstractmethod
-    def screen(self, members: IntArray, n: FloatArray, eps: FloatArray, level: FloatArray) -> FloatArray:
+    def screen(self, members: IntArray, n: FloatArray, eps: FloatArray, level: FloatArray, tol: float) -> FloatArray:
         """Cheap upper values of log delta; they need not be sharp where they are at most ``level``."""
 
     @classmethod
@@ -48,7 +48,7 @@ class Search(Listed):
             raise BoundNotApplicableError("this is an upper bound; take the lower one from constant datasets.")
         family, members = families[0], np.arange(families[0].listed.size)
         owner = np.repeat(np.arange(n.size), members.size)
-        return Rows(owner, LazyCurve(family, np.tile(members, n.size), n[owner]))
+        return Rows(owner, LazyCurve(family, np.tile(members, n.size), n[owner], tol))
 
     @classmethod
     def epsilons(
@@ -89,14 +89,14 @@ class LazyCurve(Curve):
 
     side: Side = "upper"
 
-    def __init__(self, family: Search, members: IntArray, n: FloatArray) -> None:
-        self.family, self._members, self._n = family, members, n
+    def __init__(self, family: Search, members: IntArray, n: FloatArray, tol: float) -> None:
+        self.family, self._members, self._n, self._tol = family, members, n, tol
         self.limit, self.spread = family.limits()[members], family.spreads()[members] / n
 
     @cached_property
     def made(self) -> Curve:
         """The curve of these rows."""
-        return self.family.curve(self._members, self._n)
+        return self.family.curve(self._members, self._n, self._tol)
 
     @cached_property
     def floor(self) -> FloatArray:  # type: ignore[override]
@@ -105,7 +105,7 @@ class LazyCurve(Curve):
 
     def take(self, rows: IntArray) -> LazyCurve:
         """Some of the rows; what is made of them is kept."""
-        part = LazyCurve(self.family, self._members[rows], self._n[rows])
+        part = LazyCurve(self.family, self._members[rows], self._n[rows], self._tol)
         if "made" in vars(self):
             part.made = self.made.take(rows)
         return part
@@ -124,4 +124,4 @@ class LazyCurve(Curve):
 
     def screen(self, eps: FloatArray, level: FloatArray) -> FloatArray:
         """That of the family."""
-        return self.family.screen(self._members, self._n, eps, level)
+        return self.family.screen(self._members, self._n, eps, level, self._tol)

@@ -139,18 +139,18 @@ class BlanketPairs(Search):
         t = np.broadcast_to(self._t * shrink, u.shape)
         return Laws((u - v) / shrink, v / shrink, t, bare0 - bare1, bare1, n, np.where(ratio > 1.0, limit, 0.0))
 
-    def curve(self, members: IntArray, n: FloatArray) -> PairCurve:
+    def curve(self, members: IntArray, n: FloatArray, tol: float) -> PairCurve:
         """Shuffled pairs."""
         keys = numbered(list(zip(members.tolist(), n.tolist(), strict=True)))[1]
         return PairCurve(expose_rare(self._laws(members, n)), "upper", keys, {})
 
-    def screen(self, members: IntArray, n: FloatArray, eps: FloatArray, level: FloatArray) -> FloatArray:
+    def screen(self, members: IntArray, n: FloatArray, eps: FloatArray, level: FloatArray, tol: float) -> FloatArray:
         """From the second moment, and where that is not enough from four moments of the tilted law."""
         value = self._by_variance(members, n, eps)
         left = np.flatnonzero(~(value <= level))
         for part in chunks(np.full(left.size, float(self.cells))):
             some = left[part]
-            value[some] = np.fmin(value[some], self.curve(members[some], n[some]).crude(eps[some]))
+            value[some] = np.fmin(value[some], self.curve(members[some], n[some], tol).crude(eps[some]))
         return value
 
     @np.errstate(all="ignore")

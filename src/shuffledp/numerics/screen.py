@@ -68,8 +68,10 @@ def log_tail(variance: FloatArray, tail: FloatArray, width: FloatArray, c: Float
 
 
 @charge("draws with a negative value, where few are expected", "docs/proofs.md, few draws")
-def few_draws(x: FloatArray, t: FloatArray, n: FloatArray) -> FloatArray:
-    """log of an upper value of E[(mean of n copies of X)_+] that is close where few draws are expected; else inf.
+def few_draws(x: FloatArray, t: FloatArray, n: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """log of an upper value of E[(mean of n copies of X)_+], close where few draws are expected, and its distance.
+
+    The distance from the truth is relative; both are inf where more draws are expected.
 
     What happens without any draw of a negative value is computed exactly, and only the rest is bounded by
     (x)_+ <= e^(cx)/(e c): for every c > 0
@@ -78,10 +80,10 @@ def few_draws(x: FloatArray, t: FloatArray, n: FloatArray) -> FloatArray:
 
     T- the mass of the negative values, M+(c) = 1 - T- + sum_{x > 0} t (e^(cx) - 1).
     """
-    out = np.full(len(x), np.inf)
+    out, doubt = np.full((2, len(x)), np.inf)
     few = np.flatnonzero((n * t.sum(axis=1) <= _FEW_DRAWS) & (x.max(axis=1) > 0.0))
     if not few.size:
-        return out
+        return out, doubt
     x, t, n = x[few], t[few], n[few]
     gain, below = np.maximum(x, 0.0), t * (x < 0.0)
     negative = below.sum(axis=1) * (1.0 - x.shape[1] * 2.0**-52)  # rounded down, which errs upward
@@ -95,7 +97,8 @@ def few_draws(x: FloatArray, t: FloatArray, n: FloatArray) -> FloatArray:
         rest = np.fmin(rest, np.exp(n * np.log1p(plus)) * np.expm1(n * np.log1p(minus / (1.0 + plus))) / (np.e * c))
         down, up, c = down * down, up * up, 2.0 * c
     out[few] = np.log(single + rest) - np.log(n) + 1e-8
-    return np.where(np.isnan(out), np.inf, out)
+    doubt[few] = rest / single  # what is computed exactly bounds E[(S)_+] from below, too
+    return np.where(np.isnan(out), np.inf, out), np.where(np.isnan(doubt), np.inf, doubt)
 
 
 @np.errstate(all="ignore")
@@ -113,5 +116,5 @@ def log_screen(x: FloatArray, t: FloatArray, n: FloatArray) -> FloatArray:
     value = n * at.log_m + log_tail(variance, tail, at.width, c, s) - np.log(n)
     value += 2.0**-48 * (np.abs(n * at.log_m) + n * c * at.load)
     alone = np.log((t * np.maximum(x, 0.0)).sum(axis=1)) + 1e-12  # by convexity: delta is largest if nobody else hides
-    value = np.fmin(np.fmin(np.where(np.isnan(value), np.inf, value), alone), few_draws(x, t, n))
+    value = np.fmin(np.fmin(np.where(np.isnan(value), np.inf, value), alone), few_draws(x, t, n)[0])
     return np.where(x.max(axis=1) > 0.0, value, -np.inf)
