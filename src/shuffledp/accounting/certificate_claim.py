@@ -25,7 +25,7 @@ from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import BY_MATRIX, RESERVED, made_again
 from ..numerics.pair import ShuffledPair
 from ..numerics.swap.pair import SwapPair
-from .certificate_steps import Law, laws_of
+from .certificate_steps import MAX_PAIRS, Law
 from .guarantee import SAME, TRUST, Guarantee
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def derived(claim: Certificate) -> Certificate:
         family = bound.family(subject)
     except ShuffleDPError as error:
         raise VerificationError(f"the certificate names a mechanism that cannot be made: {error}") from None
-    pairs = laws_of(family)
+    pairs = family.laws(MAX_PAIRS)
     if pairs is None or set(pairs) != {step.pair for step in claim.steps}:
         raise VerificationError(
             f"the stated pairs are not those of {claim.mechanism!r:.200} under {claim.bound!r:.100}; "

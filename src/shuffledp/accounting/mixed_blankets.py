@@ -186,7 +186,14 @@ def _over(rows: FloatArray, omega: FloatArray, blankets: dict[Mechanism, FloatAr
             return every.thinned(count.parts[0][1]), count.parts[0][0] + 1
         return Split(every, lambda _: count), 1
 
-    return _Shape(family, chances, float(every.spreads().max(initial=0.0)), _PAIR_SLACK)
+    return _Shape(family, chances, _spread(rows[:, live], omega[live]), _PAIR_SLACK)
+
+
+def _spread(rows: FloatArray, omega: FloatArray) -> float:
+    """The largest sum (P0 - P1)^2/omega over all pairs of rows."""
+    gram = (rows / omega) @ rows.T
+    own = np.diag(gram)
+    return float((own[:, None] + own - 2.0 * gram).max(initial=0.0))
 
 
 def _mixed(pairs: Sequence[ShuffledPair], count: Count) -> tuple[Family, int]:

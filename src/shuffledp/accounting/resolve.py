@@ -18,7 +18,7 @@ from ..bounds.base import Numerical, capped
 from ..errors import BoundNotApplicableError, ParameterError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import mechanism as _parse
-from ..numerics.family import Answer, Family, PairSet, Smallest
+from ..numerics.family import Answer, Family, OneByOne, PairSet, Smallest
 from ..numerics.pair import FloatArray, ShuffledPair, Side, both_directions, log_up
 from ..numerics.profile import profile
 from .crowd import Crowd
@@ -353,7 +353,7 @@ def _of_reports(local_epsilon: float, crowd: Crowd) -> float:
     return basic_composition([(local_epsilon, crowd.reports_per_user)])
 
 
-class _Curve:
+class _Curve(OneByOne):
     """The curve of a bound without shuffled pairs, as a family to be composed."""
 
     def __init__(self, bound: Bound, mechanism: Mechanism) -> None:
@@ -366,10 +366,6 @@ class _Curve:
     def log_delta(self, eps: FloatArray, *, n: int, tol: float, side: Side) -> FloatArray:
         """log delta by the bound."""
         return self._bound.log_delta(self._mechanism, eps, n=n, tol=tol)
-
-    def pairs(self, most: int) -> None:
-        """None: there are no pairs."""
-        return None
 
 
 class _SinglePair(Mechanism):

@@ -41,8 +41,8 @@ def same_law(log_delta: FloatArray, eps: FloatArray, room: FloatArray) -> FloatA
 class Alike(Family):
     """A family whose members stand for others that are alike; their t has the room already."""
 
-    def __init__(self, family: Family, members: int, room: float = SAME_LAW) -> None:
-        """``members`` is the number of all that they stand for."""
+    def __init__(self, family: Family, members: int = 0, room: float = SAME_LAW) -> None:
+        """``members`` is the number of all that they stand for; 0: each stands for itself."""
         self.family, self.members, self.room = family, members, room
 
     @classmethod
@@ -53,7 +53,7 @@ class Alike(Family):
         room = _rooms(families, side)
         found = epsilons([f.family for f in families], n=n, delta=delta * (1.0 - room), tol=tol, side=side)
         return [
-            answer._replace(epsilon=answer.epsilon + more, members=family.members)
+            answer._replace(epsilon=answer.epsilon + more, members=family.members or answer.members)
             for family, answer, more in zip(families, found, room.tolist(), strict=True)
         ]
 

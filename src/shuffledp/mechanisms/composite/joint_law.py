@@ -33,7 +33,7 @@ class Rounded(Alike):
     """A family of products of so many laws, whose rounding is added to every upper answer."""
 
     def __init__(self, family: Family, factors: int) -> None:
-        super().__init__(family, rounding_slack(factors))
+        super().__init__(family, room=rounding_slack(factors))
 
     def laws(self, most: int) -> Sequence[ShuffledPair | SwapPair] | None:
         """Those of the family: a proof has more room than products of laws need."""
