@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
@@ -41,12 +41,7 @@ class Answer(NamedTuple):
 
 
 class Family(ABC):
-    """What a bound makes of a mechanism.  Rows of one class are answered in one call.
-
-    ``quick`` says that a whole curve costs little more than one of its values.
-    """
-
-    quick: ClassVar[bool] = False
+    """What a bound makes of a mechanism.  Rows of one class are answered in one call."""
 
     @classmethod
     @abstractmethod
@@ -75,6 +70,11 @@ class Family(ABC):
     def pairs(self, most: int) -> Sequence[ShuffledPair] | None:
         """The members as shuffled pairs; None if they are not, or are more than ``most``."""
         return None
+
+    @property
+    def quick(self) -> bool:
+        """Whether a profile may be sampled at many eps: each costs little, or all of them little more than one."""
+        return self.pairs(tuning.FEW_LAWS) is not None
 
     def laws(self, most: int) -> Sequence[ShuffledPair | SwapPair] | None:
         """What a proof has to cover: the shuffled pairs, or the victim pairs of a swap bound; None as for pairs."""
@@ -365,6 +365,11 @@ class Smallest(Family):
         best = np.full(eps.size, np.inf if side == "upper" else -np.inf)
         (np.minimum if side == "upper" else np.maximum).at(best, owner, found)
         return best
+
+    @property
+    def quick(self) -> bool:
+        """Whether all analyses are."""
+        return all(family.quick for family in self.families.values())
 
     def thinned(self, chance: float) -> Smallest:
         """Those analyses that are known for random participation."""

@@ -50,6 +50,11 @@ MOST_ROWS = 1_000_000
 #: Numbers that the laws of rows which are evaluated at once consist of: rows x types x atoms.
 LARGEST_CURVE = 2_000_000
 
+#: Shuffled pairs of a family, up to which its profile may be sampled at many eps.
+FEW_LAWS = 64
+#: Symbols of all types of a swap bound, up to which its profile may be sampled at many eps.
+FEW_SYMBOLS = 1_024
+
 # -- profiles ------------------------------------------------------------------------------------------------------
 #: Values of eps from which on a profile is drawn by chords.
 MANY_POINTS = 128
