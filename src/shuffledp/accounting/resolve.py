@@ -7,7 +7,7 @@ calibration, programmes and the accountant all ask it.
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
@@ -26,7 +26,7 @@ from ..numerics.families.smallest import Smallest
 from ..numerics.pair import FloatArray, ShuffledPair
 from ..numerics.solve import log_up
 from .crowd import Crowd
-from .guarantee import Guarantee
+from .guarantee import Guarantee, told
 
 if TYPE_CHECKING:
     from .certificate import Certificate
@@ -262,9 +262,10 @@ class Resolved:
         """
         answer = self.epsilon(delta=delta, tol=tol) if proved is None else self.capped(proved, delta)
         known = self.bound.side == "upper" and self.bound.sound
+        lower = partial(self.lower_beside, answer.epsilon, delta=delta, tol=tol)
         return Guarantee(
             epsilon=answer.epsilon,
-            lower=(lambda: self.lower_beside(answer.epsilon, delta=delta, tol=tol)) if known else None,
+            find_lower=lower if known else partial(told, None),
             delta=delta,
             n=self.crowd.n,
             bound=answer.bound or self.bound.name,
