@@ -95,8 +95,10 @@ class SwapCurve(Curve):
         if live.size:
             part = self if live.size == eps.size else self.take(live)
             here, fall = part.placed(eps[live])
-            found = part._whole(part._on_lines(here, eps[live]), here, local.log_delta[live])
-            slope[live] = np.where(found < value[live], fall, slope[live])
+            largest = part._on_lines(here, eps[live])
+            found = part._whole(largest, here, local.log_delta[live])
+            share = np.where(found < value[live], np.exp(np.minimum(largest - found, 0.0)), 0.0)
+            slope[live] = share * fall + (1.0 - share) * slope[live]
             value[live] = np.fmin(found, value[live])
         return Values(value + self._slack, np.where(np.isfinite(slope), slope, 1.0))
 
