@@ -18,7 +18,7 @@ from .._support.tables import Column, Table, Tabular, number_column
 from .._support.text import visible
 from ..bounds import Bound, called, known, unalias
 from ..errors import BoundNotApplicableError, ParameterError, ShuffleDPError
-from ..numerics.families.base import Answer
+from ..numerics.family import Answer
 from .crowd import Crowd
 from .guarantee import not_below
 from .many import attempts

@@ -8,8 +8,9 @@ from typing import ClassVar
 
 from ..._support.numbers import round_down
 from ...errors import ParameterError
-from ...numerics.family import PairSet
-from ...numerics.pair import ShuffledPair, log_up
+from ...numerics.family import PairSet  # MANUAL
+from ...numerics.pair import ShuffledPair
+from ...numerics.pair import log_up  # MANUAL
 from ..base import Mechanism
 from ..parameters import real
 
