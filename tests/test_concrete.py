@@ -15,8 +15,8 @@ from shuffledp.mechanisms import registry
 from shuffledp.mechanisms.base import Mechanism
 
 ROOT = Path(sdp.__file__).parent
-#: Claims of one protocol, the paper's experiments, the front door, and words in which mechanisms are looked for.
-EXCEPT = {"bounds/protocol_claims.py", "__init__.py", "_support/names.py"}
+#: Claims of one protocol, the paper's experiments, the two front doors, and words in which mechanisms are looked for.
+EXCEPT = {"bounds/protocol_claims.py", "__init__.py", "extend.py", "_support/names.py"}
 FILES = [
     path
     for path in sorted(ROOT.rglob("*.py"))
@@ -39,7 +39,7 @@ def concrete() -> set[str]:
 
 
 CLASSES = concrete()
-WORDS = {*registry.CATALOGUE, *(f"{word}:" for word in registry.CATALOGUE)}
+WORDS = {*registry.CATALOG, *(f"{word}:" for word in registry.CATALOG)}
 
 
 def named(node: ast.AST) -> set[str]:

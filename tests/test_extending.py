@@ -30,7 +30,7 @@ from shuffledp.mechanisms.parameters import budget
 from shuffledp.numerics.families.base import PairSet
 
 PAGE = Path(__file__).parent.parent / "docs" / "extending.md"
-MECHANISM, USE, BOUND = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+MECHANISM, USE, NUMERIC, MEAN, BOUND = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
 SPEC, PATH = "reluctant:eps0=2,d=8", "survey:Reluctant:eps0=2,d=8"
 ASK: dict[str, Any] = {"n": 1000, "delta": 1e-6}
 
@@ -45,7 +45,7 @@ def _as_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
     bounds.BOUNDS.clear()
     bounds.BOUNDS.update(before)
-    for name in ("survey", "rounded_bound"):
+    for name in ("survey", "dial", "rounded_bound"):
         sys.modules.pop(name, None)
 
 
@@ -53,6 +53,7 @@ def _as_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A directory with survey.py, in which the test runs; nothing is imported yet."""
     (tmp_path / "survey.py").write_text(MECHANISM)
+    (tmp_path / "dial.py").write_text(NUMERIC)
     monkeypatch.chdir(tmp_path)
     importlib.invalidate_caches()
     return tmp_path
@@ -77,15 +78,16 @@ def said(words: str, call: Callable[[], object], error: type[Exception] = sdp.Pa
 def test_the_code_of_the_page_runs(m: Any) -> None:
     namespace: dict[str, Any] = {}
     exec(compile(USE, "extending.md, use", "exec"), namespace)
+    exec(compile(MEAN, "extending.md, mean", "exec"), namespace)
     exec(compile(BOUND, "extending.md, bound", "exec"), namespace)
 
 
 def test_the_mechanism_is_short() -> None:
-    body = MECHANISM[MECHANISM.index("@sdp.register") :]
+    body = MECHANISM[MECHANISM.index("@register") :]
     assert len([line for line in body.splitlines() if line.strip()]) <= 40
 
 
-REQUIRED = ["keep", "stray", "beta", "codec", "blanket", "constant_datasets", "_randomise"]
+REQUIRED = ["keep", "stray", "beta", "codec", "_blanket", "_constant_datasets", "_randomize"]
 
 
 @pytest.mark.parametrize("member", REQUIRED)
@@ -103,6 +105,38 @@ def test_other_members_may_be_left_out(member: str) -> None:
     cls.body = [node for node in cls.body if getattr(node, "name", None) != member]
     exec(compile(tree, "x", "exec"), {"__name__": __name__})
     assert sdp.mechanism(SPEC).spec == f"{SPEC},skip=0.1"
+
+
+def test_the_page_imports_from_one_module() -> None:
+    for block in (MECHANISM, NUMERIC, BOUND):
+        names = {node.module for node in ast.walk(ast.parse(block)) if isinstance(node, ast.ImportFrom)}
+        assert {name for name in names if name and name.startswith("shuffledp")} == {"shuffledp.extend"}
+    named = re.findall(r"^\| ((?:`_?[a-z_]+`(?:, )?)+)", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    for member in re.findall(r"`(\w+)`", " ".join(named)):
+        assert any(hasattr(cls, member) for cls in (sdp.Mechanism, sdp.Randomizer, sdp.FrequencyOracle)), member
+
+
+# -- a mechanism on numbers --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("bits", [0, 1, 2])
+def test_numbers_have_the_law_of_the_points_of_the_grid(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, bits: int
+) -> None:
+    monkeypatch.syspath_prepend(folder)
+    dial = importlib.import_module("dial").Dial(eps0=1.0, bits=bits)
+    listed = sdp.GRR(eps0=1.0, d=2**bits + 1)
+    for bound in ("auto", "blanket", "swap", "variation-ratio", "constant-dataset-lower"):
+        ours, theirs = (sdp.amplify(m, bound=bound, **ASK).epsilon for m in (dial, listed))
+        assert ours == pytest.approx(theirs, rel=3e-4), bound
+    rows = [[Fraction(float(x)) for x in row] for row in dial.probabilities()]
+    for delta in (0.3, 0.05, 1e-3):
+        g = sdp.amplify(dial, n=3, delta=delta)
+        assert float(worst_divergence(rows, 3, Fraction(math.exp(g.epsilon)))) <= delta * (1 + 1e-9)
+    assert not sdp.audit(dial, samples=4000, rng=np.random.default_rng(1)).violated
+    values = np.random.default_rng(2).uniform(size=50_000)
+    found = dial.estimate(dial.privatize(values, rng=np.random.default_rng(3)))
+    assert abs(found.value[0] - values.mean()) < 4 * found.stderr[0]
 
 
 # -- its law ------------------------------------------------------------------------------------------------------
@@ -176,7 +210,7 @@ def test_calibrate_and_users_needed(m: Any) -> None:
 def test_parallel(m: Any) -> None:
     both = sdp.Parallel([(0.5, m), (0.5, "grr:eps0=1,d=4")])
     assert sdp.amplify(both, **ASK).epsilon < 2.0
-    first, _ = both.estimates(both.privatise([np.arange(2000) % 8, np.arange(2000) % 4]))
+    first, _ = both.estimates(both.privatize([np.arange(2000) % 8, np.arange(2000) % 4]))
     assert abs(first.value[0] - 0.125) < 6 * first.stderr[0]
     same: Any = sdp.calibrate(both, epsilon=0.3, **ASK)
     assert len({query.eps0 for _, query in same.queries}) == 1
@@ -229,7 +263,7 @@ def test_certificates(m: Any, folder: Path) -> None:
 
 
 def test_an_estimate_of_reports_that_it_never_sends_is_refused(m: Any) -> None:
-    said("must be what privatise", lambda: m.estimate(np.array([0, 1, 9])))
+    said("must be what privatize", lambda: m.estimate(np.array([0, 1, 9])))
     assert len(m.estimate(np.array([0, 1, 8])).value) == 8
 
 
@@ -324,7 +358,7 @@ def installed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "[shuffledp.mechanisms]\nreluctant = survey:Reluctant\n[shuffledp.bounds]\nrounded = rounded_bound:BOUND\n"
     )
     (folder / "rounded_bound.py").write_text(
-        BOUND[: BOUND.index("loose =")].replace("sdp.register_bound(", "BOUND = (")
+        BOUND[: BOUND.index("loose =")].replace("\nregister_bound(", "\nBOUND = (")
     )
     monkeypatch.syspath_prepend(folder)
     return about
@@ -396,7 +430,7 @@ def frozen(**members: Any) -> Any:
         (lambda: frozen(variation_ratio=sdp.Mechanism.variation_ratio), "must state its law"),
         (
             lambda: dataclass(frozen=True, kw_only=True)(
-                type("Mine", (sdp.Mechanism,), {"name": "mine", "blanket": lambda self: None})
+                type("Mine", (sdp.Mechanism,), {"name": "mine", "_blanket": lambda self: None})
             ),
             "local guarantee",
         ),

@@ -81,7 +81,7 @@ _HOME = {
     "PrefixHash": "mechanisms.composite.prefix_hash",
     "PrivSet": "mechanisms.sets.privset",
     "Subset": "mechanisms.categorical.subset",
-    "OptimisedUnary": "mechanisms.categorical.optimised_unary",
+    "OptimizedUnary": "mechanisms.categorical.optimized_unary",
     "Unary": "mechanisms.categorical.unary",
     "Duchi": "mechanisms.numeric.duchi",
     "Harmony": "mechanisms.numeric.harmony",
@@ -147,7 +147,7 @@ __all__ = [
     "MetricLaplace",
     "MixDump",
     "MixedGuarantee",
-    "OptimisedUnary",
+    "OptimizedUnary",
     "Parallel",
     "ParameterError",
     "Plan",
@@ -226,7 +226,7 @@ if TYPE_CHECKING:
     from .mechanisms.categorical.grr import GRR
     from .mechanisms.categorical.hadamard import Hadamard
     from .mechanisms.categorical.local_hash import LocalHash
-    from .mechanisms.categorical.optimised_unary import OptimisedUnary
+    from .mechanisms.categorical.optimized_unary import OptimizedUnary
     from .mechanisms.categorical.randomized_response import RandomizedResponse
     from .mechanisms.categorical.subset import Subset
     from .mechanisms.categorical.unary import Unary
@@ -277,12 +277,13 @@ if TYPE_CHECKING:
     from .protocol.shuffler import Shuffler
 
 if TYPE_CHECKING:  # a module, not a name of this one
+    from . import extend as extend
     from . import queries as queries
 
 
 def __getattr__(name: str) -> Any:
-    if name == "queries":
-        return importlib.import_module(".queries", __name__)
+    if name in ("extend", "queries"):
+        return importlib.import_module(f".{name}", __name__)
     if name in _HOME:
         value = getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
         globals()[name] = value
@@ -303,4 +304,4 @@ def _hint(name: str) -> str:
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, "queries", *(name for name in globals() if name.startswith("__"))})
+    return sorted({*__all__, "extend", "queries", *(name for name in globals() if name.startswith("__"))})

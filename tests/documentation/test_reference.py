@@ -22,7 +22,10 @@ def headings(name: str) -> list[str]:
 
 def test_every_public_name_has_an_entry_and_a_line_in_the_overview() -> None:
     found = [name for page in (f"{key}.md" for key in reference.CHAPTERS) for name in headings(page)]
-    assert sorted(found) == sorted([*sdp.__all__, *(f"queries.{name}" for name in sdp.queries.__all__)])
+    further = [f"queries.{name}" for name in sdp.queries.__all__] + [
+        f"extend.{name}" for name in reference.only_to_extend()
+    ]
+    assert "extend.PairSet" in further and sorted(found) == sorted([*sdp.__all__, *further])
     assert all(f"[`{name}`]" in PAGES["index.md"] for name in found)
 
 

@@ -26,6 +26,7 @@ ELSEWHERE = {
     "unifiedamplification.py": "the program of the paper's authors",
     "path.py": "stands for any file",
     "survey.py": "saved by a block of docs/extending.md",
+    "dial.py": "saved by a block of docs/extending.md",
     "security.md": "written by make docs",
 }
 

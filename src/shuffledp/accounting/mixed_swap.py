@@ -10,12 +10,10 @@ import numpy as np
 from ..errors import BoundNotApplicableError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.composite.parallel_law import unlike
-from ..numerics.evaluators.choose import mass_slack
-from ..numerics.families.base import thinned
-from ..numerics.families.swap import SwapPair
-from ..numerics.families.swap_classes import Class, epsilon_among
-from ..numerics.pair import ShuffledPair
+from ..numerics.pair import ShuffledPair, mass_slack
 from ..numerics.product import product_pair, rounding_slack
+from ..numerics.swap.family import Class, ClassSet, Mixed
+from ..numerics.swap.pair import SwapPair
 from .crowd import Crowd
 from .mixed_blankets import lists_its_law, matrix_of, reports_of
 
@@ -42,7 +40,7 @@ def _own_class(victim: Mechanism, users: int, participation: float, delta: float
     if users < 1:
         return math.inf
     try:
-        family = thinned(victim.swap(), participation)
+        family = victim.law.swap().thinned(participation)
         return family.epsilon(n=users, delta=delta, tol=tol, side="upper").epsilon
     except BoundNotApplicableError:
         return math.inf
@@ -63,18 +61,18 @@ def _all_classes(
     if sum(map(np.size, matrices.values())) > _MOST_CELLS:
         return math.inf
     own = matrices[victim]
-    pairs = [(0, 1)] if all(m.inputs_alike for m in sizes) else list(itertools.permutations(range(len(own)), 2))
+    pairs = [(0, 1)] if all(m.law.inputs_alike for m in sizes) else list(itertools.permutations(range(len(own)), 2))
     if len(pairs) > _MOST_PAIRS:
         return math.inf
     every = np.concatenate(list(matrices.values()))
     common = float(every.min(axis=0).sum()) * (1.0 - mass_slack(every.shape[1]))
-    slack, best = rounding_slack(1), 0.0
+    slack, members = rounding_slack(1), []
     for a, b in pairs:
         classes = []
         for m, rows in matrices.items():
             types = unlike(product_pair([ShuffledPair(P0=own[a], P1=own[b], t=row)]) for row in rows)
-            classes.append(Class(sizes[m] - (m == victim), SwapPair(tuple(types), common)))
-        best = max(best, epsilon_among(classes, common, delta=delta * (1.0 - slack), tol=tol, least=best))
-        if best >= enough:
-            return math.inf
-    return min(best + slack, victim.local_epsilon) if best > 0.0 else 0.0
+            share = (sizes[m] - (m == victim)) / (crowd.n - 1)
+            classes.append(Class(share, SwapPair(tuple(types), common)))
+        members.append(Mixed(tuple(classes), common))
+    found = ClassSet(members).epsilon(n=crowd.n, delta=delta * (1.0 - slack), tol=tol, side="upper").epsilon
+    return min(found + slack, victim.local_epsilon) if found > 0.0 else 0.0

@@ -18,13 +18,9 @@ from ..bounds.base import Numerical, capped
 from ..errors import BoundNotApplicableError, ParameterError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import mechanism as _parse
-from ..numerics import chords
-from ..numerics.evaluators.choose import Side
-from ..numerics.families import rough, wide
-from ..numerics.families.base import Answer, Family, PairSet, both_directions, thinned
-from ..numerics.families.smallest import Smallest
-from ..numerics.pair import FloatArray, ShuffledPair
-from ..numerics.solve import log_up
+from ..numerics.family import Answer, Family, OneByOne, PairSet, Smallest
+from ..numerics.pair import FloatArray, ShuffledPair, Side, both_directions, log_up
+from ..numerics.profile import profile
 from .crowd import Crowd
 from .guarantee import Guarantee
 
@@ -37,7 +33,7 @@ MechanismLike = Mechanism | ShuffledPair | str
 _DATASETS = BOUNDS["constant-dataset-lower"]
 #: Share of delta from which probabilities that were left out matter for eps.
 _DECIDES = 1e-3
-_UNLISTED = "looser, because nothing states what the other users may hold (see docs/extending.md, lists_every_type)"
+_UNLISTED = "looser, because nothing states what the other users may hold (see docs/extending.md, _lists_every_type)"
 #: Specs whose subjects are kept, at most.
 _MOST_KEPT = 64
 _kept: dict[str, Subject] = {}
@@ -49,7 +45,7 @@ class Facts(TypedDict):
     mechanism: str
     description: str
     local_epsilon: float
-    neighbours: str
+    neighbors: str
     lower_scope: str
 
 
@@ -94,6 +90,11 @@ class Subject:
         return self.mechanism.local_epsilon
 
     @cached_property
+    def left_out(self) -> float:
+        """Probability that the law, as given, leaves out."""
+        return self.mechanism.law.left_out
+
+    @cached_property
     def facts(self) -> Facts:
         """What a Guarantee says of the mechanism."""
         asked = self.mechanism
@@ -101,17 +102,17 @@ class Subject:
             mechanism=asked.spec,
             description=asked.description,
             local_epsilon=asked.local_epsilon,
-            neighbours=asked.neighbours,
-            lower_scope=asked.lower_scope,
+            neighbors=asked.neighbors,
+            lower_scope=asked.law.lower_scope,
         )
 
     def left_of(self, crowd: Crowd) -> Subject:
         """The mechanism as the honest users of a crowd run it, without the messages of the missing."""
         left = self.mechanism
         if not crowd.complete:
-            left = left.without(crowd.n - crowd.honest, n=crowd.n, participation=crowd.participation)
+            left = left.law.without(crowd.n - crowd.honest, n=crowd.n, participation=crowd.participation)
         if crowd.reports_per_user > 1:
-            left = left.bundled(crowd.reports_per_user, n=crowd.honest, participation=crowd.participation)
+            left = left.law.bundled(crowd.reports_per_user, n=crowd.honest, participation=crowd.participation)
         return self if left is self.mechanism else Subject(left)
 
 
@@ -154,7 +155,7 @@ class Resolved:
         if self._shared is not None:
             return self._shared.family
         of_all = self._of_several() if self._several else self.left.family(self.bound)
-        return thinned(of_all, self.crowd.participation)
+        return of_all.thinned(self.crowd.participation)
 
     def share(self, other: Resolved) -> None:
         """Use the families of a question about the same users' mechanism, bound and participation."""
@@ -168,7 +169,7 @@ class Resolved:
                 f"bound {self.bound.name!r} is for one report per user, got reports_per_user = "
                 f"{self.crowd.reports_per_user:,}; no lower bound is known for several."
             )
-        from ..numerics.families.bundle import Bundle
+        from ..numerics.bundle import Bundle
 
         one = self.left.family(self.bound) if isinstance(self.bound, Numerical) else _Curve(self.bound, self.mechanism)
         return Bundle(one, reports=self.crowd.reports_per_user, limit=self.left.cap)
@@ -180,7 +181,7 @@ class Resolved:
             raise BoundNotApplicableError("no lower bound is known for several reports per user.")
         if self._shared is not None:
             return self._shared.datasets
-        return thinned(self.left.family(_DATASETS), self.crowd.participation)
+        return self.left.family(_DATASETS).thinned(self.crowd.participation)
 
     def epsilon(self, *, delta: float, tol: float) -> Answer:
         """eps at delta by the bound; an upper bound is at most the local guarantee."""
@@ -197,13 +198,13 @@ class Resolved:
 
     def _note(self, delta: float) -> str:
         """Why the bound is looser than it could be: something is not known of the mechanism; empty if all is."""
-        if self.mechanism.left_out > _DECIDES * delta:
+        if self.left.left_out > _DECIDES * delta:
             return (
-                f"looser, because the given probabilities leave out up to {round_up(self.mechanism.left_out, 3)}, "
+                f"looser, because the given probabilities leave out up to {round_up(self.left.left_out, 3)}, "
                 "which counts as an outcome that reveals its user; write them with all digits"
             )
         families = self.family.families if self.by_family and isinstance(self.family, Smallest) else {}
-        if "blanket" in families and "swap" not in families and self.mechanism.types_unstated:
+        if "blanket" in families and "swap" not in families and self.mechanism.law.types_unstated:
             return _UNLISTED
         return ""
 
@@ -211,21 +212,15 @@ class Resolved:
         """log delta(eps) by the bound; -inf exactly where the local guarantee alone gives delta = 0."""
         if not self.by_family and not self._several:
             return self.bound.log_delta(self.mechanism, eps, n=self.n, tol=tol)
-        if self.bound.side == "upper" and self.bound.sound and eps.size >= chords.MANY:
-            return chords.log_upper(self._log_delta, eps, tol)
+        if self.bound.side == "upper" and self.bound.sound:
+            return profile(lambda at: self._log_delta(at, tol), eps, tol, "upper")
         return self._log_delta(eps, tol)
 
     def _log_delta(self, eps: FloatArray, tol: float) -> FloatArray:
         value, below = np.full(eps.shape, -np.inf), ~(eps >= self._cap)  # from there on nothing is asked: delta is 0
         if below.any():
-            value[below] = wide.log_delta(self.family, eps[below], n=self.n, tol=tol, side=self.bound.side)
+            value[below] = self.family.log_delta(eps[below], n=self.n, tol=tol, side=self.bound.side)
         return self.capped_log_delta(value, eps)
-
-    def rough_log_delta(self, epsilon: float) -> float | None:
-        """About log delta at one eps, by no bound at all: where a search may start; None where that is not known."""
-        if not self.by_family or self._several:
-            return None
-        return rough.log_delta(self.family, epsilon, self.n)
 
     def capped_log_delta(self, value: FloatArray, eps: FloatArray) -> FloatArray:
         """log delta(eps) of the family; 0 from the local guarantee on."""
@@ -325,7 +320,7 @@ def subject_of(mechanism: MechanismLike | Subject) -> Subject:
     if found is None:
         found = Subject(_parse(mechanism))
         ours = type(found.mechanism).__module__.startswith(f"{__name__.partition('.')[0]}.")
-        if ours and type(found.mechanism).file_parameters is None and not any(found.mechanism.files()):
+        if ours and type(found.mechanism)._file_parameters is None and not any(found.mechanism.law.files()):
             if len(_kept) >= _MOST_KEPT:
                 _kept.clear()
             _kept[mechanism] = found
@@ -358,7 +353,7 @@ def _of_reports(local_epsilon: float, crowd: Crowd) -> float:
     return basic_composition([(local_epsilon, crowd.reports_per_user)])
 
 
-class _Curve:
+class _Curve(OneByOne):
     """The curve of a bound without shuffled pairs, as a family to be composed."""
 
     def __init__(self, bound: Bound, mechanism: Mechanism) -> None:
@@ -372,29 +367,25 @@ class _Curve:
         """log delta by the bound."""
         return self._bound.log_delta(self._mechanism, eps, n=n, tol=tol)
 
-    def pairs(self, most: int) -> None:
-        """None: there are no pairs."""
-        return None
-
 
 class _SinglePair(Mechanism):
     """A shuffled pair that stands for itself: both directions, nothing else known."""
 
     name = "round"
-    lower_scope = "this shuffled pair"
-    lists_every_type = False
+    _lower_scope = "this shuffled pair"
+    _lists_every_type = False
 
     def __init__(self, pair: ShuffledPair) -> None:
         self._pair, self._family = pair, PairSet(both_directions(pair))
         self._ratio = max(pair.max_ratio, pair.swapped().max_ratio)
 
     @property
-    def left_out(self) -> float:
+    def _left_out(self) -> float:
         """What the given laws leave out."""
         return self._pair.left_out
 
     @property
-    def ratios_both_ways(self) -> bool:
+    def _ratios_both_ways(self) -> bool:
         """No: nothing is known of the others' whole laws."""
         return False
 
@@ -404,7 +395,7 @@ class _SinglePair(Mechanism):
         return log_up(self._ratio)
 
     @property
-    def crowd_epsilon(self) -> float:
+    def _crowd_epsilon(self) -> float:
         """log of the largest ratio to what another message is known to contain: inf where that is nothing."""
         top, t = np.maximum(self._pair.P0, self._pair.P1), np.asarray(self._pair.t)
         sent = top > 0.0
@@ -421,15 +412,15 @@ class _SinglePair(Mechanism):
         """In words."""
         return "the same mechanism, dominated by the given shuffled pair"
 
-    def identity(self) -> dict[str, Any]:
+    def _identity(self) -> dict[str, Any]:
         """Its numbers."""
         pair = (self._family.pairs(2) or ())[0]
         return {"round": {key: np.asarray(getattr(pair, key)).tolist() for key in ("P0", "P1", "t")}}
 
-    def blanket(self) -> Family:
+    def _blanket(self) -> Family:
         """The pair itself."""
         return self._family
 
-    def constant_datasets(self) -> Family:
+    def _constant_datasets(self) -> Family:
         """The pair itself: the answer is for this law."""
         return self._family

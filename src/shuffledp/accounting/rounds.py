@@ -14,9 +14,9 @@ import numpy as np
 
 from .._support import validation as check
 from ..errors import ParameterError
+from ..numerics import bundle, family
 from ..numerics.composition import sequential
 from ..numerics.composition.sequential import Kind
-from ..numerics.families import bundle, pool
 from ..numerics.pair import FloatArray
 from .crowd import Crowd
 from .resolve import MechanismLike, Resolved, Subject, resolve, subject_of
@@ -49,7 +49,7 @@ class Rounds:
             must_be_separate(crowd)
             self.cost = count * crowd.reports_per_user
             left = asked.left_of(dataclasses.replace(crowd, reports_per_user=1)).mechanism
-            part = left.bundled(crowd.reports_per_user, n=crowd.honest, participation=1.0)
+            part = left.law.bundled(crowd.reports_per_user, n=crowd.honest, participation=1.0)
             asked = asked if part is asked.mechanism else Subject(part)
             crowd = Crowd(crowd.honest, participation=crowd.participation)
         self.one = resolve(asked, bound, crowd)
@@ -76,10 +76,6 @@ class Rounds:
             return float(self.one.log_delta(np.array([epsilon]), tol=tol)[0])
         value = sequential.delta([kind_of(self.one)], [self.cost], epsilon)
         return math.log(value) if value > 0.0 else -math.inf
-
-    def rough_log_delta(self, epsilon: float) -> float | None:
-        """About log delta of one round; None where that is not known quickly, or for several rounds."""
-        return self.one.rough_log_delta(epsilon) if self._count == 1 else None
 
 
 def must_be_separate(crowd: Crowd) -> None:
@@ -116,6 +112,6 @@ def _together(asked: Sequence[Resolved], eps: Sequence[FloatArray], tol: float) 
     sizes = [at.size for at in eps]
     families = [question.family for question, size in zip(asked, sizes, strict=True) for _ in range(size)]
     users = np.repeat(np.array([float(question.n) for question in asked]), sizes)
-    values = pool.log_deltas(families, np.concatenate(eps), n=users, tol=tol, side="upper")
+    values = family.log_deltas(families, np.concatenate(eps), n=users, tol=tol, side="upper")
     parts = np.split(values, np.cumsum(sizes)[:-1])
     return [question.capped_log_delta(part, at) for question, part, at in zip(asked, parts, eps, strict=True)]

@@ -12,10 +12,9 @@ import numpy as np
 
 from ..errors import BoundNotApplicableError
 from ..mechanisms.base import Mechanism
-from ..numerics.bisect import bisect
-from ..numerics.evaluators.choose import Side
-from ..numerics.families.base import Answer, Family
-from ..numerics.pair import FloatArray
+from ..numerics.family import Answer, Family
+from ..numerics.pair import FloatArray, Side
+from ..numerics.search import bisect
 
 #: Closed forms are increased by this relative amount, to cover their rounding.
 _ROUNDING = 1e-12

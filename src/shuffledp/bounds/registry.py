@@ -10,8 +10,7 @@ from .._support import validation as check
 from ..errors import BoundNotApplicableError, ExtensionError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.extension import WORD, load_plugins
-from ..numerics.families.base import Answer, Family
-from ..numerics.families.smallest import Smallest
+from ..numerics.family import Answer, Family, Smallest
 from ..numerics.pair import FloatArray
 from . import blanket_tails, budget_forms, closed_forms, protocol_claims
 from . import dominating_pairs as pairs
@@ -63,7 +62,7 @@ BOUNDS: dict[str, Bound] = {
             title="exact privacy blanket, maximum over input pairs",
             citation=f"{_BLANKET}, evaluated without tail bounds",
             needs=_LAW,
-            pairs=lambda m: m.blanket(),
+            pairs=lambda m: m.law.blanket(),
         ),
         Numerical(
             name="swap",
@@ -71,7 +70,7 @@ BOUNDS: dict[str, Bound] = {
             citation="docs/swap.md, Theorems 1 and 2",
             needs=_LAW,
             validity="mechanisms whose laws share a common part",
-            pairs=lambda m: m.swap(),
+            pairs=lambda m: m.law.swap(),
         ),
         Numerical(
             name="variation-ratio",
@@ -94,7 +93,7 @@ BOUNDS: dict[str, Bound] = {
             citation=f"{_PAPER}, Theorem 5.1 with the six masses",
             side="lower",
             needs=_LAW,
-            pairs=lambda m: m.two_counts(),
+            pairs=lambda m: m.law.two_counts(),
         ),
         Numerical(
             name="constant-dataset-lower",
@@ -102,7 +101,7 @@ BOUNDS: dict[str, Bound] = {
             citation="the exact divergence of a dataset, t = R(x*)",
             side="lower",
             needs=_LAW,
-            pairs=lambda m: m.constant_datasets(),
+            pairs=lambda m: m.law.constant_datasets(),
         ),
         EpsilonFormula(
             name="analytic",

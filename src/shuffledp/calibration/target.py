@@ -15,8 +15,8 @@ from ..accounting.rounds import Rounds
 from ..errors import BoundNotApplicableError, ImpossibleError, ParameterError, ShuffleDPError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.free_setting import FreeSetting
-from ..numerics.bisect import smallest_whole
 from ..numerics.composition.gaussian import epsilon_of, mu_of
+from ..numerics.search import smallest_whole
 from .search import best_of_range, largest
 from .unknowns import Unknown, row_of
 
@@ -157,20 +157,8 @@ class Target:
 
         An approximate delta is enough, unless eps is so steep that its error would cost many evaluations of eps.
         """
-        rough = self._rough_root(unknown)
-        if rough is not None:
-            slope = self._steepness(rough, lambda u, eps: self._rough(unknown, u, eps))
-            if slope is not None and slope <= _STEEP:
-                return Start(rough + self._offset, slope, _DOUBT)
         found = self.near(unknown)
-        if found is None:
-            return None
-        if rough is None:  # slopes of delta to all its digits would cost more than they save
-            return Start(found, 0.7, 0.0, math.inf)
-        slope = self._steepness(found, lambda u, eps: self._look(unknown, u, self._finest, eps))
-        if slope is not None and slope > _STEEP:
-            found = self.near(unknown, window=_WINDOW * self.tol / slope) or found
-        return Start(found, slope or 0.7, 0.0, 2.0 if slope else math.inf)
+        return None if found is None else Start(found, 0.7, 0.0, math.inf)
 
     def near(self, unknown: Unknown, *, window: float | None = None, start: float | None = None) -> float | None:
         """Where the target is met, from single evaluations of delta(epsilon), without solving for eps."""
@@ -185,14 +173,11 @@ class Target:
             rtol = min(max(0.1 * abs(y) * -log_delta, fine), _COARSE)  # far from the root a coarse value suffices
             return y
 
-        rough = self._rough_root(unknown) if window is None and start is None else None
         if start is None:
-            start = self._first(unknown) if rough is None else rough + self._offset
+            start = self._first(unknown)
         found = self._root(unknown, excess, start, room)
         if found is not None:
             self.start = found
-            if rough is not None:
-                self._offset = min(max(found - rough, -_DOUBT), _DOUBT)
         return found
 
     def _root(self, unknown: Unknown, excess: Callable[[float], float], start: float, window: float) -> float | None:
@@ -212,31 +197,6 @@ class Target:
     def _first(self, unknown: Unknown) -> float:
         return self._guess(unknown) if self.start is None else self.start
 
-    def _rough_root(self, unknown: Unknown) -> float | None:
-        """About where the target is met, by an approximate delta; None where that is not known."""
-        if self.count > 1 or unknown.whole:
-            return None
-
-        def excess(u: float) -> float:
-            y = self._rough(unknown, u, self._inside)
-            if y is None:
-                raise _UnknownError
-            return y
-
-        try:
-            return self._root(unknown, excess, self._first(unknown), 0.1 * self.tol)
-        except _UnknownError:
-            return None
-
-    def _steepness(self, u: float, excess: Callable[[float, float], float | None]) -> float | None:
-        """d(log eps)/du where the target is met, from the slopes of delta in u and in eps; None if not known."""
-        low, high = excess(u - _STEP, self._inside), excess(u + _STEP, self._inside)
-        left, right = excess(u, self._inside * (1.0 - _STEP)), excess(u, self._inside * (1.0 + _STEP))
-        if low is None or high is None or left is None or right is None:
-            return None
-        slope = (high - low) / (left - right) if left > right else math.nan
-        return slope if 0.01 < slope < math.inf else None
-
     def setting(self, free: FreeSetting) -> float:
         """The setting whose loosest mechanism has the smallest predicted error.
 
@@ -246,36 +206,8 @@ class Target:
         def error(setting: float, limit: float) -> float:
             return self.error(free, setting, limit)
 
-        low, high = free.low, free.high
-        near = self._rough_setting(free) if high > low * _AROUND**2 else None
-        if near is not None:
-            few = max(low, near / _AROUND), min(high, near * _AROUND)
-            few = (math.floor(few[0]), math.ceil(few[1])) if free.whole else few
-            best = best_of_range(error, low=few[0], high=few[1], whole=free.whole, start=near, ratio=_APART)
-            if few[0] < best < few[1] or best in (low, high):
-                return best
         start = free.start(self.likely_budget)
-        return best_of_range(error, low=low, high=high, whole=free.whole, start=start, ratio=free.ratio)
-
-    def _rough_setting(self, free: FreeSetting) -> float | None:
-        """The same by an approximate delta, to within a few percent; None where that is not known."""
-
-        def error(setting: float, limit: float) -> float:
-            row = row_of(free, setting)
-            u = self._rough_root(row)
-            if u is None:
-                raise _UnknownError
-            self.start = u
-            return free.error(row.at(u), self.n)
-
-        start = free.start(self.likely_budget)
-        try:
-            return best_of_range(
-                error, low=free.low, high=free.high, whole=free.whole, start=start, ratio=free.ratio, close=_ROUGHLY
-            )
-        except _UnknownError:
-            self.start = None
-            return None
+        return best_of_range(error, low=free.low, high=free.high, whole=free.whole, start=start, ratio=free.ratio)
 
     def error(self, free: FreeSetting, setting: float, limit: float) -> float:
         """The predicted error of the loosest mechanism with this setting, inf if it is above ``limit``.
@@ -329,17 +261,6 @@ class Target:
             return self._rounds(unknown.at(u)).log_delta(self._inside if eps is None else eps, tol=rtol)
 
         return scaled(_or_inf(log_delta)) - scaled(math.log(self.delta))
-
-    def _rough(self, unknown: Unknown, u: float, eps: float) -> float | None:
-        """The same by an approximate delta; None where that is not known."""
-        try:
-            mechanism = unknown.at(u)
-            if mechanism.local_epsilon <= eps:
-                return -math.inf
-            value = self._rounds(mechanism).rough_log_delta(eps)
-        except (ParameterError, BoundNotApplicableError):
-            return None
-        return None if value is None else scaled(value) - scaled(math.log(self.delta))
 
     @property
     def _finest(self) -> float:

@@ -9,7 +9,6 @@ from ..bounds import BOUNDS
 from ..errors import BoundNotApplicableError
 from ..numerics.composition.fixed_pair import PairLosses, most_telling, pair_losses
 from ..numerics.composition.sequential import Kind
-from ..numerics.families.base import thinned
 from ..numerics.pair import ShuffledPair
 from .ledger import LedgerEntry
 
@@ -44,7 +43,7 @@ def _fixed_pairs_of(entry: LedgerEntry) -> Sequence[ShuffledPair] | None:
     for name in ("constant-dataset-lower", "variation-ratio-lower"):
         try:
             family = entry.resolved.left.family(BOUNDS[name])
-            known = thinned(family, entry.participation).pairs(_FEW)
+            known = family.thinned(entry.participation).pairs(_FEW)
         except BoundNotApplicableError:
             continue
         if known:

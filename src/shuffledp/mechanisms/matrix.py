@@ -13,13 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import ParameterError
 from ..estimation.estimate import Estimate
-from ..numerics.distinct import distinct
-from ..numerics.families.base import Family, PairSet
-from ..numerics.families.matrix_datasets import constant_datasets, two_count_datasets
-from ..numerics.families.matrix_pairs import BlanketPairs
-from ..numerics.families.swap_matrix import swap_pairs
-from ..numerics.pair import FloatArray, ShuffledPair
-from ..numerics.solve import log_up
+from ..numerics.datasets import constant_datasets, two_count_datasets
+from ..numerics.family import Family, PairSet
+from ..numerics.matrix import blanket_pairs
+from ..numerics.pair import FloatArray, ShuffledPair, distinct, log_up
+from ..numerics.swap.matrix import swap_pairs
 from ..randomness.alias import AliasTable
 from ..randomness.sampling import Source
 from .codecs import Category
@@ -105,31 +103,23 @@ class MatrixRandomizer(Randomizer):
         most = 1.0 if math.isinf(ratio) else (ratio - 1.0) / (ratio + 1.0)
         return VariationRatio(p=ratio, beta=min(self._largest_variation, most), q=ratio)
 
-    @cached_property
-    def _blanket(self) -> BlanketPairs:
-        return BlanketPairs(self._law)
-
-    def blanket(self) -> BlanketPairs:
+    def _blanket(self) -> Family:
         """All ordered input pairs over omega_y = min_x R(x)_y."""
-        return self._blanket
+        return blanket_pairs(self._law)
 
-    @cached_property
     def _swap(self) -> Family:
+        """All ordered input pairs among others who hold any input."""
         return swap_pairs(self._law)
 
-    def swap(self) -> Family:
-        """All ordered input pairs among others who hold any input."""
-        return self._swap
-
-    def constant_datasets(self) -> PairSet:
+    def _constant_datasets(self) -> PairSet:
         """t = R(x*) for the pairs and x* that are easiest to distinguish."""
         return constant_datasets(self._rows)
 
-    def two_counts(self) -> PairSet:
+    def _two_counts(self) -> PairSet:
         """Theorem 5.1 with the six masses of each pair and x*."""
         return two_count_datasets(self._rows)
 
-    def dominating_pairs(self, most: int) -> list[ShuffledPair] | None:
+    def _dominating_pairs(self, most: int) -> list[ShuffledPair] | None:
         """Every ordered pair of rows over the blanket, also where two nearly agree; None if they are too many."""
         rows = self._law[distinct(self._law)[0]]
         if len(rows) * (len(rows) - 1) > most:
@@ -165,7 +155,7 @@ class MatrixRandomizer(Randomizer):
     def _table(self) -> AliasTable:
         return AliasTable(self._weights())
 
-    def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
         return self._table.draw(src, values)
 
     @cached_property

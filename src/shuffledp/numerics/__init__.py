@@ -1,1 +1,1 @@
-"""The one formula of the library and its evaluators; this package knows no mechanism.  Start reading at pair.py."""
+"""The one formula: shuffled pairs, the curves and families made of them, their solver and their composition."""

@@ -1,19 +1,26 @@
-"""Multinomial probabilities and binomial tails that are accurate at any n.
+"""Binomial and Poisson laws that are accurate at any n: probabilities, tails, and windows of numbers that matter.
 
-Differences of log-gammas lose 4e-7 at n = 1e8; Loader's form (C. Loader, "Fast and accurate
-computation of binomial probabilities", 2000) writes the probability as Stirling corrections and
-deviances, every one of them small and computed without cancellation.
+Differences of log-gammas lose 4e-7 at n = 1e8; Loader's form (C. Loader, "Fast and accurate computation of binomial
+probabilities", 2000) writes a probability as Stirling corrections and deviances, every one of them small and computed
+without cancellation.  A window is built by the ratios of neighboring masses, outward from the mode, and divided by its
+sum: no special function, and every mass has a small *relative* error, however far in the tail it is.
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
-from .bisect import smallest_whole
+from .ledger import charge
 from .pair import FloatArray
+from .search import smallest_whole
 
+#: Binomial windows leave out at most this log-probability on either side.
+LOG_LEFT_OUT = -110.0
+#: Poisson windows reach this many deviations, and so many numbers more above the mean.
+_DEVIATIONS, _MORE = 12.0, 60
 _EXACT_CORRECTION = np.array(
     [0.0] + [math.lgamma(k + 1.0) - (k + 0.5) * math.log(k) + k - 0.5 * math.log(2 * math.pi) for k in range(1, 16)]
 )
@@ -21,89 +28,147 @@ _EXACT_CORRECTION = np.array(
 
 def stirling_correction(k: FloatArray) -> FloatArray:
     """log k! - log(sqrt(2 pi k) (k/e)^k) for k >= 1 (0 at k = 0, which the callers treat separately)."""
-    k = np.asarray(k, dtype=np.float64)
     x = np.maximum(k, 16.0)
     y = 1.0 / (x * x)
     series = (1 / 12 - y * (1 / 360 - y * (1 / 1260 - y * (1 / 1680 - y * (1 / 1188))))) / x
     return np.where(k < 16, _EXACT_CORRECTION[np.minimum(k, 15).astype(np.int64)], series)
 
 
-def deviance(k: FloatArray, mean: FloatArray | float) -> FloatArray:
+def deviance(k: FloatArray, mean: float) -> FloatArray:
     """k log(k / mean) + mean - k >= 0, without cancellation near k = mean."""
-    k = np.asarray(k, dtype=np.float64)
-    ratio = (k - mean) / (k + mean)
-    # log(k/mean) = 2 atanh(ratio); k - mean = ratio (k + mean)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        plain = np.where(k > 0, k * np.log(np.where(k > 0, k, 1.0) / mean), 0.0) + mean - k
+    ratio = (k - mean) / (k + mean)  # log(k/mean) = 2 atanh(ratio); k - mean = ratio (k + mean)
+    plain = np.where(k > 0, k * np.log(np.where(k > 0, k, 1.0) / mean), 0.0) + mean - k
     square = ratio * ratio
     term, tail = np.ones_like(square), np.zeros_like(square)
     for i in range(1, 12):
         term = term * square
         tail = tail + term / (2 * i + 1)
-    close = (k - mean) * ratio + 2.0 * k * ratio * tail
-    return np.where(np.abs(ratio) < 0.1, close, plain)
+    return np.where(np.abs(ratio) < 0.1, (k - mean) * ratio + 2.0 * k * ratio * tail, plain)
 
 
 def log_term(k: FloatArray, mean: float) -> FloatArray:
-    """-log of the factor of a count k of this mean in a multinomial probability (inf for k > 0 of mean 0)."""
+    """-log Pr[Poisson(mean) = k], a factor of every multinomial probability (inf for k > 0 of mean 0).
+
+    Examples
+    --------
+    >>> np.exp(-log_term(np.array([0.0, 1.0]), 1.0)).round(4).tolist()
+    [0.3679, 0.3679]
+    """
     if mean <= 0.0:
         return np.where(k > 0, np.inf, 0.0)
     half_log = 0.5 * np.log(2 * np.pi * np.maximum(k, 1.0))
     return np.asarray(np.where(k > 0, half_log + stirling_correction(k), 0.0) + deviance(k, mean))
 
 
-def log_draws(n: int) -> float:
-    """What n draws contribute to the log of a multinomial probability."""
-    return float(stirling_correction(np.array(float(n)))) + 0.5 * math.log(2 * math.pi * n)
-
-
 def log_multinomial(counts: FloatArray, n: int, t: FloatArray) -> FloatArray:
     """log Mult(n; t, 1 - sum t) at each row of counts (the rest of the n draws is "nothing")."""
-    rest = n - counts.sum(axis=1)
-    nothing = max(0.0, 1.0 - float(t.sum()))
-    out = np.full(len(counts), log_draws(n))
-    for k, mean in [(counts[:, j], n * t[j]) for j in range(t.size)] + [(rest, n * nothing)]:
+    counts = np.asarray(counts, dtype=np.float64)
+    table = np.column_stack([counts, n - counts.sum(axis=1)])
+    means = n * np.append(t, max(0.0, 1.0 - float(np.sum(t))))
+    out = np.full(len(table), float(stirling_correction(np.array(float(n)))) + 0.5 * math.log(2 * math.pi * n))
+    for k, mean in zip(table.T, means.tolist(), strict=True):
         out -= log_term(k, mean)
     return out
 
 
+@charge("tails of a binomial law", "Chernoff: Pr[Bin(n, t) >= k] <= exp(-n KL(k/n || t))")
 def log_tail_bound(n: int, t: float, k: float) -> float:
-    """Chernoff: log Pr[Bin(n, t) >= k] <= -n KL(k/n || t), 0 below the mean, -inf above n."""
-    if k > n:
+    """log of an upper bound on Pr[Bin(n, t) >= k]: 0 below the mean, -inf above n."""
+    if k > n or (t <= 0.0 and k > 0):
         return -math.inf
     if k <= n * t:
         return 0.0
-    if t <= 0.0:
-        return -math.inf
     x = k / n
-    first = x * math.log(x / t)
     second = 0.0 if x >= 1.0 else (1.0 - x) * (math.log1p(-x) - math.log1p(-t))
-    return -n * (first + second)
+    return -n * (x * math.log(x / t) + second)
 
 
-def first_rare(n: int, t: float, log_mass: float, *, low: int, high: int) -> int | None:
-    """The smallest k in [low, high] with (the bound on) log Pr[Bin(n, t) >= k] at most ``log_mass``; None if none is.
+def first_rare(n: int, t: float) -> int:
+    """The smallest k >= 1 with (the bound on) log Pr[Bin(n, t) >= k] at most LOG_LEFT_OUT; n + 1 if none is.
 
     Examples
     --------
-    >>> first_rare(100, 0.5, -20.0, low=0, high=101)
-    81
+    >>> first_rare(1000, 0.5)
+    731
     """
-    start = min(high, math.ceil(_about_as_rare(n, t, -log_mass)))
-    return smallest_whole(lambda k: log_tail_bound(n, t, k) - log_mass, low=low, high=high, start=start)
-
-
-def _about_as_rare(n: int, t: float, least: float) -> float:
-    """Where n KL(k/n || t) is about ``least``: Bernstein's k, then Newton's steps, which stay above the root."""
-    mean = n * t
-    if not 0.0 < mean < n or least <= 0.0:
-        return mean + 1.0
-    k = mean + least / 3.0 + math.sqrt(least * least / 9.0 + 2.0 * least * mean * (1.0 - t))
-    for _ in range(3):
-        if k >= n:
-            return n + 1.0
-        odds = k * (1.0 - t) / ((n - k) * t)
-        if odds <= 1.0:
+    mean, least = n * t, -LOG_LEFT_OUT
+    start = mean + least / 3.0 + math.sqrt(least * least / 9.0 + 2.0 * least * mean * (1.0 - t))  # Bernstein's k
+    for _ in range(3):  # Newton's steps stay above the root
+        if not mean < start < n:
             break
-        k += (log_tail_bound(n, t, k) + least) / math.log(odds)
-    return k
+        odds = start * (1.0 - t) / ((n - start) * t) if t > 0.0 else math.inf
+        start += (log_tail_bound(n, t, start) + least) / math.log(odds) if 1.0 < odds < math.inf else 0.0
+    found = smallest_whole(
+        lambda k: log_tail_bound(n, t, k) - LOG_LEFT_OUT, low=1, high=n + 1, start=math.ceil(min(start, n + 1.0))
+    )
+    return found or n + 1
+
+
+class Window(NamedTuple):
+    """A law on start, start + 1, ...: its masses given that it is there, and a bound on the chance that it is not."""
+
+    start: int
+    mass: FloatArray
+    left_out: float
+
+
+def ends_of_binomial(size: int, chance: float, other: float) -> tuple[int, int]:
+    """The window [start, stop) of Bin(size, chance); ``other`` is 1 - chance, without cancellation."""
+    return max(0, size - first_rare(size, other) + 1), first_rare(size, chance)
+
+
+def ends_of_poisson(mean: float) -> tuple[int, int]:
+    """The window [start, stop) of a Poisson number."""
+    reach = _DEVIATIONS * math.sqrt(mean)
+    return max(math.floor(mean - reach), 0), math.ceil(mean + reach) + _MORE + 1
+
+
+def binomial(size: int, odds: float) -> Window:
+    """Bin(size, p) with p = odds/(1 + odds).
+
+    A mass is a product of at most as many ratios as the window is long, each right to 5 roundings and that of the odds.
+
+    Examples
+    --------
+    >>> binomial(2, 1.0).mass.tolist()
+    [0.25, 0.5, 0.25]
+    """
+    other = 1.0 / (1.0 + odds)
+    start, stop = ends_of_binomial(size, odds * other, other)
+    mode = min(max(int((size + 1) * odds * other), start), stop - 1)
+    up = np.arange(mode, stop - 1, dtype=np.float64)
+    down = np.arange(mode - 1, start - 1, -1, dtype=np.float64)
+    mass = _outward((size - up) / (up + 1.0) * odds, (down + 1.0) / (size - down) / odds)
+    return Window(start, mass, outside_window((start > 0) + (stop <= size)))
+
+
+def poisson(mean: float) -> Window:
+    """A Poisson number of this mean.
+
+    Examples
+    --------
+    >>> poisson(2.0).mass[:3].round(4).tolist()
+    [0.1353, 0.2707, 0.2707]
+    """
+    start, stop = ends_of_poisson(mean)
+    mode = min(max(int(mean), start), stop - 1)
+    up = np.arange(mode + 1, stop, dtype=np.float64)
+    down = np.arange(mode, start, -1, dtype=np.float64)
+    return Window(start, _outward(mean / up, down / mean), outside_window(None))
+
+
+@charge("numbers outside of a window", "Chernoff's bound, binomial.py")
+def outside_window(open_ends: int | None) -> float:
+    """The probability of all numbers that a window leaves out.
+
+    A binomial one leaves out e^LOG_LEFT_OUT at every open end (one more in the exponent is for its rounding).  A
+    Poisson one (None): e^-72 below, and Pr[> mean + 12 sqrt(mean) + 60] < 1e-30 for every mean.
+    """
+    return 2e-30 if open_ends is None else math.exp(LOG_LEFT_OUT + 1.0) * open_ends
+
+
+def _outward(up: FloatArray, down: FloatArray) -> FloatArray:
+    """Masses that sum to 1 from the ratios above and below the mode."""
+    with np.errstate(under="ignore"):
+        mass = np.concatenate([np.cumprod(down)[::-1], [1.0], np.cumprod(up)])
+        return np.asarray(mass / mass.sum())

@@ -28,7 +28,7 @@ def normal_cells(centres: Sequence[Fraction], sigma: float, edges: Sequence[floa
     >>> float(normal_cells([Fraction(0)], 1.0, [10.0])[0, 1])
     7.619853024160525e-24
     """
-    from .evaluators.balls import precision
+    from .proof.balls import precision
 
     places = [Fraction(edge) for edge in edges]
     with precision(_FIRST):

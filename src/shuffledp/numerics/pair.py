@@ -1,12 +1,12 @@
 """A shuffled pair: what the victim sends under two hypotheses, and the messages that hide it.
 
-The victim's message has law ``P0`` or ``P1`` over symbols j.  Each of the other n - 1 messages is,
-independently, symbol j with probability ``t_j`` or nothing with probability ``1 - sum(t)``.  Then
+The victim's message has law ``P0`` or ``P1`` over symbols j.  Each of the other n - 1 messages is, independently,
+symbol j with probability ``t_j`` or nothing with probability ``1 - sum(t)``.  Then
 
     D_E(P || Q) = E[(mean of n copies of X)_+],   X = (P0_j - E P1_j) / t_j  with probability t_j, else 0,
 
-because Mult_{n-1}(h - e_j) = Mult_n(h) h_j / (n t_j).  Every bound of this library is this formula
-on a different ``t``; every evaluator computes it.
+because Mult_{n-1}(h - e_j) = Mult_n(h) h_j / (n t_j).  Every bound of this library is this formula on a different
+``t``.
 """
 
 from __future__ import annotations
@@ -15,25 +15,26 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._support.arrays import reals
 from ..errors import ParameterError
-from .distinct import distinct
-from .few_atoms import Few
-from .left_out import ENTRY, MOST_LEFT_OUT, sum_slack, sure
+from .ledger import charge
 
 FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+#: Which way errors are charged: an upper value is at least the true one, a lower value at most.
+Side = Literal["upper", "lower"]
 
-#: Absolute slack in eps and relative slack in t that cover the rounding of a law.
-LAW_SLACK = ENTRY
+#: Probabilities that miss 1 by more than this are refused.
+MOST_LEFT_OUT = 1e-9
+#: Relative rounding of one entry of a law: eight units in the last place.
+ENTRY = 2.0**-49
 #: Below this a symbol counts as never sent by the others: the ratio P/t would overflow.
 TINY = 1e-280
-#: Symbols from which equal ones are found in arrays.
-_MANY = 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +45,7 @@ class ShuffledPair:
     ----------
     P0, P1 : sequences of probabilities summing to 1
         The victim's message under the two hypotheses.  What a sum misses of 1 beyond rounding, up to 1e-9, counts as
-        a symbol that only the victim sends (left_out.py), and is the attribute ``left_out``; more is refused.
+        a symbol that only the victim sends (:func:`sure`), and is the attribute ``left_out``; more is refused.
     t : sequence of probabilities summing to at most 1
         What each other message is known to contain.
 
@@ -111,20 +112,23 @@ class ShuffledPair:
             return float("inf")
         return float((p0[live] / p1[live]).max())
 
+    @property
+    def limit(self) -> float:
+        """The eps from which the divergence is 0, whatever the others do."""
+        return log_up(self.max_ratio)
+
     @cached_property
     def atoms(self) -> Atoms:
         """The law of X, ready for every E: equal symbols merged, symbols with t_j = 0 split off."""
-        return _merge(np.asarray(self.P0), np.asarray(self.P1), np.asarray(self.t))
+        return Atoms.of(np.asarray(self.P0), np.asarray(self.P1), np.asarray(self.t))
 
-    @cached_property
-    def shrunk(self) -> Atoms:
-        """The same with all masses rounded down, which is sound for upper bounds: delta falls with t."""
-        a, factor = self.atoms, 1.0 - mass_slack(np.size(self.t))
-        return Atoms(a.u / factor, a.v / factor, a.gap / factor, a.t * factor, a.zero0, a.zero1)
+    @property
+    def spread(self) -> float:
+        """sum (P0 - P1)^2 / t: the leading order of eps is proportional to its root (inf if a symbol is exposed)."""
+        return math.inf if np.any(self.atoms.zero0 > self.atoms.zero1) else self.atoms.spread
 
 
-@dataclass(frozen=True)
-class Atoms:
+class Atoms(NamedTuple):
     """X at E takes the value u - E v with probability t, else 0; ``gap`` = u - v without cancellation.
 
     ``zero0``, ``zero1`` are the masses P0, P1 of the symbols that nobody else sends (t_j = 0); they
@@ -138,43 +142,119 @@ class Atoms:
     zero0: FloatArray
     zero1: FloatArray
 
-    @cached_property
+    @classmethod
+    def of(cls, p0: FloatArray, p1: FloatArray, t: FloatArray) -> Atoms:
+        """A symbol that the victim never sends has X = 0, like no symbol at all."""
+        live = (p0 > 0) | (p1 > 0)
+        hidden = live & (t > TINY)
+        alone = live & ~hidden
+        mass = t[hidden]
+        u, v, gap = p0[hidden] / mass, p1[hidden] / mass, (p0[hidden] - p1[hidden]) / mass
+        first, label = distinct(np.column_stack([u, v]))
+        if first.size < u.size:
+            mass = np.bincount(label, weights=mass, minlength=first.size).astype(np.float64)
+            u, v, gap = u[first], v[first], gap[first]
+        return cls(u, v, gap, mass, p0[alone], p1[alone])
+
+    @property
     def spread(self) -> float:
         """sum t gap^2: the leading order of eps is proportional to its root."""
         with np.errstate(over="ignore"):
             return float(self.t @ (self.gap * self.gap))
 
-    @cached_property
-    def few(self) -> Few | None:
-        """The same in plain floats; None if there are many atoms, or none."""
-        return Few.of(self)
-
-    @cached_property
-    def outside(self) -> float:
-        """Probability of a draw outside the heaviest category: all but one symbol, or all symbols but not "nothing"."""
-        mass = np.append(self.t, max(0.0, 1.0 - float(self.t.sum())))
-        others = (np.arange(mass.size) != mass.argmax()) & (mass > 0.0)
-        return min(float(mass[others].sum()), 1.0)
-
     def values(self, eps: FloatArray) -> FloatArray:
         """X at each eps, one row per eps."""
         return self.gap[None, :] - np.expm1(eps)[:, None] * self.v[None, :]
 
-    def exposed(self, eps: FloatArray) -> FloatArray:
-        """sum over symbols with t_j = 0 of (P0_j - E P1_j)_+, one value per eps."""
-        gap = self.zero0 - self.zero1
-        return np.asarray(np.maximum(gap[None, :] - np.expm1(eps)[:, None] * self.zero1[None, :], 0.0).sum(axis=1))
 
-    def exposed_slope(self, eps: FloatArray) -> FloatArray:
-        """Derivative of :meth:`exposed` in eps."""
-        gap = self.zero0 - self.zero1
-        alive = gap[None, :] - np.expm1(eps)[:, None] * self.zero1[None, :] > 0
-        return np.asarray(-np.exp(eps) * (alive * self.zero1[None, :]).sum(axis=1))
+def distinct(rows: NDArray[Any]) -> tuple[IntArray, IntArray]:
+    """Where each different row of a table stands first, in rising order, and the number of every row among them.
+
+    Examples
+    --------
+    >>> [x.tolist() for x in distinct(np.array([[2.0, 1.0], [0.0, 5.0], [2.0, 1.0]]))]
+    [[0, 1], [0, 1, 0]]
+    """
+    seen: dict[bytes, int] = {}
+    data = np.ascontiguousarray(rows + 0.0)  # -0.0 and 0.0 are equal
+    label = [seen.setdefault(row.tobytes(), len(seen)) for row in data]
+    numbers = np.array(label, dtype=np.int64)
+    return np.unique(numbers, return_index=True)[1].astype(np.int64), numbers
 
 
+def log_up(ratio: float) -> float:
+    """log of a ratio of probabilities, rounded up; 0 for ratios up to 1."""
+    return math.log(ratio) * (1.0 + 2.0**-50) + 2.0**-50 if ratio > 1.0 else 0.0
+
+
+def both_directions(pair: ShuffledPair) -> list[ShuffledPair]:
+    """The pair in both directions: a guarantee needs D(P||Q) and D(Q||P)."""
+    return [pair, pair.swapped()]
+
+
+def two_counts(pair: ShuffledPair) -> ShuffledPair:
+    """The pair seen through two counts: {P0 > P1}, {P0 < P1} and the rest merged (paper, Theorem 5.1)."""
+    laws = [np.asarray(a) for a in (pair.P0, pair.P1, pair.t)]
+    side = np.sign(laws[0] - laws[1])
+    return ShuffledPair(*([float(law[side == k].sum()) for k in (1, -1, 0)] for law in laws))
+
+
+@charge("rounding of the entries of t and of their sums", "docs/proofs.md, Lemma 2(b)")
 def mass_slack(symbols: int) -> float:
-    """Relative slack in t that covers the rounding of its entries and of their sums."""
-    return sum_slack(symbols)
+    """Relative slack in t.
+
+    Every entry of a law of k symbols is known to a relative 2^-49, and so are sums of up to k of them to a relative
+    (k + 8) 2^-49.  Upper values use t (1 - slack) in place of t, which is sound because delta falls with t.
+    """
+    return (symbols + 8) * ENTRY
+
+
+@charge("probabilities that miss 1 by more than rounding", "docs/proofs.md, Lemma 11")
+def sure(law: FloatArray) -> tuple[FloatArray, float]:
+    """What each entry of a law is at least, and the mass that is left out, rounded up; (law, 0) up to rounding.
+
+    Let p be a law as it was given.  If its sum is below 1, entries are too small or symbols are missing; if it exceeds
+    1 by e, the entries are too large by e in all, and each by e at most.  Either way the true law is
+
+        P = sure + d mu,   sure_j = p_j or (p_j - e)_+,   d = 1 - sum sure,   mu some law.
+
+    A message of P is one of the law (sure, d) in which the last symbol is replaced by a draw from mu: a
+    post-processing, which raises no divergence.  Under the other hypothesis mu may be another law, so what is missing
+    there is another symbol.  Others need not send either: t is only what their messages certainly contain.
+
+    The difference of a sum and 1 is summed in one go: the sum alone, rounded, would lose up to 2^-54 of it.
+
+    Examples
+    --------
+    >>> sure(np.array([0.5, 0.25, 0.25]))[1]
+    0.0
+    >>> sure(np.array([0.5, 0.5 - 2.0**-31]))[1] == 2.0**-31
+    True
+    """
+    excess = _sum_up([*law.tolist(), -1.0])
+    if abs(excess) <= mass_slack(law.size):
+        return law, 0.0
+    least = np.maximum(law - excess, 0.0) if excess > 0.0 else law
+    return least, _sum_up([1.0, *(-least).tolist()])
+
+
+def with_symbols(rows: FloatArray) -> FloatArray:
+    """The rows, each of what is sure of it, with one more column for every row that leaves something out."""
+    off = np.flatnonzero(np.abs(rows.sum(axis=1) - 1.0) > 0.5 * mass_slack(rows.shape[1]))
+    found = {x: sure(rows[x]) for x in off.tolist()}
+    short = [x for x, (_, missing) in found.items() if missing > 0.0]
+    if not short:
+        return rows
+    out = np.hstack([rows, np.zeros((len(rows), len(short)))])
+    for column, x in enumerate(short, start=rows.shape[1]):
+        out[x, : rows.shape[1]], out[x, column] = found[x]
+    return out
+
+
+def _sum_up(terms: list[float]) -> float:
+    """The exact sum, rounded up."""
+    total = math.fsum(terms)
+    return total if math.fsum([*terms, -total]) <= 0.0 else math.nextafter(total, math.inf)
 
 
 def _victim(name: str, law: FloatArray) -> tuple[FloatArray, float]:
@@ -197,18 +277,3 @@ def _vector(name: str, values: ArrayLike | Sequence[float]) -> FloatArray:
     if not (array.min(initial=0.0) >= 0.0 and array.max(initial=0.0) < np.inf):  # NaN is neither
         raise ParameterError(f"{name} must hold finite probabilities >= 0, got {values!r:.80}; check its entries.")
     return array
-
-
-def _merge(p0: FloatArray, p1: FloatArray, t: FloatArray) -> Atoms:
-    live = (p0 > 0) | (p1 > 0)  # a symbol that the victim never sends has X = 0, like no symbol at all
-    hidden = live & (t > TINY)
-    alone = live & ~hidden
-    u, v, mass = p0[hidden] / t[hidden], p1[hidden] / t[hidden], t[hidden]
-    gap = (p0[hidden] - p1[hidden]) / mass
-    if u.size > _MANY or len(set(zip(u.tolist(), v.tolist(), strict=True))) < u.size:
-        first, label = distinct(np.column_stack([u, v]))
-        if first.size == u.size:
-            first = label = np.arange(u.size)
-        mass = np.bincount(label, weights=mass, minlength=first.size).astype(np.float64)
-        u, v, gap = u[first], v[first], gap[first]
-    return Atoms(u=u, v=v, gap=gap, t=mass, zero0=p0[alone], zero1=p1[alone])

@@ -26,10 +26,9 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .evaluators.choose import Side
-from .pair import TINY, FloatArray, ShuffledPair
+from .ledger import charge
+from .pair import TINY, FloatArray, IntArray, ShuffledPair, Side
 
 #: Symbols of a product that are kept as they are; beyond, they go to a grid.
 MOST_SYMBOLS = 5000
@@ -42,6 +41,7 @@ _EQUAL_BITS = 47
 _EQUAL = 2.0 ** (1 - _EQUAL_BITS)
 
 
+@charge("rounding of the laws of a product", "docs/proofs.md, rounding of a law")
 def rounding_slack(factors: int) -> float:
     """How far rounding and the merging of nearly equal ratios can move eps, and log delta, of a product.
 
@@ -144,7 +144,7 @@ def _rounded(values: FloatArray) -> FloatArray:
     return np.asarray(np.ldexp(np.round(np.ldexp(mantissa, _EQUAL_BITS)), exponent - _EQUAL_BITS))
 
 
-def _gathered(law: FloatArray, label: NDArray[np.int64]) -> FloatArray:
+def _gathered(law: FloatArray, label: IntArray) -> FloatArray:
     """The sums over the symbols with the same label."""
     count = int(label.max(initial=-1)) + 1
     return np.stack([np.bincount(label, weights=row, minlength=count) for row in law])
@@ -161,6 +161,7 @@ def _smaller(law: FloatArray, side: Side, most: int) -> FloatArray:
     return made
 
 
+@charge("symbols of a product on a grid", "product.py: a spread that keeps both means, or a merging of symbols")
 def _on_grid(law: FloatArray, side: Side, grid: int) -> FloatArray:
     """A grid in (u, v) for symbols that others send, in the share of P0 for those that nobody else sends."""
     hidden = law[2] > TINY
@@ -184,7 +185,7 @@ def _on_grid(law: FloatArray, side: Side, grid: int) -> FloatArray:
     return np.concatenate(made, axis=1)
 
 
-Places = tuple[FloatArray, NDArray[np.int64], FloatArray]
+Places = tuple[FloatArray, IntArray, FloatArray]
 
 
 def _places(values: FloatArray, grid: int) -> Places:
@@ -204,10 +205,10 @@ def _places(values: FloatArray, grid: int) -> Places:
     return nodes, at, np.clip(weight, 0.0, 1.0)
 
 
-def _cells(grid: Sequence[Places]) -> NDArray[np.int64]:
+def _cells(grid: Sequence[Places]) -> IntArray:
     """The cell of every symbol, numbered without gaps."""
     (_, i, _), (nodes, j, _) = grid
-    label: NDArray[np.int64] = np.unique(i * nodes.size + j, return_inverse=True)[1].reshape(-1)
+    label: IntArray = np.unique(i * nodes.size + j, return_inverse=True)[1].reshape(-1)
     return label
 
 

@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import reduce
 
 import numpy as np
 
 from ...errors import BoundNotApplicableError
-from ...numerics.evaluators.choose import Side
-from ...numerics.families.base import Answer, Family, PairSet, thinned
-from ...numerics.families.matrix_pairs import BlanketPairs
-from ...numerics.families.swap import SwapPair
+from ...numerics.family import Family, PairSet
+from ...numerics.matrix import blanket_pairs
 from ...numerics.pair import FloatArray, ShuffledPair
-from ...numerics.product import (
-    moments,
-    product_pair,
-    rounding_slack,
-    tells_most,
-    tuples_up_to_order,
-    unchanged,
-)
+from ...numerics.participation import Best
+from ...numerics.product import moments, product_pair, rounding_slack, tells_most, tuples_up_to_order, unchanged
+from ...numerics.swap.pair import SwapPair
+from ...numerics.symmetry import Alike
 from ..base import Mechanism
 from ..matrix import MatrixRandomizer
 from .parallel_law import both_unlike, dataset_pairs, dominating_pairs
@@ -35,40 +29,15 @@ _MATRIX_INPUTS, _MATRIX_CELLS = 200, 60_000
 _COMBINATIONS, _DATASETS = 4096, 16
 
 
-class Rounded:
-    """A family of products, whose rounding is added to every upper answer."""
+class Rounded(Alike):
+    """A family of products of so many laws, whose rounding is added to every upper answer."""
 
     def __init__(self, family: Family, factors: int) -> None:
-        self._family, self._factors = family, factors
+        super().__init__(family, room=rounding_slack(factors))
 
-    def epsilon(self, *, n: int, delta: float, tol: float, side: Side) -> Answer:
-        """The largest eps over the members."""
-        slack = rounding_slack(self._factors) if side == "upper" else 0.0
-        found = self._family.epsilon(n=n, delta=delta * (1.0 - slack), tol=tol, side=side)
-        return found._replace(epsilon=found.epsilon + slack) if found.epsilon > 0.0 else found
-
-    def log_delta(self, eps: FloatArray, *, n: int, tol: float, side: Side) -> FloatArray:
-        """The largest log delta over the members, for every eps."""
-        slack = rounding_slack(self._factors) if side == "upper" else 0.0
-        return self._family.log_delta(np.maximum(eps - slack, 0.0), n=n, tol=tol, side=side) + slack
-
-    def pairs(self, most: int) -> Sequence[ShuffledPair] | None:
-        """The members, if there are at most ``most``."""
-        return self._family.pairs(most)
-
-    def members(self, most: int) -> Sequence[SwapPair] | None:
-        """The victim pairs of the swap bound, if it is one and there are at most ``most``."""
-        listed: Callable[[int], Sequence[SwapPair] | None] | None = getattr(self._family, "members", None)
-        return None if listed is None else listed(most)
-
-    @property
-    def quick(self) -> bool:
-        """Whether many eps at once cost little."""
-        return bool(getattr(self._family, "quick", False))
-
-    def thinned(self, chance: float) -> Rounded:
-        """Every other user takes part with this probability, independently."""
-        return Rounded(thinned(self._family, chance), self._factors)
+    def laws(self, most: int) -> Sequence[ShuffledPair | SwapPair] | None:
+        """Those of the family: a proof has more room than products of laws need."""
+        return self.family.laws(most)
 
 
 def blanket(answers: Sequence[Mechanism]) -> Rounded:
@@ -80,7 +49,7 @@ def blanket(answers: Sequence[Mechanism]) -> Rounded:
         return tuples_up_to_order([(len(listed[m]), alike[m]) for m in of or alike])
 
     if combinations() > MAX_PAIRS and (rows := matrix_of(answers)) is not None:
-        return Rounded(BlanketPairs(rows), len(answers))
+        return Rounded(blanket_pairs(rows), len(answers))
     left = list(alike)
     while combinations() > MAX_PAIRS:
         if not left:
@@ -95,21 +64,16 @@ def blanket(answers: Sequence[Mechanism]) -> Rounded:
     return Rounded(PairSet([product_pair(parts) for parts in tuples]), len(answers))
 
 
-class Subsets(PairSet):
+class Subsets(Best):
     """Datasets of some of the answers and of all of them: the leading order does not tell which subset is best."""
 
     def __init__(self, groups: Sequence[Sequence[ShuffledPair]]) -> None:
-        super().__init__([pair for group in groups for pair in group])
-        self._groups = [PairSet(group) for group in groups]
+        self._members = [pair for group in groups for pair in group]
+        super().__init__(*map(PairSet, groups))
 
-    def epsilon(self, *, n: int, delta: float, tol: float, side: Side) -> Answer:
-        """The largest eps over the groups."""
-        found = [group.epsilon(n=n, delta=delta, tol=tol, side=side) for group in self._groups]
-        return max(found)._replace(members=len(self._members))
-
-    def thinned(self, chance: float) -> Subsets:
-        """Every other user takes part with this probability, independently."""
-        return Subsets([group.thinned(chance).pairs(_COMBINATIONS) or () for group in self._groups])
+    def pairs(self, most: int) -> Sequence[ShuffledPair] | None:
+        """The members of all groups, if there are at most ``most``."""
+        return self._members if len(self._members) <= most else None
 
 
 def constant_datasets(answers: Sequence[Mechanism]) -> Subsets:

@@ -19,10 +19,11 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from ...errors import BoundNotApplicableError
-from ...numerics.families.swap import SwapPair, SwapSet
-from ...numerics.families.swap_matrix import swap_pairs
 from ...numerics.pair import ShuffledPair
 from ...numerics.product import product_pair, tuples_up_to_order, unchanged
+from ...numerics.swap.family import SwapSet
+from ...numerics.swap.matrix import swap_pairs
+from ...numerics.swap.pair import SwapPair
 from ..base import Mechanism
 from .joint_law import Rounded, matrix_of
 from .parallel_law import MAX_PAIRS, NOTHING, symbols_in_order, tells, unlike
@@ -72,7 +73,7 @@ def _choices(mechanism: Mechanism) -> list[SwapPair]:
     """What may happen to an answer: a pair of different inputs, or the same input twice; each among all types."""
     if not tells(mechanism):
         return [SwapPair((NOTHING,), 1.0)]
-    found = mechanism.swap_members(MAX_PAIRS)
+    found = mechanism.law.swap_members(MAX_PAIRS)
     if not found:
         raise BoundNotApplicableError(
             f"bound 'swap' of a tuple needs the types of every answer, and {mechanism.spec} does not list them; "

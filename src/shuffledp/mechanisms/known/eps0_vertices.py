@@ -15,8 +15,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from ...numerics.families.swap import SwapPair, SwapSet
 from ...numerics.pair import ShuffledPair
+from ...numerics.swap.family import SwapSet
+from ...numerics.swap.pair import SwapPair
 
 _Ray = tuple[int, int, int]
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ...numerics.families.base import PairSet
+from ...numerics.family import PairSet
 from ..base import Mechanism, plain
 from ..parameters import budget
 from .eps0_vertices import informative
@@ -32,7 +32,7 @@ class General(Mechanism):
     """
 
     name: ClassVar[str] = "general"
-    lower_scope: ClassVar[str] = "mechanisms known only by eps0"
+    _lower_scope: ClassVar[str] = "mechanisms known only by eps0"
 
     eps0: float = budget()
 
@@ -46,7 +46,7 @@ class General(Mechanism):
         p = math.exp(self.eps0)
         return VariationRatio(p=p, beta=math.tanh(0.5 * self.eps0), q=p)
 
-    def constant_datasets(self) -> PairSet:
+    def _constant_datasets(self) -> PairSet:
         """Four mechanisms with this budget and the best dataset of each: no analysis from eps0 alone can claim less.
 
         Randomized response on 2 options with the others on x0 or on x1, on 3 with the others on the third, and

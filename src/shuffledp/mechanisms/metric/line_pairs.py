@@ -1,7 +1,7 @@
 """Laplace noise of scale 1 on a line: all pairs of inputs that are near, over the blanket of a bounded domain.
 
-Inputs are the grid points 0, ..., M of step h, R(x)_y = tanh(h/2) e^(-h|y-x|) on all whole y, and neighbours are at
-most m steps apart (m even).  The blanket is omega_y = tanh(h/2) e^(-h max(y, M-y)), with centre c = M/2.
+Inputs are the grid points 0, ..., M of step h, R(x)_y = tanh(h/2) e^(-h|y-x|) on all whole y, and neighbors are at
+most m steps apart (m even).  The blanket is omega_y = tanh(h/2) e^(-h max(y, M-y)), with center c = M/2.
 
 Convex order of X = (R0 - E R1)/t rises when mass of R0 goes to where X is largest, or mass of R1 to where it is
 smallest.  Which pairs x0 < x1 are needed:
@@ -12,12 +12,12 @@ smallest.  Which pairs x0 < x1 are needed:
    and (0, k) with k < m and k < c, which cannot be moved further.
 2. Positions s in [s0, s1], with z = y - s: omega >= tanh(h/2) e^(-h max(z + s1, M - s0 - z)).  Smaller t is sound.
 3. Pairs (0, k) with a <= k <= b: either move x0 left by b - k, beyond the domain: a pair b apart at the position
-   k - b in [a-b, 0], as in 2; or lower t right of a to tanh(h/2) e^(-h(M - 2a + y)), which puts its centre
+   k - b in [a-b, 0], as in 2; or lower t right of a to tanh(h/2) e^(-h(M - 2a + y)), which puts its center
    at a <= k, and move x1 right to b, as in 1.
 
 The intervals of 2 and 3 are as wide as costs about 0.5% of eps; any choice is sound.
 
-All laws are exponential between 0, m and the centre of t, and (u, v) = (R0/t, R1/t) runs on a straight segment there.
+All laws are exponential between 0, m and the center of t, and (u, v) = (R0/t, R1/t) runs on a straight segment there.
 Outputs i..j of such a piece can be moved to its two ends, which keeps mass and both means (upper bound), or be
 merged (lower bound: all others hold one value).
 """
@@ -25,17 +25,16 @@ merged (lower bound: all others hold one value).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...numerics.evaluators.choose import Divergence, Side
-from ...numerics.families.base import Answer, PairSet, both_directions
-from ...numerics.pair import TINY, FloatArray, ShuffledPair
+from ...numerics.family import PairSet
+from ...numerics.pair import TINY, FloatArray, ShuffledPair, both_directions
 
 #: P0, P1 and t.
 Laws = tuple[FloatArray, FloatArray, FloatArray]
@@ -69,7 +68,7 @@ class LinePairs:
             width, found = max(options, key=lambda option: (option[0], -_moments(option[1])[0]))
             pairs.append(ShuffledPair(*found))
             top -= max(width, 1)
-        return _Crowd([direction for r in pairs for direction in both_directions(r)], apart * self.step)
+        return PairSet([direction for r in pairs for direction in both_directions(r)])
 
     def constant_datasets(self) -> PairSet:
         """x0 = 0, x1 = m, and the others hold M, the middle of the domain, m or the middle of the pair."""
@@ -101,10 +100,10 @@ class LinePairs:
         F = (1 - e^(-hL))/((1 - e^-h)(1 + e^(-h(L-1)))).  On the tails (u, v) is constant: one symbol each, put first.
         """
         h, a = self.step, math.exp(-self.step)
-        centre = (low - high) // 2  # t rises up to here
-        tail = max(apart, centre + 1)
-        cuts = sorted({0, *(min(cut, tail - 1) for cut in (apart // 2, apart, centre, tail))})
-        cells = [self._pieces(i, j, j <= centre) for i, j in pairwise(cuts)]
+        center = (low - high) // 2  # t rises up to here
+        tail = max(apart, center + 1)
+        cuts = sorted({0, *(min(cut, tail - 1) for cut in (apart // 2, apart, center, tail))})
+        cells = [self._pieces(i, j, j <= center) for i, j in pairwise(cuts)]
         first, last = np.concatenate([np.zeros((2, 0), dtype=np.int64), *cells], axis=1)
         size = (last - first + 1).astype(np.float64)
         share = -np.expm1(-h * size) / ((1.0 + a) * (1.0 + np.exp(-h * (size - 1.0))))
@@ -115,7 +114,7 @@ class LinePairs:
         return p0, p1, t
 
     def _pieces(self, start: int, stop: int, rising: bool) -> NDArray[np.int64]:
-        """First and last of the pieces of start+1..stop, finest away from the centre, where X is largest."""
+        """First and last of the pieces of start+1..stop, finest away from the center, where X is largest."""
         length, unit = stop - start, 4.0 / self.step
         count = math.ceil(4.0 / PIECE * math.log1p(length / unit))
         inner = np.floor(unit * np.expm1(np.arange(1, count) * (PIECE / 4.0))).astype(np.int64)
@@ -131,45 +130,19 @@ def _widest(make: Callable[[int], Laws], width: int, least: int, most: FloatArra
     return width, found
 
 
-class _Crowd(PairSet):
-    """Pairs with ratios up to e^limit, worst first: a quick test first shows whether the crowd hides anything."""
-
-    def __init__(self, pairs: list[ShuffledPair], limit: float) -> None:
-        super().__init__(pairs)
-        self._limit = limit
-
-    def epsilon(self, *, n: int, delta: float, tol: float, side: Side) -> Answer:
-        """The largest eps over the members; the limit itself if one of the first two comes within 3% of it."""
-        eps = 0.97 * self._limit
-        for pair in self._members[:2] if side == "upper" else ():
-            p0, p1, t = (np.asarray(law) for law in (pair.P0, pair.P1, pair.t))
-            # a report in A = {P0 > E (P1 + n t)} has P(A) >= P0(A) and Q(A) <= P1(A) + n t(A)
-            alone = float(np.maximum(p0 - math.exp(eps) * (p1 + n * t), 0.0).sum())
-            look = Divergence(pair, n, "lower").bracket(np.array([eps]), 0.01)
-            if alone > 2.0 * delta or look.lower[0] > math.log(delta):
-                return Answer(self._limit, 1, len(self._members))
-        return super().epsilon(n=n, delta=delta, tol=tol, side=side)
-
-
 class _Held(PairSet):
     """Constant datasets; where the others hardly ever send the first symbol, it alone distinguishes the inputs best."""
 
-    def _among(self, n: int) -> PairSet:
-        def seen(pair: ShuffledPair) -> ShuffledPair:
-            laws = [np.asarray(law) for law in (pair.P0, pair.P1, pair.t)]
-            if n * laws[2][0] > 0.01:
-                return pair
-            return ShuffledPair(*([law[0], law[1:].sum()] for law in laws))  # merging is post-processing
+    def among(self, n: float) -> Sequence[ShuffledPair]:
+        """The members among n users, with all other symbols merged where that is sharper."""
+        return [pair if n * np.asarray(pair.t)[0] > 0.01 else _first_symbol(pair) for pair in self._members]
 
-        return PairSet([seen(r) for r in self._members])
 
-    def epsilon(self, *, n: int, delta: float, tol: float, side: Side) -> Answer:
-        """The largest eps over the members."""
-        return self._among(n).epsilon(n=n, delta=delta, tol=tol, side=side)
-
-    def log_delta(self, eps: FloatArray, *, n: int, tol: float, side: Side) -> FloatArray:
-        """The largest log delta over the members, for every eps."""
-        return self._among(n).log_delta(eps, n=n, tol=tol, side=side)
+@lru_cache(maxsize=256)
+def _first_symbol(pair: ShuffledPair) -> ShuffledPair:
+    """The first symbol and all others: merging is post-processing."""
+    laws = (np.asarray(law) for law in (pair.P0, pair.P1, pair.t))
+    return ShuffledPair(*([law[0], law[1:].sum()] for law in laws))
 
 
 def _moments(laws: Laws) -> FloatArray:

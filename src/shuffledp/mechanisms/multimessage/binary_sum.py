@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 from numpy.typing import NDArray
 
 from ...estimation.constraints import Box
-from ...numerics.families.base import both_directions
-from ...numerics.pair import ShuffledPair
+from ...numerics.pair import ShuffledPair, both_directions
 from ...randomness.sampling import Source, bernoulli
 from ..accuracy import Accuracy
 from ..codecs import Category
@@ -20,7 +19,7 @@ from .base import MultiMessage, Rates
 class BinarySum(MultiMessage):
     """Every user sends its bit, and blanket messages that are coins."""
 
-    takes: ClassVar[str] = "bits"
+    _takes: ClassVar[str] = "bits"
     serves: ClassVar[tuple[str, ...]] = ("bits",)
     _message_bits = 1
     _items = 2

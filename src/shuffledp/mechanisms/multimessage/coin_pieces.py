@@ -7,9 +7,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from ...numerics.families.message_counts import UNLIMITED, Count, Distribution, Ints, edges, grid
-from ...numerics.families.mixture import Piece
-from ...numerics.pair import FloatArray, ShuffledPair
+from ...numerics.counts import UNLIMITED, Count, Distribution, edges, grid
+from ...numerics.mixture import Piece
+from ...numerics.pair import FloatArray, IntArray, ShuffledPair
 
 #: Blocks of totals on either side of their mean in :func:`coin_pieces`.
 _BLOCKS = 24
@@ -52,7 +52,7 @@ def coin_pieces(hits: Count, keep: float, stray: float, miss: float, tol: float)
     return tuple(found)
 
 
-def _ratios_below(count: Count, totals: Ints) -> FloatArray:
+def _ratios_below(count: Count, totals: IntArray) -> FloatArray:
     """A lower bound of r = Pr[K = total-1]/Pr[K = total] for a sum K of binomials A_j ~ Bin(n_j, p_j) or Poissons.
 
     r >= E[phi_j(A_j) | K = total] for every j, phi_j(a) = a (1-p_j)/((n_j-a+1) p_j), which is convex and rising, so

@@ -10,11 +10,10 @@ from typing import Any, ClassVar
 from numpy.typing import NDArray
 
 from ...errors import BoundNotApplicableError
-from ...numerics.evaluators.choose import Side
-from ...numerics.families.base import Family
-from ...numerics.families.message_counts import Count
-from ...numerics.families.mixture import MixtureSet, Piece
-from ...numerics.pair import ShuffledPair
+from ...numerics.counts import Count
+from ...numerics.family import Family
+from ...numerics.mixture import MixtureSet, Piece
+from ...numerics.pair import ShuffledPair, Side
 from ...randomness.sampling import Source, below, bernoulli, pick
 from ..base import plain
 from ..known.variation_ratio import VariationRatio
@@ -54,7 +53,7 @@ class MixDump(Dump):
     """
 
     name: ClassVar[str] = "mix-dump"
-    published_law_exact: ClassVar[bool] = True
+    _published_law_exact: ClassVar[bool] = True
 
     flip: float = real(
         low=1e-12,
@@ -65,9 +64,9 @@ class MixDump(Dump):
     )
 
     @classmethod
-    def designs(cls, sizes: Mapping[str, int]) -> list[dict[str, Any]]:
+    def _designs(cls, sizes: Mapping[str, int]) -> list[dict[str, Any]]:
         """More flips leave more of a local guarantee and need fewer dummy points."""
-        return [{**given, "flip": flip} for given in super().designs(sizes) for flip in (0.01,)]
+        return [{**given, "flip": flip} for given in super()._designs(sizes) for flip in (0.01,)]
 
     @property
     def _stray(self) -> float:
@@ -97,7 +96,7 @@ class MixDump(Dump):
     def _own_share(self) -> float:
         return self.d * self._stray
 
-    def constant_datasets(self) -> Family:
+    def _constant_datasets(self) -> Family:
         """The others hold a third value: they send x0 and x1 equally often."""
         if self.d == 2:
             raise BoundNotApplicableError(
@@ -112,9 +111,9 @@ class MixDump(Dump):
 
         return MixtureSet(make)
 
-    def two_counts(self) -> Family:
+    def _two_counts(self) -> Family:
         """The constant datasets, which use only two counts already."""
-        return self.constant_datasets()
+        return self.law.constant_datasets()
 
     @property
     def _rates(self) -> Rates:

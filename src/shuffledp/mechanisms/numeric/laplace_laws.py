@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...numerics.families.type_table import TypeTable
 from ...numerics.pair import FloatArray, ShuffledPair
+from ...numerics.swap.pair import TypeTable
 
 #: a^k for whole k.
 Power = Callable[[NDArray[Any]], FloatArray]

@@ -44,8 +44,8 @@ from functools import partial
 
 import numpy as np
 
-from ...numerics.families.swap_led import LedSwap
-from ...numerics.families.type_table import TypeTable
+from ...numerics.swap.family import SwapSet
+from ...numerics.swap.pair import SwapPair, TypeTable
 from .laplace_laws import Power, Slot, law, table
 
 #: The smallest eps0 that intervals are planned for (a plan for a larger one is finer).
@@ -56,13 +56,12 @@ _FAR_APART = 3.0
 GROUP_SHARE, CELL_SHARE = 0.5, 0.5
 
 
-def swap_set(size: int, rate: float, power: Power) -> LedSwap:
+def swap_set(size: int, rate: float, power: Power) -> SwapSet:
     """The swap bound over all pairs and types; the pair (0, N) among others who hold 0 or N should be the worst."""
     first, second, *widest = _of_the_widest(size, rate)
     leading = [law(slot, rate, power) for slot in (first, second)]
-    return LedSwap(
-        leading, partial(_others, widest, size, rate, power), math.exp(-0.5 * rate * size) * (1.0 - 2.0**-48)
-    )
+    common = math.exp(-0.5 * rate * size) * (1.0 - 2.0**-48)
+    return SwapSet([SwapPair(tuple(leading), common, more=partial(_others, widest, size, rate, power))])
 
 
 def _others(widest: list[Slot], size: int, rate: float, power: Power) -> TypeTable:

@@ -18,10 +18,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..evaluators.choose import Divergence
-from ..pair import FloatArray, ShuffledPair
-from ..solve import pair_limit
-from .profile_curve import FINE, Masses, lower_hull, sample
+from ..curve import PairCurve
+from ..ledger import charge
+from ..pair import FloatArray, ShuffledPair, Side
+from .profile_curve import FINE, Masses, lower_hull, sampled
 
 #: Taken off every mass for the rounding of slopes and exponentials.
 _SLACK = 1e-11
@@ -40,8 +40,12 @@ class PairLosses(NamedTuple):
 
 def most_telling(pairs: Sequence[ShuffledPair], n: int) -> ShuffledPair:
     """The pair with the largest total variation distance; any choice is valid."""
-    zero = np.zeros(1)
-    return max(pairs, key=lambda r: float(Divergence(r, n, "lower").bracket(zero, 1e-3).lower[0]))
+    return pairs[int(_values(pairs, n, np.zeros(len(pairs)), 1e-3, "lower").argmax())]
+
+
+def _values(pairs: Sequence[ShuffledPair], n: int, eps: FloatArray, tol: float, side: Side) -> FloatArray:
+    """log delta of every pair at its eps."""
+    return PairCurve.of(pairs, np.full(eps.size, float(n)), side).at(eps, np.full(eps.size, tol)).log_delta
 
 
 def pair_losses(pair: ShuffledPair, n: int) -> PairLosses | None:
@@ -66,6 +70,7 @@ def pair_losses(pair: ShuffledPair, n: int) -> PairLosses | None:
     return PairLosses(loss[kept], mass[kept])
 
 
+@charge("losses of a lower bound between the points of a grid", "docs/proofs.md: D_E rises with every loss")
 def rounded_down(pair: PairLosses, step: float) -> Masses:
     """The atoms on multiples of ``step``, each moved to the next one below."""
     index = np.floor(pair.loss / step - 1e-9).astype(np.int64)
@@ -77,14 +82,17 @@ def rounded_down(pair: PairLosses, step: float) -> Masses:
 
 def _atoms(pair: ShuffledPair, n: int) -> tuple[FloatArray, FloatArray] | None:
     """(x_i, Pr_Q[L = 1 + x_i]) of a polygon below D_{1+x} of this direction."""
-    upper, lower = Divergence(pair, n, "upper"), Divergence(pair, n, "lower")
-    curve = sample(lambda eps, tol: upper.bracket(eps, tol).upper, limit=pair_limit(pair), ladder=FINE, lowest=_LOWEST)
+
+    def log_delta(eps: FloatArray, side: Side = "upper") -> FloatArray:
+        return _values([pair] * eps.size, n, eps, FINE.tol, side)
+
+    curve = sampled(log_delta, limit=pair.limit, ladder=FINE, lowest=_LOWEST)
     if curve.eps.size < 3:
         return None
     x = np.expm1(curve.eps)
     with np.errstate(under="ignore"):
         hi = np.exp(curve.log_delta)
-        lo = np.exp(lower.bracket(curve.eps, FINE.tol).lower)
+        lo = np.exp(log_delta(curve.eps, "lower"))
     lo = np.minimum(lo, hi)
     points = _below(x, lo, hi)
     keep = lower_hull(points[0], points[1])
@@ -94,6 +102,7 @@ def _atoms(pair: ShuffledPair, n: int) -> tuple[FloatArray, FloatArray] | None:
     return a[1:], mass
 
 
+@charge("a profile from below between its nodes", "fixed_pair.py: h is convex")
 def _below(x: FloatArray, lo: FloatArray, hi: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Corner points of a function below every convex falling h with lo <= h <= hi at the nodes."""
     width = np.diff(x)

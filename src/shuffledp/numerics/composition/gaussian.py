@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import math
 
-#: The smallest and the largest mu that are tried.
-_LEAST, _MOST = 1e-12, 1e3
-_STEPS = 60
+from ..search import bisect
 
 
 def mu_of(epsilon: float, delta: float) -> float:
@@ -21,11 +19,7 @@ def mu_of(epsilon: float, delta: float) -> float:
     >>> round(mu_of(1.0, 1e-8), 4)
     0.1961
     """
-    low, high = _LEAST, _MOST
-    for _ in range(_STEPS):
-        middle = math.sqrt(low * high)
-        low, high = (middle, high) if _delta(middle, epsilon) <= delta else (low, middle)
-    return low
+    return bisect(lambda mu: _delta(mu, epsilon) <= delta, safe=1e-12, unsafe=1e3, close=_close, geometric=True)
 
 
 def epsilon_of(mu: float, delta: float) -> float:
@@ -36,11 +30,11 @@ def epsilon_of(mu: float, delta: float) -> float:
     >>> round(epsilon_of(mu_of(1.0, 1e-8), 1e-8), 6)
     1.0
     """
-    low, high = 1e-15, 1e6
-    for _ in range(_STEPS):
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if _delta(mu, middle) <= delta else (middle, high)
-    return high
+    return bisect(lambda epsilon: _delta(mu, epsilon) <= delta, safe=1e6, unsafe=1e-15, close=_close, geometric=True)
+
+
+def _close(value: float) -> float:
+    return 1e-13 * value
 
 
 def _delta(mu: float, epsilon: float) -> float:

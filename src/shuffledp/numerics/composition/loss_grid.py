@@ -22,8 +22,7 @@ What is added (``upper``) or taken off (``lower``):
 
       |error of W|_2 <= G (eta sum_i |w_i|_2) + (16 T u + eta) |W|_2 + 2 m u   for T losses of m kinds,
 
-  and by Cauchy-Schwarz the sum over L is wrong by at most Z |f|_2 |error of W|_2.  Of many losses that are used once
-  several are added in short transforms first: the same bound holds for their law, and its error adds to eta |w_i|_2.
+  and by Cauchy-Schwarz the sum over L is wrong by at most Z |f|_2 |error of W|_2.
 - *Wrapping around.*  A transform of length N adds W(L + jN) to W(L).  That only raises the sum; losses beyond the right
   end of the window are bounded by Chernoff.  A lower value takes off the Chernoff bound of everything outside.
 - *Rounding of Z and of the masses*, as a relative factor with one term per factor of the product.
@@ -32,17 +31,16 @@ What is added (``upper``) or taken off (``lower``):
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.fft import irfft, next_fast_len, rfft  # type: ignore[import-untyped]
 
-from ..bisect import Look, close_in
+from ..ledger import charge
 from ..pair import FloatArray
+from ..search import Look, close_in, smallest_whole
 from .profile_curve import Masses
 
 _U = 2.0**-53
@@ -52,19 +50,8 @@ _REACH = 13.0
 _MARGIN = 512.0
 #: Up to this many cells (divided by the root of the number of kinds) all losses are in the window.
 _WHOLE = 2.0**17
-#: So many losses that are used once are added in one short transform, if that is shorter by this factor at least.
-_ADDED, _SHORT = 8, 4
 #: Longest transform.
 MOST_CELLS = 2**22
-
-
-class Factor(NamedTuple):
-    """Tilted masses on some cells, how often they are used, and the 2-norm of their error."""
-
-    cells: NDArray[np.int64]
-    mass: FloatArray
-    times: int
-    error: float
 
 
 class Sum:
@@ -173,56 +160,38 @@ class Sum:
         first, last = min(first, self.reach), max(last, first)
         last = min(last, first + MOST_CELLS - 1)
         n = int(next_fast_len(last - first + 1, real=True))
-        eta = 16.0 * _U * max(math.log2(n), 1.0)
+        eta = _eta(n)
         product = np.ones(n // 2 + 1, dtype=np.complex128)
         slips = 0.0
-        for factor in self._factors(mass, n):
-            wrapped = np.bincount(factor.cells % n, weights=factor.mass, minlength=n).astype(np.float64)
+        for start, cells, count in zip(self._start.tolist(), self._cell, self.counts, strict=True):
+            wrapped = np.bincount(cells % n, mass[start : start + cells.size], n).astype(np.float64)
             with np.errstate(under="ignore"):
                 transform = rfft(wrapped)
-                product *= transform if factor.times == 1 else transform**factor.times
-            slips += factor.times * (eta * _norm(wrapped) + factor.error)
+                product *= transform if count == 1 else transform**count
+            slips += count * eta * _norm(wrapped)
         law = np.roll(irfft(product, n), -(first % n))[: last - first + 1]
-        error = math.exp(min(math.sqrt(n) * slips, 700.0)) * slips + 2.0 * len(self.kinds) * _U
-        error += (16.0 * self.total * _U + eta) * (_norm(law) + error)
+        error = transform_error(n, slips, _norm(law), len(self.kinds), self.total)
         steepest = theta * self.step * max(self.half, default=0)
-        size = max((m.size for m in self.kinds), default=1)
-        doubt = 8.0 * _U * self.total * (8.0 + math.log2(size + 1.0) + steepest) + 1e-13
+        doubt = mass_error(self.total, max((m.size for m in self.kinds), default=1), steepest)
         return Window(self, theta, first, law, float(self._weight @ log_z), error, doubt)
 
-    def _factors(self, mass: FloatArray, n: int) -> Iterator[Factor]:
-        """The tilted laws of all kinds; of many that are used once, several are added in short transforms first."""
-        kinds = [
-            Factor(cells, mass[start : start + cells.size], count, 0.0)
-            for start, cells, count in zip(self._start, self._cell, self.counts, strict=True)
-        ]
-        short = [i for i, h in enumerate(self.half) if self.counts[i] == 1 and 2 * h * _ADDED * _SHORT < n]
-        if len(short) < _ADDED * _ADDED:
-            short = []
-        single = set(short)
-        yield from (factor for i, factor in enumerate(kinds) if i not in single)
-        short.sort(key=lambda i: self.half[i])
-        for at in range(0, len(short), _ADDED):
-            some = short[at : at + _ADDED]
-            yield added([kinds[i] for i in some], [self.half[i] for i in some])
+
+@charge("rounding of Fourier transforms", "Higham, Accuracy and Stability of Numerical Algorithms, Theorem 24.2")
+def transform_error(n: int, slips: float, norm: float, kinds: int, total: float) -> float:
+    """The 2-norm of the error of W, from ``slips`` = eta sum_i |w_i|_2 and ``norm`` = |W|_2 (top of this file)."""
+    error = math.exp(min(math.sqrt(n) * slips, 700.0)) * slips + 2.0 * kinds * _U
+    return error + (16.0 * total * _U + _eta(n)) * (norm + error)
 
 
-def added(factors: Sequence[Factor], half: Sequence[int]) -> Factor:
-    """The law of the sum of losses that are used once, each at most ``half`` cells from 0, with its round-off.
+def _eta(n: int) -> float:
+    """The relative 2-norm of the error of one transform."""
+    return 16.0 * _U * max(math.log2(n), 1.0)
 
-    The bound on the error is that of the whole window, for a transform in which nothing wraps around.
-    """
-    reach = sum(half)
-    n = int(next_fast_len(2 * reach + 1, real=True))
-    eta = 16.0 * _U * max(math.log2(n), 1.0)
-    laws = np.zeros((len(factors), n))
-    for row, factor, h in zip(laws, factors, half, strict=True):
-        row[factor.cells + h] = factor.mass
-    law = irfft(np.multiply.reduce(rfft(laws, axis=1), axis=0), n)[: 2 * reach + 1]
-    slips = sum(eta * _norm(row) for row in laws)
-    error = math.exp(min(math.sqrt(n) * slips, 700.0)) * slips + 2.0 * len(factors) * _U
-    error += (16.0 * len(factors) * _U + eta) * (_norm(law) + error)
-    return Factor(np.arange(-reach, reach + 1), law, 1, error)
+
+@charge("rounding of tilted masses and of their product Z", "docs/proofs.md, rounding of a sum")
+def mass_error(total: float, size: int, steepest: float) -> float:
+    """The relative error of Z: every factor carries some roundings, those of a sum and those of its exponents."""
+    return 8.0 * _U * total * (8.0 + math.log2(size + 1.0) + steepest) + 1e-13
 
 
 def _norm(values: FloatArray) -> float:
@@ -324,48 +293,30 @@ def _exp(x: float) -> float:
 def solve_epsilon(window: Window, delta: float, *, upper: bool, most: float) -> float:
     """The smallest eps in [0, most] with delta(eps) <= delta (upper), or the largest with delta(eps) >= delta (lower).
 
-    The answer is the safe end of a bisection: the inequality was checked at the returned eps itself.
-    inf (upper) or 0 (lower) if it holds nowhere.
+    The answer is the safe end of a search: the inequality was checked at the returned eps itself.
+    inf (upper) or 0 (lower) if it holds nowhere.  A lower search starts next to ``most``: far below the bulk of the
+    tilted law there is only round-off.
     """
+    if not most > 0.0:
+        return 0.0
+    start = min(most, max(window.middle, window.sum.step)) if upper else most * (1.0 - 1e-4)
+    unit = 1e-8 * start
 
-    def excess(eps: float) -> float:
-        value = window.delta(eps, upper=upper)
+    def excess(k: int) -> float:
+        value = window.delta(min(k * unit, most), upper=upper)
         off = math.log(value / delta) if value > 0.0 else -math.inf
         return off if upper or off != 0.0 else 5e-324  # a lower value may be met exactly
 
-    low, high = 0.0, most
-    if upper:
-        at_low, at_high = excess(0.0), excess(high)
-        if at_low <= 0.0:
-            return 0.0
-        if at_high > 0.0:
-            return math.inf
-    else:  # far below the bulk of the tilted law there is only round-off: start near the top
-        starts = [most * (1.0 - x) for x in (1e-4, 1e-3, 0.01, 0.03, 0.1, 0.2, 0.4, 0.7, 1.0)]
-        at_low, at_high = math.nan, -math.inf
-        for low in starts:
-            at_low = excess(low)
-            if at_low > 0.0:
-                break
-            high, at_high = low, at_low
-        else:
-            return 0.0
-    tries = [window.middle * x for x in (1.0, 0.8, 1.25)]
-    for _ in range(60):
-        if high <= 1.5 * low:
-            break
-        inside = [x for x in tries if low < x < high]
-        eps = inside[0] if inside else 0.5 * (low + high)
-        tries = inside[1:]
-        y = excess(eps)
-        low, at_low, high, at_high = (low, at_low, eps, y) if y <= 0.0 else (eps, y, high, at_high)
-    unit = (high - low) / math.ceil((high - low) / (2e-8 * high))
-    last = round((high - low) / unit)
-    if not last > 1:
-        return high if upper else low
-
-    def place(k: int) -> float:
-        return low if k == 0 else high if k == last else low + k * unit
-
-    end = close_in(lambda k: excess(place(k)), Look(0, at_low), Look(last, at_high)).at
-    return place(end) if upper else place(end - 1)
+    last = math.ceil(most / unit)
+    if not upper:
+        found = smallest_whole(excess, low=0, high=last, start=round(start / unit))
+        return most if found is None else max(found - 1, 0) * unit
+    below, enough = Look(0, excess(0)), Look(last, excess(last))
+    if below.excess <= 0.0 or enough.excess > 0.0:
+        return 0.0 if below.excess <= 0.0 else math.inf
+    for share in (1.0, 0.8, 1.25, 0.5, 2.0):
+        at = round(share * start / unit)
+        if below.at < at < enough.at:
+            here = Look(at, excess(at))
+            below, enough = (here, enough) if here.excess > 0.0 else (below, here)
+    return min(close_in(excess, below, enough).at * unit, most)

@@ -5,16 +5,16 @@ Written in X, which is Poisson(mu) under P in both cases, the loss log(P/Q) is
 
     raised under P:   log((X + 1)/mu),         lowered under P:   log(mu/X), infinite at X = 0.
 
-*Blocks.*  There are about sqrt(mu) values that matter, so neighbouring ones are put together.  Let S be the mass of a
+*Blocks.*  There are about sqrt(mu) values that matter, so neighboring ones are put together.  Let S be the mass of a
 block [i, j) under P.  log f, f the Poisson mass function, is concave with second derivative -psi'(x+1) > -1/x (because
 sum_k 1/(x+k+1)^2 < sum_k 1/((x+k)(x+k+1)) = 1/x), so that f lies above the geometric interpolation of its end values,
 and above it by a factor of at most exp((j-1-i)^2/(8 i)): both bounds of S are geometric sums.  The mass under Q is
 S - f(i) + f(j) (raised) or S + f(i-1) - f(j-1) (lowered).
 
 *From above* a block is spread over its two end values such that both masses are kept, and every value over its two
-neighbours on the grid in the same way: mean-preserving spreads of Q/P under P, which raise D_E at every E ("connect the
+neighbors on the grid in the same way: mean-preserving spreads of Q/P under P, which raise D_E at every E ("connect the
 dots": Doroshenko et al., PoPETs 2022).  *From below* a block is one atom, and atoms are merged, in fractions where
-necessary, until their mean of Q/P is that of a point of the grid: a randomised map of the outcome, which lowers D_E.
+necessary, until their mean of Q/P is that of a point of the grid: a randomized map of the outcome, which lowers D_E.
 Both errors are of second order in the width.  What is left out in the tails is an infinite loss or a
 loss moved up (above), or no mass at all (below).
 """
@@ -27,6 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..binomial import log_term
+from ..ledger import charge
 from ..pair import FloatArray
 from .profile_curve import Masses
 
@@ -58,45 +59,51 @@ class Blocks(NamedTuple):
         return Blocks(self.first[1:], self.last[1:], self.least[1:], self.most[1:], self.tail, self.from_zero)
 
 
-def raised_above(mu: float, *, step: float, lowest: float, width: float) -> Masses:
-    """Upper masses of log((X + 1)/mu); tails below ``lowest`` (a log) are cut, ``width`` is that of a block."""
-    at = _blocks(mu, lowest, width)
-    below, above = (mu - at.first - 1.0) / (at.first + 1.0), (mu - at.last - 1.0) / (at.last + 1.0)
-    share = _share(below, above, _mean(at, at.last + 1.0, at.first, mu, sign=-1.0))
-    mass = np.concatenate([at.most * (1.0 - share), at.most * share])
-    if not at.from_zero:
-        mass[0] += at.tail  # smaller values: their loss is moved up
-    return _spread(-np.log1p(np.concatenate([below, above])), mass, at.tail, step)
+class Moves(NamedTuple):
+    """Q/P - 1 at the ends of every block (``low`` has the smaller loss), and which value Q adds and takes away."""
+
+    at: Blocks
+    low: FloatArray
+    high: FloatArray
+    enters: FloatArray
+    leaves: FloatArray
 
 
-def lowered_above(mu: float, *, step: float, lowest: float, width: float) -> Masses:
-    """Upper masses of log(mu/X)."""
+def _moves(mu: float, *, raised: bool, lowest: float, width: float) -> Moves:
     at = _blocks(mu, lowest, width)
-    never = math.exp(-mu) * (1.0 + _DOUBT) if at.from_zero else at.tail
+    if raised:
+        low, high = ((mu - x - 1.0) / (x + 1.0) for x in (at.first, at.last))
+        return Moves(at, low, high, at.last + 1.0, at.first)
     at = at.positive()
-    below, above = (at.last - mu) / mu, (at.first - mu) / mu  # the larger loss is that of the smaller X
-    share = _share(below, above, _mean(at, at.first - 1.0, at.last, mu, sign=-1.0))
+    return Moves(at, (at.last - mu) / mu, (at.first - mu) / mu, at.first - 1.0, at.last)
+
+
+@charge("blocks, grid and tails of a Poisson count, from above", "poisson_losses.py")
+def above(mu: float, *, raised: bool, step: float, lowest: float, width: float) -> Masses:
+    """Upper masses of log((X + 1)/mu), raised, or of log(mu/X).
+
+    Tails below ``lowest`` (a log) are cut: on one side an infinite loss, on the other a loss that is moved up.
+    ``width`` is that of a block, in deviations.
+    """
+    at, low, high, enters, leaves = _moves(mu, raised=raised, lowest=lowest, width=width)
+    share = _share(low, high, _mean(at, enters, leaves, mu, sign=-1.0))
     mass = np.concatenate([at.most * (1.0 - share), at.most * share])
-    mass[below.size - 1] += at.tail  # larger values: their loss is moved up
-    return _spread(-np.log1p(np.concatenate([below, above])), mass, never, step)
+    if raised and not at.from_zero:
+        mass[0] += at.tail
+    if not raised:
+        mass[low.size - 1] += at.tail
+    infinite = math.exp(-mu) * (1.0 + _DOUBT) if at.from_zero and not raised else at.tail
+    return _spread(-np.log1p(np.concatenate([low, high])), mass, infinite, step)
 
 
-def raised_below(mu: float, *, step: float, lowest: float, width: float) -> Masses:
-    """Lower masses of log((X + 1)/mu)."""
-    at = _blocks(mu, lowest, width)
-    alone = (mu - at.first - 1.0) / (at.first + 1.0)
-    mean = np.where(at.first == at.last, alone, _mean(at, at.last + 1.0, at.first, mu, sign=1.0))
-    return _merged(-np.log1p(mean)[::-1], at.least[::-1], 0.0, step)
-
-
-def lowered_below(mu: float, *, step: float, lowest: float, width: float) -> Masses:
-    """Lower masses of log(mu/X)."""
-    at = _blocks(mu, lowest, width)
-    never = math.exp(-mu) * (1.0 - _DOUBT) if at.from_zero else 0.0
-    at = at.positive()
-    alone = (at.first - mu) / mu
-    mean = np.where(at.first == at.last, alone, _mean(at, at.first - 1.0, at.last, mu, sign=1.0))
-    return _merged(-np.log1p(mean), at.least, never, step)
+@charge("blocks, grid and tails of a Poisson count, from below", "poisson_losses.py")
+def below(mu: float, *, raised: bool, step: float, lowest: float, width: float) -> Masses:
+    """Lower masses of log((X + 1)/mu), raised, or of log(mu/X); tails have no mass."""
+    at, low, _, enters, leaves = _moves(mu, raised=raised, lowest=lowest, width=width)
+    loss = -np.log1p(np.where(at.first == at.last, low, _mean(at, enters, leaves, mu, sign=1.0)))
+    if raised:  # the largest loss first
+        return _merged(loss[::-1], at.least[::-1], 0.0, step)
+    return _merged(loss, at.least, math.exp(-mu) * (1.0 - _DOUBT) if at.from_zero else 0.0, step)
 
 
 def _mean(at: Blocks, enters: FloatArray, leaves: FloatArray, mu: float, *, sign: float) -> FloatArray:
@@ -140,7 +147,7 @@ def _bounds(first: FloatArray, last: FloatArray, mu: float) -> tuple[FloatArray,
     if not gaps.any():
         return mass, mass
     fall = -log_term(last, mu) - at_first
-    ratio = fall / np.maximum(gaps, 1.0)  # of neighbours, its log
+    ratio = fall / np.maximum(gaps, 1.0)  # of neighbors, its log
     with np.errstate(divide="ignore", invalid="ignore"):
         terms = np.where(np.abs(fall) < 1e-12, gaps + 1.0, np.expm1(fall + ratio) / np.expm1(ratio))
     least = mass * np.where(gaps > 0.0, terms, 1.0) * (1.0 - 1e-11)

@@ -1,6 +1,6 @@
 """A privacy profile as a convex polygon, and the discrete pair of laws that has exactly this profile.
 
-Let h(E) be the largest D_E(P || Q) over all neighbouring datasets, in both directions.  A supremum of convex
+Let h(E) be the largest D_E(P || Q) over all neighboring datasets, in both directions.  A supremum of convex
 functions is convex, h falls from h(0) = 1, and h(E) >= 1 - E; every such function is the profile of one pair of laws
 (Zhu, Dong, Wang, AISTATS 2022, Proposition 9), and that pair dominates every round, adaptively composed ones
 included (their Theorem 10).  So taking the maximum over input pairs at every eps separately is valid for composition,
@@ -22,8 +22,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..evaluators.choose import LARGEST_EPSILON
+from ..ledger import charge
 from ..pair import FloatArray
+from ..tuning import LARGEST_EPSILON
 
 #: Positive upper values are raised to this, so that no mass underflows (a likelihood ratio is at most e^200 here).
 _LEAST = 1e-200
@@ -52,10 +53,10 @@ class Ladder(NamedTuple):
     tol: float
 
 
-FINEST = Ladder((0.01, 0.025, 0.05), 1.05, 1e-4)
-FINE = Ladder((0.02, 0.05, 0.1), 1.1, 1e-4)
-MEDIUM = Ladder((0.05, 0.125, 0.25), 1.15, 1e-3)
-COARSE = Ladder((0.16, 0.4, 0.75), 1.3, 5e-3)
+FINEST = Ladder((0.01, 0.025, 0.05), 1.05, 1e-5)
+FINE = Ladder((0.02, 0.05, 0.1), 1.1, 1e-5)
+MEDIUM = Ladder((0.05, 0.125, 0.25), 1.15, 3e-5)
+COARSE = Ladder((0.16, 0.4, 0.75), 1.3, 1e-4)
 _RUNGS = (2.0, 5.0, 8.0)
 
 
@@ -76,35 +77,17 @@ class Masses(NamedTuple):
     infinite: float
 
 
-def sample(
-    log_delta: Callable[[FloatArray, float], FloatArray], *, limit: float, ladder: Ladder, lowest: float
-) -> Curve:
-    """Nodes of the curve ``log_delta(eps, tol)``, an upper bound on the privacy profile for eps >= 0.
+def sampling(*, limit: float, ladder: Ladder, lowest: float) -> Generator[FloatArray, FloatArray, Curve]:
+    """Nodes of an upper bound on log delta for eps >= 0, as a conversation, so that many curves can be served at once.
+
+    It asks for arrays of eps and is sent log delta there.
 
     Parameters
     ----------
     limit : delta is 0 from here on (the local guarantee), or inf
     ladder : density of the nodes
     lowest : sampling stops where log delta is below this (the node at ``limit`` is kept)
-
-    Examples
-    --------
-    >>> coin = lambda eps, tol: np.log(np.maximum(0.75 - 0.25 * np.exp(eps), 1e-300))
-    >>> sample(coin, limit=np.log(3.0), ladder=COARSE, lowest=-60.0).eps.max().round(4).item()
-    1.0986
     """
-    asking = sampling(limit=limit, ladder=ladder, lowest=lowest)
-    eps = next(asking)
-    while True:
-        try:
-            eps = asking.send(log_delta(eps, ladder.tol))
-        except StopIteration as done:
-            found: Curve = done.value
-            return found
-
-
-def sampling(*, limit: float, ladder: Ladder, lowest: float) -> Generator[FloatArray, FloatArray, Curve]:
-    """The same as a conversation: it asks for arrays of eps and is sent log delta there, so that many can be served."""
     zero = float((yield np.zeros(1))[0])
     if zero == -np.inf:  # nothing is ever revealed
         return Curve(np.zeros(1), np.full(1, -np.inf))
@@ -130,6 +113,26 @@ def sampling(*, limit: float, ladder: Ladder, lowest: float) -> Generator[FloatA
     return Curve(np.concatenate([[0.0], eps]), np.minimum(np.concatenate([[zero], values]), 0.0))
 
 
+def sampled(log_delta: Callable[[FloatArray], FloatArray], *, limit: float, ladder: Ladder, lowest: float) -> Curve:
+    """The nodes of one curve.
+
+    Examples
+    --------
+    >>> coin = lambda eps: np.log(np.maximum(0.75 - 0.25 * np.exp(eps), 1e-300))
+    >>> sampled(coin, limit=np.log(3.0), ladder=COARSE, lowest=-60.0).eps.max().round(4).item()
+    1.0986
+    """
+    asking = sampling(limit=limit, ladder=ladder, lowest=lowest)
+    eps = next(asking)
+    while True:
+        try:
+            eps = asking.send(log_delta(eps))
+        except StopIteration as done:
+            found: Curve = done.value
+            return found
+
+
+@charge("a profile between its nodes, and rounding of its masses", "docs/proofs.md, connecting the dots")
 def losses(curve: Curve, *, lowest: float = -np.inf) -> Losses:
     """The dominating pair of a curve; the tail from the first node below ``lowest`` on is an infinite loss.
 
@@ -158,6 +161,7 @@ def losses(curve: Curve, *, lowest: float = -np.inf) -> Losses:
     return Losses(eps[1:], mass, float(u[-1]), float(u[0]) * (1.0 + 1e-9))
 
 
+@charge("losses between the points of a grid", "docs/proofs.md, connecting the dots")
 def on_grid(pair: Losses, step: float) -> Masses:
     """The pair spread onto multiples of ``step``: every atom is split between its two neighbours on the grid.
 

@@ -1,4 +1,4 @@
-"""Renyi divergences: from a privacy profile, from counts, and back to (eps, delta).
+"""Renyi divergences: from a privacy profile, and back to (eps, delta).
 
 For a pair of laws and an order a > 1, with h(E) = D_E in either direction (the larger one),
 
@@ -19,9 +19,8 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..binomial import log_multinomial
-from ..evaluators.exact import Categories, _compositions
-from ..pair import FloatArray, ShuffledPair
+from ..ledger import charge
+from ..pair import FloatArray
 from .profile_curve import Curve
 
 #: Orders that :meth:`shuffledp.Accountant.renyi` takes by default; optimal orders grow with the number of users.
@@ -70,7 +69,8 @@ def _divergence(curve: Curve, a: float) -> float:
     return min(value, float(curve.eps[-1]))  # no loss is larger than the local guarantee
 
 
-def _log_weights(first: FloatArray, last: FloatArray, b: float) -> tuple[FloatArray, FloatArray]:
+@charge("rounding of an integral of a profile", "docs/proofs.md, Renyi divergences")
+def _log_weights(first: FloatArray, last: FloatArray, b: float) -> list[FloatArray]:
     """log of the integrals over E of E^(b-2) times the hat functions of the two ends of every cell.
 
     With E = e^(first + s), d = last - first: Integral e^((b-1)s) (e^d - e^s) ds = e^d F(b-1) - F(b) and
@@ -82,49 +82,17 @@ def _log_weights(first: FloatArray, last: FloatArray, b: float) -> tuple[FloatAr
     def f(c: float) -> FloatArray:  # F(c) e^(-cd) for c > 0, F(c) for c < 0
         return np.asarray(-np.expm1(-abs(c) * d) / abs(c)) if c else d
 
-    if b > 1.0:
-        one, two = f(b), f(b - 1.0)  # F(b) = e^(bd) one, e^d F(b-1) = e^(bd) two
-        at_first, at_last, scale = two - one, one - np.exp(-d) * two, b * last
-        size = one + two
+    one, two = f(b), f(b - 1.0)
+    if b > 1.0:  # F(b) = e^(bd) one, e^d F(b-1) = e^(bd) two
+        up, down, scale = two, np.exp(-d) * two, b * last
     else:  # b < 0: F(c) is as it stands
-        one, two = f(b), f(b - 1.0)
-        at_first, at_last, scale = np.exp(d) * two - one, one - two, b * first
-        size = one + np.exp(d) * two
-    doubt = 2.0**-50 * size
+        up, down, scale = np.exp(d) * two, two, b * first
+    at_first, at_last, doubt = up - one, one - down, 2.0**-50 * (one + up)
     width = first + np.log(np.expm1(d))
     with np.errstate(divide="ignore"):
         # e^(b E) is rounded in its exponent
         slip = 2.0**-51 * np.abs(scale) + 1e-14
-        return tuple(  # type: ignore[return-value]
-            np.log(np.maximum(x, 0.0) + doubt) + scale - width + slip for x in (at_first, at_last)
-        )
-
-
-def by_counts(pair: ShuffledPair, *, n: int, order: float) -> float:
-    """The Renyi divergence D_a(P || Q) of one shuffled pair among n messages, by enumerating the counts.
-
-    Q gives the counts h the mass Mult(h) V_h / n and P the mass Mult(h) U_h / n (pair.py), so
-    E_Q[(P/Q)^a] = sum_h Mult(h) U_h^a V_h^(1-a) / n, plus P0^a P1^(1-a) of each symbol that nobody else sends.  For
-    small n and few symbols.
-
-    Examples
-    --------
-    >>> coin = ShuffledPair(P0=[0.75, 0.25], P1=[0.25, 0.75], t=[0.25, 0.25])
-    >>> round(by_counts(coin, n=1, order=2.0), 6) == round(math.log(0.75**2 / 0.25 + 0.25**2 / 0.75), 6)
-    True
-    """
-    atoms = pair.atoms
-    split = Categories.of(atoms)
-    counts = _compositions(n, split.mass.size)
-    rest = n - counts.sum(axis=1)
-    u, v = counts @ split.u + rest * split.rest_u, counts @ split.v + rest * split.rest_v
-    log_mass = np.concatenate([log_multinomial(counts, n, split.mass) - math.log(n), np.zeros(atoms.zero0.size)])
-    u, v = np.concatenate([u, atoms.zero0]), np.concatenate([v, atoms.zero1])
-    live = u > 0.0
-    if np.any(v[live] == 0.0):
-        return math.inf
-    terms = log_mass[live] + order * np.log(u[live]) + (1.0 - order) * np.log(v[live])
-    return float(np.logaddexp.reduce(terms)) / (order - 1.0)
+        return [np.log(np.maximum(x, 0.0) + doubt) + scale - width + slip for x in (at_first, at_last)]
 
 
 def to_epsilon(orders: ArrayLike, values: ArrayLike, delta: float) -> float:

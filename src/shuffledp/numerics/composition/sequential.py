@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import ParameterError
-from ..bisect import bisect
 from ..pair import FloatArray
+from ..search import bisect
 from . import renyi
 from .fixed_pair import PairLosses, rounded_down
 from .loss_grid import Sum, Window, solve_epsilon
@@ -26,7 +26,6 @@ from .profile_curve import (
     Losses,
     losses,
     on_grid,
-    sample,
     sampling,
     second_moment,
 )
@@ -46,8 +45,6 @@ _TAIL = 1e-4
 _DEPTH_STEP, _DEEPEST = 20.0, -459.0
 #: Where a profile with kinks is sampled.
 _FINER = {COARSE: MEDIUM, MEDIUM: FINE, FINE: FINEST}
-#: Fewer kinds than this are sampled one by one.
-_TOGETHER = 16
 #: Smaller deltas are refused: profiles are not followed below 1e-200.
 LEAST_DELTA = 1e-150
 
@@ -74,40 +71,49 @@ class Kind:
     once: Callable[[float], float] | None = None
     source: Any = None
     together: Together | None = field(default=None, repr=False)
-    _curves: dict[tuple[Ladder, float], Curve] = field(default_factory=dict, repr=False)
+    curves: dict[tuple[Ladder, float], Curve] = field(default_factory=dict, repr=False)
 
     def curve(self, ladder: Ladder, lowest: float) -> Curve:
-        """The sampled profile; cached, because sampling is the expensive part."""
-        key = self._own(ladder), lowest
-        found = self._curves.get(key)
-        if found is None:
-            found = self._curves[key] = sample(self.log_delta, limit=self.limit, ladder=key[0], lowest=lowest)
-        return found
+        """The sampled profile; kept, because sampling is the expensive part."""
+        return sample([self], ladder, lowest)[0]
 
-    def _own(self, ladder: Ladder) -> Ladder:
+    def own(self, ladder: Ladder) -> Ladder:
+        """The ladder that suits this profile."""
         return COARSE if self.slow else _FINER[ladder] if self.kinked else ladder
 
 
-def sample_together(kinds: Sequence[Kind], ladder: Ladder, lowest: float) -> None:
-    """Sample the profiles of all kinds that can be asked in one call and were not sampled before."""
-    groups: dict[tuple[Together, Ladder], list[Kind]] = {}
-    for kind in kinds:
-        own = kind._own(ladder)
-        if kind.together is not None and (own, lowest) not in kind._curves:
-            groups.setdefault((kind.together, own), []).append(kind)
-    for (together, own), members in groups.items():
-        open_ = [(kind, sampling(limit=kind.limit, ladder=own, lowest=lowest)) for kind in members]
-        wanted = [next(asking) for _, asking in open_]
-        while open_:
-            values = together([kind.source for kind, _ in open_], wanted, own.tol)
-            still, wanted = [], []
-            for (kind, asking), value in zip(open_, values, strict=True):
-                try:
-                    wanted.append(asking.send(value))
-                    still.append((kind, asking))
-                except StopIteration as done:
-                    kind._curves[own, lowest] = done.value
-            open_ = still
+def sample(kinds: Sequence[Kind], ladder: Ladder, lowest: float) -> list[Curve]:
+    """The profiles of all kinds, sampled together where they can be asked together and were not sampled before."""
+    new = {id(kind): kind for kind in kinds if (kind.own(ladder), lowest) not in kind.curves}
+    open_ = [(kind, sampling(limit=kind.limit, ladder=kind.own(ladder), lowest=lowest)) for kind in new.values()]
+    wanted = [next(asking) for _, asking in open_]
+    while open_:
+        values = _ask([kind for kind, _ in open_], wanted, ladder)
+        still, wanted = [], []
+        for (kind, asking), value in zip(open_, values, strict=True):
+            try:
+                wanted.append(asking.send(value))
+                still.append((kind, asking))
+            except StopIteration as done:
+                kind.curves[kind.own(ladder), lowest] = done.value
+        open_ = still
+    return [kind.curves[kind.own(ladder), lowest] for kind in kinds]
+
+
+def _ask(kinds: Sequence[Kind], eps: Sequence[FloatArray], ladder: Ladder) -> list[FloatArray]:
+    """log delta of every kind at its own eps: in one call for kinds with the same function and accuracy."""
+    out: list[FloatArray] = [np.zeros(0)] * len(kinds)
+    groups: dict[tuple[Together, float], list[int]] = {}
+    for i, kind in enumerate(kinds):
+        tol = kind.own(ladder).tol
+        if kind.together is None:
+            out[i] = kind.log_delta(eps[i], tol)
+        else:
+            groups.setdefault((kind.together, tol), []).append(i)
+    for (together, tol), rows in groups.items():
+        for i, value in zip(rows, together([kinds[i].source for i in rows], [eps[i] for i in rows], tol), strict=True):
+            out[i] = value
+    return out
 
 
 def _ladder(kinds: int) -> Ladder:
@@ -120,9 +126,7 @@ def build(kinds: Sequence[Kind], counts: Sequence[int], log_delta: float, step: 
     lowest = log_delta + math.log(_TAIL) - math.log(max(total, 1.0))
     depth = max(math.floor(lowest / _DEPTH_STEP) * _DEPTH_STEP, _DEEPEST)
     ladder = _ladder(len(kinds))
-    if len(kinds) >= _TOGETHER:
-        sample_together(kinds, ladder, depth)
-    pairs = [losses(kind.curve(ladder, depth), lowest=max(lowest, depth)) for kind in kinds]
+    pairs = [losses(curve, lowest=max(lowest, depth)) for curve in sample(kinds, ladder, depth)]
     grid = choose_step(pairs, counts) if step is None else step
     widest = max((float(pair.eps[-1]) for pair in pairs if pair.eps.size), default=0.0)
     if widest > grid * _MOST_CELLS:

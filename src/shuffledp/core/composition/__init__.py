@@ -1,1 +1,0 @@
-"""Composition of privacy losses: profile curves, grids, Renyi divergences."""

@@ -1,1 +1,0 @@
-"""Evaluators of the divergence of one shuffled pair: exact counts, contour, few clones, ball arithmetic."""

@@ -1,1 +1,0 @@
-"""Families of shuffled pairs over which a maximum is taken."""

@@ -1,0 +1,387 @@
+"""Families: one analysis of one mechanism, whose delta is the largest over its members at every eps separately.
+
+A family answers many questions at once, one per row; a single question is a table of one row.  The worst member may
+change with eps, n and direction, so that none is fixed in advance.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from ..errors import BoundNotApplicableError
+from . import tuning
+from .curve import Curve, PairCurve
+from .pair import FloatArray, IntArray, ShuffledPair, Side
+from .rows import numbered
+from .solve import solve
+
+if TYPE_CHECKING:
+    from .swap.pair import SwapPair
+
+#: Any number of shuffled pairs.
+EVERY = 10**9
+
+
+class Answer(NamedTuple):
+    """An eps, and how many of the members had to be evaluated for it.
+
+    ``note`` says "looser, because ..." where a quick bound stands in for a slow one; a Guarantee prints it.
+    ``bound`` names the analysis that gave the answer, where several were compared.
+    """
+
+    epsilon: float
+    evaluated: int
+    members: int
+    note: str = ""
+    bound: str = ""
+
+
+class Family(ABC):
+    """What a bound makes of a mechanism.  Rows of one class are answered in one call.
+
+    ``quick`` says that a whole curve costs little more than one of its values.
+    """
+
+    quick: ClassVar[bool] = False
+
+    @classmethod
+    @abstractmethod
+    def epsilons(
+        cls, families: Sequence[Self], *, n: FloatArray, delta: FloatArray, tol: float, side: Side
+    ) -> list[Answer]:
+        """The smallest eps with delta(eps) <= delta of every row, on the named side."""
+
+    @classmethod
+    @abstractmethod
+    def log_deltas(
+        cls, families: Sequence[Self], eps: FloatArray, *, n: FloatArray, tol: float, side: Side
+    ) -> FloatArray:
+        """log delta(eps) of every row, on the named side, to a relative accuracy tol in delta."""
+
+    def epsilon(self, *, n: int, delta: float, tol: float, side: Side) -> Answer:
+        """The answer of a table of one row."""
+        return type(self).epsilons([self], n=np.array([float(n)]), delta=np.array([delta]), tol=tol, side=side)[0]
+
+    def log_delta(self, eps: FloatArray, *, n: int, tol: float, side: Side) -> FloatArray:
+        """log delta at every eps: a table with one row for each."""
+        flat = np.asarray(eps, dtype=np.float64).reshape(-1)
+        users = np.full(flat.size, float(n))
+        return type(self).log_deltas([self] * flat.size, flat, n=users, tol=tol, side=side).reshape(np.shape(eps))
+
+    def pairs(self, most: int) -> Sequence[ShuffledPair] | None:
+        """The members as shuffled pairs; None if they are not, or are more than ``most``."""
+        return None
+
+    def laws(self, most: int) -> Sequence[ShuffledPair | SwapPair] | None:
+        """What a proof has to cover: the shuffled pairs, or the victim pairs of a swap bound; None as for pairs."""
+        return self.pairs(most)
+
+    def thinned(self, chance: float) -> Family:
+        """The family when every other user takes part with this probability, independently."""
+        if chance == 1.0:
+            return self
+        raise BoundNotApplicableError(
+            "participation below 1 is not known for this bound of this mechanism; state dropouts instead."
+        )
+
+
+class OneByOne(Family):
+    """A family that answers one question at a time, and the values of one curve together."""
+
+    @abstractmethod
+    def epsilon(self, *, n: int, delta: float, tol: float, side: Side) -> Answer:
+        """The smallest eps with delta(eps) <= delta, on the named side."""
+
+    @abstractmethod
+    def log_delta(self, eps: FloatArray, *, n: int, tol: float, side: Side) -> FloatArray:
+        """log delta at every eps, on the named side, to a relative accuracy tol in delta."""
+
+    @classmethod
+    def epsilons(
+        cls, families: Sequence[Self], *, n: FloatArray, delta: FloatArray, tol: float, side: Side
+    ) -> list[Answer]:
+        """Row by row."""
+        rows = zip(families, n.tolist(), delta.tolist(), strict=True)
+        return [family.epsilon(n=int(users), delta=one, tol=tol, side=side) for family, users, one in rows]
+
+    @classmethod
+    def log_deltas(
+        cls, families: Sequence[Self], eps: FloatArray, *, n: FloatArray, tol: float, side: Side
+    ) -> FloatArray:
+        """Curve by curve."""
+        out = np.full(eps.size, -np.inf)
+        first, which = numbered([(id(family), users) for family, users in zip(families, n.tolist(), strict=True)])
+        for k, i in enumerate(first.tolist()):
+            mine = which == k
+            out[mine] = families[i].log_delta(eps[mine], n=int(n[i]), tol=tol, side=side)
+        return out
+
+
+class Rows(NamedTuple):
+    """The members of some questions as rows of one curve, and which question owns each."""
+
+    owner: IntArray
+    curve: Curve
+
+
+class Listed(Family):
+    """A family whose members are rows of a curve."""
+
+    @classmethod
+    @abstractmethod
+    def rows(cls, families: Sequence[Self], n: FloatArray, tol: float, side: Side) -> Rows:
+        """All members of all questions."""
+
+    @classmethod
+    def epsilons(
+        cls, families: Sequence[Self], *, n: FloatArray, delta: FloatArray, tol: float, side: Side
+    ) -> list[Answer]:
+        """The largest eps over the members of every question."""
+        owner, curve = cls.rows(families, n, tol, side)
+        best, evaluated = _largest_epsilons(owner, curve, np.log(delta), n, tol)
+        count = np.bincount(owner, minlength=n.size)
+        return [Answer(*row) for row in zip(best.tolist(), evaluated.tolist(), count.tolist(), strict=True)]
+
+    @classmethod
+    def log_deltas(
+        cls, families: Sequence[Self], eps: FloatArray, *, n: FloatArray, tol: float, side: Side
+    ) -> FloatArray:
+        """The largest log delta over the members of every question at its eps."""
+        owner, curve = cls.rows(families, n, tol / 30.0, side)
+        return _largest_values(owner, curve, eps, tol)
+
+
+def _largest_epsilons(
+    owner: IntArray, curve: Curve, log_delta: FloatArray, n: FloatArray, tol: float
+) -> tuple[FloatArray, IntArray]:
+    """Solve the likeliest member of every question; the others are compared with it at its eps, and solved if above.
+
+    A member that is at most delta at some eps is so at every larger one, and needs no further look.
+    """
+    best, evaluated = np.zeros(n.size), np.zeros(n.size, dtype=np.int64)
+    upper, score = curve.side == "upper", curve.spread.copy()
+    left = np.ones(owner.size, dtype=bool)
+    if not upper:  # any subset of the members is a lower bound
+        top = np.zeros(n.size)
+        np.maximum.at(top, owner, score)
+        left = (score >= tuning.ENOUGH_SPREAD * top[owner]) | (n[owner] < tuning.MANY_USERS)
+    chosen, least = _leaders(owner, score, 1), None
+    while chosen.size:
+        mine = owner[chosen]
+        left[chosen] = False
+        found = solve(curve if chosen.size == owner.size else curve.take(chosen), log_delta[mine], tol, least)
+        best[mine] = np.maximum(best[mine], found)
+        evaluated[mine] += 1
+        left &= curve.limit > best[owner]
+        rows = np.flatnonzero(left)
+        if not rows.size:
+            break
+        at = best * (1.0 + 0.25 * tol)  # settles near ties
+        if upper:
+            best[owner[rows]] = at[owner[rows]]
+            level = log_delta[owner[rows]]
+            score[rows] = curve.take(rows).screen(at[owner[rows]], level) - level
+            left[rows] = ~(score[rows] <= 0.0)
+        chosen = _exceeding(owner, curve, left, score, at, log_delta, evaluated, tol)
+        least = best[owner[chosen]]
+    return best, evaluated
+
+
+def _exceeding(
+    owner: IntArray,
+    curve: Curve,
+    left: np.ndarray,
+    score: FloatArray,
+    eps: FloatArray,
+    log_delta: FloatArray,
+    evaluated: IntArray,
+    tol: float,
+) -> IntArray:
+    """Of every question one member above delta at its eps, if there is any: members are looked at, the likeliest first.
+
+    A first look is quick; whom it does not settle is looked at once more, as finely as the solver looks.
+    """
+    found: list[IntArray] = [np.empty(0, dtype=np.int64)]
+    searched, size = np.ones(eps.size, dtype=bool), tuning.AT_ONCE
+    while True:
+        rows = np.flatnonzero(left & searched[owner])
+        if not rows.size:
+            return np.concatenate(found)
+        rows = rows[_leaders(owner[rows], score[rows], size)]
+        left[rows] = False
+        np.add.at(evaluated, owner[rows], 1)
+        rtol = np.full(rows.size, tuning.GLANCE)
+        for _ in range(2):
+            value, slope = curve.take(rows).at(eps[owner[rows]], rtol)
+            score[rows] = value - log_delta[owner[rows]]
+            open_ = (score[rows] > 0.0) if curve.side == "upper" else (score[rows] > -2.0 * rtol)
+            rtol = np.clip(0.25 * tol * eps[owner[rows]] * slope, 1e-8, tuning.GLANCE)[open_]
+            rows = rows[open_]
+        left[rows] = True
+        first = rows[_leaders(owner[rows], score[rows], 1)]
+        found.append(first)
+        searched[owner[first]] = False
+        size *= 4
+
+
+def _largest_values(owner: IntArray, curve: Curve, eps: FloatArray, tol: float) -> FloatArray:
+    """Evaluate the likeliest member, then in falling order of cheap bounds until none can exceed the largest found."""
+    best = np.full(eps.size, -np.inf)
+    rows, score, size = np.arange(owner.size), curve.spread, 1
+    if curve.side == "lower" or rows.size <= tuning.AT_ONCE * eps.size:
+        size = owner.size
+    while rows.size:
+        lead = np.zeros(rows.size, dtype=bool)
+        lead[_leaders(owner[rows], score, size)] = True
+        chosen, at_first = rows[lead], size in (1, owner.size)
+        if not at_first:  # of later ones few are near the largest
+            glance = curve.take(chosen).at(eps[owner[chosen]], np.full(chosen.size, max(tuning.GLANCE, tol))).log_delta
+            chosen = chosen[glance > best[owner[chosen]]]
+        value = curve.take(chosen).at(eps[owner[chosen]], np.full(chosen.size, tol)).log_delta
+        np.maximum.at(best, owner[chosen], value)
+        rows, score = rows[~lead], score[~lead]
+        if at_first and rows.size:
+            score = curve.take(rows).screen(eps[owner[rows]], best[owner[rows]])
+        open_ = score > best[owner[rows]]
+        rows, score, size = rows[open_], score[open_], max(4 * size, tuning.AT_ONCE)
+    return best
+
+
+def _leaders(owner: IntArray, score: FloatArray, most: int) -> IntArray:
+    """The places of the ``most`` largest scores of every owner."""
+    order = np.lexsort((-score, owner))
+    place = np.arange(order.size) - np.searchsorted(owner[order], owner[order])
+    return np.sort(order[place < most])
+
+
+class PairSet(Listed):
+    """Finitely many shuffled pairs, each in its own direction (add ``pair.swapped()`` for the other one).
+
+    Examples
+    --------
+    >>> coin = PairSet([ShuffledPair(P0=[0.75, 0.25], P1=[0.25, 0.75], t=[0.25, 0.25])])
+    >>> round(coin.epsilon(n=1000, delta=1e-6, tol=1e-4, side="upper").epsilon, 2)
+    0.17
+    """
+
+    def __init__(self, pairs: Sequence[ShuffledPair]) -> None:
+        self._members = tuple(dict.fromkeys(pairs)) if len(pairs) > 1 else tuple(pairs)
+
+    def among(self, n: float) -> Sequence[ShuffledPair]:
+        """The members among n users; a mechanism may see them differently among few."""
+        return self._members
+
+    @classmethod
+    def rows(cls, families: Sequence[Self], n: FloatArray, tol: float, side: Side) -> Rows:
+        """One row per pair."""
+        members = [family.among(users) for family, users in zip(families, n.tolist(), strict=True)]
+        owner = np.repeat(np.arange(n.size), [len(part) for part in members])
+        return Rows(owner, PairCurve.of([pair for part in members for pair in part], n[owner], side))
+
+    def pairs(self, most: int) -> Sequence[ShuffledPair] | None:
+        """The members, if there are at most ``most``."""
+        return self._members if len(self._members) <= most else None
+
+    def thinned(self, chance: float) -> PairSet:
+        """t is multiplied by the chance, exactly."""
+        return self if chance == 1.0 else PairSet([pair.thinned(chance) for pair in self._members])
+
+
+def epsilons(families: Sequence[Family], *, n: FloatArray, delta: FloatArray, tol: float, side: Side) -> list[Answer]:
+    """The answers of many families, one row each: those of one class in one call.
+
+    Examples
+    --------
+    >>> coin = PairSet([ShuffledPair(P0=[0.75, 0.25], P1=[0.25, 0.75], t=[0.25, 0.25])])
+    >>> found = epsilons([coin, coin], n=np.array([1e3, 1e6]), delta=np.full(2, 1e-6), tol=1e-4, side="upper")
+    >>> [round(answer.epsilon, 3) for answer in found]
+    [0.168, 0.004]
+    """
+    out: list[Answer | None] = [None] * len(families)
+    for kind, rows in _kinds(families):
+        mine = [families[i] for i in rows.tolist()]
+        found = kind.epsilons(mine, n=n[rows], delta=delta[rows], tol=tol, side=side)
+        for i, answer in zip(rows.tolist(), found, strict=True):
+            out[i] = answer
+    return [answer for answer in out if answer is not None]
+
+
+def log_deltas(families: Sequence[Family], eps: FloatArray, *, n: FloatArray, tol: float, side: Side) -> FloatArray:
+    """log delta of many families, one row each: those of one class in one call."""
+    out = np.full(len(families), -np.inf)
+    for kind, rows in _kinds(families):
+        mine = [families[i] for i in rows.tolist()]
+        out[rows] = kind.log_deltas(mine, eps[rows], n=n[rows], tol=tol, side=side)
+    return out
+
+
+def _kinds(families: Sequence[Family]) -> list[tuple[type[Family], IntArray]]:
+    """The rows of every class of families."""
+    rows: dict[type[Family], list[int]] = {}
+    for i, family in enumerate(families):
+        rows.setdefault(type(family), []).append(i)
+    return [(kind, np.array(at)) for kind, at in rows.items()]
+
+
+class Smallest(Family):
+    """Named analyses of one mechanism that all hold: the smallest upper bound counts, and the largest lower one.
+
+    Examples
+    --------
+    >>> few, many = (PairSet([ShuffledPair(P0=[0.75, 0.25], P1=[0.25, 0.75], t=[t, t])]) for t in (0.1, 0.25))
+    >>> Smallest({"few": few, "many": many}).epsilon(n=1000, delta=1e-6, tol=1e-4, side="upper").bound
+    'many'
+    """
+
+    def __init__(self, families: Mapping[str, Family]) -> None:
+        self.families = dict(families)
+
+    @classmethod
+    def epsilons(
+        cls, families: Sequence[Self], *, n: FloatArray, delta: FloatArray, tol: float, side: Side
+    ) -> list[Answer]:
+        """All analyses of all rows are asked in one call."""
+        owner = [i for i, family in enumerate(families) for _ in family.families]
+        names = [name for family in families for name in family.families]
+        parts = [part for family in families for part in family.families.values()]
+        found = epsilons(parts, n=n[owner], delta=delta[owner], tol=tol, side=side)
+        best: list[Answer | None] = [None] * len(families)
+        for i, name, answer in zip(owner, names, found, strict=True):
+            best[i] = _better(best[i], answer._replace(bound=answer.bound or name), upper=side == "upper")
+        return [answer for answer in best if answer is not None]
+
+    @classmethod
+    def log_deltas(
+        cls, families: Sequence[Self], eps: FloatArray, *, n: FloatArray, tol: float, side: Side
+    ) -> FloatArray:
+        """The best of all analyses at every eps."""
+        owner = [i for i, family in enumerate(families) for _ in family.families]
+        parts = [part for family in families for part in family.families.values()]
+        found = log_deltas(parts, eps[owner], n=n[owner], tol=tol, side=side)
+        best = np.full(eps.size, np.inf if side == "upper" else -np.inf)
+        (np.minimum if side == "upper" else np.maximum).at(best, owner, found)
+        return best
+
+    def thinned(self, chance: float) -> Smallest:
+        """Those analyses that are known for random participation."""
+        kept: dict[str, Family] = {}
+        for name, family in self.families.items():
+            try:
+                kept[name] = family.thinned(chance)
+            except BoundNotApplicableError as error:
+                refused = error
+        if not kept:
+            raise refused
+        return Smallest(kept)
+
+
+def _better(old: Answer | None, new: Answer, *, upper: bool) -> Answer:
+    """The better of two answers; the numbers of members that were evaluated add up."""
+    if old is None:
+        return new
+    chosen = new if (new.epsilon < old.epsilon if upper else new.epsilon > old.epsilon) else old
+    return chosen._replace(evaluated=old.evaluated + new.evaluated, members=old.members + new.members)

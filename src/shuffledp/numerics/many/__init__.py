@@ -1,1 +1,0 @@
-"""Many questions at once: one row per question, each with its own law, n and delta."""

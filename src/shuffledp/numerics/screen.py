@@ -1,0 +1,120 @@
+"""Cheap upper values of delta from a few moments: they decide which of many rows need an evaluation.
+
+With z = c + iy, E[(S + sZ)_+] <= (1/2 pi) Integral |M(z)|^n e^(s^2 (c^2 - y^2)/2) / (c^2 + y^2) dy (contour.py), and
+the modulus of M is bounded from moments of the tilted law, without any node.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.special import erfcx  # type: ignore[import-untyped]
+
+from .ledger import charge
+from .line import saddle, tilt
+from .pair import FloatArray
+
+#: Exponents above this bound nothing.
+_LARGEST_RISE = 50.0
+#: Where the bell of M is bounded more coarsely, in its deviations; the best of them counts.
+_CLOSE = (4.5, 6.0, 9.0)
+#: Expected draws up to which those without a negative value are treated separately, and abscissas for the rest.
+_FEW_DRAWS, _DOUBLINGS = 40.0, 5
+
+
+@charge("the exponential series beyond a few moments", "docs/proofs.md, screens by moments (Bennett)")
+def remainder(y: FloatArray, order: int) -> FloatArray:
+    """phi(y) = (e^y - 1 - ... - y^(order-1)/(order-1)!)/y^order for y >= 0, rounded up; inf where y is too large.
+
+    phi is a mixture of e^(uy), 0 <= u <= 1, so that it rises with y: for even order k and X <= r,
+    E e^(cX) <= 1 + c E X + ... + c^(k-1) E X^(k-1)/(k-1)! + c^k phi_k(c r) E X^k.
+    """
+    y = np.maximum(y, 0.0)
+    small = y < 1.0
+    little = np.where(small, y, 0.0)
+    total = np.zeros(y.shape)
+    for k in range(order + 15, order - 1, -1):  # Horner's scheme
+        total = total * little + 1.0 / math.factorial(k)
+    large = np.where(small, 1.0, np.minimum(y, _LARGEST_RISE))
+    head = sum(large**k / math.factorial(k) for k in range(order))
+    value = np.where(small, total, (np.exp(large) - head) / large**order) * (1.0 + 1e-12)
+    return np.asarray(np.where(y <= _LARGEST_RISE, value, np.inf))
+
+
+@charge("a row that is bounded from moments, not evaluated", "docs/proofs.md, screens by moments")
+def log_tail(variance: FloatArray, tail: FloatArray, width: FloatArray, c: FloatArray, s: FloatArray) -> FloatArray:
+    """log of an upper value of (1/2 pi) Integral |M(z)/M(c)|^n e^(s^2 (c^2 - y^2)/2) / (c^2 + y^2) dy.
+
+    ``variance`` is a lower value of n V, V the variance of the tilted X, ``tail`` an upper one of E(X - X')^4/(2 n V^2)
+    for two copies and ``width`` one of the range of X.
+
+    |M(z)/M(c)|^2 = E cos(y(X - X')), and cos a <= 1 - a^2/2 + a^4/24, so that the integrand is at most
+    exp(-n V y^2 (1 - tail n V y^2/12)/2); for |y| <= pi/width also at most exp(-(2/pi^2) n V y^2); beyond, the dither
+    bounds it.  The integral of e^(-r y^2)/(c^2 + y^2) over all y is (pi/c) erfcx(c sqrt(r)).  (x)_+ <= e^(cx)/(e c)
+    gives 1/(e c) whatever the moments.
+    """
+    cliff = np.pi / width * (1.0 - 1e-12)
+    far = np.exp(-0.5 * (s * cliff) ** 2) * np.arctan2(c, cliff)
+    best = np.full(np.shape(c), np.inf)
+    for deviations in _CLOSE:
+        close = np.minimum(deviations / np.sqrt(variance), cliff)
+        flat = np.maximum(1.0 - tail * deviations**2 / 12.0, 4.0 / np.pi**2)
+        near = 0.5 * np.pi * erfcx(c * np.sqrt(0.5 * variance * flat + 0.5 * s * s))
+        middle = np.exp(-((2.0 / np.pi**2) * variance + 0.5 * s * s) * close**2) * np.arctan2(c, close)
+        best = np.fmin(best, near + middle)
+    sharp = np.log((best + far) / np.pi) + 0.5 * (s * c) ** 2
+    return np.asarray(np.fmin(sharp, -1.0) - np.log(c) + 1e-9)
+
+
+@charge("draws with a negative value, where few are expected", "docs/proofs.md, few draws")
+def few_draws(x: FloatArray, t: FloatArray, n: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """log of an upper value of E[(mean of n copies of X)_+], close where few draws are expected, and its distance.
+
+    The distance from the truth is relative; both are inf where more draws are expected.
+
+    What happens without any draw of a negative value is computed exactly, and only the rest is bounded by
+    (x)_+ <= e^(cx)/(e c): for every c > 0
+
+        E[(S)_+] <= n (1 - T-)^(n-1) sum_{x > 0} t x + (M(c)^n - M+(c)^n)/(e c),
+
+    T- the mass of the negative values, M+(c) = 1 - T- + sum_{x > 0} t (e^(cx) - 1).
+    """
+    out, doubt = np.full((2, len(x)), np.inf)
+    few = np.flatnonzero((n * t.sum(axis=1) <= _FEW_DRAWS) & (x.max(axis=1) > 0.0))
+    if not few.size:
+        return out, doubt
+    x, t, n = x[few], t[few], n[few]
+    gain, below = np.maximum(x, 0.0), t * (x < 0.0)
+    negative = below.sum(axis=1) * (1.0 - x.shape[1] * 2.0**-52)  # rounded down, which errs upward
+    single = n * np.exp((n - 1.0) * np.log1p(-negative)) * (t * gain).sum(axis=1)
+    c = 0.5 / x.max(axis=1)
+    down, up = np.exp(c[:, None] * np.minimum(x, 0.0)), np.exp(c[:, None] * gain)
+    rest = np.full(few.size, np.inf)
+    for _ in range(_DOUBLINGS):
+        plus = np.maximum((t * (up - 1.0)).sum(axis=1), 0.0) - negative  # M+ - 1
+        minus = np.maximum((below * down).sum(axis=1), 1e-290)  # M - M+
+        rest = np.fmin(rest, np.exp(n * np.log1p(plus)) * np.expm1(n * np.log1p(minus / (1.0 + plus))) / (np.e * c))
+        down, up, c = down * down, up * up, 2.0 * c
+    out[few] = np.log(single + rest) - np.log(n) + 1e-8
+    doubt[few] = rest / single  # what is computed exactly bounds E[(S)_+] from below, too
+    return np.where(np.isnan(out), np.inf, out), np.where(np.isnan(doubt), np.inf, doubt)
+
+
+@np.errstate(all="ignore")
+def log_screen(x: FloatArray, t: FloatArray, n: FloatArray) -> FloatArray:
+    """log of an upper value of E[(mean of n copies of X)_+], by row: at the saddle, from two and four moments."""
+    c = saddle(x, t, n)
+    at = tilt(x, t, c)
+    mean = (at.weight * x).sum(axis=1)
+    square = (x - mean[:, None]) ** 2
+    nothing = np.maximum(1.0 - t.sum(axis=1), 0.0) * np.exp(-at.log_m)
+    fourth = 2.0 * ((at.weight * square * square).sum(axis=1) + nothing * mean**4) + 6.0 * at.variance**2
+    variance = n * at.variance
+    tail = 0.5 * fourth / (variance * at.variance) * (1.0 + 1e-8)
+    s = np.minimum(math.sqrt(0.1) / c, 2.0 * at.width)
+    value = n * at.log_m + log_tail(variance, tail, at.width, c, s) - np.log(n)
+    value += 2.0**-48 * (np.abs(n * at.log_m) + n * c * at.load)
+    alone = np.log((t * np.maximum(x, 0.0)).sum(axis=1)) + 1e-12  # by convexity: delta is largest if nobody else hides
+    value = np.fmin(np.fmin(np.where(np.isnan(value), np.inf, value), alone), few_draws(x, t, n)[0])
+    return np.where(x.max(axis=1) > 0.0, value, -np.inf)

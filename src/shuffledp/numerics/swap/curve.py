@@ -1,0 +1,204 @@
+"""The swap bound as a curve in eps: rows are victim pairs, each among others of several types (docs/swap.md).
+
+At every eps a line is placed for the worst type, U is summed for it, and the other types are bounded cheaply on the
+same line; those that may exceed the largest value so far are summed too, in falling order of their bounds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+
+from .. import tuning
+from ..curve import Curve, Guess, Values, saddle_guess
+from ..ledger import charge
+from ..line import saddle, tilt
+from ..pair import FloatArray, IntArray, Side
+from ..rows import Laws, chunks, expose_rare, numbered
+from . import lines
+from .lines import At
+from .pair import Members, SwapPair, largest_of, ranges
+from .waiting import Others, Waiting
+
+
+class SwapCurve(Curve):
+    """Victim pairs among others of several types."""
+
+    side: Side = "upper"
+
+    def __init__(self, members: Members, which: IntArray, n: FloatArray, others: Others, dither: float) -> None:
+        """``which`` is the victim pair of every row."""
+        self.members, self.which, self.n, self.others, self.dither = members, which, n, others, dither
+        self.limit, self.floor, self.beta = members.limit[which], members.floor[which], members.beta[which]
+        self._slack = members.slack[which]
+        #: whether anybody may be free; else the victim's own message is all that counts
+        self._swaps = (n > 2.0) & (n * self.beta > members.fewest_free[which])
+        self._types, self._owner, self._first = ranges(members.start[which], members.types[which])
+        self._copies = np.maximum(n - 1.0 / np.maximum(self.beta, 1e-15), 1.0)
+        self.spread = np.maximum.reduceat(members.spread[self._types], self._first) / n
+        self._laws: Laws | None = None
+        self._seen: tuple[FloatArray, Values] | None = None
+        self._lead, self._c = self._first, np.full(n.size, np.nan)
+        self._waiting: Waiting | None = None
+        self._kept = np.zeros(n.size)
+        #: The way that was best at some eps (lines.py), and that eps: it is used nearby.
+        self._way, self._chosen_at = np.zeros(n.size, dtype=np.int64), np.full(n.size, np.nan)
+
+    @classmethod
+    def of(cls, members: Sequence[SwapPair], n: FloatArray, tol: float) -> Self:
+        """One row per victim pair and its n; ``tol`` is the relative accuracy wanted of eps.
+
+        Examples
+        --------
+        >>> from shuffledp.numerics.pair import ShuffledPair
+        >>> coin = ShuffledPair(P0=[0.75, 0.25], P1=[0.25, 0.75], t=[0.75, 0.25])
+        >>> curve = SwapCurve.of([SwapPair((coin, coin.swapped()), 0.5)], np.array([1e3]), 1e-4)
+        >>> curve.at(np.array([0.1]), np.array([1e-3])).log_delta.round(1).tolist()
+        [-9.9]
+        """
+        first, which = numbered([id(member) for member in members])
+        table = Members.of([members[i] for i in first.tolist()])
+        return cls(table, which, n, Others.fixed(n), dither_for(tol))
+
+    def take(self, rows: IntArray) -> Self:
+        """Some of the rows, with what is known of their lines."""
+        part = type(self)(self.members, self.which[rows], self.n[rows], self.others.take(rows), self.dither)
+        part._lead, part._c = self._lead[rows] - self._first[rows] + part._first, self._c[rows]
+        part._way, part._chosen_at, part._kept = self._way[rows], self._chosen_at[rows], self._kept[rows]
+        part._waiting = None if self._waiting is None else self._waiting.take(rows)
+        return part
+
+    def _in_parts(self) -> list[IntArray]:
+        """Rows that fit into scratch memory together."""
+        cost = self.members.types[self.which] * float(self.members.laws.t.shape[1])
+        return [np.arange(part.start, part.stop) for part in chunks(np.asarray(cost, dtype=np.float64))]
+
+    @np.errstate(all="ignore")
+    def at(self, eps: FloatArray, rtol: FloatArray) -> Values:
+        """The worst type on the best line, and what is left where nobody is free."""
+        parts = self._in_parts()
+        if len(parts) > 1:
+            found = [self.take(rows).at(eps[rows], rtol[rows]) for rows in parts]
+            return Values(*(np.concatenate(part) for part in zip(*found, strict=True)))
+        if self._seen is None or not np.array_equal(self._seen[0], eps):  # the accuracy does not depend on rtol
+            self._seen = eps.copy(), self._evaluate(eps)
+        return self._seen[1]
+
+    def _evaluate(self, eps: FloatArray) -> Values:
+        eps = np.maximum(eps - self._slack, 0.0)
+        local = self.members.local(self.which, eps)
+        live = np.flatnonzero(self._swaps & (eps < self.limit) & (local.log_delta > -np.inf))
+        value, slope = np.where(eps < self.limit, local.log_delta, -np.inf), local.slope
+        if live.size:
+            part = self if live.size == eps.size else self.take(live)
+            here, fall = part.placed(eps[live])
+            found = part._whole(part._on_lines(here, eps[live]), here, local.log_delta[live])
+            slope[live] = np.where(found < value[live], fall, slope[live])
+            value[live] = np.fmin(found, value[live])
+        return Values(value + self._slack, np.where(np.isfinite(slope), slope, 1.0))
+
+    @np.errstate(all="ignore")
+    def crude(self, eps: FloatArray) -> FloatArray:
+        """All types by their cheap bounds, on the line of the worst one."""
+        parts = self._in_parts()
+        if len(parts) > 1:
+            return np.concatenate([self.take(rows).crude(eps[rows]) for rows in parts])
+        eps = np.maximum(eps - self._slack, 0.0)
+        local = self.members.local(self.which, eps).log_delta
+        here, _ = self.placed(eps)
+        value = np.fmin(self._whole(lines.largest_bound(here, self.dither), here, local), local)
+        return np.where(eps < self.limit, np.where(self._swaps, value, local) + self._slack, -np.inf)
+
+    def _whole(self, value: FloatArray, here: At, log_local: FloatArray) -> FloatArray:
+        """log delta, given the largest U + exposed of every row."""
+        idle = np.maximum.reduceat(here.x.max(axis=1), here.first) <= 0.0  # every mean of X is then at most 0
+        value = np.where(idle, np.maximum.reduceat(here.log_bare, here.first), value)
+        return without_free_users(value, here.waiting.log_rest, self.others.lost, log_local)
+
+    def placed(self, eps: FloatArray) -> tuple[At, FloatArray]:
+        """The types at eps, where the line of every row is, and about -d log delta/d eps by the saddle point."""
+        if self._laws is None:
+            n = self.n[self._owner]
+            self._laws = expose_rare(self.members.laws.take(self._types)._replace(n=n))
+        x, bare = self._laws.at(eps[self._owner], "upper")
+        t = self._laws.t
+        self._c, self._lead, log_m = self._leaders(x, t)
+        at = tilt(x[self._lead], t[self._lead], self._c)
+        deviation = np.maximum(np.sqrt(self._copies * at.variance), 1e-3 / self._c)
+        slope = np.exp(eps) * self._c * self._copies * (at.weight * self._laws.v[self._lead]).sum(axis=1)
+        log_target = np.clip(self._copies * log_m - np.log(self._c * self.n), -745.0, 0.0)
+        waiting = self._waited(tuning.SWAP_CUT - np.where(np.isnan(log_target), -745.0, log_target))
+        place = (self._owner, self._first, self._lead, self._c, deviation, self._copies, waiting)
+        return At(x, t, np.log(bare), *place), slope
+
+    def _leaders(self, x: FloatArray, t: FloatArray) -> tuple[FloatArray, IntArray, FloatArray]:
+        """c near the minimum of the largest n log M_x(c) - 2 log c over types x; that type there, and its log M(c).
+
+        All are convex in c: the minimum is on the side of c where the saddle of the largest one is.
+        """
+        lead, start = self._lead, None if np.isnan(self._c).any() else self._c
+        low, high = np.zeros(lead.size), np.full(lead.size, np.inf)
+        c = own = _positive(saddle(x[lead], t[lead], self._copies, start))
+        for _ in range(tuning.LEADERS):
+            log_m = np.log1p((t * np.expm1(c[self._owner, None] * x)).sum(axis=1))
+            worst = largest_of(log_m, self._owner, 1)
+            if (worst != lead).any():
+                own = _positive(saddle(x[worst], t[worst], self._copies, c))
+                lead = worst
+            done = (np.abs(own - c) <= 1e-3 * c) | (high <= 1.01 * low)
+            if done.all():
+                break
+            low, high = np.where(own > c, c, low), np.where(own < c, c, high)
+            c = np.where(done, c, np.where((low < own) & (own < high), own, np.sqrt(low * high)))
+        return c, lead, log_m[lead]
+
+    def _waited(self, kept: FloatArray) -> Waiting:
+        """Waiting times up to where the rest is below e^-kept, and some more, so that they serve nearby."""
+        if self._waiting is None or np.any(kept > self._kept):
+            self._kept = 1.1 * kept
+            self._waiting = Waiting.of(self.beta, self.others, self._kept)
+        return self._waiting
+
+    def _on_lines(self, here: At, eps: FloatArray) -> FloatArray:
+        """max over types of log(U + exposed), in the best way; the one that was best is so nearby."""
+        stale = ~(np.abs(eps - self._chosen_at) <= tuning.NEARBY * np.minimum(eps, self.limit - eps))
+        value, old, new = np.empty(eps.size), np.flatnonzero(~stale), np.flatnonzero(stale)
+        if old.size:
+            value[old] = lines.in_way(here.take(old), self._way[old], self.dither)
+        if new.size:
+            value[new], self._way[new] = lines.best_way(here.take(new), self.dither)
+            self._chosen_at[new] = eps[new]
+        return value
+
+    def guess(self, log_delta: FloatArray) -> Guess:
+        """That of the few types of the largest spread, by the saddle-point approximation, and what the dither costs."""
+        some = largest_of(self.members.spread[self._types], self._owner, tuning.GUESSED_TYPES)
+        row, kind, laws = self._owner[some], self._types[some], self.members.laws
+        law = laws.gap[kind], laws.v[kind], laws.t[kind]
+        (eps, slope), _ = saddle_guess(*law, self._copies[row], log_delta[row], self.limit[row])
+        worst = largest_of(np.where(self.members.spread[kind] > 0.0, eps, 0.0), row, 1)
+        return Guess(np.maximum(eps[worst], 1e-17) * (1.0 + 0.5 * self.dither**2 + 3e-5), slope[worst])
+
+
+def _positive(c: FloatArray) -> FloatArray:
+    """Abscissas, or 1 where the arithmetic failed: any is sound."""
+    return np.where((c > 0.0) & (c < 1e300), c, 1.0)
+
+
+def dither_for(tol: float) -> float:
+    """The dither, in tilted deviations, that suits a relative accuracy ``tol`` of eps."""
+    return min(max(math.sqrt(tol), lines.FINE), tuning.WIDEST_SWAP_DITHER)
+
+
+@charge("nobody is free, or too few others", "docs/swap.md, Theorem 1")
+def without_free_users(value: FloatArray, log_rest: FloatArray, lost: FloatArray, log_local: FloatArray) -> FloatArray:
+    """log of U + (Pr[k is not summed] + Pr[too few others]) local(E), rounded up; inf where U is not a number.
+
+    In either case all but the victim's own message is revealed, which costs local(E) = sum (P0 - E P1)_+.
+    """
+    rest = np.logaddexp(log_rest, np.log(lost)) + log_local
+    whole = np.logaddexp(value, rest) + 1e-13
+    return np.where(np.isnan(whole), np.inf, whole)

@@ -1,0 +1,229 @@
+"""One ordered pair of the victim's values among others of several types: what the swap bound is about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import NamedTuple
+
+import numpy as np
+
+from ...errors import BoundNotApplicableError
+from .. import tuning
+from ..curve import Values
+from ..family import EVERY, Family
+from ..pair import TINY, FloatArray, IntArray, ShuffledPair, log_up, mass_slack
+from ..rows import ULP, Laws, law_shift, pad
+
+#: Laws for any number of users: no symbol is rare among so many.
+_ANY_NUMBER = 1e300
+
+
+@dataclass(frozen=True, eq=False)
+class TypeTable:
+    """Very many types as arrays: the victim's two laws and t, (type, symbol), filled up with zeros.
+
+    Examples
+    --------
+    >>> table = TypeTable.of([ShuffledPair(P0=[0.75, 0.25], P1=[0.25, 0.75], t=[0.75, 0.25])])
+    >>> len(table), table.pair(0).max_ratio
+    (1, 3.0)
+    """
+
+    P0: FloatArray
+    P1: FloatArray
+    t: FloatArray
+
+    @classmethod
+    def of(cls, types: Sequence[ShuffledPair]) -> TypeTable:
+        """These types, one row each."""
+        return cls(
+            *(pad([np.asarray(law) for law in laws]) for laws in zip(*((p.P0, p.P1, p.t) for p in types), strict=True))
+        )
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    def pair(self, row: int) -> ShuffledPair:
+        """One type; symbols that nobody sends are left out."""
+        live = (self.P0[row] > 0.0) | (self.P1[row] > 0.0) | (self.t[row] > 0.0)
+        return ShuffledPair(P0=self.P0[row, live], P1=self.P1[row, live], t=self.t[row, live])
+
+    def thinned(self, chance: float) -> TypeTable:
+        """The same where every other message is sent with this probability only."""
+        return TypeTable(self.P0, self.P1, self.t * chance)
+
+    @property
+    def laws(self) -> Laws:
+        """X of every type, with t rounded down; symbols of equal X are not merged."""
+        live = (self.P0 > 0.0) | (self.P1 > 0.0)
+        hidden = live & (self.t > TINY)
+        alone = live & ~hidden
+        factor = 1.0 - mass_slack(self.t.shape[1])
+        per, gap = np.where(hidden, factor * self.t, np.inf), self.P0 - self.P1
+        bare, bare1 = (np.where(alone, law, 0.0)[:, alone.any(axis=0)] for law in (gap, self.P1))
+        every = np.full(len(self), _ANY_NUMBER)
+        return Laws(gap / per, self.P1 / per, np.where(hidden, factor * self.t, 0.0), bare, bare1, every, every)
+
+
+@dataclass(frozen=True)
+class SwapPair:
+    """One ordered pair of the victim's values, and every type that another user may be.
+
+    Attributes
+    ----------
+    types : shuffled pairs, one per type
+        P0 and P1 are the victim's laws, t is the law of a user of this type (or a part of it).  Symbols may be merged
+        differently from type to type, as long as P0/t and P1/t of merged symbols agree.
+    common_mass : float in [0, 1]
+        Mass of a part that the laws of all types share; it may be smaller than the largest possible one.
+    victim : ShuffledPair, optional
+        The victim's message by itself, where P0 and P1 of the types are less telling than it.
+    more : function that makes a TypeTable, optional
+        Further types.  They may belong to other victim pairs, or to none, if the law of every user's slot is dominated
+        by that of some type in convex order; but no victim pair may reveal more on its own than ``types`` do.
+    slack : float
+        How far the rounding of laws that were multiplied may have moved eps, and log delta.
+    """
+
+    types: tuple[ShuffledPair, ...]
+    common_mass: float
+    victim: ShuffledPair | None = None
+    more: Callable[[], TypeTable] | None = None
+    slack: float = 0.0
+
+    def thinned(self, chance: float) -> SwapPair:
+        """Others take part with this probability: an absent user sends "nothing", which all types share."""
+        types = tuple(pair.thinned(chance) for pair in self.types)
+        more = None if self.more is None else partial(_thinned, self.more, chance)
+        return SwapPair(types, 1.0 - chance + chance * self.common_mass, self.victim, more, self.slack)
+
+    @property
+    def alone(self) -> tuple[ShuffledPair, ...]:
+        """What the victim's message may be by itself."""
+        return self.types if self.victim is None else (self.victim,)
+
+    @cached_property
+    def max_ratio(self) -> float:
+        """sup P0/P1 of the victim."""
+        return max(pair.max_ratio for pair in self.alone)
+
+    @property
+    def limit(self) -> float:
+        """The eps from which delta is 0, whatever the others do."""
+        return log_up(self.max_ratio)
+
+    @cached_property
+    def laws(self) -> Laws:
+        """X of every type, one row each, for any number of users."""
+        first = Laws.of(self.types, np.full(len(self.types), _ANY_NUMBER), "upper")
+        return first if self.more is None else _stack([first, self.more().laws])
+
+    @cached_property
+    def local(self) -> tuple[FloatArray, FloatArray]:
+        """P0 - P1 and P1 of the victim's different pairs: (pair, symbol)."""
+        laws = {(p0.tobytes(), p1.tobytes()): (p0 - p1, p1) for p0, p1 in map(_laws, self.alone)}
+        gap, p1 = zip(*laws.values(), strict=True)
+        return pad(gap), pad(p1)
+
+    @property
+    def floor(self) -> float:
+        """What symbols that others of one type never send reveal at every eps."""
+        bare = np.where(self.laws.bare1 == 0.0, self.laws.bare, 0.0)
+        return float(np.maximum(bare, 0.0).sum(axis=1).max())
+
+
+def _laws(pair: ShuffledPair) -> tuple[FloatArray, FloatArray]:
+    return np.asarray(pair.P0), np.asarray(pair.P1)
+
+
+def _thinned(make: Callable[[], TypeTable], chance: float) -> TypeTable:
+    return make().thinned(chance)
+
+
+def among(types: Sequence[ShuffledPair], blanket: Family) -> SwapPair:
+    """One victim pair among these types, whose laws share at least the blanket."""
+    covered = blanket.pairs(EVERY)
+    if not types or not covered:
+        raise BoundNotApplicableError("the swap bound needs a shuffled pair for every type; use bound='blanket'.")
+    return SwapPair(tuple(types), min(common_mass(pair) for pair in covered))
+
+
+def common_mass(pair: ShuffledPair) -> float:
+    """The mass of t, rounded down: of the common part, for a pair over the blanket."""
+    return float(np.sum(pair.t)) * (1.0 - mass_slack(np.size(pair.t)))
+
+
+class Members(NamedTuple):
+    """Different victim pairs, with all their types in one table; rows of a curve refer to them by number."""
+
+    laws: Laws
+    start: IntArray
+    types: IntArray  # how many each has
+    beta: FloatArray
+    limit: FloatArray
+    floor: FloatArray
+    slack: FloatArray
+    gap: FloatArray  # P0 - P1 of the victim alone: (member, pair, symbol)
+    p1: FloatArray
+    spread: FloatArray  # by type
+    fewest_free: FloatArray  # free users that are expected, up to which the local delta stands for the bound
+
+    @classmethod
+    def of(cls, members: Sequence[SwapPair]) -> Members:
+        """Their tables, one below the other."""
+        count = np.array([len(member.laws.t) for member in members])
+        mass = np.array([member.common_mass for member in members])
+        beta = np.where(mass >= 1.0, 1.0, np.minimum(mass * (1.0 - ULP), 1.0 - 2.0**-53))
+        gap, p1 = (pad([member.local[k] for member in members]) for k in (0, 1))
+        limit, floor, slack = (np.array(x) for x in zip(*((m.limit, m.floor, m.slack) for m in members), strict=True))
+        fewest = np.array([tuning.NOBODY_FREE if m.more is None else tuning.FEW_FREE for m in members])
+        laws = _stack([m.laws for m in members])
+        with np.errstate(over="ignore"):
+            spread = (laws.t * laws.gap**2).sum(axis=1)
+        return cls(laws, np.cumsum(count) - count, count, beta, limit, floor, slack, gap, p1, spread, fewest)
+
+    def local(self, which: IntArray, eps: FloatArray) -> Values:
+        """log of what the victim's message reveals by itself, sum (P0 - E P1)_+, rounded up; at most log 1."""
+        growth = np.expm1(law_shift(np.minimum(eps, tuning.LARGEST_EPSILON), "upper"))[:, None, None]
+        p1 = self.p1[which]
+        excess = np.maximum(self.gap[which] - growth * p1, 0.0)
+        total = excess.sum(axis=2)
+        worst = np.arange(eps.size), total.argmax(axis=1)
+        slope = np.exp(eps) * np.where(excess[worst] > 0.0, p1[worst], 0.0).sum(axis=1) / total[worst]
+        return Values(np.log(np.minimum(total[worst], 1.0)) + 1e-12, np.where(np.isfinite(slope), slope, 1.0))
+
+
+def ranges(start: IntArray, count: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+    """start_i, ..., start_i + count_i - 1 for every i in turn; which i each belongs to; and where those of i begin.
+
+    Examples
+    --------
+    >>> [x.tolist() for x in ranges(np.array([5, 0]), np.array([2, 3]))]
+    [[5, 6, 0, 1, 2], [0, 0, 1, 1, 1], [0, 2]]
+    """
+    owner = np.repeat(np.arange(count.size), count)
+    first = np.cumsum(count) - count
+    return np.arange(owner.size) + (start - first)[owner], owner, first
+
+
+def largest_of(value: FloatArray, owner: IntArray, most: int) -> IntArray:
+    """The places of the ``most`` largest values of every owner; the owners are in order."""
+    order = np.lexsort((-value, owner))
+    return np.asarray(order[np.arange(order.size) - np.searchsorted(owner, owner) < most])
+
+
+def _stack(tables: Sequence[Laws]) -> Laws:
+    """Tables of laws, one below the other."""
+    if len(tables) == 1:
+        return tables[0]
+    return Laws(*(_below(columns) for columns in zip(*tables, strict=True)))
+
+
+def _below(parts: Sequence[FloatArray]) -> FloatArray:
+    """Rows of different widths below each other, filled up with zeros."""
+    if parts[0].ndim == 1:
+        return np.concatenate(parts)
+    wide = max(part.shape[1] for part in parts)
+    return np.concatenate([np.pad(part, ((0, 0), (0, wide - part.shape[1]))) for part in parts])

@@ -1,0 +1,224 @@
+"""The sum of Theorem 2 (docs/swap.md) on a line, for rows of types.
+
+    delta(E) <= max_x (U(x) + exposed(x)) + Pr[nobody is free] local(E),
+    U(x) = (h/2 pi) sum_{y in hZ} e^(s^2 (c^2 - y^2)/2) / (c^2 + y^2) A(|M_x(c+iy)|),   M_x(z) = E exp(z X).
+
+Every (c, h, s) is sound if it is the same for all types: dither raises E(S)_+, a trapezoid sum of it exceeds the
+integral by positive aliases, and moduli are above real parts.  All terms are positive, so that a node, a block of nodes
+or a whole type may be replaced by any upper value.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .. import tuning
+from ..ledger import charge
+from ..line import Nodes, Tilt, block_bounds, blocks, nodes, whole_blocks
+from ..pair import FloatArray, IntArray
+from ..rows import ULP, chunks
+from .waiting import Waiting
+
+
+class Line(NamedTuple):
+    """Where the sum is taken, by row: abscissa, step and dither."""
+
+    c: FloatArray
+    h: FloatArray
+    s: FloatArray
+
+    @classmethod
+    def at(cls, c: FloatArray, deviation: FloatArray, dither: FloatArray) -> Line:
+        """The step and the dither that suit an abscissa; the unit of dither is the deviation of the tilted sum."""
+        step = np.minimum(tuning.SWAP_STEP / deviation, tuning.SWAP_NARROW * c)
+        return cls(c, step, dither * deviation)
+
+    def take(self, rows: slice | IntArray) -> Line:
+        """Some of the rows."""
+        return Line(*(part[rows] for part in self))
+
+
+class Swapped(NamedTuple):
+    """Types as rows: the law of X, tilted on the line, and the waiting times."""
+
+    x: FloatArray
+    at: Tilt
+    waiting: Waiting
+    line: Line
+
+    def take(self, rows: slice | IntArray) -> Swapped:
+        """Some of the rows."""
+        return Swapped(self.x[rows], self.at.take(rows), self.waiting.take(rows), self.line.take(rows))
+
+    @property
+    def peak(self) -> FloatArray:
+        """log A(M(c)), rounded up."""
+        return self.waiting.log_sum(np.arange(len(self.x)), log_top(self.at))
+
+
+@charge("rounding of M(c)", "docs/proofs.md, rounding of a sum")
+def log_top(at: Tilt) -> FloatArray:
+    """log M(c), rounded up: its exponents carry c sum t |x| max(1, e^(cx)) / M(c) roundings."""
+    return np.asarray(at.log_m + 2.0 * ULP * at.c * at.load + ULP * np.abs(at.log_m))
+
+
+@np.errstate(all="ignore")
+def log_upper(types: Swapped, *, phases: bool = False) -> FloatArray:
+    """log U of every row; inf where the arithmetic fails.
+
+    With ``phases`` the row's law must dominate those of all types in increasing convex order (join.py): E(S)_+ is then
+    largest where everybody has it, and no modulus is needed.  The sum of Re[A(M(z)) e^(s^2 z^2/2)/z^2] is at least
+    E(S + dither)_+ for every k separately, so that A may be summed in blocks of waiting times.
+    """
+    line, top, peak = types.line, log_top(types.at), types.peak
+    last = whole_blocks(node_count(types))
+    total = np.empty(top.size)
+    for part in chunks(2.0 * ((last + 1.0) / tuning.BLOCK + tuning.BLOCK) * types.x.shape[1]):
+        total[part] = _sum(types.take(part), last[part], top[part], peak[part], phases=phases)
+    return weighed(total, peak, line)
+
+
+@charge("rounding of the terms of the swap sum", "docs/proofs.md, rounding of a sum")
+def weighed(total: FloatArray, peak: FloatArray, line: Line) -> FloatArray:
+    """log of (h/2 pi) e^(s^2 c^2/2) e^peak total, raised by 1e-11 for some thousand roundings; inf if not a number.
+
+    Terms are right to a few units in the last place, given |M|, which is rounded up before: what grows with n is there.
+    """
+    value = np.log(total) + peak + np.log(line.h / (2.0 * np.pi)) + 0.5 * (line.s * line.c) ** 2 + 1e-11
+    return np.where(np.isnan(value), np.inf, value)
+
+
+def node_count(types: Swapped) -> FloatArray:
+    """Nodes of every row: up to where the Gaussian tail of M ends if dither covers all beyond pi/range, or dither."""
+    at, line = types.at, types.line
+    cliff = np.pi / at.width
+    early = np.sqrt(tuning.SWAP_CUT / ((2.0 / np.pi**2) * at.variance * types.waiting.fewest))
+    quick = (early <= cliff) & (0.5 * (line.s * cliff) ** 2 >= tuning.SWAP_CUT)
+    most = dithered_count(line)
+    return np.where(quick, np.fmin(early / line.h, most), most)
+
+
+def dithered_count(line: Line) -> FloatArray:
+    """Nodes of every row up to where the dither ends the sum, or at most; the weights fall as 1/y^2."""
+    c, h, s = line
+    reach = np.sqrt(2.0 * np.maximum(tuning.SWAP_CUT - 8.0 + np.log(s * c * c / h), 2.0)) / s
+    count = np.minimum(reach / h, tuning.SWAP_NODES)
+    return np.where(count >= 0.0, count, 0.0)
+
+
+def _sum(types: Swapped, last: FloatArray, top: FloatArray, peak: FloatArray, *, phases: bool) -> FloatArray:
+    """The sum over all nodes, in units of e^peak: blocks node by node, small ones and all beyond by upper values."""
+    x, at, waiting, (c, h, s) = types
+    row, number = blocks(last)
+    total = nodes_beyond(types, (last + 1.0) * h)
+    if row.size > 2 * len(x):
+        start, bound = block_bounds(x, at, h, row, number)
+        size = waiting.log_sums(row, np.log(bound) + top[row], top) - peak[row] - 0.5 * (s[row] * start) ** 2
+        block = 2.0 * tuning.BLOCK * np.exp(size) / (c[row] ** 2 + start**2)
+        live = ~(block <= (np.exp(-tuning.SWAP_CUT) * tuning.BLOCK / (c * c * last))[row]) | (number == 0)
+        total = total + np.bincount(row[~live], block[~live], len(x))
+        row, number = row[live], number[live]
+    for part in chunks(np.full(row.size, tuning.BLOCK * x.shape[1])):
+        node = nodes(x, at, h, row[part], number[part])
+        r = np.broadcast_to(node.row[:, None], node.y.shape)
+        value = np.exp(waiting.log_sums(r, log_modulus(node, top), top) - peak[r])
+        if phases:
+            value = _real_parts(types, node, value, top, peak)
+        value *= 2.0 * np.exp(-0.5 * (s[r] * node.y) ** 2) / (c[r] ** 2 + node.y**2)
+        value[number[part] == 0, 0] *= 0.5
+        total = total + np.bincount(node.row, value.sum(axis=1), len(x))
+    return np.asarray(total)
+
+
+def _real_parts(types: Swapped, node: Nodes, size: FloatArray, top: FloatArray, peak: FloatArray) -> FloatArray:
+    """Re[A(M) e^(i s^2 c y) (conj z)^2/|z|^2] at every node, rounded up; ``size`` bounds it where that is tiny."""
+    out, live = size.copy(), size > np.exp(-tuning.DEPTH)
+    row, y = np.broadcast_to(node.row[:, None], size.shape)[live], node.y[live]
+    c, _, s = types.line.take(row)
+    log_m = node.log_size[live] + types.at.log_m[row] + 1j * node.phase[live]
+    wave, less = types.waiting.sum(row, log_m, peak[row])
+    wave *= np.exp(1j * (s * s * c * y - 2.0 * np.arctan2(y, c)))
+    doubt = node.doubt[live] + (top - types.at.log_m)[row]
+    error = phase_rounding(types.waiting.others[row].max(axis=1), doubt, less, s * s * c * y)
+    out[live] = np.where(less > 1e-6, np.minimum(wave.real + error * size[live], size[live]), size[live])
+    return out
+
+
+@charge("rounding of a term with its phase", "docs/proofs.md, rounding of a sum")
+def phase_rounding(others: FloatArray, doubt: FloatArray, less: FloatArray, turn: FloatArray) -> FloatArray:
+    """The error of A(M) e^(i turn) over A(|M|).
+
+    M^(n-1-k) carries n - 1 times the relative error of M, 1 - (1-beta)/M its absolute error, and every phase some
+    roundings of its own size.
+    """
+    grown = np.expm1(np.minimum(2.0 * others * doubt, 50.0)) + 1e-12
+    return np.asarray(grown + (doubt + ULP) / less + ULP * turn)
+
+
+@charge("rounding of |M| at a node", "docs/proofs.md, rounding of a sum")
+def log_modulus(node: Nodes, top: FloatArray) -> FloatArray:
+    """log |M(c+iy)|, rounded up: by twice the bound on its error, and never above log M(c)."""
+    return np.asarray(np.minimum(node.log_size + 2.0 * node.doubt, 0.0) + top[node.row, None])
+
+
+@charge("nodes beyond the last one", "docs/proofs.md, truncation of the swap sum")
+def nodes_beyond(types: Swapped, end: FloatArray) -> FloatArray:
+    """What all nodes from ``end`` on add, on both sides, in units of A(M(c)).
+
+    |M(c+iy)| <= M(c), so that terms are below e^(-s^2 y^2/2)/(c^2+y^2).  Up to the cliff pi/range(X) also A(M r) <=
+    A(M) r^fewest with r <= exp(-(2/pi^2) Var y^2) (line.block_bounds).  Falling terms are at most the first one and an
+    integral.
+    """
+    c, h = types.line.c, types.line.h
+    cliff = np.pi / types.at.width * (1.0 - 1e-12)
+    rate = (2.0 / np.pi**2) * types.at.variance * types.waiting.fewest
+    near = 2.0 * np.exp(-rate * end * end) / (c * c + end * end) * (1.0 + 1.0 / (2.0 * rate * end * h))
+    alone = dithered_nodes(types.line, end)
+    both = np.where(end < cliff, near, 0.0) + dithered_nodes(types.line, np.maximum(end, cliff))
+    return np.asarray(np.fmin(alone, both) * (1.0 + 1e-9))
+
+
+def dithered_nodes(line: Line, end: FloatArray) -> FloatArray:
+    """What all nodes from ``end`` on add if |M(c+iy)| is only known to be at most M(c)."""
+    c, h, s = line
+    first = np.exp(-0.5 * (s * end) ** 2) / (c * c + end * end)
+    spread = np.fmin(1.0 / (s * s * end), np.arctan2(c, end) / c * (c * c + end * end))
+    return np.asarray(2.0 * first * (1.0 + spread / h))
+
+
+@charge("types that are bounded, not evaluated", "docs/proofs.md, screening of types")
+@np.errstate(all="ignore")
+def log_screen(types: Swapped) -> FloatArray:
+    """An upper value of log U from M(c), the tilted variance V and the range alone.
+
+    |M(c+iy)/M(c)|^2 = E cos(y(X - X')) under the tilted law, and cos a <= 1 - a^2/2 + a^4/24, so that it is at most
+    exp(-V y^2 (1 - range^2 y^2/12)); for |y| <= pi/range also at most exp(-(4/pi^2) V y^2); beyond, the dither bounds
+    the terms.  Or |M(c+iy)| <= M(c) everywhere: the node 0, and an integral for the others.
+    """
+    at, (c, h, s) = types.at, types.line
+    copies = types.waiting.fewest
+    cliff = np.pi / at.width * (1.0 - 1e-12)
+    close = np.minimum(10.0 / np.sqrt(at.variance * copies), cliff)
+    flat = np.maximum(1.0 - (at.width * close) ** 2 / 12.0, 4.0 / np.pi**2)
+    near = _gaussian_sum(0.5 * at.variance * copies * flat + 0.5 * s * s, c, h) / h
+    slow = (2.0 / np.pi**2) * at.variance * copies
+    middle = 2.0 * np.exp(-slow * close**2) * (1.0 / (c * c + close**2) + np.arctan2(c, close) / (c * h))
+    far = dithered_nodes(types.line, cliff)
+    crude = 1.0 / (c * c) + np.pi / (c * h)
+    return weighed(np.fmin(near + middle + far, crude) * (1.0 + 1e-9), types.peak, types.line)
+
+
+def _gaussian_sum(rate: FloatArray, c: FloatArray, h: FloatArray) -> FloatArray:
+    """An upper value of h sum over y in hZ of g(y) = e^(-rate y^2)/(c^2 + y^2).
+
+    By Poisson summation it is sum_k G(2 pi k/h), where G(0) = (pi/c) erfcx(c sqrt(rate)), erfcx(x) <=
+    (2/sqrt(pi))/(x + sqrt(x^2 + 4/pi)) (DLMF 7.8.2), and G(w) = (pi/c) E e^(-c|w - N|), N Gaussian of variance 2 rate,
+    is at most (pi/c) (e^(rate c^2 - c w) + Pr[N > w]).
+    """
+    root = c * np.sqrt(rate)
+    center = 2.0 / np.sqrt(np.pi) / (root + np.sqrt(root * root + 4.0 / np.pi))
+    w = 2.0 * np.pi / h
+    alias = 2.0 * (np.exp(rate * c * c - c * w) / -np.expm1(-c * w) + 2.0 * np.exp(-w * w / (4.0 * rate)))
+    return np.asarray(np.pi / c * (center + alias))

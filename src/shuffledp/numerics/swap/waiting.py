@@ -1,0 +1,207 @@
+"""How many others are looked at before the first free one, and the sum over it that the swap bound needs, by row.
+
+    A(r) = sum_k beta (1-beta)^k r^(m-k) / (m-k),   m = n - 1 others, k = 0, ..., m-1.
+
+The number of others may be random: A is then its mean over ``others`` (row, part) with probabilities e^log_mass.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .. import tuning
+from ..ledger import charge
+from ..line import ComplexArray
+from ..pair import FloatArray, IntArray
+from ..rows import ULP, chunks
+
+#: Free users, over the number of k that matter times beta, from which on the sum over k has a closed form.
+_MANY_FREE = 4.0
+#: Charged on every A for the roundings that do not grow with n.
+_SUMMING = 1e-12
+#: log(1 - beta) is not taken below this: beta = 1.
+_NEVER = -700.0
+#: How far below the largest log r the places of a chord table are, in units of its depth: denser near the top.
+_DEPTHS = np.linspace(0.0, 1.0, tuning.PLACES) ** 4
+#: Ends of blocks of waiting times, from 0 on, and from n - 1 down where k may come near it.
+_GROWING = np.unique(np.floor(np.append(np.arange(16.0), 16.0 * tuning.WAITS_GROWTH ** np.arange(250.0))))
+
+
+class Others(NamedTuple):
+    """How many others there are, by row: several numbers with probabilities, or, with probability ``lost``, too few."""
+
+    number: FloatArray  # (row, part)
+    log_mass: FloatArray  # (row, part)
+    lost: FloatArray  # (row)
+
+    @classmethod
+    def fixed(cls, n: FloatArray) -> Others:
+        """All but the victim of n users."""
+        return cls(n[:, None] - 1.0, np.zeros((n.size, 1)), np.zeros(n.size))
+
+    def take(self, rows: IntArray) -> Others:
+        """Some of the rows."""
+        return Others(*(part[rows] for part in self))
+
+
+class Waiting(NamedTuple):
+    """The law of k, by row: k in blocks [first, last], or all of them in a closed form where many are free."""
+
+    beta: FloatArray
+    log_miss: FloatArray  # log(1 - beta), not below _NEVER
+    others: FloatArray  # (row, part)
+    log_mass: FloatArray  # (row, part)
+    closed: np.ndarray
+    log_rest: FloatArray  # log of a bound on the probability of larger k
+    fewest: FloatArray  # the smallest power of r in A
+    kept: FloatArray
+    first: FloatArray  # (row, part, block); rows in a closed form have no block
+    last: FloatArray
+
+    @classmethod
+    @np.errstate(all="ignore")
+    def of(cls, beta: FloatArray, among: Others, kept: FloatArray, *, blocks: bool = False) -> Waiting:
+        """All k but some of probability about e^-kept; with ``blocks`` no row has a closed form.
+
+        Examples
+        --------
+        >>> made = Waiting.of(np.array([0.5]), Others.fixed(np.array([100.0])), np.array([60.0]))
+        >>> float(made.log_sum(np.zeros(1, dtype=np.int64), np.zeros(1))[0].round(3))
+        -4.585
+        """
+        others, log_mass = among.number, among.log_mass
+        log_miss = np.maximum(np.log1p(-beta), _NEVER)
+        most = np.floor(np.minimum((kept / -log_miss)[:, None], others - 1.0)) + 1.0  # k = 0, ..., most - 1
+        closed = (others.min(axis=1) * beta >= _MANY_FREE * (kept + beta)) | (beta >= 1.0)
+        closed &= not blocks
+        rest = np.where(beta[:, None] < 1.0, rest_of_waiting(beta[:, None], most), -np.inf)
+        log_rest = np.logaddexp.reduce(log_mass + rest, axis=1) if others.shape[1] > 1 else rest[:, 0]
+        at = _edges(np.where(closed[:, None], 0.0, most), others)
+        fewest = (others - most + 1.0).min(axis=1)
+        return cls(beta, log_miss, others, log_mass, closed, log_rest, fewest, kept, at[..., :-1], at[..., 1:] - 1.0)
+
+    def take(self, rows: slice | IntArray) -> Waiting:
+        """Some of the rows."""
+        return Waiting(*(part[rows] for part in self))
+
+    def in_blocks(self) -> Waiting:
+        """The same without a closed form."""
+        return Waiting.of(self.beta, Others(self.others, self.log_mass, self.kept), self.kept, blocks=True)
+
+    def log_sum(self, row: IntArray, log_r: FloatArray) -> FloatArray:
+        """An upper value of log A at every r; ``row``, of the same shape, says whose it is."""
+        closed = self.closed[row]
+        if closed.all():
+            return self._mean(row, all_waits(*self._law(row), log_r[..., None]))
+        out = np.empty(log_r.shape)
+        if closed.any():
+            out[closed] = self.log_sum(row[closed], log_r[closed])
+        places = np.flatnonzero(~closed)
+        for part in chunks(np.full(places.size, float(self.first[0].size))):
+            some = places[part]
+            mine = row.ravel()[some]
+            law = *self._law(mine), log_r.ravel()[some, None]
+            out.ravel()[some] = self._mean(mine, blocks_of_waits(*law, self.first[mine], self.last[mine]))
+        return out
+
+    def _law(self, row: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        return self.beta[row, None], self.log_miss[row, None], self.others[row]
+
+    def _mean(self, row: IntArray, value: FloatArray) -> FloatArray:
+        """log of the mean over the numbers of others, given log A of each."""
+        if value.shape[-1] == 1:
+            return value[..., 0]
+        return np.asarray(np.logaddexp.reduce(value + self.log_mass[row], axis=-1) + _SUMMING)
+
+    def log_sums(self, row: IntArray, log_r: FloatArray, top: FloatArray) -> FloatArray:
+        """The same at many nodes, on chords where A costs much; ``top`` is the largest log r of a row."""
+        rows = np.flatnonzero(~self.closed | (self.others.shape[1] > 1))
+        if not rows.size or log_r.size <= 2 * tuning.PLACES * rows.size:
+            return self.log_sum(row, log_r)
+        number = np.full(top.size, -1)
+        number[rows] = np.arange(rows.size)
+        slow = number[row] >= 0
+        out = np.empty(log_r.shape)
+        out[~slow] = self.log_sum(row[~slow], log_r[~slow])
+        deep = tuning.DEPTH / self.fewest[rows]
+        places = top[rows, None] - deep[:, None] * _DEPTHS
+        table = self.log_sum(np.broadcast_to(rows[:, None], places.shape), places)
+        mine = number[row[slow]]
+        out[slow] = chord_of_waits(table, mine, (top[rows[mine]] - log_r[slow]) / deep[mine])
+        return out
+
+    def sum(self, row: IntArray, log_m: ComplexArray, peak: FloatArray) -> tuple[ComplexArray, FloatArray]:
+        """A(M)/e^peak at complex M, by the same blocks, and |1 - q|, q = (1-beta)/M, which the sum was divided by."""
+        log_q = self.log_miss[row] - log_m
+        total, less = np.empty(row.size, dtype=np.complex128), -np.expm1(log_q)
+        for part in chunks(np.full(row.size, 2.0 * self.first[0].size)):
+            mine, power = row[part], log_q[part, None, None]
+            first, last, m = self.first[mine], self.last[mine], self.others[mine]
+            base = m * log_m[part, None] + (np.log(self.beta[mine]) - peak[part])[:, None] + self.log_mass[mine]
+            ends = np.exp(first * power + base[..., None]) * -np.expm1((last - first + 1.0) * power)
+            total[part] = np.where(last >= first, ends / (m[..., None] - last), 0.0).sum(axis=(1, 2))
+        return total / less, np.abs(less)
+
+
+def _edges(most: FloatArray, others: FloatArray) -> FloatArray:
+    """Ends of blocks that cover 0, ..., most - 1: neither k nor n - 1 - k changes by more than a ratio in a block."""
+    growing = _GROWING[: int(np.searchsorted(_GROWING, most.max())) + 1]
+    edges = np.minimum(growing, most[..., None])
+    if np.any(most > 0.1 * others):
+        back = np.clip(others[..., None] - growing, 0.0, most[..., None])
+        edges = np.sort(np.concatenate([edges, back], axis=-1), axis=-1)
+    return np.asarray(edges)
+
+
+@charge("waiting times that are not summed", "docs/swap.md, Theorem 2")
+def rest_of_waiting(beta: FloatArray, most: FloatArray) -> FloatArray:
+    """log Pr[k >= most] = most log(1-beta), rounded up: each of these k adds at most local(E) times its probability."""
+    return np.asarray(most * np.log1p(-beta) * (1.0 - ULP))
+
+
+@charge("waiting times in blocks", "docs/swap.md, Theorem 2: every term of A is positive")
+def blocks_of_waits(
+    beta: FloatArray, log_miss: FloatArray, m: FloatArray, log_r: FloatArray, first: FloatArray, last: FloatArray
+) -> FloatArray:
+    """log of A(r) with 1/(m-k) replaced by its largest value in every block of k.
+
+    The powers of q = (1-beta)/r in a block are a geometric sum, taken from its larger end, in units of the largest
+    power of all blocks; it rises with q, so that q is kept away from 1.
+    """
+    log_q = log_miss - log_r
+    log_q = np.where(np.abs(log_q) < 1e-9, 1e-9, log_q)[..., None]
+    down, top = -np.abs(log_q), last.max(axis=-1)
+    ends = np.where(log_q < 0.0, first, top[..., None] - last)
+    terms = np.exp(ends * down) * np.expm1((last - first + 1.0) * down) / (m[..., None] - last)
+    total = np.where(last >= first, terms, 0.0).sum(axis=-1) / np.expm1(down[..., 0])
+    return np.asarray(np.log(beta * total) + m * log_r + np.maximum(log_q[..., 0], 0.0) * top + _SUMMING)
+
+
+@charge("waiting times in a closed form", "docs/swap.md, Theorem 2: A rises with r")
+def all_waits(beta: FloatArray, log_miss: FloatArray, m: FloatArray, log_r: FloatArray) -> FloatArray:
+    """log of A(r) over all k, where those that count have x = k/m <= 1/4: 1/(1-x) <= 1 + x + x^2 + (4/3) x^3.
+
+    Sums of q^k k^j, q = (1-beta)/r, are rational in q < 1; r is raised where q would exceed 1 - beta/2.  Their rounding
+    is relative to 1 - q >= beta/2.
+    """
+    log_r = np.maximum(log_r, log_miss - np.log1p(-0.5 * beta) + ULP)
+    log_q = log_miss - log_r
+    q, u = np.exp(log_q), -1.0 / np.expm1(log_q)
+    v = u / m
+    series = 1.0 + q * v * (1.0 + (1.0 + q) * v + 4.0 / 3.0 * (1.0 + q * (4.0 + q)) * v * v)
+    return np.asarray(np.log(beta * v * series) + m * log_r + (_SUMMING + ULP / beta))
+
+
+@charge("A between two places", "docs/proofs.md: log A is convex in log r")
+def chord_of_waits(table: FloatArray, row: IntArray, depth: FloatArray) -> FloatArray:
+    """The chord between two places of a table: A has positive coefficients, so that log A is convex in log r.
+
+    Below the last place its value stands for all, because A rises with r.
+    """
+    depth = np.clip(depth, 0.0, 1.0)
+    i = np.minimum((depth**0.25 * (_DEPTHS.size - 1)).astype(np.int64), _DEPTHS.size - 2)
+    share = (depth - _DEPTHS[i]) / (_DEPTHS[i + 1] - _DEPTHS[i])
+    low, high = table[row, i], table[row, i + 1]
+    return np.asarray(low + (high - low) * np.clip(share, 0.0, 1.0) + _SUMMING)

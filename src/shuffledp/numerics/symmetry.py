@@ -1,0 +1,177 @@
+"""What agrees up to rounding in a probability matrix: values, rows, and pairs of rows that a symmetry exchanges.
+
+Entries that are equal on paper differ by some units in the last place when they come from a file or a formula.  Values
+are called alike if they agree to a relative 2^-42.  A law may stand for others that are alike if it leaves room for the
+difference (:func:`same_law`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .family import Answer, Family, epsilons, log_deltas
+from .ledger import charge
+from .pair import FloatArray, IntArray, ShuffledPair, Side, distinct
+
+#: Values that agree to this, relatively, are alike; neighbors of one group must agree to a part of it.
+_ALIKE, _CLOSE = 2.0**-42, 2.0**-45
+#: An odd number whose powers, modulo 2^64, are far from each other.
+_FACTOR = 0x9E3779B97F4A7C15
+#: Room in eps, in log delta and, relatively, in t for a law that stands for others that are alike.
+SAME_LAW = 2.0**-38
+
+
+@charge("a law that stands for others that are alike", "docs/proofs.md, laws that are alike")
+def same_law(log_delta: FloatArray, eps: FloatArray, room: FloatArray) -> FloatArray:
+    """log delta(eps) of all laws that one stands for, from its value at max(eps - room, 0), with t (1 - room).
+
+    If the entries agree to d, P0 - E P1 of the others is at most (1+d) (P0 - E (1-2d) P1), and t at least (1-d) t: an
+    eps larger by 2d, a log delta larger by d and a t smaller by the factor 1-d cover them.  Laws that are made of alike
+    masses and alike levels agree to 2^-41; SAME_LAW is eight times that.  Below eps = room, E' = e^(eps - room) is
+    less than 1, where D_E' <= D_1 + (1 - E') <= D_1 + room - eps.
+    """
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.logaddexp(log_delta, np.log(np.maximum(room - eps, 0.0))) + room)
+
+
+class Alike(Family):
+    """A family whose members stand for others that are alike; their t has the room already."""
+
+    def __init__(self, family: Family, members: int = 0, room: float = SAME_LAW) -> None:
+        """``members`` is the number of all that they stand for; 0: each stands for itself."""
+        self.family, self.members, self.room = family, members, room
+
+    @classmethod
+    def epsilons(
+        cls, families: Sequence[Self], *, n: FloatArray, delta: FloatArray, tol: float, side: Side
+    ) -> list[Answer]:
+        """A little more eps, for a little less delta."""
+        room = _rooms(families, side)
+        found = epsilons([f.family for f in families], n=n, delta=delta * (1.0 - room), tol=tol, side=side)
+        return [
+            answer._replace(epsilon=answer.epsilon + more, members=family.members or answer.members)
+            for family, answer, more in zip(families, found, room.tolist(), strict=True)
+        ]
+
+    @classmethod
+    def log_deltas(
+        cls, families: Sequence[Self], eps: FloatArray, *, n: FloatArray, tol: float, side: Side
+    ) -> FloatArray:
+        """The largest log delta over the members, a little to the left."""
+        room = _rooms(families, side)
+        at = np.maximum(eps - room, 0.0)
+        return same_law(log_deltas([f.family for f in families], at, n=n, tol=tol, side=side), eps, room)
+
+    def pairs(self, most: int) -> Sequence[ShuffledPair] | None:
+        """The members, without the room in eps and delta."""
+        return self.family.pairs(most)
+
+    def thinned(self, chance: float) -> Alike:
+        """Thinned laws of members that are alike are alike."""
+        return Alike(self.family.thinned(chance), self.members, self.room)
+
+
+def _rooms(families: Sequence[Alike], side: Side) -> FloatArray:
+    return np.array([family.room if side == "upper" else 0.0 for family in families])
+
+
+def groups(values: FloatArray) -> tuple[FloatArray, IntArray]:
+    """Representatives of the groups of alike values >= 0, rising, and the number of each value's group.
+
+    Where groups would be wider than 2^-42, every value is one of its own.
+
+    Examples
+    --------
+    >>> groups(np.array([0.3, 0.1, 0.1 + 2e-17, 0.3 * (1 + 1e-15)]))[1].tolist()
+    [1, 0, 0, 1]
+    """
+    different, place = np.unique(values.reshape(-1), return_inverse=True)
+    starts = np.ones(different.size, dtype=bool)
+    starts[1:] = different[1:] > different[:-1] * (1.0 + _CLOSE)
+    group = np.cumsum(starts) - 1
+    first = np.flatnonzero(starts)
+    last = np.append(first[1:], different.size) - 1
+    if different.size and np.any(different[last] > different[first] * (1.0 + _ALIKE)):
+        group, first = np.arange(different.size), np.arange(different.size)
+    return different[first], group[place].reshape(values.shape).astype(np.int64)
+
+
+def exact(values: FloatArray) -> bool:
+    """Whether alike values are equal to the last bit, so that a law which stands for others needs no room.
+
+    Examples
+    --------
+    >>> exact(np.array([0.1, 0.3, 0.1])), exact(np.array([0.1, 0.1 * (1 + 1e-15)]))
+    (True, False)
+    """
+    return bool(np.unique(values).size == groups(values)[0].size)
+
+
+def distinct_rows(rows: FloatArray) -> FloatArray:
+    """The different rows, in the order in which they come."""
+    return rows[distinct(rows)[0]]
+
+
+def merged_columns(rows: FloatArray) -> FloatArray:
+    """Proportional columns as one: they have the same likelihood ratios for every pair of rows."""
+    used = rows[:, rows.max(axis=0) > 0.0]
+    top = used.max(axis=0)
+    shapes = used / top
+    first, label = distinct(shapes.T)
+    return np.asarray(shapes[:, first] * np.bincount(label, weights=top, minlength=first.size))
+
+
+def representatives(rows: FloatArray, fixed: FloatArray | None = None) -> IntArray:
+    """Ordered pairs of different rows, as places a d + b: one of all those that symmetries of the matrix exchange.
+
+    ``fixed`` is one more row, which a symmetry must leave as it is.
+    A symmetry is a permutation of the rows and one of the columns that change no entry, up to rounding.  Those that are
+    tried are rotations and reversals of the rows, and exchanges of rows i and i xor 2^k; whatever is tried, a symmetry
+    counts only if it is found to be one.
+
+    Examples
+    --------
+    >>> representatives(np.array([[3.0, 2.0, 1.0], [1.0, 3.0, 2.0], [2.0, 1.0, 3.0]]) / 6.0).tolist()
+    [1, 2]
+    """
+    d = len(rows)
+    label = np.arange(d * d)
+    _, code = groups(rows if fixed is None else np.vstack([rows, fixed]))
+    last = np.arange(d, len(code))
+    if np.unique(code).size < code.size:  # without equal entries there is no symmetry
+        columns = _sorted_columns(code)
+        for mapped in _candidates(d):
+            if np.array_equal(_sorted_columns(code[np.concatenate([mapped, last])]), columns):
+                label = _joined(label, (mapped[:, None] * d + mapped).reshape(-1))
+    places = np.flatnonzero(label == np.arange(d * d))
+    return np.asarray(places[places // d != places % d])
+
+
+def _candidates(d: int) -> list[IntArray]:
+    every = np.arange(d)
+    flips = [every ^ (1 << k) for k in range(d.bit_length())]
+    return [np.roll(every, -1), every[::-1], *(flip for flip in flips if flip.max(initial=0) < d)]
+
+
+def _sorted_columns(code: IntArray) -> IntArray:
+    """The columns in the order of a hash of each; equal columns have equal hashes."""
+    weights = np.array([pow(_FACTOR, i + 1, 2**64) for i in range(code.shape[0])], dtype=np.uint64)
+    with np.errstate(over="ignore"):
+        numbers: NDArray[np.uint64] = (code.astype(np.uint64) * weights[:, None]).sum(axis=0)
+    return np.asarray(code[:, np.argsort(numbers, kind="stable")])
+
+
+def _joined(label: IntArray, step: IntArray) -> IntArray:
+    """Labels in which pairs that ``step`` maps to each other, in any number of steps, have the smallest label."""
+    while True:
+        before, power = label, step
+        for _ in range(step.size.bit_length()):
+            label = np.minimum(label, label[power])
+            power = power[power]
+        label = label[label]
+        if np.array_equal(label, before):
+            return label

@@ -1,0 +1,103 @@
+"""Numbers that only trade time for tightness: whatever they are, every answer stays on its private side.
+
+One name, one sentence, one unit each.  Nothing that soundness rests on is here (numerics/ledger.py names that).
+"""
+
+from __future__ import annotations
+
+#: Doubles of scratch memory that a sum works on at once: rows x nodes x atoms.
+CELLS = 200_000
+#: e^eps beyond this eps is not formed: upper values stop falling there, lower ones are those of eps -> inf.
+LARGEST_EPSILON = 200.0
+
+# -- the line on which a trapezoid sum is taken ------------------------------------------------------------------
+#: Nodes of one block of a sum; blocks that add nothing are bounded as a whole.
+BLOCK = 32
+#: Nodes below e^-MARGIN times the accuracy that is asked for are bounded, not evaluated.
+MARGIN = 10.0
+#: The widest dither, in units of the range of X.
+WIDEST_DITHER = 3.0
+#: The most nodes of one row of the contour; beyond it the dither is widened.
+MOST_NODES = 400_000.0
+#: Times that a contour is evaluated, with a finer dither each time, where the dither costs more than was asked for.
+REFINEMENTS = 3
+#: log of a delta below every positive double: a finer value is not needed.
+UNDERFLOW = -760.0
+
+# -- count tables --------------------------------------------------------------------------------------------------
+#: The most count vectors of one table.
+MOST_COUNTS = 20_000
+#: The most categories of a draw for which counts are listed.
+MOST_CATEGORIES = 7
+#: Expected draws outside the heaviest category up to which a table is tried.
+MOST_DRAWS = 2_000.0
+
+# -- solver and families -------------------------------------------------------------------------------------------
+#: Steps of a first guess, most of which are needed only where it is no good.
+GUESSES = 16
+#: Evaluations of one row before the solver keeps what it has.
+STEPS = 80
+#: Relative accuracy in delta of a look that only decides whether a member needs to be solved.
+GLANCE = 1e-2
+#: Of a lower bound over many users, members below this share of the largest spread are left out: any subset is one.
+ENOUGH_SPREAD = 0.9
+#: Users from which on a lower bound leaves such members out.
+MANY_USERS = 1_000
+#: Rows of one family that are evaluated at once, largest first, before the rest is compared with them.
+AT_ONCE = 16
+#: Rows of a search that are bounded at once: pairs of inputs x questions.
+MOST_ROWS = 1_000_000
+#: Numbers that the laws of rows which are evaluated at once consist of: rows x types x atoms.
+LARGEST_CURVE = 2_000_000
+
+# -- profiles ------------------------------------------------------------------------------------------------------
+#: Values of eps from which on a profile is drawn by chords.
+MANY_POINTS = 128
+#: Places of a profile that are evaluated first.
+FIRST_KNOTS = 65
+
+# -- mixtures ------------------------------------------------------------------------------------------------------
+#: Pieces of a mixture, likeliest first, that are evaluated before deciding which of the others matter.
+FIRST_PIECES = 8
+
+# -- the swap bound --------------------------------------------------------------------------------------------------
+#: Step of the swap sum in tilted deviations: it raises the sum by about exp(-2 (pi/1.1)^2).
+SWAP_STEP = 1.1
+#: Its largest step in abscissas: it raises the sum by about exp(-2 pi/0.55).
+SWAP_NARROW = 0.55
+#: e^-this of a swap sum, or of delta, is not worth another node, block of nodes or waiting time.
+SWAP_CUT = 24.0
+#: The most nodes of one swap sum.
+SWAP_NODES = 4096
+#: Blocks of waiting times k grow by this ratio with k, and shrink by it as k comes near n.
+WAITS_GROWTH = 1.2
+#: Places of a table of A.
+PLACES = 256
+#: How far below its largest value A is told exactly (logarithm).
+DEPTH = 60.0
+#: Free users that are expected, below which the swap bound is the local delta.
+NOBODY_FREE = 1e-6
+#: The same where the types are a table: among so few all of them would have to be summed, over thousands of nodes.
+FEW_FREE = 12.0
+#: The widest dither of a swap sum that accuracy asks for, in tilted deviations.
+WIDEST_SWAP_DITHER = 0.05
+#: Below this many deviations of the saddle from 0 other abscissas may be better.
+CLOSE = 3.5
+#: Where one user's X is more than so many deviations of the sum, lattices resonate, and wider dithers may be better.
+GRAINY = 0.1
+#: What was the best line at one eps is so up to this part of it, and of its distance to the limit.
+NEARBY = 0.01
+#: Types that are tried in turn as the worst one, before a line is placed.
+LEADERS = 8
+#: Types that the best line is chosen for, the worst ones on the usual line ...
+CONTENDERS = 3
+#: ... if they are at most so far behind the worst one, in log delta.
+BEHIND = 2.0
+#: Types of the largest spread that a first guess looks at.
+GUESSED_TYPES = 4
+#: The law that dominates all types is used if its spread is at most this far above that of the worst type.
+NEARLY_JOINED = 1.1
+#: Types x symbols up to which that law is tried.
+MOST_JOINED = 256
+#: Dither of a sum over several classes of users, in tilted deviations.
+CLASS_DITHER = 0.02
