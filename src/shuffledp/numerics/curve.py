@@ -97,10 +97,12 @@ class PairCurve(Curve):
         part._c = None if self._c is None else self._c[rows]
         return part
 
-    def _table(self, row: int) -> direct.Table | None:
+    def _table(self, row: int, uses: int) -> direct.Table | None:
+        """The table of a row; one that many rows use may be larger."""
         key, laws = int(self._keys[row]), self.laws
         if key not in self._tables:
-            self._tables[key] = direct.build(laws.gap[row], laws.v[row], laws.t[row], float(laws.n[row]))
+            most = min(max(tuning.COUNTS_OF_A_USE * uses, tuning.MOST_COUNTS), 10 * tuning.MOST_COUNTS)
+            self._tables[key] = direct.build(laws.gap[row], laws.v[row], laws.t[row], float(laws.n[row]), most)
         return self._tables[key]
 
     @np.errstate(all="ignore")
@@ -111,8 +113,9 @@ class PairCurve(Curve):
         value, slope = np.full(eps.size, -np.inf), np.zeros(eps.size)
         few = self._few.copy()
         growth = np.expm1(law_shift(np.minimum(eps, tuning.LARGEST_EPSILON), self.side))
+        uses = np.bincount(self._keys)
         for i in np.flatnonzero(few).tolist():
-            table = self._table(i)
+            table = self._table(i, int(uses[self._keys[i]]))
             if table is None:
                 few[i] = False
             else:

@@ -60,8 +60,8 @@ def count_windows(n: int, masses: list[float]) -> tuple[list[int], list[int], fl
     return low, high, outside_window(sum(x > 0 for x in low) + sum(x < n for x in high))
 
 
-def build(gap: FloatArray, v: FloatArray, t: FloatArray, n: float) -> Table | None:
-    """The table of one law; None if it would be too large."""
+def build(gap: FloatArray, v: FloatArray, t: FloatArray, n: float, most: int) -> Table | None:
+    """The table of one law; None if it had more than ``most`` count vectors."""
     live = t > 0.0
     mass = np.append(t[live], max(1.0 - float(t.sum()), 0.0))
     gap, v = np.append(gap[live], 0.0), np.append(v[live], 0.0)
@@ -72,7 +72,7 @@ def build(gap: FloatArray, v: FloatArray, t: FloatArray, n: float) -> Table | No
         return None
     masses = mass[listed]
     low, high, lost = count_windows(int(n), [*masses.tolist(), outside])
-    counts = _listing(low, high)
+    counts = _listing(low, high, most)
     if counts is None:
         return None
     rest = n - counts.sum(axis=1)
@@ -88,12 +88,12 @@ def build(gap: FloatArray, v: FloatArray, t: FloatArray, n: float) -> Table | No
     return Table(kink[order], sums[0], sums[1], sums[2], lost * whole, ENTRY_ERROR)
 
 
-def _listing(low: list[int], high: list[int]) -> IntArray | None:
+def _listing(low: list[int], high: list[int], limit: int) -> IntArray | None:
     """All vectors of counts between these; the last entries bound their sum.  None if they are too many."""
     rows, total = np.zeros((1, 0), dtype=np.int64), np.zeros(1, dtype=np.int64)
     for least, most in zip(low[:-1], high[:-1], strict=True):
         sizes = np.maximum(np.minimum(most, high[-1] - total) - least + 1, 0)
-        if int(sizes.sum()) > tuning.MOST_COUNTS:
+        if int(sizes.sum()) > limit:
             return None
         parent = np.repeat(np.arange(total.size), sizes)
         value = least + np.arange(parent.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)

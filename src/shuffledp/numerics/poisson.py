@@ -69,7 +69,11 @@ class PoissonShift(OneByOne):
         if mu < _LEAST_MEAN:
             nothing = side == "lower" and delta >= 1.0 - 2.0 * mu
             return Answer(0.0 if nothing else math.inf, 1, len(members))
-        best = max(_epsilon(mu, a, b, delta, tol, side) for a, b in members)
+        best = 0.0
+        for a, b in members:
+            best = max(best, _epsilon(mu, a, b, delta, tol, side))
+            if best == math.inf:
+                break
         return Answer(best, len(members), len(members))
 
     def log_delta(self, eps: FloatArray, *, n: int, tol: float, side: Side) -> FloatArray:
@@ -134,12 +138,13 @@ def _epsilon(mu: float, a: int, b: int, delta: float, tol: float, side: Side) ->
     if side == "lower" and mu > poisson_losses.MOST_MEAN:
         return 0.0
     depth = max(math.log(delta) + _TAIL - math.log(a + b), _DEEPEST)
+    if side == "lower":
+        whole = _losses(mu, a, b, depth, tol, "lower")
+        if whole.infinite * math.exp(whole.log_mass) * (1.0 - 1e-9) > delta:
+            return math.inf
     upper = sequential.epsilon_of(_losses(mu, a, b, depth, tol, "upper"), delta, math.inf)
     if side == "upper":
         return upper
-    whole = _losses(mu, a, b, depth, tol, "lower")
-    if whole.infinite * math.exp(whole.log_mass) * (1.0 - 1e-9) > delta:
-        return math.inf
     return sequential.lower_epsilon_of(whole, delta, min(upper, (whole.reach + 1) * whole.step))
 
 

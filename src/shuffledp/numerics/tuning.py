@@ -25,8 +25,10 @@ REFINEMENTS = 3
 UNDERFLOW = -760.0
 
 # -- count tables --------------------------------------------------------------------------------------------------
-#: The most count vectors of one table.
+#: The most count vectors of one table; ten times as many of one that serves many eps.
 MOST_COUNTS = 20_000
+#: Count vectors that cost about as much as one contour.
+COUNTS_OF_A_USE = 1_000
 #: The most categories of a draw for which counts are listed.
 MOST_CATEGORIES = 7
 #: Expected draws outside the heaviest category up to which a table is tried.

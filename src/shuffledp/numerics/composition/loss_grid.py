@@ -40,7 +40,7 @@ from scipy.fft import irfft, next_fast_len, rfft  # type: ignore[import-untyped]
 
 from ..ledger import charge
 from ..pair import FloatArray
-from ..search import smallest_whole
+from ..search import Look, close_in, smallest_whole
 from .profile_curve import Masses
 
 _U = 2.0**-53
@@ -297,6 +297,8 @@ def solve_epsilon(window: Window, delta: float, *, upper: bool, most: float) -> 
     inf (upper) or 0 (lower) if it holds nowhere.  A lower search starts next to ``most``: far below the bulk of the
     tilted law there is only round-off.
     """
+    if not most > 0.0:
+        return 0.0
     start = min(most, max(window.middle, window.sum.step)) if upper else most * (1.0 - 1e-4)
     unit = 1e-8 * start
 
@@ -305,7 +307,16 @@ def solve_epsilon(window: Window, delta: float, *, upper: bool, most: float) -> 
         off = math.log(value / delta) if value > 0.0 else -math.inf
         return off if upper or off != 0.0 else 5e-324  # a lower value may be met exactly
 
-    found = smallest_whole(excess, low=0, high=math.ceil(most / unit), start=round(start / unit))
-    if upper:
-        return math.inf if found is None else min(found * unit, most)
-    return most if found is None else max(found - 1, 0) * unit
+    last = math.ceil(most / unit)
+    if not upper:
+        found = smallest_whole(excess, low=0, high=last, start=round(start / unit))
+        return most if found is None else max(found - 1, 0) * unit
+    below, enough = Look(0, excess(0)), Look(last, excess(last))
+    if below.excess <= 0.0 or enough.excess > 0.0:
+        return 0.0 if below.excess <= 0.0 else math.inf
+    for share in (1.0, 0.8, 1.25, 0.5, 2.0):
+        at = round(share * start / unit)
+        if below.at < at < enough.at:
+            here = Look(at, excess(at))
+            below, enough = (here, enough) if here.excess > 0.0 else (below, here)
+    return min(close_in(excess, below, enough).at * unit, most)

@@ -56,7 +56,7 @@ class Ladder(NamedTuple):
 FINEST = Ladder((0.01, 0.025, 0.05), 1.05, 1e-5)
 FINE = Ladder((0.02, 0.05, 0.1), 1.1, 1e-5)
 MEDIUM = Ladder((0.05, 0.125, 0.25), 1.15, 3e-5)
-COARSE = Ladder((0.16, 0.4, 0.75), 1.3, 1e-4)
+COARSE = Ladder((0.12, 0.3, 0.5), 1.2, 3e-4)
 _RUNGS = (2.0, 5.0, 8.0)
 
 
