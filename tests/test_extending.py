@@ -27,7 +27,7 @@ from shuffledp.bounds import registry as bounds
 from shuffledp.mechanisms import registry
 from shuffledp.mechanisms.known.general import General
 from shuffledp.mechanisms.parameters import budget
-from shuffledp.numerics.families.base import PairSet
+from shuffledp.numerics.family import PairSet
 
 PAGE = Path(__file__).parent.parent / "docs" / "extending.md"
 MECHANISM, USE, NUMERIC, MEAN, BOUND = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)

@@ -46,10 +46,10 @@ from .mechanisms.row_codecs import PackedBits as PackedBits
 from .mechanisms.values import categories as categories
 from .mechanisms.values import item_sets as item_sets
 from .mechanisms.values import numbers as numbers
-from .numerics.family import Family as Family  # MANUAL
-from .numerics.family import PairSet as PairSet  # MANUAL
+from .numerics.family import Family as Family
+from .numerics.family import PairSet as PairSet
 from .numerics.pair import ShuffledPair as ShuffledPair
-from .numerics.pair import both_directions as both_directions  # MANUAL
+from .numerics.pair import both_directions as both_directions
 from .randomness.sampling import Source as Source
 from .randomness.sampling import below as below
 from .randomness.sampling import bernoulli as bernoulli

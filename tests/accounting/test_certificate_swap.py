@@ -22,8 +22,9 @@ from reference import repetition
 from shuffledp._support.numbers import exact
 from shuffledp.accounting.certificate_steps import laws_of, proved
 from shuffledp.bounds import BOUNDS
-from shuffledp.numerics.families.base import PairSet
-from shuffledp.numerics.families.swap import SwapPair, SwapSet
+from shuffledp.numerics.family import PairSet
+from shuffledp.numerics.swap.family import SwapSet
+from shuffledp.numerics.swap.pair import SwapPair
 
 MATRIX = sdp.FiniteRandomizer([[0.5, 0.25, 0.125, 0.125], [0.125, 0.375, 0.25, 0.25], [0.25, 0.25, 0.25, 0.25]])
 MECHANISMS: list[Any] = [

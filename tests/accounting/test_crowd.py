@@ -21,8 +21,8 @@ from reference.repetition import examples
 from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.guarantee import TRUST
 from shuffledp.mechanisms.multimessage.base import MultiMessage
-from shuffledp.numerics.families.message_counts import UNLIMITED, Count
-from shuffledp.numerics.families.mixture import among
+from shuffledp.numerics.counts import UNLIMITED, Count
+from shuffledp.numerics.mixture import among
 from shuffledp.numerics.pair import ShuffledPair
 from shuffledp.randomness.poisson import poisson_numbers
 from shuffledp.randomness.sampling import source

@@ -12,7 +12,7 @@ from .._support import validation as check
 from .._support.by_name import by_name
 from .._support.delta_rules import delta_at
 from ..errors import ParameterError
-from ..numerics.pair import Side  # MANUAL
+from ..numerics.pair import Side
 from . import arrays
 from .crowd import Crowd
 from .guarantee import Guarantee

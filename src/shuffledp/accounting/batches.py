@@ -23,7 +23,7 @@ from .._support.tables import Table, Tabular, count_column, epsilon_column, numb
 from .._support.text import visible
 from ..errors import ParameterError
 from ..mechanisms.base import Mechanism
-from ..numerics.search import smallest_whole  # MANUAL
+from ..numerics.search import smallest_whole
 from .crowd import Crowd, amount
 from .guarantee import count_of
 from .many import answers, questions

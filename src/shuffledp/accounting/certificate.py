@@ -29,7 +29,7 @@ from .._support.spelling import Renamed
 from .._support.tables import Table
 from .._support.text import visible
 from ..errors import CertificationError, ParameterError, ShuffleDPError, VerificationError
-from ..numerics.family import Answer, Family, Smallest  # MANUAL
+from ..numerics.family import Answer, Family, Smallest
 from .certificate_claim import FORMAT, STATEMENT, STATEMENTS, derived, law_hash, provable
 from .certificate_file import decimal, double, listed, step_of, written
 from .certificate_steps import MAX_PAIRS, Law, Step, proof_of, proved, refuse_endless
@@ -37,7 +37,7 @@ from .guarantee import TRUST, Guarantee
 from .resolve import Resolved
 
 if TYPE_CHECKING:
-    from ..numerics.proof.pairs import Method, Proof  # MANUAL
+    from ..numerics.proof.pairs import Method, Proof
 
 
 @dataclass(frozen=True)

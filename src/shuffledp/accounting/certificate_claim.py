@@ -24,7 +24,7 @@ from ..errors import ShuffleDPError, VerificationError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import BY_MATRIX, RESERVED, made_again
 from ..numerics.pair import ShuffledPair
-from ..numerics.swap.pair import SwapPair  # MANUAL
+from ..numerics.swap.pair import SwapPair
 from .certificate_steps import MAX_PAIRS, Law
 from .guarantee import SAME, TRUST, Guarantee
 

@@ -10,11 +10,11 @@ import numpy as np
 from .._support.numbers import exact, round_down, round_up
 from .._support.reading import as_written, mapping
 from ..numerics.pair import ShuffledPair
-from ..numerics.swap.pair import SwapPair  # MANUAL
+from ..numerics.swap.pair import SwapPair
 from .certificate_steps import Law, Step
 
 if TYPE_CHECKING:
-    from ..numerics.proof.pairs import Method  # MANUAL
+    from ..numerics.proof.pairs import Method
 
 _LAW = ("P0", "P1", "t")
 _TYPES = ("types", "common_mass")
@@ -54,7 +54,7 @@ def step_of(raw: object, *, types: bool) -> Step:
     given = mapping("pair", raw, needed=(*(_TYPES if swap else _LAW), "method", "proved"))
     law: Law
     if swap:
-        from ..numerics.proof.swap import MAX_TYPES  # MANUAL
+        from ..numerics.proof.swap import MAX_TYPES
 
         if len(several := listed(given["types"], "types")) > MAX_TYPES:
             raise ValueError(f"a pair has at most {MAX_TYPES:,} types, not {len(several):,}")
@@ -72,7 +72,7 @@ def _pair(given: dict[str, Any]) -> ShuffledPair:
 
 def _method(raw: object) -> Method:
     """The stated method, with exactly the keys of its kind."""
-    from ..numerics.proof.pairs import MAX_BITS, MAX_NODES, Method  # MANUAL
+    from ..numerics.proof.pairs import MAX_BITS, MAX_NODES, Method
 
     kind = raw.get("kind") if isinstance(raw, dict) else None
     if kind not in _METHOD:

@@ -12,11 +12,11 @@ import numpy as np
 
 from ..errors import CertificationError
 from ..numerics.pair import ShuffledPair
-from ..numerics.swap.pair import SwapPair  # MANUAL
+from ..numerics.swap.pair import SwapPair
 
 if TYPE_CHECKING:
-    from ..numerics.proof.pairs import Method, Proof  # MANUAL
-    from ..numerics.proof.swap import Proposal  # MANUAL
+    from ..numerics.proof.pairs import Method, Proof
+    from ..numerics.proof.swap import Proposal
 
 #: A proof covers every distinct law; a mechanism with more of them is refused.
 MAX_PAIRS = 64
@@ -40,8 +40,8 @@ class Step:
 
 def proof_of(law: Law, method: Method, n: int, eps: Fraction) -> Proof:
     """The proof of one law in ball arithmetic."""
-    from ..numerics.proof import pairs as of_pairs  # MANUAL
-    from ..numerics.proof import swap as of_swaps  # MANUAL
+    from ..numerics.proof import pairs as of_pairs
+    from ..numerics.proof import swap as of_swaps
 
     if isinstance(law, SwapPair):
         return of_swaps.prove(law.types, law.common_mass, n, eps, method)
@@ -50,8 +50,8 @@ def proof_of(law: Law, method: Method, n: int, eps: Fraction) -> Proof:
 
 def refuse_endless(steps: Iterable[tuple[Law, Method]], n: int, eps: Fraction) -> None:
     """Refuse, before computing anything, methods that no proof needs or that would take minutes."""
-    from ..numerics.proof import pairs as of_pairs  # MANUAL
-    from ..numerics.proof import swap as of_swaps  # MANUAL
+    from ..numerics.proof import pairs as of_pairs
+    from ..numerics.proof import swap as of_swaps
 
     plain: list[tuple[ShuffledPair, Method]] = []
     more = 0.0
@@ -88,8 +88,8 @@ def proved(laws: Sequence[Law], *, n: int, epsilon: float, delta: float, tol: fl
 def _methods(
     pairs: Sequence[ShuffledPair], swaps: Sequence[SwapPair], n: int, epsilon: float, delta: float, tol: float
 ) -> list[tuple[Law, Method]]:
-    from ..numerics.proof.pairs import choose  # MANUAL
-    from ..numerics.proof.swap import propose  # MANUAL
+    from ..numerics.proof.pairs import choose
+    from ..numerics.proof.swap import propose
 
     return [
         *((pair, choose(pair, n, epsilon, _accuracy(pair, n, epsilon, tol))) for pair in pairs),
@@ -99,7 +99,7 @@ def _methods(
 
 def _provable(members: Sequence[SwapPair], n: int, epsilon: float, delta: float, tol: float) -> float:
     """The smallest eps, in floats, at which a sum of moduli is enough: proofs do not use the phases."""
-    from ..numerics.proof.swap import cap, propose  # MANUAL
+    from ..numerics.proof.swap import cap, propose
 
     limit, log_delta = min(cap(members), _LARGEST), math.log(delta)
 
@@ -128,7 +128,7 @@ def _provable(members: Sequence[SwapPair], n: int, epsilon: float, delta: float,
 
 def _accuracy(pair: ShuffledPair, n: int, epsilon: float, tol: float) -> float:
     """Relative accuracy in delta worth a third of tol in eps."""
-    from ..numerics.curve import PairCurve  # MANUAL
+    from ..numerics.curve import PairCurve
 
     slope = float(
         PairCurve.of([pair], np.array([float(n)]), "upper").at(np.array([epsilon]), np.array([0.02])).slope[0]

@@ -16,7 +16,7 @@ from .._support.numbers import round_down, round_up
 from .._support.tables import Column, Table, Tabular, count_column, number_column
 from .._support.text import visible
 from ..errors import ParameterError
-from ..numerics.family import Answer  # MANUAL
+from ..numerics.family import Answer
 from .guarantee import Guarantee, absent, told
 from .many import lowers
 from .resolve import Resolved

@@ -9,9 +9,11 @@ import numpy as np
 
 from ..errors import BoundNotApplicableError, ParameterError, ShuffleDPError
 from ..numerics import family as families
-from ..numerics.family import Answer, Family  # MANUAL
-from ..numerics.pair import FloatArray
-from ..numerics.pair import Side  # MANUAL
+from ..numerics.family import Answer, Family
+from ..numerics.pair import (
+    FloatArray,
+    Side,
+)
 from .crowd import Crowd
 from .resolve import Resolved, Subject, resolve
 

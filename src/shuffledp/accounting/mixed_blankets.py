@@ -30,13 +30,16 @@ from ..mechanisms.base import Mechanism
 from ..mechanisms.codecs import Numbers
 from ..mechanisms.frequency import FrequencyOracle
 from ..mechanisms.randomizer import Randomizer
-from ..numerics.counts import Count  # MANUAL
-from ..numerics.family import Family  # MANUAL
-from ..numerics.matrix import blanket_pairs  # MANUAL
-from ..numerics.mixture import Among  # MANUAL
-from ..numerics.pair import FloatArray, ShuffledPair
-from ..numerics.pair import with_symbols  # MANUAL
-from ..numerics.participation import Split  # MANUAL
+from ..numerics.counts import Count
+from ..numerics.family import Family
+from ..numerics.matrix import blanket_pairs
+from ..numerics.mixture import Among
+from ..numerics.pair import (
+    FloatArray,
+    ShuffledPair,
+    with_symbols,
+)
+from ..numerics.participation import Split
 from .crowd import Crowd
 
 #: Different reports up to which other shapes than the victim's blanket are tried.

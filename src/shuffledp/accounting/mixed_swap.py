@@ -10,11 +10,13 @@ import numpy as np
 from ..errors import BoundNotApplicableError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.composite.parallel_law import unlike
-from ..numerics.pair import ShuffledPair
-from ..numerics.pair import mass_slack  # MANUAL
+from ..numerics.pair import (
+    ShuffledPair,
+    mass_slack,
+)
 from ..numerics.product import product_pair, rounding_slack
-from ..numerics.swap.family import Class, ClassSet, Mixed  # MANUAL
-from ..numerics.swap.pair import SwapPair  # MANUAL
+from ..numerics.swap.family import Class, ClassSet, Mixed
+from ..numerics.swap.pair import SwapPair
 from .crowd import Crowd
 from .mixed_blankets import lists_its_law, matrix_of, reports_of
 

@@ -18,10 +18,9 @@ from ..bounds.base import Numerical, capped
 from ..errors import BoundNotApplicableError, ParameterError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import mechanism as _parse
-from ..numerics.family import Answer, Family, OneByOne, PairSet, Smallest  # MANUAL
-from ..numerics.pair import FloatArray, ShuffledPair
-from ..numerics.pair import Side, both_directions, log_up  # MANUAL
-from ..numerics.profile import profile  # MANUAL
+from ..numerics.family import Answer, Family, OneByOne, PairSet, Smallest
+from ..numerics.pair import FloatArray, ShuffledPair, Side, both_directions, log_up
+from ..numerics.profile import profile
 from .crowd import Crowd
 from .guarantee import Guarantee, told
 
@@ -170,7 +169,7 @@ class Resolved:
                 f"bound {self.bound.name!r} is for one report per user, got reports_per_user = "
                 f"{self.crowd.reports_per_user:,}; no lower bound is known for several."
             )
-        from ..numerics.bundle import Bundle  # MANUAL
+        from ..numerics.bundle import Bundle
 
         one = self.left.family(self.bound) if isinstance(self.bound, Numerical) else _Curve(self.bound, self.mechanism)
         return Bundle(one, reports=self.crowd.reports_per_user, limit=self.left.cap)

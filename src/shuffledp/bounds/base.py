@@ -12,10 +12,12 @@ import numpy as np
 
 from ..errors import BoundNotApplicableError
 from ..mechanisms.base import Mechanism
-from ..numerics.family import Answer, Family  # MANUAL
-from ..numerics.pair import FloatArray
-from ..numerics.pair import Side  # MANUAL
-from ..numerics.search import bisect  # MANUAL
+from ..numerics.family import Answer, Family
+from ..numerics.pair import (
+    FloatArray,
+    Side,
+)
+from ..numerics.search import bisect
 
 #: Closed forms are increased by this relative amount, to cover their rounding.
 _ROUNDING = 1e-12

@@ -9,7 +9,7 @@ from ..errors import BoundNotApplicableError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.known.eps0_vertices import swap_of
 from ..mechanisms.known.variation_ratio import VariationRatio
-from ..numerics.family import Family, PairSet  # MANUAL
+from ..numerics.family import Family, PairSet
 
 
 def variation_ratio(mechanism: Mechanism) -> Family:

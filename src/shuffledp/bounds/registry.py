@@ -10,7 +10,7 @@ from .._support import validation as check
 from ..errors import BoundNotApplicableError, ExtensionError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.extension import WORD, load_plugins
-from ..numerics.family import Answer, Family, Smallest  # MANUAL
+from ..numerics.family import Answer, Family, Smallest
 from ..numerics.pair import FloatArray
 from . import blanket_tails, budget_forms, closed_forms, protocol_claims
 from . import dominating_pairs as pairs

@@ -15,7 +15,7 @@ from ..accounting.rounds import Rounds, count_of
 from ..errors import ImpossibleError, ParameterError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.free_setting import FreeSetting
-from ..numerics.search import smallest_whole  # MANUAL
+from ..numerics.search import smallest_whole
 from .asked import Subject, question
 from .search import largest
 from .target import Target, in_words, scaled

@@ -16,7 +16,7 @@ from ..errors import BoundNotApplicableError, ImpossibleError, ParameterError, S
 from ..mechanisms.base import Mechanism
 from ..mechanisms.free_setting import FreeSetting
 from ..numerics.composition.gaussian import epsilon_of, mu_of
-from ..numerics.search import smallest_whole  # MANUAL
+from ..numerics.search import smallest_whole
 from .search import best_of_range, largest
 from .unknowns import Unknown, row_of
 

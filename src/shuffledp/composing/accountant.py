@@ -20,7 +20,7 @@ from ..accounting.rounds import MOST_ROUNDS
 from ..errors import ParameterError
 from ..numerics.composition import renyi, sequential
 from ..numerics.composition.sequential import Kind
-from ..numerics.search import smallest_whole  # MANUAL
+from ..numerics.search import smallest_whole
 from . import ledger_file
 from .composed_guarantee import ComposedGuarantee, rounds_in_words, trust_text
 from .ledger import LedgerEntry, make_entry

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ..numerics.family import Family  # MANUAL
+    from ..numerics.family import Family
     from ..numerics.pair import ShuffledPair
-    from ..numerics.swap.pair import SwapPair  # MANUAL
+    from ..numerics.swap.pair import SwapPair
     from .free_setting import FreeSetting, SharedBudget
     from .known.variation_ratio import VariationRatio
 
@@ -181,9 +181,9 @@ class Mechanism(Renamed):
                 f"bound 'swap' needs the laws of all that another user may hold, and {self.name} does not list them; "
                 "use bound='auto'."
             )
-        from ..numerics.family import EVERY  # MANUAL
-        from ..numerics.swap.family import SwapSet  # MANUAL
-        from ..numerics.swap.pair import among  # MANUAL
+        from ..numerics.family import EVERY
+        from ..numerics.swap.family import SwapSet
+        from ..numerics.swap.pair import among
 
         return SwapSet([among(self.law.constant_datasets().pairs(EVERY) or (), self.law.blanket())])
 
@@ -204,7 +204,7 @@ class Mechanism(Renamed):
 
     def _among(self, pairs: Sequence[ShuffledPair]) -> Family:
         """These pairs, hidden by the messages of n users of this mechanism: one message each unless overridden."""
-        from ..numerics.family import PairSet  # MANUAL
+        from ..numerics.family import PairSet
 
         return PairSet(pairs)
 
@@ -229,7 +229,7 @@ class Mechanism(Renamed):
         Of every input pair and every type the listed ones must contain the law of (P0/t, P1/t), a mixture with it, or
         a mean-preserving spread of it: dominance at a = 1, b = E alone is not enough for the answers of a tuple.
         """
-        from ..numerics.swap.family import SwapSet  # MANUAL
+        from ..numerics.swap.family import SwapSet
 
         family = self.law.swap()
         return family.members(most) if type(family) is SwapSet else None

@@ -28,7 +28,7 @@ from .values import categories
 _MOST_OPTIONS = 300
 
 if TYPE_CHECKING:
-    from ..numerics.family import Family  # MANUAL
+    from ..numerics.family import Family
     from .known.variation_ratio import VariationRatio
 
 

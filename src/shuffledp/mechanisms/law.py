@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
-    from ..numerics.family import Family  # MANUAL
+    from ..numerics.family import Family
     from ..numerics.pair import ShuffledPair
-    from ..numerics.swap.pair import SwapPair  # MANUAL
+    from ..numerics.swap.pair import SwapPair
     from .base import Mechanism
 
 

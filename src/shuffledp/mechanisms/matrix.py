@@ -13,12 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import ParameterError
 from ..estimation.estimate import Estimate
-from ..numerics.datasets import constant_datasets, two_count_datasets  # MANUAL
-from ..numerics.family import Family, PairSet  # MANUAL
-from ..numerics.matrix import blanket_pairs  # MANUAL
-from ..numerics.pair import FloatArray, ShuffledPair
-from ..numerics.pair import distinct, log_up  # MANUAL
-from ..numerics.swap.matrix import swap_pairs  # MANUAL
+from ..numerics.datasets import constant_datasets, two_count_datasets
+from ..numerics.family import Family, PairSet
+from ..numerics.matrix import blanket_pairs
+from ..numerics.pair import FloatArray, ShuffledPair, distinct, log_up
+from ..numerics.swap.matrix import swap_pairs
 from ..randomness.alias import AliasTable
 from ..randomness.sampling import Source
 from .codecs import Category

@@ -32,7 +32,7 @@ from .reports import Reports, Tally
 from .values import as_array, refuse_single
 
 if TYPE_CHECKING:
-    from ..numerics.family import Family  # MANUAL
+    from ..numerics.family import Family
 
 T = TypeVar("T")
 
@@ -241,8 +241,8 @@ class Randomizer(Mechanism):
 
     def _two_counts(self) -> Family:
         """Theorem 5.1 on the constant datasets of the mechanism."""
-        from ..numerics.family import PairSet  # MANUAL
-        from ..numerics.pair import two_counts  # MANUAL
+        from ..numerics.family import PairSet
+        from ..numerics.pair import two_counts
 
         return PairSet([two_counts(r) for r in self.law.constant_datasets().pairs(1000) or ()])
 

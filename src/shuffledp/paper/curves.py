@@ -12,7 +12,7 @@ from ..accounting.many import attempts
 from ..accounting.resolve import Subject, resolve
 from ..errors import BoundNotApplicableError
 from ..mechanisms.base import Mechanism
-from ..numerics.family import Answer  # MANUAL
+from ..numerics.family import Answer
 
 #: Relative accuracy of every eps in the figures; a hundredth of the thickness of a line.
 TOL = 1e-4

@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._support.numbers import round_down
-from ...numerics.family import Family, PairSet  # MANUAL
-from ...numerics.pair import ShuffledPair
-from ...numerics.pair import both_directions  # MANUAL
+from ...numerics.family import Family, PairSet
+from ...numerics.pair import (
+    ShuffledPair,
+    both_directions,
+)
 from ...randomness.sampling import Source, below, bernoulli, pick
 from ..base import Mechanism
 from ..codecs import Category

@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._support.numbers import round_down
-from ...numerics.family import PairSet  # MANUAL
-from ...numerics.pair import ShuffledPair
-from ...numerics.pair import both_directions  # MANUAL
+from ...numerics.family import PairSet
+from ...numerics.pair import (
+    ShuffledPair,
+    both_directions,
+)
 from ...randomness.sampling import Source, below, bernoulli, pick
 from ..free_setting import FreeSetting, open_setting
 from ..frequency import FrequencyOracle

@@ -9,9 +9,11 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...numerics.family import PairSet  # MANUAL
-from ...numerics.pair import ShuffledPair
-from ...numerics.pair import both_directions  # MANUAL
+from ...numerics.family import PairSet
+from ...numerics.pair import (
+    ShuffledPair,
+    both_directions,
+)
 from ...randomness.sampling import Source, bernoulli
 from ..base import Mechanism
 from ..bit_rows import flip_bits, noise_rows, set_bits

@@ -11,10 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._support.numbers import round_down
-from ...numerics.binary import ExactCounts  # MANUAL
-from ...numerics.family import Family, PairSet  # MANUAL
-from ...numerics.pair import ShuffledPair
-from ...numerics.pair import two_counts  # MANUAL
+from ...numerics.binary import ExactCounts
+from ...numerics.family import Family, PairSet
+from ...numerics.pair import (
+    ShuffledPair,
+    two_counts,
+)
 from .grr import GRR
 
 

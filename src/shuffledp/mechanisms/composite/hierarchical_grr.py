@@ -16,12 +16,14 @@ from ..._support.numbers import round_down
 from ...errors import ParameterError
 from ...estimation.constraints import Simplex, Tree
 from ...estimation.estimate import Estimate
-from ...numerics.family import PairSet  # MANUAL
-from ...numerics.pair import ShuffledPair
-from ...numerics.pair import both_directions  # MANUAL
-from ...numerics.swap.family import SwapSet  # MANUAL
-from ...numerics.swap.matrix import swap_pairs  # MANUAL
-from ...numerics.swap.pair import SwapPair  # MANUAL
+from ...numerics.family import PairSet
+from ...numerics.pair import (
+    ShuffledPair,
+    both_directions,
+)
+from ...numerics.swap.family import SwapSet
+from ...numerics.swap.matrix import swap_pairs
+from ...numerics.swap.pair import SwapPair
 from ...randomness.sampling import Source, below
 from ..categorical.grr import GRR
 from ..codecs import Category

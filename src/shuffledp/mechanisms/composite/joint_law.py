@@ -10,13 +10,13 @@ from functools import reduce
 import numpy as np
 
 from ...errors import BoundNotApplicableError
-from ...numerics.family import Family, PairSet  # MANUAL
-from ...numerics.matrix import blanket_pairs  # MANUAL
+from ...numerics.family import Family, PairSet
+from ...numerics.matrix import blanket_pairs
 from ...numerics.pair import FloatArray, ShuffledPair
-from ...numerics.participation import Best  # MANUAL
+from ...numerics.participation import Best
 from ...numerics.product import moments, product_pair, rounding_slack, tells_most, tuples_up_to_order, unchanged
-from ...numerics.swap.pair import SwapPair  # MANUAL
-from ...numerics.symmetry import Alike  # MANUAL
+from ...numerics.swap.pair import SwapPair
+from ...numerics.symmetry import Alike
 from ..base import Mechanism
 from ..matrix import MatrixRandomizer
 from .parallel_law import both_unlike, dataset_pairs, dominating_pairs

@@ -21,9 +21,9 @@ import numpy as np
 from ...errors import BoundNotApplicableError
 from ...numerics.pair import ShuffledPair
 from ...numerics.product import product_pair, tuples_up_to_order, unchanged
-from ...numerics.swap.family import SwapSet  # MANUAL
-from ...numerics.swap.matrix import swap_pairs  # MANUAL
-from ...numerics.swap.pair import SwapPair  # MANUAL
+from ...numerics.swap.family import SwapSet
+from ...numerics.swap.matrix import swap_pairs
+from ...numerics.swap.pair import SwapPair
 from ..base import Mechanism
 from .joint_law import Rounded, matrix_of
 from .parallel_law import MAX_PAIRS, NOTHING, symbols_in_order, tells, unlike

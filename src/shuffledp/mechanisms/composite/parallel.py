@@ -19,10 +19,10 @@ from ..._support import validation as check
 from ...errors import BoundNotApplicableError, ParameterError
 from ...estimation.constraints import Blocks
 from ...estimation.estimate import Estimate
-from ...numerics.family import PairSet  # MANUAL
-from ...numerics.pair import sure  # MANUAL
-from ...numerics.swap.family import SwapSet  # MANUAL
-from ...numerics.swap.pair import SwapPair  # MANUAL
+from ...numerics.family import PairSet
+from ...numerics.pair import sure
+from ...numerics.swap.family import SwapSet
+from ...numerics.swap.pair import SwapPair
 from ...randomness.lookup import categorical
 from ...randomness.sampling import Source
 from ..base import Mechanism

@@ -9,8 +9,8 @@ import numpy as np
 
 from ...errors import BoundNotApplicableError
 from ...numerics.pair import ShuffledPair
-from ...numerics.swap.family import SwapSet  # MANUAL
-from ...numerics.swap.pair import SwapPair  # MANUAL
+from ...numerics.swap.family import SwapSet
+from ...numerics.swap.pair import SwapPair
 from ..base import Mechanism
 
 #: Combinations of per-query input pairs that are listed; beyond, queries fall back to their (p, beta, q).

@@ -17,7 +17,7 @@ from ...errors import ParameterError
 from ...estimation.constraints import Simplex
 from ...estimation.estimate import Estimate, pure
 from ...estimation.variance import Variance
-from ...numerics.family import Family  # MANUAL
+from ...numerics.family import Family
 from ...randomness.sampling import Source, below
 from ..categorical.grr import GRR
 from ..codecs import Category

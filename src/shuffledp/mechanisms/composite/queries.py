@@ -12,7 +12,7 @@ from ..._support import validation as check
 from ..._support.reading import QUERIES, as_written, contained, mapping, parse_json, read_text
 from ..._support.reading.json_text import NotJSONError
 from ...errors import ParameterError
-from ...numerics.pair import MOST_LEFT_OUT  # MANUAL
+from ...numerics.pair import MOST_LEFT_OUT
 from ..base import Mechanism
 from ..registry import mechanism, mechanism_in_file
 

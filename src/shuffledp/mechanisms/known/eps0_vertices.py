@@ -16,8 +16,8 @@ from functools import lru_cache
 import numpy as np
 
 from ...numerics.pair import ShuffledPair
-from ...numerics.swap.family import SwapSet  # MANUAL
-from ...numerics.swap.pair import SwapPair  # MANUAL
+from ...numerics.swap.family import SwapSet
+from ...numerics.swap.pair import SwapPair
 
 _Ray = tuple[int, int, int]
 

@@ -14,8 +14,7 @@ from numpy.typing import ArrayLike
 from ..._support.arrays import reals
 from ..._support.reading.tables import read_table
 from ...errors import ParameterError
-from ...numerics.pair import MOST_LEFT_OUT, with_symbols  # MANUAL
-from ...numerics.pair import FloatArray
+from ...numerics.pair import MOST_LEFT_OUT, FloatArray, with_symbols
 from ..matrix import MatrixRandomizer
 
 

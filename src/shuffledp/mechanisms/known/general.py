@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ...numerics.family import PairSet  # MANUAL
+from ...numerics.family import PairSet
 from ..base import Mechanism, plain
 from ..parameters import budget
 from .eps0_vertices import informative

@@ -8,9 +8,11 @@ from typing import ClassVar
 
 from ..._support.numbers import round_down
 from ...errors import ParameterError
-from ...numerics.family import PairSet  # MANUAL
-from ...numerics.pair import ShuffledPair
-from ...numerics.pair import log_up  # MANUAL
+from ...numerics.family import PairSet
+from ...numerics.pair import (
+    ShuffledPair,
+    log_up,
+)
 from ..base import Mechanism
 from ..parameters import real
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ...numerics.family import PairSet  # MANUAL
+from ...numerics.family import PairSet
 from ..known.eps0_vertices import informative
 from ..known.variation_ratio import VariationRatio
 from .base import MetricPair

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ...estimation.constraints import Box
 from ...estimation.estimate import Estimate, modeled
 from ...estimation.variance import Variance, range_sampling
-from ...numerics.family import PairSet  # MANUAL
+from ...numerics.family import PairSet
 from ...randomness.sampling import Source
 from ..codecs import Numbers
 from ..known.variation_ratio import VariationRatio

@@ -33,9 +33,13 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from ...numerics.family import PairSet  # MANUAL
-from ...numerics.pair import TINY, FloatArray, ShuffledPair
-from ...numerics.pair import both_directions  # MANUAL
+from ...numerics.family import PairSet
+from ...numerics.pair import (
+    TINY,
+    FloatArray,
+    ShuffledPair,
+    both_directions,
+)
 
 #: P0, P1 and t.
 Laws = tuple[FloatArray, FloatArray, FloatArray]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ...errors import BoundNotApplicableError, ParameterError
 from ...estimation.estimate import Estimate
-from ...numerics.family import PairSet  # MANUAL
+from ...numerics.family import PairSet
 from ...randomness.sampling import Source
 from ..accuracy import Accuracy
 from ..codecs import Category

@@ -13,9 +13,11 @@ from ...errors import ParameterError
 from ...estimation.constraints import Ball
 from ...estimation.estimate import Estimate, modeled
 from ...estimation.variance import Variance, range_sampling
-from ...numerics.family import PairSet  # MANUAL
-from ...numerics.pair import ShuffledPair
-from ...numerics.pair import both_directions  # MANUAL
+from ...numerics.family import PairSet
+from ...numerics.pair import (
+    ShuffledPair,
+    both_directions,
+)
 from ...randomness.sampling import Source
 from ..codecs import Numbers
 from ..known.variation_ratio import VariationRatio

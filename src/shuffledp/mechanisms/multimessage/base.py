@@ -25,12 +25,14 @@ from ...estimation.constraints import Constraint, Simplex
 from ...estimation.estimate import Estimate, modeled
 from ...estimation.moments import Moments
 from ...estimation.variance import Variance, share_sampling
-from ...numerics.counts import UNLIMITED, Count  # MANUAL
-from ...numerics.family import Family  # MANUAL
-from ...numerics.mixture import Among  # MANUAL
-from ...numerics.pair import ShuffledPair
-from ...numerics.pair import two_counts  # MANUAL
-from ...numerics.swap.groups import Messages, SwapGroups  # MANUAL
+from ...numerics.counts import UNLIMITED, Count
+from ...numerics.family import Family
+from ...numerics.mixture import Among
+from ...numerics.pair import (
+    ShuffledPair,
+    two_counts,
+)
+from ...numerics.swap.groups import Messages, SwapGroups
 from ...randomness.poisson import poisson_total
 from ...randomness.sampling import Source, bernoulli
 from ..accuracy import Accuracy, of_shares

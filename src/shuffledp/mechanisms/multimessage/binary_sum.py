@@ -8,8 +8,10 @@ from typing import Any, ClassVar
 from numpy.typing import NDArray
 
 from ...estimation.constraints import Box
-from ...numerics.pair import ShuffledPair
-from ...numerics.pair import both_directions  # MANUAL
+from ...numerics.pair import (
+    ShuffledPair,
+    both_directions,
+)
 from ...randomness.sampling import Source, bernoulli
 from ..accuracy import Accuracy
 from ..codecs import Category

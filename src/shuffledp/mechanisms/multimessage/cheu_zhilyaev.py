@@ -10,10 +10,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...numerics.counts import Count  # MANUAL
-from ...numerics.pair import ShuffledPair
-from ...numerics.pair import both_directions  # MANUAL
-from ...numerics.swap.groups import Messages  # MANUAL
+from ...numerics.counts import Count
+from ...numerics.pair import (
+    ShuffledPair,
+    both_directions,
+)
+from ...numerics.swap.groups import Messages
 from ...randomness.sampling import Source
 from ..base import plain
 from ..bit_rows import flip_bits, noise_rows

@@ -7,10 +7,13 @@ from functools import lru_cache
 
 import numpy as np
 
-from ...numerics.counts import UNLIMITED, Count, Distribution, edges, grid  # MANUAL
-from ...numerics.mixture import Piece  # MANUAL
-from ...numerics.pair import FloatArray, ShuffledPair
-from ...numerics.pair import IntArray  # MANUAL
+from ...numerics.counts import UNLIMITED, Count, Distribution, edges, grid
+from ...numerics.mixture import Piece
+from ...numerics.pair import (
+    FloatArray,
+    IntArray,
+    ShuffledPair,
+)
 
 #: Blocks of totals on either side of their mean in :func:`coin_pieces`.
 _BLOCKS = 24

@@ -10,11 +10,13 @@ from typing import Any, ClassVar
 from numpy.typing import NDArray
 
 from ...errors import BoundNotApplicableError
-from ...numerics.counts import Count  # MANUAL
-from ...numerics.family import Family  # MANUAL
-from ...numerics.mixture import MixtureSet, Piece  # MANUAL
-from ...numerics.pair import ShuffledPair
-from ...numerics.pair import Side  # MANUAL
+from ...numerics.counts import Count
+from ...numerics.family import Family
+from ...numerics.mixture import MixtureSet, Piece
+from ...numerics.pair import (
+    ShuffledPair,
+    Side,
+)
 from ...randomness.sampling import Source, below, bernoulli, pick
 from ..base import plain
 from ..known.variation_ratio import VariationRatio

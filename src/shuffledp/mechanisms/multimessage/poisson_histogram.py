@@ -14,11 +14,11 @@ from ...errors import BoundNotApplicableError
 from ...estimation.constraints import SumAtMost
 from ...estimation.estimate import Estimate, modeled
 from ...estimation.variance import Variance, share_sampling
-from ...numerics.counts import UNLIMITED, Count  # MANUAL
-from ...numerics.family import Family  # MANUAL
-from ...numerics.mixture import Among  # MANUAL
+from ...numerics.counts import UNLIMITED, Count
+from ...numerics.family import Family
+from ...numerics.mixture import Among
 from ...numerics.pair import ShuffledPair
-from ...numerics.poisson import PoissonShift  # MANUAL
+from ...numerics.poisson import PoissonShift
 from ...randomness.poisson import poisson_total
 from ...randomness.sampling import Source, below
 from ..accuracy import Accuracy

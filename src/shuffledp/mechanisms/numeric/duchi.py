@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 
 from ..._support.numbers import round_down
 from ...estimation.estimate import Estimate
-from ...numerics.family import PairSet  # MANUAL
-from ...numerics.pair import ShuffledPair
-from ...numerics.pair import both_directions  # MANUAL
-from ...numerics.swap.family import SwapSet  # MANUAL
-from ...numerics.swap.pair import among  # MANUAL
+from ...numerics.family import PairSet
+from ...numerics.pair import (
+    ShuffledPair,
+    both_directions,
+)
+from ...numerics.swap.family import SwapSet
+from ...numerics.swap.pair import among
 from ...randomness.sampling import Source, bernoulli, words
 from ..row_codecs import PackedBits
 from ..two_level import MIRRORED, Shares, law, mirrored_with_ties, vertices

@@ -14,10 +14,13 @@ from ...errors import BoundNotApplicableError
 from ...estimation.constraints import Box
 from ...estimation.estimate import Estimate, modeled
 from ...estimation.variance import Variance, range_sampling
-from ...numerics.family import PairSet  # MANUAL
-from ...numerics.pair import FloatArray, ShuffledPair
-from ...numerics.pair import both_directions  # MANUAL
-from ...numerics.swap.family import SwapSet  # MANUAL
+from ...numerics.family import PairSet
+from ...numerics.pair import (
+    FloatArray,
+    ShuffledPair,
+    both_directions,
+)
+from ...numerics.swap.family import SwapSet
 from ...randomness.sampling import Source
 from ..accuracy import Accuracy
 from ..base import Mechanism

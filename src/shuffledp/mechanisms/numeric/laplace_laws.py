@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...numerics.pair import FloatArray, ShuffledPair
-from ...numerics.swap.pair import TypeTable  # MANUAL
+from ...numerics.swap.pair import TypeTable
 
 #: a^k for whole k.
 Power = Callable[[NDArray[Any]], FloatArray]

@@ -44,8 +44,8 @@ from functools import partial
 
 import numpy as np
 
-from ...numerics.swap.family import SwapSet  # MANUAL
-from ...numerics.swap.pair import SwapPair, TypeTable  # MANUAL
+from ...numerics.swap.family import SwapSet
+from ...numerics.swap.pair import SwapPair, TypeTable
 from .laplace_laws import Power, Slot, law, table
 
 #: The smallest eps0 that intervals are planned for (a plan for a larger one is finer).

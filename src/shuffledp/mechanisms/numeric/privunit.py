@@ -16,11 +16,13 @@ from ...errors import ParameterError
 from ...estimation.constraints import Ball
 from ...estimation.estimate import FEW, Estimate, modeled
 from ...estimation.variance import Variance
-from ...numerics.family import PairSet  # MANUAL
-from ...numerics.pair import ShuffledPair
-from ...numerics.pair import both_directions  # MANUAL
-from ...numerics.swap.family import SwapSet  # MANUAL
-from ...numerics.swap.pair import among  # MANUAL
+from ...numerics.family import PairSet
+from ...numerics.pair import (
+    ShuffledPair,
+    both_directions,
+)
+from ...numerics.swap.family import SwapSet
+from ...numerics.swap.pair import among
 from ...randomness.sampling import Source, bernoulli
 from ..accuracy import Accuracy
 from ..codecs import Numbers, column_sums

@@ -15,11 +15,13 @@ from ..._support.numbers import round_down
 from ...estimation.constraints import KeyValues, SumAtMost
 from ...estimation.estimate import Estimate, modeled, pure
 from ...estimation.variance import Variance
-from ...numerics.family import PairSet  # MANUAL
-from ...numerics.pair import ShuffledPair
-from ...numerics.pair import both_directions  # MANUAL
-from ...numerics.swap.family import SwapSet  # MANUAL
-from ...numerics.swap.pair import among  # MANUAL
+from ...numerics.family import PairSet
+from ...numerics.pair import (
+    ShuffledPair,
+    both_directions,
+)
+from ...numerics.swap.family import SwapSet
+from ...numerics.swap.pair import among
 from ...randomness.sampling import Source, below, bernoulli, words
 from ..codecs import Category
 from ..frequency import FrequencyOracle

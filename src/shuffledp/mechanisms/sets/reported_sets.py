@@ -20,11 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import BoundNotApplicableError
-from ...numerics.family import PairSet  # MANUAL
-from ...numerics.pair import ShuffledPair
-from ...numerics.pair import both_directions  # MANUAL
-from ...numerics.swap.family import SwapSet  # MANUAL
-from ...numerics.swap.pair import among  # MANUAL
+from ...numerics.family import PairSet
+from ...numerics.pair import (
+    ShuffledPair,
+    both_directions,
+)
+from ...numerics.swap.family import SwapSet
+from ...numerics.swap.pair import among
 from ...randomness.lookup import categorical
 from ...randomness.sampling import Source
 from ..base import Mechanism
