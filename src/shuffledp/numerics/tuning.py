@@ -85,6 +85,7 @@ DEPTH = 60.0
 #: Free users that are expected, below which the swap bound is the local delta.
 NOBODY_FREE = 1e-6
 #: The same where the types are a table: among so few all of them would have to be summed, over thousands of nodes.
+#: Of few types, a law that dominates all is tried among four times as few even far from 0.
 FEW_FREE = 12.0
 #: The widest dither of a swap sum that accuracy asks for, in tilted deviations.
 WIDEST_SWAP_DITHER = 0.05

@@ -150,7 +150,7 @@ class SwapCurve(Curve):
             if (worst != lead).any():
                 own = _positive(saddle(x[worst], t[worst], self._copies, c))
                 lead = worst
-            done = (np.abs(own - c) <= 1e-3 * c) | (high <= 1.01 * low)
+            done = (np.abs(own - c) <= 1e-4 * c) | (high <= 1.002 * low)
             if done.all():
                 break
             low, high = np.where(own > c, c, low), np.where(own < c, c, high)
