@@ -79,12 +79,10 @@ def poisson_by_coins(pair: ShuffledPair, mean: float, side: Side) -> Piece:
 class MixtureCurve(Curve):
     """Rows sum_k mass_k D_E(pair_k, draws_k); the pieces of a row stand together, the likeliest first."""
 
-    def __init__(self, curve: PairCurve, log_mass: FloatArray, left: FloatArray, sizes: IntArray) -> None:
-        """``left`` is the mass of a piece and of those that follow it in its row, rounded up."""
-        self._curve, self._log_mass, self._left, self._sizes, self.side = curve, log_mass, left, sizes, curve.side
+    def __init__(self, curve: PairCurve, log_mass: FloatArray, sizes: IntArray) -> None:
+        self._curve, self._log_mass, self._sizes, self.side = curve, log_mass, sizes, curve.side
         self._start = np.cumsum(sizes) - sizes
         self._row = np.repeat(np.arange(sizes.size), sizes)
-        self._place = np.arange(self._row.size) - self._start[self._row]
         mass = np.exp(log_mass)
         self.limit = np.maximum.reduceat(curve.limit, self._start)
         self.floor = np.add.reduceat(mass * curve.floor, self._start) * (1.0 - 1e-12)
@@ -104,46 +102,37 @@ class MixtureCurve(Curve):
         ordered = [sorted(parts, key=lambda piece: -piece.mass) for parts in members]
         flat = [piece for parts in ordered for piece in parts]
         curve = PairCurve.of([piece.pair for piece in flat], np.array([float(piece.draws) for piece in flat]), side)
-        masses = [np.array([piece.mass for piece in parts]) for parts in ordered]
-        left = [np.cumsum(mass[::-1])[::-1] * (1.0 + 1e-12) for mass in masses]
         sizes = np.array([len(parts) for parts in ordered], dtype=np.int64)
-        return cls(curve, np.log(np.concatenate(masses)), np.concatenate(left), sizes)
+        return cls(curve, np.log(np.array([piece.mass for piece in flat])), sizes)
 
     def take(self, rows: IntArray) -> MixtureCurve:
         """Some of the rows."""
         sizes = self._sizes[rows]
         ends = np.cumsum(sizes)
         flat = np.repeat(self._start[rows] - (ends - sizes), sizes) + np.arange(int(sizes.sum()))
-        return MixtureCurve(self._curve.take(flat), self._log_mass[flat], self._left[flat], sizes)
+        return MixtureCurve(self._curve.take(flat), self._log_mass[flat], sizes)
 
     @np.errstate(all="ignore")
     def at(self, eps: FloatArray, rtol: FloatArray) -> Values:
-        """The likeliest pieces of every row, then the others that may matter; the rest is charged."""
-        value, slope = np.full(self._row.size, -np.inf), np.zeros(self._row.size)
-        early = self._place < tuning.FIRST_PIECES
-        self._evaluate(np.flatnonzero(early), eps, rtol, value, slope)
-        if not early.all():
-            known = np.log(1e-3 * rtol) + self._total(value)
-            late = ~early & ~(np.log(self._left) < known[self._row])
-            self._evaluate(np.flatnonzero(late), eps, rtol, value, slope)
-            early |= late
+        """Crude values of all pieces, then the pieces that matter, each as well as its share asks for."""
+        row = self._row
+        value, slope, fine = np.full(row.size, -np.inf), np.zeros(row.size), rtol[row]
+        crude, live = np.full(row.size, np.inf), np.ones(row.size, dtype=bool)
+        if row.size > self._sizes.size:
+            crude = self._curve.crude(eps[row])
+            share = (crude + self._log_mass - self._total(crude)[row]) + tuning.CRUDE  # log, compared with the truth
+            live = ~(share < np.log(tuning.LEAST_SHARE * rtol / self._sizes)[row]) | (self._sizes == 1)[row]
+            fine = np.clip(fine * np.exp(-share) / self._sizes[row], fine, np.maximum(fine, tuning.GLANCE))
+        which = np.flatnonzero(live)
+        part = self._curve if which.size == row.size else self._curve.take(which)
+        value[which], slope[which] = part.at(eps[row[which]], fine[which])
         log_delta = self._total(value)
-        shares = np.exp(value + self._log_mass - log_delta[self._row])
-        fall = np.add.reduceat(np.where(shares > 0.0, shares * slope, 0.0), self._start)
+        fall = np.add.reduceat(np.where(live, np.exp(value + self._log_mass - log_delta[row]) * slope, 0.0), self._start)
         several = self._sizes > 1
         if several.any():
-            skipped = np.maximum.reduceat(np.where(early, 0.0, self._left), self._start)
+            skipped = self._total(np.where(live, -np.inf, crude))
             log_delta = np.where(several, sum_of_pieces(log_delta, skipped, self.side), log_delta)
         return Values(np.where(eps >= self.limit, -np.inf, log_delta), np.where(np.isfinite(fall), fall, 0.0))
-
-    def _evaluate(
-        self, which: IntArray, eps: FloatArray, rtol: FloatArray, value: FloatArray, slope: FloatArray
-    ) -> None:
-        """Fill in some pieces."""
-        if which.size:
-            row = self._row[which]
-            part = self._curve if which.size == self._row.size else self._curve.take(which)
-            value[which], slope[which] = part.at(eps[row], rtol[row])
 
     def _total(self, value: FloatArray) -> FloatArray:
         """log of the sum of mass times e^value, by row."""
@@ -179,16 +168,17 @@ class MixtureCurve(Curve):
         return self._total(self._curve.crude(eps[self._row])) + 1e-12
 
 
-@charge("pieces of a mixture that are not evaluated, and rounding of their sum", "mixture.py: delta <= 1")
+@charge("pieces of a mixture that are not evaluated, and rounding of their sum", "mixture.py")
 def sum_of_pieces(log_delta: FloatArray, skipped: FloatArray, side: Side) -> FloatArray:
     """log of the sum with its errors.
 
-    Masses and sums carry fewer than 1,000 roundings: 1e-12.  A piece that was skipped adds at most its mass, and at
-    least nothing.
+    Masses and sums carry fewer than 1,000 roundings: 1e-12.  A piece that was skipped adds at most its mass times its
+    crude value (``skipped`` is the log of their sum), and at least nothing.
     """
     if side == "lower":
         return np.asarray(log_delta - 1e-12)
-    return np.asarray(np.logaddexp(log_delta, np.log(skipped * (1.0 + 1e-12))) + 1e-12)
+    whole = np.asarray(np.logaddexp(log_delta, skipped) + 1e-12)
+    return np.where(np.isnan(whole), np.inf, whole)
 
 
 class MixtureSet(Listed):

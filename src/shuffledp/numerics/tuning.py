@@ -64,8 +64,10 @@ MANY_POINTS = 128
 FIRST_KNOTS = 65
 
 # -- mixtures ------------------------------------------------------------------------------------------------------
-#: Pieces of a mixture, likeliest first, that are evaluated before deciding which of the others matter.
-FIRST_PIECES = 8
+#: Crude values of pieces exceed the true ones by about e to this.
+CRUDE = 3.0
+#: Pieces that add less than this share of the accuracy asked for are not evaluated.
+LEAST_SHARE = 1e-3
 
 # -- the swap bound --------------------------------------------------------------------------------------------------
 #: Step of the swap sum in tilted deviations: it raises the sum by about exp(-2 (pi/1.1)^2).
