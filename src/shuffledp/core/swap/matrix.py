@@ -119,7 +119,7 @@ class SwapSearch(Search):
         return SwapCurve(table, which, n, Others.fixed(n), dither_for(tol))
 
     def screen(self, members: IntArray, n: FloatArray, eps: FloatArray, level: FloatArray, tol: float) -> FloatArray:
-        """From second moments, where that is not enough from four, and at last from the laws."""
+        """From second moments, and where that is not enough from four and from laws."""
         pairs, asked = self.listed[members], self._moments.question(self._beta, n, eps, level)
         value, lines = self._moments.by_variance(pairs, asked, level)
         left = np.flatnonzero(~(value <= level))
