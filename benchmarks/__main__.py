@@ -26,7 +26,7 @@ PARTS = {
     "accounting": "One answer",
     "scalar": "One answer beside a hand-written sum",
     "many": "Many answers in one call",
-    "catalogue": "Every mechanism",
+    "catalog": "Every mechanism",
     "matrices": "Matrices and metric mechanisms",
     "comparing": "All bounds, and the paper",
     "calibrating": "Calibrating",

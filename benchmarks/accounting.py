@@ -90,7 +90,7 @@ def certificates() -> Iterator[Row]:
 
 def against_domain() -> Iterator[Row]:
     """The cost does not grow with the domain."""
-    for name in ("grr", "unary", "optimised-unary", "subset", "local-hash", "hadamard"):
+    for name in ("grr", "unary", "optimized-unary", "subset", "local-hash", "hadamard"):
         times = {}
         for d in (16, 10**6):
             spec = f"{name}:eps0=2,d={d}"

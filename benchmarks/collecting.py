@@ -1,4 +1,4 @@
-"""Running the mechanisms: privatise + estimate against plain numpy, memory, and another library."""
+"""Running the mechanisms: privatize + estimate against plain numpy, memory, and another library."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def speed() -> Iterator[Row]:
     """Against chunked numpy with its fastest generator."""
     values = np.random.default_rng(0).integers(0, D, N)
     for m, reference, wanted in WANTED:
-        ours = cpu(lambda m=m: m.estimate(m.privatise(values)), 5)
+        ours = cpu(lambda m=m: m.estimate(m.privatize(values)), 5)
         theirs = cpu(lambda m=m, reference=reference: reference(m, values), 2)
         yield Row(
-            f"{m.spec}: privatise + estimate, n = 1e6, secure, against plain numpy (SFC64)",
+            f"{m.spec}: privatize + estimate, n = 1e6, secure, against plain numpy (SFC64)",
             f"{theirs / ours:.2f} ({N / ours / 1e6:.1f}M users per CPU second)",
             f">= {wanted}",
             theirs / ours >= wanted,
@@ -41,13 +41,13 @@ def memory() -> Iterator[Row]:
     """Above the input and what is returned."""
     values = np.random.default_rng(0).integers(0, D, N)
     for m, _, _ in WANTED:
-        most, reports = peak(lambda m=m: m.privatise(values))
+        most, reports = peak(lambda m=m: m.privatize(values))
         above = most - reports.data.nbytes / 1e6
         yield Row(f"{m.spec}: memory above input and reports, n = 1e6", f"{above:.0f} MB", "< 100 MB", above < 100)
     wide = np.random.default_rng(0).integers(0, 1024, 100_000)
     for m in (sdp.GRR(eps0=2.0, d=1024), sdp.Unary(eps0=2.0, d=1024), sdp.Subset(eps0=2.0, d=1024)):
-        most, _ = peak(lambda m=m: m.privatise_counts(wide))
-        yield Row(f"{m.spec}: memory of privatise_counts, n = 1e5", f"{most:.0f} MB", "< 100 MB", most < 100)
+        most, _ = peak(lambda m=m: m.privatize_counts(wide))
+        yield Row(f"{m.spec}: memory of privatize_counts, n = 1e5", f"{most:.0f} MB", "< 100 MB", most < 100)
 
 
 def peers() -> Iterator[Row]:
@@ -59,7 +59,7 @@ def peers() -> Iterator[Row]:
         return
     values = np.random.default_rng(0).integers(0, D, 20_000)
     theirs = cpu(lambda: [response.GRR_Client(int(x), D, 2.0) for x in values], 1)
-    ours = cpu(lambda: sdp.GRR(eps0=2.0, d=D).privatise(values), 5)
+    ours = cpu(lambda: sdp.GRR(eps0=2.0, d=D).privatize(values), 5)
     yield Row("grr client against multi-freq-ldpy, n = 2e4", f"{theirs / ours:,.0f}x faster")
 
 

@@ -1,4 +1,4 @@
-"""The yardstick for one answer: the sum over counts as one would write it by hand in numpy, vectorised and windowed.
+"""The yardstick for one answer: the sum over counts as one would write it by hand in numpy, vectorized and windowed.
 
 With counts h of n draws, delta(E) = sum_h Mult(h) (U_h - E V_h)_+ / n, U = h.u, V = h.v (numerics/pair.py).  A good
 hand-written version sums only the counts that matter at the tolerance: a saddle point says where those are, each axis
@@ -40,7 +40,7 @@ def general(eps0: float) -> Law:
 
 
 def grr(eps0: float, d: int) -> Law:
-    """Generalised randomized response over its blanket."""
+    """Generalized randomized response over its blanket."""
     e = math.exp(eps0)
     b = 1.0 / (e + d - 1.0)
     return Law((e, 1.0, 1.0), (1.0, e, 1.0), (b, b, (d - 2) * b))

@@ -24,7 +24,7 @@ GROUP = 1 << 20
 
 
 def plan(users: int) -> sdp.Plan:
-    """A histogram over numbers below 128 by generalised randomized response."""
+    """A histogram over numbers below 128 by generalized randomized response."""
     asked = sdp.queries.Histogram(column="x", labels=list(range(D)), other=0, mechanism="grr:eps0=2")
     return sdp.Plan(query=asked, users=users, delta=1e-8)
 

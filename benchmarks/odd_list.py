@@ -52,7 +52,7 @@ BUDGETED = (
     "grr:eps0={},d=4294967296",
     "unary:eps0={},d=2",
     "unary:eps0={},d=4294967296",
-    "optimised-unary:eps0={},d=1000",
+    "optimized-unary:eps0={},d=1000",
     "subset:eps0={},d=1000000",
     "privset:eps0={},d=1000,s=20",
     "local-hash:eps0={},d=4294967296",
@@ -159,7 +159,7 @@ def banded_matrix(size: int, eps0: float) -> sdp.FiniteRandomizer:
 
 
 def sparse_matrix(size: int) -> sdp.FiniteRandomizer:
-    """A value, its two neighbours on a ring, and one symbol of all: most outputs are impossible for most values."""
+    """A value, its two neighbors on a ring, and one symbol of all: most outputs are impossible for most values."""
     square = 0.5 * np.eye(size) + 0.2 * np.roll(np.eye(size), 1, axis=1) + 0.2 * np.roll(np.eye(size), -1, axis=1)
     return sdp.FiniteRandomizer(np.hstack([square, np.full((size, 1), 0.1)]))
 
@@ -228,7 +228,7 @@ def inverse() -> Iterator[Question]:
         ("grr:eps0=20,d=16", 5.0, "0.01/n"),
         ("grr:eps0=20,d=1000000", 0.1, "0.01/n"),
         ("unary:eps0=20,d=100", 5.0, "0.01/n"),
-        ("optimised-unary:eps0=20,d=100", 5.0, 1e-8),
+        ("optimized-unary:eps0=20,d=100", 5.0, 1e-8),
         ("subset:eps0=20,d=64", 1.0, "0.01/n"),
         ("randomized-response:eps0=20", 1.0, 1e-8),
         ("randomized-response:eps0=5", 0.001, 1e-300),
@@ -252,7 +252,7 @@ def inverse() -> Iterator[Question]:
         ("grr:d=64", 10**9, 5.0, 1e-10),
         ("grr:d=4294967296", 10**12, 10.0, 1e-14),
         ("unary:d=64", 10**9, 5.0, 1e-10),
-        ("optimised-unary:d=64", 10**9, 5.0, 1e-10),
+        ("optimized-unary:d=64", 10**9, 5.0, 1e-10),
         ("subset:d=64", 10**9, 5.0, 1e-10),
         ("subset:d=1000000", 100, 20.0, 1e-3),
         ("local-hash:d=1000000", 10**9, 5.0, 1e-10),

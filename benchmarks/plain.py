@@ -1,6 +1,6 @@
 """The mechanisms as one would write them in chunked numpy with its fastest generator (SFC64), reports kept.
 
-Each function privatises the values, keeps compact reports and returns the support counts of the d items.
+Each function privatizes the values, keeps compact reports and returns the support counts of the d items.
 """
 
 from __future__ import annotations

@@ -64,14 +64,14 @@ def rows() -> list[Row]:
         users = len(values) / 1e6
 
         def run(threads: int | None, m: Any = m, values: Any = values) -> Any:
-            return m.estimate(m.privatise(values, threads=threads), threads=threads)
+            return m.estimate(m.privatize(values, threads=threads), threads=threads)
 
         run(None)
         one = _best(lambda run=run: run(1), time.process_time, 3)
         sample = values[: N // 10]
         theirs = _best(lambda m=m, r=reference, v=sample: r(m, v), time.process_time, 2) * len(values) / len(sample)
         walls = [_best(lambda run=run, k=k: run(k), time.perf_counter, 4) for k in (1, 2, None)]
-        name = f"{m.spec}: privatise + estimate"
+        name = f"{m.spec}: privatize + estimate"
         rate, gain, ratio = users / walls[2], walls[0] / walls[1], theirs / one
         found += [
             (f"{name}, all cores", f"{rate:.1f}M users/s", f">= {wanted:g}M", rate >= wanted),

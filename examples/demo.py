@@ -50,7 +50,7 @@ def main(most: int | None = None) -> None:
     plan.save(OUT / "plan.json")
     console.print(f"   {plan.query.question}; eps0 = 3 on the device, digest {plan.digest[:12]}...\n")
 
-    console.print("[bold]2. The clients[/]: each flight randomises its own destination and sends one byte.")
+    console.print("[bold]2. The clients[/]: each flight randomizes its own destination and sends one byte.")
     client, shuffler = sdp.Client(OUT / "plan.json"), sdp.Shuffler(plan)
     start = time.perf_counter()
     with progress("reporting") as advance:

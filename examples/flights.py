@@ -19,12 +19,12 @@ from story import console, folder, tell
 import shuffledp as sdp
 
 BUSY = ["ATL", "BOS", "CLT", "DCA", "DTW", "FLL", "LAX", "MCO", "MIA", "ORD", "RDU", "SFO"]
-#: New York, and kilometres of one degree there.
+#: New York, and kilometers of one degree there.
 LATITUDE, LONGITUDE, DEGREE = 40.7, -74.0, 111.2
 
 
 def with_places(flights: pa.Table, home: Path) -> pa.Table:
-    """Every destination as kilometres east and north of New York, on a flat map."""
+    """Every destination as kilometers east and north of New York, on a flat map."""
     airports = pyarrow.csv.read_csv(home / "airports.csv")
     shrink = math.cos(math.radians(LATITUDE))
     columns = (airports[name].to_pylist() for name in ("faa", "lat", "lon"))

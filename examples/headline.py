@@ -17,7 +17,7 @@ CROWDS = [10**k for k in range(4, 13, 2)]
 
 
 def grr(d: int, ratio: float) -> list[list[float]]:
-    """Generalised randomized response: keep the value with probability ratio/(ratio + d - 1)."""
+    """Generalized randomized response: keep the value with probability ratio/(ratio + d - 1)."""
     return [[(ratio if x == y else 1.0) / (ratio + d - 1) for y in range(d)] for x in range(d)]
 
 

@@ -39,7 +39,7 @@ def concrete() -> set[str]:
 
 
 CLASSES = concrete()
-WORDS = {*registry.CATALOGUE, *(f"{word}:" for word in registry.CATALOGUE)}
+WORDS = {*registry.CATALOG, *(f"{word}:" for word in registry.CATALOG)}
 
 
 def named(node: ast.AST) -> set[str]:

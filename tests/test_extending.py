@@ -85,7 +85,7 @@ def test_the_mechanism_is_short() -> None:
     assert len([line for line in body.splitlines() if line.strip()]) <= 40
 
 
-REQUIRED = ["keep", "stray", "beta", "codec", "blanket", "constant_datasets", "_randomise"]
+REQUIRED = ["keep", "stray", "beta", "codec", "_blanket", "_constant_datasets", "_randomize"]
 
 
 @pytest.mark.parametrize("member", REQUIRED)
@@ -176,7 +176,7 @@ def test_calibrate_and_users_needed(m: Any) -> None:
 def test_parallel(m: Any) -> None:
     both = sdp.Parallel([(0.5, m), (0.5, "grr:eps0=1,d=4")])
     assert sdp.amplify(both, **ASK).epsilon < 2.0
-    first, _ = both.estimates(both.privatise([np.arange(2000) % 8, np.arange(2000) % 4]))
+    first, _ = both.estimates(both.privatize([np.arange(2000) % 8, np.arange(2000) % 4]))
     assert abs(first.value[0] - 0.125) < 6 * first.stderr[0]
     same: Any = sdp.calibrate(both, epsilon=0.3, **ASK)
     assert len({query.eps0 for _, query in same.queries}) == 1
@@ -229,7 +229,7 @@ def test_certificates(m: Any, folder: Path) -> None:
 
 
 def test_an_estimate_of_reports_that_it_never_sends_is_refused(m: Any) -> None:
-    said("must be what privatise", lambda: m.estimate(np.array([0, 1, 9])))
+    said("must be what privatize", lambda: m.estimate(np.array([0, 1, 9])))
     assert len(m.estimate(np.array([0, 1, 8])).value) == 8
 
 
@@ -396,7 +396,7 @@ def frozen(**members: Any) -> Any:
         (lambda: frozen(variation_ratio=sdp.Mechanism.variation_ratio), "must state its law"),
         (
             lambda: dataclass(frozen=True, kw_only=True)(
-                type("Mine", (sdp.Mechanism,), {"name": "mine", "blanket": lambda self: None})
+                type("Mine", (sdp.Mechanism,), {"name": "mine", "_blanket": lambda self: None})
             ),
             "local guarantee",
         ),

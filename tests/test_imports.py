@@ -87,7 +87,7 @@ def test_the_command_line_starts_light() -> None:
     assert heavy == "[]"
 
 
-def test_privunit_loads_no_optimiser() -> None:
+def test_privunit_loads_no_optimizer() -> None:
     code = (
         "import sys, shuffledp as s; s.amplify('privunit:eps0=2,dim=100', n=1000, delta=1e-6)\n"
         "print('scipy.optimize' in sys.modules, 'scipy.special' in sys.modules)"

@@ -28,7 +28,7 @@ PROGRAMME: dict[str, Any] = {
 def everything() -> dict[str, Any]:
     acc = sdp.Accountant().compose(GRR, n=1000, count=3, name="first")
     grr = sdp.GRR(eps0=2.0, d=16)
-    estimate = grr.estimate(grr.privatise(np.arange(500) % 16, rng=np.random.default_rng(0)))
+    estimate = grr.estimate(grr.privatize(np.arange(500) % 16, rng=np.random.default_rng(0)))
     certified = sdp.amplify("general:eps0=1", n=1000, delta=DELTA, certify=True)
     return {
         "guarantee": sdp.amplify(GRR, n=1000, delta=DELTA),

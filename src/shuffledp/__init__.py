@@ -81,7 +81,7 @@ _HOME = {
     "PrefixHash": "mechanisms.composite.prefix_hash",
     "PrivSet": "mechanisms.sets.privset",
     "Subset": "mechanisms.categorical.subset",
-    "OptimisedUnary": "mechanisms.categorical.optimised_unary",
+    "OptimizedUnary": "mechanisms.categorical.optimized_unary",
     "Unary": "mechanisms.categorical.unary",
     "Duchi": "mechanisms.numeric.duchi",
     "Harmony": "mechanisms.numeric.harmony",
@@ -147,7 +147,7 @@ __all__ = [
     "MetricLaplace",
     "MixDump",
     "MixedGuarantee",
-    "OptimisedUnary",
+    "OptimizedUnary",
     "Parallel",
     "ParameterError",
     "Plan",
@@ -226,7 +226,7 @@ if TYPE_CHECKING:
     from .mechanisms.categorical.grr import GRR
     from .mechanisms.categorical.hadamard import Hadamard
     from .mechanisms.categorical.local_hash import LocalHash
-    from .mechanisms.categorical.optimised_unary import OptimisedUnary
+    from .mechanisms.categorical.optimized_unary import OptimizedUnary
     from .mechanisms.categorical.randomized_response import RandomizedResponse
     from .mechanisms.categorical.subset import Subset
     from .mechanisms.categorical.unary import Unary

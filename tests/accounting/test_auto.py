@@ -21,7 +21,7 @@ SPECS = [
     *("general:eps0={e}", "grr:eps0={e},d={d}", "randomized-response:eps0={e}", "laplace:eps0={e}"),
     *(
         "unary:eps0={e},d={d}",
-        "optimised-unary:eps0={e},d={d}",
+        "optimized-unary:eps0={e},d={d}",
         "subset:eps0={e},d={d},k=1",
         "local-hash:eps0={e},d={d}",
     ),

@@ -1,4 +1,4 @@
-"""What a certificate says beside its numbers is checked: its label, its law, its neighbours, what it trusts."""
+"""What a certificate says beside its numbers is checked: its label, its law, its neighbors, what it trusts."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ def written(changes: dict[str, Any], name: str = "proof.json") -> str:
     return name
 
 
-def test_the_claim_names_law_neighbours_and_trust() -> None:
+def test_the_claim_names_law_neighbors_and_trust() -> None:
     data = certified().to_dict()
     assert data["format"] == "shuffledp-certificate/3"
     assert data["claim"] == "max over the pairs of delta(epsilon) <= delta"
-    assert data["neighbours"] == "replace-one" and data["trust"] == TRUST
+    assert data["neighbors"] == "replace-one" and data["trust"] == TRUST
     text = json.dumps(data["matrix"], separators=(",", ":"))  # the canonical form, as anyone can make it from the file
     assert data["law_sha256"] == hashlib.sha256(text.encode()).hexdigest()
 
@@ -77,13 +77,13 @@ def test_the_hash_tells_laws_apart_and_forgets_the_order_of_rounds() -> None:
     assert law_hash(((0.0, 1.0),), ()) == law_hash(((-0.0, 1.0),), ())
 
 
-def test_metric_neighbours_are_part_of_the_claim() -> None:
+def test_metric_neighbors_are_part_of_the_claim() -> None:
     c = certified("metric-general:d01=0.5,dmax=2")
-    assert c.neighbours == "replace-one at distance at most 0.5"
+    assert c.neighbors == "replace-one at distance at most 0.5"
     assert "replace-one at distance at most 0.5 (bound" in str(sdp.verify(c))
     for other in ("replace-one", "replace-one at distance at most 2", ""):
-        with pytest.raises(sdp.VerificationError, match=r"^neighbours must be .* certify again\.$"):
-            sdp.verify(replace(c, neighbours=other))
+        with pytest.raises(sdp.VerificationError, match=r"^neighbors must be .* certify again\.$"):
+            sdp.verify(replace(c, neighbors=other))
 
 
 def test_a_label_may_not_borrow_the_name_of_another_file() -> None:
@@ -159,7 +159,7 @@ def test_a_hostile_label_stays_in_its_line() -> None:
     assert [line.split()[0] for line in lines] == ["Verified:", "Proved", "Trusted:"]
     assert all(c.isprintable() or c == "\n" for c in found.output)
     assert lines[0].startswith("Verified: \"finite:ax.csv'\\nVerified: 'finite:leaky.csv'")  # one quoted label
-    for where in ("mechanism", "bound", "neighbours", "trust", "law_sha256", "claim"):
+    for where in ("mechanism", "bound", "neighbors", "trust", "law_sha256", "claim"):
         said = refused(run("certify", "--verify", written({where: f"general:{HOSTILE}"})), 3)
         assert said.isprintable()
 
@@ -167,9 +167,9 @@ def test_a_hostile_label_stays_in_its_line() -> None:
 @pytest.mark.parametrize(
     ("key", "value"),
     [
-        ("neighbours", "add-or-remove-one"),
-        ("neighbours", "replace-one at distance at most 1"),
-        ("neighbours", None),
+        ("neighbors", "add-or-remove-one"),
+        ("neighbors", "replace-one at distance at most 1"),
+        ("neighbors", None),
         ("trust", ""),
         ("trust", "nothing"),
         ("trust", TRUST + " "),
@@ -201,14 +201,14 @@ def test_a_matrix_beside_a_bare_round_is_no_law_of_it() -> None:
 
 
 def test_a_matrix_is_stated_as_it_is_proved() -> None:
-    """Rows that sum to 1 + 1e-10 would be normalised: what is hashed must be what is proved."""
+    """Rows that sum to 1 + 1e-10 would be normalized: what is hashed must be what is proved."""
     c = certified()
     near = tuple(tuple(x * (1 + 1e-10) for x in row) for row in c.matrix)
     with pytest.raises(sdp.VerificationError, match=r"\.$"):
         sdp.verify(replace(c, matrix=near, law_sha256=law_hash(near, ())))
 
 
-@pytest.mark.parametrize("key", ["claim", "mechanism", "law_sha256", "neighbours", "trust", "bound", "n", "pairs"])
+@pytest.mark.parametrize("key", ["claim", "mechanism", "law_sha256", "neighbors", "trust", "bound", "n", "pairs"])
 def test_missing_keys_are_refused(key: str) -> None:
     data = certified().to_dict()
     del data[key]
@@ -240,25 +240,25 @@ def test_terms_in_the_words_of_former_versions_are_completed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "label", "neighbours"),
+    ("name", "label", "neighbors"),
     [
         ("general", "general:eps0=1", "replace-one"),
         ("finite", "finite:weak.csv", "replace-one"),
         ("metric", "metric-general:d01=1,dmax=2", "replace-one at distance at most 1"),
     ],
 )
-def test_files_of_the_first_format_still_verify_with_a_note(name: str, label: str, neighbours: str) -> None:
+def test_files_of_the_first_format_still_verify_with_a_note(name: str, label: str, neighbors: str) -> None:
     """The files were written before the format changed."""
     Path("weak.csv").unlink()
     path = DATA / f"certificate-1-{name}.json"
     data = json.loads(path.read_text())
     assert data["format"] == "shuffledp-certificate/1" and "law_sha256" not in data
     found = sdp.verify(path)
-    assert found.mechanism == label and found.neighbours == neighbours and found.trust == TRUST
+    assert found.mechanism == label and found.neighbors == neighbors and found.trust == TRUST
     assert found.proved_delta <= found.delta
     assert found.notes[-1].startswith("Format 1: this certificate does not state ")
     shown = run("certify", "--verify", str(path))
-    assert shown.exit_code == 0 and "\nFormat 1: " in shown.stdout and neighbours in shown.stdout
+    assert shown.exit_code == 0 and "\nFormat 1: " in shown.stdout and neighbors in shown.stdout
     found.write("new.json")  # what was verified is written in the present format
     assert sdp.verify("new.json") == found and len(sdp.verify("new.json").notes) == 1
 
@@ -299,6 +299,6 @@ def test_the_label_of_the_first_format_is_compared_too() -> None:
 
 def test_the_new_format_cannot_be_passed_off_as_the_old_one() -> None:
     """Format 1 states no terms: a file that does is refused, whatever they say."""
-    path = written({"format": "shuffledp-certificate/1", "neighbours": "add-or-remove-one", "trust": "nothing"})
+    path = written({"format": "shuffledp-certificate/1", "neighbors": "add-or-remove-one", "trust": "nothing"})
     with pytest.raises(sdp.ParameterError, match="unknown key in certificate"):
         sdp.verify(path)

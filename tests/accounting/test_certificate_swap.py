@@ -267,7 +267,7 @@ def _another_mechanism(data: Document, source: random.Random) -> None:
 
 
 def _other_text(data: Document, source: random.Random) -> None:
-    key = source.choice(["law_sha256", "neighbours", "trust", "claim", "bound"])
+    key = source.choice(["law_sha256", "neighbors", "trust", "claim", "bound"])
     at = source.randrange(len(data[key]))
     data[key] = data[key][:at] + chr(33 + (ord(data[key][at]) - 32) % 90) + data[key][at + 1 :]
 

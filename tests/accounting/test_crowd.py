@@ -217,7 +217,7 @@ def test_participation_is_the_mean_over_batches_and_not_the_mean_batch() -> None
     assert np.all(ours > sdp.profile(m, n=21, epsilon=eps) * 1.01)
 
 
-def test_exactly_analysed_randomized_response_keeps_most_of_its_gain() -> None:
+def test_exactly_analyzed_randomized_response_keeps_most_of_its_gain() -> None:
     m, blanket = sdp.RandomizedResponse(eps0=2.0), sdp.GRR(eps0=2.0, d=2)
     for n, gain in ((1000, 0.99), (100_000, 0.85)):
         ours, theirs = (
@@ -233,7 +233,7 @@ def test_large_matrices_take_part_by_chance_too() -> None:
     rng = np.random.default_rng(3)
     rows = rng.random((8, 7)) + 0.2
     m = sdp.FiniteRandomizer(rows / rows.sum(axis=1, keepdims=True))
-    assert m.blanket().pairs(32) is None
+    assert m.law.blanket().pairs(32) is None
     omega = np.asarray(m.matrix).min(axis=0)
     pairs = [ShuffledPair(P0=a, P1=b, t=0.4 * omega) for a, b in permutations(np.asarray(m.matrix), 2)]
     want = max(sdp.amplify(r, n=500, delta=1e-6).epsilon for r in pairs[::4])
@@ -471,12 +471,12 @@ def test_poisson_sampler(mean: float) -> None:
 def test_poisson_mechanisms_run() -> None:
     m = sdp.PureDump(d=4, poisson=1.5)
     values = np.array([0, 1, 1, 3] * 5000)
-    reports = m.privatise(values, rng=np.random.default_rng(0))
+    reports = m.privatize(values, rng=np.random.default_rng(0))
     assert abs(len(reports) - 50_000) < 6 * math.sqrt(30_000)
     est = m.estimate(reports)
     assert np.all(np.abs(est.value - [0.25, 0.5, 0, 0.25]) <= 5 * est.stderr)
     assert est.stderr[0] ** 2 == pytest.approx(m.variance(20_000), rel=0.1)
-    assert m.messages_per_user == 2.5 and len(m.privatise(values[:8])) >= 8
+    assert m.messages_per_user == 2.5 and len(m.privatize(values[:8])) >= 8
 
 
 @pytest.mark.parametrize(

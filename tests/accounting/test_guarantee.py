@@ -102,7 +102,7 @@ def test_the_printed_pair_is_implied_by_the_proved_one(epsilon: float, delta: fl
 def test_dict_pickle_html_and_freezing(g: sdp.Guarantee) -> None:
     text = json.dumps(g.to_dict(), allow_nan=False)
     again = json.loads(text)
-    assert again["n"] == g.n and again["neighbours"] == "replace-one" and again["trust"] == TRUST
+    assert again["n"] == g.n and again["neighbors"] == "replace-one" and again["trust"] == TRUST
     assert math.isinf(g.epsilon) == (again["epsilon"] == "inf")
     assert math.isinf(g.epsilon) or again["epsilon"] == g.epsilon
     copy = pickle.loads(pickle.dumps(g))
@@ -129,7 +129,7 @@ def test_kinds_read_differently() -> None:
 
 def test_trust_is_the_same_everywhere() -> None:
     g = sdp.amplify("general:eps0=1", n=10, delta=0.1)
-    assert g.trust == TRUST and "honest" in TRUST and g.neighbours == "replace-one"
+    assert g.trust == TRUST and "honest" in TRUST and g.neighbors == "replace-one"
 
 
 @pytest.mark.parametrize("spec", ["general:eps0=1", "metric-general:d01=1,dmax=2", "variation-ratio:p=3,beta=0.4,q=3"])

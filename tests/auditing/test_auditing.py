@@ -94,7 +94,7 @@ def test_no_correct_mechanism_is_accused(case: Case) -> None:
     """At 1 - 1e-6, with its own randomness: a failure here is a finding, not bad luck."""
     found = sdp.audit(case.mechanism, samples=1200, confidence=1 - 1e-6)
     assert not found.violated, str(found)
-    assert found.claimed == max(case.mechanism.local_epsilon, case.mechanism.crowd_epsilon)
+    assert found.claimed == max(case.mechanism.local_epsilon, case.mechanism.law.crowd_epsilon)
 
 
 def test_the_lower_bound_holds_as_often_as_stated() -> None:
@@ -118,7 +118,7 @@ def test_looking_at_many_pairs_is_paid_for() -> None:
     wrong, runs = 0, 60
     for _ in range(runs):  # coins that say nothing: six inputs, thirty ordered pairs, every one may look telling
         found = sdp.audit(
-            lambda v: rng.integers(2, size=len(v)), inputs=range(6), samples=400, confidence=0.5, vectorised=True
+            lambda v: rng.integers(2, size=len(v)), inputs=range(6), samples=400, confidence=0.5, vectorized=True
         )
         wrong += found.lower > 0.0
     assert wrong <= 0.5 * runs + 3 * math.sqrt(0.25 * runs)
@@ -128,7 +128,7 @@ def test_choosing_among_many_events_costs_nothing() -> None:
     """Reports that say nothing, of 500 kinds: unions picked by chance would look telling where they were picked."""
     rng = seeded(13)
     for _ in range(5):
-        found = sdp.audit(lambda v: rng.integers(500, size=len(v)), inputs=[0, 1, 2], eps0=0.0, vectorised=True)
+        found = sdp.audit(lambda v: rng.integers(500, size=len(v)), inputs=[0, 1, 2], eps0=0.0, vectorized=True)
         assert found.lower == 0.0 and not found.violated
 
 
@@ -173,7 +173,7 @@ def test_a_little_too_much_is_found() -> None:
 def test_float_noise_gives_itself_away() -> None:
     """x + Laplace noise in floats: digits finer than those of x = 1 show that x was 0 (Mironov 2012)."""
     rng = seeded(0)
-    found = sdp.audit(lambda x: x + rng.laplace(size=len(x)), inputs=[0.0, 1.0], eps0=1.0, vectorised=True)
+    found = sdp.audit(lambda x: x + rng.laplace(size=len(x)), inputs=[0.0, 1.0], eps0=1.0, vectorized=True)
     assert found.breaks_eps0 and found.hits[1] == 0 and "finest binary digit" in found.event
     assert not sdp.audit("metric-laplace:d01=1,dmax=1", rng=seeded(1)).violated
 

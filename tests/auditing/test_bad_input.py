@@ -113,9 +113,9 @@ def test_junk_reports(words: str, function: Any) -> None:
 @pytest.mark.parametrize(
     ("words", "function"),
     [
-        ("one report per value when vectorised, got one NoneType for 400", lambda v: None),
+        ("one report per value when vectorized, got one NoneType for 400", lambda v: None),
         ("got one int for 400", lambda v: 5),
-        ("got 3 for 400 values; leave out vectorised", lambda v: [1, 2, 3]),
+        ("got 3 for 400 values; leave out vectorized", lambda v: [1, 2, 3]),
         ("got ragged ones", lambda v: [[1]] + [[1, 2]] * (len(v) - 1)),
         ("got a masked array", lambda v: np.ma.masked_array(v, v > 0)),
         ("got NaN", lambda v: v * math.nan),
@@ -129,8 +129,8 @@ def test_junk_reports(words: str, function: Any) -> None:
         ("got SystemExit when they were", lambda v: Touchy()),
     ],
 )
-def test_junk_of_vectorised_functions(words: str, function: Any) -> None:
-    refused(f"^randomizer must return .*{words}", function, inputs=[0, 1], samples=400, vectorised=True)
+def test_junk_of_vectorized_functions(words: str, function: Any) -> None:
+    refused(f"^randomizer must return .*{words}", function, inputs=[0, 1], samples=400, vectorized=True)
 
 
 def test_ctrl_c_is_not_an_error_of_the_function() -> None:
@@ -151,7 +151,7 @@ def test_chunks_of_different_shapes() -> None:
         lambda v: np.zeros((len(v), len(v))),
         inputs=[0, 1],
         samples=20_400,
-        vectorised=True,
+        vectorized=True,
     )
 
 
@@ -177,7 +177,7 @@ def test_more_bad_inputs() -> None:
     refused("^inputs must be given for general", response(3, 1.0), claimed="general:eps0=1")
     refused("^inputs must differ from each other, got 1 twice", response(3, 1.0), inputs=[0, 1, 1])
     refused(r"^inputs must differ", lambda x: 1, inputs=[(1, 2), np.array([1, 2])])
-    refused("^inputs must have entries of equal length", lambda v: v, inputs=[[1, [2, 3]], 0], vectorised=True)
+    refused("^inputs must have entries of equal length", lambda v: v, inputs=[[1, [2, 3]], 0], vectorized=True)
 
 
 @pytest.mark.parametrize("samples", [0, 10, 399, -5, 10**8, 1000.5, math.nan, "many", None, True], ids=repr)
@@ -221,5 +221,5 @@ def test_bad_claims() -> None:
 def test_bad_switches() -> None:
     refused("^rng must be left out for a function", response(3, 1.0), inputs=[0, 1], rng=seeded(0))
     refused("^rng must be None", "grr:eps0=1,d=3", rng=5)
-    refused("^vectorised must be left out", "grr:eps0=1,d=3", vectorised=True)
-    refused("^vectorised must be True or False", response(3, 1.0), inputs=[0, 1], vectorised="yes")
+    refused("^vectorized must be left out", "grr:eps0=1,d=3", vectorized=True)
+    refused("^vectorized must be True or False", response(3, 1.0), inputs=[0, 1], vectorized="yes")

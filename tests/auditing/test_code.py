@@ -163,7 +163,7 @@ def test_audit_of_code(here: Path) -> None:
     assert "imported" in good.stderr, "what the code prints must not mix with the answer"
     leak = run("audit", "--python", "audited_code:leaky", "--eps0", "1", *args)
     assert leak.exit_code == 1 and json.loads(leak.stdout)["violated"] is True
-    assert run("audit", "--python", "audited_code:vector", "--vectorised", "--eps0", "1", *args).exit_code == 0
+    assert run("audit", "--python", "audited_code:vector", "--vectorized", "--eps0", "1", *args).exit_code == 0
     assert run("audit", "--python", "audited_code:Box.coin", "--eps0", "1", *args).exit_code == 0
     assert "audited_code" not in sys.modules and str(here) not in sys.path
 
@@ -259,8 +259,8 @@ def test_bad_code_is_one_sentence(here: Path, name: str, expected: str) -> None:
     assert expected in refused(run("audit", "--python", name, *FEW))
 
 
-def test_giant_numbers_of_a_vectorised_function(here: Path) -> None:
-    text = refused(run("audit", "--python", "audited_code:giant_row", "--vectorised", *FEW))
+def test_giant_numbers_of_a_vectorized_function(here: Path) -> None:
+    text = refused(run("audit", "--python", "audited_code:giant_row", "--vectorized", *FEW))
     assert "got a whole number of more than 307 digits" in text
 
 
@@ -304,7 +304,7 @@ def test_the_code_ends_with_the_command(here: Path, sent: signal.Signals, code: 
 
 # -- what the child says is not trusted ------------------------------------------------------------------------
 
-TERMS = {"inputs": [0, 1], "claimed": None, "eps0": 1.0, "samples": 400.0, "confidence": 0.99, "vectorised": False}
+TERMS = {"inputs": [0, 1], "claimed": None, "eps0": 1.0, "samples": 400.0, "confidence": 0.99, "vectorized": False}
 
 
 def answer(**changes: Any) -> dict[str, Any]:

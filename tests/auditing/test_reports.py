@@ -56,15 +56,15 @@ def test_reports_of_every_kind(make: Callable[[int], Any]) -> None:
     assert json.loads(json.dumps(found.to_dict()))["event"] == found.event
 
 
-def test_vectorised_functions() -> None:
+def test_vectorized_functions() -> None:
     m = sdp.GRR(eps0=2.0, d=3)
     for function in (
-        m.privatise,
-        lambda values: np.asarray(m.privatise(values)).tolist(),
-        lambda values: np.array([{int(y)} for y in np.asarray(m.privatise(values))], dtype=object),
-        lambda values: np.array(["a", "b", "c"])[np.asarray(m.privatise(values))],
+        m.privatize,
+        lambda values: np.asarray(m.privatize(values)).tolist(),
+        lambda values: np.array([{int(y)} for y in np.asarray(m.privatize(values))], dtype=object),
+        lambda values: np.array(["a", "b", "c"])[np.asarray(m.privatize(values))],
     ):
-        found = sdp.audit(function, inputs=[0, 1, 2], eps0=2.0, vectorised=True, samples=30_000)
+        found = sdp.audit(function, inputs=[0, 1, 2], eps0=2.0, vectorized=True, samples=30_000)
         assert not found.violated and found.lower > 1.8
 
 
@@ -82,7 +82,7 @@ def test_messages_of_one_user() -> None:
     m = sdp.MixDump(d=3, flip=0.3, messages=1)
     rng = seeded(5)
     found = sdp.audit(
-        lambda x: tuple(sorted(m.privatise(np.array([x]), rng=rng).data.tolist())),
+        lambda x: tuple(sorted(m.privatize(np.array([x]), rng=rng).data.tolist())),
         inputs=[0, 1, 2],
         claimed=m,
         samples=3000,
@@ -106,7 +106,7 @@ def test_rare_items_and_wide_rows() -> None:
         bits[:, 1234] = values
         return bits
 
-    found = sdp.audit(wide, inputs=[0, 1], eps0=1.0, samples=800, vectorised=True)
+    found = sdp.audit(wide, inputs=[0, 1], eps0=1.0, samples=800, vectorized=True)
     assert found.violated and "entry 1234" in found.event
 
 
@@ -153,7 +153,7 @@ def test_a_mechanism_claimed_by_a_function_that_writes_it_otherwise() -> None:
         rng = seeded(9)
 
         def members(x: int, s: Any = s, own: bool = own, rng: Any = rng) -> Any:
-            row = s.privatise(np.array([x]), rng=rng).data[0]
+            row = s.privatize(np.array([x]), rng=rng).data[0]
             return np.flatnonzero(np.unpackbits(row, count=s.d)).tolist() if own else row.tolist()
 
         for write in (set, frozenset, lambda y, d=s.d: np.isin(np.arange(d), y)):
@@ -166,7 +166,7 @@ def test_a_mechanism_claimed_by_a_function_that_writes_it_otherwise() -> None:
     d = sdp.Duchi(eps0=2.0, dim=3)
     rng = seeded(10)
     signs = sdp.audit(
-        lambda x: 2 * np.unpackbits(d.privatise(np.array([x]), rng=rng).data[0], count=3).astype(int) - 1,
+        lambda x: 2 * np.unpackbits(d.privatize(np.array([x]), rng=rng).data[0], count=3).astype(int) - 1,
         claimed=d,
         samples=1500,
     )

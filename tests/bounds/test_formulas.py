@@ -243,7 +243,7 @@ def test_bounds_from_the_budget_alone(drawn: tuple[float, int, float]) -> None:
     eps0, n, digits = drawn
     m, delta = sdp.General(eps0=eps0), 10.0**-digits
     least = BOUNDS["general"].family(m).epsilon(n=n, delta=delta, tol=1e-4, side="lower").epsilon
-    known = sdp.General(eps0=eps0).constant_datasets().epsilon(n=n, delta=delta, tol=1e-4, side="lower").epsilon
+    known = sdp.General(eps0=eps0).law.constant_datasets().epsilon(n=n, delta=delta, tol=1e-4, side="lower").epsilon
     for name in ("clone", "clone-closed", "efmrtt19", "blanket-hoeffding-generic", "blanket-bennett-generic"):
         try:
             eps = eps_of(name, m, n, delta)
@@ -263,7 +263,7 @@ def test_claims_of_the_protocols(flip: float, rows: int, digits: float, bins: tu
     cheu = sdp.CheuZhilyaev(flip=flip, d=8, total_messages=rows)
     balls = sdp.BallsIntoBins(d=bins[0], special=bins[1], total_messages=rows)
     for m, names in ((cheu, ("cheu-zhilyaev",)), (balls, ("balls-formula", "balls-search"))):
-        least = m.constant_datasets().epsilon(n=2, delta=delta, tol=1e-4, side="lower").epsilon
+        least = m.law.constant_datasets().epsilon(n=2, delta=delta, tol=1e-4, side="lower").epsilon
         for name in names:
             try:
                 assert eps_of(name, m, 2, delta) >= least * (1 - 1e-9), name

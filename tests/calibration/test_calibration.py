@@ -27,7 +27,7 @@ FIXED: dict[str, dict[str, Any]] = {
     "randomized-response": {},
     "grr": {"d": 16},
     "unary": {"d": 16},
-    "optimised-unary": {"d": 16},
+    "optimized-unary": {"d": 16},
     "subset": {"d": 16},
     "local-hash": {"d": 16},
     "hadamard": {"d": 16},

@@ -155,7 +155,7 @@ def test_how_many_more_fit(here: Path) -> None:
         ),
         ("n=1000,count=2,paricipation_limit=2,name=x", "no setting 'paricipation_limit', it takes n,"),
         ("absent=10,n=1000", "no parameter 'absent', it takes eps0, d"),
-        ("n=1000,memoised=1", "memoised must be False"),
+        ("n=1000,memoized=1", "memoized must be False"),
         ("count=2", "add n=1e6"),
     ],
 )
@@ -164,7 +164,7 @@ def test_a_wrong_setting_of_a_round_is_named(tail: str, words: str) -> None:
 
 
 def test_fresh_randomness_may_be_stated() -> None:
-    assert run("compose", "--round", f"{ROUND},memoised=false").exit_code == 0
+    assert run("compose", "--round", f"{ROUND},memoized=false").exit_code == 0
 
 
 def test_the_budget_is_not_rounded_up() -> None:
@@ -323,7 +323,7 @@ BAD = [
             "grr:eps0=2,d=16,n=10,bound=variation-ratio-lower",
             "grr:eps0=2,d=16,n=10,name=",
             "grr:eps0=2,d=16,n=10,participation_limit=0",
-            "grr:eps0=2,d=16,n=10,memoised=1",
+            "grr:eps0=2,d=16,n=10,memoized=1",
             ",n=10",
         )
     ),
@@ -335,7 +335,7 @@ BAD = [
     *(["audit", "grr:eps0=1,d=3", "--inputs", x] for x in ("", "0", "0,0", "0,9", "0,,1", "a,b")),
     *(["audit", "grr:eps0=1,d=3", "--eps0", x] for x in ("-1", "nan", "x", "inf")),
     ["audit", "grr:eps0=1,d=3", "--claimed", "nonsense"],
-    ["audit", "grr:eps0=1,d=3", "--vectorised"],
+    ["audit", "grr:eps0=1,d=3", "--vectorized"],
     *([*AMPLIFY, "--dropouts", x] for x in ("100", "1e9", "-1", "1.5", "1.0", "x", "nan", "inf", "")),
     *([*AMPLIFY, "--colluding", x] for x in ("100", "-0.1", "x")),
     *([*AMPLIFY, "--participation", x] for x in ("0", "1.5", "-1", "nan", "x")),
@@ -344,7 +344,7 @@ BAD = [
 
 @pytest.mark.parametrize("args", BAD, ids=lambda a: " ".join(a)[:90])
 def test_bad_input_is_one_sentence(args: list[str], here: Path) -> None:
-    Path("empty.json").write_text('{"format": "shuffledp-ledger/1", "neighbours": "replace-one", "rounds": []}')
+    Path("empty.json").write_text('{"format": "shuffledp-ledger/1", "neighbors": "replace-one", "rounds": []}')
     Path("binary.json").write_bytes(b"\x00\xff\xfe" * 40)
     Path("list.json").write_text("[1, 2]")
     Path("text.yaml").write_text("just words")

@@ -1,4 +1,4 @@
-"""The commands of a collection: privatise, shuffle, estimate and simulate, from files to the statement."""
+"""The commands of a collection: privatize, shuffle, estimate and simulate, from files to the statement."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def home(tmp_path: Path) -> Path:
 def test_from_data_to_the_statement(home: Path) -> None:
     plan, out = home / "fruit.json", home / "reports.parquet"
     assert "3,000 users sent 3,000 messages of 1 bytes, in random order." in good(
-        "privatise", plan, home / "data.parquet", "-o", out
+        "privatize", plan, home / "data.parquet", "-o", out
     )
     text = good("estimate", plan, out, "--plot", home / "a.png", "--report", home / "a.html")
     assert "apple" in text and "3,000 users" in text and "-DP, replace-one" in text
@@ -73,7 +73,7 @@ def test_from_data_to_the_statement(home: Path) -> None:
 def test_batches_are_counted_once_over_several_runs(home: Path) -> None:
     plan, state = home / "fruit.json", home / "state"
     for name in ("one", "two"):
-        good("privatise", plan, home / "data.parquet", "-o", home / f"{name}.batch")
+        good("privatize", plan, home / "data.parquet", "-o", home / f"{name}.batch")
         assert json.loads(good("estimate", plan, home / f"{name}.batch", "--state", state, "--json"))["users"] in (
             N,
             2 * N,
@@ -89,7 +89,7 @@ def test_batches_are_counted_once_over_several_runs(home: Path) -> None:
 def few(home: Path, name: str = "few") -> Path:
     """A batch that is too small for the plan."""
     (home / f"{name}.csv").write_text("fruit\napple\npear\n")
-    good("privatise", home / "fruit.json", home / f"{name}.csv", "-o", home / f"{name}.batch")
+    good("privatize", home / "fruit.json", home / f"{name}.csv", "-o", home / f"{name}.batch")
     return home / f"{name}.batch"
 
 
@@ -97,7 +97,7 @@ def test_a_batch_that_is_refused_is_not_saved(home: Path) -> None:
     plan, state, large = home / "fruit.json", home / "state", home / "one.batch"
     assert "every batch must have 3,000 users" in refused("estimate", plan, few(home), "--state", state)
     assert not state.exists()
-    good("privatise", plan, home / "data.parquet", "-o", large)
+    good("privatize", plan, home / "data.parquet", "-o", large)
     good("estimate", plan, large, "--state", state)
     before = state.read_bytes()
     assert "every batch must have 3,000 users" in refused("estimate", plan, home / "few.batch", "--state", state)
@@ -107,7 +107,7 @@ def test_a_batch_that_is_refused_is_not_saved(home: Path) -> None:
 
 def test_a_batch_is_dropped_from_the_state(home: Path) -> None:
     plan, state, large = home / "fruit.json", home / "state", home / "one.batch"
-    good("privatise", plan, home / "data.parquet", "-o", large)
+    good("privatize", plan, home / "data.parquet", "-o", large)
     alone = json.loads(good("estimate", plan, large, "--state", state, "--json"))
     both = json.loads(good("estimate", plan, few(home), "--state", state, "--release-early", "--json"))
     (small,) = both["batches"].keys() - alone["batches"].keys()
@@ -133,7 +133,7 @@ def test_of_updates_at_the_same_time_none_is_lost(home: Path, monkeypatch: pytes
     """Another run comes while one has read the state and not yet saved it: it waits, or its batch would be lost."""
     plan, state = home / "fruit.json", home / "state"
     for name in ("one", "two", "three"):
-        good("privatise", plan, home / "data.parquet", "-o", home / f"{name}.batch")
+        good("privatize", plan, home / "data.parquet", "-o", home / f"{name}.batch")
     good("estimate", plan, home / "one.batch", "--state", state)
     other: list[subprocess.Popen[bytes]] = []
     real = report_files.read_reports
@@ -155,7 +155,7 @@ def test_of_updates_at_the_same_time_none_is_lost(home: Path, monkeypatch: pytes
 def test_shuffle_merges_into_one_batch(home: Path) -> None:
     plan = home / "fruit.json"
     for name in ("one", "two"):
-        good("privatise", plan, home / "data.parquet", "-o", home / f"{name}.parquet")
+        good("privatize", plan, home / "data.parquet", "-o", home / f"{name}.parquet")
     assert "one batch of 6,000 users" in good(
         "shuffle", plan, home / "one.parquet", home / "two.parquet", "-o", home / "both.parquet"
     )
@@ -165,7 +165,7 @@ def test_shuffle_merges_into_one_batch(home: Path) -> None:
 @pytest.mark.parametrize("suffix", [".batch", ".parquet"])
 def test_a_batch_and_what_it_was_made_from_are_not_taken_together(home: Path, suffix: str) -> None:
     plan, a, b, c = home / "fruit.json", *(home / f"{name}{suffix}" for name in "abc")
-    good("privatise", plan, home / "data.parquet", "-o", a)
+    good("privatize", plan, home / "data.parquet", "-o", a)
     good("shuffle", plan, a, "-o", b)
     good("shuffle", plan, b, "-o", c)
     out, state = home / "m.batch", home / "state"
@@ -181,7 +181,7 @@ def test_a_batch_and_what_it_was_made_from_are_not_taken_together(home: Path, su
 
 def test_a_file_of_an_earlier_version_is_read_with_a_note(home: Path) -> None:
     plan, old, new = home / "fruit.json", home / "old.batch", home / "new.batch"
-    good("privatise", plan, home / "data.parquet", "-o", old)
+    good("privatize", plan, home / "data.parquet", "-o", old)
     _, head, messages = old.read_bytes().split(b"\n", 2)
     first = json.loads(head)
     del first["made_from"], first["complete"]
@@ -196,7 +196,7 @@ def test_a_file_of_an_earlier_version_is_read_with_a_note(home: Path) -> None:
 @pytest.mark.parametrize("suffix", [".batch", ".parquet"])
 def test_a_shuffle_that_cannot_write_leaves_its_input(home: Path, suffix: str) -> None:
     plan, a, out = home / "fruit.json", home / f"a{suffix}", home / "missing" / f"b{suffix}"
-    good("privatise", plan, home / "data.parquet", "-o", a)
+    good("privatize", plan, home / "data.parquet", "-o", a)
     assert "must be a file that can be written" in refused("shuffle", plan, a, "-o", out)
     out.parent.mkdir()
     good("shuffle", plan, a, "-o", out)
@@ -205,7 +205,7 @@ def test_a_shuffle_that_cannot_write_leaves_its_input(home: Path, suffix: str) -
 
 def test_ranges_and_their_fit(home: Path) -> None:
     plan = home / "wait.json"
-    good("privatise", plan, home / "data.parquet", "-o", home / "r.parquet")
+    good("privatize", plan, home / "data.parquet", "-o", home / "r.parquet")
     text = good("estimate", plan, home / "r.parquet", "--fit", "--plot", home / "w.svg")
     assert "0 to 4" in text and (home / "w.svg").read_text().startswith("<?xml")
     assert "fit must be left out" in refused("simulate", home / "fruit.json", home / "data.parquet", "--fit")
@@ -224,7 +224,7 @@ def test_simulate_stands_beside_the_truth(home: Path) -> None:
 def test_released_early_only_by_name(home: Path) -> None:
     small = home / "small.csv"
     small.write_text("fruit\napple\npear\n")
-    good("privatise", home / "fruit.json", small, "-o", home / "s.batch")
+    good("privatize", home / "fruit.json", small, "-o", home / "s.batch")
     assert "every batch must have 3,000 users" in refused("estimate", home / "fruit.json", home / "s.batch")
     assert "RELEASED EARLY" in good("estimate", home / "fruit.json", home / "s.batch", "--release-early")
     assert "must hold 3,000 users" in refused("shuffle", home / "fruit.json", home / "s.batch", "-o", home / "t.batch")
@@ -234,16 +234,16 @@ def test_bad_input_is_one_sentence(home: Path) -> None:
     plan, data, out = home / "fruit.json", home / "data.parquet", home / "r.parquet"
     (home / "bad.json").write_text("{")
     (home / "cut.parquet").write_bytes(data.read_bytes()[:500])
-    assert "plan must be JSON" in refused("privatise", home / "bad.json", data, "-o", out)
-    assert "must be a readable file" in refused("privatise", home / "none.json", data, "-o", out)
-    assert "was not found" in refused("privatise", plan, home / "none.parquet", "-o", out)
-    assert "data must be readable" in refused("privatise", plan, home / "cut.parquet", "-o", out)
+    assert "plan must be JSON" in refused("privatize", home / "bad.json", data, "-o", out)
+    assert "must be a readable file" in refused("privatize", home / "none.json", data, "-o", out)
+    assert "was not found" in refused("privatize", plan, home / "none.parquet", "-o", out)
+    assert "data must be readable" in refused("privatize", plan, home / "cut.parquet", "-o", out)
     assert "data must have the column 'wait'" in refused("simulate", home / "wait.json", _only_fruit(home))
-    assert "engine must be" in refused("privatise", plan, data, "-o", out, "--engine", "dask")
+    assert "engine must be" in refused("privatize", plan, data, "-o", out, "--engine", "dask")
     assert "must be a readable file" in refused("estimate", plan, home / "none.parquet")
     assert "an estimate needs a batch" in refused("estimate", plan)
     assert "plot must" in refused("estimate", plan, out, "--plot", home / "x.docx")
-    good("privatise", plan, data, "-o", out)
+    good("privatize", plan, data, "-o", out)
     assert "batch must be of this plan" in refused("estimate", home / "wait.json", out)
 
 
@@ -257,7 +257,7 @@ def test_a_copy_of_a_batch_does_not_help_to_reach_the_minimum(home: Path) -> Non
     plan, one = home / "fruit.json", home / "one.parquet"
     half = home / "half.parquet"
     pq.write_table(pq.read_table(home / "data.parquet").slice(0, N // 2), half)
-    good("privatise", plan, half, "-o", one)
+    good("privatize", plan, half, "-o", one)
     (home / "copy.parquet").write_bytes(one.read_bytes())
     for twice in (home / "copy.parquet", one):
         assert "a batch must be merged once" in refused("shuffle", plan, one, twice, "-o", home / "both.parquet")
@@ -267,9 +267,9 @@ def test_a_copy_of_a_batch_does_not_help_to_reach_the_minimum(home: Path) -> Non
 
 def test_nothing_that_is_read_is_overwritten(home: Path) -> None:
     plan, data, out = home / "fruit.json", home / "data.parquet", home / "r.parquet"
-    good("privatise", plan, data, "-o", out)
+    good("privatize", plan, data, "-o", out)
     before = {path: path.read_bytes() for path in (plan, data, out)}
-    for command in (("privatise", plan, data, "-o", data), ("privatise", plan, data, "-o", plan)):
+    for command in (("privatize", plan, data, "-o", data), ("privatize", plan, data, "-o", plan)):
         assert "out must be a file of its own" in refused(*command)
     for target in (out, plan):
         assert "out must be a file of its own" in refused("shuffle", plan, out, "-o", target)
@@ -278,27 +278,27 @@ def test_nothing_that_is_read_is_overwritten(home: Path) -> None:
 
 def test_new_reports_replace_a_file_only_by_name(home: Path) -> None:
     plan, data, out = home / "fruit.json", home / "data.parquet", home / "r.parquet"
-    good("privatise", plan, data, "-o", out)
+    good("privatize", plan, data, "-o", out)
     before = out.read_bytes()
-    said = refused("privatise", plan, data, "-o", out)
+    said = refused("privatize", plan, data, "-o", out)
     assert "out must be a new file" in said and "a second report of the same users" in said and "--overwrite" in said
     assert out.read_bytes() == before
-    good("privatise", plan, data, "-o", out, "--overwrite")
+    good("privatize", plan, data, "-o", out, "--overwrite")
     assert out.read_bytes() != before
 
 
 @pytest.mark.parametrize("out", ["", ".", "/", ".."])
 def test_a_result_needs_a_name(out: str, home: Path) -> None:
     plan, data = home / "fruit.json", home / "data.parquet"
-    assert "out must be the path of a file" in refused("privatise", plan, data, "-o", out)
+    assert "out must be the path of a file" in refused("privatize", plan, data, "-o", out)
     assert "out must be the path of a file" in refused("shuffle", plan, data, "-o", out)
 
 
 @pytest.mark.parametrize("name", ["out.csv", "out.json", "out.arrow", "out.PARQUET.gz"])
 def test_reports_are_not_written_under_the_name_of_another_format(name: str, home: Path) -> None:
     plan, data = home / "fruit.json", home / "data.parquet"
-    assert "out must end in .parquet or .batch" in refused("privatise", plan, data, "-o", home / name)
-    good("privatise", plan, data, "-o", home / "r.batch")
+    assert "out must end in .parquet or .batch" in refused("privatize", plan, data, "-o", home / name)
+    good("privatize", plan, data, "-o", home / "r.batch")
     assert "out must end in .parquet or .batch" in refused("shuffle", plan, home / "r.batch", "-o", home / name)
     assert not (home / name).exists() and not list(home.glob("*.parts"))
 
@@ -306,10 +306,10 @@ def test_reports_are_not_written_under_the_name_of_another_format(name: str, hom
 def test_a_batch_below_the_minimum_is_said_to_be_one(home: Path) -> None:
     plan, small = home / "fruit.json", home / "small.csv"
     small.write_text("fruit\napple\npear\n")
-    made = run("privatise", plan, small, "-o", home / "s.batch", "--json")
+    made = run("privatize", plan, small, "-o", home / "s.batch", "--json")
     assert made.exit_code == 0 and json.loads(made.stdout)["minimum"] == N
     assert "a batch of this plan must have 3,000 users, got 2" in made.stderr
-    assert "note" not in run("privatise", plan, home / "data.parquet", "-o", home / "r.batch").stderr
+    assert "note" not in run("privatize", plan, home / "data.parquet", "-o", home / "r.batch").stderr
 
 
 def test_other_slips_of_the_hand(home: Path) -> None:
@@ -317,7 +317,7 @@ def test_other_slips_of_the_hand(home: Path) -> None:
     assert "seed must be a whole number of at least 0" in refused("simulate", plan, data, "--seed", "-1")
     assert "which is a folder" in refused("simulate", plan, home)
     assert "a collector file must be" in refused("estimate", plan, "--state", data)
-    good("privatise", plan, data, "-o", home / "r.batch")
+    good("privatize", plan, data, "-o", home / "r.batch")
     good("estimate", plan, home / "r.batch", "--state", home / "state")
     state = json.loads((home / "state").read_text())
     del state["checksum"]
@@ -348,12 +348,12 @@ def test_a_plan_shows_no_other_file(home: Path) -> None:
         ("-1", "'wait' may be clipped below, got 90 % (9 of 10)"),
     ],
 )
-@pytest.mark.parametrize("command", ["privatise", "simulate"])
+@pytest.mark.parametrize("command", ["privatize", "simulate"])
 def test_a_wrong_column_is_refused(home: Path, command: str, cell: str, said: str) -> None:
     query = sdp.queries.RangeQuery(column="wait", low=0, high=64, bins=4, missing=0, mechanism="grr:eps0=4")
     sdp.Plan(query=query, users=10, delta=1e-6).save(home / "few.json")
     (home / "d.csv").write_text("wait\n7\n" + f"{cell}\n" * 9)
-    more = ("-o", home / "out.batch") if command == "privatise" else ()
+    more = ("-o", home / "out.batch") if command == "privatize" else ()
     assert said in refused(command, home / "few.json", home / "d.csv", *more)
     assert not list(home.glob("out.batch*"))
     result = run(command, home / "few.json", home / "d.csv", *more, "--accept", "--json")
@@ -365,6 +365,6 @@ def test_the_operator_is_told_what_the_values_are_like(home: Path) -> None:
     result = run("simulate", home / "fruit.json", home / "data.parquet")
     assert result.exit_code == 0 and "values of 'fruit': 3,000, of which 293 unlisted (9.77 %)" in result.stderr
     assert "unlisted" not in result.stdout
-    out = run("privatise", home / "wait.json", home / "data.parquet", "-o", home / "w.batch")
+    out = run("privatize", home / "wait.json", home / "data.parquet", "-o", home / "w.batch")
     assert "values of 'wait': 3,000, of which " in out.stderr and " clipped above (" in out.stderr
     assert "values of 'wait' are clipped to [0, 64 min]" in good("estimate", home / "wait.json", home / "w.batch")

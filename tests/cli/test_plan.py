@@ -42,7 +42,7 @@ def test_from_the_plan_to_the_answer(tmp_path: Path) -> None:
     files = ("--save", plan, "--plot", tmp_path / "p.svg", "--report", tmp_path / "r.html")
     good(*ASK, *files, "--column", "fruit", "--labels", labels, "--name", "Fruit")
     data.write_text("fruit\n" + "apple\n" * 1200 + "pear\n" * 500 + "kiwi\n" * 300, encoding="utf-8")
-    good("privatise", plan, data, "-o", out)
+    good("privatize", plan, data, "-o", out)
     good("shuffle", plan, out, "-o", batch)
     answer = json.loads(good("estimate", plan, batch, "--json"))
     assert answer["items"] == ["apple", "pear", "other"] and answer["epsilon"] <= 1.0

@@ -297,7 +297,7 @@ def test_no_finite_eps() -> None:
     assert floor.epsilon(delta=5 * 0.5**29) < 60.0
 
 
-# -- cohorts, several reports, memoised answers ---------------------------------------------------------------------
+# -- cohorts, several reports, memoized answers ---------------------------------------------------------------------
 
 
 def test_a_participation_limit_costs_the_worst_rounds() -> None:
@@ -329,9 +329,9 @@ def test_several_reports_in_one_batch_cost_several_rounds() -> None:
         assert acc.delta(epsilon=eps) >= worst * (1 - 1e-12)
 
 
-def test_memoised_answers_are_refused() -> None:
-    with pytest.raises(sdp.ParameterError, match=r"^memoised must be False.*linked.*\.$"):
-        sdp.Accountant().compose("grr:eps0=1,d=4", n=1000, count=30, memoised=True)
+def test_memoized_answers_are_refused() -> None:
+    with pytest.raises(sdp.ParameterError, match=r"^memoized must be False.*linked.*\.$"):
+        sdp.Accountant().compose("grr:eps0=1,d=4", n=1000, count=30, memoized=True)
 
 
 # -- what still fits -----------------------------------------------------------------------------------------------
@@ -379,7 +379,7 @@ def test_remaining_composes_a_few_times_only(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize(
     ("spec", "n", "before"),
-    [slow("unary:eps0=20,d=64", 10**9, 83.1272750017748), ("optimised-unary:eps0=20,d=64", 10**9, 11.169352370787177)],
+    [slow("unary:eps0=20,d=64", 10**9, 83.1272750017748), ("optimized-unary:eps0=20,d=64", 10**9, 11.169352370787177)],
 )
 def test_a_profile_with_kinks_is_followed(spec: str, n: int, before: float) -> None:
     """Few clones: the profile is nearly a polygon, whose corners a coarse sample cuts off."""
@@ -416,7 +416,7 @@ def test_remaining_and_would_exceed() -> None:
         ("^participation_limit must ", {"participation_limit": 2.5}),
         ("^reports_per_user must ", {"reports_per_user": 0}),
         ("^reports_per_user must ", {"reports_per_user": None}),
-        ("^memoised must ", {"memoised": 1}),
+        ("^memoized must ", {"memoized": 1}),
         ("^name must ", {"name": 3}),
         ("^name must ", {"name": ""}),
         ("did you mean 'blanket'", {"bound": "blankt"}),
@@ -480,11 +480,11 @@ def test_a_limit_on_taking_part_is_stated() -> None:
     assert words not in free.trust and limited.trust == f"{free.trust}; {words}"
 
 
-def test_different_neighbours_do_not_mix() -> None:
+def test_different_neighbors_do_not_mix() -> None:
     acc = sdp.Accountant().compose("metric-general:d01=1,dmax=2", n=100)
-    with pytest.raises(sdp.ParameterError, match="neighbours"):
+    with pytest.raises(sdp.ParameterError, match="neighbors"):
         acc.compose("grr:eps0=1,d=4", n=100)
-    assert acc.guarantee(delta=1e-6).neighbours == "replace-one at distance at most 1"
+    assert acc.guarantee(delta=1e-6).neighbors == "replace-one at distance at most 1"
 
 
 # -- dp-accounting -------------------------------------------------------------------------------------------------
@@ -533,13 +533,13 @@ def test_add_or_remove_events_are_converted_only_if_asked() -> None:
     acc = sdp.Accountant()
     with pytest.raises(sdp.ParameterError, match="add-or-remove-one"):
         acc.compose_event(dpa.LaplaceDpEvent(2.0))
-    acc.compose_event(dpa.LaplaceDpEvent(2.0), neighbours="add-or-remove-one")
+    acc.compose_event(dpa.LaplaceDpEvent(2.0), neighbors="add-or-remove-one")
     for eps in (0.0, 0.3, 0.8):  # two Laplace laws at distance 2, scale 2: D = 1 - e^((eps - 1)/2)
         exact = -math.expm1((eps - 1.0) / 2)
         assert exact * (1 - 1e-9) <= acc.delta(epsilon=eps) <= min(1.0, 3 * exact)
     assert acc.epsilon(delta=1e-6) <= 1.001
-    with pytest.raises(sdp.ParameterError, match="neighbours"):
-        acc.compose_event(dpa.GaussianDpEvent(1.0), neighbours="replace")
+    with pytest.raises(sdp.ParameterError, match="neighbors"):
+        acc.compose_event(dpa.GaussianDpEvent(1.0), neighbors="replace")
     with pytest.raises(sdp.ParameterError, match=r"^event must"):
         acc.compose_event("gaussian")
     with pytest.raises(sdp.ParameterError, match=r"^event must"):

@@ -90,7 +90,7 @@ def spoiled(change: Any, *, old: bool = False) -> str:
     """A ledger with a change in it whose hashes are computed anew (an old one has none)."""
     data: Any = {
         "format": ledger_file.OLD_FORMAT if old else ledger_file.FORMAT,
-        "neighbours": "replace-one",
+        "neighbors": "replace-one",
         "rounds": [entry.to_dict() for entry in filled().entries],
     }
     if not old:
@@ -129,8 +129,8 @@ def at(number: int, **changes: object) -> Any:
         lambda d: d.update(format="shuffledp-ledger/3"),
         lambda d: d.update(format=None),
         lambda d: d.update(more=1),
-        lambda d: d.pop("neighbours") and None,
-        lambda d: d.update(neighbours="add-or-remove-one"),
+        lambda d: d.pop("neighbors") and None,
+        lambda d: d.update(neighbors="add-or-remove-one"),
         lambda d: d.update(rounds={}),
         lambda d: d.update(rounds=[3]),
         lambda d: d["rounds"][0].pop("count") and None,
@@ -237,17 +237,17 @@ def test_a_file_that_changes_between_rounds_is_two_mechanisms(tmp_path: Path) ->
         sdp.Accountant().compose(old, n=100).save(tmp_path / "ledger.json")
 
 
-def test_a_metric_ledger_records_its_neighbours(tmp_path: Path) -> None:
+def test_a_metric_ledger_records_its_neighbors(tmp_path: Path) -> None:
     path = tmp_path / "ledger.json"
     acc = sdp.Accountant().compose("metric-general:d01=1,dmax=2", n=100)
     acc.save(path)
     whole = json.loads(path.read_text(encoding="utf-8"))
-    assert whole["neighbours"] == acc.neighbours == sdp.Accountant.load(path).neighbours != "replace-one"
-    path.write_text(json.dumps({**whole, "neighbours": "replace-one"}), encoding="utf-8")
-    with pytest.raises(sdp.ParameterError, match=r"^neighbours of a ledger must be those of its rounds[^\n]*\.$"):
+    assert whole["neighbors"] == acc.neighbors == sdp.Accountant.load(path).neighbors != "replace-one"
+    path.write_text(json.dumps({**whole, "neighbors": "replace-one"}), encoding="utf-8")
+    with pytest.raises(sdp.ParameterError, match=r"^neighbors of a ledger must be those of its rounds[^\n]*\.$"):
         sdp.Accountant.load(path)
     mixed = [*acc.entries, *filled().entries]
-    with pytest.raises(sdp.ParameterError, match="one kind of neighbours"):
+    with pytest.raises(sdp.ParameterError, match="one kind of neighbors"):
         ledger_file.save(mixed, path, set())
 
 
@@ -298,8 +298,8 @@ def test_blankets_that_cannot_be_shared_are_refused() -> None:
 
         name = "foreign-blankets"
 
-        def among(self, pairs: Any) -> Any:
-            return super().among(pairs)
+        def _among(self, pairs: Any) -> Any:
+            return super()._among(pairs)
 
     with pytest.raises(sdp.ParameterError, match=r"^reports_per_user must be 1 for .* got 4: its blanket .*\.$"):
         sdp.Accountant().compose(Foreign(eps0=1.0), n=100, reports_per_user=4)

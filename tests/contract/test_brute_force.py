@@ -1,4 +1,4 @@
-"""Every dataset of a few users, all pairs of neighbours: no sound bound is below the truth, no lower bound above."""
+"""Every dataset of a few users, all pairs of neighbors: no sound bound is below the truth, no lower bound above."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import shuffledp as sdp
 from reference.poisson_histogram import _law as poisson_law
 from reference.poisson_histogram import _sets
 from reference.repetition import slow
-from reference.small_rounds import composed, neighbours, worst
+from reference.small_rounds import composed, neighbors, worst
 
 EPS = np.array([0.0, 0.05, 0.3, 0.7, 1.2, 2.0])
 UPPER = ("auto", "blanket", "swap", "variation-ratio", "general", "swap-general", "clone")
@@ -101,7 +101,7 @@ def test_rounds_together(rounds: Any) -> None:
     pairs = []
     for m, n in rounds:
         laws = itertools.chain.from_iterable(
-            itertools.permutations(each, 2) for each in neighbours(m.probabilities(), n)
+            itertools.permutations(each, 2) for each in neighbors(m.probabilities(), n)
         )
         pairs.append(sorted(laws, key=lambda pair: -float(np.maximum(pair[0] - 1.3 * pair[1], 0.0).sum()))[:6])
     accountant = sdp.Accountant()

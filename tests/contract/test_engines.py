@@ -77,7 +77,7 @@ def test_answers_lie_about_the_truth(engine: Any, name: str, tmp_path: Path) -> 
     plan = sdp.Plan(query=QUERIES[name], users=N, delta=1e-6)
     path, out = stored(tmp_path / "x.parquet", x=values), tmp_path / "reports.parquet"
     truth = Local().exact(plan, path)
-    header = engine.privatise(plan, path, out)
+    header = engine.privatize(plan, path, out)
     collector = sdp.Collector(plan)
     collector.ingest(read_reports(out, plan))
     assert header.users == collector.users == N
@@ -119,11 +119,11 @@ def test_values_are_counted_for_the_operator_alone(engine: Any, tmp_path: Path) 
     values = ["12", "61.5", "-1", None, "2026-01-01", "2,5", " ", "7e0"] * (N // 8)
     stored(path, x=values, user=np.arange(N) // 2)
     with pytest.raises(ParameterError, match=r"'x' may be missing, got 25 % \(10,000 of 40,000\); .*--accept"):
-        engine.privatise(plan, path, out, tell=told.append)
+        engine.privatize(plan, path, out, tell=told.append)
     with pytest.raises(ParameterError, match="'x' may be missing"):
         engine.count(plan, path, tell=told.append)
     assert not told and [found.name for found in tmp_path.iterdir()] == ["x.parquet"]
-    engine.privatise(plan, path, out, accept=True, tell=told.append)
+    engine.privatize(plan, path, out, accept=True, tell=told.append)
     engine.count(plan, path, accept=True, tell=told.append)
     # two reports of every user, one of which has no third row: what fills it up is no value of the data
     several = sdp.Plan(query=query, users=N // 2, delta=1e-6, user_column="user", reports_per_user=3)
@@ -153,7 +153,7 @@ def test_a_user_sends_once_however_many_rows_it_has(engine: Any, tmp_path: Path)
     both = asked(["many", "one"], user_column="user", reports_per_user=2)
     found = engine.count(both, path)  # those with one row fill up with a missing one
     assert found.users == 1001 and held(both, found) == [2, 1000, 1000]
-    header = engine.privatise(both, path, tmp_path / "out.parquet")
+    header = engine.privatize(both, path, tmp_path / "out.parquet")
     assert (header.users, header.messages) == (1001, 2002)
 
 
@@ -179,7 +179,7 @@ def test_reports_carry_nothing_but_the_message(engine: Any, tmp_path: Path) -> N
     plan, layouts, headers = asked(["a", "b"], "unary:eps0=2"), [], []
     for name, values in (("one", ["a"] * 3000), ("two", ["a", None, "a long text that is no label"] * 1000)):
         out = tmp_path / f"{name}.reports.parquet"
-        engine.privatise(plan, stored(tmp_path / f"{name}.parquet", x=values), out, accept=True)
+        engine.privatize(plan, stored(tmp_path / f"{name}.parquet", x=values), out, accept=True)
         with pq.ParquetFile(out) as file:
             keys = set(file.metadata.metadata)
             headers.append(file.metadata.metadata[b"shuffledp batch 2"])
@@ -201,11 +201,11 @@ def test_reports_carry_nothing_but_the_message(engine: Any, tmp_path: Path) -> N
 def test_a_second_report_of_everybody_is_refused(engine: Any, tmp_path: Path) -> None:
     plan, out = asked(["a", "b"]), tmp_path / "out.batch"
     path = stored(tmp_path / "x.parquet", x=["a", "b"] * 50)
-    first, raw = engine.privatise(plan, path, out), out.read_bytes()
+    first, raw = engine.privatize(plan, path, out), out.read_bytes()
     with pytest.raises(ParameterError, match=f"out must be a new file, .*holds batch {first.id} .*; keep it, because"):
-        engine.privatise(plan, path, out)
+        engine.privatize(plan, path, out)
     assert out.read_bytes() == raw
-    assert engine.privatise(plan, path, out, overwrite=True).id != first.id and out.read_bytes() != raw
+    assert engine.privatize(plan, path, out, overwrite=True).id != first.id and out.read_bytes() != raw
 
 
 def test_the_order_says_nothing_about_the_rows(engine: Any, tmp_path: Path) -> None:
@@ -218,13 +218,13 @@ def test_the_order_says_nothing_about_the_rows(engine: Any, tmp_path: Path) -> N
     plan, out = asked(list(range(64)), users=n), tmp_path / "reports.parquet"
     table = pa.table({"x": part})
     pq.write_table(table, tmp_path / "x.parquet", row_group_size=n // 8)
-    engine.privatise(plan, tmp_path / "x.parquet", out)
+    engine.privatize(plan, tmp_path / "x.parquet", out)
     found = read_reports(out, plan).data.astype(int)
     assert np.array_equal(np.bincount(found), np.bincount(part))
     where = np.zeros((64, 8))
     np.add.at(where, (found, np.arange(n) * 8 // n), 1)
     assert stats.chi2_contingency(where).pvalue > CHANCE
-    for gap in (1, 2, 7):  # neighbours are not those of the data
+    for gap in (1, 2, 7):  # neighbors are not those of the data
         close = np.abs(found[gap:] - found[:-gap]) <= 1
         chance = (64 + 2 * 63) / 64**2
         assert abs(close.mean() - chance) < 6 * np.sqrt(chance * (1 - chance) / n)
@@ -238,7 +238,7 @@ def test_seeded_runs_say_so(engine: Any, tmp_path: Path) -> None:
     rng = np.random.default_rng
     first, again = (engine.count(plan, rows, rng=rng(3)).estimate() for _ in range(2))
     assert first.for_release is False and np.array_equal(first.value, again.value)
-    assert engine.privatise(plan, rows, tmp_path / "out.batch", rng=rng(3)).for_release is False
+    assert engine.privatize(plan, rows, tmp_path / "out.batch", rng=rng(3)).for_release is False
     with pytest.raises(ParameterError, match="rng must be None"):
         engine.count(plan, rows, rng=3)
 
@@ -251,7 +251,7 @@ def test_a_damaged_file_is_one_sentence(engine: Any, tmp_path: Path) -> None:
     inside = tmp_path / "inside.parquet"  # the footer is whole, the first pages are not
     inside.write_bytes(whole[:40] + bytes(200) + whole[240:])
     for path in (cut, inside):
-        for call in (lambda p: engine.count(plan, p), lambda p: engine.privatise(plan, p, tmp_path / "out.parquet")):
+        for call in (lambda p: engine.count(plan, p), lambda p: engine.privatize(plan, p, tmp_path / "out.parquet")):
             with pytest.raises(ParameterError) as caught:
                 call(path)
             said = str(caught.value)
@@ -269,8 +269,8 @@ def test_what_cannot_be_run_is_one_sentence(engine: Any, tmp_path: Path) -> None
     with pytest.raises(ParameterError, match="row at least"):
         engine.count(plan, pa.table({"x": pa.array([], type=pa.string())}))
     with pytest.raises(ParameterError, match="row at least"):
-        engine.privatise(plan, stored(tmp_path / "none.parquet", x=pa.array([], pa.string())), tmp_path / "o.parquet")
+        engine.privatize(plan, stored(tmp_path / "none.parquet", x=pa.array([], pa.string())), tmp_path / "o.parquet")
     with pytest.raises(ParameterError, match="column of the users"):
         engine.count(asked(["a"], reports_per_user=2), pa.table({"x": ["a"]}))
     with pytest.raises(ParameterError, match="out must be a file"):
-        engine.privatise(plan, pa.table({"x": ["a"]}), tmp_path / "no folder" / "out.parquet")
+        engine.privatize(plan, pa.table({"x": ["a"]}), tmp_path / "no folder" / "out.parquet")

@@ -20,7 +20,7 @@ USERS, PLACES, OTHERS = 60, 4, 30
 def others(m: Any, case: Case) -> np.ndarray:
     """Reports of many inputs, and the ends of the dtype where reports are numbers."""
     values, _ = case.data(2000)
-    found = m.privatise(values, rng=np.random.default_rng(2)).data
+    found = m.privatize(values, rng=np.random.default_rng(2)).data
     found = found[np.random.default_rng(3).permutation(len(found))[:OTHERS]]
     if isinstance(m.codec, Numbers) and m.codec.dtype.kind in "iu" and m.codec.dtype.itemsize < 8:
         ends = np.iinfo(m.codec.dtype)
@@ -33,7 +33,7 @@ def others(m: Any, case: Case) -> np.ndarray:
 def test_no_report_moves_an_entry_further_than_is_stated(case: Case) -> None:
     m = case.mechanism
     values, _ = case.data(USERS)
-    data = m.privatise(values, rng=np.random.default_rng(1)).data
+    data = m.privatize(values, rng=np.random.default_rng(1)).data
     if len(m.estimate(data, users=USERS).value.shape) == 0:
         return
     stated, reached = np.zeros(0), 0.0
@@ -58,12 +58,12 @@ def test_no_report_moves_an_entry_further_than_is_stated(case: Case) -> None:
 
 def test_many_false_reports_and_the_sentence() -> None:
     m = sdp.GRR(eps0=1.0, d=4)
-    found = m.estimate(m.privatise([0] * 500 + [1] * 500))
+    found = m.estimate(m.privatize([0] * 500 + [1] * 500))
     one = 1.0 / (1000 * (math.e - 1) / (math.e + 3))
     assert found.poisoned(1) == pytest.approx(np.full(4, one))
     assert found.poisoned(30) == pytest.approx(30 * found.poisoned(1)) and not found.poisoned(0).any()
     # thirty clients who agree reach it nearly
-    data = np.asarray(m.privatise([0] * 1000, rng=np.random.default_rng(0)).data)
+    data = np.asarray(m.privatize([0] * 1000, rng=np.random.default_rng(0)).data)
     lying = data.copy()
     lying[np.flatnonzero(data == 0)[:30]] = 3
     assert m.estimate(lying).value[3] - m.estimate(data).value[3] == pytest.approx(found.poisoned(30)[3])
@@ -73,4 +73,4 @@ def test_many_false_reports_and_the_sentence() -> None:
         found.consistent().poisoned(1)
     assert found.consistent().lies() == "" and found.top(2).poisoned(1).shape == (2,)
     far = sdp.PlanarLaplace(d01=1.0, dmax=2.0)
-    assert "without limit" in far.estimate(far.privatise(np.zeros((5, 2)))).lies()
+    assert "without limit" in far.estimate(far.privatize(np.zeros((5, 2)))).lies()

@@ -45,6 +45,22 @@ def test_spec_pickle_and_frozen(case: Case) -> None:
     assert m.description and m.__doc__
 
 
+@each(CASES)
+def test_at_most_25_public_names_beside_the_parameters(case: Case) -> None:
+    names = {name for name in dir(case.mechanism) if not name.startswith("_")}
+    assert len(names - {field.name for field in dataclasses.fields(case.mechanism)}) <= 25, sorted(names)
+
+
+@each(CASES)
+def test_families_are_made_once_and_a_copy_makes_its_own(case: Case) -> None:
+    m = case.mechanism
+    try:
+        family = m.law.constant_datasets()
+    except sdp.BoundNotApplicableError:
+        return
+    assert m.law.constant_datasets() is family and pickle.loads(pickle.dumps(m)).law.constant_datasets() is not family
+
+
 @each(ENUMERABLE)
 def test_the_stated_law_is_a_law_and_locally_private(case: Case) -> None:
     rows = case.mechanism.probabilities()
@@ -63,8 +79,8 @@ def test_the_sampler_follows_the_stated_law(case: Case) -> None:
     rows, inputs = m.probabilities(), m.inputs()
     size = 20_000
     for i in {0, len(inputs) // 2, len(inputs) - 1}:
-        reports = m.privatise(np.array([inputs[i]] * size), rng=seeded(i))
-        seen = np.bincount(m.columns(reports.data), minlength=rows.shape[1])
+        reports = m.privatize(np.array([inputs[i]] * size), rng=seeded(i))
+        seen = np.bincount(m._columns(reports.data), minlength=rows.shape[1])
         total = seen.sum()
         likely = rows[i] * total >= 5
         assert not np.any(seen[rows[i] == 0])
@@ -128,7 +144,7 @@ def test_no_sound_bound_is_below_a_dataset(case: Case) -> None:
     """The lower bound is the exact divergence of a dataset: a bound by name that fell below it would be no bound."""
     m = case.mechanism
     try:
-        datasets = m.constant_datasets()
+        datasets = m.law.constant_datasets()
     except sdp.BoundNotApplicableError:
         return
     for n in (5, 2000):
@@ -145,7 +161,7 @@ def test_no_sound_bound_is_below_a_dataset(case: Case) -> None:
 def test_the_estimate_is_unbiased_with_right_errors(case: Case) -> None:
     m = case.mechanism
     values, truth = case.data(100_000)
-    est = m.estimate(m.privatise(values, rng=seeded(7)))
+    est = m.estimate(m.privatize(values, rng=seeded(7)))
     assert est.n == 100_000
     assert est.value.shape == np.shape(truth)
     assert np.all(np.abs(est.value - truth) <= 4.5 * est.stderr + 1e-12)
@@ -158,7 +174,7 @@ def test_the_standard_error_is_that_of_many_runs(case: Case) -> None:
     m, runs, n = case.mechanism, 150, 400
     values, truth = case.data(n)
     rng = seeded(11)
-    estimates = [m.estimate(m.privatise(values, rng=rng)) for _ in range(runs)]
+    estimates = [m.estimate(m.privatize(values, rng=rng)) for _ in range(runs)]
     found = np.array([e.value for e in estimates])
     claimed = np.sqrt(np.mean([e.stderr**2 for e in estimates], axis=0))
     bias = found.mean(axis=0) - truth
@@ -172,7 +188,7 @@ def test_the_standard_error_is_that_of_many_runs(case: Case) -> None:
 def test_the_estimate_knows_its_constraint_and_its_sampling_variance(case: Case) -> None:
     m = case.mechanism
     values, truth = case.data(3000)
-    est = m.estimate(m.privatise(values, rng=seeded(5)))
+    est = m.estimate(m.privatize(values, rng=seeded(5)))
     truth = np.asarray(truth, dtype=float)
     assert est.constraint is not None and est.noise is not None and est.sampling is not None
     assert est.constraint.nearest(truth) == pytest.approx(truth, abs=1e-9)  # the truth satisfies it
@@ -185,13 +201,14 @@ def test_the_estimate_knows_its_constraint_and_its_sampling_variance(case: Case)
     (low, high), (lower, higher) = est.interval(0.9), est.interval(0.9, of="population")
     room = 1e-12 + 0.01 * (high - low)  # the middle of a score interval moves with its width
     assert np.all(lower <= low + room) and np.all(high <= higher + room)
+    assert np.all(higher - lower >= 0.999 * (high - low))
 
 
 @each(RUNNABLE)
 def test_a_bare_array_does_not_know_whether_it_may_be_released(case: Case) -> None:
     m = case.mechanism
     values, _ = case.data(500)
-    reports = m.privatise(values, rng=seeded(3))
+    reports = m.privatize(values, rng=seeded(3))
     bare = m.estimate(reports.data, users=500)
     assert bare.for_release is None and bare.origin.startswith("unknown: pass the Reports object")
     assert m.estimate(reports.data, users=500, for_release=True).for_release is True
@@ -211,13 +228,13 @@ def test_a_bare_array_does_not_know_whether_it_may_be_released(case: Case) -> No
 def test_randomness(case: Case) -> None:
     m = case.mechanism
     values, _ = case.data(500)
-    first, again = (m.privatise(values, rng=seeded(3)) for _ in range(2))
+    first, again = (m.privatize(values, rng=seeded(3)) for _ in range(2))
     assert np.array_equal(first.data, again.data)
     assert not first.for_release and not m.estimate(first).for_release
-    secure = [m.privatise(values) for _ in range(2)]
+    secure = [m.privatize(values) for _ in range(2)]
     assert secure[0].for_release and m.estimate(secure[0]).for_release
     assert not np.array_equal(secure[0].data, secure[1].data)
-    counts = m.privatise_counts(values, rng=seeded(3))
+    counts = m.privatize_counts(values, rng=seeded(3))
     direct = m.estimate(first)
     assert m.estimate(counts).value == pytest.approx(direct.value, rel=1e-9, abs=1e-12)
 
@@ -226,7 +243,7 @@ def test_randomness(case: Case) -> None:
 def test_bad_values_are_refused_in_one_sentence(case: Case) -> None:
     for bad in ([], [[["x"]]], np.array(["a"]), np.array([float("nan")]), np.array([-(10**9)])):
         with pytest.raises(sdp.ParameterError) as error:
-            case.mechanism.privatise(bad)
+            case.mechanism.privatize(bad)
         assert "\n" not in str(error.value) and str(error.value).endswith(".")
 
 
@@ -234,7 +251,7 @@ def test_bad_values_are_refused_in_one_sentence(case: Case) -> None:
 def test_bad_reports_are_refused_in_one_sentence(case: Case) -> None:
     m = case.mechanism
     values, _ = case.data(50)
-    good = m.privatise(values, rng=seeded(1))
+    good = m.privatize(values, rng=seeded(1))
     for bad in ([], ["x"], np.array([float("nan")]), np.array([[[0]]]), [[1, 2], [3]]):
         with pytest.raises(sdp.ParameterError) as error:
             m.estimate(bad, users=3)

@@ -12,7 +12,7 @@ SPECS = (
     "general:eps0={e}",
     "randomized-response:eps0={e}",
     "unary:eps0={e},d=16",
-    "optimised-unary:eps0={e},d=16",
+    "optimized-unary:eps0={e},d=16",
     "subset:eps0={e},d=16",
     "local-hash:eps0={e},d=16",
     "laplace:eps0={e}",

@@ -48,8 +48,8 @@ def test_reports_do_not_depend_on_the_number_of_threads(case: Case) -> None:
     m: Any = case.mechanism
     values, _ = case.data(4000)
     assert len(m._chunks(4000)) > 3
-    runs = [m.privatise(values, rng=seeded(3), threads=k) for k in (1, 2, 3)]
-    counts = [m.privatise_counts(values, rng=seeded(3), threads=k) for k in (1, 3)]
+    runs = [m.privatize(values, rng=seeded(3), threads=k) for k in (1, 2, 3)]
+    counts = [m.privatize_counts(values, rng=seeded(3), threads=k) for k in (1, 3)]
     tallies = [m.tally(runs[0], threads=k).counts for k in (1, 2, 3)]
     for run in runs[1:]:
         assert same(runs[0].data, run.data) and run.users == 4000
@@ -65,7 +65,7 @@ def test_reports_do_not_depend_on_the_number_of_threads(case: Case) -> None:
 def test_secure_reports_of_many_chunks(case: Case) -> None:
     m: Any = case.mechanism
     values, truth = case.data(20_000)
-    reports = [m.privatise(values, threads=k) for k in (1, 2)]
+    reports = [m.privatize(values, threads=k) for k in (1, 2)]
     assert all(r.for_release for r in reports) and not np.array_equal(reports[0].data, reports[1].data)
     est = m.estimate(reports[1], threads=2)
     assert est.for_release and np.all(np.abs(est.value - truth) <= 6.0 * est.stderr + 1e-12)
@@ -81,7 +81,7 @@ def test_bad_values_in_a_late_chunk_are_refused(case: Case) -> None:
         return  # several arrays: covered by the mechanisms that they are made of
     bad = np.asarray(values, dtype=np.float64 if np.asarray(values).dtype.kind == "f" else np.int64).copy()
     bad[-1] = -(10**9)
-    for call in (m.privatise, m.privatise_counts):
+    for call in (m.privatize, m.privatize_counts):
         with pytest.raises(sdp.ParameterError) as error:
             call(bad, threads=2)
         assert "\n" not in str(error.value)
@@ -93,7 +93,7 @@ def test_chunks_are_independent_of_each_other() -> None:
     """Equal values everywhere: the reports of two chunks agree as often as independent ones."""
     m = sdp.GRR(eps0=1.0, d=2)
     step = m._chunks(10**6)[0].stop
-    data = m.privatise(np.zeros(200 * step, dtype=np.uint8)).data.reshape(200, step)
+    data = m.privatize(np.zeros(200 * step, dtype=np.uint8)).data.reshape(200, step)
     one, two = data[:-1].ravel(), data[1:].ravel()
     seen = np.bincount(2 * one + two, minlength=4)
     a = m.keep
@@ -101,7 +101,7 @@ def test_chunks_are_independent_of_each_other() -> None:
     assert stats.chisquare(seen, expected, sum_check=False).pvalue > 1e-6
 
 
-def test_an_interrupt_while_privatising_leaves_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_while_privatizing_leaves_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(randomizer, "CHUNK_BYTES", 10_000)
     real, calls = np.copyto, []
 
@@ -113,7 +113,7 @@ def test_an_interrupt_while_privatising_leaves_no_thread(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(randomizer.np, "copyto", interrupted)
     with pytest.raises(KeyboardInterrupt) as caught:
-        sdp.GRR(eps0=1.0, d=4).privatise(np.zeros(100_000, dtype=int), threads=2)
+        sdp.GRR(eps0=1.0, d=4).privatize(np.zeros(100_000, dtype=int), threads=2)
     assert caught.traceback and not any(t.name.startswith("shuffledp") for t in threading.enumerate())
 
 
@@ -135,13 +135,13 @@ WIDE = [
 def test_memory_is_the_reports_and_a_chunk_per_thread(spec: str, users: int, threads: int) -> None:
     m: Any = sdp.mechanism(spec)
     values = np.arange(users) % 128
-    m.privatise(values[:100])  # what is imported and cached on first use
+    m.privatize(values[:100])  # what is imported and cached on first use
     tracemalloc.start()
     try:
-        reports = m.privatise(values, threads=threads)
+        reports = m.privatize(values, threads=threads)
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.reset_peak()
-        m.privatise_counts(values, threads=threads)
+        m.privatize_counts(values, threads=threads)
         counting = tracemalloc.get_traced_memory()[1] - reports.data.nbytes
     finally:
         tracemalloc.stop()
@@ -160,9 +160,9 @@ def test_memory_seen_by_the_system() -> None:
         "    return next(int(line.split()[1]) for line in lines if line.startswith('VmHWM')) / 1024\n"
         "m = sdp.Unary(eps0=2.0, d=128)\n"
         "values = np.zeros(4_000_000, dtype=np.uint8)\n"
-        "m.privatise(values[:100_000])\n"
+        "m.privatize(values[:100_000])\n"
         "before = peak()\n"
-        "m.privatise(values, threads=2)\n"
+        "m.privatize(values, threads=2)\n"
         "print(peak() - before)"
     )
     grown = float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)

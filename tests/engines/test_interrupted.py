@@ -56,7 +56,7 @@ def interrupted(
     with monkeypatch.context() as patch:
         patch.setattr(resumable.Work, "scatter", stopped)
         with pytest.raises(KeyboardInterrupt):
-            Local().privatise(PLAN, data, out)
+            Local().privatize(PLAN, data, out)
     return out.with_name(out.name + ".parts")
 
 
@@ -76,26 +76,26 @@ def test_a_folder_of_others_is_refused(data: Path, tmp_path: Path) -> None:
     open_to_all.mkdir(mode=0o700)
     folder.symlink_to(open_to_all)
     with pytest.raises(ParameterError, match="the folder of a run must be yours alone"):
-        Local().privatise(PLAN, data, out)
+        Local().privatize(PLAN, data, out)
     assert not list(open_to_all.iterdir())
     folder.unlink()
     folder.mkdir()
     folder.chmod(0o777)
     with pytest.raises(ParameterError, match="the folder of a run must be yours alone"):
-        Local().privatise(PLAN, data, out)
+        Local().privatize(PLAN, data, out)
     folder.rmdir()
     folder.write_text("a file")
     with pytest.raises(ParameterError, match="the folder of a run must be yours alone"):
-        Local().privatise(PLAN, data, out)
+        Local().privatize(PLAN, data, out)
 
 
 def test_one_run_at_a_time(data: Path, tmp_path: Path) -> None:
     out = tmp_path / "r.batch"
     work = resumable.Work(PLAN, source_of(data), out)
     with pytest.raises(ParameterError, match="out must be written by one run at a time"):
-        Local().privatise(PLAN, data, out)
+        Local().privatize(PLAN, data, out)
     work.close()
-    assert Local().privatise(PLAN, data, out).users == N
+    assert Local().privatize(PLAN, data, out).users == N
 
 
 def test_a_disk_that_is_full_in_the_middle_is_named_and_what_is_done_is_kept(
@@ -111,9 +111,9 @@ def test_a_disk_that_is_full_in_the_middle_is_named_and_what_is_done_is_kept(
     with monkeypatch.context() as patch:
         patch.setattr(resumable, "_private", full)
         with pytest.raises(ParameterError, match=r"out must be in a folder .*r\.batch' \(No space left on device\)"):
-            Local().privatise(PLAN, data, out)
+            Local().privatize(PLAN, data, out)
     drawn: list[int] = []
-    header = Local().privatise(PLAN, data, out, progress=lambda done, total: drawn.append(done))
+    header = Local().privatize(PLAN, data, out, progress=lambda done, total: drawn.append(done))
     assert header.users == N and drawn == [300, 400], "the first two groups were kept"
 
 
@@ -127,7 +127,7 @@ def test_rows_in_memory_are_always_drawn_anew(tmp_path: Path, monkeypatch: pytes
     work.scatter(np.zeros(N, dtype="V1"), np.zeros(N, dtype=np.int64), users=N, for_release=True)
     work.finish_group()
     work.close()
-    header = Local().privatise(PLAN, table("b"), out)
+    header = Local().privatize(PLAN, table("b"), out)
     assert header.users == N and set(read_reports(out, PLAN).data.tolist()) == {1}, "the rows that were passed"
 
 
@@ -138,7 +138,7 @@ def test_a_file_that_changed_is_noticed_whatever_its_name(
     pq.write_table(table("b"), data, row_group_size=100)
     os.utime(data, (1, 1))
     with pytest.raises(ParameterError, match="must go on with the same plan and data"):
-        Local().privatise(PLAN, data, tmp_path / "r.batch")
+        Local().privatize(PLAN, data, tmp_path / "r.batch")
 
 
 @pytest.mark.parametrize("damage", [lambda path: os.truncate(path, 0), lambda path: path.unlink()])
@@ -149,7 +149,7 @@ def test_lost_messages_are_not_made_up(
     lengths = json.loads((folder / "state.json").read_text())["lengths"]
     damage(folder / f"{int(np.argmax(lengths)):02d}")
     with pytest.raises(ParameterError, match="got a file that is too short"):
-        Local().privatise(PLAN, data, tmp_path / "r.batch")
+        Local().privatize(PLAN, data, tmp_path / "r.batch")
     assert not (tmp_path / "r.batch").exists()
 
 
@@ -176,7 +176,7 @@ def test_a_bad_state_is_refused(
     state = folder / "state.json"
     state.write_text(json.dumps({**json.loads(state.read_text()), **change}))
     with pytest.raises(ParameterError, match="the state of an interrupted run must be as it was written"):
-        Local().privatise(PLAN, data, tmp_path / "r.batch")
+        Local().privatize(PLAN, data, tmp_path / "r.batch")
 
 
 def test_messages_are_on_the_disk_before_they_are_written_down(
@@ -205,7 +205,7 @@ def test_a_seeded_order_of_finished_messages_is_not_for_release(data: Path, tmp_
         work.scatter(np.zeros(100, dtype="V1"), np.zeros(100, dtype=np.int64), users=100, for_release=True)
         work.finish_group()
     work.close()
-    assert Local().privatise(PLAN, data, out, rng=np.random.default_rng(0)).for_release is False
+    assert Local().privatize(PLAN, data, out, rng=np.random.default_rng(0)).for_release is False
 
 
 def all_of(folder: Path) -> dict[str, bytes]:
@@ -223,9 +223,9 @@ def test_what_cannot_be_gone_on_with_is_left_as_it_is(
         state.write_text(damaged)
         before = all_of(folder)
         with pytest.raises(ParameterError, match=r"must be as it was written, .*restore that folder from a copy.*\.$"):
-            Local().privatise(PLAN, data, out)
+            Local().privatize(PLAN, data, out)
         assert all_of(folder) == before
-    assert Local().privatise(PLAN, data, out, overwrite=True).users == N and not folder.exists()
+    assert Local().privatize(PLAN, data, out, overwrite=True).users == N and not folder.exists()
 
 
 # -- the end of a run -------------------------------------------------------------------------------------------------
@@ -245,7 +245,7 @@ def stopped_at_the_end(monkeypatch: pytest.MonkeyPatch, data: Path, out: Path, *
     with monkeypatch.context() as patch:
         patch.setattr(Path, "unlink", unlink)
         with pytest.raises(KeyboardInterrupt):
-            Local().privatise(PLAN, data, out)
+            Local().privatize(PLAN, data, out)
     return read_reports(out, PLAN).header
 
 
@@ -256,7 +256,7 @@ def test_killed_at_the_end_nobody_is_drawn_anew(
 ) -> None:
     out = tmp_path / name
     first, raw = stopped_at_the_end(monkeypatch, data, out, removed=removed), out.read_bytes()
-    assert Local().privatise(PLAN, data, out, overwrite=name == "r.batch") == first and out.read_bytes() == raw
+    assert Local().privatize(PLAN, data, out, overwrite=name == "r.batch") == first and out.read_bytes() == raw
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([data.name, name])
 
 
@@ -265,10 +265,10 @@ def test_killed_at_the_end_and_moved_away(data: Path, tmp_path: Path, monkeypatc
     first = stopped_at_the_end(monkeypatch, data, out, removed=5)
     out.rename(tmp_path / "fetched.batch")
     with pytest.raises(ParameterError, match=f"batch {first.id} was written and where it is no more; look where"):
-        Local().privatise(PLAN, data, out)
-    with pytest.raises(ParameterError, match="data must be privatised once for a plan"):
-        Local().privatise(PLAN, data, tmp_path / "second.batch")
-    assert Local().privatise(PLAN, data, out, overwrite=True).id != first.id
+        Local().privatize(PLAN, data, out)
+    with pytest.raises(ParameterError, match="data must be privatized once for a plan"):
+        Local().privatize(PLAN, data, tmp_path / "second.batch")
+    assert Local().privatize(PLAN, data, out, overwrite=True).id != first.id
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([data.name, "r.batch", "fetched.batch"])
 
 
@@ -280,7 +280,7 @@ def test_an_interrupted_run_of_an_earlier_version_goes_on(
     del found["id"], found["done"]
     (folder / "state.json").write_text(json.dumps(found))
     (folder / "lock").touch()
-    assert Local().privatise(PLAN, data, tmp_path / "r.batch").users == N and not folder.exists()
+    assert Local().privatize(PLAN, data, tmp_path / "r.batch").users == N and not folder.exists()
 
 
 # -- fresh noise over an old file -------------------------------------------------------------------------------------
@@ -289,17 +289,17 @@ def test_an_interrupted_run_of_an_earlier_version_goes_on(
 @pytest.mark.parametrize("name", ["r.batch", "r.parquet"])
 def test_a_second_report_of_everybody_is_refused(name: str, data: Path, tmp_path: Path) -> None:
     out = tmp_path / name
-    first, raw = Local().privatise(PLAN, data, out), out.read_bytes()
+    first, raw = Local().privatize(PLAN, data, out), out.read_bytes()
     for again in (data, table("a")):
         said = f"out must be a new file, got .*holds batch {first.id} of this plan, of 400 users, and is done; keep it"
         with pytest.raises(ParameterError, match=said):
-            Local().privatise(PLAN, again, out)
+            Local().privatize(PLAN, again, out)
     assert out.read_bytes() == raw and not out.with_name(name + ".parts").exists()
-    second = Local().privatise(PLAN, data, out, overwrite=True)
+    second = Local().privatize(PLAN, data, out, overwrite=True)
     assert second.id != first.id and read_reports(out, PLAN).header == second
     out.write_text("something else")
     with pytest.raises(ParameterError, match=r"got .*, a file; keep it"):
-        Local().privatise(PLAN, data, out)
+        Local().privatize(PLAN, data, out)
     assert out.read_text() == "something else"
 
 
@@ -307,15 +307,29 @@ def test_a_second_name_is_refused_while_an_interrupted_run_waits(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     interrupted(monkeypatch, data, tmp_path / "first.batch")
-    with pytest.raises(ParameterError, match=r"privatised once for a plan, .*'.*first\.batch'; go on with that as out"):
-        Local().privatise(PLAN, data, tmp_path / "second.batch")
+    with pytest.raises(ParameterError, match=r"privatized once for a plan, .*'.*first\.batch'; go on with that as out"):
+        Local().privatize(PLAN, data, tmp_path / "second.batch")
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([data.name, "first.batch.parts"])
     copy = tmp_path / "other.parquet"
     pq.write_table(table("a"), copy)
-    assert Local().privatise(PLAN, copy, tmp_path / "third.batch").users == N, "other data"
-    assert Local().privatise(PLAN, table("a"), tmp_path / "fourth.batch").users == N, "nothing says that they are"
-    assert Local().privatise(PLAN, data, tmp_path / "second.batch", overwrite=True).users == N
-    assert Local().privatise(PLAN, data, tmp_path / "first.batch").users == N
+    assert Local().privatize(PLAN, copy, tmp_path / "third.batch").users == N, "other data"
+    assert Local().privatize(PLAN, table("a"), tmp_path / "fourth.batch").users == N, "nothing says that they are"
+    assert Local().privatize(PLAN, data, tmp_path / "second.batch", overwrite=True).users == N
+    assert Local().privatize(PLAN, data, tmp_path / "first.batch").users == N
+
+
+def test_a_second_name_is_refused_while_a_run_is_at_work(tmp_path: Path) -> None:
+    data, first, second = (tmp_path / name for name in ("data.csv", "first.batch", "second.batch"))
+    data.write_text("x\n" + "a\n" * N)
+    tried = []
+
+    def meanwhile(done: int, total: int) -> None:
+        with pytest.raises(ParameterError, match=r"at work, drew reports for '.*first\.batch'; go on with that as out"):
+            Local().privatise(PLAN, data, second)
+        tried.append(done)
+
+    assert Local().privatise(PLAN, data, first, progress=meanwhile).users == N
+    assert tried and sorted(path.name for path in tmp_path.iterdir()) == ["data.csv", "first.batch"]
 
 
 def test_the_data_are_not_overwritten(data: Path, tmp_path: Path) -> None:
@@ -323,10 +337,10 @@ def test_the_data_are_not_overwritten(data: Path, tmp_path: Path) -> None:
     (tmp_path / "link.parquet").symlink_to(data)
     for out in (data, tmp_path / "link.parquet"):
         with pytest.raises(ParameterError, match="out must be a file of its own"):
-            Local().privatise(PLAN, data, out)
+            Local().privatize(PLAN, data, out)
     for bad in ("", ".", "/", "..", tmp_path):
         with pytest.raises(ParameterError, match="out must be the path of a file"):
-            Local().privatise(PLAN, data, bad)
+            Local().privatize(PLAN, data, bad)
     assert data.read_bytes() == raw
 
 
@@ -342,15 +356,15 @@ def test_data_that_are_refused_do_not_stand_in_the_way_of_others(bad: int, tmp_p
     if not bad:
         pq.write_table(table("a").slice(0, 0), data)
     with pytest.raises(ParameterError, match=r"data must be readable|data must have a row at least"):
-        Local().privatise(PLAN, data, out)
+        Local().privatize(PLAN, data, out)
     assert [path.name for path in tmp_path.iterdir()] == ["d.parquet"]
-    assert Local().privatise(PLAN, table("b"), out).users == N
+    assert Local().privatize(PLAN, table("b"), out).users == N
 
 
 def test_a_row_that_is_refused_leaves_no_folder(tmp_path: Path) -> None:
     (tmp_path / "d.csv").write_text("x,y\n" + "a,1\n" * 300_000 + "a,1,2\n")
     with pytest.raises(ParameterError, match="Expected 2 columns, got 3"):
-        Local().privatise(PLAN, tmp_path / "d.csv", tmp_path / "r.batch")
+        Local().privatize(PLAN, tmp_path / "d.csv", tmp_path / "r.batch")
     assert [path.name for path in tmp_path.iterdir()] == ["d.csv"]
 
 
@@ -362,9 +376,9 @@ def test_values_of_an_interrupted_run_are_counted_once(data: Path, tmp_path: Pat
     )
     out = tmp_path / "out.batch"
     with pytest.raises(ParameterError, match=r"'x' may be unlisted, got 100 % \(400 of 400\)"):
-        Local().privatise(plain, data, out)
+        Local().privatize(plain, data, out)
     assert not list(tmp_path.glob("out*"))
     interrupted(monkeypatch, data, out)
-    header = Local().privatise(PLAN, data, out, tell=told.append)
+    header = Local().privatize(PLAN, data, out, tell=told.append)
     assert header.users == N and [found.to_dict()["x"]["values"] for found in told] == [N]
     assert not out.with_name(out.name + ".parts").exists()

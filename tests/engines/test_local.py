@@ -86,9 +86,9 @@ def test_exact_answers_are_those_of_the_rows(parquet: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "batch"])
-def test_privatised_reports_are_counted_as_they_are(suffix: str, parquet: Path, tmp_path: Path) -> None:
+def test_privatized_reports_are_counted_as_they_are(suffix: str, parquet: Path, tmp_path: Path) -> None:
     plan, out = plan_with(), tmp_path / f"reports.{suffix}"
-    header = Local().privatise(plan, parquet, out)
+    header = Local().privatize(plan, parquet, out)
     batch = read_reports(out, plan)
     assert (header.users, header.messages, header.bytes) == (N, N, 1) and batch.header == header
     collector = sdp.Collector(plan)
@@ -104,7 +104,7 @@ def test_the_order_of_rows_is_gone(tmp_path: Path) -> None:
     pq.write_table(
         pa.table({"fruit": ["apple"] * 20_000 + ["pear"] * 20_000}), tmp_path / "d.parquet", row_group_size=5000
     )
-    Local().privatise(plan, tmp_path / "d.parquet", out)
+    Local().privatize(plan, tmp_path / "d.parquet", out)
     apples = read_reports(out, plan).data == 0
     for part in np.split(apples, 8):
         assert abs(part.mean() - apples.mean()) < 5 * 0.5 / np.sqrt(5000)
@@ -125,9 +125,9 @@ def test_an_interrupted_run_goes_on(parquet: Path, tmp_path: Path, monkeypatch: 
 
     monkeypatch.setattr(resumable.Work, "scatter", stopped)
     with pytest.raises(KeyboardInterrupt):
-        Local().privatise(plan, parquet, out)
+        Local().privatize(plan, parquet, out)
     assert not out.exists() and (tmp_path / "r.parquet.parts").stat().st_mode & 0o077 == 0
-    header = Local().privatise(plan, parquet, out)
+    header = Local().privatize(plan, parquet, out)
     assert header.users == header.messages == N and len(read_reports(out, plan).data) == N
     assert len(calls) == 4 + 5, "three groups were kept, the fourth was drawn again"
     assert not (tmp_path / "r.parquet.parts").exists()
@@ -146,9 +146,9 @@ def test_an_interrupted_run_goes_on_with_the_same_data_only(parquet: Path, tmp_p
     before = (tmp_path / "r.parquet.parts" / "state.json").read_bytes()
     other = plan_with(name="other")
     with pytest.raises(ParameterError, match=r"must go on with the same plan and data, .*finish that run"):
-        Local().privatise(other, parquet, out)
+        Local().privatize(other, parquet, out)
     assert (tmp_path / "r.parquet.parts" / "state.json").read_bytes() == before
-    assert Local().privatise(other, parquet, out, overwrite=True).users == N
+    assert Local().privatize(other, parquet, out, overwrite=True).users == N
     assert not (tmp_path / "r.parquet.parts").exists() and len(read_reports(out, other).data) == N
 
 
@@ -158,7 +158,7 @@ def test_users_with_several_rows_send_as_many_reports_as_planned(reports: int, p
     people = len(np.unique(TABLE["user"].to_numpy()))
     collector = Local().count(plan, parquet)
     assert collector.users == people and collector.estimate().n == people * reports
-    header = Local().privatise(plan, parquet, tmp_path / "r.parquet")
+    header = Local().privatize(plan, parquet, tmp_path / "r.parquet")
     assert (header.users, header.messages) == (people, people * reports)
 
 
@@ -221,7 +221,7 @@ def test_a_damaged_parquet_file(make: Any, said: str, parquet: Path, tmp_path: P
     make(parquet)
     for run in (
         lambda: Local().count(plan_with(), parquet),
-        lambda: Local().privatise(plan_with(), parquet, tmp_path / "r"),
+        lambda: Local().privatize(plan_with(), parquet, tmp_path / "r"),
     ):
         with pytest.raises(ParameterError, match=said):
             run()
@@ -244,7 +244,7 @@ def test_other_bad_data(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="data must have a row at least"):
         Local().count(plan, pa.table({"fruit": pa.array([], pa.string())}))
     with pytest.raises(ParameterError, match="data must have a row at least"):
-        Local().privatise(plan, pa.table({"fruit": pa.array([], pa.string())}), tmp_path / "r.parquet")
+        Local().privatize(plan, pa.table({"fruit": pa.array([], pa.string())}), tmp_path / "r.parquet")
     with pytest.raises(ParameterError, match="data must be a file"):
         Local().count(plan, 7)
     (tmp_path / "x.xlsx").write_bytes(b"")
@@ -253,7 +253,7 @@ def test_other_bad_data(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="engine must be 'local' or 'spark'"):
         engine("dask")
     with pytest.raises(ParameterError, match="out must be a file that can be written"):
-        Local().privatise(plan, TABLE, tmp_path / "missing" / "r.parquet")
+        Local().privatize(plan, TABLE, tmp_path / "missing" / "r.parquet")
 
 
 @pytest.mark.parametrize(
@@ -262,7 +262,7 @@ def test_other_bad_data(tmp_path: Path) -> None:
         (lambda p: p.write_bytes(p.read_bytes()[:-100]), "reports must be readable"),
         (
             lambda p: pq.write_table(pa.table({"message": [b"a"]}), p),
-            "reports must be a file that 'shuffledp privatise' wrote",
+            "reports must be a file that 'shuffledp privatize' wrote",
         ),
         (lambda p: p.unlink(), "must be a readable file"),
         (lambda p: _rewritten(p, drop=1), "reports must hold 4,000 messages of 1 bytes, got 3,999"),
@@ -270,7 +270,7 @@ def test_other_bad_data(tmp_path: Path) -> None:
 )
 def test_damaged_reports(damage: Any, said: str, parquet: Path, tmp_path: Path) -> None:
     plan, out = plan_with(), tmp_path / "r.parquet"
-    Local().privatise(plan, parquet, out)
+    Local().privatize(plan, parquet, out)
     damage(out)
     with pytest.raises(ParameterError, match=said):
         read_reports(out, plan)
@@ -283,7 +283,7 @@ def _rewritten(path: Path, drop: int) -> None:
 
 def test_reports_of_another_plan(parquet: Path, tmp_path: Path) -> None:
     out = tmp_path / "r.parquet"
-    Local().privatise(plan_with(), parquet, out)
+    Local().privatize(plan_with(), parquet, out)
     with pytest.raises(ParameterError, match="batch must be of this plan"):
         read_reports(out, plan_with(name="another"))
 
@@ -312,7 +312,7 @@ def test_pandas_frames_with_missing_values() -> None:
 
 def test_a_header_says_nothing_about_rows(parquet: Path, tmp_path: Path) -> None:
     out = tmp_path / "r.parquet"
-    Local().privatise(plan_with(), parquet, out)
+    Local().privatize(plan_with(), parquet, out)
     metadata = pq.ParquetFile(out).schema_arrow.metadata
     assert set(metadata) == {b"shuffledp batch 2"}
     said = {"plan", "id", "users", "messages", "bytes", "for_release", "made_from", "complete"}

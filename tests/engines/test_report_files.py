@@ -40,7 +40,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     PLAN.save(home / "plan.json")
     rows = pa.table({"x": [0, 1, 1, None] * (N // 4), "y": ["u", "v"] * (N // 2)})
     pq.write_table(rows, home / "data.parquet", row_group_size=100, write_page_checksum=True)
-    Local().privatise(PLAN, home / "data.parquet", home / "reports.parquet", accept=True)
+    Local().privatize(PLAN, home / "data.parquet", home / "reports.parquet", accept=True)
     return home
 
 
@@ -59,7 +59,7 @@ def written(path: Path, plan: sdp.Plan, column: Any, groups: int = 1, said: int 
 
 def test_data_are_not_taken_for_damaged_reports(home: Path) -> None:
     said = refused(run("estimate", str(home / "plan.json"), str(home / "data.parquet")))
-    assert "reports must be a file that 'shuffledp privatise' wrote" in said and "damaged" not in said
+    assert "reports must be a file that 'shuffledp privatize' wrote" in said and "damaged" not in said
 
 
 def zeros(size: int, rows: int) -> pa.Array:
@@ -179,7 +179,7 @@ def test_a_changed_byte_of_a_data_file_is_harmless_or_noticed(home: Path, tmp_pa
     assert len(noticed) > 30 and all(text[-1] in ".?" and "\n" not in text for text in sentences)
     for raw in noticed[:10]:
         path.write_bytes(raw)
-        refused(run("privatise", str(home / "plan.json"), str(path), "-o", str(tmp_path / "out.batch")))
+        refused(run("privatize", str(home / "plan.json"), str(path), "-o", str(tmp_path / "out.batch")))
         assert sorted(p.name for p in tmp_path.iterdir()) == ["d.parquet"]
 
 

@@ -118,14 +118,14 @@ def test_messages_survive_a_killed_worker_in_either_stage(cluster: Any, tmp_path
     plan, out = asked(), tmp_path / "reports.parquet"
     engine = Spark(cluster)
     with killing(cluster, "CoarseGrainedExecutorBackend", lambda: some_tasks_done(cluster)) as first:
-        header = engine.privatise(plan, numbered(cluster, pause=300), out)
+        header = engine.privatize(plan, numbered(cluster, pause=300), out)
     assert len(first) == 1
 
     def written() -> bool:  # the first stage is done, the sort is not
         return bool(list(tmp_path.glob(".again*/messages/_SUCCESS")))
 
     with killing(cluster, "CoarseGrainedExecutorBackend", written) as second:
-        again = engine.privatise(plan, numbered(cluster), tmp_path / "again.parquet")
+        again = engine.privatize(plan, numbered(cluster), tmp_path / "again.parquet")
     assert len(second) == 1
     for path, said in ((out, header), (tmp_path / "again.parquet", again)):
         found = read_reports(path, plan)
@@ -143,7 +143,7 @@ def test_the_order_is_uniform_over_all_partitions(cluster: Any, tmp_path: Path) 
     plan, out = asked(), tmp_path / "reports.parquet"
     rows = numbered(cluster)
     assert rows.rdd.getNumPartitions() == PARTS
-    Spark(cluster).privatise(plan, rows, out)
+    Spark(cluster).privatize(plan, rows, out)
     found = read_reports(out, plan).data.astype(int)
     assert np.bincount(found).tolist() == [N // PARTS] * PARTS
     where = np.zeros((PARTS, 20))
@@ -158,7 +158,7 @@ def test_the_order_is_uniform_over_all_partitions(cluster: Any, tmp_path: Path) 
 @spark
 def test_two_runs_have_different_orders_and_ids(cluster: Any, tmp_path: Path) -> None:
     plan, engine, rows = asked(), Spark(cluster), numbered(cluster)
-    one, two = (engine.privatise(plan, rows, tmp_path / name) for name in ("one.batch", "two.parquet"))
+    one, two = (engine.privatize(plan, rows, tmp_path / name) for name in ("one.batch", "two.parquet"))
     assert one.id != two.id
     first, second = read_reports(tmp_path / "one.batch", plan).data, read_reports(tmp_path / "two.parquet", plan).data
     assert abs((first == second).mean() - 1 / PARTS) < 6 * np.sqrt(1 / PARTS / N)
@@ -186,14 +186,14 @@ def test_the_command_line_runs_it(cluster: Any, tmp_path: Path) -> None:
     plan, data, out = tmp_path / "plan.json", tmp_path / "x.parquet", tmp_path / "reports.parquet"
     asked("grr:eps0=3", 4).save(plan)
     pq.write_table(pa.table({"x": np.arange(N) % 4}), data)
-    made = run("privatise", str(plan), str(data), "-o", str(out), "--engine", "spark", "--json")
+    made = run("privatize", str(plan), str(data), "-o", str(out), "--engine", "spark", "--json")
     assert made.exit_code == 0, made.output
     assert json.loads(made.stdout)["users"] == N
     assert json.loads(run("estimate", str(plan), str(out), "--json").stdout)["users"] == N
     beside = run("simulate", str(plan), str(data), "--engine", "spark", "--json")
     assert beside.exit_code == 0 and json.loads(beside.stdout)["rmse"] < 0.05
     data.write_bytes(data.read_bytes()[:-100])
-    again = ("privatise", str(plan), str(data), "-o", str(out), "--engine", "spark")
+    again = ("privatize", str(plan), str(data), "-o", str(out), "--engine", "spark")
     assert "out must be a new file" in refused(run(*again)) and "damaged" in refused(run(*again, "--overwrite"))
 
 
@@ -233,7 +233,7 @@ def test_the_folder_of_a_killed_driver_is_removed(cluster: Any, tmp_path: Path) 
         (folder / "messages").mkdir(parents=True)
         (folder / "messages" / "part").write_text("messages")
     with alone_in(busy):
-        Spark(cluster).privatise(asked(), numbered(cluster), tmp_path / "r.batch")
+        Spark(cluster).privatize(asked(), numbered(cluster), tmp_path / "r.batch")
     assert sorted(path.name for path in tmp_path.iterdir()) == [busy.name, other.name, "r.batch"]
 
 

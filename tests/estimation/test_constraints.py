@@ -128,7 +128,7 @@ def inside(name: str, point: np.ndarray, slack: float) -> bool:
 
 @each_set()
 def test_nearest_agrees_with_a_general_solver(name: str) -> None:
-    """Minimise over the weights of the corners."""
+    """Minimize over the weights of the corners."""
     constraint, shape, corners = SETS[name]
     if isinstance(constraint, Ball):
         return
@@ -148,12 +148,12 @@ def test_large_errors_do_not_lose_the_sum() -> None:
 
 def made(spec: str, values: object) -> Estimate:
     m = sdp.mechanism(spec)
-    return m.estimate(m.privatise(values, rng=np.random.default_rng(1)))
+    return m.estimate(m.privatize(values, rng=np.random.default_rng(1)))
 
 
 def test_a_tree_is_made_consistent_across_levels() -> None:
     m = sdp.HierarchicalGRR(eps0=2.0, d=16)
-    est = m.estimate(m.privatise(np.arange(8000) % 5, rng=np.random.default_rng(0)))
+    est = m.estimate(m.privatize(np.arange(8000) % 5, rng=np.random.default_rng(0)))
     value = est.consistent("nearest").value
     truth = np.concatenate([np.bincount((np.arange(8000) % 5) // 2**h, minlength=16 >> h) / 8000 for h in range(4)])
     for h in range(4):

@@ -21,7 +21,7 @@ BUDGETS = (0.5, 2.0, 4.0, 7.0, 9.0)
 HELD = np.array([1200, 500, 200, 60, 20, 10, 5, 3, 1, 1, 0, 0, 0, 0, 0, 0])
 USERS, ITEMS = int(HELD.sum()), len(HELD)
 LEVEL = 0.95
-ONE_ITEM = ("grr", "unary", "optimised-unary", "subset", "local-hash", "hadamard")
+ONE_ITEM = ("grr", "unary", "optimized-unary", "subset", "local-hash", "hadamard")
 
 
 def one_item() -> np.ndarray:
@@ -62,8 +62,8 @@ def drawn(m: Any, draw: Callable[[np.random.Generator], Any], repeats: int, seed
     rng = np.random.default_rng(seed)
     batches = [draw(rng) for _ in range(repeats)]
     if hasattr(m, "messages_per_user"):
-        return [m.estimate(m.privatise_counts(values, rng=rng)) for values in batches]
-    reports = m.privatise(np.concatenate(batches), rng=rng)
+        return [m.estimate(m.privatize_counts(values, rng=rng)) for values in batches]
+    reports = m.privatize(np.concatenate(batches), rng=rng)
     return [m.estimate(part) for part in np.split(reports.data, repeats)]
 
 
@@ -246,5 +246,5 @@ def test_bad_questions_are_refused_in_one_sentence() -> None:
 
 def test_no_report_is_no_information() -> None:
     m = sdp.HierarchicalGRR(eps0=2.0, d=64)
-    low, high = m.estimate(m.privatise([1], rng=np.random.default_rng(0))).interval()
+    low, high = m.estimate(m.privatize([1], rng=np.random.default_rng(0))).interval()
     assert np.isneginf(low).sum() == np.isposinf(high).sum() > 0

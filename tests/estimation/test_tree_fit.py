@@ -20,7 +20,7 @@ def design(sizes: list[int], branching: int) -> np.ndarray:
 
 
 def slow_fit(levels: list[np.ndarray], variances: list[float], branching: int) -> np.ndarray:
-    """Leaves by generalised least squares under the constraint that they sum to 1."""
+    """Leaves by generalized least squares under the constraint that they sum to 1."""
     sizes = [level.size for level in levels]
     matrix, weight = (
         design(sizes, branching),

@@ -50,7 +50,7 @@ SINGLE = (
     "randomized-response:eps0={e}",
     "grr:eps0={e},d=16",
     "unary:eps0={e},d=16",
-    "optimised-unary:eps0={e},d=16",
+    "optimized-unary:eps0={e},d=16",
     "subset:eps0={e},d=16",
     "local-hash:eps0={e},d=16",
     "hadamard:eps0={e},d=16",
@@ -82,7 +82,7 @@ BRACKETS = (*(spec.format(e=e) for spec in SINGLE for e in (1, 3)), *MULTI)
 
 
 def bracket(spec: str) -> str:
-    """eps and, in per cent, how much it is above the lower bound; delta = 0.01/n."""
+    """eps and, in percent, how much it is above the lower bound; delta = 0.01/n."""
     cells = []
     for n in CROWDS:
         g = sdp.amplify(spec, n=n, delta=0.01 / n)

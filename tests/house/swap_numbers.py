@@ -25,7 +25,7 @@ MECHANISMS = {
     "one ε₀-LDP randomizer for all": f"general:eps0={EPS0:g}",
     "randomized response": f"randomized-response:eps0={EPS0:g}",
     "unary encoding": f"unary:eps0={EPS0:g},d=16",
-    "optimised unary encoding": f"optimised-unary:eps0={EPS0:g},d=16",
+    "optimized unary encoding": f"optimized-unary:eps0={EPS0:g},d=16",
     "k-subset": f"subset:eps0={EPS0:g},d=16",
     "local hash": f"local-hash:eps0={EPS0:g},d=16",
     "Laplace": f"laplace:eps0={EPS0:g}",
@@ -55,7 +55,7 @@ class Row(NamedTuple):
     found: dict[str, float]
 
     def above(self, curve: str) -> float:
-        """How far the curve is above the lower bound, in per cent; nan where it does not apply."""
+        """How far the curve is above the lower bound, in percent; nan where it does not apply."""
         return 100.0 * (self.found.get(curve, math.nan) / self.lower - 1.0)
 
 
@@ -73,7 +73,7 @@ def measure(title: str, spec: str, n: int) -> Row:
 
 
 def draw(rows: list[Row], path: Path) -> None:
-    """One panel per mechanism, per cent above the lower bound against n."""
+    """One panel per mechanism, percent above the lower bound against n."""
     with figures.style():
         figure = figures.new_figure(figures.TEXT_WIDTH, 6.6)
         panels = figure.subplots(4, 3, sharex=True, sharey=True)

@@ -13,18 +13,19 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from house import layers, numbers, swap_numbers, theorems
+from house import charges, layers, numbers, swap_numbers, theorems
 from reference.places import ROOT
 
 #: Mark -> the page that has it, and what stands between ``<!-- mark: start`` and ``<!-- mark: end -->``.
 PARTS: dict[str, tuple[Path, Callable[[], str]]] = {
     "layers": (ROOT / "CONTRIBUTING.md", layers.table),
+    "ledger": (ROOT / "docs" / "proofs.md", charges.table),
     "theorems": (ROOT / "docs" / "theory.md", theorems.table),
     "swap-ranges": (ROOT / "docs" / "swap.md", swap_numbers.ranges),
     **{mark: (table.page, table.text) for mark, table in numbers.TABLES.items()},
 }
 #: What is the same on every machine, to the letter.
-WORDS = ("layers", "theorems", "specs")
+WORDS = ("layers", "ledger", "theorems", "specs")
 
 
 def _between(mark: str) -> re.Pattern[str]:

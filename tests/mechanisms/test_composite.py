@@ -69,18 +69,18 @@ def test_golden_parameters(entry: dict[str, Any]) -> None:
         (lambda: Parallel([(1.0, "grrr:1,2")]), "did you mean"),
         (lambda: Parallel([(1.0, 7)]), "mechanism or spec"),
         (lambda: Parallel([(1.0, Parallel([(1.0, "grr:1,2")]))]), "parallel themselves"),
-        (lambda: Parallel([(1.0, "general:1")]).privatise([[0, 1]]), "can be run"),
-        (lambda: Parallel([(0.5, "grr:1,2"), (0.5, "grr:1,3")]).privatise([[0, 1], [0]]), "one entry per user"),
+        (lambda: Parallel([(1.0, "general:1")]).privatize([[0, 1]]), "can be run"),
+        (lambda: Parallel([(0.5, "grr:1,2"), (0.5, "grr:1,3")]).privatize([[0, 1], [0]]), "one entry per user"),
         (lambda: Parallel([(0.5, "grr:1,2"), (0.5, "grr:1,3")]).groups(n=1), "every query a user"),
         (lambda: Parallel([(1.0, "grr:1,2")]).tally(np.array([1, 2])), "records"),
         (lambda: Parallel([(1.0, "grr:1,300"), (1e-12, "grr:1,2")]).estimates(
-            Parallel([(1.0, "grr:1,300"), (1e-12, "grr:1,2")]).privatise([[0, 1]] * 2)), "collect more"),
-        (lambda: SamplingRappor(eps0=1.0, d=5, s=2).privatise([[1, 1]]), "different items"),
-        (lambda: SamplingRappor(eps0=1.0, d=5, s=2).privatise([[1, 5]]), "must lie in"),
-        (lambda: PCKVGRR(eps0=1.0, d=3, l=2).privatise([[[0, 1.5]]]), "values must lie in"),
-        (lambda: PCKVGRR(eps0=1.0, d=3, l=2).privatise([[[3, 0.5]]]), "keys must be whole"),
-        (lambda: PCKVGRR(eps0=1.0, d=3, l=2).privatise([[[0, 0.5], [0, 0.1]]]), "differ within a user"),
-        (lambda: PCKVGRR(eps0=1.0, d=3, l=2).privatise(([[0]], [[1.0, 2.0]])), "one shape"),
+            Parallel([(1.0, "grr:1,300"), (1e-12, "grr:1,2")]).privatize([[0, 1]] * 2)), "collect more"),
+        (lambda: SamplingRappor(eps0=1.0, d=5, s=2).privatize([[1, 1]]), "different items"),
+        (lambda: SamplingRappor(eps0=1.0, d=5, s=2).privatize([[1, 5]]), "must lie in"),
+        (lambda: PCKVGRR(eps0=1.0, d=3, l=2).privatize([[[0, 1.5]]]), "values must lie in"),
+        (lambda: PCKVGRR(eps0=1.0, d=3, l=2).privatize([[[3, 0.5]]]), "keys must be whole"),
+        (lambda: PCKVGRR(eps0=1.0, d=3, l=2).privatize([[[0, 0.5], [0, 0.1]]]), "differ within a user"),
+        (lambda: PCKVGRR(eps0=1.0, d=3, l=2).privatize(([[0]], [[1.0, 2.0]])), "one shape"),
     ],
 )  # fmt: skip
 def test_one_sentence(make: Any, word: str) -> None:
@@ -106,7 +106,7 @@ def test_lower_bounds_are_the_best_of_all_datasets(m: Any) -> None:
     rows = np.unique(m.probabilities(), axis=0)
     every = [ShuffledPair(P0=a, P1=b, t=x) for a, b in itertools.permutations(rows, 2) for x in rows]
     best = PairSet(every).epsilon(n=2, delta=1e-2, tol=1e-4, side="lower").epsilon
-    assert m.constant_datasets().epsilon(n=2, delta=1e-2, tol=1e-4, side="lower").epsilon == pytest.approx(
+    assert m.law.constant_datasets().epsilon(n=2, delta=1e-2, tol=1e-4, side="lower").epsilon == pytest.approx(
         best, rel=2e-4
     )
 
@@ -133,12 +133,12 @@ def test_the_same_answer_is_never_worse_than_a_pair() -> None:
     rng = np.random.default_rng(2)
     matrices = [rng.dirichlet(np.ones(3), size=3) for _ in range(2)]
     both = Parallel([(0.3, sdp.FiniteRandomizer(matrices[0])), (0.7, sdp.FiniteRandomizer(matrices[1]))])
-    assert len(both.blanket().pairs(10**6) or ()) == 36
+    assert len(both.law.blanket().pairs(10**6) or ()) == 36
     omega = np.concatenate([0.3 * matrices[0].min(axis=0), 0.7 * matrices[1].min(axis=0)])
     rows = [np.concatenate([0.3 * a, 0.7 * b]) for a, b in itertools.product(*matrices)]
     every = [ShuffledPair(P0=a, P1=b, t=omega) for a, b in itertools.permutations(rows, 2)]
     for n, eps in ((1, 0.0), (1, 1.0), (3, 0.1), (3, 1.0), (200, 0.1)):
-        listed = upper(list(both.blanket().pairs(99) or ()), n, eps)
+        listed = upper(list(both.law.blanket().pairs(99) or ()), n, eps)
         assert upper(every, n, eps) == pytest.approx(listed, abs=3e-4)
 
 
@@ -213,11 +213,11 @@ def test_figure_5() -> None:
 
 def test_parallel_listing() -> None:
     grr = GRR(eps0=1.0, d=5)
-    assert len(Parallel([(0.1, grr)] * 10).blanket().pairs(2000) or ()) == 1  # its own swap, all alike
+    assert len(Parallel([(0.1, grr)] * 10).law.blanket().pairs(2000) or ()) == 1  # its own swap, all alike
     lopsided = sdp.FiniteRandomizer([[0.7, 0.2, 0.1], [0.3, 0.3, 0.4]])
-    assert len(Parallel([(0.25, lopsided)] * 4).blanket().pairs(2000) or ()) == 5
+    assert len(Parallel([(0.25, lopsided)] * 4).law.blanket().pairs(2000) or ()) == 5
     mixed = Parallel([((k + 1) / 91, sdp.FiniteRandomizer(lopsided.matrix)) for k in range(13)])
-    found = mixed.blanket().pairs(2000)  # 2^13 combinations: some fall back to (p, beta, q)
+    found = mixed.law.blanket().pairs(2000)  # 2^13 combinations: some fall back to (p, beta, q)
     assert found is not None and len(found) <= 1024
     alone = Parallel([(1.0, grr)])
     one = sdp.amplify(grr, n=100, delta=1e-6).epsilon  # up to the rounding of what all laws have in common
@@ -243,7 +243,7 @@ def test_parallel_files(tmp_path: Path) -> None:
     assert first == second and hash(first) == hash(second)
     assert "0.333333 of grr:eps0=1,d=4" in first.description
     bad = {
-        "weight: 1": "line 1", "- weight: 1\n  spec: grr:1,2\n  spec: grr:1,3": "line 3", "- colour: red": "line 1",
+        "weight: 1": "line 1", "- weight: 1\n  spec: grr:1,2\n  spec: grr:1,3": "line 3", "- color: red": "line 1",
         "- weight: 1": "none named 'spec'", '{"weight": 1}': "JSON list", "[1]": "keys of spec, weight",
         "- weight: one\n  spec: grr:1,2": "such as 0.25", "": "at least one", "[": "JSON list",
         '[{"weight": true, "spec": "grr:1,2"}]': "such as 0.25", f"- weight: 1\n  spec: parallel:{plain}": "parallel",
@@ -265,7 +265,7 @@ def test_queries_of_every_kind_together() -> None:
         (HierarchicalGRR(eps0=3.0, d=8), *nodes(8, 2)(n)),
     ]
     m = Parallel([(w, part[0]) for w, part in zip((0.1, 0.2, 0.3, 0.4), parts, strict=True)])
-    reports = m.privatise([part[1] for part in parts], rng=np.random.default_rng(1))
+    reports = m.privatize([part[1] for part in parts], rng=np.random.default_rng(1))
     found = m.estimates(reports)
     again = m.estimate(np.random.default_rng(2).permutation(reports.data))  # plain records
     assert again.value == pytest.approx(np.concatenate([np.ravel(e.value) for e in found]), rel=1e-12)
@@ -279,7 +279,7 @@ def test_estimates_of_key_values() -> None:
     m = PCKVGRR(eps0=4.0, d=3, l=2)
     keys, values = np.array([[0, 2], [0, -1]] * 5000), np.array([[1.0, -0.5], [0.5, 0.0]] * 5000)
     first, again = (
-        m.estimate(m.privatise(x, rng=np.random.default_rng(4))) for x in ((keys, values), np.stack([keys, values], 2))
+        m.estimate(m.privatize(x, rng=np.random.default_rng(4))) for x in ((keys, values), np.stack([keys, values], 2))
     )
     assert np.array_equal(first.value, again.value) and m.means(first)[[0, 2]] == pytest.approx([0.75, -0.5], abs=0.1)
     assert m.variance(10_000, 0.5) == pytest.approx(float(first.stderr[0, 2]) ** 2, rel=0.1)
@@ -288,7 +288,7 @@ def test_estimates_of_key_values() -> None:
 def test_variances() -> None:
     for m in (SamplingRappor(eps0=2.0, d=6, s=2), HierarchicalGRR(eps0=2.0, d=6)):
         values = np.tile([[0, 1], [2, 3]], (2000, 1)) if isinstance(m, SamplingRappor) else np.arange(4000) % 2
-        est = m.estimate(m.privatise(values, rng=np.random.default_rng(3)))
+        est = m.estimate(m.privatize(values, rng=np.random.default_rng(3)))
         assert m.variance(4000, 0.5) == pytest.approx(float(est.stderr[0]) ** 2, rel=0.1)
     lone = HierarchicalGRR(eps0=2.0, d=1024).estimate(np.array([0]))
     assert np.isinf(lone.stderr[-1]) and np.isfinite(lone.stderr[0])
@@ -297,16 +297,16 @@ def test_variances() -> None:
 METRIC = Parallel([(0.5, "metric-laplace:d01=0.5,dmax=5"), (0.5, "grr:eps0=0.5,d=4")])
 
 
-def test_a_metric_query_keeps_its_neighbours() -> None:
+def test_a_metric_query_keeps_its_neighbors() -> None:
     """Its law is bounded for values that are near each other only; "replace-one" alone would claim more."""
     where = "at distance at most 0.5"
     g = sdp.amplify(METRIC, n=1000, delta=1e-6)
-    assert g.neighbours == METRIC.neighbours == f"replace-one, {where} in metric-laplace:d01=0.5,dmax=5"
-    assert f"{g.neighbours} (bound: blanket)" in str(g)
+    assert g.neighbors == METRIC.neighbors == f"replace-one, {where} in metric-laplace:d01=0.5,dmax=5"
+    assert f"{g.neighbors} (bound: blanket)" in str(g)
     alike = Parallel([(0.5, "metric-laplace:d01=0.5,dmax=5"), (0.5, "planar-laplace:d01=0.5,dmax=2")])
-    assert alike.neighbours == f"replace-one {where}"
-    assert Parallel([(1.0, "grr:eps0=1,d=4")]).neighbours == "replace-one"
-    with pytest.raises(sdp.ParameterError, match="neighbours"):
+    assert alike.neighbors == f"replace-one {where}"
+    assert Parallel([(1.0, "grr:eps0=1,d=4")]).neighbors == "replace-one"
+    with pytest.raises(sdp.ParameterError, match="neighbors"):
         sdp.Accountant().compose("grr:eps0=1,d=4", n=10).compose(METRIC, n=10)
 
 
@@ -315,7 +315,7 @@ def test_a_metric_query_keeps_its_neighbours() -> None:
 )
 def test_bounds_from_budgets_alone_count_how_far_others_may_be(bound: str) -> None:
     """Other users may hold values dmax away: with d01 in its place these claimed less than a concrete dataset has."""
-    assert METRIC.pairwise_epsilon == pytest.approx(5.0)
+    assert METRIC.law.pairwise_epsilon == pytest.approx(5.0)
     truth = sdp.amplify(METRIC, n=10_000, delta=1e-6)
     assert truth.lower is not None
     assert sdp.amplify(METRIC, n=10_000, delta=1e-6, bound=bound).epsilon >= truth.lower

@@ -25,7 +25,7 @@ def test_reports_are_written_as_the_codec_says(case: Case) -> None:
     m = case.mechanism
     if case.mechanism.name == "parallel" and not all(hasattr(part, "dtype") for part in m.codec.parts):
         pytest.skip("a query does not state its codec")
-    data = m.privatise(case.data(60)[0], rng=np.random.default_rng(0)).data
+    data = m.privatize(case.data(60)[0], rng=np.random.default_rng(0)).data
     assert data.dtype == m.codec.dtype and data.shape[1:] == m.codec.shape
     assert m.codec.readable(data) and m.codec.scratch >= data[0].nbytes
 
@@ -47,7 +47,7 @@ def test_roles() -> None:
 @pytest.mark.parametrize("word", names())
 def test_files_and_messages_are_declared(word: str) -> None:
     wanted = {"finite": (), "parallel": (), "joint": (), "exponential-metric": ("eps",)}
-    assert find(word).file_parameters == wanted.get(word)
+    assert find(word)._file_parameters == wanted.get(word)
     assert find(word).single_message is (".multimessage." not in find(word).__module__)
 
 
@@ -69,29 +69,29 @@ def test_ranges_that_depend_on_another_parameter() -> None:
 def test_missing_users_take_the_most_messages_that_so_many_can_have(total: int, n: int, missing: int) -> None:
     m = sdp.PureDump(d=4, total_messages=total)
     sent = sorted((total // n + (i < total % n) for i in range(n)), reverse=True)
-    left = m.without(missing, n=n, participation=1.0)
+    left = m.law.without(missing, n=n, participation=1.0)
     assert left == sdp.PureDump(d=4, total_messages=sum(sent[missing:]))
 
 
 def test_numbers_per_user_stay_and_a_total_needs_all_to_come() -> None:
     for m in (sdp.PureDump(d=4, messages=2.5), sdp.PureDump(d=4, poisson=2.5), sdp.GRR(eps0=1.0, d=4)):
-        assert m.without(3, n=10, participation=0.5) is m
+        assert m.law.without(3, n=10, participation=0.5) is m
     fixed = sdp.PureDump(d=4, total_messages=10)
-    assert fixed.without(0, n=10, participation=1.0) is fixed
+    assert fixed.law.without(0, n=10, participation=1.0) is fixed
     with pytest.raises(sdp.BoundNotApplicableError, match="give messages"):
-        fixed.without(0, n=10, participation=0.9)
+        fixed.law.without(0, n=10, participation=0.9)
 
 
 # -- settings and other budgets ------------------------------------------------------------------------------------
 
 
 def test_the_cap_is_a_free_setting() -> None:
-    setting = sdp.PrivUnit.free_setting({"dim": 20})
+    setting = sdp.PrivUnit._free_setting({"dim": 20})
     assert setting is not None and (setting.low, setting.high, setting.whole) == (2.0**-70, 0.5, False)
     chosen = sdp.PrivUnit(eps0=2.0, dim=20)
     assert setting.start(2.0) == chosen.cap and setting.make(chosen.cap, 2.0) == chosen
     assert setting.error(chosen, 100) == chosen.variance(100)
-    assert sdp.PrivUnit.free_setting({"dim": 20, "cap": 0.1}) is None
+    assert sdp.PrivUnit._free_setting({"dim": 20, "cap": 0.1}) is None
     assert all(1e-150 <= sdp.PrivUnit(eps0=500.0, dim=d).cap < 0.5 for d in (2, 1000, 10**6))
 
 
@@ -103,8 +103,8 @@ def test_laplace_noise_of_other_scales(own: float, victim: float) -> None:
     reach = np.maximum(np.abs(y), np.abs(y - 1024))
     logs = [math.log(math.tanh(0.5 * m.eps0 / 1024)) - m.eps0 / 1024 * reach for m in (a, b)]
     least = math.exp(min((logs[0] - logs[1]).min(), 700.0))
-    ratio = a.blanket_ratio(b)
+    ratio = a.law.blanket_ratio(b)
     assert ratio <= least if own <= victim else ratio == 0.0
     assert own > victim or ratio == pytest.approx(least, rel=1e-9)
     with pytest.raises(sdp.BoundNotApplicableError, match="same reports"):
-        a.blanket_ratio(sdp.GRR(eps0=1.0, d=4))
+        a.law.blanket_ratio(sdp.GRR(eps0=1.0, d=4))

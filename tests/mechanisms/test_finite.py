@@ -136,7 +136,7 @@ def test_random_40_by_40_is_the_maximum_over_all_pairs() -> None:
     assert g.lower is not None and 0 < g.lower <= g.epsilon
 
 
-def test_rows_within_1e_9_are_drawn_normalised_and_others_refused() -> None:
+def test_rows_within_1e_9_are_drawn_normalized_and_others_refused() -> None:
     m = sdp.FiniteRandomizer([[0.3333333333, 0.6666666666], [0.5, 0.5]])
     assert m.probabilities().sum(axis=1) == pytest.approx(1.0, abs=1e-15)
     with pytest.raises(sdp.ParameterError, match=r"sum to 1, got 0\.[89]\d* in row 0"):

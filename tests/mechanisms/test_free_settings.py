@@ -22,7 +22,7 @@ from shuffledp.mechanisms.registry import find
 )
 def test_settings(name: str, given: dict, setting: str, limits: tuple, frequency: float) -> None:
     cls = find(name)
-    free = cls.free_setting(given)
+    free = cls._free_setting(given)
     assert free is not None and (free.low, free.high) == limits and free.frequency == frequency
     for eps0 in (0.1, 1.0, 4.0):
         own = cls(**given, eps0=eps0)
@@ -30,12 +30,12 @@ def test_settings(name: str, given: dict, setting: str, limits: tuple, frequency
         assert free.error(own, 100) == own.variance(100, frequency)  # type: ignore[attr-defined]
     for value in limits:
         assert getattr(free.make(value, 1.0), setting) == value
-    assert cls.free_setting({**given, setting: limits[0]}) is None
+    assert cls._free_setting({**given, setting: limits[0]}) is None
 
 
 @pytest.mark.parametrize("d", [2, 5, 20])
 def test_levels_of_hadamard_response_cover_every_budget_once(d: int) -> None:
-    free = sdp.Hadamard.free_setting({"d": d})
+    free = sdp.Hadamard._free_setting({"d": d})
     ranges = [free.budgets(level) for level in range(int(free.low), int(free.high) + 1)]
     assert ranges[0][0] == 1e-9 and ranges[-1][1] == 500.0
     assert all(math.nextafter(last, math.inf) == first for (_, last), (first, _) in itertools.pairwise(ranges))
@@ -45,4 +45,4 @@ def test_levels_of_hadamard_response_cover_every_budget_once(d: int) -> None:
 
 
 def test_mechanisms_without_a_setting() -> None:
-    assert sdp.GRR.free_setting({"d": 4}) is None and sdp.Unary.free_setting({"d": 4}) is None
+    assert sdp.GRR._free_setting({"d": 4}) is None and sdp.Unary._free_setting({"d": 4}) is None

@@ -89,9 +89,9 @@ def test_golden_parameters(name: str) -> None:
         (lambda: Wheel(eps0=1.0, d=4, s=2, w=0.0), "w must lie in"),
         (lambda: Wheel(eps0=1.0, d=4, s=2, w=1e-12), "w must leave a point"),
         (lambda: Wheel(eps0=1.0, d=4, s=3, w=math.nextafter(1 / 3, 0)), "w must leave a point"),
-        (lambda: Wheel(eps0=1.0, d=4, s=2).privatise([[0, 1, 2]]), "values must have shape (users, 2)"),
-        (lambda: Wheel(eps0=1.0, d=4, s=2).privatise([[0, 1], [3, 3]]), "different items"),
-        (lambda: Wheel(eps0=1.0, d=4, s=2).privatise([[0, 4]]), "values must lie in [0, 4), got 4"),
+        (lambda: Wheel(eps0=1.0, d=4, s=2).privatize([[0, 1, 2]]), "values must have shape (users, 2)"),
+        (lambda: Wheel(eps0=1.0, d=4, s=2).privatize([[0, 1], [3, 3]]), "different items"),
+        (lambda: Wheel(eps0=1.0, d=4, s=2).privatize([[0, 4]]), "values must lie in [0, 4), got 4"),
         (lambda: Wheel(eps0=1.0, d=4, s=2).probabilities(), "does not enumerate"),
     ],
 )
@@ -125,7 +125,7 @@ def test_accounting_does_not_depend_on_the_domain_size() -> None:
         assert got.epsilon == pytest.approx(known.epsilon, rel=3e-4)
         assert got.lower == pytest.approx(known.lower, rel=3e-4)
         assert got.lower <= got.epsilon <= 1.25 * got.lower
-        for family in (large.blanket(), large.constant_datasets()):
+        for family in (large.law.blanket(), large.law.constant_datasets()):
             members = family.pairs(10)
             assert members is not None and all(np.size(r.t) <= 16 for r in members)
 
@@ -133,7 +133,7 @@ def test_accounting_does_not_depend_on_the_domain_size() -> None:
 def test_extreme_budgets_have_rounds() -> None:
     for eps0 in (1e-6, 30.0, 500.0):
         for m in (LocalHash(eps0=eps0, d=50), Hadamard(eps0=eps0, d=50), Wheel(eps0=eps0, d=50, s=4)):
-            for family in (m.blanket(), m.constant_datasets()):
+            for family in (m.law.blanket(), m.law.constant_datasets()):
                 for r in family.pairs(10) or ():
                     assert math.log(r.max_ratio) <= eps0 * (1 + 1e-9)
 
@@ -155,7 +155,7 @@ def test_three_hash_values_are_independent_up_to_a_shift(l: int) -> None:
 @pytest.mark.parametrize(("d", "l"), [(2, 2), (5, 7), (128, 4), (1000, 200), (70, 70_000)])
 def test_support_counts_are_those_of_the_definition(d: int, l: int) -> None:
     m = LocalHash(eps0=1.0, d=d, l=l)
-    data = m.privatise(np.arange(300) % d, rng=np.random.default_rng(1)).data
+    data = m.privatize(np.arange(300) % d, rng=np.random.default_rng(1)).data
     assert data.dtype == np.min_scalar_type(l - 1)
     k = data.shape[1] - 1
     bits = np.arange(d)[:, None] >> np.arange(k) & 1
@@ -170,10 +170,10 @@ def test_the_blanket_knows_collisions() -> None:
     """Collisions hide: the blanket is tighter than that of randomized response on the buckets, and still an upper."""
     m = LocalHash(eps0=1.0, d=6, l=3)
     exact, held = every_pair_and_other(m.probabilities())
-    grr = sdp.mechanism("grr:eps0=1,d=3").blanket()
-    assert upper(m.blanket(), 500) == pytest.approx(upper(exact, 500), rel=3e-4)
-    assert lower(m.constant_datasets(), 500) == pytest.approx(lower(held, 500), rel=3e-4)
-    assert upper(m.blanket(), 500) < 0.9 * upper(grr, 500)
+    grr = sdp.mechanism("grr:eps0=1,d=3").law.blanket()
+    assert upper(m.law.blanket(), 500) == pytest.approx(upper(exact, 500), rel=3e-4)
+    assert lower(m.law.constant_datasets(), 500) == pytest.approx(lower(held, 500), rel=3e-4)
+    assert upper(m.law.blanket(), 500) < 0.9 * upper(grr, 500)
 
 
 # -- Hadamard -------------------------------------------------------------------------------------------------
@@ -183,19 +183,19 @@ def test_the_blanket_knows_collisions() -> None:
 def test_the_listed_orbits_are_all(eps0: float, d: int) -> None:
     m = Hadamard(eps0=eps0, d=d)
     exact, held = every_pair_and_other(m.probabilities())
-    for ours, all_ in ((m.blanket(), exact), (m.constant_datasets(), held)):
+    for ours, all_ in ((m.law.blanket(), exact), (m.law.constant_datasets(), held)):
         assert len(ours.pairs(20) or ()) == len(all_.pairs(20) or ())
     for n in (2, 40):
-        assert upper(m.blanket(), n) == pytest.approx(upper(exact, n), rel=3e-4)
-        assert lower(m.constant_datasets(), n) == pytest.approx(lower(held, n), rel=3e-4)
+        assert upper(m.law.blanket(), n) == pytest.approx(upper(exact, n), rel=3e-4)
+        assert lower(m.law.constant_datasets(), n) == pytest.approx(lower(held, n), rel=3e-4)
 
 
 def test_both_kinds_of_pairs_are_listed_and_the_one_across_is_the_worse() -> None:
-    within, across = Hadamard(eps0=1.2, d=10).blanket().pairs(5) or ()
+    within, across = Hadamard(eps0=1.2, d=10).law.blanket().pairs(5) or ()
     for n in (1, 7, 100, 10_000):
         assert upper(PairSet([within]), n) <= upper(PairSet([across]), n) * (1 + 3e-4)
-    assert len(Hadamard(eps0=0.5, d=10).blanket().pairs(5) or ()) == 1
-    assert len(Hadamard(eps0=9.0, d=10).blanket().pairs(5) or ()) == 1
+    assert len(Hadamard(eps0=0.5, d=10).law.blanket().pairs(5) or ()) == 1
+    assert len(Hadamard(eps0=9.0, d=10).law.blanket().pairs(5) or ()) == 1
 
 
 def test_hadamard_variance_is_exact() -> None:
@@ -242,7 +242,7 @@ def test_the_wheel_on_a_circle_of_seven(d: int, s: int, w: float) -> None:
     assert law.sum(axis=1) == pytest.approx(1.0, abs=1e-12)
     # the sampler: columns with equal law are one symbol
     columns, group = np.unique((law * law.shape[1]).round(9), axis=1, return_inverse=True)
-    data = m.privatise(np.array([inputs[-1]] * 40_000), rng=np.random.default_rng(5)).data.astype(np.int64)
+    data = m.privatize(np.array([inputs[-1]] * 40_000), rng=np.random.default_rng(5)).data.astype(np.int64)
     code = data @ 7 ** np.arange(data.shape[1])[::-1]
     seen = np.bincount(group.reshape(-1)[code], minlength=columns.shape[1])
     expected = 40_000 * np.bincount(group.reshape(-1), weights=law[-1])
@@ -256,10 +256,10 @@ def test_the_wheel_on_a_circle_of_seven(d: int, s: int, w: float) -> None:
     ratio = sdp.FiniteRandomizer(merged).variation_ratio()
     assert m.variation_ratio().beta >= ratio.beta and m.variation_ratio().p >= ratio.p * (1 - 1e-9)
     for n in (1, 3, 30):
-        assert upper(m.blanket(), n) >= upper(exact, n) * (1 - 3e-4)
-        assert lower(m.constant_datasets(), n) <= lower(held, n) * (1 + 3e-4) + 1e-9
+        assert upper(m.law.blanket(), n) >= upper(exact, n) * (1 - 3e-4)
+        assert lower(m.law.constant_datasets(), n) <= lower(held, n) * (1 + 3e-4) + 1e-9
         if s == 1:
-            assert lower(m.constant_datasets(), n) == pytest.approx(lower(held, n), rel=3e-4)
+            assert lower(m.law.constant_datasets(), n) == pytest.approx(lower(held, n), rel=3e-4)
 
 
 def test_three_times_s_items_are_independent() -> None:
@@ -275,7 +275,7 @@ def test_three_times_s_items_are_independent() -> None:
 def test_wheel_support_counts_are_those_of_the_definition(d: int, s: int, w: float | None) -> None:
     m = Wheel(eps0=1.0, d=d, s=s, w=w)
     sets = (np.arange(200)[:, None] + np.arange(s)) % d
-    data = m.privatise(sets, rng=np.random.default_rng(2)).data
+    data = m.privatize(sets, rng=np.random.default_rng(2)).data
     assert data.dtype == np.uint32 and data.shape == (200, 3 * s)
     hits = np.zeros(d, dtype=int)
     for *seed, y in data.tolist():

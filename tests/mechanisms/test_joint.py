@@ -38,7 +38,7 @@ MIXED = [
     ("grr:eps0=1,d=2",) * 3,
     ("unary:eps0=1,d=3", "grr:eps0=1,d=3"),
     ("subset:eps0=1,d=5,k=2", "hadamard:eps0=1.3,d=3"),
-    ("randomized-response:eps0=2", "optimised-unary:eps0=1,d=3"),
+    ("randomized-response:eps0=2", "optimized-unary:eps0=1,d=3"),
     ("harmony:eps0=1,dim=2", "duchi:eps0=1,dim=2"),
     ("hierarchical-grr:eps0=1,d=4", "grr:eps0=1,d=2"),
     (lopsided(1, 3, 3), lopsided(2, 2, 3)),
@@ -92,24 +92,24 @@ def test_an_answer_that_stays_the_same_can_be_the_worst() -> None:
     one_stays = largest([(0, 1), (1, 0), (2, 3), (3, 2)])
     assert math.exp(both_change) == pytest.approx(0.7160203, rel=1e-5)
     assert math.exp(one_stays) == pytest.approx(0.7278435, rel=1e-5)
-    listed = sdp.Joint([first, second]).blanket().log_delta(np.log([5.0]), n=5, tol=1e-7, side="upper")
+    listed = sdp.Joint([first, second]).law.blanket().log_delta(np.log([5.0]), n=5, tol=1e-7, side="upper")
     assert listed[0] == pytest.approx(one_stays, abs=1e-6)
 
 
 def test_answers_change_in_different_directions() -> None:
     """x0 and x1 exchanged in one answer only: neither product of the two directions alone covers it."""
     skew = sdp.FiniteRandomizer([[0.9, 0.05, 0.05], [0.3, 0.3, 0.4]])
-    listed = sdp.Joint([skew, sdp.FiniteRandomizer([[0.5, 0.5], [0.95, 0.05]])]).blanket().pairs(100)
+    listed = sdp.Joint([skew, sdp.FiniteRandomizer([[0.5, 0.5], [0.95, 0.05]])]).law.blanket().pairs(100)
     assert listed is not None and len(listed) == 16  # (two directions + two unchanged)^2
 
 
 def test_many_pairs_are_searched_as_one_matrix_and_then_by_their_ratio() -> None:
     answers = [lopsided(seed, 7, 4) for seed in (1, 2)]
     joint = sdp.Joint(answers)
-    assert joint.blanket().pairs(10) is None
+    assert joint.law.blanket().pairs(10) is None
     assert sdp.amplify(joint, **ASK).epsilon == pytest.approx(sdp.amplify(whole(*answers), **ASK).epsilon, rel=4e-4)
     large = sdp.Joint([lopsided(seed, 20, 4) for seed in (1, 2)])  # 400 inputs: (p, beta, q) of one answer
-    found = large.blanket().pairs(joint_law.MAX_PAIRS)
+    found = large.law.blanket().pairs(joint_law.MAX_PAIRS)
     assert found is not None
     alone = sdp.amplify(whole(*large.answers), **ASK)
     assert alone.epsilon * (1 - 1e-9) <= sdp.amplify(large, **ASK).epsilon <= large.local_epsilon
@@ -117,10 +117,10 @@ def test_many_pairs_are_searched_as_one_matrix_and_then_by_their_ratio() -> None
 
 def test_large_products_cost_little_and_stay_above_what_is_exact() -> None:
     """Laplace: 129 symbols each; the product with RR is exact, that of two is put on a grid."""
-    pair = sdp.Laplace(eps0=1.0).blanket().pairs(1)[0]
+    pair = sdp.Laplace(eps0=1.0).law.blanket().pairs(1)[0]
     exact = ShuffledPair(*(np.kron(law, law) for law in (pair.P0, pair.P1, pair.t)))
     joint = sdp.Joint(["laplace:1"] * 3)
-    (found,) = joint.blanket().pairs(1)
+    (found,) = joint.law.blanket().pairs(1)
     assert np.size(found.t) <= 5000
     two = PairSet([exact]).epsilon(n=10**4, delta=1e-6, tol=1e-6, side="upper").epsilon
     three = sdp.amplify(joint, n=10**4, delta=1e-6, tol=1e-6).epsilon
@@ -143,7 +143,7 @@ def test_answers_without_a_law_are_known_by_their_ratio() -> None:
     assert known.lower is None and known.bound == "blanket"
     assert known.epsilon < sdp.amplify("general:2", **ASK).epsilon
     parallel = sdp.Parallel([(0.5, "grr:1,2"), (0.5, "grr:1,3")])
-    assert parallel.dominating_pairs(1000) is None  # a pair of it covers no input pair on its own
+    assert parallel.law.dominating_pairs(1000) is None  # a pair of it covers no input pair on its own
     mixed = sdp.Joint([parallel, "grr:1,2"])
     matrix = sdp.FiniteRandomizer(np.kron(parallel.probabilities(), sdp.GRR(eps0=1.0, d=2).probabilities()))
     assert sdp.amplify(mixed, **ASK).epsilon >= sdp.amplify(matrix, **ASK).epsilon * (1 - 1e-9)
@@ -159,14 +159,14 @@ def test_the_lower_bound_of_many_answers_does_not_vanish() -> None:
 
 def test_the_ratio_of_blankets_is_a_product() -> None:
     own, other = sdp.Joint(["grr:1,4", "grr:2,4"]), sdp.Joint(["grr:2,4", "grr:2,4"])
-    single = sdp.GRR(eps0=1.0, d=4).blanket_ratio(sdp.GRR(eps0=2.0, d=4))
-    assert single * (1 - 1e-12) <= own.blanket_ratio(other) <= single
+    single = sdp.GRR(eps0=1.0, d=4).law.blanket_ratio(sdp.GRR(eps0=2.0, d=4))
+    assert single * (1 - 1e-12) <= own.law.blanket_ratio(other) <= single
     mixed = sdp.amplify_mixed([(own, 500), (other, 500)], delta=1e-6)
     assert 0.0 < mixed.epsilon < other.local_epsilon
     with pytest.raises(sdp.BoundNotApplicableError, match="one family"):
-        own.blanket_ratio(sdp.GRR(eps0=1.0, d=4))
+        own.law.blanket_ratio(sdp.GRR(eps0=1.0, d=4))
     with pytest.raises(sdp.BoundNotApplicableError, match="one family"):
-        own.blanket_ratio(sdp.Joint(["grr:1,4"]))
+        own.law.blanket_ratio(sdp.Joint(["grr:1,4"]))
 
 
 # -- one tuple, or separate shuffles ----------------------------------------------------------------------------------
@@ -265,8 +265,8 @@ def test_local_budgets_add_up_on_the_safe_side() -> None:
     assert Fraction(joint.local_epsilon) >= sum(map(Fraction, budgets))
     assert joint.local_epsilon == pytest.approx(1.3, rel=1e-15)
     near = sdp.Joint(["metric-laplace:1,3", "grr:1,4"])
-    assert near.crowd_epsilon > near.local_epsilon == 2.0
-    assert "metric-laplace" in near.neighbours and near.neighbours.startswith("replace-one")
+    assert near.law.crowd_epsilon > near.local_epsilon == 2.0
+    assert "metric-laplace" in near.neighbors and near.neighbors.startswith("replace-one")
 
 
 def test_answers_of_every_kind_together() -> None:
@@ -274,20 +274,20 @@ def test_answers_of_every_kind_together() -> None:
     rng = np.random.default_rng(3)
     joint = sdp.Joint(["grr:2,300", "laplace:2", "unary:3,9", "duchi:2,3"])
     values = [rng.integers(0, 300, n), rng.random(n), rng.integers(0, 9, n), rng.uniform(-1, 1, (n, 3))]
-    reports = joint.privatise(values, rng=rng)
+    reports = joint.privatize(values, rng=rng)
     found = joint.estimates(reports)
     truth = [np.bincount(values[0], minlength=300) / n, [values[1].mean()], np.bincount(values[2]) / n]
     for estimate, right in zip(found, [*truth, values[3].mean(axis=0)], strict=True):
         assert np.all(np.abs(estimate.value - right) < 5 * estimate.stderr)
     again = joint.estimate(rng.permutation(reports.data))
     assert again.value == pytest.approx(np.concatenate([np.ravel(e.value) for e in found]), rel=1e-12)
-    parts = [joint.tally(joint.privatise([v[:100] for v in values])) for _ in range(2)]
+    parts = [joint.tally(joint.privatize([v[:100] for v in values])) for _ in range(2)]
     assert (parts[0] + parts[1]).users == 200
 
 
 def test_answers_of_one_user_are_independent_given_the_values() -> None:
     joint = sdp.Joint(["grr:1,2", "grr:1,2"])
-    data = joint.privatise(np.zeros((40_000, 2), dtype=int), rng=np.random.default_rng(0)).data
+    data = joint.privatize(np.zeros((40_000, 2), dtype=int), rng=np.random.default_rng(0)).data
     assert abs(np.corrcoef(data["q0"], data["q1"])[0, 1]) < 0.02
 
 
@@ -299,7 +299,7 @@ def test_specs_and_files(tmp_path: Path) -> None:
     for path in (listed, plain):
         made = sdp.mechanism(f"joint:{path}")
         assert made == inline and made.spec == inline.spec == "joint:<grr:eps0=1,d=4; grr:eps0=1,d=5>"
-        assert list(made.files()) == []
+        assert list(made.law.files()) == []
     assert sdp.mechanism(inline.spec) == inline and hash(sdp.mechanism(inline.spec)) == hash(inline)
 
 
@@ -319,9 +319,9 @@ def test_specs_and_files(tmp_path: Path) -> None:
         (lambda: sdp.mechanism("joint:<no.such:Class:eps0=1>"), "registered"),
         (lambda: sdp.mechanism("joint:"), "needs a file"),
         (lambda: sdp.mechanism("joint:none.yaml"), "readable"),
-        (lambda: sdp.Joint(["general:1"]).privatise([[0, 1]]), "can be run"),
-        (lambda: sdp.Joint(["grr:1,2", "grr:1,3"]).privatise([[0, 1]]), "one array for each question"),
-        (lambda: sdp.Joint(["grr:1,2", "grr:1,3"]).privatise([[0, 1], [0]]), "one entry per user"),
+        (lambda: sdp.Joint(["general:1"]).privatize([[0, 1]]), "can be run"),
+        (lambda: sdp.Joint(["grr:1,2", "grr:1,3"]).privatize([[0, 1]]), "one array for each question"),
+        (lambda: sdp.Joint(["grr:1,2", "grr:1,3"]).privatize([[0, 1], [0]]), "one entry per user"),
         (lambda: sdp.Joint(["grr:1,2"]).tally(np.array([1, 2])), "records with the fields q0"),
         (lambda: sdp.Joint(["grr:1,2000"] * 2).probabilities(), "cells"),
     ],

@@ -39,7 +39,7 @@ PRODUCTS = [
     ("unary:eps0=1,d=3", "grr:eps0=1,d=3"),
     ("subset:eps0=1,d=3,k=2", "hadamard:eps0=1.3,d=3"),
     ("harmony:eps0=1,dim=2", "duchi:eps0=1,dim=2"),
-    ("randomized-response:eps0=2", "optimised-unary:eps0=1,d=3"),
+    ("randomized-response:eps0=2", "optimized-unary:eps0=1,d=3"),
     ("hierarchical-grr:eps0=1,d=4", "grr:eps0=1,d=2"),
     (lopsided(1, 3, 3), lopsided(2, 2, 3)),
     ("sampling-rappor:eps0=1,d=4,s=2", lopsided(4, 2, 2)),
@@ -85,7 +85,7 @@ def test_never_below_the_truth_over_every_dataset(which: int, n: int) -> None:
     first, second = FRACTIONS[which]
     rows = [[a * b for a in x for b in y] for x in first for y in second]
     truth = Datasets(rows, n)
-    family = sdp.Joint([sdp.FiniteRandomizer(floats(m)) for m in (first, second)]).swap()
+    family = sdp.Joint([sdp.FiniteRandomizer(floats(m)) for m in (first, second)]).law.swap()
     for eps in EPS:
         bound = float(np.exp(family.log_delta(np.array([eps]), n=n, tol=1e-4, side="upper")[0]))
         worst = max(max(truth.deltas(pair, exp_enclosure(eps)[1])) for pair in truth.laws)
@@ -95,7 +95,7 @@ def test_never_below_the_truth_over_every_dataset(which: int, n: int) -> None:
 def test_kept_answers_are_listed_among_every_type() -> None:
     """Each victim who keeps an answer, beside each constant dataset: its exact divergence is below that of a member."""
     first, second = ([[0.36, 0.64], [0.9, 0.1]], [[0.06, 0.94], [0.97, 0.03]])
-    listed = sdp.Joint([sdp.FiniteRandomizer(rows) for rows in (first, second)]).swap().members(100) or ()
+    listed = sdp.Joint([sdp.FiniteRandomizer(rows) for rows in (first, second)]).law.swap().members(100) or ()
     assert len(listed) == 12  # (two directions + two kept)^2 - 4
     rows = [np.kron(a, b) for a in first for b in second]
     laws = [member.types for member in listed]
@@ -113,9 +113,9 @@ def _near(first: set[bytes], second: set[bytes]) -> bool:
 
 
 def test_equal_answers_are_counted_once() -> None:
-    (few,) = {len(member.types) for member in sdp.Joint(["grr:1,4"]).swap().members(10) or ()} - {2}
+    (few,) = {len(member.types) for member in sdp.Joint(["grr:1,4"]).law.swap().members(10) or ()} - {2}
     assert few == 3
-    twice = sdp.Joint(["grr:1,4"] * 2).swap().members(10) or ()
+    twice = sdp.Joint(["grr:1,4"] * 2).law.swap().members(10) or ()
     assert sorted(len(member.types) for member in twice) == [6, 6]  # both change: 3 + 3; one kept: 3 x 2
 
 
@@ -133,16 +133,16 @@ def test_where_the_types_are_too_many_or_unknown_the_blanket_answers() -> None:
     assert sdp.amplify(unknown, n=1000, delta=1e-6).bound == "blanket"
     many = sdp.Joint([f"grr:{eps0},16" for eps0 in (0.5, 0.6, 0.7, 0.8, 0.9)])
     with pytest.raises(sdp.BoundNotApplicableError, match=r"at most 1,000 combinations.*use bound='auto'"):
-        many.swap()
+        many.law.swap()
     assert sdp.amplify(many, n=1000, delta=1e-6).bound == "blanket"
     parallel = sdp.Joint([sdp.Parallel([(0.5, "grr:1,2"), (0.5, "grr:1,3")]), "grr:1,2"])
     with pytest.raises(sdp.BoundNotApplicableError, match="types of every answer"):
-        parallel.swap()
+        parallel.law.swap()
 
 
 def test_small_matrices_that_list_no_pairs_are_searched_as_one() -> None:
     answers = [lopsided(1, 5, 3), lopsided(2, 3, 3)]
-    assert answers[0].swap_members(1000) is None
+    assert answers[0].law.swap_members(1000) is None
     ours, theirs = (
         sdp.amplify(m, n=3000, delta=1e-6, bound="swap").epsilon for m in (sdp.Joint(answers), whole(answers))
     )

@@ -192,7 +192,7 @@ def test_no_dataset_of_few_users_exceeds_it(monkeypatch: pytest.MonkeyPatch, eps
     rows = [m._law(g) for g in range(m._steps + 1)]
     grid = np.array([0.05, 0.3, 0.8]) * eps0
     for n in (2, 3, 4):
-        bound = np.exp(m.swap().log_delta(grid, n=n, tol=1e-6, side="upper"))
+        bound = np.exp(m.law.swap().log_delta(grid, n=n, tol=1e-6, side="upper"))
         for others in itertools.combinations_with_replacement(rows, n - 1):
             for a, b in itertools.permutations(range(len(rows)), 2):
                 if n == 4 and abs(a - b) < 3:
@@ -206,7 +206,7 @@ def test_no_dataset_of_more_users_exceeds_it(held: tuple[int, ...]) -> None:
     """n = 24 users who hold these values in turn; reports are merged to three, which only lowers the truth."""
     m = E8(eps0=1.0)
     n, grid = 24, np.array([0.1, 0.3, 0.5])
-    bound = np.exp(m.swap().log_delta(grid, n=n, tol=1e-6, side="upper"))
+    bound = np.exp(m.law.swap().log_delta(grid, n=n, tol=1e-6, side="upper"))
     local = [float(np.maximum(m._law(0) - math.exp(e) * m._law(8), 0.0).sum()) for e in grid]
     assert np.all(bound < 0.6 * np.array(local))  # it says more than that nobody is there
     rows = [np.add.reduceat(m._law(g), [0, 3, 6]) for g in range(9)]
@@ -227,24 +227,24 @@ def test_agrees_with_the_bound_of_all_pairs_and_types_of_a_matrix(eps0: float) -
     for a, b in [(0, 8), (8, 0), (0, 7), (1, 8), (8, 1), (7, 0), (0, 6), (2, 6)]:
         types = tuple(ShuffledPair(P0=rows[a], P1=rows[b], t=t) for t in rows)
         best = max(best, epsilon_of(SwapPair(types, beta), n=n, delta=delta, tol=1e-6, least=best))
-    ours = m.swap().epsilon(n=n, delta=delta, tol=1e-6, side="upper").epsilon
+    ours = m.law.swap().epsilon(n=n, delta=delta, tol=1e-6, side="upper").epsilon
     assert best * (1 - 1e-6) <= ours <= best * 1.0005
 
 
 @pytest.mark.parametrize(("eps0", "n"), [(4.0, 10**5), (7.0, 10**6), (11.0, 10**8)])
 def test_large_budgets_too(eps0: float, n: int) -> None:
     m = Laplace(eps0=eps0)
-    upper = m.swap().epsilon(n=n, delta=0.01 / n, tol=1e-5, side="upper").epsilon
-    lower = m.constant_datasets().epsilon(n=n, delta=0.01 / n, tol=1e-5, side="lower").epsilon
+    upper = m.law.swap().epsilon(n=n, delta=0.01 / n, tol=1e-5, side="upper").epsilon
+    lower = m.law.constant_datasets().epsilon(n=n, delta=0.01 / n, tol=1e-5, side="lower").epsilon
     assert lower < upper < 1.002 * lower
 
 
 @pytest.mark.parametrize(("eps0", "value"), [(0.5, 0.014984), (1.0, 0.031310), (2.0, 0.071880)])
 def test_the_bracket_closes(eps0: float, value: float) -> None:
     m = Laplace(eps0=eps0)
-    upper = m.swap().epsilon(n=10_000, delta=1e-6, tol=1e-6, side="upper").epsilon
-    lower = m.constant_datasets().epsilon(n=10_000, delta=1e-6, tol=1e-6, side="lower").epsilon
-    blanket = m.blanket().epsilon(n=10_000, delta=1e-6, tol=1e-6, side="upper").epsilon
+    upper = m.law.swap().epsilon(n=10_000, delta=1e-6, tol=1e-6, side="upper").epsilon
+    lower = m.law.constant_datasets().epsilon(n=10_000, delta=1e-6, tol=1e-6, side="lower").epsilon
+    blanket = m.law.blanket().epsilon(n=10_000, delta=1e-6, tol=1e-6, side="upper").epsilon
     assert lower < upper < 1.001 * lower
     assert upper < 0.95 * blanket
     assert upper == pytest.approx(value, rel=5e-5)
@@ -259,13 +259,13 @@ def test_auto_takes_it_and_it_falls_with_the_users() -> None:
 
 
 def test_fewer_who_take_part_hide_less() -> None:
-    family = Laplace(eps0=1.0).swap()
+    family = Laplace(eps0=1.0).law.swap()
     all_, most, few = (
         family.thinned(chance).epsilon(n=10_000, delta=1e-6, tol=1e-6, side="upper").epsilon
         for chance in (1.0, 0.9, 0.3)
     )
     assert all_ < most < few
-    lower = Laplace(eps0=1.0).constant_datasets().thinned(0.3).epsilon(n=10_000, delta=1e-6, tol=1e-6, side="lower")
+    lower = Laplace(eps0=1.0).law.constant_datasets().thinned(0.3).epsilon(n=10_000, delta=1e-6, tol=1e-6, side="lower")
     assert lower.epsilon < few < 1.002 * lower.epsilon
 
 
@@ -273,8 +273,8 @@ def test_fewer_who_take_part_hide_less() -> None:
 def test_extreme_budgets(eps0: float) -> None:
     m = Laplace(eps0=eps0)
     for n in (1, 2, 10**7):
-        upper = m.swap().epsilon(n=n, delta=1e-7, tol=1e-3, side="upper").epsilon
-        lower = m.constant_datasets().epsilon(n=n, delta=1e-7, tol=1e-3, side="lower").epsilon
+        upper = m.law.swap().epsilon(n=n, delta=1e-7, tol=1e-3, side="upper").epsilon
+        lower = m.law.constant_datasets().epsilon(n=n, delta=1e-7, tol=1e-3, side="lower").epsilon
         assert lower * (1 - 1e-9) <= upper <= eps0 * (1 + 1e-9)
 
 

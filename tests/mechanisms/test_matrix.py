@@ -100,14 +100,14 @@ def test_the_sampled_law_is_the_accounted_one() -> None:
 
 def test_reports_are_columns_and_secure_by_default() -> None:
     m = sdp.FiniteRandomizer(TALL)
-    reports = m.privatise([0, 1] * 50)
+    reports = m.privatize([0, 1] * 50)
     assert reports.for_release and m.codec == Category(4, scratch=96) and reports.data.dtype == m.codec.dtype
-    assert m.inputs() == [0, 1] and m.columns(reports.data).max() < 4
+    assert m.inputs() == [0, 1] and m._columns(reports.data).max() < 4
     never = sdp.FiniteRandomizer([[0.5, 0.0, 0.5], [0.25, 0.0, 0.75]])
-    assert 1 not in never.privatise([0, 1] * 2000).data
+    assert 1 not in never.privatize([0, 1] * 2000).data
     for bad in ([2], [-1], [0.5], "a"):
         with pytest.raises(sdp.ParameterError, match=r"^values must"):
-            m.privatise(bad)
+            m.privatize(bad)
     for bad in ([4], [-1], [0.5], [[0, 1]]):
         with pytest.raises(sdp.ParameterError, match=r"^reports must"):
             m.estimate(np.array(bad))
@@ -115,7 +115,7 @@ def test_reports_are_columns_and_secure_by_default() -> None:
 
 def test_a_square_matrix_is_inverted() -> None:
     grr = sdp.GRR(eps0=1.0, d=5)
-    reports = grr.privatise(np.arange(3000) % 5 % 3, rng=np.random.default_rng(3))
+    reports = grr.privatize(np.arange(3000) % 5 % 3, rng=np.random.default_rng(3))
     ours, theirs = sdp.FiniteRandomizer(grr.probabilities()).estimate(reports.data), grr.estimate(reports)
     assert ours.value == pytest.approx(theirs.value, abs=1e-12)
     assert ours.interval(0.9)[0] == pytest.approx(theirs.interval(0.9)[0], abs=1e-9)
@@ -136,7 +136,7 @@ def test_errors_covariance_and_coverage() -> None:
     m, n, runs = sdp.FiniteRandomizer(SQUARE), 600, 1500
     truth = np.array([1 / 6, 1 / 3, 1 / 2])
     values, rng = np.repeat([0, 1, 2], [100, 200, 300]), np.random.default_rng(5)
-    made = [m.estimate(m.privatise(values, rng=rng)) for _ in range(runs)]
+    made = [m.estimate(m.privatize(values, rng=rng)) for _ in range(runs)]
     found = np.array([e.value for e in made])
     spread = np.cov(found.T)
     assert np.all(np.abs(found.mean(axis=0) - truth) <= 4.5 * np.sqrt(np.diag(spread) / runs))
@@ -159,7 +159,7 @@ def test_errors_covariance_and_coverage() -> None:
 )
 def test_inputs_that_cannot_be_told_apart(matrix: list[list[float]], words: str) -> None:
     m = sdp.FiniteRandomizer(matrix)
-    reports = m.privatise(np.arange(len(matrix)))  # it can be run and accounted for all the same
+    reports = m.privatize(np.arange(len(matrix)))  # it can be run and accounted for all the same
     with pytest.raises(sdp.ParameterError) as error:
         m.estimate(reports)
     assert str(error.value).startswith("matrix must tell all inputs apart to estimate their frequencies")
@@ -174,7 +174,7 @@ def test_one_input_is_known_before_any_report() -> None:
 def test_a_matrix_among_other_queries() -> None:
     m = sdp.Parallel([(0.5, sdp.FiniteRandomizer(SQUARE)), (0.5, "grr:eps0=2,d=3")])
     values = [np.arange(20_000) % 3, np.arange(20_000) % 2]
-    reports = m.privatise(values, rng=np.random.default_rng(7))
+    reports = m.privatize(values, rng=np.random.default_rng(7))
     assert reports.data.dtype == m.codec.dtype and reports.data.dtype.names == ("query", "q0+q1")
     first, second = m.estimates(reports)
     assert np.all(np.abs(first.value - 1 / 3) < 4.5 * first.stderr)
@@ -186,10 +186,10 @@ def test_identity_and_files(tmp_path) -> None:
     path.write_text("0.75 0.25\n0.25 0.75\n")
     listed.write_text(f"- weight: 0.5\n  spec: finite:{path}\n- weight: 0.5\n  spec: grr:eps0=1,d=4\n")
     matrix, both = sdp.mechanism(f"finite:{path}"), sdp.mechanism(f"parallel:{listed}")
-    assert matrix.identity() == {"matrix": [[0.75, 0.25], [0.25, 0.75]]}
-    assert list(matrix.files()) == [str(path)] and list(both.files()) == [str(listed), str(path)]
-    assert both.identity() == {"spec": f"parallel:{listed}"}
-    assert len(matrix.dominating_pairs(2)) == 2 and matrix.dominating_pairs(1) is None
+    assert matrix.law.identity() == {"matrix": [[0.75, 0.25], [0.25, 0.75]]}
+    assert list(matrix.law.files()) == [str(path)] and list(both.law.files()) == [str(listed), str(path)]
+    assert both.law.identity() == {"spec": f"parallel:{listed}"}
+    assert len(matrix.law.dominating_pairs(2)) == 2 and matrix.law.dominating_pairs(1) is None
 
 
 def test_a_matrix_passes_its_own_audit() -> None:

@@ -77,7 +77,7 @@ def test_guarantees_grow_with_both_distances_and_say_so(cls: Any) -> None:
     ("d01", "dmax", "words"),
     [
         (0.0, 1.0, "d01 must lie in"),
-        (2.0, 1.0, "d01 must lie in [1e-06, 1], got 2.0; it is the distance of two neighbouring inputs"),
+        (2.0, 1.0, "d01 must lie in [1e-06, 1], got 2.0; it is the distance of two neighboring inputs"),
         (2.0, -1.0, "dmax must lie in [2, 500]"),
         (2.0, True, "dmax must be a number"),
         (2.0, 10**400, "dmax must be a number below"),
@@ -129,8 +129,8 @@ def test_the_bracket_holds_every_near_pair(cls: Any, d01: float, dmax: float, n:
     brute = PairSet([sdp.ShuffledPair(P0=rows[i], P1=rows[j], t=rows.min(axis=0)) for i, j in near])
     eps = np.array([0.0, 0.05, 0.3, 0.7]) * d01
     truth = brute.log_delta(eps, n=n, tol=1e-3, side="lower")
-    upper = m.blanket().log_delta(eps, n=n, tol=1e-3, side="upper")
-    lower = m.constant_datasets().log_delta(eps, n=n, tol=1e-3, side="lower")
+    upper = m.law.blanket().log_delta(eps, n=n, tol=1e-3, side="upper")
+    lower = m.law.constant_datasets().log_delta(eps, n=n, tol=1e-3, side="lower")
     assert np.all(truth <= upper + 1e-9)
     assert np.all(lower <= brute.log_delta(eps, n=n, tol=1e-3, side="upper") + 1e-9)
     visible = truth > -25
@@ -140,7 +140,7 @@ def test_the_bracket_holds_every_near_pair(cls: Any, d01: float, dmax: float, n:
 
 
 @pytest.mark.parametrize("d", [0.5, 1.0, 3.0, 5.0])
-def test_the_whole_domain_as_neighbours_is_the_laplace_mechanism(d: float) -> None:
+def test_the_whole_domain_as_neighbors_is_the_laplace_mechanism(d: float) -> None:
     for n in (1000, 100_000):
         both = (MetricLaplace(d01=d, dmax=d), Laplace(eps0=d))
         ours, theirs = (sdp.amplify(m, n=n, delta=1e-7, bound="blanket") for m in both)
@@ -189,14 +189,14 @@ def test_planar_grid_law_keeps_the_stated_total_variation() -> None:
         assert beta <= planar_variation(apart * h) + 0.5 * h * h
 
 
-def test_places_outside_the_disc_are_refused_and_its_edge_is_not() -> None:
+def test_places_outside_the_disk_are_refused_and_its_edge_is_not() -> None:
     m = PlanarLaplace(d01=1.0, dmax=4.0)
     angle = np.linspace(0, 2 * math.pi, 1000)
-    assert len(m.privatise(2.0 * np.stack([np.cos(angle), np.sin(angle)], axis=1))) == 1000
-    with pytest.raises(sdp.ParameterError, match="disc of radius 2 around 0"):
-        m.privatise(np.array([[1.5, 1.5]]))
+    assert len(m.privatize(2.0 * np.stack([np.cos(angle), np.sin(angle)], axis=1))) == 1000
+    with pytest.raises(sdp.ParameterError, match="disk of radius 2 around 0"):
+        m.privatize(np.array([[1.5, 1.5]]))
     with pytest.raises(sdp.ParameterError, match="shape"):
-        m.privatise(np.array([1.5, 1.5]))
+        m.privatize(np.array([1.5, 1.5]))
 
 
 # -- the exponential mechanism --------------------------------------------------------------------------------
@@ -235,7 +235,7 @@ def test_exponential_covariance() -> None:
     m = ExponentialMetric(LINE, eps=2.0)
     values = np.repeat([0, 1, 2], [200, 300, 500])
     rng = np.random.default_rng(5)
-    runs = [m.estimate(m.privatise(values, rng=rng)) for _ in range(2000)]
+    runs = [m.estimate(m.privatize(values, rng=rng)) for _ in range(2000)]
     found = np.cov(np.array([e.value for e in runs]).T)
     assert np.mean([e.covariance for e in runs], axis=0) == pytest.approx(found, rel=0.15, abs=2e-5)
     assert m.variance(1000, [0.2, 0.3, 0.5]) == pytest.approx(np.diag(found), rel=0.15)
@@ -267,4 +267,4 @@ def test_points_at_distance_0_can_be_accounted_for_but_not_told_apart() -> None:
     m = ExponentialMetric([[0, 0, 1], [0, 0, 1], [1, 1, 0]], eps=1.0)
     assert sdp.amplify(m, n=1000, delta=1e-6).epsilon > 0
     with pytest.raises(sdp.ParameterError, match="merge points at distance 0"):
-        m.estimate(m.privatise(np.array([0, 1, 2] * 10)))
+        m.estimate(m.privatize(np.array([0, 1, 2] * 10)))

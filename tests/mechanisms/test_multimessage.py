@@ -136,7 +136,7 @@ def test_the_truth_is_inside_the_bracket(m: MultiMessage, n: int) -> None:
             assert upper == pytest.approx(true, rel=1e-4) and lower == pytest.approx(true, rel=1e-4)
 
 
-def test_ratio_of_neighbouring_probabilities() -> None:
+def test_ratio_of_neighboring_probabilities() -> None:
     from shuffledp.numerics.families.message_counts import Count
 
     for scale, slack in ((1, 1.0), (40, 0.02), (400, 0.002)):  # Jensen's loss falls like 1/total
@@ -241,14 +241,14 @@ def test_samplers(m: MultiMessage, _n: int) -> None:
 
 def test_number_of_messages_and_their_order() -> None:
     values, rng = np.zeros(50_000, dtype=int), np.random.default_rng(2)
-    sent = len(PureDump(d=1000, messages=2.25).privatise(values, rng=rng)) - 3 * len(values)
+    sent = len(PureDump(d=1000, messages=2.25).privatize(values, rng=rng)) - 3 * len(values)
     assert abs(sent - 12_500) < 5 * math.sqrt(50_000 * 0.25 * 0.75)
     m = PureDump(d=1000, total_messages=70_001)
-    reports = m.privatise(values, rng=rng)
+    reports = m.privatize(values, rng=rng)
     assert len(reports) == 120_001 and reports.users == 50_000
     ahead = np.count_nonzero(reports.data[:60_000] == 0)
     assert abs(ahead - np.count_nonzero(reports.data == 0) / 2) < 5 * math.sqrt(120_001) / 4
-    assert len(BalcerCoin(messages=0).privatise([0, 1], rng=rng)) == 2
+    assert len(BalcerCoin(messages=0).privatize([0, 1], rng=rng)) == 2
     with pytest.raises(sdp.ParameterError, match="pass users=n"):
         m.estimate(reports.data)
     assert m.estimate(reports.data, users=50_000).value == pytest.approx(m.estimate(reports).value)
@@ -258,7 +258,7 @@ def test_number_of_messages_and_their_order() -> None:
 
 def test_variance_and_communication() -> None:
     m = MixDump(d=5, flip=0.2, messages=1.5)
-    est = m.estimate(m.privatise(np.arange(10_000) % 2, rng=np.random.default_rng(1)))
+    est = m.estimate(m.privatize(np.arange(10_000) % 2, rng=np.random.default_rng(1)))
     assert est.stderr[3] ** 2 == pytest.approx(m.variance(10_000, 0.0), rel=0.05)
     assert m.messages_per_user == 2.5 and m.bits_per_user == 7.5
     assert CheuZhilyaev(flip=0.1, d=100, messages=1).bits_per_user == 200

@@ -71,12 +71,12 @@ def test_bad_parameters(spec: str, sentence: str) -> None:
 
 def test_bad_values() -> None:
     with pytest.raises(sdp.ParameterError, match=r"shape \(users, 3\)"):
-        Duchi(eps0=1, dim=3).privatise(np.zeros((5, 2)))
+        Duchi(eps0=1, dim=3).privatize(np.zeros((5, 2)))
     with pytest.raises(sdp.ParameterError, match=r"\[-1, 1\]"):
-        Harmony(eps0=1, dim=2).privatise([[0.0, 1.1]])
+        Harmony(eps0=1, dim=2).privatize([[0.0, 1.1]])
     with pytest.raises(sdp.ParameterError, match="norm 1 to within 1e-06"):
-        PrivUnit(eps0=1, dim=2).privatise([[0.6, 0.79]])
-    assert len(PrivUnit(eps0=1, dim=2).privatise([[0.6, 0.8 + 5e-7]])) == 1
+        PrivUnit(eps0=1, dim=2).privatize([[0.6, 0.79]])
+    assert len(PrivUnit(eps0=1, dim=2).privatize([[0.6, 0.8 + 5e-7]])) == 1
     with pytest.raises(sdp.ParameterError, match="vertices"):
         Duchi(eps0=1, dim=11).probabilities()
     with pytest.raises(sdp.ParameterError, match="vertices"):
@@ -141,7 +141,7 @@ def test_convex_order_of_grid_pairs(eps0: float) -> None:
 @pytest.mark.parametrize("eps0", [1e-6, 0.5, 4.0, 60.0, 500.0])
 def test_reduced_round_keeps_mass_and_means(eps0: float) -> None:
     m = Laplace(eps0=eps0)
-    (round_,) = m.blanket().pairs(1)
+    (round_,) = m.law.blanket().pairs(1)
     omega = np.minimum(m._law(0), m._law(1024))
     assert np.sum(round_.P0) == pytest.approx(1.0, abs=1e-14) == np.sum(round_.P1)
     assert np.sum(round_.t) == pytest.approx(omega.sum(), rel=1e-13)
@@ -159,11 +159,11 @@ def test_reduction_is_sound_and_tight() -> None:
 
 
 def test_laplace_reports() -> None:
-    assert Laplace(eps0=10).privatise([0.1], rng=np.random.default_rng(0)).data.dtype == np.int16
-    assert Laplace(eps0=1).privatise([0.1], rng=np.random.default_rng(0)).data.dtype == np.int32
+    assert Laplace(eps0=10).privatize([0.1], rng=np.random.default_rng(0)).data.dtype == np.int16
+    assert Laplace(eps0=1).privatize([0.1], rng=np.random.default_rng(0)).data.dtype == np.int32
     m = Laplace(eps0=500.0)
     x = np.full(40_000, 1 / 3)  # off the grid: unbiased only thanks to the random rounding
-    est = m.estimate(m.privatise(x, rng=np.random.default_rng(5)))
+    est = m.estimate(m.privatize(x, rng=np.random.default_rng(5)))
     assert abs(est.value[0] - 1 / 3) < 4 * est.stderr[0] < 2e-4
     assert m.variance(1) == pytest.approx(2 / 500**2, rel=0.1)
     assert Laplace(eps0=1.0).variance(10) == pytest.approx(0.2, rel=1e-5)
@@ -209,7 +209,7 @@ def test_duchi_scale_and_variance(dim: int) -> None:
     scale = (2**dim + c * (e - 1)) / (math.comb(dim - 1, dim // 2) * (e - 1))
     assert m._scale == pytest.approx(scale, rel=1e-13)
     x = np.linspace(-0.8, 0.8, dim)
-    data = m.privatise(np.tile(x, (20_000, 1)), rng=np.random.default_rng(2)).data
+    data = m.privatize(np.tile(x, (20_000, 1)), rng=np.random.default_rng(2)).data
     z = scale * (2.0 * np.unpackbits(data, axis=1, count=dim) - 1.0)
     assert data.shape == (20_000, (dim + 7) // 8) and data.dtype == np.uint8
     assert z.var(axis=0) == pytest.approx([20_000 * m.variance(20_000, v) for v in x], rel=0.03)
@@ -218,7 +218,7 @@ def test_duchi_scale_and_variance(dim: int) -> None:
 def test_large_budgets_keep_the_rare_side() -> None:
     """At eps0 = 20 one in 4e8 lies; at 500 the laws are still laws."""
     for m in (Duchi(eps0=500.0, dim=6), Harmony(eps0=500.0, dim=6), PrivUnit(eps0=500.0, dim=6), Laplace(eps0=500.0)):
-        assert np.sum(m.blanket().pairs(1)[0].P0) == pytest.approx(1.0, abs=1e-12)
+        assert np.sum(m.law.blanket().pairs(1)[0].P0) == pytest.approx(1.0, abs=1e-12)
         assert m.variation_ratio().beta <= 1.0
     assert Duchi(eps0=50.0, dim=5)._low == pytest.approx(2 * math.exp(-50.0), rel=1e-12)
     x = np.tile([1, -1, 1, 1, 1, -1], (500, 1))
@@ -226,7 +226,7 @@ def test_large_budgets_keep_the_rare_side() -> None:
 
 
 def _run(m: Any, values: Any) -> Any:
-    return m.privatise(values, rng=np.random.default_rng(1))
+    return m.privatize(values, rng=np.random.default_rng(1))
 
 
 # -- PrivUnit ----------------------------------------------------------------------------------------------------

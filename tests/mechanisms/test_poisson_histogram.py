@@ -99,7 +99,7 @@ def test_rows_of_indices_and_the_fabricated_ones() -> None:
     m = sdp.PoissonHistogram(d=50, poisson_per_index=0.2, indices=3)
     assert m.messages_per_user == 13.0 and m.bits_per_user == 78.0
     rows = np.tile([[7, -1, 3]], (4000, 1))
-    reports = m.privatise(rows, rng=np.random.default_rng(1))
+    reports = m.privatize(rows, rng=np.random.default_rng(1))
     assert reports.data.dtype == np.uint8 and reports.users == 4000
     seen = np.bincount(reports.data, minlength=50) - 4000 * np.isin(np.arange(50), [3, 7])
     assert np.all(seen >= 0)
@@ -111,7 +111,7 @@ def test_rows_of_indices_and_the_fabricated_ones() -> None:
     raw = m.estimate(reports.data, users=4000)
     assert raw.value == pytest.approx(est.value)
     assert not np.array_equal(reports.data[:8], [7, 3] * 4)  # shuffled
-    assert m.privatise(np.full((5, 1), -1), rng=np.random.default_rng(0)).users == 5  # nobody holds anything
+    assert m.privatize(np.full((5, 1), -1), rng=np.random.default_rng(0)).users == 5  # nobody holds anything
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_rows_of_indices_and_the_fabricated_ones() -> None:
 def test_rows_that_are_no_sets_are_refused(values: Any, words: str) -> None:
     m = sdp.PoissonHistogram(d=9, poisson_per_index=0.2, indices=2)
     with pytest.raises(sdp.ParameterError, match=words):
-        m.privatise(values, rng=np.random.default_rng(0))
+        m.privatize(values, rng=np.random.default_rng(0))
 
 
 def test_refusals() -> None:

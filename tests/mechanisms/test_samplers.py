@@ -67,10 +67,10 @@ def test_single_bits_are_flipped_and_set() -> None:
 
 
 def test_bits_of_reports_are_independent() -> None:
-    """All pairs of bits of a report, and of neighbouring users, at the probability of the law."""
+    """All pairs of bits of a report, and of neighboring users, at the probability of the law."""
     m = sdp.Unary(eps0=2.0, d=16)
     users = 200_000
-    bits = np.unpackbits(m.privatise(np.zeros(users, dtype=int)).data, axis=1).astype(np.float64)
+    bits = np.unpackbits(m.privatize(np.zeros(users, dtype=int)).data, axis=1).astype(np.float64)
     rate = np.where(np.arange(16) == 0, m.keep, m.stray)
     bits -= rate
     scale = np.sqrt(rate * (1 - rate))
@@ -269,7 +269,7 @@ def test_privunit_directions(dim: int, cap: float | None) -> None:
     m = sdp.PrivUnit(eps0=1.5, dim=dim, cap=cap)
     x = np.zeros(dim)
     x[0] = 1.0
-    data = m.privatise(np.tile(x, (60_000, 1))).data / 32767.0
+    data = m.privatize(np.tile(x, (60_000, 1))).data / 32767.0
     along = special.betainc(0.5 * (dim - 1), 0.5 * (dim - 1), np.clip(0.5 * (1.0 - data[:, 0]), 0, 1))
     high, low = m._densities
     uniform = np.where(along < m.cap, along * high, m.cap * high + (along - m.cap) * low)
@@ -284,5 +284,5 @@ def test_privunit_directions(dim: int, cap: float | None) -> None:
 def test_dummy_keys_lie_above_all_keys(d: int, l: int) -> None:
     m = sdp.PCKVGRR(eps0=30.0, d=d, l=l)  # hardly any report is uniform
     nobody = np.full((3000, 1, 2), -1.0)
-    counts = m.privatise_counts(nobody, rng=np.random.default_rng(0)).counts
+    counts = m.privatize_counts(nobody, rng=np.random.default_rng(0)).counts
     assert counts[: 2 * d].sum() == 0 and counts[2 * d :].sum() == 3000 and np.all(counts[2 * d :] > 0)

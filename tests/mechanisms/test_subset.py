@@ -52,7 +52,7 @@ def test_golden_masses_of_the_lower_bound() -> None:
         masses = entry["masses"]
         found = [
             tuple(float(law[side].sum()) for law in (r.P0, r.P1, r.t) for side in (r.P0 > r.P1, r.P0 < r.P1))
-            for r in of(entry).constant_datasets().pairs(10)
+            for r in of(entry).law.constant_datasets().pairs(10)
         ]
         wanted = tuple(masses[name] for name in ("a0", "b1", "b0", "a1", "c0", "c1"))
         assert any(f == pytest.approx(wanted, rel=1e-9) for f in found)
@@ -89,12 +89,12 @@ def test_support_probabilities_are_those_of_the_spec() -> None:
         (lambda: PrivSet(eps0=1, d=4, s=2, k=1.5), "k must be a whole number"),
         (lambda: Subset(eps0=1, d=1000).probabilities(), "more than 1,000,000 cells"),
         (lambda: PrivSet(eps0=1, d=50, s=10).inputs(), "more than 1,000,000 cells"),
-        (lambda: Subset(eps0=1, d=9).estimate(np.zeros((5, 7), dtype=np.uint8)), "reports must be what privatise of"),
-        (lambda: PrivSet(eps0=1, d=4, s=2).privatise([0, 1]), "shape (users, items)"),
-        (lambda: PrivSet(eps0=1, d=4, s=2).privatise([[0, 4]]), "items in [0, 4) or -1 for none, got 4"),
-        (lambda: PrivSet(eps0=1, d=4, s=2).privatise([[0, -2]]), "got -2"),
-        (lambda: PrivSet(eps0=1, d=4, s=2).privatise([[0, 1], [3, 3]]), "got 3 twice"),
-        (lambda: PrivSet(eps0=1, d=4, s=2).privatise([[0.0, 1.0]]), "whole numbers"),
+        (lambda: Subset(eps0=1, d=9).estimate(np.zeros((5, 7), dtype=np.uint8)), "reports must be what privatize of"),
+        (lambda: PrivSet(eps0=1, d=4, s=2).privatize([0, 1]), "shape (users, items)"),
+        (lambda: PrivSet(eps0=1, d=4, s=2).privatize([[0, 4]]), "items in [0, 4) or -1 for none, got 4"),
+        (lambda: PrivSet(eps0=1, d=4, s=2).privatize([[0, -2]]), "got -2"),
+        (lambda: PrivSet(eps0=1, d=4, s=2).privatize([[0, 1], [3, 3]]), "got 3 twice"),
+        (lambda: PrivSet(eps0=1, d=4, s=2).privatize([[0.0, 1.0]]), "whole numbers"),
     ],
 )
 def test_bad_parameters_and_values(make, sentence: str) -> None:
@@ -109,7 +109,7 @@ def test_the_default_size_has_the_smallest_variance() -> None:
         k, e = Subset(eps0=eps0, d=d).k, math.exp(eps0)
         spread = {j: Subset(eps0=eps0, d=d, k=j).variance(1, 1 / d) for j in range(1, d) if abs(j - k) < 40}
         assert spread[k] <= min(spread.values()) * (1 + 1e-12)
-        assert k in {max(1, math.floor(d / (e + 1))), math.ceil(d / (e + 1))}  # one of the two neighbours of d/(e+1)
+        assert k in {max(1, math.floor(d / (e + 1))), math.ceil(d / (e + 1))}  # one of the two neighbors of d/(e+1)
     for d, s, eps0 in product((1, 2, 5, 40, 700), (1, 2, 5, 30), (0.1, 1.0, 3.0, 9.0)):
         if s <= d:
             sizes = np.arange(1, d + 1)
@@ -141,10 +141,10 @@ def test_masses_keep_their_digits_in_a_huge_domain() -> None:
     D, k, t = 10**9, 7, math.exp(-2.0)
     m = Subset(eps0=2.0, d=D, k=k)
     total = Fraction(k, D) + Fraction(t) * Fraction(D - k, D)
-    (round_,) = m.blanket().pairs(1)
+    (round_,) = m.law.blanket().pairs(1)
     only = Fraction(k * (D - k), D * (D - 1)) / total
     assert sorted(round_.P0)[2] == pytest.approx(float(only), rel=1e-15)
-    third = m.constant_datasets().pairs(9)[0]
+    third = m.law.constant_datasets().pairs(9)[0]
     only = only * (D - k - 1) / (D - 2)
     at = np.flatnonzero((third.P0 > third.P1) & (third.t < third.P0 * 0.99))
     assert third.P0[at] == pytest.approx([float(only)], rel=1e-15)
@@ -210,7 +210,7 @@ def test_every_way_to_draw_a_subset(m: Subset, packed: bool, bits: bool) -> None
     """Distinct members, the held one with probability a, one other and two others as often as they should."""
     assert (isinstance(m.codec, PackedBits), m._by_bits) == (packed, bits)
     n, e, held = 20_000, math.exp(m.eps0), m.d - 1
-    data = m.privatise(np.full(n, held), rng=seeded(m.k)).data
+    data = m.privatize(np.full(n, held), rng=seeded(m.k)).data
     assert data.dtype == (np.uint8 if packed else np.min_scalar_type(m.d - 1))
     assert data.nbytes == n * min((m.d + 7) // 8, m.k * data.itemsize)
     if packed:
@@ -238,13 +238,13 @@ def test_sets_of_any_width() -> None:
     """Rows are padded up to s and sampled down to s; the frequencies are then those of the sampled sets."""
     m = PrivSet(eps0=6.0, d=6, s=2, k=1)
     n = 40_000
-    wide = m.estimate(m.privatise(np.array([[0, -1, 1, 2, 5]] * n), rng=seeded()))
+    wide = m.estimate(m.privatize(np.array([[0, -1, 1, 2, 5]] * n), rng=seeded()))
     assert np.all(np.abs(wide.value - [0.5, 0.5, 0.5, 0, 0, 0.5]) < 5 * wide.stderr)
-    few = m.estimate(m.privatise(np.array([[-1, 4, -1, 2]] * n), rng=seeded(1)))
+    few = m.estimate(m.privatize(np.array([[-1, 4, -1, 2]] * n), rng=seeded(1)))
     assert np.all(np.abs(few.value - [0, 0, 1, 0, 1, 0]) < 5 * few.stderr)
-    narrow = m.estimate(m.privatise(np.array([[3]] * n), rng=seeded(2)))
+    narrow = m.estimate(m.privatize(np.array([[3]] * n), rng=seeded(2)))
     assert np.all(np.abs(narrow.value - [0, 0, 0, 1, 0, 0]) < 5 * narrow.stderr)
-    none = m.estimate(m.privatise(np.array([[-1]] * n), rng=seeded(3)))
+    none = m.estimate(m.privatize(np.array([[-1]] * n), rng=seeded(3)))
     assert np.all(np.abs(none.value) < 5 * none.stderr)
 
 
@@ -256,7 +256,7 @@ def test_every_set_with_dummies_is_an_input() -> None:
 
 def test_the_variance_is_that_of_the_estimate() -> None:
     for m, value in ((Subset(eps0=1.5, d=20), 3), (PrivSet(eps0=1.5, d=20, s=3), [3, 4, 5])):
-        est = m.estimate(m.privatise(np.array([value] * 50_000), rng=seeded(5)))
+        est = m.estimate(m.privatize(np.array([value] * 50_000), rng=seeded(5)))
         assert est.stderr[10] ** 2 == pytest.approx(m.variance(50_000), rel=0.05)
         assert est.stderr[3] ** 2 == pytest.approx(m.variance(50_000, 1.0), rel=0.05)
 
@@ -267,17 +267,17 @@ def test_large_laws_are_rounded_beyond_what_doubles_show(
 ) -> None:
     """Probabilities as rounded products equal the exact fractions, cancellation and zeros included."""
     m = PrivSet(eps0=1.5, d=d, s=s, k=k)
-    exact = [m.blanket().pairs(9), m.constant_datasets().pairs(99), m.variation_ratio(), m.stray]
+    exact = [m.law.blanket().pairs(9), m.law.constant_datasets().pairs(99), m.variation_ratio(), m.stray]
     set_randomizer._miss.cache_clear()
     monkeypatch.setattr(set_randomizer, "_EXACT_BITS", 0)
-    rounded = [m.blanket().pairs(9), m.constant_datasets().pairs(99), m.variation_ratio(), m.stray]
+    rounded = [m.law.blanket().pairs(9), m.law.constant_datasets().pairs(99), m.variation_ratio(), m.stray]
     set_randomizer._miss.cache_clear()
     assert rounded == exact
 
 
 def test_the_largest_sets_need_no_huge_fractions() -> None:
     m = PrivSet(eps0=1.0, d=2_000_000_000, s=10_000)
-    (pair,) = m.blanket().pairs(9) or ()
+    (pair,) = m.law.blanket().pairs(9) or ()
     total = sum(m._miss(items).denominator.bit_length() for items in (m.s, 2 * m.s))
     assert total < 10_000 and len(np.asarray(pair.t)) == 4
     # the chance that a uniform report misses s items, as a sum of 10,000 logarithms

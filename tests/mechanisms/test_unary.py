@@ -13,13 +13,13 @@ import pytest
 import shuffledp as sdp
 from reference.places import golden
 from shuffledp.mechanisms.categorical.grr import GRR
-from shuffledp.mechanisms.categorical.optimised_unary import OptimisedUnary
+from shuffledp.mechanisms.categorical.optimized_unary import OptimizedUnary
 from shuffledp.mechanisms.categorical.randomized_response import RandomizedResponse
 from shuffledp.mechanisms.categorical.unary import Unary
 from shuffledp.numerics.pair import ShuffledPair
 
 ENTRIES = golden("mechanisms.json")
-BOTH = [Unary, OptimisedUnary]
+BOTH = [Unary, OptimizedUnary]
 
 
 @pytest.mark.parametrize("entry", [e for e in ENTRIES if e["mechanism"] == "binary_rr"], ids=lambda e: str(e["params"]))
@@ -65,8 +65,8 @@ def test_rounds_by_brute_force(cls: type[Unary], d: int, eps0: float) -> None:
     """Every ordered pair over min_x R(x), and every pair among others who all hold x*."""
     m = cls(eps0=eps0, d=d)
     rows = m.probabilities()
-    (blanket,) = laws(m.blanket().pairs(9))
-    found = laws(m.constant_datasets().pairs(9))
+    (blanket,) = laws(m.law.blanket().pairs(9))
+    found = laws(m.law.constant_datasets().pairs(9))
     used = set()
     for x0, x1 in permutations(range(d), 2):
         assert same(blanket, atoms(rows[x0], rows[x1], rows.min(axis=0)))
@@ -82,7 +82,7 @@ def test_a_million_options_cost_what_sixteen_do(cls: type[Unary]) -> None:
     small, large, huge = (sdp.amplify(cls(eps0=2.0, d=d), n=10_000, delta=1e-6) for d in (16, 10**6, 2**32))
     assert large.epsilon == pytest.approx(small.epsilon, rel=2e-4)
     assert large.epsilon == huge.epsilon
-    # all ones is a symbol of its own up to d = 50 and counted, soundly, with its neighbours beyond
+    # all ones is a symbol of its own up to d = 50 and counted, soundly, with its neighbors beyond
     near, far = (sdp.amplify(cls(eps0=2.0, d=d), n=10_000, delta=1e-6).epsilon for d in (50, 51))
     assert near == pytest.approx(far, rel=1e-9)
 
@@ -96,8 +96,8 @@ def test_extreme_budgets(cls: type[Unary], eps0: float) -> None:
 
 
 @pytest.mark.parametrize("eps0", [0.5, 2.0, 5.0])
-def test_the_optimised_coins_have_the_least_variance(eps0: float) -> None:
-    best = OptimisedUnary(eps0=eps0, d=10).variance(1)
+def test_the_optimized_coins_have_the_least_variance(eps0: float) -> None:
+    best = OptimizedUnary(eps0=eps0, d=10).variance(1)
 
     def variance(keep: float) -> float:
         """Of a rare option, for coins with a (1-b) = e^eps0 b (1-a)."""
@@ -115,14 +115,14 @@ def test_the_optimised_coins_have_the_least_variance(eps0: float) -> None:
     ("make", "words"),
     [
         (lambda: Unary(eps0=0.0, d=4), "eps0 must lie in [1e-09, 500], got 0.0"),
-        (lambda: OptimisedUnary(eps0=501.0, d=4), "eps0 must lie in [1e-09, 500], got 501.0"),
+        (lambda: OptimizedUnary(eps0=501.0, d=4), "eps0 must lie in [1e-09, 500], got 501.0"),
         (lambda: Unary(eps0=math.nan, d=4), "eps0 must be a number, got NaN"),
         (lambda: Unary(eps0=1.0, d=1), "d must lie in [2, "),
-        (lambda: OptimisedUnary(eps0=1.0, d=2.5), "d must be a whole number, got 2.5"),  # type: ignore[arg-type]
+        (lambda: OptimizedUnary(eps0=1.0, d=2.5), "d must be a whole number, got 2.5"),  # type: ignore[arg-type]
         (lambda: RandomizedResponse(eps0=-1.0), "eps0 must lie in [1e-09, 500], got -1.0"),
         (lambda: Unary(eps0=1.0, d=16).probabilities(), "more than 1,000,000 cells"),
-        (lambda: Unary(eps0=1.0, d=4).privatise([4]), "values must lie in [0, 4), got 4"),
-        (lambda: RandomizedResponse(eps0=1.0).privatise([2]), "values must lie in [0, 2), got 2"),
+        (lambda: Unary(eps0=1.0, d=4).privatize([4]), "values must lie in [0, 4), got 4"),
+        (lambda: RandomizedResponse(eps0=1.0).privatize([2]), "values must lie in [0, 2), got 2"),
         (lambda: Unary(eps0=1.0, d=12).estimate(np.zeros((5, 12), np.uint8)), "reports must be packed bits"),
     ],
 )
@@ -134,28 +134,28 @@ def test_bad_parameters_in_one_sentence(make: Any, words: str) -> None:
 
 def test_packed_reports() -> None:
     m = Unary(eps0=1.0, d=13)
-    reports = m.privatise(np.arange(13).repeat(100), rng=np.random.default_rng(1))
+    reports = m.privatize(np.arange(13).repeat(100), rng=np.random.default_rng(1))
     assert reports.data.dtype == np.uint8 and reports.data.shape == (1300, 2)
     assert not np.any(reports.data[:, 1] & 0b111)  # bits beyond d stay 0
     bits = np.unpackbits(reports.data, axis=1, count=13)
     assert m.estimate(np.packbits(bits, axis=1)).value == pytest.approx(m.estimate(reports).value)
     assert m.tally(reports).counts.tolist() == bits.sum(axis=0).tolist()
     wide = Unary(eps0=8.0, d=100_000)
-    est = wide.estimate(wide.privatise([99_999] * 40, rng=np.random.default_rng(2)))
+    est = wide.estimate(wide.privatize([99_999] * 40, rng=np.random.default_rng(2)))
     assert abs(est.value[-1] - 1.0) < 5 * est.stderr[-1] + 1e-9
 
 
 def test_a_certain_coin_is_certain() -> None:
     m = Unary(eps0=500.0, d=11)
     values = np.arange(11)
-    assert np.array_equal(np.unpackbits(m.privatise(values).data, axis=1, count=11), np.eye(11, dtype=np.uint8))
+    assert np.array_equal(np.unpackbits(m.privatize(values).data, axis=1, count=11), np.eye(11, dtype=np.uint8))
 
 
 def test_randomized_response_is_grr_with_another_analysis() -> None:
     ours, theirs = RandomizedResponse(eps0=1.5), GRR(eps0=1.5, d=2)
     values = np.array([True, False, True] * 500)
-    mine = ours.privatise(values, rng=np.random.default_rng(3))
-    assert np.array_equal(mine.data, theirs.privatise(values.astype(int), rng=np.random.default_rng(3)).data)
+    mine = ours.privatize(values, rng=np.random.default_rng(3))
+    assert np.array_equal(mine.data, theirs.privatize(values.astype(int), rng=np.random.default_rng(3)).data)
     assert ours.variance(100, 0.3) == theirs.variance(100, 0.3)
     for bound in ("variation-ratio", "general", "variation-ratio-lower"):
         one, two = (sdp.amplify(m, n=1000, delta=1e-6, bound=bound).epsilon for m in (ours, theirs))

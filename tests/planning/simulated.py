@@ -47,7 +47,7 @@ def errors(
     values, m = query.encode(columns), query.randomizer
     rows = []
     for _ in range(repeats):
-        answer = query.answer(m.privatise_counts(values, rng=rng))
+        answer = query.answer(m.privatize_counts(values, rng=rng))
         if found.task in ("range", "quantile"):
             pairs = found.question.ranges
             rows.append(answer._shares(pairs, [""] * len(pairs)).value - truth._shares(pairs, [""] * len(pairs)).value)

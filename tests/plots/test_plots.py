@@ -1,4 +1,4 @@
-"""Figures: written in three formats, the same bytes every time, not blank, readable without colour."""
+"""Figures: written in three formats, the same bytes every time, not blank, readable without color."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def sweep() -> Sweep:
 
 
 def pixels(figure: Figure, path: Path) -> Any:
-    """Greys of the figure as written."""
+    """Grays of the figure as written."""
     plots.save(figure, path)
     from matplotlib.image import imread
 
@@ -61,9 +61,9 @@ def test_three_formats_not_blank(kind: str, width: float, tmp_path: Path, compar
         assert path.read_bytes() == first, f"{suffix} differs between two runs"
         assert b"/CreationDate" not in first and b"<dc:date>" not in first and b"Software" not in first
     assert [p.name for p in tmp_path.iterdir()].count("figure.png") == 1 and len(list(tmp_path.iterdir())) == 3
-    grey = pixels(make(), tmp_path / "figure.png")
-    assert grey.shape[1] == round(300 * width) and 0.01 < (grey < 0.9).mean() < 0.5
-    edge = np.concatenate([grey[0], grey[-1], grey[:, 0], grey[:, -1]])
+    gray = pixels(make(), tmp_path / "figure.png")
+    assert gray.shape[1] == round(300 * width) and 0.01 < (gray < 0.9).mean() < 0.5
+    edge = np.concatenate([gray[0], gray[-1], gray[:, 0], gray[:, -1]])
     assert edge.min() > 0.99, "something is cut off at the edge"
 
 
@@ -98,7 +98,7 @@ def test_few_rows_have_room(names: list[str], spec: str, width: float) -> None:
     assert figure.axes[0].get_window_extent().height >= 10 * len(names)
 
 
-def test_lines_differ_without_colour() -> None:
+def test_lines_differ_without_color() -> None:
     looks = [(str(look["linestyle"]), look["marker"]) for look in plots.LINES]
     assert len(set(looks)) == len(looks) >= len(BOUNDS)
     assert len({(look["color"], str(look["linestyle"])) for look in plots.LINES}) == len(looks)
@@ -113,7 +113,7 @@ def test_a_bound_looks_the_same_in_every_figure(sweep: Sweep) -> None:
     assert looks[0] == looks[1]
 
 
-def test_unsound_is_hollow_and_labelled(comparison: Comparison, sweep: Sweep) -> None:
+def test_unsound_is_hollow_and_labeled(comparison: Comparison, sweep: Sweep) -> None:
     for line in plots.draw_sweep(sweep, most=28).axes[0].lines:
         name = str(line.get_label()).partition(" ")[0]
         assert (line.get_markerfacecolor() == "white") == (not BOUNDS[name].sound)
@@ -256,7 +256,7 @@ def results() -> dict[str, tuple[Any, dict[str, Any], str]]:
     """result, arguments of plot, words of its title."""
     generator = np.random.default_rng(5)
     grr = sdp.GRR(eps0=2.0, d=64)
-    estimate = grr.estimate(grr.privatise(np.arange(2000) % 60, rng=generator))
+    estimate = grr.estimate(grr.privatize(np.arange(2000) % 60, rng=generator))
     over = {**PROGRAMME, "target": {"epsilon": 0.05, "delta": "1e-6"}}
     account = sdp.Accountant().compose("grr:eps0=2,d=16", n=10_000, count=20).compose("general:eps0=1", n=500)
     batches = sdp.batch_table("grr:eps0=2,d=16", delta="0.01/n", n=[100, 1000, 10_000])
@@ -296,9 +296,9 @@ def test_every_result_draws_itself(name: str, width: float, tmp_path: Path, draw
     figure = result.plot(width=width, **arguments)
     title = " ".join(figure._suptitle.get_text().replace("\N{NO-BREAK SPACE}", " ").split())
     assert words in title, title
-    grey = pixels(figure, tmp_path / "figure.png")
-    assert grey.shape[1] == round(300 * width) and 0.005 < (grey < 0.9).mean() < 0.6
-    edge = np.concatenate([grey[0], grey[-1], grey[:, 0], grey[:, -1]])
+    gray = pixels(figure, tmp_path / "figure.png")
+    assert gray.shape[1] == round(300 * width) and 0.005 < (gray < 0.9).mean() < 0.6
+    edge = np.concatenate([gray[0], gray[-1], gray[:, 0], gray[:, -1]])
     assert edge.min() > 0.99, "something is cut off at the edge"
     axes = figure.axes[0]
     heads = [figure._suptitle, *figure.legends]

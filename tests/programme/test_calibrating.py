@@ -157,7 +157,7 @@ def test_the_best_candidate_is_taken() -> None:
 
 def test_a_task_names_its_candidates() -> None:
     names = {s.partition(":")[0] for s in opening._of_task("rounds[0]", "histogram", "9")}
-    assert {"grr", "optimised-unary", "subset", "local-hash", "hadamard"} <= names
+    assert {"grr", "optimized-unary", "subset", "local-hash", "hadamard"} <= names
     assert not names & {"hierarchical-grr", "privset", "pure-dump", "general"}
 
 

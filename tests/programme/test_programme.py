@@ -318,7 +318,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "new version": (with_(ONE, version=2), "version must be 1, got 2"),
     "true version": (with_(ONE, version=True), "version must be 1, got True"),
     "unknown key": (with_(ONE, budget=1), "unknown key in the programme 'budget'"),
-    "misspelt key": (
+    "misspelled key": (
         with_(TWO, rounds__1__particpation_limit=2),
         "key in rounds[1] 'particpation_limit'; did you mean",
     ),
@@ -373,7 +373,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         "rounds[0] must have dropouts or minimum_batch",
     ),
     "large batch": (with_(ONE, minimum_batch=20_000), "minimum_batch must not exceed the number of users"),
-    "memoised": (with_(ONE, rounds__0__memoised=True), "rounds[0].memoised must be false, got True"),
+    "memoized": (with_(ONE, rounds__0__memoized=True), "rounds[0].memoized must be false, got True"),
     "unknown bound": (with_(ONE, rounds__0__bound="blankt"), "rounds[0]: unknown bound 'blankt'"),
     "lower bound": (
         with_(ONE, rounds__0__bound="variation-ratio-lower"),
@@ -388,9 +388,9 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "name of two lines": (with_(ONE, name="a\nb"), "name must be one line"),
     "name number": (with_(ONE, rounds__0__name=3), "rounds[0].name must be one line"),
     "long name": (with_(ONE, rounds__0__name="x" * 201), "rounds[0].name must be one line"),
-    "neighbours that differ": (
+    "neighbors that differ": (
         with_(ONE, rounds=[*ONE["rounds"], {"mechanism": "metric-general:1,5"}]),
-        "rounds[1]: mechanism must have neighbours 'replace-one'",
+        "rounds[1]: mechanism must have neighbors 'replace-one'",
     ),
     "missing matrix": (with_(ONE, rounds__0__mechanism="finite:/no/such.csv"), "rounds[0].mechanism: "),
 }
@@ -415,7 +415,7 @@ def test_the_schema_knows_the_same_keys() -> None:
     assert properties["rounds"]["maxItems"] == spec.MOST_ENTRIES
 
 
-@pytest.mark.parametrize("data", [ONE, TWO, with_(ONE, minimum_batch="5_000", rounds__0__memoised=False)])
+@pytest.mark.parametrize("data", [ONE, TWO, with_(ONE, minimum_batch="5_000", rounds__0__memoized=False)])
 def test_the_schema_takes_what_the_checker_takes(data: dict[str, Any]) -> None:
     assert valid(data) and sdp.check(data)
 
@@ -423,7 +423,7 @@ def test_the_schema_takes_what_the_checker_takes(data: dict[str, Any]) -> None:
 #: What only the checker can see: names, ranges that depend on other keys, and numbers inside texts.
 BEYOND = """new version|unknown mechanism|bad parameter|no users|users 0|all drop out|dropouts one point|dropouts 2.5
 two rules|two rules in a round|large batch|unknown bound|lower bound|unproved bound|bound that does not apply
-name of two lines|neighbours that differ|missing matrix|epsilon nan|epsilon inf|epsilon too large|epsilon too small
+name of two lines|neighbors that differ|missing matrix|epsilon nan|epsilon inf|epsilon too large|epsilon too small
 epsilon below 0|delta 1|count half|number as key""".replace("\n", "|").split("|")
 
 

@@ -197,7 +197,7 @@ def test_a_client_loads_little(tmp_path: Path) -> None:
 def test_bytes_and_back(query: Any) -> None:
     m = query.randomizer
     inputs = query.encode([[0.5, 1, 7, None]] * len(query.columns))
-    data = m.privatise(inputs, rng=np.random.default_rng(0)).data
+    data = m.privatize(inputs, rng=np.random.default_rng(0)).data
     again = from_bytes(m.codec, to_bytes(m.codec, data).tobytes())
     assert again.dtype == data.dtype and np.array_equal(again, data)
     if message_length(m.codec) > 1:
@@ -230,7 +230,7 @@ def test_the_order_is_uniform(memory: int) -> None:
 def test_nothing_is_lost_out_of_core(tmp_path: Path) -> None:
     plan = sdp.Plan(query=Mean(column="x", low=0, high=1, mechanism="laplace:eps0=1"), users=50_000, delta=1e-6)
     m = plan.query.randomizer
-    data = m.privatise(np.linspace(0, 1, 50_000), rng=np.random.default_rng(0)).data
+    data = m.privatize(np.linspace(0, 1, 50_000), rng=np.random.default_rng(0)).data
     shuffler = sdp.Shuffler(plan, memory=10_000, folder=tmp_path)
     for part in np.split(data, 10):
         shuffler.add_reports(part, users=5000, for_release=False)
@@ -283,7 +283,7 @@ def written(tmp_path: Path) -> tuple[sdp.Plan, Path]:
         (lambda raw: raw.replace(b'"id"', b'"di"'), "unknown key"),
         (lambda raw: MAGIC + b"{" * 3000 + b"\n", "nested"),
         (lambda raw: MAGIC + b"\xff\xfe\n", "header"),
-        (lambda raw: raw[:-50] + b"\x07" * 50, "reports must be what privatise"),
+        (lambda raw: raw[:-50] + b"\x07" * 50, "reports must be what privatize"),
     ],
 )
 def test_damaged_batches(damage: Any, said: str, tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ def judge(
     inputs = query.encode(columns)
     raw, off, inside = [], [], []
     for _ in range(repeat):
-        found = ask(query.answer(query.randomizer.privatise_counts(inputs, rng=rng)))
+        found = ask(query.answer(query.randomizer.privatize_counts(inputs, rng=rng)))
         low, high = found.interval(0.95)
         raw.append(found.value - truth)
         off.append(raw[-1] / found.stderr)

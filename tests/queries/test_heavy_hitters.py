@@ -45,7 +45,7 @@ def test_shares_are_unbiased_over_the_functions_with_the_right_errors(
     found = []
     for salt in range(repeats):
         m = PrefixHash(eps0=eps0, length=3, step=2, functions=functions, salt=salt)
-        found.append(m.shares(m.privatise_counts(values, rng=rng).counts, len(values), m.levels - 1, wanted))
+        found.append(m.shares(m.privatize_counts(values, rng=rng).counts, len(values), m.levels - 1, wanted))
     calibrated(found, np.array(truth))
 
 
@@ -55,7 +55,7 @@ def test_a_search_finds_what_is_common_and_nothing_else() -> None:
     wrong, offs = 0, []
     for salt in range(runs):
         query = tail(mechanism=f"prefix-hash:eps0=4,functions=256,salt={salt}")
-        answer = query.answer(query.randomizer.privatise_counts(values, rng=rng))
+        answer = query.answer(query.randomizer.privatize_counts(values, rng=rng))
         found = [name.encode() for name in answer.labels]
         wrong += any(text not in truth for text in found)
         assert {b"abc", b"abd", b"x"} <= set(found)
@@ -64,7 +64,7 @@ def test_a_search_finds_what_is_common_and_nothing_else() -> None:
         offs += [(value - truth[text]) / error for text, value, error in errors if text in truth]
     # at most 5% of the runs have a string that nobody holds; three standard errors of room
     assert wrong <= runs * 0.05 + 3 * math.sqrt(runs * 0.05 * 0.95)
-    # the shares are from users who had no part in the choice: centred, of standard deviation 1, covered
+    # the shares are from users who had no part in the choice: centered, of standard deviation 1, covered
     scores = np.array(offs)
     assert abs(scores.mean()) <= 4 / math.sqrt(len(scores)) and 0.8 < scores.std() < 1.2
     assert np.mean(np.abs(scores) < 1.96) >= LEVEL - 4 * math.sqrt(LEVEL * (1 - LEVEL) / len(scores))
@@ -77,7 +77,7 @@ def test_a_string_that_everybody_holds_brings_no_others_with_it(functions: int) 
     values = np.tile(np.frombuffer(b"abcd", dtype=np.uint8), (3000, 1))
     for salt in range(runs):
         query = tail(length=4, mechanism=f"prefix-hash:eps0=4,functions={functions},salt={salt}")
-        labels = query.answer(query.randomizer.privatise_counts(values, rng=rng)).labels
+        labels = query.answer(query.randomizer.privatize_counts(values, rng=rng)).labels
         assert "abcd" in labels
         wrong += labels != ["abcd"]
     assert wrong <= runs * 0.05 + 2.5 * math.sqrt(runs * 0.05 * 0.95)
@@ -89,16 +89,16 @@ def test_noise_alone_gives_nothing() -> None:
     empty = 0
     for salt in range(30):
         query = tail(mechanism=f"prefix-hash:eps0=3,functions=128,salt={salt}", false_positives=0.1)
-        answer = query.answer(query.randomizer.privatise_counts(values, rng=rng))
+        answer = query.answer(query.randomizer.privatize_counts(values, rng=rng))
         empty += answer.value.size == 0
         assert len(answer.table().text().splitlines()) >= 1
-    assert query.answer(query.randomizer.privatise_counts(values[:50], rng=rng)).plot()  # empty
+    assert query.answer(query.randomizer.privatize_counts(values[:50], rng=rng)).plot()  # empty
     assert empty >= 30 * 0.9 - 4 * math.sqrt(30 * 0.09)
 
 
 def test_buckets_are_pairwise_uniform() -> None:
     m = PrefixHash(eps0=2.0, length=4, functions=2**14)
-    x = m.points(1, [b"a", b"b", b"c", b"ab"])
+    x = m._points(1, [b"a", b"b", b"c", b"ab"])
     buckets = m._buckets(m._coefficients[1], x[:, None, :])
     assert buckets.min() == 0 and buckets.max() == m.l - 1
     room = 5 * math.sqrt(1 / m.l / 2**14)
@@ -117,7 +117,7 @@ def test_privacy_is_that_of_a_parallel_composition() -> None:
     texts = [b"", *(bytes([i]) for i in range(1, 6))]
     rows = np.full((len(texts), m.codec.size), m._response.stray / (m.levels * m.functions))
     for level in range(m.levels):
-        at = m._buckets(m._coefficients[level], m.points(level, texts)[:, None, :])
+        at = m._buckets(m._coefficients[level], m._points(level, texts)[:, None, :])
         for k in range(m.functions):
             place = (level * m.functions + k) * m.l + at[:, k]
             rows[np.arange(len(texts)), place] = m._response.keep / (m.levels * m.functions)
@@ -130,7 +130,7 @@ def test_privacy_is_that_of_a_parallel_composition() -> None:
         assert sdp.amplify(m, n=n, delta=1e-4).epsilon >= truth.lower * (1 - 1e-9)
     # and the sampler follows that law
     data = np.array([[2]] * 40_000)
-    seen = np.bincount(m.privatise(data, rng=np.random.default_rng(0)).data, minlength=m.codec.size) / 40_000
+    seen = np.bincount(m.privatize(data, rng=np.random.default_rng(0)).data, minlength=m.codec.size) / 40_000
     assert np.all(np.abs(seen - rows[2]) < 5 * np.sqrt(rows[2] / 40_000))
 
 
@@ -153,7 +153,7 @@ def test_the_plan_keeps_the_salt() -> None:
 def test_a_simulation_compares_the_strings_that_were_found() -> None:
     query, column = tail(), ["N10"] * 6000 + ["N11"] * 3000 + [f"{i:03d}" for i in range(900)]
     rng = np.random.default_rng(0)
-    answer = query.answer(query.randomizer.privatise_counts(query.encode([column]), rng=rng))
+    answer = query.answer(query.randomizer.privatize_counts(query.encode([column]), rng=rng))
     truth = query.exact([column])
     assert truth.labels[:2] == ["N10", "N11"] and truth.value[0] == pytest.approx(6000 / 9900)
     both = simulated(answer, truth)

@@ -78,7 +78,7 @@ def test_every_row_gives_an_input() -> None:
     assert values[2].tolist() == [[0.0, 0.0], [-1.0, -1.0]]  # a missing value is the middle
     assert values[3, 0].tolist() == [1.0, 0.0]  # clipped, then averaged
     assert (values[8, :, 0] >= 0).all()
-    query.randomizer.privatise(values)
+    query.randomizer.privatize(values)
     client = sdp.Client(sdp.Plan(query=query, users=1000, delta=1e-6))
     sizes = {tuple(map(len, client.report(row if not isinstance(row, dict) else {"r": row}))) for row in rows}
     assert len(sizes) == 1

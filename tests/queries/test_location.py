@@ -66,7 +66,7 @@ def test_each_corner_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_guarantee_covers_the_middles_of_the_cells() -> None:
-    """Neighbours are as far apart as their cells may make them, and everybody else as the map allows."""
+    """Neighbors are as far apart as their cells may make them, and everybody else as the map allows."""
     near: Any = town(near=0.5).randomizer
     assert near.d01 == pytest.approx(0.8 * (0.5 + math.hypot(2, 2)), rel=1e-8)
     assert near.dmax == pytest.approx(0.8 * math.hypot(4, 2), rel=1e-8) and near.dmax >= 0.8 * math.hypot(4, 2)
@@ -86,7 +86,7 @@ def test_every_row_gives_an_input() -> None:
     cells = query.encode([[None, -99, 99, float("nan"), "x", 0], [None, 99, -99, 1, [], float("inf")]])
     assert cells.tolist() == [4, 3, 2, 1, 4, 4]
     assert town(missing=(-3, 0)).encode([[None], [None]]).tolist() == [0]
-    query.randomizer.privatise(cells)
+    query.randomizer.privatize(cells)
     client = sdp.Client(sdp.Plan(query=query, users=1000, delta=1e-6))
     assert {tuple(map(len, client.report(row))) for row in (None, [1, 2], {"x": 1}, ["a", None])} == {(1,)}
 
@@ -119,7 +119,7 @@ def test_the_map() -> None:
     query, values = town(), places()
     answer: Any = answers(query, values, 1, seed=0)[0]
     assert answer.map.shape == (2, 3) and answer.labels[3] == "-3 to -1 by 2 to 4"
-    assert len(answer.plot().axes) == 2 and len(answer.plot(truth=query.exact(values)).axes) == 3  # with colour bars
+    assert len(answer.plot().axes) == 2 and len(answer.plot(truth=query.exact(values)).axes) == 3  # with color bars
     assert answer.plot().axes[0].get_xlabel() == "east (km)"
     assert len(answer.top(2).plot().axes) == 1
     assert answer.consistent().value.min() >= 0

@@ -18,7 +18,7 @@ ODD = ["a\x1b[2Kb", "$x_1$", "c\nd"]
 def drawn(query: Any, columns: list[Any], **more: Any) -> list[str]:
     """The texts on the axes of a figure that was laid out without a warning."""
     values = query.encode(columns)
-    answer = query.answer(query.randomizer.privatise_counts(values, rng=np.random.default_rng(0)))
+    answer = query.answer(query.randomizer.privatize_counts(values, rng=np.random.default_rng(0)))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         figure = answer.plot(**more)
@@ -57,7 +57,7 @@ def test_a_title_is_visible() -> None:
 
 def test_the_unit_of_a_range_query_is_that_of_the_bins_and_the_curve_is_whole() -> None:
     query = RangeQuery(column="t", low=0, high=8, bins=8, mechanism="grr:eps0=0.3", unit="min")
-    counts = query.randomizer.privatise_counts(query.encode([np.zeros(400)]), rng=np.random.default_rng(3))
+    counts = query.randomizer.privatize_counts(query.encode([np.zeros(400)]), rng=np.random.default_rng(3))
     answer = query.answer(counts)
     text = answer.table().text()
     assert "share of users (min)" not in text and "0 to 1 min" in text and "min" not in answer.lies()

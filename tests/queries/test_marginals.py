@@ -31,7 +31,7 @@ def rows(n: int = 1500) -> list[Any]:
 
 
 @repeats
-@pytest.mark.parametrize("mechanism", ["grr:eps0=2", "optimised-unary:eps0=1"])
+@pytest.mark.parametrize("mechanism", ["grr:eps0=2", "optimized-unary:eps0=1"])
 def test_unbiased_with_the_right_errors(mechanism: str, repeats: int) -> None:
     query, values = people(mechanism), rows()
     truth: Any = query.exact(values)
@@ -106,7 +106,7 @@ def test_every_row_gives_an_input_and_one_marginal_needs_no_draw() -> None:
     query = people()
     values = query.encode([[None, "F", 3, []], np.array([20.0, np.nan, 31, 40]), [True, 1, "True", None]])
     assert [cell.tolist() for cell in values] == [[8, 3, 11, 10], [6, 2, 8, 8], [0, 11, 11, 8]]
-    query.randomizer.privatise(values)
+    query.randomizer.privatize(values)
     client = sdp.Client(sdp.Plan(query=query, users=1000, delta=1e-6))
     reports = [client.report(row) for row in (None, ["F", 20, True], {"age": 7}, {})]
     assert len({tuple(map(len, report)) for report in reports}) == 1

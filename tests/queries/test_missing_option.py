@@ -35,7 +35,7 @@ def test_ranges_and_quantiles_of_those_who_have_a_number(more: dict[str, object]
     held = dict.fromkeys(("missing", "all", "half", "quantile"), 0)
     times = 60
     for _ in range(times):
-        found = query.answer(m.tally(m.privatise(query.encode([values]), rng=rng)))
+        found = query.answer(m.tally(m.privatize(query.encode([values]), rng=rng)))
         for key, one, truth in (
             ("missing", found.missing, true.missing),
             ("all", found.range(0, 64), true.range(0, 64)),
@@ -54,7 +54,7 @@ def test_ranges_and_quantiles_of_those_who_have_a_number(more: dict[str, object]
 def test_everybody_may_be_missing() -> None:
     query = ranges(mechanism="grr:eps0=8")
     m = query.randomizer
-    found = query.answer(m.tally(m.privatise(query.encode([[None, "x"] * 500]))))
+    found = query.answer(m.tally(m.privatize(query.encode([[None, "x"] * 500]))))
     assert abs(found.missing.value[0] - 1.0) < 6 * found.missing.stderr[0] + 0.01
     assert tuple(found.quantile(0.5))[1:] == (0.0, 64.0)
     assert tuple(query.exact([[None] * 10]).quantile(0.5))[1:] == (0.0, 64.0)
@@ -66,8 +66,11 @@ def test_missing_is_asked_for_by_name() -> None:
     assert query.randomizer.d == 16 and ranges().randomizer.d == 17  # type: ignore[attr-defined]
     with pytest.raises(ParameterError, match="missing must be an option"):
         _ = query.exact([[1.0]]).missing
-    with pytest.raises(ParameterError, match="missing must be a number"):
-        ranges(missing="other")
+    said = "missing must be a number of the range or 'option', got 'share'; 'option' estimates the share"
+    with pytest.raises(ParameterError, match=said):
+        ranges(missing="share")
+    with pytest.raises(ParameterError, match=said):
+        q.Mean(column="a", low=0, high=1, missing="share", mechanism="laplace:eps0=1")
 
 
 def test_means_of_those_who_have_a_number() -> None:
@@ -78,7 +81,7 @@ def test_means_of_those_who_have_a_number() -> None:
     assert true.value.tolist() == pytest.approx([1.0 - np.isnan(values[0]).mean(), 1.0])
     assert true.means.value.tolist() == pytest.approx([np.nanmean(np.minimum(values[0], 64.0)), 32.0])  # type: ignore[attr-defined]
     for _ in range(times):
-        found = query.answer(m.tally(m.privatise(query.encode(values), rng=rng)))
+        found = query.answer(m.tally(m.privatize(query.encode(values), rng=rng)))
         for i, (part, truth) in enumerate(((found, true), (found.means, true.means))):  # type: ignore[attr-defined]
             low, high = part.interval()
             held[i] += (low <= truth.value) & (truth.value <= high)

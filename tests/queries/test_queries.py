@@ -75,7 +75,7 @@ def test_ranges_are_calibrated(query: Any, fitted: bool) -> None:
 def test_a_vector_of_means() -> None:
     query = Mean(column=["x", "y"], low=-5, high=5, mechanism="duchi:eps0=4")
     x = np.full(20_000, 2.0)
-    answer = query.answer(query.randomizer.privatise_counts(query.encode([x, -x]), rng=np.random.default_rng(0)))
+    answer = query.answer(query.randomizer.privatize_counts(query.encode([x, -x]), rng=np.random.default_rng(0)))
     assert answer.labels == ["x", "y"] and np.all(np.abs(answer.value - [2.0, -2.0]) < 5 * answer.stderr)
     assert query.exact([x, -x]).value.tolist() == [2.0, -2.0]
 
@@ -96,7 +96,7 @@ def test_errors_of_ranges_are_large_enough_where_noise_is_low() -> None:
     query = RangeQuery(column="wait", low=0, high=64, bins=64, mechanism="grr:eps0=12")
     truth = query.exact([data])
     for ends in ((1, 64), (0, 63)):
-        found = [query.answer(query.randomizer.privatise_counts(query.encode([data]), rng=rng)) for _ in range(300)]
+        found = [query.answer(query.randomizer.privatize_counts(query.encode([data]), rng=rng)) for _ in range(300)]
         some = [answer.range(*ends) for answer in found]
         error = np.array([each.value[0] for each in some]) - truth.range(*ends).value[0]
         stated = np.mean([each.stderr[0] ** 2 for each in some])
@@ -117,7 +117,7 @@ def test_every_range_is_exact_without_noise() -> None:
 
 def test_the_fit_lowers_the_error() -> None:
     query = RangeQuery(column="wait", low=0, high=64, bins=64, mechanism="grr:eps0=2")
-    tally = query.randomizer.privatise_counts(query.encode([WAIT]), rng=np.random.default_rng(5))
+    tally = query.randomizer.privatize_counts(query.encode([WAIT]), rng=np.random.default_rng(5))
     raw = query.answer(tally)
     fitted = raw.fitted()
     assert fitted.value.sum() == pytest.approx(1.0)
@@ -143,7 +143,7 @@ def test_quantiles_are_covered(share: float) -> None:
     truth = float(np.quantile(query.domain.clipped(WAIT), share))
     hits = 0
     for _ in range(60):
-        found = query.answer(query.randomizer.privatise_counts(inputs, rng=rng)).quantile(share)
+        found = query.answer(query.randomizer.privatize_counts(inputs, rng=rng)).quantile(share)
         assert found.low <= found.value <= found.high
         hits += found.low <= truth <= found.high
     assert hits >= 54
@@ -157,7 +157,7 @@ def test_a_quantile_in_the_tail_is_covered_however_many_bins_lie_beyond_it(fitte
     rng, inputs = np.random.default_rng(1), query.encode([wait])
     truth, repeat, hits = float(np.quantile(wait, 0.99)), 80, 0
     for _ in range(repeat):
-        answer = query.answer(query.randomizer.privatise_counts(inputs, rng=rng))
+        answer = query.answer(query.randomizer.privatize_counts(inputs, rng=rng))
         found = (answer.fitted() if fitted else answer).quantile(0.99)
         hits += found.low <= truth <= found.high
     assert hits >= repeat * 0.95 - 2.5 * np.sqrt(repeat * 0.95 * 0.05)

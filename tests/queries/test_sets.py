@@ -84,9 +84,9 @@ def test_every_row_gives_an_input(mechanism: str) -> None:
     assert values.shape == (len(STRANGE) + 1, 3)
     held = [set(row[(row >= 0) & (row < 6)].tolist()) for row in values]
     assert held == [set(), set(), {0}, set(), {0}, set(), set(), {0}, {0}, set(), set(), {1}]
-    query.randomizer.privatise(values)
+    query.randomizer.privatize(values)
     for column in (np.array([1.0, np.nan]), Coded(np.array([0, -1, 1]), [["tea"], None])):
-        query.randomizer.privatise(query.encode([column]))
+        query.randomizer.privatize(query.encode([column]))
     plan = sdp.Plan(query=query, users=1000, delta=1e-6)
     sizes = {tuple(map(len, sdp.Client(plan).report(value))) for value in STRANGE}
     assert len(sizes) == 1
@@ -142,7 +142,7 @@ def test_intervals_of_the_population_hold_the_draw_from_long_lists() -> None:
     assert truth.tolist() == [0.25, 0.25, 0.125, 0.125, 0.125, 0.125]
     inside: dict[str, list[float]] = {"users": [], "population": []}
     for _ in range(runs):
-        found = query.answer(query.randomizer.privatise_counts(query.inputs([column], rng=rng), rng=rng))
+        found = query.answer(query.randomizer.privatize_counts(query.inputs([column], rng=rng), rng=rng))
         for of, seen in inside.items():
             low, high = found.interval(0.95, of=of)
             seen.append(float(np.mean((low <= truth) & (truth <= high))))

@@ -32,7 +32,7 @@ def test_every_row_gives_an_input() -> None:
     assert rows[0] == pytest.approx([0.6, 0.8, 0.0]) and rows[1].tolist() == [0.0, 0.0, 1.0]
     assert rows[2, :2] == pytest.approx([0.5**0.5] * 2) and rows[3, 0] == pytest.approx(-1.0)
     assert rows[4] == pytest.approx([0.0, 0.5, 0.75**0.5]) and rows[5, 0] == pytest.approx(0.1)
-    step().randomizer.privatise(rows)
+    step().randomizer.privatize(rows)
     client = sdp.Client(sdp.Plan(query=step(), users=1000, delta=1e-6))
     assert {tuple(map(len, client.report(row))) for row in (None, [1, 2], {"a": 3}, ["x", None])} == {(6,)}
 

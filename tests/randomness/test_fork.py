@@ -83,8 +83,8 @@ def of_client() -> Callable[[], bytes]:
 def of_mechanism(spec: str) -> Callable[[], bytes]:
     m = sdp.mechanism(spec)
     values = np.zeros(300, dtype=int)
-    m.privatise(values)
-    return lambda: np.ascontiguousarray(m.privatise(values).shuffled().data).tobytes()[:4000]
+    m.privatize(values)
+    return lambda: np.ascontiguousarray(m.privatize(values).shuffled().data).tobytes()[:4000]
 
 
 MAKERS = {

@@ -14,7 +14,7 @@ from scipy import stats
 import shuffledp as sdp
 from shuffledp.mechanisms import randomizer
 from shuffledp.mechanisms.multimessage.base import MultiMessage
-from shuffledp.mechanisms.registry import CATALOGUE, find
+from shuffledp.mechanisms.registry import CATALOG, find
 from shuffledp.randomness import permutation
 from shuffledp.randomness.permutation import _order, permute
 from shuffledp.randomness.sampling import Seeded, source
@@ -53,7 +53,7 @@ def test_all_orders_are_equally_likely(size: int, few: int, monkeypatch: pytest.
 
 @pytest.mark.parametrize("few", [2, 7])
 def test_every_row_may_get_everywhere_across_blocks(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The place of each of 16 rows, and the places of two neighbours, are uniform."""
+    """The place of each of 16 rows, and the places of two neighbors, are uniform."""
     monkeypatch.setattr(permutation, "_ROWS", few)
     src, size, draws = seeded(few), 16, 1000
     seen, apart = np.zeros((size, size)), np.zeros(size)
@@ -133,7 +133,7 @@ def test_memory_is_flat(shape: tuple[int, ...], dtype: Any) -> None:
 
 
 def test_multi_message_mechanisms_are_all_here() -> None:
-    multi = {name for name in CATALOGUE if issubclass(find(name), MultiMessage)}
+    multi = {name for name in CATALOG if issubclass(find(name), MultiMessage)}
     assert multi == {spec.partition(":")[0] for spec in MULTI}
 
 
@@ -142,7 +142,7 @@ def test_the_place_of_a_message_says_nothing_about_its_sender(spec: str) -> None
     """Sorted values: the ones must not gather anywhere, neither in the whole nor in any part of it."""
     m = sdp.mechanism(spec)
     users = 400_000
-    reports = m.privatise(np.repeat([0, 1], users // 2), rng=np.random.default_rng(3))  # type: ignore[attr-defined]
+    reports = m.privatize(np.repeat([0, 1], users // 2), rng=np.random.default_rng(3))  # type: ignore[attr-defined]
     data = reports.data[:, 0] >> 6 & 1 if reports.data.ndim > 1 else reports.data
     place = np.arange(len(data))
     bound = 5.0 / math.sqrt(len(data))
@@ -158,7 +158,7 @@ def test_messages_of_many_chunks_take_no_second_copy(monkeypatch: pytest.MonkeyP
     m, values = sdp.mechanism("pure-dump:d=60_000,messages=1.5"), np.arange(4_000_000, dtype=np.uint32) % 60_000
     tracemalloc.start()
     try:
-        reports = m.privatise(values)  # type: ignore[attr-defined]
+        reports = m.privatize(values)  # type: ignore[attr-defined]
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -169,7 +169,7 @@ def test_messages_of_many_chunks_take_no_second_copy(monkeypatch: pytest.MonkeyP
 def test_other_reports_are_in_the_order_of_the_users_until_shuffled() -> None:
     m = sdp.GRR(eps0=6.0, d=2)
     values = np.repeat([0, 1], 100_000)
-    reports = m.privatise(values)
+    reports = m.privatize(values)
     assert reports.data[:100_000].mean() < 0.01 and reports.for_release
     mixed = reports.shuffled()
     assert abs(mixed.data[:100_000].mean() - 0.5) < 0.02 and mixed.for_release and mixed.users == 200_000
@@ -177,20 +177,20 @@ def test_other_reports_are_in_the_order_of_the_users_until_shuffled() -> None:
     assert np.array_equal(m.estimate(mixed).value, m.estimate(reports).value)
     again = [reports.shuffled(rng=np.random.default_rng(1)) for _ in range(2)]
     assert np.array_equal(again[0].data, again[1].data) and not again[0].for_release
-    assert not m.privatise(values, rng=np.random.default_rng(1)).shuffled().for_release
+    assert not m.privatize(values, rng=np.random.default_rng(1)).shuffled().for_release
     with pytest.raises(sdp.ParameterError, match="rng must be None"):
         reports.shuffled(rng=5)  # type: ignore[arg-type]
 
 
 def test_secure_orders_differ() -> None:
-    reports = sdp.mechanism("unary:eps0=1,d=9").privatise(np.arange(5000) % 9)  # type: ignore[attr-defined]
+    reports = sdp.mechanism("unary:eps0=1,d=9").privatize(np.arange(5000) % 9)  # type: ignore[attr-defined]
     assert not np.array_equal(reports.shuffled().data, reports.shuffled().data)
 
 
 def test_the_order_follows_the_generator_that_drew_the_reports() -> None:
     m, values = sdp.GRR(eps0=1.0, d=64), np.arange(2000) % 64
-    one, two = (m.privatise(values, rng=np.random.default_rng(3)).shuffled() for _ in range(2))
+    one, two = (m.privatize(values, rng=np.random.default_rng(3)).shuffled() for _ in range(2))
     assert np.array_equal(one.data, two.data) and one.for_release is False
     rng = np.random.default_rng(3)
-    assert np.array_equal(m.privatise(values, rng=rng).shuffled(rng=rng).data, one.data)
-    assert m.privatise(values).shuffled().for_release is True
+    assert np.array_equal(m.privatize(values, rng=rng).shuffled(rng=rng).data, one.data)
+    assert m.privatize(values).shuffled().for_release is True

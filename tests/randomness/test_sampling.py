@@ -141,9 +141,9 @@ class PandasLike:
     "values", [ArrowLike(), PandasLike(), [0, 1, 2], (0, 1, 2), np.array([0, 1, 2])], ids=lambda v: type(v).__name__
 )
 def test_values_may_come_from_other_libraries(values: object) -> None:
-    assert sdp.GRR(eps0=1.0, d=3).privatise(values).users == 3  # type: ignore[arg-type]
+    assert sdp.GRR(eps0=1.0, d=3).privatize(values).users == 3  # type: ignore[arg-type]
 
 
 def test_masked_values_are_refused() -> None:
     with pytest.raises(ParameterError, match="masked"):
-        sdp.GRR(eps0=1.0, d=3).privatise(np.ma.array([0, 1], mask=[False, True]))
+        sdp.GRR(eps0=1.0, d=3).privatize(np.ma.array([0, 1], mask=[False, True]))

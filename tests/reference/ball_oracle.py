@@ -1,7 +1,7 @@
 """An enclosure of D_E of a round in ball arithmetic (python-flint), at n far beyond fractions.
 
 The counts h of n draws weigh Mult(h) (sum_j h_j l_j)_+ / n, l_j = (P0_j - E P1_j)/t_j.  All but two
-categories are enumerated; the two most frequent ones are summed outwards from the largest term, and every
+categories are enumerated; the two most frequent ones are summed outward from the largest term, and every
 sum is closed with a geometric remainder.  Rows that cannot matter are bounded (Chernoff) and added as balls.
 """
 
@@ -148,7 +148,7 @@ def _log_factorial(k: int) -> arb:
 def _inner_sum(
     outer: list[int], values: list[arb], chances: list[Fraction], log_chances: list[arb], n: int, a: int, b: int
 ) -> arb:
-    """sum over h of category b (m - h of category a) of Mult * (S)_+, from the largest term outwards."""
+    """sum over h of category b (m - h of category a) of Mult * (S)_+, from the largest term outward."""
     m = n - sum(outer)
     base = sum((values[j] * k for j, k in enumerate(outer)), arb(0)) + values[a] * m
     step = values[b] - values[a]

@@ -22,7 +22,7 @@ def answers(query: Any, columns: Sequence[Any], repeats: int, seed: int) -> list
     """Answers from counts, with fresh noise (and fresh draws of the clients) every time."""
     rng = np.random.default_rng(seed)
     m = query.randomizer
-    return [query.answer(m.privatise_counts(query.inputs(columns, rng=rng), rng=rng)) for _ in range(repeats)]
+    return [query.answer(m.privatize_counts(query.inputs(columns, rng=rng), rng=rng)) for _ in range(repeats)]
 
 
 def calibrated(

@@ -46,7 +46,7 @@ def floats(matrix: Matrix) -> list[list[float]]:
 
 
 class Truth:
-    """The laws of the shuffled outputs of every pair of neighbouring datasets of n users."""
+    """The laws of the shuffled outputs of every pair of neighboring datasets of n users."""
 
     def __init__(self, matrix: Matrix, n: int) -> None:
         inputs = range(len(matrix))

@@ -23,7 +23,7 @@ def shuffled(rows: Sequence[Matrix]) -> Matrix:
     return np.bincount(code, weights=joint.reshape(-1), minlength=size ** len(rows))
 
 
-def neighbours(matrix: Matrix, n: int, reports: int = 1) -> Iterator[list[Matrix]]:
+def neighbors(matrix: Matrix, n: int, reports: int = 1) -> Iterator[list[Matrix]]:
     """For all that the n - 1 others may hold: the laws of the batch, one for all that the victim may hold."""
     inputs = range(len(matrix))
     mine = list(itertools.combinations_with_replacement(inputs, reports))
@@ -33,9 +33,9 @@ def neighbours(matrix: Matrix, n: int, reports: int = 1) -> Iterator[list[Matrix
 
 
 def worst(matrix: Matrix, n: int, ratios: Sequence[float], reports: int = 1) -> list[float]:
-    """The largest D_E over all pairs of neighbouring datasets, for every E."""
+    """The largest D_E over all pairs of neighboring datasets, for every E."""
     out = [0.0] * len(ratios)
-    for laws in neighbours(matrix, n, reports):
+    for laws in neighbors(matrix, n, reports):
         stacked = np.stack(laws)
         for i, ratio in enumerate(ratios):
             for law in stacked:

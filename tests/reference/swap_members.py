@@ -57,7 +57,7 @@ def structured(rng: Random) -> Matrix:
 
 
 def changed(matrix: Matrix, rng: Random, *, zeros: bool = True) -> Matrix:
-    """A neighbour of the matrix: one or two entries multiplied, set, or emptied, and the rows divided by their sums."""
+    """A neighbor of the matrix: one or two entries multiplied, set, or emptied, and the rows divided by their sums."""
     rows = [[max(int(entry * 10**6), 1 if entry else 0) for entry in row] for row in matrix]
     for _ in range(rng.choice([1, 2])):
         row = rng.choice(rows)

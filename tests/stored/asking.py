@@ -194,7 +194,7 @@ def _estimate(asked: Asked) -> Answer:
     """Seeded reports of fixed values: the estimate by its law, within several standard errors."""
     mechanism = _object(asked["mechanism"])
     values = users_values(asked["values"], asked["users"])
-    made = mechanism.estimate(mechanism.privatise(values, rng=np.random.default_rng(asked["seed"])))
+    made = mechanism.estimate(mechanism.privatize(values, rng=np.random.default_rng(asked["seed"])))
     value, stderr = np.ravel(made.value)[:8], np.ravel(made.stderr)[:8]
     return {
         "value": Number("exact", value.tolist(), 0.0, (STDERRS * stderr).tolist()),

@@ -19,7 +19,7 @@ def _categories(users: int, d: int) -> Any:
 
 
 def _sets(users: int, size: list[int]) -> Any:
-    """s neighbouring items of d, going round."""
+    """s neighboring items of d, going round."""
     d, s = size
     return (_categories(users, d)[:, None] + np.arange(s)) % d
 
@@ -28,7 +28,7 @@ def _numbers(users: int, high: float) -> Any:
     return high * (np.arange(users) / users) ** 2
 
 
-def _disc(users: int, diameter: float) -> Any:
+def _disk(users: int, diameter: float) -> Any:
     angle, radius = np.linspace(0.0, 2.0, users), np.linspace(0.0, 0.5 * diameter, users)
     return np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
 
@@ -60,7 +60,7 @@ _KINDS = {
     "categories": _categories,
     "sets": _sets,
     "numbers": _numbers,
-    "disc": _disc,
+    "disk": _disk,
     "vectors": _vectors,
     "directions": _directions,
     "keys": _keys,

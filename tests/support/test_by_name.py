@@ -111,7 +111,7 @@ def test_functions_are_pickled_signed_and_tested_as_before(name: str) -> None:
 @pytest.mark.parametrize("case", RUNNABLE, ids=str)
 @pytest.mark.parametrize("value", [42, 0.5, True, np.int64(3), np.float32(0.5), np.array(7), "abc", b"abc", 10**30])
 def test_one_value_is_no_array_of_them(case: Case, value: Any) -> None:
-    for call in (case.mechanism.privatise, case.mechanism.privatise_counts):
+    for call in (case.mechanism.privatize, case.mechanism.privatize_counts):
         text = said(call, value)
         if case.mechanism.name in ("parallel", "joint"):
             what = "query" if case.mechanism.name == "parallel" else "question"
@@ -123,13 +123,13 @@ def test_one_value_is_no_array_of_them(case: Case, value: Any) -> None:
 
 @pytest.mark.parametrize("value", [None, {1, 2}, {"a": 1}, iter([1]), object()], ids=lambda x: type(x).__name__)
 def test_what_is_no_array_at_all(value: Any) -> None:
-    text = said(sdp.GRR(eps0=1.0, d=4).privatise, value)
+    text = said(sdp.GRR(eps0=1.0, d=4).privatize, value)
     assert text == f"values must have one entry per user, got {type(value).__name__}; pass a list or an array."
 
 
 def test_what_is_advised_works() -> None:
     m = sdp.GRR(eps0=1.0, d=64)
-    assert len(m.privatise([42])) == 1
+    assert len(m.privatize([42])) == 1
     assert said(m.estimate, 42) == (
         "reports must have one entry per report, got the single value 42; pass [42] for one report."
     )

@@ -15,14 +15,14 @@ import shuffledp as sdp
 from contract.cases import all_cases
 from reference.commands import refused, run
 from shuffledp._support import names as _names
-from shuffledp.mechanisms.categorical.optimised_unary import OptimisedUnary
+from shuffledp.mechanisms.categorical.optimized_unary import OptimizedUnary
 from shuffledp.mechanisms.categorical.unary import Unary
 from shuffledp.mechanisms.multimessage.base import MultiMessage
-from shuffledp.mechanisms.registry import CATALOGUE, find, names, word_of
+from shuffledp.mechanisms.registry import CATALOG, find, names, word_of
 
 ALIASES = {
     "krr": "grr",
-    "oue": "optimised-unary",
+    "oue": "optimized-unary",
     "sue": "unary",
     "rappor": "unary",
     "olh": "local-hash",
@@ -51,9 +51,9 @@ def test_case_and_hyphens_do_not_matter(word: str) -> None:
 
 
 def test_no_name_means_two_mechanisms() -> None:
-    known = [_names.plain(word) for word in [*CATALOGUE, *_names.ALIASES]]
+    known = [_names.plain(word) for word in [*CATALOG, *_names.ALIASES]]
     assert len(known) == len(set(known))
-    assert set(_names.ALIASES.values()) <= set(CATALOGUE)
+    assert set(_names.ALIASES.values()) <= set(CATALOG)
     words = [word.replace("-", "") for purpose in _names.PURPOSES for word in purpose.words.split()]
     assert len(words) == len(set(words)) and not set(words) & set(known)
     assert all(_names.plain(word) == word for word in words)
@@ -79,7 +79,7 @@ def said(name: str) -> str:
         ("k-subset", "subset"),
         ("randomised responses", "randomized-response"),
         ("Hadamard response", "hadamard"),
-        ("OEU", "optimised-unary"),
+        ("OEU", "optimized-unary"),
         ("Gausian", "gaussian"),
     ],
 )
@@ -151,7 +151,7 @@ def shape(name: str) -> tuple[int, ...]:
 
 def report_bytes(name: str, d: int) -> int:
     m: Any = find(name)(eps0=1.0, d=d)  # type: ignore[call-arg]
-    return int(m.privatise(np.arange(4)).data[0].nbytes)
+    return int(m.privatize(np.arange(4)).data[0].nbytes)
 
 
 FACTS: dict[str, Callable[[str], bool]] = {
@@ -160,7 +160,7 @@ FACTS: dict[str, Callable[[str], bool]] = {
     "vectors": lambda m: "dim" in fields(m) and len(shape(m)) == 1,
     "a yes/no question": lambda m: CASES[m].mechanism.inputs() == [0, 1],
     "one of d options": lambda m: "d" in fields(m) and "s" not in fields(m) and shape(m) == (),
-    "one bit for each option": lambda m: find(m) in (Unary, OptimisedUnary) and report_bytes(m, 8000) == 1000,
+    "one bit for each option": lambda m: find(m) in (Unary, OptimizedUnary) and report_bytes(m, 8000) == 1000,
     "short reports of many options": lambda m: report_bytes(m, 8000) <= 16,
     "sets of items": lambda m: {"d", "s"} <= fields(m),
     "keys with values": lambda m: len(shape(m)) == 2 and shape(m)[1] == 2,
@@ -183,7 +183,7 @@ FACTS: dict[str, Callable[[str], bool]] = {
 @pytest.mark.parametrize("purpose", _names.PURPOSES, ids=lambda p: p.what)
 def test_every_purpose_holds_of_its_mechanisms(purpose: _names.Purpose) -> None:
     assert {p.what for p in _names.PURPOSES} == set(FACTS)
-    assert purpose.mechanisms and set(purpose.mechanisms) <= set(CATALOGUE)
+    assert purpose.mechanisms and set(purpose.mechanisms) <= set(CATALOG)
     for name in purpose.mechanisms:
         assert FACTS[purpose.what](name), name
 
@@ -198,7 +198,7 @@ def test_every_purpose_holds_of_its_mechanisms(purpose: _names.Purpose) -> None:
         ("amplifyMixed", "amplify_mixed"),
         ("accountant_", "Accountant"),
         ("KRR", "GRR"),
-        ("OUE", "OptimisedUnary"),
+        ("OUE", "OptimizedUnary"),
         ("Rappor", "Unary"),
         ("OLH", "LocalHash"),
         ("RandomisedResponse", "RandomizedResponse"),

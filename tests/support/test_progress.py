@@ -1,4 +1,4 @@
-"""One bar: on a terminal only, late, and gone afterwards whatever happens."""
+"""One bar: on a terminal only, late, and gone afterward whatever happens."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_notebook_keeps_no_redraws(
     assert capsys.readouterr() == ("", "")
 
 
-def test_a_coloured_pipe_is_no_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_colored_pipe_is_no_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "PATIENCE", 0.0)
     monkeypatch.setenv("FORCE_COLOR", "1")
     with progress("work") as advance:

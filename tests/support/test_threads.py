@@ -77,11 +77,11 @@ def test_an_interrupt_of_the_caller_ends_all_threads() -> None:
 @pytest.mark.parametrize("bad", [0, -1, 1.5, "2", True, float("nan"), 10**9])
 def test_bad_numbers_of_threads_in_one_sentence(bad: Any) -> None:
     m = sdp.GRR(eps0=1.0, d=4)
-    reports = m.privatise([0, 1, 2])
+    reports = m.privatize([0, 1, 2])
     for call in (
         lambda: thread_count(bad),
-        lambda: m.privatise([0], threads=bad),
-        lambda: m.privatise_counts([0], threads=bad),
+        lambda: m.privatize([0], threads=bad),
+        lambda: m.privatize_counts([0], threads=bad),
         lambda: m.estimate(reports, threads=bad),
         lambda: m.estimate(m.tally(reports), threads=bad),
         lambda: m.tally(reports, threads=bad),

@@ -85,11 +85,11 @@ def test_ranges_name_their_ends() -> None:
 
 
 def test_names() -> None:
-    assert check.one_of("colour", "red", ["red", "green"]) == "red"
-    with pytest.raises(ParameterError, match="unknown colour 'gren'; did you mean 'green'"):
-        check.one_of("colour", "gren", ["red", "green"])
+    assert check.one_of("color", "red", ["red", "green"]) == "red"
+    with pytest.raises(ParameterError, match="unknown color 'gren'; did you mean 'green'"):
+        check.one_of("color", "gren", ["red", "green"])
     with pytest.raises(ParameterError, match=r"choose one of green, red\."):
-        check.one_of("colour", "zzzz", ["red", "green"])
+        check.one_of("color", "zzzz", ["red", "green"])
 
 
 def test_delta_and_tol() -> None:

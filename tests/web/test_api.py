@@ -21,7 +21,7 @@ from shuffledp.cli import main
 from shuffledp.errors import ParameterError
 from shuffledp.mechanisms.parameters import declared
 from shuffledp.web import curves, ranking
-from shuffledp.web.catalogue import mechanisms
+from shuffledp.web.catalog import mechanisms
 from shuffledp.web.questions import Question
 
 GRR = {"spec": "grr:eps0=2,d=64", "n": "1e5", "delta": "1e-7"}

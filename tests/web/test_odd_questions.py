@@ -11,7 +11,7 @@ import pytest
 from reference.asgi import Client
 from shuffledp.web.addresses import ANSWERS, FILES
 from shuffledp.web.app import create_app
-from shuffledp.web.catalogue import mechanisms
+from shuffledp.web.catalog import mechanisms
 from shuffledp.web.pool import Pool
 from shuffledp.web.ranking import tasks
 

@@ -37,7 +37,7 @@ def chromium() -> Iterator[Any]:
 
 @pytest.fixture
 def page(chromium: Any, server: str) -> Iterator[Any]:
-    """A fresh page; afterwards nothing was asked of anybody but the server, and nothing was said on the console."""
+    """A fresh page; afterward nothing was asked of anybody but the server, and nothing was said on the console."""
     context = chromium.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True)
     context.grant_permissions(["clipboard-read", "clipboard-write"], origin=server.rstrip("/"))
     context.set_default_timeout(90_000)  # of a busy machine
@@ -286,7 +286,7 @@ def test_a_plan_is_saved_and_run(page: Any, server: str, tmp_path: Path) -> None
     data.write_text("value\n" + "0\n1\n1\n3\n" * 250, encoding="utf-8")
     result = CliRunner().invoke(main, ["simulate", str(plan), str(data), "--seed", "1", "--json"])
     assert result.exit_code == 0, result.output
-    written = CliRunner().invoke(main, ["privatise", str(plan), str(data), "-o", str(tmp_path / "reports.parquet")])
+    written = CliRunner().invoke(main, ["privatize", str(plan), str(data), "-o", str(tmp_path / "reports.parquet")])
     assert written.exit_code == 0 and "1,000 users sent 1,000 messages" in written.output
 
 
@@ -357,11 +357,11 @@ def test_text_has_contrast(page: Any, server: str, scheme: str) -> None:
         ".quiet",
         "footer p",
     ):
-        front, back = page.eval_on_selector(selector, _COLOURS)
+        front, back = page.eval_on_selector(selector, _COLORS)
         assert _contrast(front, back) >= 4.5, (selector, front, back)
 
 
-_COLOURS = """one => {
+_COLORS = """one => {
   let behind = one;
   while (getComputedStyle(behind).backgroundColor.endsWith(", 0)")) behind = behind.parentElement;
   return [getComputedStyle(one).color, getComputedStyle(behind).backgroundColor];
@@ -371,8 +371,8 @@ _COLOURS = """one => {
 def _contrast(front: str, back: str) -> float:
     """The ratio of WCAG 2."""
 
-    def light(colour: str) -> float:
-        parts = [int(x) / 255 for x in re.findall(r"\d+", colour)[:3]]
+    def light(color: str) -> float:
+        parts = [int(x) / 255 for x in re.findall(r"\d+", color)[:3]]
         linear = [x / 12.92 if x <= 0.03928 else ((x + 0.055) / 1.055) ** 2.4 for x in parts]
         return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 import shuffledp as sdp
-from shuffledp._support.figures import COLOURS, new_figure, save, style
+from shuffledp._support.figures import COLORS, new_figure, save, style
 from shuffledp._support.numbers import round_up
 
 PICTURE = Path(__file__).parents[2] / "docs" / "overview.svg"
 SPEC, DELTA, LOCAL = "grr:eps0=2,d=16", 1e-8, 2.0
-_BLACK, _BLUE, _ORANGE, _GREEN = COLOURS[0], COLOURS[1], COLOURS[2], COLOURS[3]
+_BLACK, _BLUE, _ORANGE, _GREEN = COLORS[0], COLORS[1], COLORS[2], COLORS[3]
 
 
 def draw(path: Path = PICTURE) -> None:
@@ -29,15 +29,15 @@ def draw(path: Path = PICTURE) -> None:
 def _collection(axes: Any) -> None:
     axes.set(xlim=(0, 10), ylim=(0, 6.4))
     axes.axis("off")
-    colours = (_BLUE, _ORANGE, _GREEN, _BLUE, _BLACK)
+    colors = (_BLUE, _ORANGE, _GREEN, _BLUE, _BLACK)
     order = (2, 4, 0, 3, 1)
-    for row, colour in enumerate(colours):
+    for row, color in enumerate(colors):
         y = 5.2 - row
-        axes.plot(0.6, y, marker="o", markersize=7, color=colour, clip_on=False)
+        axes.plot(0.6, y, marker="o", markersize=7, color=color, clip_on=False)
         axes.annotate("", (3.9, y), (1.0, y), arrowprops={"arrowstyle": "->", "color": "#888888"})
-        axes.text(2.4, y + 0.14, "randomise", ha="center", color="#555555", fontsize=7)
+        axes.text(2.4, y + 0.14, "randomize", ha="center", color="#555555", fontsize=7)
         to = 5.2 - order.index(row)
-        axes.plot([4.15, 6.05], [y, to], color=colour, linewidth=1.1)
+        axes.plot([4.15, 6.05], [y, to], color=color, linewidth=1.1)
         axes.annotate("", (7.4, to), (6.2, to), arrowprops={"arrowstyle": "->", "color": "#888888"})
         axes.plot(7.75, to, marker="s", markersize=6, color="#999999")
     for x, width in ((4.0, 2.2), (8.35, 1.6)):

@@ -89,12 +89,12 @@ def _entry(name: str, value: Any) -> str:
         bases = [base.__name__ for base in value.__mro__[1:] if base.__name__ in sdp.__all__]
         parts += [f"Derives from {', '.join(f'`{base}`' for base in bases)}."] if bases else []
     parts.append(markdown(inspect.getdoc(value) or ""))
-    if inspect.isclass(value) and not _is_catalogued(value):
+    if inspect.isclass(value) and not _is_cataloged(value):
         parts += [_member(name, key, member) for key, member in _members(value)]
     return "\n\n".join(parts)
 
 
-def _is_catalogued(cls: type) -> bool:
+def _is_cataloged(cls: type) -> bool:
     """Whether it is one of the many mechanisms, whose members the base classes describe."""
     return issubclass(cls, sdp.Mechanism) and cls not in (sdp.Mechanism, sdp.Randomizer, sdp.FrequencyOracle)
 

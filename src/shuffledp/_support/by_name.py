@@ -5,17 +5,18 @@ from __future__ import annotations
 import functools
 import inspect
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, ParamSpec, TypeVar, cast
 
 from ..errors import ParameterError
+from .spelling import american
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
 def by_name(function: Callable[P, R]) -> Callable[P, R]:
-    """Refuse positional arguments beyond those that the function has, in one sentence.
+    """Refuse positional arguments beyond those that the function has, in one sentence, and names of British spelling.
 
     Examples
     --------
@@ -25,10 +26,13 @@ def by_name(function: Callable[P, R]) -> Callable[P, R]:
     Traceback (most recent call last):
     shuffledp.errors.ParameterError: area takes its numbers by name, got 3; write area(shape, width=3).
     """
-    most = _positional(function)
-    refuse = functools.partial(_refuse_call, function)
+    most, code = _positional(function), cast(Any, function).__code__
+    known = frozenset(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
+    refuse, refuse_british = (functools.partial(f, function) for f in (_refuse_call, _refuse_british))
 
     def checked(*args: P.args, **kwargs: P.kwargs) -> R:
+        if not known.issuperset(kwargs):
+            refuse_british(known, kwargs)
         if len(args) > most:
             refuse(args, kwargs)
         return function(*args, **kwargs)
@@ -49,6 +53,14 @@ def refuse_positional(cls: type, args: tuple[object, ...], given: dict[str, obje
     extra = args[most:]
     values = [f"{name}={_shown(value)}" for name, value in zip(names, extra, strict=False)]
     _refuse(cls.__name__, [*accepted[1:], *values], extra, given)
+
+
+def _refuse_british(function: Callable[..., object], known: Collection[str], given: Iterable[str]) -> None:
+    """Raise what Python raises for an unknown name, with the name that it has now; others the call itself refuses."""
+    for key in given:
+        if key not in known and (present := american(key)) in known:
+            called = cast(Any, function).__name__
+            raise TypeError(f"{called}() got an unexpected keyword argument {key!r}; it is {present!r} now")
 
 
 def _refuse_call(function: Callable[..., object], args: tuple[object, ...], given: dict[str, object]) -> None:

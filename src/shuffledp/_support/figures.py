@@ -1,4 +1,4 @@
-"""Figures for print and for notebooks: one style, lines that differ without colour, the same bytes every time.
+"""Figures for print and for notebooks: one style, lines that differ without color, the same bytes every time.
 
 Everything is drawn on figures that no global state knows of; no display is involved.
 """
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
 #: Widths in inches of one column and of the text of a two-column page.
 COLUMN_WIDTH, TEXT_WIDTH = 3.33, 7.0
 
-#: Okabe and Ito's colours, distinguishable for the colour-blind; their yellow is left out, it is too pale for a line.
-COLOURS = ("#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
+#: Okabe and Ito's colors, distinguishable for the color-blind; their yellow is left out, it is too pale for a line.
+COLORS = ("#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 _DASHES = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (5, 1, 1, 1)))
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 
-#: 28 keyword sets for ``axes.plot``: no two agree in colour and dashes, nor (in grey print) in dashes and marker.
+#: 28 keyword sets for ``axes.plot``: no two agree in color and dashes, nor (in gray print) in dashes and marker.
 LINES: tuple[dict[str, Any], ...] = tuple(
-    {"color": COLOURS[i % 7], "linestyle": _DASHES[i % 4], "marker": _MARKERS[i % 9]} for i in range(28)
+    {"color": COLORS[i % 7], "linestyle": _DASHES[i % 4], "marker": _MARKERS[i % 9]} for i in range(28)
 )
 
 #: The curve of a figure that has only one.
 CURVE: dict[str, Any] = {"color": "#0072B2", "marker": "o"}
-#: Bars that stay within a limit, that go beyond it (hatched, to show in grey print), and that are a part of others.
+#: Bars that stay within a limit, that go beyond it (hatched, to show in gray print), and that are a part of others.
 _EDGE: dict[str, Any] = {"edgecolor": "#000000", "linewidth": 0.6}
 WITHIN_BAR: dict[str, Any] = {"color": "#56B4E9", **_EDGE}
 BEYOND_BAR: dict[str, Any] = {"color": "#E69F00", "hatch": "///", **_EDGE}

@@ -10,19 +10,17 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
-from .spelling import nearest
+from .spelling import american, nearest
 
 #: Other names of the same mechanism -> the word of its spec.
 ALIASES = {
     "krr": "grr",
-    "oue": "optimised-unary",
-    "optimized-unary": "optimised-unary",
+    "oue": "optimized-unary",
     "sue": "unary",
     "rappor": "unary",
     "olh": "local-hash",
     "hr": "hadamard",
     "ss": "subset",
-    "randomised-response": "randomized-response",
 }
 
 
@@ -52,7 +50,7 @@ PURPOSES = (
     ),
     Purpose(
         "one bit for each option",
-        ("unary", "optimised-unary"),
+        ("unary", "optimized-unary"),
         "unary-encoding ue one-hot bit-vector bloom-filter basic-rappor histogram-encoding",
     ),
     Purpose(
@@ -108,12 +106,14 @@ _MEANINGS = {word.replace("-", ""): purpose for purpose in PURPOSES for word in 
 def plain(name: str) -> str:
     """Small letters and digits alone: Local_Hash, local hash, LocalHash and local-hash are one name.
 
+    So are the British and the American spelling of one.
+
     Examples
     --------
-    >>> plain("Local_Hash"), plain("kRR")
-    ('localhash', 'krr')
+    >>> plain("Local_Hash"), plain("kRR"), plain("optimised-unary")
+    ('localhash', 'krr', 'optimizedunary')
     """
-    return "".join(c for c in name.lower() if c.isalnum())
+    return american("".join(c for c in name.lower() if c.isalnum()))
 
 
 def resolve(name: str, known: Iterable[str]) -> str | None:
@@ -121,8 +121,8 @@ def resolve(name: str, known: Iterable[str]) -> str | None:
 
     Examples
     --------
-    >>> resolve("OUE", ["grr", "optimised-unary"]), resolve("Grr", ["grr"]), resolve("gr", ["grr"])
-    ('optimised-unary', 'grr', None)
+    >>> resolve("OUE", ["grr", "optimized-unary"]), resolve("Grr", ["grr"]), resolve("gr", ["grr"])
+    ('optimized-unary', 'grr', None)
     """
     by_word = {plain(word): word for word in known}
     found = plain(name)
@@ -133,10 +133,10 @@ _ALIASES = {plain(alias): plain(word) for alias, word in ALIASES.items()}
 
 
 def near(name: str, known: Iterable[str]) -> str | None:
-    """The known name that is spelt most like this one, aliases included; None if none is."""
+    """The known name that is spelled most like this one, aliases included; None if none is."""
     by_word = {plain(word): word for word in known}
-    spelt = nearest(plain(name), [*by_word, *_ALIASES], cutoff=0.6)
-    return by_word.get(_ALIASES.get(spelt, spelt)) if spelt else None
+    spelled = nearest(plain(name), [*by_word, *_ALIASES], cutoff=0.6)
+    return by_word.get(_ALIASES.get(spelled, spelled)) if spelled else None
 
 
 def meant(name: str) -> Purpose | None:
@@ -158,9 +158,9 @@ def meant(name: str) -> Purpose | None:
 def advice(name: str, known: Iterable[str]) -> str | None:
     """A question or a hint in place of an unknown name: by meaning, then by spelling; None where there is neither."""
     names = list(known)
-    spelt, purpose = near(name, names), meant(name)
-    if plain(name) not in _MEANINGS and spelt is not None:
-        return f"did you mean {spelt!r}?"
+    spelled, purpose = near(name, names), meant(name)
+    if plain(name) not in _MEANINGS and spelled is not None:
+        return f"did you mean {spelled!r}?"
     if purpose is None:
         return None
     listed = [repr(word) for word in purpose.mechanisms]

@@ -77,7 +77,7 @@ def each(items: Sequence[Item], name: Callable[[Item], str]) -> Iterable[Item]:
 
 
 class _Late:
-    """Starts something once the patience is over, unless it is cancelled before."""
+    """Starts something once the patience is over, unless it is canceled before."""
 
     def __init__(self, start: Callable[[], object]) -> None:
         self._start, self._lock, self._open, self._started = start, threading.Lock(), True, False

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from .numbers import round_up
 from .optional import require
+from .spelling import Renamed
 from .text import visible
 
 if TYPE_CHECKING:
@@ -208,7 +209,7 @@ def as_page(title: str, body: str, *, style: str = "") -> str:
     )
 
 
-class Tabular(ABC):
+class Tabular(Renamed, ABC):
     """What every result with a table can do with it."""
 
     @abstractmethod

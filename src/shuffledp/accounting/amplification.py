@@ -99,7 +99,7 @@ def amplify(
     Returns
     -------
     Guarantee, or Guarantees
-        ``epsilon`` satisfies max(D_E(P||Q), D_E(Q||P)) <= delta for all neighbouring inputs, E = e^epsilon.  If n or
+        ``epsilon`` satisfies max(D_E(P||Q), D_E(Q||P)) <= delta for all neighboring inputs, E = e^epsilon.  If n or
         delta is an array (or a list), the answers have the shape to which NumPy broadcasts them; they are computed
         together, which takes a small part of the time of single calls.  ``certify`` is for one n and one delta.
 

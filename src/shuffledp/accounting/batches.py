@@ -44,7 +44,7 @@ class BatchTable(Tabular):
     sizes, epsilons : rising numbers of users, and an eps for each that is never too small (inf: none reaches delta).
     delta : of all sizes; by a rule, of the smallest size, which is the largest delta.
     deltas, rule : the delta of every size, and the rule as written ("0.01/n"), if one was given.
-    mechanism, description, bound, local_epsilon, neighbours : as in a Guarantee.
+    mechanism, description, bound, local_epsilon, neighbors : as in a Guarantee.
     dropouts, colluding : users not counted on, as given: numbers of users or fractions of the batch.
     randomizer, tol : the mechanism itself and the accuracy, for sizes between the rows.
 
@@ -64,7 +64,7 @@ class BatchTable(Tabular):
     local_epsilon: float
     dropouts: float
     colluding: float
-    neighbours: str
+    neighbors: str
     deltas: tuple[float, ...]
     rule: str | None = None
     randomizer: Mechanism | None = field(default=None, repr=False, compare=False)
@@ -123,7 +123,7 @@ class BatchTable(Tabular):
             deltas = [round_up(delta, 6) for delta in self.deltas]
             columns.append(number_column("delta", "delta", self.deltas, deltas))
         delta = round_up(self.delta, 6) if self.rule is None else self.rule
-        terms = f"delta = {delta}, {self.neighbours} (bound: {self.bound}){self._away}"
+        terms = f"delta = {delta}, {self.neighbors} (bound: {self.bound}){self._away}"
         return Table(tuple(columns), caption=visible(f"{self.description}, {terms}"))
 
     def __repr__(self) -> str:
@@ -189,7 +189,7 @@ def batch_table(
     Returns
     -------
     BatchTable
-        For every size, max(D_E(P||Q), D_E(Q||P)) <= delta at E = e^eps over all neighbouring inputs.  There is no
+        For every size, max(D_E(P||Q), D_E(Q||P)) <= delta at E = e^eps over all neighboring inputs.  There is no
         ``participation`` here: the size of the batch is known.
 
     Examples
@@ -215,7 +215,7 @@ def batch_table(
         local_epsilon=subject.cap,
         dropouts=_number("dropouts", dropouts),
         colluding=_number("colluding", colluding),
-        neighbours=asked.neighbours,
+        neighbors=asked.neighbors,
         deltas=deltas,
         rule=rule.text,
         randomizer=asked,

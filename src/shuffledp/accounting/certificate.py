@@ -1,7 +1,7 @@
 """Certificates: a small JSON file from which anyone can re-check a guarantee in ball arithmetic.
 
 A certificate states shuffled pairs (their numbers as exact decimals; for the swap bound victim pairs, each with its
-types), n, eps and delta, the method of each proof, and the terms: which law (its hash), which neighbours, what is
+types), n, eps and delta, the method of each proof, and the terms: which law (its hash), which neighbors, what is
 trusted.  The file need not be trusted: :func:`verify`
 recomputes every bound from the stated numbers, and where the mechanism has a spec it derives the pairs again and
 compares them.
@@ -25,6 +25,7 @@ from .._support.files import write_whole
 from .._support.numbers import exact as _exact
 from .._support.numbers import round_down, round_up
 from .._support.reading import CERTIFICATE, contained, mapping, read_json
+from .._support.spelling import Renamed
 from .._support.tables import Table
 from .._support.text import visible
 from ..errors import CertificationError, ParameterError, ShuffleDPError, VerificationError
@@ -41,11 +42,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Certificate:
+class Certificate(Renamed):
     """Proof that max over the steps of delta(epsilon) <= delta among n messages.
 
     ``matrix`` is the probability matrix of a finite randomizer, so that its pairs can be derived again.  The terms:
-    ``law_sha256`` (of the matrix, or else of the pairs), ``neighbours`` and ``trust``.  ``notes`` is what
+    ``law_sha256`` (of the matrix, or else of the pairs), ``neighbors`` and ``trust``.  ``notes`` is what
     :func:`verify` found out about the label.
 
     Examples
@@ -64,7 +65,7 @@ class Certificate:
     steps: tuple[Step, ...]
     matrix: tuple[tuple[float, ...], ...] = ()
     law_sha256: str = ""
-    neighbours: str = ""
+    neighbors: str = ""
     trust: str = ""
     format: str = FORMAT
     notes: tuple[str, ...] = field(default=(), compare=False)
@@ -91,7 +92,7 @@ class Certificate:
             ("delta (proved)", f"at most {round_up(self.proved_delta, 9)}"),
             ("bound", self.bound),
             ("pairs proved", f"{len(self.steps):,}"),
-            ("neighbours", self.neighbours),
+            ("neighbors", self.neighbors),
             ("SHA-256 of the law", self.law_sha256),
             ("trusted", self.trust),
         ]
@@ -102,7 +103,7 @@ class Certificate:
         return visible(
             f"{self.mechanism!r} with n = {self.n:,} has delta <= {round_up(self.proved_delta, 9)} at "
             f"eps = {round_up(self.epsilon, 9)}, within the stated delta = {round_down(self.delta, 9)}, "
-            f"{self.neighbours} (bound: {self.bound})."
+            f"{self.neighbors} (bound: {self.bound})."
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -112,7 +113,7 @@ class Certificate:
             "claim": STATEMENT,
             "mechanism": self.mechanism,
             "law_sha256": self.law_sha256,
-            "neighbours": self.neighbours,
+            "neighbors": self.neighbors,
             "trust": self.trust,
             "bound": self.bound,
             "n": self.n,
@@ -131,7 +132,7 @@ class Certificate:
         write_whole(path, self.to_json(), name="out")
 
 
-_TERMS = ("law_sha256", "neighbours", "trust")
+_TERMS = ("law_sha256", "neighbors", "trust")
 #: Keys of every format; the first one has no terms, and the first two call the pairs rounds.
 _KEYS = ("format", "claim", "mechanism", "bound", "n", "epsilon", "delta")
 #: The stated ends of a proof may miss those that are found by this much: other versions of Arb round otherwise.
@@ -163,8 +164,8 @@ def certify(question: Resolved, *, delta: float, tol: float) -> Guarantee:
             f"{bound!r} of {subject.spec} has more or another form; try bound='variation-ratio' or 'general'."
         )
     bound, epsilon, steps = _smallest(question, laws, delta=delta, tol=tol)
-    matrix = tuple(map(tuple, np.asarray(subject.identity().get("matrix", ()))))
-    terms = (law_hash(matrix, laws[bound]), subject.neighbours, TRUST)
+    matrix = tuple(map(tuple, np.asarray(subject.law.identity().get("matrix", ()))))
+    terms = (law_hash(matrix, laws[bound]), subject.neighbors, TRUST)
     certificate = Certificate(subject.spec, bound, n, Fraction(epsilon), Fraction(delta), steps, matrix, *terms)
     count = len(laws[bound])
     return question.guarantee(

@@ -43,7 +43,7 @@ STATEMENTS = {
 FORMAT, _, OLD_FORMAT = STATEMENTS
 #: Said of a certificate of the first format, which stated less.
 FORMAT_1 = (
-    "Format 1: this certificate does not state the hash of its law, the neighbours or what is trusted; "
+    "Format 1: this certificate does not state the hash of its law, the neighbors or what is trusted; "
     "they were derived again from the mechanism that it names."
 )
 #: What certificates of former versions say is trusted, and what is said of them.
@@ -93,17 +93,19 @@ def derived(claim: Certificate) -> Certificate:
     """
     bound = BOUNDS.get(claim.bound)
     if bound is None or not provable(bound):
-        raise VerificationError(f"the certificate names {claim.bound!r}, which is not a bound that proves anything.")
+        raise VerificationError(
+            f"the certificate names {claim.bound!r:.100}, which is not a bound that proves anything."
+        )
     if claim.mechanism.startswith(f"{BY_MATRIX}:") != bool(claim.matrix):
         raise VerificationError(
             "a certificate carries a matrix if and only if it is of a finite randomizer, "
-            f"and this one is of {claim.mechanism!r}."
+            f"and this one is of {claim.mechanism!r:.200}."
         )
     if claim.mechanism == RESERVED:
         stated = {step.pair for step in claim.steps if isinstance(step.pair, ShuffledPair)}
         if not stated or {r.swapped() for r in stated} != {step.pair for step in claim.steps}:
             raise VerificationError("a certificate of a shuffled pair must state it in both directions; certify again.")
-        return _on_terms(claim, Guarantee.neighbours, "the pairs stand for themselves")
+        return _on_terms(claim, Guarantee.neighbors, "the pairs stand for themselves")
     try:
         subject = made_again({"matrix": claim.matrix} if claim.matrix else {"spec": claim.mechanism})
         family = bound.family(subject)
@@ -112,39 +114,39 @@ def derived(claim: Certificate) -> Certificate:
     pairs = laws_of(family)
     if pairs is None or set(pairs) != {step.pair for step in claim.steps}:
         raise VerificationError(
-            f"the stated pairs are not those of {claim.mechanism!r} under {claim.bound!r}; "
+            f"the stated pairs are not those of {claim.mechanism!r:.200} under {claim.bound!r:.100}; "
             "the certificate proves another law."
         )
     own = {pair: pair for pair in pairs}  # what is proved is what the mechanism says, its common mass above all
     claim = replace(claim, steps=tuple(replace(step, pair=own[step.pair]) for step in claim.steps))
     if claim.matrix:
-        if not np.array_equal(np.asarray(subject.identity()["matrix"]), np.asarray(claim.matrix)):
+        if not np.array_equal(np.asarray(subject.law.identity()["matrix"]), np.asarray(claim.matrix)):
             raise VerificationError("the matrix of a certificate must have rows that sum to 1; certify again.")
-        return _on_terms(claim, subject.neighbours, _compare_label(claim.mechanism, subject))
-    return _on_terms(claim, subject.neighbours, "the label gives the same pairs")
+        return _on_terms(claim, subject.neighbors, _compare_label(claim.mechanism, subject))
+    return _on_terms(claim, subject.neighbors, "the label gives the same pairs")
 
 
-def _on_terms(claim: Certificate, neighbours: str, label: str) -> Certificate:
+def _on_terms(claim: Certificate, neighbors: str, label: str) -> Certificate:
     """The claim in the present format, its terms checked (or, in the first format, filled in), with notes."""
     notes: tuple[str, ...] = ()
     if claim.format == OLD_FORMAT:
         found = law_hash(claim.matrix, (step.pair for step in claim.steps))
-        claim = replace(claim, law_sha256=found, neighbours=neighbours, trust=TRUST)
+        claim = replace(claim, law_sha256=found, neighbors=neighbors, trust=TRUST)
         notes = (FORMAT_1,)
     elif claim.trust == _FORMER_TRUST:
         claim, notes = replace(claim, trust=TRUST), (_SAME_TOO,)
     claim = replace(claim, format=FORMAT)
-    found = _check_terms(claim, neighbours=neighbours)
+    found = _check_terms(claim, neighbors=neighbors)
     law = "matrix" if claim.matrix else "pairs"
     return replace(claim, notes=(f"Proved for the {law} with SHA-256 {found}; {label}.", *notes))
 
 
-def _check_terms(claim: Certificate, *, neighbours: str) -> str:
-    """Compare the stated hash, neighbours and trust with those of the mechanism; returns the hash."""
+def _check_terms(claim: Certificate, *, neighbors: str) -> str:
+    """Compare the stated hash, neighbors and trust with those of the mechanism; returns the hash."""
     found = law_hash(claim.matrix, (step.pair for step in claim.steps))
     stated = {
         "law_sha256": (claim.law_sha256, found, "the certificate proves another law"),
-        "neighbours": (claim.neighbours, neighbours, "the mechanism has no guarantee for others"),
+        "neighbors": (claim.neighbors, neighbors, "the mechanism has no guarantee for others"),
         "trust": (claim.trust, TRUST, "every certificate rests on that"),
     }
     for name, (given, wanted, why) in stated.items():

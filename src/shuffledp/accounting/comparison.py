@@ -26,14 +26,6 @@ from .resolve import MechanismLike, Resolved, Subject, resolve, subject_of
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: Field of a Comparison -> attribute of the mechanism.
-_WORDS = {
-    "mechanism": "spec",
-    "description": "description",
-    "neighbours": "neighbours",
-    "lower_scope": "lower_scope",
-}
-
 
 @dataclass(frozen=True)
 class Row:
@@ -79,7 +71,7 @@ class Comparison(Tabular):
     rows : tuple of Row, sorted by eps; lower bounds (``side``) and unsound formulas (``sound``) among them.
     absent : name of a bound -> why it gives no answer here.
     best, lower : the tightest sound upper row and the largest lower row; None where there is none.
-    mechanism, n, delta, tol, local_epsilon, neighbours, lower_scope : the terms.
+    mechanism, n, delta, tol, local_epsilon, neighbors, lower_scope : the terms.
 
     Examples
     --------
@@ -95,7 +87,7 @@ class Comparison(Tabular):
     delta: float
     tol: float
     local_epsilon: float | None
-    neighbours: str
+    neighbors: str
     lower_scope: str
     rows: tuple[Row, ...]
     absent: dict[str, str] = field(default_factory=dict, hash=False)
@@ -113,7 +105,7 @@ class Comparison(Tabular):
     @property
     def title(self) -> str:
         """The terms in one line."""
-        return visible(f"{self.mechanism}, n = {self.n:,}, delta = {round_up(self.delta, 17)}, {self.neighbours}")
+        return visible(f"{self.mechanism}, n = {self.n:,}, delta = {round_up(self.delta, 17)}, {self.neighbors}")
 
     def __getitem__(self, bound: str) -> Row:
         """The row of a bound; an absent one is refused with its reason."""
@@ -221,7 +213,7 @@ def compare(
     Returns
     -------
     Comparison
-        A sound upper row holds for every neighbouring pair; a lower row cannot be beaten on the same terms.  A bound
+        A sound upper row holds for every neighboring pair; a lower row cannot be beaten on the same terms.  A bound
         that cannot answer is ``absent`` with its reason.
 
     Examples
@@ -283,7 +275,8 @@ def compare_all(points: Sequence[tuple[Subject, int, float]], *, names: Sequence
 def _terms(subject: Subject) -> tuple[dict[str, Any], float | None]:
     """What a Comparison says of a mechanism, and its local guarantee where there is one."""
     asked = subject.mechanism
-    words = {name: getattr(asked, key) for name, key in _WORDS.items()}
+    words = {"mechanism": asked.spec, "description": asked.description, "neighbors": asked.neighbors}
+    words["lower_scope"] = asked.law.lower_scope
     try:
         return words, subject.cap
     except BoundNotApplicableError:

@@ -50,7 +50,7 @@ def draw_comparison(comparison: Comparison, *, width: float = TEXT_WIDTH) -> Fig
     finite = [row.epsilon for row in rows if math.isfinite(row.epsilon)]
     columns = 3 if figures.is_wide(width) else 1
     title = f"ε of {users(comparison.n)} running {comparison.mechanism} {at_delta(comparison.delta)}"
-    title += f", {comparison.neighbours}"
+    title += f", {comparison.neighbors}"
     around = figures.wrapped(title, width).count("\n") + math.ceil(len({row.kind for row in rows}) / columns)
     with figures.style():  # title, legend and axis label need their height however few the rows are
         figure = figures.new_figure(width, 0.165 * len(rows) + max(0.95, 0.75 + 0.165 * around))
@@ -156,7 +156,7 @@ def _sweep_title(sweep: Sweep, word: str) -> str:
     of = f" of {users(first.n)}" if sweep.variable != "n" else " of shuffled users"
     same = all(point.delta == first.delta for point in sweep.points)
     at = f" {at_delta(sweep.rule or first.delta)}" if sweep.rule or same else ""
-    return f"{word}{of} running {sweep.mechanism}{at}, {first.neighbours}"
+    return f"{word}{of} running {sweep.mechanism}{at}, {first.neighbors}"
 
 
 def _look(row: Row) -> dict[str, Any]:
@@ -204,7 +204,7 @@ def draw_batches(table: BatchTable, *, epsilon: float | None = None, width: floa
         figures.logarithmic(axes, "x", min(table.sizes), max(table.sizes))
         axes.set_xlabel("users in the batch n")
         axes.set_ylabel("central ε (smaller is better)")
-        title = f"ε of a batch running {table.mechanism} {at_delta(table.rule or table.delta)}, {table.neighbours}"
+        title = f"ε of a batch running {table.mechanism} {at_delta(table.rule or table.delta)}, {table.neighbors}"
         figures.add_title(figure, title)
         figures.add_legend(figure, *axes.get_legend_handles_labels())
     return figure

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from .._support.json_ready import json_ready
 from .._support.numbers import round_down, round_up
+from .._support.spelling import Renamed
 from .._support.tables import Table
 from .._support.text import visible
 
@@ -51,7 +52,7 @@ class WhenRead(Generic[_T]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Guarantee:
+class Guarantee(Renamed):
     """A shuffled batch is (epsilon, delta)-DP.
 
     Attributes
@@ -71,7 +72,7 @@ class Guarantee:
     dropouts, colluding : users of n who may drop out or work with the adversary, at worst.
     participation : probability with which every other honest user takes part (1: all of them do).
     reports_per_user : reports that every user sends into the batch; epsilon and local_epsilon are for all of them.
-    neighbours, trust : the terms.
+    neighbors, trust : the terms.
     evaluated, members : how many of the input pairs had to be evaluated.
     note : "looser, because ..." where a sound bound was given at once in place of a slow, tighter one; else empty.
 
@@ -79,7 +80,7 @@ class Guarantee:
     --------
     >>> import shuffledp as sdp
     >>> g = sdp.amplify("general:eps0=2", n=1, delta=1e-9)
-    >>> g.bound, g.neighbours, g.local_epsilon
+    >>> g.bound, g.neighbors, g.local_epsilon
     ('swap-general', 'replace-one', 2.0)
     """
 
@@ -95,7 +96,7 @@ class Guarantee:
     kind: str = "upper"
     lower_scope: str = "this mechanism"
     certified: bool = False
-    neighbours: str = "replace-one"
+    neighbors: str = "replace-one"
     trust: str = TRUST
     evaluated: int = 1
     members: int = 1
@@ -134,7 +135,7 @@ class Guarantee:
         if self.kind == "lower":
             return (
                 f"{crowd} no analysis of {self.lower_scope} can claim less than eps = {round_down(self.epsilon)} at "
-                f"delta = {round_down(self.delta, 6)}, {self.neighbours} (bound: {self.bound}); "
+                f"delta = {round_down(self.delta, 6)}, {self.neighbors} (bound: {self.bound}); "
                 "this is a lower bound, not a guarantee."
             )
         if not self.sound:
@@ -144,14 +145,14 @@ class Guarantee:
             )
         if math.isinf(self.epsilon):
             text = (
-                f"{crowd} no finite eps reaches delta = {round_down(self.delta, 6)}, {self.neighbours} "
+                f"{crowd} no finite eps reaches delta = {round_down(self.delta, 6)}, {self.neighbors} "
                 f"(bound: {self.bound}): "
                 "too few others are sure to send what the victim may send, so an output can reveal its sender."
             )
         else:
             proof = ", proved in ball arithmetic" if self.certified else ""
             text = (
-                f"{crowd} a shuffled batch is ({round_up(self.epsilon)}, {delta})-DP, {self.neighbours} "
+                f"{crowd} a shuffled batch is ({round_up(self.epsilon)}, {delta})-DP, {self.neighbors} "
                 f"(bound: {self.bound}{proof})"
             )
             if self.lower is not None:
@@ -185,7 +186,7 @@ class Guarantee:
             ("mechanism", self.mechanism),
             ("bound", self.bound + ("" if self.sound else " (not sound)") + (" (certified)" if self.certified else "")),
             ("local eps", "none" if math.isinf(self.local_epsilon) else round_up(self.local_epsilon)),
-            ("neighbours", self.neighbours),
+            ("neighbors", self.neighbors),
             ("note", self.note),
         ]
         return Table.facts(rows, notes=[str(self)]).html()

@@ -39,7 +39,7 @@ class Guarantees(Tabular):
         first read, printed or compared.
     delta, n : arrays of what was asked, of the same shape.
     bound, note, evaluated, members, dropouts, colluding : arrays of what a Guarantee says.
-    mechanism, description, local_epsilon, sound, kind, lower_scope, neighbours, trust, participation, \
+    mechanism, description, local_epsilon, sound, kind, lower_scope, neighbors, trust, participation, \
 reports_per_user : as in a Guarantee; the same for all entries.
 
     Examples
@@ -66,7 +66,7 @@ reports_per_user : as in a Guarantee; the same for all entries.
     sound: bool
     kind: str
     lower_scope: str
-    neighbours: str
+    neighbors: str
     trust: str
     participation: float
     reports_per_user: int
@@ -188,7 +188,7 @@ reports_per_user : as in a Guarantee; the same for all entries.
             away = absent(n, gone, against, self.participation)
             away = f"; of the largest n{away}"
         sent = "" if self.reports_per_user == 1 else f", {self.reports_per_user:,} reports per user"
-        return visible(f"{self.description}{sent}, {self.neighbours}{away}")
+        return visible(f"{self.description}{sent}, {self.neighbors}{away}")
 
     def __repr__(self) -> str:
         """One line: the range of eps, of which mechanism, by which bounds."""

@@ -54,7 +54,7 @@ class MixedGuarantee(Tabular):
     epsilon : the largest over the classes; never too small.
     classes : one :class:`ClassGuarantee` for each class, in the order given.
     delta, n : what was asked; n is the number of all users.
-    dropouts, colluding, participation, neighbours, trust : the terms.
+    dropouts, colluding, participation, neighbors, trust : the terms.
     bound : the bound that gives ``epsilon``, "swap" or "blanket".
 
     Examples
@@ -72,7 +72,7 @@ class MixedGuarantee(Tabular):
     colluding: int
     participation: float
     trust: str
-    neighbours: str = "replace-one"
+    neighbors: str = "replace-one"
     bound: str = "blanket"
 
     def table(self) -> Table:
@@ -104,7 +104,7 @@ class MixedGuarantee(Tabular):
             f"is {pair}" if math.isfinite(self.epsilon) else f"has no finite eps at delta = {round_down(self.delta, 6)}"
         )
         return visible(
-            f"With n = {self.n:,} users in all{away}, a shuffled batch {claim}, {self.neighbours} "
+            f"With n = {self.n:,} users in all{away}, a shuffled batch {claim}, {self.neighbors} "
             f"(bound: {self.bound}), by class: {parts}. Budgets are public."
         )
 

@@ -10,10 +10,10 @@ among K = sum over c of Bin(n_c - [c = v], chance_c) draws of omega, and
 K is a sum of independent coins (Poisson binomial), a ``message_counts.Count``.  Any omega is sound; the
 largest chance for it is chance_c = min_y w_c(y)/omega(y).
 
-*Which omega.*  The normalised blanket of the victim itself: then the pairs that dominate in a batch of one class
+*Which omega.*  The normalized blanket of the victim itself: then the pairs that dominate in a batch of one class
 dominate here too, for the same reason.  For GRR and k-subsets all blankets are multiples of each other, and nothing is
 lost.  Where they are not and the whole laws are small, the blankets of the other classes and the pointwise minimum of
-all normalised blankets are tried as well, over all input pairs, and the smallest eps counts.  There the swap bound over
+all normalized blankets are tried as well, over all input pairs, and the smallest eps counts.  There the swap bound over
 classes is compared too (mixed_swap.py).
 """
 
@@ -90,7 +90,7 @@ def comparable(mechanism: Mechanism) -> bool:
     """Whether the mechanism can be mixed with another budget: it states a ratio of blankets, or its whole law."""
     if not mechanism.single_message:
         return False
-    return lists_its_law(mechanism) or _states_ratio(mechanism)
+    return lists_its_law(mechanism) or mechanism.law.mixes
 
 
 def lists_its_law(mechanism: Mechanism) -> bool:
@@ -99,18 +99,14 @@ def lists_its_law(mechanism: Mechanism) -> bool:
 
 
 def _is_matrix(mechanism: Mechanism) -> bool:
-    return "matrix" in mechanism.identity()
-
-
-def _states_ratio(mechanism: Mechanism) -> bool:
-    return type(mechanism).blanket_ratio is not Mechanism.blanket_ratio
+    return "matrix" in mechanism.law.identity()
 
 
 def _shapes(victim: Mechanism, classes: list[Mechanism]) -> list[_Shape]:
     """Every omega that is tried for this victim."""
     if any(_is_matrix(m) for m in classes):
         return _matrix_shapes(victim, classes)
-    if len(classes) > 1 and not any(_states_ratio(m) for m in classes) and len({reports_of(m) for m in classes}) == 1:
+    if len(classes) > 1 and not any(m.law.mixes for m in classes) and len({reports_of(m) for m in classes}) == 1:
         return _matrix_shapes(victim, classes)
     own, proportional = _own_shape(victim, classes)
     return [own] if proportional else [own, *_few_matrix_shapes(victim, classes)]
@@ -121,7 +117,7 @@ def _own_shape(victim: Mechanism, classes: list[Mechanism]) -> tuple[_Shape, boo
 
     Also whether every blanket is a multiple of the victim's: then no other omega is better.
     """
-    ratios = {c: c.blanket_ratio(victim) for c in classes if c != victim} | {victim: 1.0}  # not rounded
+    ratios = {c: c.law.blanket_ratio(victim) for c in classes if c != victim} | {victim: 1.0}  # not rounded
     pairs = _blanket_pairs(victim)
     mass = _mass(pairs)
     chances = {c: ratio * mass for c, ratio in ratios.items()}
@@ -132,7 +128,7 @@ def _own_shape(victim: Mechanism, classes: list[Mechanism]) -> tuple[_Shape, boo
 
 
 def _blanket_pairs(mechanism: Mechanism) -> Sequence[ShuffledPair]:
-    pairs = mechanism.blanket_pairs(_FEW_PAIRS)
+    pairs = mechanism.law.blanket_pairs(_FEW_PAIRS)
     if not pairs:
         raise BoundNotApplicableError(
             f"a class must have at most {_FEW_PAIRS} distinct input pairs, got {mechanism.spec}, which has more or "
@@ -159,7 +155,7 @@ def _few_matrix_shapes(victim: Mechanism, classes: list[Mechanism]) -> list[_Sha
 
 
 def _matrix_shapes(victim: Mechanism, classes: list[Mechanism]) -> list[_Shape]:
-    """omega = the normalised blanket of each class, and the pointwise minimum of all of them."""
+    """omega = the normalized blanket of each class, and the pointwise minimum of all of them."""
     matrices = {m: matrix_of(m) for m in classes}
     if len({rows.shape[1] for rows in matrices.values()}) > 1:
         raise BoundNotApplicableError(
@@ -173,8 +169,8 @@ def _matrix_shapes(victim: Mechanism, classes: list[Mechanism]) -> list[_Shape]:
     unlike = {omega.tobytes(): omega / omega.sum() for omega in shapes if omega.sum() > 0.0}
     nowhere = np.zeros(matrices[victim].shape[1])  # a blanket of nothing: the local guarantee
     rows = matrices[victim]
-    if all(m.inputs_alike for m in classes) and len({reports_of(m) for m in classes}) == 1:
-        rows = rows[:2]  # relabelling the options makes all pairs alike, and leaves every omega as it is
+    if all(m.law.inputs_alike for m in classes) and len({reports_of(m) for m in classes}) == 1:
+        rows = rows[:2]  # relabeling the options makes all pairs alike, and leaves every omega as it is
     return [_over(rows, omega, blankets) for omega in unlike.values() or [nowhere]]
 
 
@@ -212,7 +208,7 @@ def matrix_of(mechanism: Mechanism) -> FloatArray:
     Of probabilities that miss 1 it is what is sure of them (numerics/left_out.py).
     """
     if _is_matrix(mechanism):
-        given = np.asarray(mechanism.identity()["matrix"])
+        given = np.asarray(mechanism.law.identity()["matrix"])
         return with_symbols(given)[:, : given.shape[1]]
     if comparable(mechanism) and isinstance(mechanism, Randomizer) and not isinstance(mechanism.codec, Numbers):
         try:

@@ -42,7 +42,7 @@ def _own_class(victim: Mechanism, users: int, participation: float, delta: float
     if users < 1:
         return math.inf
     try:
-        family = thinned(victim.swap(), participation)
+        family = thinned(victim.law.swap(), participation)
         return family.epsilon(n=users, delta=delta, tol=tol, side="upper").epsilon
     except BoundNotApplicableError:
         return math.inf
@@ -63,7 +63,7 @@ def _all_classes(
     if sum(map(np.size, matrices.values())) > _MOST_CELLS:
         return math.inf
     own = matrices[victim]
-    pairs = [(0, 1)] if all(m.inputs_alike for m in sizes) else list(itertools.permutations(range(len(own)), 2))
+    pairs = [(0, 1)] if all(m.law.inputs_alike for m in sizes) else list(itertools.permutations(range(len(own)), 2))
     if len(pairs) > _MOST_PAIRS:
         return math.inf
     every = np.concatenate(list(matrices.values()))

@@ -37,7 +37,7 @@ MechanismLike = Mechanism | ShuffledPair | str
 _DATASETS = BOUNDS["constant-dataset-lower"]
 #: Share of delta from which probabilities that were left out matter for eps.
 _DECIDES = 1e-3
-_UNLISTED = "looser, because nothing states what the other users may hold (see docs/extending.md, lists_every_type)"
+_UNLISTED = "looser, because nothing states what the other users may hold (see docs/extending.md, _lists_every_type)"
 #: Specs whose subjects are kept, at most.
 _MOST_KEPT = 64
 _kept: dict[str, Subject] = {}
@@ -49,7 +49,7 @@ class Facts(TypedDict):
     mechanism: str
     description: str
     local_epsilon: float
-    neighbours: str
+    neighbors: str
     lower_scope: str
 
 
@@ -94,6 +94,11 @@ class Subject:
         return self.mechanism.local_epsilon
 
     @cached_property
+    def left_out(self) -> float:
+        """Probability that the law, as given, leaves out."""
+        return self.mechanism.law.left_out
+
+    @cached_property
     def facts(self) -> Facts:
         """What a Guarantee says of the mechanism."""
         asked = self.mechanism
@@ -101,17 +106,17 @@ class Subject:
             mechanism=asked.spec,
             description=asked.description,
             local_epsilon=asked.local_epsilon,
-            neighbours=asked.neighbours,
-            lower_scope=asked.lower_scope,
+            neighbors=asked.neighbors,
+            lower_scope=asked.law.lower_scope,
         )
 
     def left_of(self, crowd: Crowd) -> Subject:
         """The mechanism as the honest users of a crowd run it, without the messages of the missing."""
         left = self.mechanism
         if not crowd.complete:
-            left = left.without(crowd.n - crowd.honest, n=crowd.n, participation=crowd.participation)
+            left = left.law.without(crowd.n - crowd.honest, n=crowd.n, participation=crowd.participation)
         if crowd.reports_per_user > 1:
-            left = left.bundled(crowd.reports_per_user, n=crowd.honest, participation=crowd.participation)
+            left = left.law.bundled(crowd.reports_per_user, n=crowd.honest, participation=crowd.participation)
         return self if left is self.mechanism else Subject(left)
 
 
@@ -197,13 +202,13 @@ class Resolved:
 
     def _note(self, delta: float) -> str:
         """Why the bound is looser than it could be: something is not known of the mechanism; empty if all is."""
-        if self.mechanism.left_out > _DECIDES * delta:
+        if self.left.left_out > _DECIDES * delta:
             return (
-                f"looser, because the given probabilities leave out up to {round_up(self.mechanism.left_out, 3)}, "
+                f"looser, because the given probabilities leave out up to {round_up(self.left.left_out, 3)}, "
                 "which counts as an outcome that reveals its user; write them with all digits"
             )
         families = self.family.families if self.by_family and isinstance(self.family, Smallest) else {}
-        if "blanket" in families and "swap" not in families and self.mechanism.types_unstated:
+        if "blanket" in families and "swap" not in families and self.mechanism.law.types_unstated:
             return _UNLISTED
         return ""
 
@@ -325,7 +330,7 @@ def subject_of(mechanism: MechanismLike | Subject) -> Subject:
     if found is None:
         found = Subject(_parse(mechanism))
         ours = type(found.mechanism).__module__.startswith(f"{__name__.partition('.')[0]}.")
-        if ours and type(found.mechanism).file_parameters is None and not any(found.mechanism.files()):
+        if ours and type(found.mechanism)._file_parameters is None and not any(found.mechanism.law.files()):
             if len(_kept) >= _MOST_KEPT:
                 _kept.clear()
             _kept[mechanism] = found
@@ -381,20 +386,20 @@ class _SinglePair(Mechanism):
     """A shuffled pair that stands for itself: both directions, nothing else known."""
 
     name = "round"
-    lower_scope = "this shuffled pair"
-    lists_every_type = False
+    _lower_scope = "this shuffled pair"
+    _lists_every_type = False
 
     def __init__(self, pair: ShuffledPair) -> None:
         self._pair, self._family = pair, PairSet(both_directions(pair))
         self._ratio = max(pair.max_ratio, pair.swapped().max_ratio)
 
     @property
-    def left_out(self) -> float:
+    def _left_out(self) -> float:
         """What the given laws leave out."""
         return self._pair.left_out
 
     @property
-    def ratios_both_ways(self) -> bool:
+    def _ratios_both_ways(self) -> bool:
         """No: nothing is known of the others' whole laws."""
         return False
 
@@ -404,7 +409,7 @@ class _SinglePair(Mechanism):
         return log_up(self._ratio)
 
     @property
-    def crowd_epsilon(self) -> float:
+    def _crowd_epsilon(self) -> float:
         """log of the largest ratio to what another message is known to contain: inf where that is nothing."""
         top, t = np.maximum(self._pair.P0, self._pair.P1), np.asarray(self._pair.t)
         sent = top > 0.0
@@ -421,15 +426,15 @@ class _SinglePair(Mechanism):
         """In words."""
         return "the same mechanism, dominated by the given shuffled pair"
 
-    def identity(self) -> dict[str, Any]:
+    def _identity(self) -> dict[str, Any]:
         """Its numbers."""
         pair = (self._family.pairs(2) or ())[0]
         return {"round": {key: np.asarray(getattr(pair, key)).tolist() for key in ("P0", "P1", "t")}}
 
-    def blanket(self) -> Family:
+    def _blanket(self) -> Family:
         """The pair itself."""
         return self._family
 
-    def constant_datasets(self) -> Family:
+    def _constant_datasets(self) -> Family:
         """The pair itself: the answer is for this law."""
         return self._family

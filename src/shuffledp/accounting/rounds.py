@@ -49,7 +49,7 @@ class Rounds:
             must_be_separate(crowd)
             self.cost = count * crowd.reports_per_user
             left = asked.left_of(dataclasses.replace(crowd, reports_per_user=1)).mechanism
-            part = left.bundled(crowd.reports_per_user, n=crowd.honest, participation=1.0)
+            part = left.law.bundled(crowd.reports_per_user, n=crowd.honest, participation=1.0)
             asked = asked if part is asked.mechanism else Subject(part)
             crowd = Crowd(crowd.honest, participation=crowd.participation)
         self.one = resolve(asked, bound, crowd)

@@ -118,7 +118,7 @@ class Sweep(Tabular):
         users = [] if self.variable == "n" else [f"n = {first.n:,}"]
         same = all(point.delta == first.delta for point in self.points)
         delta = [f"delta = {self.rule or round_up(first.delta, 6)}"] if same or self.rule else []
-        return visible(", ".join([self.mechanism, *users, *delta, first.neighbours]))
+        return visible(", ".join([self.mechanism, *users, *delta, first.neighbors]))
 
     @property
     def title(self) -> str:

@@ -76,7 +76,7 @@ def audit_apart(
                 return _found(answer["found"], terms)
         raise ParameterError(
             f"randomizer must be audited within {limit:g} seconds, got no answer by then; "
-            "pass a longer --time-limit or fewer --samples, or make it faster (see --vectorised)."
+            "pass a longer --time-limit or fewer --samples, or make it faster (see --vectorized)."
         )
     finally:
         _end(child)

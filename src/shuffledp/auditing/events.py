@@ -283,7 +283,7 @@ def _on_a_line(values: Callable[[int, slice], FloatArray], i: int, j: int, name:
 
 
 def _intervals(cuts: FloatArray, chosen: NDArray[np.bool_]) -> str:
-    """Cell k is (cuts[k-1], cuts[k]]; neighbours are joined."""
+    """Cell k is (cuts[k-1], cuts[k]]; neighbors are joined."""
     edges = np.diff(chosen.astype(np.int8), prepend=0, append=0)
     ends = np.concatenate([[-np.inf], cuts, [np.inf]])
     found = [

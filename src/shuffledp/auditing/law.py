@@ -72,13 +72,13 @@ def stated(claimed: Mechanism, inputs: Sequence[Any], outputs: Sequence[Any] | N
     if not found:
         return f"none of the inputs is among those whose law {claimed.spec} lists"
     mechanism, layout = claimed, Layout(claimed, every[0])
-    columns = (lambda raw: mechanism.columns(np.asarray(raw))) if own else layout.columns
+    columns = (lambda raw: mechanism._columns(np.asarray(raw))) if own else layout.columns
     return Law(rows[[row for _, row in found]], [k for k, _ in found], columns)
 
 
 def matrix_of(mechanism: object) -> FloatArray | None:
     """The matrix that a mechanism is, None if it is something else."""
-    identity = mechanism.identity() if isinstance(mechanism, Mechanism) else {}
+    identity = mechanism.law.identity() if isinstance(mechanism, Mechanism) else {}
     return np.asarray(identity["matrix"]) if "matrix" in identity else None
 
 
@@ -160,7 +160,7 @@ class Fit(NamedTuple):
 
 
 def chi_square(seen: IntArray, law: FloatArray, alpha: float) -> Fit:
-    """Pearson's test, to be compared with alpha; rare cells are pooled with their neighbours.
+    """Pearson's test, to be compared with alpha; rare cells are pooled with their neighbors.
 
     A count with mean m exceeds it by z standard deviations about exp(z^3/(6 sqrt m)) times as often as a normal
     variable: from m = z^6/9 on, at the z of alpha, less than twice as often on one side and less on the other; so

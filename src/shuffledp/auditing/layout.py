@@ -21,7 +21,7 @@ class Layout:
 
     def __init__(self, mechanism: Randomizer, value: Any) -> None:
         self._mechanism = mechanism
-        self._empty = mechanism.privatise(np.array([value] * 2)).data[:0]
+        self._empty = mechanism.privatize(np.array([value] * 2)).data[:0]
         self._members: int | None = None  # of a report that is a set of a fixed size
         self._bits, self._packed = 0, False  # of a report that is a row of bits
         codec = mechanism.codec
@@ -35,7 +35,7 @@ class Layout:
         data, possible = self._rewritten(raw)
         out = np.full(len(data), -1, dtype=np.int64)
         if possible.any():
-            out[possible] = self._mechanism.columns(data[possible])
+            out[possible] = self._mechanism._columns(data[possible])
         return out
 
     def _rewritten(self, raw: Raw) -> tuple[NDArray[Any], BoolArray]:

@@ -238,7 +238,7 @@ def _junk(got: str, advice: str = "check the function") -> ParameterError:
 
 
 def vector_of(reports: Any, size: int) -> NDArray[Any]:
-    """What a vectorised function returned for ``size`` values."""
+    """What a vectorized function returned for ``size`` values."""
     try:
         array = as_array("reports", reports)
     except ParameterError as error:
@@ -248,8 +248,8 @@ def vector_of(reports: Any, size: int) -> NDArray[Any]:
     if array.ndim == 0 or len(array) != size:
         got = f"{len(array):,}" if array.ndim else f"one {kind(reports)}"
         raise ParameterError(
-            f"randomizer must return one report per value when vectorised, got {got} for {size:,} values; "
-            "leave out vectorised=True if it takes one value at a time."
+            f"randomizer must return one report per value when vectorized, got {got} for {size:,} values; "
+            "leave out vectorized=True if it takes one value at a time."
         )
     return array
 

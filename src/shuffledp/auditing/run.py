@@ -25,7 +25,7 @@ from .result import Audit
 
 #: Inputs audited unless they are named, and at most that many if they are.
 FEW_INPUTS, MOST_INPUTS = 8, 32
-#: Reports asked for at once: of a library mechanism or vectorised function, and of a function of one value.
+#: Reports asked for at once: of a library mechanism or vectorized function, and of a function of one value.
 _BATCH, _CALLS = 20_000, 1_000
 
 Progress = Callable[[int, int], object]
@@ -40,7 +40,7 @@ def audit(
     eps0: float | None = None,
     samples: int = 20_000,
     confidence: float = 0.99,
-    vectorised: bool = False,
+    vectorized: bool = False,
     outputs: Sequence[Any] | None = None,
     rng: np.random.Generator | None = None,
     progress: Progress | None = None,
@@ -65,7 +65,7 @@ def audit(
     samples : int in [400, 10^7]
         Reports drawn per input.
     confidence : float in [0.5, 1)
-    vectorised : bool
+    vectorized : bool
         The function takes an array of values and returns an array with one report each.
     rng : numpy Generator
         For library mechanisms: a seeded source instead of the secure one.
@@ -107,7 +107,7 @@ def audit(
     budget = _budget(eps0, claim if isinstance(claim, Mechanism) else None)
     samples = check.whole("samples", samples, low=400, high=10**7, hint="20_000 reports per input is the default")
     confidence = check.share("confidence", confidence, low=0.5, low_open=False, high_open=True)
-    draw = _drawer(runner, vectorised, rng)
+    draw = _drawer(runner, vectorized, rng)
     chosen, count = _inputs(inputs, runner, claim)
     law = stated(claim, chosen, outputs, own) if isinstance(claim, Mechanism) else ""
     if outputs is not None and claim is None:
@@ -175,7 +175,7 @@ def _budget(eps0: object, claim: Mechanism | None) -> float | None:
     if claim is None:
         return None
     try:
-        return max(claim.local_epsilon, claim.crowd_epsilon)
+        return max(claim.local_epsilon, claim.law.crowd_epsilon)
     except BoundNotApplicableError:
         return None
 
@@ -227,11 +227,11 @@ def _name(runner: Any) -> str:
 Draw = tuple[Callable[[Any, int], Raw], int]
 
 
-def _drawer(runner: Any, vectorised: bool, rng: np.random.Generator | None) -> Draw:
+def _drawer(runner: Any, vectorized: bool, rng: np.random.Generator | None) -> Draw:
     """A function from (value, how many) to reports, and how many to ask for at once."""
-    if not isinstance(vectorised, bool):
+    if not isinstance(vectorized, bool):
         raise ParameterError(
-            f"vectorised must be True or False, got {short(vectorised)}; "
+            f"vectorized must be True or False, got {short(vectorized)}; "
             "it says whether the function takes an array of values."
         )
     if isinstance(runner, Randomizer):
@@ -240,10 +240,10 @@ def _drawer(runner: Any, vectorised: bool, rng: np.random.Generator | None) -> D
                 f"randomizer must send one report per user, got {runner.spec}, whose messages mix with others'; "
                 "pass a function that returns the sorted messages of one user."
             )
-        if vectorised:
-            raise ParameterError("vectorised must be left out for a mechanism of the library, got True; omit it.")
+        if vectorized:
+            raise ParameterError("vectorized must be left out for a mechanism of the library, got True; omit it.")
         randomness.source(rng)  # refuses anything but a generator
-        return lambda value, size: runner.privatise(_repeated(value, size), rng=rng).data, _BATCH
+        return lambda value, size: runner.privatize(_repeated(value, size), rng=rng).data, _BATCH
     if isinstance(runner, Mechanism) or not callable(runner):
         got = runner.spec if isinstance(runner, Mechanism) else short(runner)
         raise ParameterError(
@@ -260,7 +260,7 @@ def _drawer(runner: Any, vectorised: bool, rng: np.random.Generator | None) -> D
     def one_by_one(value: Any, size: int) -> Raw:
         return [looked_at(single, called(function, value, value)) for _ in range(size)]
 
-    return (many, _BATCH) if vectorised else (one_by_one, _CALLS)
+    return (many, _BATCH) if vectorized else (one_by_one, _CALLS)
 
 
 def _repeated(value: Any, size: int) -> NDArray[Any]:

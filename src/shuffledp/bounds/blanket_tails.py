@@ -1,6 +1,6 @@
 """Balle, Bell, Gascon, Nissim (CRYPTO 2019): the privacy blanket through Hoeffding's and Bennett's inequalities.
 
-L = (R0 - E R1)/omega with omega the *normalised* blanket, gamma its mass, a = E - 1 = -E[L].  Then
+L = (R0 - E R1)/omega with omega the *normalized* blanket, gamma its mass, a = E - 1 = -E[L].  Then
 delta = E[(L_1 + ... + L_M)_+]/(gamma n) with M ~ Bin(n, gamma), and each inequality bounds the expectation by the range
 b of L, its largest value b+ and its second moment c.
 """
@@ -44,7 +44,7 @@ Knows = Callable[[Mechanism, Refuse], Knowledge]
 def exactly(mechanism: Mechanism, refuse: Refuse) -> Knowledge:
     """gamma, b, b+ and c of the mechanism itself, for all its input pairs."""
     try:
-        pairs = mechanism.blanket_pairs(_MAX_PAIRS)
+        pairs = mechanism.law.blanket_pairs(_MAX_PAIRS)
     except BoundNotApplicableError:
         raise refuse(f"{mechanism.name}, which states no law") from None
     if pairs is None:
@@ -133,7 +133,7 @@ def _generic_range(budget: float, least: float, most: float) -> Callable[[FloatA
 
 
 def _budget(mechanism: Mechanism, refuse: Refuse) -> float:
-    budget = mechanism.pairwise_epsilon
+    budget = mechanism.law.pairwise_epsilon
     if budget > 300.0:
         raise refuse(f"eps0 = {budget:g}")
     return budget

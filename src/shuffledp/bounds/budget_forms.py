@@ -9,7 +9,7 @@ from .base import Question, log_over
 
 def clone_closed(ask: Question) -> float:
     """Feldman, McMillan, Talwar (FOCS 2021), Theorem 3.1."""
-    eps0, n, delta = ask.mechanism.pairwise_epsilon, ask.n, ask.delta
+    eps0, n, delta = ask.mechanism.law.pairwise_epsilon, ask.n, ask.delta
     most = math.log(n) - math.log(16.0 * log_over(2.0, delta))
     if eps0 > most:
         raise ask.refuse(f"eps0 = {eps0:.6g} and log(n/(16 log(2/delta))) = {most:.6g}")
@@ -20,7 +20,7 @@ def clone_closed(ask: Question) -> float:
 
 def efmrtt19(ask: Question) -> float:
     """Erlingsson et al. (SODA 2019): 12 eps0 sqrt(log(1/delta)/n) for small eps0, their general form from 1/2 on."""
-    eps0, n, delta = ask.mechanism.pairwise_epsilon, ask.n, ask.delta
+    eps0, n, delta = ask.mechanism.law.pairwise_epsilon, ask.n, ask.delta
     log_term = log_over(1.0, delta)
     if eps0 < 0.5:
         if n < 1000 or delta >= 0.01:

@@ -51,7 +51,7 @@ def terms_of(ratio: VariationRatio, N: int, delta: float) -> Terms:
 def analytic(ask: Question) -> float:
     """Theorem 4.2, repaired: the largest F(C) over all likely numbers of clones C, not F at a single C."""
     terms = _question_terms(ask)
-    exact = ask.mechanism.published_law_exact
+    exact = ask.mechanism.law.published_law_exact
     return worst_of_likely_counts(terms, published_law=exact) if terms.N else math.inf
 
 
@@ -120,4 +120,4 @@ def _level(terms: Terms, v: float, spread: float) -> float:
 
 
 def _question_terms(ask: Question) -> Terms:
-    return terms_of(ask.mechanism.variation_ratio(), ask.mechanism.other_messages(ask.n), ask.delta)
+    return terms_of(ask.mechanism.variation_ratio(), ask.mechanism.law.other_messages(ask.n), ask.delta)

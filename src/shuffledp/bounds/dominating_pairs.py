@@ -16,14 +16,14 @@ def variation_ratio(mechanism: Mechanism) -> Family:
     """The repaired reduction: t = (p alpha, p alpha, s)/q."""
     if mechanism.local_epsilon <= 0.0:
         return PairSet([])
-    return mechanism.among([mechanism.variation_ratio().pair()])
+    return mechanism.law.among([mechanism.variation_ratio().pair()])
 
 
 def published(mechanism: Mechanism) -> Family:
     """The reduction as printed: t = (r, r, 1 - 2r)."""
     if mechanism.local_epsilon <= 0.0:
         return PairSet([])
-    return mechanism.among([mechanism.variation_ratio().published_pair()])
+    return mechanism.law.among([mechanism.variation_ratio().published_pair()])
 
 
 def alone(mechanism: Mechanism) -> Family:
@@ -45,17 +45,17 @@ def swap_general(mechanism: Mechanism) -> Family:
     """Uses eps0 only (docs/swap.md, Theorem 3): ratios of the victim's two values, and of two users."""
     if mechanism.local_epsilon <= 0.0:
         return PairSet([])
-    if not mechanism.ratios_both_ways:
+    if not mechanism.law.ratios_both_ways:
         raise BoundNotApplicableError(
             f"bound 'swap-general' needs a guarantee for any two users, both ways, and {mechanism.name} states only "
             "how much a victim's report may exceed another's; use bound='auto'."
         )
-    if mechanism.pairwise_epsilon > check.MAX_EPS0:
+    if mechanism.law.pairwise_epsilon > check.MAX_EPS0:
         raise BoundNotApplicableError(
             f"bound 'swap-general' needs a finite local guarantee, got {mechanism.spec}, whose reports may reveal "
             "their input; use bound='auto'."
         )
-    return swap_of(mechanism.local_epsilon, mechanism.pairwise_epsilon)
+    return swap_of(mechanism.local_epsilon, mechanism.law.pairwise_epsilon)
 
 
 def clone(mechanism: Mechanism) -> Family:
@@ -64,10 +64,10 @@ def clone(mechanism: Mechanism) -> Family:
 
 
 def _from_budget(mechanism: Mechanism, *, weaker: bool) -> Family:
-    own, crowd = mechanism.local_epsilon, mechanism.crowd_epsilon
+    own, crowd = mechanism.local_epsilon, mechanism.law.crowd_epsilon
     if own <= 0.0:
         return PairSet([])
-    if mechanism.pairwise_epsilon > check.MAX_EPS0:  # nothing is known: the report may reveal its input
+    if mechanism.law.pairwise_epsilon > check.MAX_EPS0:  # nothing is known: the report may reveal its input
         return PairSet([VariationRatio(p=math.inf, beta=1.0, q=math.inf).pair()])
     p, beta = math.exp(own), math.tanh(0.5 * own)  # the largest beta that eps0 allows; q >= 1 + beta always holds then
     q = math.exp(crowd) * (2.0 * p / (p + 1.0) if weaker else 1.0)

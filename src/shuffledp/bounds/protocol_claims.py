@@ -29,7 +29,7 @@ def cheu_zhilyaev(ask: Question) -> float:
     m = ask.mechanism
     if not isinstance(m, CheuZhilyaev):
         raise ask.refuse(m.name)
-    rows = m.other_messages(ask.n)
+    rows = m.law.other_messages(ask.n)
     square = m.flip * (1.0 - m.flip) * 5.0 * rows / (33.0 * log_over(4.0, ask.delta))
     if square <= 1.0:
         raise ask.refuse(f"{rows:,} blanket rows at flip = {m.flip:g} and delta = {ask.delta:g}")
@@ -43,7 +43,7 @@ def balls_formula(ask: Question) -> float:
     m = ask.mechanism
     if not isinstance(m, BallsIntoBins):
         raise ask.refuse(m.name)
-    blankets = m.other_messages(ask.n)
+    blankets = m.law.other_messages(ask.n)
     eps = math.sqrt(32.0 * log_over(2.0, ask.delta) * m.d / (blankets * m.special)) if blankets else math.inf
     if eps > 3.0:
         raise ask.refuse(f"eps = {eps:.4g} with {blankets:,} blanket messages")
@@ -63,7 +63,7 @@ def balls_search(
 
     if not isinstance(mechanism, BallsIntoBins):
         raise refuse(mechanism.name)
-    m, share = mechanism.other_messages(n), mechanism.special / mechanism.d
+    m, share = mechanism.law.other_messages(n), mechanism.special / mechanism.d
     if m == 0:
         raise refuse("no blanket message")
     reach = float(_reach(m * share))

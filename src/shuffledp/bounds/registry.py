@@ -63,7 +63,7 @@ BOUNDS: dict[str, Bound] = {
             title="exact privacy blanket, maximum over input pairs",
             citation=f"{_BLANKET}, evaluated without tail bounds",
             needs=_LAW,
-            pairs=lambda m: m.blanket(),
+            pairs=lambda m: m.law.blanket(),
         ),
         Numerical(
             name="swap",
@@ -71,7 +71,7 @@ BOUNDS: dict[str, Bound] = {
             citation="docs/swap.md, Theorems 1 and 2",
             needs=_LAW,
             validity="mechanisms whose laws share a common part",
-            pairs=lambda m: m.swap(),
+            pairs=lambda m: m.law.swap(),
         ),
         Numerical(
             name="variation-ratio",
@@ -94,7 +94,7 @@ BOUNDS: dict[str, Bound] = {
             citation=f"{_PAPER}, Theorem 5.1 with the six masses",
             side="lower",
             needs=_LAW,
-            pairs=lambda m: m.two_counts(),
+            pairs=lambda m: m.law.two_counts(),
         ),
         Numerical(
             name="constant-dataset-lower",
@@ -102,7 +102,7 @@ BOUNDS: dict[str, Bound] = {
             citation="the exact divergence of a dataset, t = R(x*)",
             side="lower",
             needs=_LAW,
-            pairs=lambda m: m.constant_datasets(),
+            pairs=lambda m: m.law.constant_datasets(),
         ),
         EpsilonFormula(
             name="analytic",

@@ -28,9 +28,9 @@ def question(
     """
     if isinstance(subject, str):
         cls, text = split(subject, imports=imports)
-        if cls.file_parameters is None:
+        if cls._file_parameters is None:
             return _of_class(cls, _given(cls, subject, text, fixed), n, unknown)
-        subject = _of_file(cls, cls.file_parameters, text)
+        subject = _of_file(cls, cls._file_parameters, text)
     if fixed:
         raise ParameterError(
             f"{min(fixed)} must be part of the mechanism or function that was passed, got it as a keyword as well; "
@@ -59,12 +59,12 @@ def _of_class(cls: type[Mechanism], given: dict[str, Any], n: int, unknown: str 
             f"pass {', '.join(f'{f}=VALUE' for f in missing)}."
         )
     row = named(cls, name, lambda value: cls(**{**given, name: value}), given, n)
-    return cls.free_setting(given) or row if row.is_budget else row
+    return cls._free_setting(given) or row if row.is_budget else row
 
 
 def _of_mechanism(mechanism: Mechanism, n: int, unknown: str | None) -> Unknown:
     """The parameter is replaced, everything else is kept; where parts share a budget, it is replaced in all of them."""
-    shared = mechanism.shared_budget()
+    shared = mechanism._shared_budget()
     if shared is not None:
         check.one_of("parameter to solve for", unknown or shared.name, [shared.name])
         return budget(shared.name, shared.make, low=shared.low, high=shared.high)
@@ -101,7 +101,7 @@ def _messages(cls: type[Mechanism]) -> list[str]:
 def _of_file(cls: type[Mechanism], before: tuple[str, ...], text: str) -> Mechanism:
     """A mechanism that is read from a file, with the smallest budget allowed."""
     budgets = {name: check.MIN_EPS0 for name in before if name in tunable(cls)}
-    if not budgets and cls.shared_budget is Mechanism.shared_budget:
+    if not budgets and cls._shared_budget is Mechanism._shared_budget:
         raise _nothing_to_solve(cls)
     made: Mechanism = cls.from_file(text.strip().removeprefix("file="), **budgets)  # type: ignore[attr-defined]
     return made

@@ -93,8 +93,8 @@ def best_of_range(
     """The setting in [low, high] with the smallest error, for an error with few local minima on a logarithmic scale.
 
     ``error(s, limit)`` may return inf for an error above ``limit``, which is cheaper to find out.  A grid over the
-    whole range with steps of ``ratio`` comes first, tried from ``start`` outwards, then finer ones around its
-    lowest point (and around a second local minimum that is nearly as low), until neighbouring whole numbers, or numbers
+    whole range with steps of ``ratio`` comes first, tried from ``start`` outward, then finer ones around its
+    lowest point (and around a second local minimum that is nearly as low), until neighboring whole numbers, or numbers
     that differ by less than 2 percent (whole ones: 0.2 percent), or by a factor ``close``, have been compared.
 
     Examples

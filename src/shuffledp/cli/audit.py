@@ -26,7 +26,7 @@ from .base import SPEC_HELP, json_option, main, print_json, say
 @click.option("--eps0", metavar="X", help="The claimed local budget, if not that of the law.")
 @click.option("--samples", default="20000", show_default=True, help="Reports drawn per input.")
 @click.option("--confidence", default="0.99", show_default=True, help="Confidence of the whole audit, in [0.5, 1).")
-@click.option("--vectorised", is_flag=True, help="The function takes an array of values and returns as many reports.")
+@click.option("--vectorized", is_flag=True, help="The function takes an array of values and returns as many reports.")
 @click.option("--time-limit", metavar="SECONDS", help="Of an audit with --python, at most 1e6.  [default: 600]")
 @json_option
 def audit(
@@ -37,7 +37,7 @@ def audit(
     eps0: str | None,
     samples: str,
     confidence: str,
-    vectorised: bool,
+    vectorized: bool,
     time_limit: str | None,
     as_json: bool,
 ) -> None:
@@ -57,7 +57,7 @@ def audit(
         "eps0": None if eps0 is None else valid.parse_number("eps0", eps0),
         "samples": valid.parse_number("samples", samples),
         "confidence": valid.share("confidence", confidence, low=0.5, low_open=False, high_open=True),
-        "vectorised": vectorised,
+        "vectorized": vectorized,
     }
     if time_limit is not None and not is_code:
         raise ParameterError(f"time-limit must go with --python, got {time_limit!r} without it; leave it out.")
@@ -82,10 +82,10 @@ def audit(
 
 def _spec(text: str) -> str:
     from .._support.names import resolve
-    from ..mechanisms.registry import CATALOGUE
+    from ..mechanisms.registry import CATALOG
 
     word, colon, rest = text.partition(":")
-    if colon and resolve(word, CATALOGUE) is None and rest.isidentifier():
+    if colon and resolve(word, CATALOG) is None and rest.isidentifier():
         raise ParameterError(
             f"SPEC must name a mechanism, got {text!r}; if it is a function of a module, add --python, which runs it."
         )

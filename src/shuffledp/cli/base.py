@@ -14,6 +14,7 @@ import click
 from .. import __version__
 from .._support import delta_rules as _delta_rules
 from .._support import validation as check
+from .._support.spelling import american
 from .._support.text import visible
 from ..errors import ParameterError, ShuffleDPError
 
@@ -23,7 +24,7 @@ SPEC names the local randomizer:
 \b
   general:eps0=1                     any eps0-LDP randomizer, the same for all users
   variation-ratio:p=7,beta=0.3,q=7   all that is known is (p, beta, q); p may be inf
-  grr:eps0=1,d=16                    generalised randomized response on 16 options
+  grr:eps0=1,d=16                    generalized randomized response on 16 options
   finite:matrix.csv                  a probability matrix, rows = inputs (CSV or .npy)
 
 "shuffledp mechanisms" lists them all.  Numbers may be written 1e6, 1_000_000 or 1M.
@@ -146,7 +147,7 @@ def crowd_of(dropouts: str, colluding: str, participation: str, reports_per_user
     }
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "token_normalize_func": american})
 @click.version_option(__version__, prog_name="shuffledp")
 def main() -> None:
     """How private is a shuffled data collection?  Soundly, and in milliseconds."""

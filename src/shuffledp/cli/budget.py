@@ -14,6 +14,7 @@ from .._support import validation as valid
 from .._support.delta_rules import delta_at
 from .._support.locking import alone_with
 from .._support.progress import progress
+from .._support.spelling import american
 from ..errors import ImpossibleError, ParameterError
 from .base import (
     DELTA,
@@ -212,7 +213,7 @@ def users(
 #: Settings of a round that Accountant.compose reads as they are written: names, and numbers or shares of users.
 _AS_WRITTEN = ("name", "bound", "n", "dropouts", "colluding", "participation")
 _SETTINGS = ("n", "count", "name", "bound", "participation_limit", *_CROWD)
-_TAIL = re.compile(rf",\s*({'|'.join(_SETTINGS)}|memoised)\s*=\s*([^,=]*)$", re.ASCII)
+_TAIL = re.compile(rf",\s*({'|'.join(_SETTINGS)}|memoi[sz]ed)\s*=\s*([^,=]*)$", re.ASCII)
 
 
 @main.command(epilog=SPEC_HELP)
@@ -310,10 +311,10 @@ def _round(text: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     spec = text.strip()
     while match := _TAIL.search(spec):
-        key, value = match[1], match[2].strip()
+        key, value = american(match[1]), match[2].strip()
         if key in found:
             raise ParameterError(f"{key} must be given once, got it twice in {text!r}; remove one of them.")
-        if key == "memoised":  # refused by the accountant, unless it is false
+        if key == "memoized":  # refused by the accountant, unless it is false
             found[key] = value.lower() not in ("0", "false", "no")
         else:
             found[key] = value if key in _AS_WRITTEN else valid.parse_number(key, value)

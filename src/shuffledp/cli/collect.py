@@ -1,4 +1,4 @@
-"""privatise, shuffle, estimate and simulate: a plan on data, from the first report to the answer."""
+"""privatize, shuffle, estimate and simulate: a plan on data, from the first report to the answer."""
 
 from __future__ import annotations
 
@@ -77,8 +77,8 @@ class Told:
 @engine_option
 @accept_option
 @json_option
-def privatise(plan: str, data: str, out: str, overwrite: bool, engine_name: str, accept: bool, as_json: bool) -> None:
-    """Privatise the rows of DATA (.parquet, .csv, .arrow) as PLAN says, and write the messages shuffled.
+def privatize(plan: str, data: str, out: str, overwrite: bool, engine_name: str, accept: bool, as_json: bool) -> None:
+    """Privatize the rows of DATA (.parquet, .csv, .arrow) as PLAN says, and write the messages shuffled.
 
     Every row sends, whatever is in it.  How many values were missing, unreadable, clipped or unlisted is said here and
     not in what is written.  A run that was interrupted goes on where it was if it is started again.
@@ -89,8 +89,8 @@ def privatise(plan: str, data: str, out: str, overwrite: bool, engine_name: str,
 
     check_out(out, plan, data)
     known, values = Plan.load(plan), Told()
-    with _rows_per_second("privatising") as advance:
-        header = engine(engine_name).privatise(
+    with _rows_per_second("privatizing") as advance:
+        header = engine(engine_name).privatize(
             known, data, out, overwrite=overwrite, progress=advance, accept=accept, tell=values
         )
     values.say()
@@ -222,7 +222,7 @@ def _without(dropped: tuple[str, ...], state: str, plan: Plan) -> Collector:
 def simulate(
     plan: str, data: str, engine_name: str, seed: int | None, fit: bool, plot: str | None, accept: bool, as_json: bool
 ) -> None:
-    """Privatise and estimate DATA as PLAN says, beside the truth: how large the error is, and was predicted to be.
+    """Privatize and estimate DATA as PLAN says, beside the truth: how large the error is, and was predicted to be.
 
     The truth is read from the data, so the output is not private.
     """

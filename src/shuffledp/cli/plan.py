@@ -35,7 +35,7 @@ _FILE = click.Path(dir_okay=False)
 @click.option("--plot", type=_FILE, metavar="FILE", help="Draw error against bits: .pdf, .svg or .png.")
 @click.option("--report", type=_FILE, metavar="FILE", help="Write a design review as one page (.html).")
 @click.option(
-    "--save", type=_FILE, metavar="FILE", help="Write the plan of the best choice, for privatise and estimate."
+    "--save", type=_FILE, metavar="FILE", help="Write the plan of the best choice, for privatize and estimate."
 )
 @click.option("--choose", metavar="NAME", help="With --save and --report: another choice than the best, by its name.")
 @click.option("--column", metavar="NAME", help="With --save: the column of the values; several with commas between.")
@@ -49,7 +49,7 @@ def plan(task: str, as_json: bool, **given: Any) -> None:
 
     \b
       shuffledp plan histogram --n 1e6 --d 64 --epsilon 1 --delta 1e-8 --save plan.json
-      shuffledp privatise plan.json values.csv -o reports.parquet
+      shuffledp privatize plan.json values.csv -o reports.parquet
 
     The plan's labels are "0", "1", ... unless --labels names others; the file is JSON and can be edited before the
     first report is sent.

@@ -35,32 +35,32 @@ MOST_REMAINING = 10**6
 _GUESSES = 6
 #: Parameters of compose() that have a default.
 _CROWD = ("dropouts", "colluding", "participation")
-_TERMS = ("count", "bound", "name", "participation_limit", "reports_per_user", *_CROWD, "memoised")
+_TERMS = ("count", "bound", "name", "participation_limit", "reports_per_user", *_CROWD, "memoized")
 
 
 class _Event(NamedTuple):
     """An event of dp-accounting that is no shuffled round, and how often it is repeated."""
 
     leaf: Any
-    neighbours: str
+    neighbors: str
     repeats: int
 
     @property
     def key(self) -> str:
         """Events with the same key have the same profile."""
-        return f"event {self.leaf!r} {self.neighbours}"
+        return f"event {self.leaf!r} {self.neighbors}"
 
     def kind(self) -> Kind:
         """The privacy profile of one repetition."""
         from .dp_accounting.export import limit, profile
 
-        return Kind(profile(self.leaf, neighbours=self.neighbours), limit(self.leaf, neighbours=self.neighbours))
+        return Kind(profile(self.leaf, neighbors=self.neighbors), limit(self.leaf, neighbors=self.neighbors))
 
 
 class Accountant(Tabular):
     """Adaptive sequential composition of shuffled rounds over the same users.
 
-    Every round is replaced by a pair of laws that dominates it for *all* neighbouring datasets: the pair whose
+    Every round is replaced by a pair of laws that dominates it for *all* neighboring datasets: the pair whose
     privacy profile is the largest delta(eps) over input pairs and datasets, at every eps separately.  Such a pointwise
     maximum is itself a profile (a supremum of convex functions is convex), and dominating pairs compose, also if a
     round is chosen by the results of earlier ones (Zhu, Dong, Wang, AISTATS 2022, Proposition 9 and Theorem 10).
@@ -68,7 +68,7 @@ class Accountant(Tabular):
     round-off included (numerics/composition/profile_curve.py, numerics/composition/loss_grid.py).
 
     Asking the same users the same question again costs again, even if their values have not changed: the rounds
-    compose.  A *memoised* answer (drawn once and sent in every round) is not a fresh round and is refused, because the
+    compose.  A *memoized* answer (drawn once and sent in every round) is not a fresh round and is refused, because the
     shuffler does not hide a report that comes back the same: batches can be linked.
 
     Examples
@@ -130,7 +130,7 @@ class Accountant(Tabular):
         )
         events = sum(event.repeats for event in self._events)
         beside = (f"Events of dp-accounting composed beside these rounds: {events:,}.",) if events else ()
-        return Table(columns, caption=f"{rounds_in_words(self.rounds)}, {self.neighbours}", notes=beside)
+        return Table(columns, caption=f"{rounds_in_words(self.rounds)}, {self.neighbors}", notes=beside)
 
     @property
     def rounds(self) -> int:
@@ -140,7 +140,7 @@ class Accountant(Tabular):
     def __repr__(self) -> str:
         """One line: how much was composed."""
         entries = f"{len(self._entries):,} entr{'y' if len(self._entries) == 1 else 'ies'}"
-        return f"<Accountant of {rounds_in_words(self.rounds)} in {entries}, {self.neighbours}>"
+        return f"<Accountant of {rounds_in_words(self.rounds)} in {entries}, {self.neighbors}>"
 
     def plot(self, *, delta: float | str, epsilon: float | None = None, width: float = TEXT_WIDTH) -> Figure:
         """A figure: eps at delta after every round so far, and the budget if it is given (needs the extra ``plot``)."""
@@ -162,7 +162,7 @@ class Accountant(Tabular):
         dropouts: float | str = 0,
         colluding: float | str = 0,
         participation: float | str = 1.0,
-        memoised: bool = False,
+        memoized: bool = False,
     ) -> Accountant:
         """Add ``count`` rounds of n users each; returns the accountant.
 
@@ -179,12 +179,12 @@ class Accountant(Tabular):
             blanket messages of the missing
         participation : as in :func:`shuffledp.amplify`: a guarantee for before the batches are seen, with other
             coins in every round; not with several reports per user
-        memoised : refused if True
+        memoized : refused if True
         """
-        if memoised is not False:
+        if memoized is not False:
             raise ParameterError(
-                "memoised must be False, got "
-                f"{memoised!r}; a permanent response repeats the same report, so batches can be linked and shuffling "
+                "memoized must be False, got "
+                f"{memoized!r}; a permanent response repeats the same report, so batches can be linked and shuffling "
                 "hides nothing after the first: draw fresh randomness in every round and compose it."
             )
         entry = make_entry(
@@ -204,62 +204,63 @@ class Accountant(Tabular):
 
     def add(self, entry: LedgerEntry) -> None:
         """Add the rounds of an entry that was checked before."""
-        mine, theirs = self.neighbours, entry.mechanism.neighbours
+        mine, theirs = self.neighbors, entry.mechanism.neighbors
         if (self._entries or self._events) and mine != theirs:
             raise ParameterError(
-                f"mechanism must have neighbours {mine!r} like the rounds before it, got {theirs!r}; "
-                "keep one accountant for each kind of neighbours."
+                f"mechanism must have neighbors {mine!r} like the rounds before it, got {theirs!r}; "
+                "keep one accountant for each kind of neighbors."
             )
         key = entry.key
         if key not in self._kinds:
             self._kinds[key] = kind_of(entry)
         self._entries.append(entry)
 
-    def compose_event(self, event: Any, *, count: int = 1, neighbours: str = "replace-one") -> Accountant:
+    @by_name
+    def compose_event(self, event: Any, *, count: int = 1, neighbors: str = "replace-one") -> Accountant:
         """Add an event of dp-accounting (Gaussian, Laplace, composed, or a ShuffledRoundEvent); returns the accountant.
 
         Parameters
         ----------
         event : ``dp_accounting.DpEvent``
         count : number of repetitions
-        neighbours : "replace-one", or "add-or-remove-one" for an event whose noise is calibrated to adding or removing
+        neighbors : "replace-one", or "add-or-remove-one" for an event whose noise is calibrated to adding or removing
             one record and is unknown to dp-accounting for replacements (Laplace): then replacing is counted as a group
             of two changes
         """
         from .dp_accounting.export import ShuffledRoundEvent, leaves, supports
 
-        check.one_of("neighbours", neighbours, ("replace-one", "add-or-remove-one"))
+        check.one_of("neighbors", neighbors, ("replace-one", "add-or-remove-one"))
         times = check.whole("count", count, low=1, high=MOST_ROUNDS, hint="it is the number of repetitions")
         found = list(leaves(event, times))
         for leaf, _ in found:
-            reason = None if isinstance(leaf, ShuffledRoundEvent) else supports(leaf, neighbours=neighbours)
+            reason = None if isinstance(leaf, ShuffledRoundEvent) else supports(leaf, neighbors=neighbors)
             if reason is not None:
                 raise ParameterError(
-                    f"event must be known to dp-accounting for neighbours {neighbours!r}, got {type(leaf).__name__} "
+                    f"event must be known to dp-accounting for neighbors {neighbors!r}, got {type(leaf).__name__} "
                     f"({' '.join(reason.split()).rstrip('.')}); an event for adding or removing a record is converted "
-                    "with neighbours='add-or-remove-one'."
+                    "with neighbors='add-or-remove-one'."
                 )
         more = self._copy()  # all leaves or none: a failure leaves this accountant unchanged
         for leaf, repeats in found:
             if isinstance(leaf, ShuffledRoundEvent):
                 more.compose(leaf.mechanism, n=leaf.n, bound=leaf.bound, count=repeats)
                 continue
-            made = _Event(leaf, neighbours, repeats)
+            made = _Event(leaf, neighbors, repeats)
             if made.key not in self._kinds:
                 self._kinds[made.key] = made.kind()
             more._events.append(made)
-        if found and more.neighbours != "replace-one":
+        if found and more.neighbors != "replace-one":
             raise ParameterError(
-                f"event must have neighbours 'replace-one', like all rounds beside it, got {more.neighbours!r}; "
-                "keep one accountant for each kind of neighbours."
+                f"event must have neighbors 'replace-one', like all rounds beside it, got {more.neighbors!r}; "
+                "keep one accountant for each kind of neighbors."
             )
         self._entries, self._events = more._entries, more._events
         return self
 
     @property
-    def neighbours(self) -> str:
+    def neighbors(self) -> str:
         """Which change of one user's value the guarantee covers."""
-        return self._entries[0].mechanism.neighbours if self._entries else "replace-one"
+        return self._entries[0].mechanism.neighbors if self._entries else "replace-one"
 
     def _costs(self) -> tuple[list[Kind], list[int]]:
         """Distinct profiles and how often each is paid; sorted, so that the order of composition does not matter."""
@@ -338,7 +339,7 @@ class Accountant(Tabular):
             rounds=self.rounds,
             cost=sum(e.cost for e in self._entries) + sum(event.repeats for event in self._events),
             pure_epsilon=sequential.pure_epsilon(kinds, counts),
-            neighbours=self.neighbours,
+            neighbors=self.neighbors,
             trust=trust_text(
                 limited=any(entry.participation_limit is not None for entry in self._entries),
                 chance=any(entry.participation < 1.0 for entry in self._entries),
@@ -350,7 +351,7 @@ class Accountant(Tabular):
 
         The two arrays are what ``dp_accounting.rdp.compute_epsilon(orders, values, delta)`` takes.  Without a finite
         local guarantee (local_epsilon = inf, or an event with unbounded loss) every value is inf: some output may be
-        impossible for one of two neighbouring inputs, or nothing is known that excludes it.
+        impossible for one of two neighboring inputs, or nothing is known that excludes it.
         """
         try:
             a = np.asarray(orders, dtype=np.float64)
@@ -364,9 +365,9 @@ class Accountant(Tabular):
         return sequential.renyi_curve(kinds, counts, a)
 
     def to_pld(self, *, step: float | None = None) -> Any:
-        """All rounds together as a ``dp_accounting`` PrivacyLossDistribution, pessimistic, for replace-one neighbours.
+        """All rounds together as a ``dp_accounting`` PrivacyLossDistribution, pessimistic, for replace-one neighbors.
 
-        It must be composed with distributions of replace-one neighbours only, and of the same interval: ``step`` (by
+        It must be composed with distributions of replace-one neighbors only, and of the same interval: ``step`` (by
         default chosen here; 1e-4 is the default of dp-accounting).  Deltas below some 1e-10 cannot be read from it.
         """
         from .dp_accounting.export import export

@@ -8,6 +8,7 @@ from typing import Any
 
 from .._support.json_ready import json_ready
 from .._support.numbers import round_down, round_up
+from .._support.spelling import Renamed
 from .._support.tables import Table
 from ..accounting.guarantee import TRUST, TRUST_COINS, at_most, not_below
 
@@ -40,7 +41,7 @@ def rounds_in_words(count: int) -> str:
 
 
 @dataclass(frozen=True)
-class ComposedGuarantee:
+class ComposedGuarantee(Renamed):
     """All rounds together are (epsilon, delta)-DP for one user.
 
     Attributes
@@ -51,14 +52,14 @@ class ComposedGuarantee:
     rounds : how many rounds were run
     cost : the most rounds in which one user's value was at stake
     pure_epsilon : the sum of the local guarantees, which holds with delta = 0 even if the shuffler fails
-    neighbours, trust : the terms
+    neighbors, trust : the terms
 
     Examples
     --------
     >>> import shuffledp as sdp
     >>> acc = sdp.Accountant().compose("grr:eps0=2,d=16", n=10_000, count=10)
     >>> g = acc.guarantee(delta=1e-6)
-    >>> round(g.epsilon, 3), g.rounds, g.neighbours
+    >>> round(g.epsilon, 3), g.rounds, g.neighbors
     (0.231, 10, 'replace-one')
     """
 
@@ -68,7 +69,7 @@ class ComposedGuarantee:
     rounds: int
     cost: int
     pure_epsilon: float
-    neighbours: str = "replace-one"
+    neighbors: str = "replace-one"
     trust: str = trust_text()
 
     def __repr__(self) -> str:
@@ -85,7 +86,7 @@ class ComposedGuarantee:
             ("rounds", f"{self.rounds:,}"),
             ("rounds of one user, at most", f"{self.cost:,}"),
             ("local eps of all rounds", pure),
-            ("neighbours", self.neighbours),
+            ("neighbors", self.neighbors),
             ("trusted", self.trust),
         ]
         return Table.facts(facts, notes=[str(self)]).html()
@@ -95,8 +96,8 @@ class ComposedGuarantee:
         delta, runs = round_up(self.delta, 6), "1 round is" if self.rounds == 1 else f"{self.rounds:,} rounds are"
         if math.isinf(self.epsilon):
             least = round_down(self.delta, 6)
-            return f"{runs} not private at delta = {least}, {self.neighbours}: no finite eps reaches it."
-        text = f"{runs} together ({round_up(self.epsilon)}, {delta})-DP, {self.neighbours}"
+            return f"{runs} not private at delta = {least}, {self.neighbors}: no finite eps reaches it."
+        text = f"{runs} together ({round_up(self.epsilon)}, {delta})-DP, {self.neighbors}"
         if self.cost < self.rounds:
             text += f", for users who take part at most {self.cost:,} times"
         if self.lower is not None:

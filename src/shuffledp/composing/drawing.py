@@ -56,7 +56,7 @@ def draw_accountant(
         figures.whole_ticks(axes)
         axes.set_xlabel("rounds composed")
         axes.set_ylabel("central ε (smaller is better)")
-        title = f"ε of {rounds_in_words(accountant.rounds)} over the same users {at_delta(at)}, {accountant.neighbours}"
+        title = f"ε of {rounds_in_words(accountant.rounds)} over the same users {at_delta(at)}, {accountant.neighbors}"
         figures.add_title(figure, title)
         figures.add_legend(figure, *axes.get_legend_handles_labels())
     return figure

@@ -78,15 +78,15 @@ class LedgerEntry:
 
     @property
     def _part(self) -> Mechanism:
-        return self.mechanism.bundled(self.reports_per_user, n=self.n, participation=1.0)
+        return self.mechanism.law.bundled(self.reports_per_user, n=self.n, participation=1.0)
 
     @cached_property
     def law(self) -> dict[str, Any]:
         """The mechanism as JSON: a spec with the hashes of its files, or the numbers where there is no spec."""
-        identity = self.mechanism.identity()
+        identity = self.mechanism.law.identity()
         if "spec" not in identity:
             return identity
-        files = {path: sha256_of(path) for path in self.mechanism.files()}
+        files = {path: sha256_of(path) for path in self.mechanism.law.files()}
         return {**identity, "files": files} if files else identity
 
     @cached_property
@@ -180,7 +180,7 @@ def make_entry(
     if limit is not None:
         hint = "it is the most rounds that one user takes part in"
         limit = check.whole("participation_limit", limit, low=1, high=MOST_ROUNDS, hint=hint)
-    part = subject.bundled(reports, n=resolved.n, participation=1.0)
+    part = subject.law.bundled(reports, n=resolved.n, participation=1.0)
     entry = LedgerEntry(
         mechanism=subject,
         n=resolved.n,

@@ -27,8 +27,8 @@ from .ledger import LedgerEntry, make_entry, sha256_of
 FORMAT, OLD_FORMAT = "shuffledp-ledger/2", "shuffledp-ledger/1"
 #: Most entries of one file; each may stand for many rounds.
 MOST_ENTRIES = 20_000
-_HEAD = ("format", "neighbours", "entries", "last_hash", "rounds")
-_OLD_HEAD = ("format", "neighbours", "rounds")
+_HEAD = ("format", "neighbors", "entries", "last_hash", "rounds")
+_OLD_HEAD = ("format", "neighbors", "rounds")
 _KEYS = ("name", "mechanism", "local_epsilon", "n", "count", "bound", "participation_limit", "reports_per_user")
 #: A key that only rounds with random participation have.
 _CHANCE = "participation"
@@ -57,9 +57,9 @@ def save(entries: Iterable[LedgerEntry], path: str | Path, seen: set[str]) -> No
     A file whose digest is not among those ``seen`` is refused; that of the new one is added to them.
     """
     rounds = list(entries)
-    neighbours = sorted({entry.mechanism.neighbours for entry in rounds}) or ["replace-one"]
-    if len(neighbours) > 1:
-        raise ParameterError(f"a ledger must have one kind of neighbours, got {neighbours}; keep a ledger for each.")
+    neighbors = sorted({entry.mechanism.neighbors for entry in rounds}) or ["replace-one"]
+    if len(neighbors) > 1:
+        raise ParameterError(f"a ledger must have one kind of neighbors, got {neighbors}; keep a ledger for each.")
     if len(rounds) > MOST_ENTRIES:
         raise ParameterError(
             f"a ledger must have at most {MOST_ENTRIES:,} entries, got {len(rounds):,}; add equal rounds with count."
@@ -68,7 +68,7 @@ def save(entries: Iterable[LedgerEntry], path: str | Path, seen: set[str]) -> No
     hashes = chain(items)
     data = {
         "format": FORMAT,
-        "neighbours": neighbours[0],
+        "neighbors": neighbors[0],
         "entries": len(items),
         "last_hash": hashes[-1],
         "rounds": [{**item, "hash": found} for item, found in zip(items, hashes[1:], strict=True)],
@@ -145,11 +145,11 @@ def _load(path: str | Path) -> LedgerFile:
         )
     known: dict[str, LedgerEntry] = {}
     entries = tuple(_entry(item, number, known) for number, item in enumerate(items))
-    for expected in [entry.mechanism.neighbours for entry in entries] or ["replace-one"]:
-        if head["neighbours"] != expected:
+    for expected in [entry.mechanism.neighbors for entry in entries] or ["replace-one"]:
+        if head["neighbors"] != expected:
             raise ParameterError(
-                f"neighbours of a ledger must be those of its rounds, {expected!r}, got "
-                f"{str(head['neighbours'])[:60]!r} in {shown}; {_RESTORE}."
+                f"neighbors of a ledger must be those of its rounds, {expected!r}, got "
+                f"{str(head['neighbors'])[:60]!r} in {shown}; {_RESTORE}."
             )
     return LedgerFile(entries, notes, seen)
 

@@ -161,19 +161,19 @@ def evaluate(whole: Sum, *, upper: bool) -> tuple[FloatArray, FloatArray, FloatA
     return log_scale + np.log(least) - doubt, price / most, coarse / most
 
 
-@charge("rounding of the terms of the trapezoid sum", "docs/proofs.md, rounding of a sum")
+@charge("rounding of the terms of the trapezoid sum", "docs/proofs.md, Lemma 9")
 def sum_rounding(size: FloatArray, doubt: FloatArray | float) -> FloatArray:
     """A term M^n carries n times the relative error of M, and some roundings of its own."""
     return np.asarray(size * (doubt + 16.0 * ULP))
 
 
-@charge("rounding of M(c)^n in front of the sum", "docs/proofs.md, rounding of a sum")
+@charge("rounding of M(c)^n in front of the sum", "docs/proofs.md, Lemma 9")
 def peak_rounding(whole: Sum) -> FloatArray:
     """The exponent n log M(c) carries n c sum t|x|max(1, e^(cx))/M(c) roundings, and one of its own size."""
     return np.asarray(ULP * (np.abs(whole.log_peak) + 2.0 * whole.n * whole.at.load * whole.at.c + 16.0) + 1e-13)
 
 
-@charge("nodes of the trapezoid sum that are not evaluated", "docs/proofs.md, truncation of the sum")
+@charge("nodes of the trapezoid sum that are not evaluated", "docs/proofs.md, Lemma 8")
 def unevaluated_nodes(whole: Sum, nothing: FloatArray) -> tuple[FloatArray, FloatArray]:
     """What they can add, in units of the peak, to the sum and to the sum of z^2 F/c^2 (without h/pi).
 
@@ -192,7 +192,7 @@ def unevaluated_nodes(whole: Sum, nothing: FloatArray) -> tuple[FloatArray, Floa
     return (near + skipped * np.minimum(last, 2.0 + np.pi * c / (2.0 * h))) / np.pi, far + skipped * last
 
 
-@charge("dither, in a lower value", "docs/proofs.md, price of the dither")
+@charge("dither, in a lower value", "docs/proofs.md, Lemma 7")
 def dither_price(whole: Sum, moment: FloatArray) -> FloatArray:
     """Dither raises E[(S)_+] by at most 0.4 s E[exp(-S^2/2s^2)] = 0.4 (s^2/sqrt(2 pi)) Integral M^n e^(s^2 z^2/2) dy.
 
@@ -201,7 +201,7 @@ def dither_price(whole: Sum, moment: FloatArray) -> FloatArray:
     return np.asarray(0.8 * (whole.s * whole.at.c) ** 2 / np.sqrt(2.0 * np.pi) * moment)
 
 
-@charge("step of the trapezoid sum, in a lower value", "docs/proofs.md, aliases")
+@charge("step of the trapezoid sum, in a lower value", "docs/proofs.md, Lemma 6")
 def aliases(whole: Sum, upper: FloatArray) -> FloatArray:
     """A bound on the sum of g(2 pi k/h) over k != 0, g(x) = e^(cx) E[(S - x)_+], in units of the peak.
 

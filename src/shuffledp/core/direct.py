@@ -41,13 +41,13 @@ class Table(NamedTuple):
         return (math.log(upper) if upper > 0.0 else -math.inf), (math.log(lower) if lower > 0.0 else -math.inf), slope
 
 
-@charge("rounding of a count table", "docs/proofs.md, rounding of a sum")
+@charge("rounding of a count table", "docs/proofs.md, Lemma 9")
 def table_rounding(table: Table, value: float, size: float) -> float:
     """Every probability has a relative error ``doubt``; every G - (E-1) V is right to a few units of U + (E-1) V."""
     return value * table.doubt + 2.0**-48 * size
 
 
-@charge("counts that a table leaves out", "docs/proofs.md, truncation of counts")
+@charge("counts that a table leaves out", "docs/proofs.md, Lemma 10")
 def left_out_counts(n: float, outside: float, cap: FloatArray) -> FloatArray:
     """What counts with more than ``cap`` draws outside the heaviest category can add to delta, for sum P0 = 1.
 

@@ -199,7 +199,7 @@ def two_counts(pair: ShuffledPair) -> ShuffledPair:
     return ShuffledPair(*([float(law[side == k].sum()) for k in (1, -1, 0)] for law in laws))
 
 
-@charge("rounding of the entries of t and of their sums", "docs/theory.md: delta falls with t")
+@charge("rounding of the entries of t and of their sums", "docs/proofs.md, Lemma 2(b)")
 def mass_slack(symbols: int) -> float:
     """Relative slack in t.
 
@@ -209,7 +209,7 @@ def mass_slack(symbols: int) -> float:
     return (symbols + 8) * ENTRY
 
 
-@charge("probabilities that miss 1 by more than rounding", "docs/proofs.md, what a law leaves out")
+@charge("probabilities that miss 1 by more than rounding", "docs/proofs.md, Lemma 11")
 def sure(law: FloatArray) -> tuple[FloatArray, float]:
     """What each entry of a law is at least, and the mass that is left out, rounded up; (law, 0) up to rounding.
 

@@ -52,7 +52,7 @@ def profile(ask: Ask, eps: FloatArray, tol: float, side: Side) -> FloatArray:
     return falling(at, out)[place].reshape(eps.shape)
 
 
-@charge("a profile between two places", "docs/proofs.md: delta is convex in e^eps")
+@charge("a profile between two places", "docs/proofs.md, section 7")
 @np.errstate(all="ignore")
 def chord(at: FloatArray, out: FloatArray, a: IntArray, b: IntArray, k: IntArray) -> FloatArray:
     """log of the chord in E from a to b at k, rounded up; where it is not a number, the value at a: delta falls."""

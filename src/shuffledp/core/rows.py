@@ -83,7 +83,7 @@ class Laws(NamedTuple):
         return np.asarray((hidden + exposed) * (1.0 - 1e-12))
 
 
-@charge("rounding of P0, P1 and of e^eps", "docs/proofs.md, rounding of a law")
+@charge("rounding of P0, P1 and of e^eps", "docs/proofs.md, Lemma 5")
 def law_shift(eps: FloatArray, side: Side) -> FloatArray:
     """eps moved to the private side.
 
@@ -94,7 +94,7 @@ def law_shift(eps: FloatArray, side: Side) -> FloatArray:
     return np.asarray(eps - room if side == "upper" else eps + room)
 
 
-@charge("symbols that others almost never send", "docs/theory.md: delta falls with t")
+@charge("symbols that others almost never send", "docs/proofs.md, Lemma 2(b)")
 def expose_rare(laws: Laws) -> Laws:
     """t_j = 0 for symbols that would swamp the law: sound in an upper bound, and it costs the victim's mass on j.
 

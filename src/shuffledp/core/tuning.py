@@ -91,9 +91,19 @@ GRAINY = 0.1
 NEARBY = 0.01
 #: Types that are tried in turn as the worst one, before a line is placed.
 LEADERS = 8
+#: Types that the best line is chosen for, the worst ones on the usual line ...
+CONTENDERS = 3
+#: ... if they are at most so far behind the worst one, in log delta.
+BEHIND = 2.0
 #: Types of the largest spread that a first guess looks at.
 GUESSED_TYPES = 4
 #: The law that dominates all types is used if its spread is at most this far above that of the worst type.
 NEARLY_JOINED = 1.1
 #: Types x symbols up to which that law is tried.
 MOST_JOINED = 256
+#: Dither of a sum over several classes of users, in tilted deviations.
+CLASS_DITHER = 0.02
+#: Pairs x types x symbols of a matrix that are evaluated for one question; the bounds of other pairs count.
+MOST_SWAP_CELLS = 400_000
+#: Open pairs x types x symbols up to which laws are looked at before pairs are evaluated.
+MOST_OPEN_CELLS = 6_000_000

@@ -54,9 +54,9 @@ class Engine(Protocol):
         accept: bool = False,
         tell: Tell = untold,
     ) -> Collector:
-        """Privatise every user's value and count, keeping no report: a collector with one batch."""
+        """Privatize every user's value and count, keeping no report: a collector with one batch."""
 
-    def privatise(
+    def privatize(
         self,
         plan: Plan,
         source: Any,
@@ -68,7 +68,7 @@ class Engine(Protocol):
         accept: bool = False,
         tell: Tell = untold,
     ) -> Header:
-        """Privatise every user's value and write the messages in one uniformly random order.
+        """Privatize every user's value and write the messages in one uniformly random order.
 
         A file that exists is refused unless ``overwrite`` says otherwise: whoever has a copy of it would hold two
         reports of everybody.

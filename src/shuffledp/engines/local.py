@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._support.spelling import Renamed
 from .._support.threads import of_each, thread_count
 from ..errors import ParameterError
 from ..mechanisms.reports import Tally
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 _MOST_THREADS = 8
 
 
-class Local:
+class Local(Renamed):
     """One machine; memory does not grow with the number of rows unless users have several.
 
     Where users have several rows (the plan names their column), 24 bytes per row are needed to draw among them.
@@ -58,7 +59,7 @@ class Local:
         accept: bool = False,
         tell: Tell = untold,
     ) -> Collector:
-        """Privatise and count, keeping no report."""
+        """Privatize and count, keeping no report."""
         data, query = source_of(source), plan.query
         check_users(plan)
         judge(values_of(plan, data), accept=accept, tell=tell)
@@ -69,7 +70,7 @@ class Local:
         def counted(part: Any) -> tuple[Tally, int]:
             columns = part if plan.user_column else columns_of(plan, part)
             inputs = query.inputs(columns, rng=rng)
-            return query.randomizer.privatise_counts(inputs, rng=rng, threads=1 if threads > 1 else None), length(
+            return query.randomizer.privatize_counts(inputs, rng=rng, threads=1 if threads > 1 else None), length(
                 columns[0]
             )
 
@@ -86,7 +87,7 @@ class Local:
         collector.ingest_counts(new_id(), total.users // plan.reports_per_user, total)
         return collector
 
-    def privatise(
+    def privatize(
         self,
         plan: Plan,
         source: Any,
@@ -98,16 +99,16 @@ class Local:
         accept: bool = False,
         tell: Tell = untold,
     ) -> Header:
-        """Privatise and write the messages in one uniformly random order; an interrupted run goes on where it was.
+        """Privatize and write the messages in one uniformly random order; an interrupted run goes on where it was.
 
         A file that exists is refused unless ``overwrite`` says otherwise, and so is another name while reports of the
         same data and plan wait in the folder of an interrupted run beside it.
         """
-        from .resumable import privatise
+        from .resumable import privatize
 
         data = source_of(source)
         judge(values_of(plan, data), accept=accept, tell=tell)
-        return privatise(plan, data, out, overwrite=overwrite, rng=rng, progress=progress)
+        return privatize(plan, data, out, overwrite=overwrite, rng=rng, progress=progress)
 
     def exact(self, plan: Plan, source: Any) -> Any:
         """The answer without noise, for simulations.

@@ -29,7 +29,7 @@ _KEY, _KEY_1, _CHECKSUM = MAGIC.strip(), b"shuffledp batch", b"shuffledp sha256"
 #: Rows of one row group.
 _GROUP = 1 << 20
 #: Bytes of messages that are read from any file, and beyond those how many for each of its own: a small file may not
-#: fill the memory.  Randomised messages are far from this; only a budget at which hardly one is random comes near.
+#: fill the memory.  Randomized messages are far from this; only a budget at which hardly one is random comes near.
 _SMALL, _RATIO = 1 << 26, 64
 #: Values in the footer of any file (a row group has about 30), and one more for so many bytes of the file.
 _FOOTER, _BYTES_PER_VALUE = 1 << 16, 1 << 10
@@ -192,7 +192,7 @@ def _messages(file: Any, header: Header, shown: str) -> NDArray[np.uint8]:
 
 def _not_ours(shown: str) -> ParameterError:
     return ParameterError(
-        f"reports must be a file that 'shuffledp privatise' wrote, got another in {shown}; run that on the data first."
+        f"reports must be a file that 'shuffledp privatize' wrote, got another in {shown}; run that on the data first."
     )
 
 

@@ -1,4 +1,4 @@
-"""Privatising a file group by group, so that an interrupted run goes on where it was.
+"""Privatizing a file group by group, so that an interrupted run goes on where it was.
 
 Messages are scattered over the files of a private folder beside the result, as a shuffler does (protocol/shuffler.py).
 After every group the lengths of these files are written down; a run that starts again cuts them back to that and goes
@@ -50,7 +50,7 @@ _NEW_KEYS = ("id", "done")
 _ANEW = "or pass overwrite=True (--overwrite on the command line), which draws a new report of everybody"
 
 
-def privatise(
+def privatize(
     plan: Plan,
     data: Source,
     out: str | os.PathLike[str],
@@ -63,7 +63,7 @@ def privatise(
     path = check_out(out, data.path)
     try:
         with closing(Work(plan, data, path, overwrite=overwrite)) as work:
-            header = work.result or _privatised(plan, data, path, work, rng, progress)
+            header = work.result or _privatized(plan, data, path, work, rng, progress)
             work.finish()
             return header
     except OSError as error:
@@ -73,7 +73,7 @@ def privatise(
         ) from None
 
 
-def _privatised(
+def _privatized(
     plan: Plan, data: Source, out: Path, work: Work, rng: np.random.Generator | None, progress: Advance
 ) -> Header:
     query, codec = plan.query, plan.query.randomizer.codec
@@ -81,7 +81,7 @@ def _privatised(
     for group in _groups(plan, data)[work.groups :]:
         try:
             for columns in encoded_parts(plan, data, rng=rng, group=group):
-                made = query.randomizer.privatise(query.inputs(columns, rng=rng), rng=rng)
+                made = query.randomizer.privatize(query.inputs(columns, rng=rng), rng=rng)
                 raw = to_bytes(codec, made.data)
                 work.scatter(raw, below(src, _FILES, len(raw)), users=length(columns[0]), for_release=made.for_release)
                 progress(work.users, data.rows)
@@ -182,15 +182,15 @@ class Work:
             return
         if self.done and not self._overwrite:
             raise ParameterError(
-                f"out must be privatised once, got {str(self._out)!r}, to which batch {self.id} was written and where "
+                f"out must be privatized once, got {str(self._out)!r}, to which batch {self.id} was written and where "
                 f"it is no more; look where it was moved to, {_ANEW}."
             )
         refuse_second(self._out, self._plan, overwrite=self._overwrite)
-        self._refuse_second_name()
         if self.done:
             self._forget()
         self._worth_keeping = self.groups > 0
-        self._write_down()  # first: the files hold what it says, and more
+        self._write_down()  # first: the files hold what it says, and more; others see that this run is at work
+        self._refuse_second_name()
         self._cut(self._lengths)
 
     def _take_over(self) -> None:
@@ -214,20 +214,20 @@ class Work:
         self.for_release, self._lengths = found["for_release"], list(found["lengths"])
 
     def _refuse_second_name(self) -> None:
-        """Reports of the same rows, for the same plan, may be waiting beside another result."""
+        """Reports of the same rows, for the same plan, may be waiting, or be drawn just now, beside another result."""
         if self._overwrite or self._mark["data"] == _IN_MEMORY:
             return
-        for state in self._folder.parent.glob("*.parts/state.json"):
+        for state in {*self._folder.parent.glob("*.parts/state.json")} - {self._state}:
             with suppress(ParameterError):
                 found = read_json(state, STORED)
-                drawn = isinstance(found, dict) and (found.get("groups") or found.get("done"))
-                if state != self._state and drawn and {key: found.get(key) for key in self._mark} == self._mark:
+                same = isinstance(found, dict) and {key: found.get(key) for key in self._mark} == self._mark
+                if same and (found.get("groups") or found.get("done") or _at_work(state.parent)):
                     break
         else:
             return
         other = state.parent.name.removesuffix(".parts")
         raise ParameterError(
-            f"data must be privatised once for a plan, got data of which a run that was interrupted, or is at work, "
+            f"data must be privatized once for a plan, got data of which a run that was interrupted, or is at work, "
             f"drew reports for {str(state.parent.with_name(other))!r}; go on with that as out, {_ANEW}."
         )
 
@@ -334,6 +334,15 @@ class Work:
         if not self._worth_keeping:
             self._remove()
         self._lock.close()
+
+
+def _at_work(folder: Path) -> bool:
+    """Whether a run holds the folder, or has just removed it."""
+    try:
+        with alone_in(folder, wait=False):
+            return False
+    except OSError:
+        return True
 
 
 def _private(path: Path) -> BinaryIO:

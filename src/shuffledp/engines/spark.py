@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from .._support.locking import alone_in
+from .._support.spelling import Renamed
 from ..errors import ParameterError, ShuffleDPError
 from ..protocol.batch import Header, new_id
 from ..protocol.collector import Collector
@@ -38,7 +39,7 @@ from .spark_frames import Frame, failures_of, frame_of, session_of
 _COMMITTER = ("mapreduce.fileoutputcommitter.algorithm.version", "1")
 
 
-class Spark:
+class Spark(Renamed):
     """A Spark cluster, with the contract of every engine.
 
     Parameters
@@ -53,8 +54,8 @@ class Spark:
     engine reads.  A seeded ``rng`` seeds one generator per partition: the run repeats only if the data are divided in
     the same way, and what comes out is not for release.
 
-    ``out`` of :meth:`privatise` and a working folder beside it must be on a file system that driver and executors
-    share.  The working folder holds the messages, already randomised, beside their random keys until they are
+    ``out`` of :meth:`privatize` and a working folder beside it must be on a file system that driver and executors
+    share.  The working folder holds the messages, already randomized, beside their random keys until they are
     sorted; it is private and is removed in the end, also after a failure.  A driver that is killed leaves it behind,
     as ``.NAME.spark-...``; the next run with the same ``out`` removes it.
     """
@@ -79,7 +80,7 @@ class Spark:
         accept: bool = False,
         tell: Tell = untold,
     ) -> Collector:
-        """Privatise and count on the executors, keeping no report."""
+        """Privatize and count on the executors, keeping no report."""
         frame, task = self._prepared(plan, source, rng)
         mechanism = plan.query.randomizer.spec
         with failures_of(frame.name):
@@ -93,7 +94,7 @@ class Spark:
         collector.ingest_counts(new_id(), total.users // plan.reports_per_user, total)
         return collector
 
-    def privatise(
+    def privatize(
         self,
         plan: Plan,
         source: Any,
@@ -105,7 +106,7 @@ class Spark:
         accept: bool = False,
         tell: Tell = untold,
     ) -> Header:
-        """Privatise and write the messages in one uniformly random order of the whole batch, as a single file.
+        """Privatize and write the messages in one uniformly random order of the whole batch, as a single file.
 
         Every message gets 128 random bits, and all are sorted by them across all partitions: given that no two are
         equal (for a billion messages that fails with probability 2e-21), each order is equally likely.  A file that
@@ -155,7 +156,7 @@ def _complete(rows: Iterable[Any], header: Header) -> Iterator[bytes]:
 
 @contextmanager
 def _working_folder(out: Path) -> Iterator[Path]:
-    """A private folder beside the result, which is gone afterwards; so are those of drivers that were killed."""
+    """A private folder beside the result, which is gone afterward; so are those of drivers that were killed."""
     target = out.resolve()
     prefix = f".{target.name}.spark-"
     with ExitStack() as stack:

@@ -37,7 +37,7 @@ KEYED = "key binary, message binary, users long, values string"
 BYTES = "ISO-8859-1"
 #: Bytes of a sort key: two of a billion messages are tied with probability 2e-21.
 _KEY = 16
-#: Rows that are randomised at once, and bytes of messages, about.
+#: Rows that are randomized at once, and bytes of messages, about.
 _ROWS, _BYTES = 1 << 18, 1 << 25
 
 
@@ -63,7 +63,7 @@ def counts(task: Task, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordB
     plan, rng = plan_from(task.plan), _generator(task)
     query, total, values = plan.query, None, Watch(plan)
     for columns in encoded_parts(plan, _source(task, batches, _ROWS), rng=rng, seen=values):
-        part = query.randomizer.privatise_counts(query.inputs(columns, rng=rng), rng=rng)
+        part = query.randomizer.privatize_counts(query.inputs(columns, rng=rng), rng=rng)
         total = part if total is None else total + part
     if total is not None:
         yield pa.RecordBatch.from_pydict({"tally": [_written(total)], "values": [str(values)]})
@@ -80,7 +80,7 @@ def keyed(task: Task, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBa
     kinds = [("key", pa.binary()), ("message", pa.binary()), ("users", pa.int64()), ("values", pa.string())]
     schema = pa.schema(kinds)
     for columns in encoded_parts(plan, _source(task, batches, rows), rng=rng, rows_at_once=rows, seen=values):
-        raw = to_bytes(codec, query.randomizer.privatise(query.inputs(columns, rng=rng), rng=rng).data)
+        raw = to_bytes(codec, query.randomizer.privatize(query.inputs(columns, rng=rng), rng=rng).data)
         keys = src.raw(len(raw) * _KEY)
         none = [pa.nulls(len(raw), kind) for _, kind in kinds[2:]]
         yield pa.RecordBatch.from_arrays([_binary(keys, _KEY), _binary(raw, raw.dtype.itemsize), *none], schema=schema)

@@ -126,7 +126,7 @@ class Estimate(Tabular):
         --------
         >>> import shuffledp as sdp
         >>> m = sdp.GRR(eps0=1.0, d=4)
-        >>> m.estimate(m.privatise([0] * 1000)).poisoned(10).round(3).tolist()
+        >>> m.estimate(m.privatize([0] * 1000)).poisoned(10).round(3).tolist()
         [0.033, 0.033, 0.033, 0.033]
         """
         reports = check.whole("reports", reports, low=0, hint="it is how many reports are false")
@@ -318,7 +318,7 @@ class Estimate(Tabular):
         return replace(self, value=project(self.value), step=step, influence=None)
 
 
-def modelled(
+def modeled(
     value: FloatArray,
     n: int,
     constraint: Constraint,
@@ -408,7 +408,7 @@ def pure(
     """
     gain = keep - stray
     held, other = (rate * (1.0 - rate) / (n * gain * gain) for rate in (keep, stray))
-    return modelled(
+    return modeled(
         (np.asarray(hits, dtype=np.float64) / n - stray) / gain,
         n,
         constraint,

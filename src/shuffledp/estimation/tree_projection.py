@@ -1,6 +1,6 @@
 """The nearest consistent frequencies on a tree: least squares with leaves >= 0, solved exactly.
 
-Let z_v be the estimate at node v and y_v its frequency, the sum of its children's.  To minimise the sum of
+Let z_v be the estimate at node v and y_v its frequency, the sum of its children's.  To minimize the sum of
 (y_v - z_v)^2/2 over leaves >= 0 with a fixed total, let g_v(mu) be the best y_v if every unit of it earns mu, and
 G_v = sum of g_c over the children c.  A leaf has g(mu) = max(0, z + mu).  A node hands its children
 lambda = mu + z_v - y_v a unit, so lambda + G_v(lambda) = mu + z_v and g_v(mu) = G_v(lambda).  With G_v convex,

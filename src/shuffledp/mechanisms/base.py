@@ -12,7 +12,9 @@ import math
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from .._support.by_name import refuse_positional
+from .._support.spelling import Renamed
 from ..errors import BoundNotApplicableError, ExtensionError, ParameterError
+from .law import Law
 from .parameters import declared
 
 if TYPE_CHECKING:
@@ -36,11 +38,14 @@ class _InitSignature:
         return whole.replace(parameters=list(whole.parameters.values())[1:])
 
 
-class Mechanism:
+class Mechanism(Renamed):
     """Base of every local randomizer; subclasses are frozen keyword-only dataclasses with a ``name``.
 
     ``name`` is the word of the spec string.  A class with a name must be complete: defining one that
     lacks an abstract member raises an error that names the member.
+
+    Members that begin with an underscore are what a mechanism declares and the library reads; they are no business of
+    those who use it.  What is declared of its law is asked for through ``law``.
 
     Examples
     --------
@@ -49,23 +54,24 @@ class Mechanism:
     True
     """
 
+    _moved = ("law", Law)
     name: ClassVar[str]
     #: What a lower bound of this object refers to, in words.
-    lower_scope: ClassVar[str] = "this mechanism"
+    _lower_scope: ClassVar[str] = "this mechanism"
     #: The pair of the paper's Theorem 4.7 as printed is the exact law of this mechanism (mixDUMP), hence a bound.
-    published_law_exact: ClassVar[bool] = False
-    #: constant_datasets() lists every law that another user may have, for one input pair that stands for all pairs.
+    _published_law_exact: ClassVar[bool] = False
+    #: _constant_datasets() lists every law that another user may have, for one input pair that stands for all pairs.
     #: None: nobody has said; where no other way to the swap bound is known, answers say so.
-    lists_every_type: ClassVar[bool | None] = None
+    _lists_every_type: ClassVar[bool | None] = None
     #: Whether a user sends one message; several may be hidden by others' blanket messages.
     single_message: ClassVar[bool] = True
-    #: Relabelling the options or bits of a report, whatever the budget, maps any two inputs to any other two.
-    inputs_alike: ClassVar[bool] = False
+    #: Relabeling the options or bits of a report, whatever the budget, maps any two inputs to any other two.
+    _inputs_alike: ClassVar[bool] = False
     #: What its inputs are, for planning: "options", "bits", "sets", "full sets", "key-values", "numbers", "vectors",
     #: "unit vectors", or other words that no task of the planner has; empty where it cannot be run.
     serves: ClassVar[tuple[str, ...]] = ()
     #: Parameters that stand before the file name in a spec that ends in one ("finite:FILE"); None: no file.
-    file_parameters: ClassVar[tuple[str, ...] | None] = None
+    _file_parameters: ClassVar[tuple[str, ...] | None] = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -92,6 +98,10 @@ class Mechanism:
             object.__setattr__(self, name, parameter.checked(name, getattr(self, name), self))
         self._check_together()
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Its parameters and what was derived from them, without families of pairs, which are made again."""
+        return {key: value for key, value in vars(self).items() if not key.startswith(Law.KEPT)}
+
     def _check_together(self) -> None:
         """Refuse parameters that are in range one by one but not together; nothing to do by default."""
 
@@ -111,6 +121,11 @@ class Mechanism:
         """The mechanism in words, to stand after "all running"."""
         return self.spec
 
+    @property
+    def law(self) -> Law:
+        """What is known of its law, for bounds, accountants, certificates and ledgers."""
+        return Law(self)
+
     # -- what is guaranteed without a shuffler ----------------------------------------------------------------
 
     @property
@@ -122,27 +137,22 @@ class Mechanism:
         return eps0
 
     @property
-    def crowd_epsilon(self) -> float:
+    def _crowd_epsilon(self) -> float:
         """log of the largest ratio between two users' reports; in metric privacy more than local_epsilon."""
         return self.local_epsilon
 
     @property
-    def ratios_both_ways(self) -> bool:
+    def _ratios_both_ways(self) -> bool:
         """Whether crowd_epsilon bounds the ratio of two users' laws both ways, as a local guarantee does."""
         return True
 
     @property
-    def pairwise_epsilon(self) -> float:
-        """log of the largest ratio between any two reports: what bounds from eps0 alone must use."""
-        return max(self.local_epsilon, self.crowd_epsilon)
-
-    @property
-    def left_out(self) -> float:
+    def _left_out(self) -> float:
         """Probability that its law, as given, leaves out; bounds count it as an outcome that reveals its user."""
         return 0.0
 
     @property
-    def neighbours(self) -> str:
+    def neighbors(self) -> str:
         """The changes of one user's value that the guarantee covers."""
         return "replace-one"
 
@@ -152,21 +162,21 @@ class Mechanism:
         """The parameters (p, beta, q) of the paper's Definition (properties I and II)."""
         raise BoundNotApplicableError(f"{self.name} has no (p, beta, q) parameters; choose another bound.")
 
-    def blanket(self) -> Family:
+    def _blanket(self) -> Family:
         """All input pairs over the privacy blanket: an upper bound that needs the whole law."""
         raise BoundNotApplicableError(
             f"bound 'blanket' needs the whole law of the mechanism and {self.name} does not state one; "
             "use bound='variation-ratio'."
         )
 
-    def swap(self) -> Family:
+    def _swap(self) -> Family:
         """All input pairs among others of every type, by the swap bound: it needs the law of each type."""
-        if not self.lists_every_type:
+        if not self._lists_every_type:
             whole = self._whole_matrix()
             if whole is not None:
                 from .known.finite import FiniteRandomizer
 
-                return FiniteRandomizer(whole).swap()
+                return FiniteRandomizer(whole).law.swap()
             raise BoundNotApplicableError(
                 f"bound 'swap' needs the laws of all that another user may hold, and {self.name} does not list them; "
                 "use bound='auto'."
@@ -174,88 +184,83 @@ class Mechanism:
         from ..numerics.families.base import EVERY
         from ..numerics.families.swap import SwapSet, among
 
-        return SwapSet([among(self.constant_datasets().pairs(EVERY) or (), self.blanket())])
+        return SwapSet([among(self.law.constant_datasets().pairs(EVERY) or (), self.law.blanket())])
 
     def _whole_matrix(self) -> NDArray[np.float64] | None:
         """The probability matrix of all inputs, where the law is finite, small and known to be complete."""
         return None
 
-    @property
-    def types_unstated(self) -> bool:
-        """Whether a statement of what other users may hold would give the swap bound, and nobody has made one."""
-        return self.lists_every_type is None and type(self).swap is Mechanism.swap and self._whole_matrix() is None
-
-    def constant_datasets(self) -> Family:
+    def _constant_datasets(self) -> Family:
         """Exact divergences of datasets in which all others hold one value: a lower bound."""
         raise BoundNotApplicableError(f"no dataset is known for {self.name}, so there is no lower bound of it.")
 
-    def two_counts(self) -> Family:
+    def _two_counts(self) -> Family:
         """The paper's Theorem 5.1: the same datasets through two counts."""
         raise BoundNotApplicableError(
             f"bound 'variation-ratio-lower' needs the whole law of the mechanism and {self.name} does not state one; "
             "use a mechanism with a known law, such as finite."
         )
 
-    def among(self, pairs: Sequence[ShuffledPair]) -> Family:
+    def _among(self, pairs: Sequence[ShuffledPair]) -> Family:
         """These pairs, hidden by the messages of n users of this mechanism: one message each unless overridden."""
         from ..numerics.families.base import PairSet
 
         return PairSet(pairs)
 
-    def blanket_pairs(self, most: int) -> Sequence[ShuffledPair] | None:
-        """The input pairs over the blanket; None if there are too many or the mechanism is analysed otherwise."""
-        return self.blanket().pairs(most)
+    def _blanket_pairs(self, most: int) -> Sequence[ShuffledPair] | None:
+        """The input pairs over the blanket; None if there are too many or the mechanism is analyzed otherwise."""
+        return self.law.blanket().pairs(most)
 
-    def dominating_pairs(self, most: int) -> Sequence[ShuffledPair] | None:
+    def _dominating_pairs(self, most: int) -> Sequence[ShuffledPair] | None:
         """Pairs that dominate every ordered input pair in convex order, in one direction at least; None: not known.
 
         Of every input pair one and the same listed pair, or its swap, dominates a P0/t - b P1/t for all a, b >= 0, as
         products of laws need (numerics/product.py).  A pair that is its own swap does so if it does at a = 1, b >= 1.
         """
         try:
-            return self.blanket().pairs(most)
+            return self.law.blanket().pairs(most)
         except BoundNotApplicableError:
             return None
 
-    def swap_members(self, most: int) -> Sequence[SwapPair] | None:
-        """The victim pairs of :meth:`swap` among all types, where products of them are enough; None: not known.
+    def _swap_members(self, most: int) -> Sequence[SwapPair] | None:
+        """The victim pairs of :meth:`_swap` among all types, where products of them are enough; None: not known.
 
         Of every input pair and every type the listed ones must contain the law of (P0/t, P1/t), a mixture with it, or
         a mean-preserving spread of it: dominance at a = 1, b = E alone is not enough for the answers of a tuple.
         """
         from ..numerics.families.swap import SwapSet
 
-        family = self.swap()
+        family = self.law.swap()
         return family.members(most) if type(family) is SwapSet else None
 
-    def dataset_pairs(self, most: int) -> Sequence[ShuffledPair] | None:
-        """Constant datasets as shuffled pairs; None if there are too many or they are analysed otherwise."""
-        return self.constant_datasets().pairs(most)
+    def _dataset_pairs(self, most: int) -> Sequence[ShuffledPair] | None:
+        """Constant datasets as shuffled pairs; None if there are too many or they are analyzed otherwise."""
+        return self.law.constant_datasets().pairs(most)
 
     # -- deployments ------------------------------------------------------------------------------------------
 
-    def other_messages(self, n: int) -> int:
+    def _other_messages(self, n: int) -> int:
         """Messages that certainly hide the victim's: one from each other user unless overridden."""
         return n - 1
 
-    def without(self, missing: int, *, n: int, participation: float) -> Mechanism:
+    def _without(self, missing: int, *, n: int, participation: float) -> Mechanism:
         """The mechanism that the remaining users run if ``missing`` of n users, and their messages, are absent."""
         return self
 
-    def bundled(self, reports: int, *, n: int, participation: float) -> Mechanism:
+    def _bundled(self, reports: int, *, n: int, participation: float) -> Mechanism:
         """One of the ``reports`` separate shuffles into which a batch may be divided where users send several reports.
 
         Every part holds one report of each of the n users, and its share of the blanket messages, divided by a
         public rule: see numerics/families/bundle.py.  The mechanism itself where reports bring all that hides them.
         """
-        if reports > 1 and type(self).among is not Mechanism.among:
+        if reports > 1 and type(self)._among is not Mechanism._among:
             raise ParameterError(
                 f"reports_per_user must be 1 for {self.name}, got {reports}: its blanket messages are counted per user "
                 "or in all, not per report; run the reports as rounds of their own (count)."
             )
         return self
 
-    def blanket_ratio(self, victim: Mechanism) -> float:
+    def _blanket_ratio(self, victim: Mechanism) -> float:
         """min over reports y of w_self(y)/w_victim(y), w the blanket, rounded down; 0 where these users do not help.
 
         Defined where two mechanisms write the same reports: it says how well users of one class hide
@@ -269,19 +274,19 @@ class Mechanism:
     # -- settings and identity --------------------------------------------------------------------------------
 
     @classmethod
-    def free_setting(cls, given: dict[str, Any]) -> FreeSetting | None:
+    def _free_setting(cls, given: dict[str, Any]) -> FreeSetting | None:
         """The setting that ``given`` leaves open and calibration may choose; None if there is none."""
         return None
 
-    def shared_budget(self) -> SharedBudget | None:
+    def _shared_budget(self) -> SharedBudget | None:
         """One budget of all its parts, for a mechanism that is made of others; None: solve for a parameter."""
         return None
 
-    def identity(self) -> dict[str, Any]:
+    def _identity(self) -> dict[str, Any]:
         """What a ledger or certificate stores to make this mechanism again: its spec, or its law."""
         return {"spec": self.spec}
 
-    def files(self) -> Iterator[str]:
+    def _files(self) -> Iterator[str]:
         """The files that this mechanism was read from."""
         source = getattr(self, "source", "")
         if source:

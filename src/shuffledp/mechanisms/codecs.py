@@ -34,7 +34,7 @@ class Codec(Protocol):
 
     @property
     def scratch(self) -> int:
-        """Bytes of memory that a user takes while being randomised; it sets the length of a chunk."""
+        """Bytes of memory that a user takes while being randomized; it sets the length of a chunk."""
 
     def readable(self, data: NDArray[Any]) -> bool:
         """Whether an array can be reports of this kind."""

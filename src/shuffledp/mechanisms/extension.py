@@ -74,7 +74,7 @@ def _faults(cls: type[Mechanism]) -> Iterator[str]:
         yield f"must be a frozen dataclass, got another class; write {_DECORATOR} below @register."
     fields = [f for f in dataclasses.fields(cls) if f.init]  # type: ignore[arg-type]
     bare = [f.name for f in fields if not f.kw_only]
-    if bare and cls.file_parameters is None:
+    if bare and cls._file_parameters is None:
         yield f"must take its parameters by name, got {', '.join(bare)} without; write {_DECORATOR}."
     name = cls.__dict__.get("name")
     if not isinstance(name, str) or not WORD.fullmatch(name):
@@ -84,15 +84,15 @@ def _faults(cls: type[Mechanism]) -> Iterator[str]:
     if missing:
         yield f"must define {', '.join(missing)} to be a mechanism, got a class without; add what is missing."
     undeclared = [f.name for f in fields if f.name not in declared(cls)]
-    if undeclared and cls.file_parameters is None:
+    if undeclared and cls._file_parameters is None:
         yield (
             f"must declare the range of every parameter, got {', '.join(undeclared)} without one; "
             "make it by budget(), whole() or real() of shuffledp.mechanisms.parameters."
         )
     if cls.local_epsilon is Mechanism.local_epsilon and "eps0" not in declared(cls):
         yield "must state its local guarantee, got neither a parameter eps0 nor local_epsilon; define one of them."
-    if cls.variation_ratio is Mechanism.variation_ratio and cls.blanket is Mechanism.blanket:
-        yield "must state its law, got neither variation_ratio nor blanket; define one of them, or both."
+    if cls.variation_ratio is Mechanism.variation_ratio and cls._blanket is Mechanism._blanket:
+        yield "must state its law, got neither variation_ratio nor _blanket; define one of them, or both."
 
 
 # -- where it comes from ------------------------------------------------------------------------------------------

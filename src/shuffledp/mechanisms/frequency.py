@@ -71,16 +71,16 @@ class FrequencyOracle(Randomizer):
         """Largest total variation distance of two inputs, without cancellation."""
 
     @abstractmethod
-    def blanket(self) -> Family:
+    def _blanket(self) -> Family:
         """All input pairs over the privacy blanket."""
 
     @abstractmethod
-    def constant_datasets(self) -> Family:
+    def _constant_datasets(self) -> Family:
         """Exact divergences of datasets in which all others hold one value."""
 
     def _whole_matrix(self) -> NDArray[np.float64] | None:
         """The matrix of :meth:`probabilities`, where a user holds one of a few options; None if it is not stated."""
-        if self.holds != (1, 1) or self.d > _MOST_OPTIONS:
+        if self._holds != (1, 1) or self.d > _MOST_OPTIONS:
             return None
         try:
             rows = self.probabilities()
@@ -89,12 +89,12 @@ class FrequencyOracle(Randomizer):
         return rows if len(rows) == self.d else None
 
     @property
-    def lost(self) -> float:
+    def _lost(self) -> float:
         """1 - keep; overridden where it can be computed to full relative accuracy."""
         return 1.0 - self.keep
 
     @property
-    def constraint(self) -> Constraint:
+    def _constraint(self) -> Constraint:
         """What is known of the true frequencies."""
         return Simplex()
 
@@ -109,7 +109,7 @@ class FrequencyOracle(Randomizer):
         return categories(values, self.d)
 
     def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
-        return pure(counts, users, self.keep, self.stray, self.constraint, self.both)
+        return pure(counts, users, self.keep, self.stray, self._constraint, self._both)
 
     def variance(self, n: int, frequency: float = 0.0) -> float:
         """Variance of one estimated frequency f: [f a(1-a) + (1-f) b(1-b)]/(n (a-b)^2), a = keep, b = stray.
@@ -119,37 +119,37 @@ class FrequencyOracle(Randomizer):
         a, b = self.keep, self.stray
         if not (a - b) ** 2 > 0.0:
             return math.inf
-        return (frequency * a * self.lost + (1 - frequency) * b * (1 - b)) / (n * (a - b) ** 2)
+        return (frequency * a * self._lost + (1 - frequency) * b * (1 - b)) / (n * (a - b) ** 2)
 
     @property
-    def both(self) -> tuple[float, float] | None:
+    def _both(self) -> tuple[float, float] | None:
         """Pr[a report supports two given items] if one of them is held, and if neither is; None: not stated.
 
         The error of a sum of several items, such as a range, follows from it.
         """
         return None
 
-    def sum_variance(self, n: int, items: NDArray[Any], share: NDArray[Any]) -> NDArray[np.float64]:
+    def _sum_variance(self, n: int, items: NDArray[Any], share: NDArray[Any]) -> NDArray[np.float64]:
         """A report supports T of L items: with a = keep, b = stray and (o1, o0) = both, T has the mean and mean square
 
         a + (L-1) b,  a + (L-1) b + 2 (L-1) o1 + (L-1)(L-2) o0    if its user holds one of them,
         L b,          L b + L (L-1) o0                              if not.
         """
-        if self.both is None:
-            return super().sum_variance(n, items, share)
-        a, b, (o1, o0) = self.keep, self.stray, self.both
+        if self._both is None:
+            return super()._sum_variance(n, items, share)
+        a, b, (o1, o0) = self.keep, self.stray, self._both
         outside = items * b * (1.0 - items * b) + items * (items - 1.0) * o0
         mean = a + (items - 1.0) * b
         inside = mean * (1.0 - mean) + 2.0 * (items - 1.0) * o1 + (items - 1.0) * (items - 2.0) * o0
         return np.asarray((outside + share * (inside - outside)) / (n * (a - b) ** 2))
 
     #: Fewest items of a user, and most: the parameter that says so, or a number.
-    holds: ClassVar[tuple[int | str, int | str]] = (1, 1)
+    _holds: ClassVar[tuple[int | str, int | str]] = (1, 1)
 
     def accuracy(self, n: int, *, items: int | None = None) -> Accuracy:
         """From the variance at the mean share: every user holds one option, or a set of them."""
         number = self.d if items is None else items
-        least, most = (getattr(self, held) if isinstance(held, str) else held for held in self.holds)
+        least, most = (getattr(self, held) if isinstance(held, str) else held for held in self._holds)
         return of_shares(lambda share: self.variance(n, share), least=least / number, most=most / number)
 
     def inputs(self) -> list[Any]:

@@ -105,31 +105,23 @@ class MatrixRandomizer(Randomizer):
         most = 1.0 if math.isinf(ratio) else (ratio - 1.0) / (ratio + 1.0)
         return VariationRatio(p=ratio, beta=min(self._largest_variation, most), q=ratio)
 
-    @cached_property
     def _blanket(self) -> BlanketPairs:
+        """All ordered input pairs over omega_y = min_x R(x)_y."""
         return BlanketPairs(self._law)
 
-    def blanket(self) -> BlanketPairs:
-        """All ordered input pairs over omega_y = min_x R(x)_y."""
-        return self._blanket
-
-    @cached_property
     def _swap(self) -> Family:
+        """All ordered input pairs among others who hold any input."""
         return swap_pairs(self._law)
 
-    def swap(self) -> Family:
-        """All ordered input pairs among others who hold any input."""
-        return self._swap
-
-    def constant_datasets(self) -> PairSet:
+    def _constant_datasets(self) -> PairSet:
         """t = R(x*) for the pairs and x* that are easiest to distinguish."""
         return constant_datasets(self._rows)
 
-    def two_counts(self) -> PairSet:
+    def _two_counts(self) -> PairSet:
         """Theorem 5.1 with the six masses of each pair and x*."""
         return two_count_datasets(self._rows)
 
-    def dominating_pairs(self, most: int) -> list[ShuffledPair] | None:
+    def _dominating_pairs(self, most: int) -> list[ShuffledPair] | None:
         """Every ordered pair of rows over the blanket, also where two nearly agree; None if they are too many."""
         rows = self._law[distinct(self._law)[0]]
         if len(rows) * (len(rows) - 1) > most:
@@ -165,7 +157,7 @@ class MatrixRandomizer(Randomizer):
     def _table(self) -> AliasTable:
         return AliasTable(self._weights())
 
-    def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
         return self._table.draw(src, values)
 
     @cached_property

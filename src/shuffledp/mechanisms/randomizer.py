@@ -1,6 +1,6 @@
-"""Mechanisms that can be run: they privatise values and estimate from the reports.
+"""Mechanisms that can be run: they privatize values and estimate from the reports.
 
-A randomizer fills in four small steps (check, randomise, tally, infer), each for one chunk of users.  Chunks, threads,
+A randomizer fills in four small steps (check, randomize, tally, infer), each for one chunk of users.  Chunks, threads,
 secure randomness and bookkeeping are done here: every chunk has a random stream of its own, so that reports do not
 depend on the number of threads, and the work space does not grow with the number of users.
 """
@@ -62,7 +62,7 @@ class Randomizer(Mechanism):
         """The inputs, validated and in a compact dtype, one row per user."""
 
     @abstractmethod
-    def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
         """Reports of some users, from checked values (several messages each: more rows than values).
 
         All randomness must come from ``src``, and nothing may be kept: other threads run it for other users.
@@ -82,26 +82,26 @@ class Randomizer(Mechanism):
         """How a report is written: category, packed bits, set members, numbers or records."""
 
     @property
-    def number_range(self) -> tuple[float, float] | None:
+    def _number_range(self) -> tuple[float, float] | None:
         """The range of its inputs where they are numbers, or vectors of numbers; None where they are something else."""
         return None
 
     #: What an input is where that is neither an option nor a number: "sets" of at most s items (-1 for none),
     #: "full sets" of exactly s items, "bits" of which the ones are counted, "key-values", "places" or "unit vectors".
-    takes: ClassVar[str] = ""
+    _takes: ClassVar[str] = ""
 
     @property
-    def runs_alone(self) -> bool:
+    def _runs_alone(self) -> bool:
         """Whether a user needs to know nothing of the others to send its messages."""
         return True
 
     @property
-    def message_limits(self) -> tuple[int, int | None]:
+    def _message_limits(self) -> tuple[int, int | None]:
         """The fewest and the most messages of a report; None: as many as its noise asks for."""
         return 1, 1
 
     @classmethod
-    def designs(cls, sizes: Mapping[str, int]) -> list[dict[str, Any]]:
+    def _designs(cls, sizes: Mapping[str, int]) -> list[dict[str, Any]]:
         """Parameters for a task of these sizes (d, dim, s, ...), without the one that is solved for; several to try.
 
         By default the sizes that it has a parameter for.
@@ -113,7 +113,7 @@ class Randomizer(Mechanism):
         """The error of the estimate among n users; ``items`` are those that are asked for, without dummies."""
         raise ParameterError(f"{self.name} does not state the error of its estimate; declare accuracy to plan with it.")
 
-    def sum_variance(self, n: int, items: NDArray[Any], share: NDArray[Any]) -> NDArray[np.float64]:
+    def _sum_variance(self, n: int, items: NDArray[Any], share: NDArray[Any]) -> NDArray[np.float64]:
         """Variance of the sum of several estimated shares: so many items, which this share of n users hold."""
         raise ParameterError(f"{self.name} does not state the error of a sum of items; plan with another mechanism.")
 
@@ -127,10 +127,10 @@ class Randomizer(Mechanism):
 
     # -- what users call ----------------------------------------------------------------------------------
 
-    def privatise(
+    def privatize(
         self, values: ArrayLike, *, rng: np.random.Generator | None = None, threads: int | None = None
     ) -> Reports:
-        """Randomise one value per user; secure unless a seeded ``rng`` is passed (then not for release).
+        """Randomize one value per user; secure unless a seeded ``rng`` is passed (then not for release).
 
         Reports are in the order of the users and must be shuffled before anyone sees them
         (:meth:`Reports.shuffled`), except for the messages of multi-message mechanisms, whose order is random.
@@ -146,12 +146,12 @@ class Randomizer(Mechanism):
         permute_by(streams, data, count)  # all at once: a message's chunk would reveal its user's chunk
         return Reports(data, self.spec, len(inputs), streams.for_release, rng)
 
-    def privatise_counts(
+    def privatize_counts(
         self, values: ArrayLike, *, rng: np.random.Generator | None = None, threads: int | None = None
     ) -> Tally:
-        """Randomise and sum at once, keeping no report (for simulations and trusted aggregation).
+        """Randomize and sum at once, keeping no report (for simulations and trusted aggregation).
 
-        ``rng`` and ``threads`` as in :meth:`privatise`; the counts are those of its reports.
+        ``rng`` and ``threads`` as in :meth:`privatize`; the counts are those of its reports.
         """
         count, inputs, streams = thread_count(threads), self._inputs(values), Streams(rng)
         run = self._run(inputs, streams)
@@ -195,7 +195,7 @@ class Randomizer(Mechanism):
             if isinstance(error, ParameterError):
                 raise
             raise ParameterError(
-                f"reports must be what privatise of {self.spec} returns, got an array of {data.dtype} and shape "
+                f"reports must be what privatize of {self.spec} returns, got an array of {data.dtype} and shape "
                 f"{data.shape} that is not; pass its reports, or their data unchanged."
             ) from None
         return Tally(total, self.spec, count, release)
@@ -239,11 +239,11 @@ class Randomizer(Mechanism):
 
     # -- accounting that follows from the law -------------------------------------------------------------
 
-    def two_counts(self) -> Family:
+    def _two_counts(self) -> Family:
         """Theorem 5.1 on the constant datasets of the mechanism."""
         from ..numerics.families.base import PairSet, two_counts
 
-        return PairSet([two_counts(r) for r in self.constant_datasets().pairs(1000) or ()])
+        return PairSet([two_counts(r) for r in self.law.constant_datasets().pairs(1000) or ()])
 
     # -- for tests: the stated law, in full, where it is small --------------------------------------------
 
@@ -255,7 +255,7 @@ class Randomizer(Mechanism):
         """The probability matrix, rows = inputs, columns = outputs (small parameters only)."""
         raise ParameterError(f"{self.name} does not enumerate its outputs; use its law instead.")
 
-    def columns(self, data: NDArray[Any]) -> NDArray[np.int64]:
+    def _columns(self, data: NDArray[Any]) -> NDArray[np.int64]:
         """The column of :meth:`probabilities` that each report belongs to."""
         return self.codec.columns(data)
 
@@ -277,8 +277,8 @@ class Randomizer(Mechanism):
         return array
 
     def _run(self, inputs: Any, streams: Streams) -> Callable[[int, slice], NDArray[Any]]:
-        """How a chunk is randomised: checked, then with its own stream."""
-        return lambda i, rows: self._randomise(self._check(inputs[rows]), streams.source(i))
+        """How a chunk is randomized: checked, then with its own stream."""
+        return lambda i, rows: self._randomize(self._check(inputs[rows]), streams.source(i))
 
     def _one_each(self, inputs: Any, run: Callable[[int, slice], NDArray[Any]], threads: int) -> NDArray[Any]:
         """One report per user, each chunk written to its place by the thread that made it."""

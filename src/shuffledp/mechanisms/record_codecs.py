@@ -76,7 +76,7 @@ class Records(_Answers):
         if names is None or names[0] != "query":
             raise ParameterError(
                 f"reports must be records of a query and its answer, got an array of {data.dtype}; "
-                "pass what privatise returned."
+                "pass what privatize returned."
             )
         return data.ndim == 1
 
@@ -112,7 +112,7 @@ class Tuples(_Answers):
         if data.dtype.names != wanted:
             raise ParameterError(
                 f"reports must be records with the fields {', '.join(wanted)}, got an array of {data.dtype}; "
-                "pass what privatise returned."
+                "pass what privatize returned."
             )
         return data.ndim == 1 and all(
             part.readable(answers) for part, answers in zip(self.parts, self.answers(data), strict=True)

@@ -16,7 +16,7 @@ from .extension import ClassPath, imported, load_plugins, refuse_incomplete
 from .parameters import parsed
 
 #: The word of the spec -> module and class; a module is imported when its word is used.
-CATALOGUE: dict[str, tuple[str, str]] = {
+CATALOG: dict[str, tuple[str, str]] = {
     # known by their parameters or law only
     "general": ("known.general", "General"),
     "variation-ratio": ("known.variation_ratio", "VariationRatio"),
@@ -28,7 +28,7 @@ CATALOGUE: dict[str, tuple[str, str]] = {
     "grr": ("categorical.grr", "GRR"),
     "randomized-response": ("categorical.randomized_response", "RandomizedResponse"),
     "unary": ("categorical.unary", "Unary"),
-    "optimised-unary": ("categorical.optimised_unary", "OptimisedUnary"),
+    "optimized-unary": ("categorical.optimized_unary", "OptimizedUnary"),
     "subset": ("categorical.subset", "Subset"),
     "local-hash": ("categorical.local_hash", "LocalHash"),
     "hadamard": ("categorical.hadamard", "Hadamard"),
@@ -88,7 +88,7 @@ def register(cls: _Class) -> _Class:
 it from FrequencyOracle, Randomizer or Mechanism.
     """
     refuse_incomplete(cls)
-    taken = _names.resolve(cls.name, [*CATALOGUE, *_REGISTERED, RESERVED])
+    taken = _names.resolve(cls.name, [*CATALOG, *_REGISTERED, RESERVED])
     before = _REGISTERED.get(taken) if taken is not None else None
     again = before is not None and (before.__module__, before.__qualname__) == (cls.__module__, cls.__qualname__)
     if taken is not None and not again:  # a cell of a notebook may be run twice
@@ -102,7 +102,7 @@ it from FrequencyOracle, Randomizer or Mechanism.
 def names() -> list[str]:
     """Every word that may start a spec, those of plug-ins included."""
     _load_plugins()
-    return sorted([*CATALOGUE, *_REGISTERED])
+    return sorted([*CATALOG, *_REGISTERED])
 
 
 def _load_plugins() -> None:
@@ -114,7 +114,7 @@ def _load_plugins() -> None:
 
 def _word(name: str) -> str | None:
     """The word behind a name; plug-ins are loaded only if the name is not known without them."""
-    found = _names.resolve(name, [*CATALOGUE, *_REGISTERED])
+    found = _names.resolve(name, [*CATALOG, *_REGISTERED])
     if found is None and not _plugins_loaded:
         _load_plugins()
         found = _names.resolve(name, _REGISTERED)
@@ -126,13 +126,13 @@ def find(name: str) -> type[Mechanism]:
     word = word_of(name)
     if word in _REGISTERED:
         return _REGISTERED[word]
-    module, cls = CATALOGUE[word]
+    module, cls = CATALOG[word]
     found: type[Mechanism] = getattr(importlib.import_module(f".{module}", __package__), cls)
     return found
 
 
 def word_of(name: str) -> str:
-    """The word of the catalogue for a name in any case, with any hyphens, or for an alias; unknown ones are refused.
+    """The word of the catalog for a name in any case, with any hyphens, or for an alias; unknown ones are refused.
 
     Examples
     --------
@@ -174,7 +174,7 @@ def split(spec: str, *, imports: bool = True) -> tuple[type[Mechanism], str]:
 
 
 def canonical(spec: str) -> str:
-    """The spec with the word of the catalogue in front; its parameters are left as they are.
+    """The spec with the word of the catalog in front; its parameters are left as they are.
 
     Examples
     --------
@@ -189,8 +189,8 @@ def signatures() -> Iterator[tuple[str, str]]:
     """(name, parameters) of every spec, optional ones in brackets, for help texts and docs."""
     for name in names():
         cls = find(name)
-        if cls.file_parameters is not None:
-            yield name, ",".join([*cls.file_parameters, "file"])
+        if cls._file_parameters is not None:
+            yield name, ",".join([*cls._file_parameters, "file"])
             continue
         needed, optional = _parameters(cls)
         yield name, (",".join(needed) + "".join(f"[,{x}]" for x in optional)).replace("[,", "[", not needed)
@@ -242,7 +242,7 @@ def of_matrix(matrix: Any) -> Mechanism:
 
 
 def made_again(identity: dict[str, Any]) -> Mechanism:
-    """The mechanism with this :meth:`Mechanism.identity`, as a ledger or certificate stores it: a spec or a matrix.
+    """The mechanism with this :meth:`Mechanism._identity`, as a ledger or certificate stores it: a spec or a matrix.
 
     Examples
     --------
@@ -264,8 +264,8 @@ def made(cls: type[Mechanism], text: str) -> Mechanism:
     >>> made(find("general"), "eps0=1")
     General(eps0=1.0)
     """
-    if cls.file_parameters is not None:
-        return _from_file(cls, list(cls.file_parameters), text)
+    if cls._file_parameters is not None:
+        return _from_file(cls, list(cls._file_parameters), text)
     return cls(**_values(cls, text, *_parameters(cls)))
 
 

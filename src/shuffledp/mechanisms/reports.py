@@ -21,7 +21,7 @@ def both_for_release(one: bool | None, other: bool | None) -> bool | None:
 
 @dataclass(frozen=True, eq=False)
 class Reports:
-    """Privatised reports of one mechanism: ``data`` has one row (or entry) per report, in the smallest dtype.
+    """Privatized reports of one mechanism: ``data`` has one row (or entry) per report, in the smallest dtype.
 
     ``users`` is the number of users behind them; ``for_release`` is False if a seeded generator made them (it is kept
     as ``rng``), None if that is not known.
@@ -33,7 +33,7 @@ class Reports:
     Examples
     --------
     >>> import shuffledp as sdp
-    >>> reports = sdp.GRR(eps0=1.0, d=4).privatise([0, 1, 2])
+    >>> reports = sdp.GRR(eps0=1.0, d=4).privatize([0, 1, 2])
     >>> len(reports), reports.users, reports.for_release
     (3, 3, True)
     """
@@ -60,7 +60,7 @@ class Reports:
         Examples
         --------
         >>> import shuffledp as sdp
-        >>> reports = sdp.GRR(eps0=1.0, d=4).privatise([0, 1, 2, 3])
+        >>> reports = sdp.GRR(eps0=1.0, d=4).privatize([0, 1, 2, 3])
         >>> sorted(reports.shuffled().data) == sorted(reports.data)
         True
         """
@@ -80,7 +80,7 @@ class Tally:
     --------
     >>> import shuffledp as sdp
     >>> m = sdp.GRR(eps0=1.0, d=4)
-    >>> both = m.tally(m.privatise([0, 1])) + m.tally(m.privatise([2]))
+    >>> both = m.tally(m.privatize([0, 1])) + m.tally(m.privatize([2]))
     >>> both.users, int(both.counts.sum())
     (3, 3)
     """

@@ -1,4 +1,4 @@
-"""Laws with two levels: every input x favours a set C_x, whose reports are e^eps0 times likelier than all others.
+"""Laws with two levels: every input x favors a set C_x, whose reports are e^eps0 times likelier than all others.
 
 For three inputs (the victim's two and another user's) all that matters is the share of reports in each of the eight
 intersections of their sets and complements.  The swap bound is convex in these shares, so its maximum over any

@@ -141,7 +141,7 @@ def analytic_under_reports() -> dict[str, Any]:
         "p = q = 10, beta = 0.1, delta = 1e-9, n = 3000: eps of the formula and of the pair it speaks of",
         printed,
         truth,
-        "maximise over the whole range of the clone count (bound analytic)",
+        "maximize over the whole range of the clone count (bound analytic)",
     )
 
 

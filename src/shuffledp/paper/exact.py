@@ -63,7 +63,7 @@ def among(victim: Sequence[Sequence[Fraction]], others: Iterable[Sequence[Fracti
 
 
 def worst(matrix: Matrix, users: int, ratio: Fraction) -> tuple[Fraction, tuple[int, int], tuple[int, ...]]:
-    """The largest D_E over all neighbouring datasets: its value, the victim's two inputs and the others' inputs.
+    """The largest D_E over all neighboring datasets: its value, the victim's two inputs and the others' inputs.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def worst(matrix: Matrix, users: int, ratio: Fraction) -> tuple[Fraction, tuple[
 
 
 def response(d: int, keep: Fraction) -> Matrix:
-    """Generalised randomized response on d options with e^eps0 = ``keep``, one row per input.
+    """Generalized randomized response on d options with e^eps0 = ``keep``, one row per input.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Figures 3 and 4: multi-message protocols, tuned by the claim of their authors and then analysed."""
+"""Figures 3 and 4: multi-message protocols, tuned by the claim of their authors and then analyzed."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def rows_only(mechanism: CheuZhilyaev, *, n: int, delta: float) -> float:
     pair = ShuffledPair(
         P0=[g * g, f * f, f * g, f * g], P1=[f * f, g * g, f * g, f * g], t=[f * g, f * g, f * f, g * g]
     )
-    return mechanism.among([pair]).epsilon(n=n, delta=delta, tol=TOL, side="upper").epsilon
+    return mechanism.law.among([pair]).epsilon(n=n, delta=delta, tol=TOL, side="upper").epsilon
 
 
 def cheu_panel(settings: dict[str, Any]) -> dict[str, Any]:

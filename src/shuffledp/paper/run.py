@@ -24,7 +24,7 @@ _EVERY = "every file of out"
 ASSUMPTIONS = (
     "delta = 0.01/n in figures 1, 2, 3 and 5: the paper prints delta for table 5 only; the authors' program uses the "
     "same rule.",
-    "Subset selection with k = ceil(d/(e^eps0 + 1)); the library's own default takes the better of the two neighbours. "
+    "Subset selection with k = ceil(d/(e^eps0 + 1)); the library's own default takes the better of the two neighbors. "
     "The authors' program has ceil(d/e^eps0) in one place.",
     "Local hash with l = round(e^eps0 + 1) and a fresh random hash per user; the lower bounds and the exact blanket "
     "are those of that family.",

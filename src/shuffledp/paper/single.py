@@ -26,7 +26,7 @@ BASELINES = (
 
 
 def subset(eps0: float, d: int) -> Subset:
-    """Subset selection with k = ceil(d/(e^eps0 + 1)) (the library's default takes the better of the neighbours).
+    """Subset selection with k = ceil(d/(e^eps0 + 1)) (the library's default takes the better of the neighbors).
 
     Examples
     --------

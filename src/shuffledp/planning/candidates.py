@@ -81,7 +81,7 @@ def candidates(task: Task, n: int) -> Iterator[Candidate | Refusal]:
 def _unfit(cls: type[Mechanism], task: Task) -> str:
     if not issubclass(cls, Randomizer):
         return "It cannot be run: only its guarantee is known."
-    if cls.file_parameters is not None:
+    if cls._file_parameters is not None:
         return "Its law or its parts stand in a file of yours; plan with it by calibrate and Plan."
     if not cls.serves:
         return "It does not say what its inputs are."
@@ -95,7 +95,7 @@ def plain_rows(task: Task, name: str, kind: str, n: int) -> Iterator[Candidate]:
     cls = find(name)
     if not issubclass(cls, Randomizer):
         return
-    designs = cls.designs(task.inputs[kind])
+    designs = cls._designs(task.inputs[kind])
     fixed = set.intersection(*(set(given.items()) for given in designs))
     for given in designs:
         own = ", ".join(f"{key} = {value:g}" for key, value in given.items() if (key, value) not in fixed)

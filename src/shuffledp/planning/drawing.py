@@ -23,7 +23,7 @@ _LINES = {
 
 
 def draw_recommendation(found: Recommendation, *, width: float = TEXT_WIDTH) -> Figure:
-    """Error (eps, if an error was the target) against bits per user; both axes logarithmic, better towards 0.
+    """Error (eps, if an error was the target) against bits per user; both axes logarithmic, better toward 0.
 
     The line is the front: every choice above it is beaten in both.
 
@@ -109,5 +109,5 @@ def draw_budgets(found: Recommendation, choice: Choice, *, width: float = TEXT_W
         right.axvline(found.delta, color="#888888", linewidth=0.8)
         right.set_xscale("log")
         right.set_xlabel("δ")
-        figures.add_title(figure, f"{choice.spec}, one round (the grey lines are the plan)")
+        figures.add_title(figure, f"{choice.spec}, one round (the gray lines are the plan)")
     return figure

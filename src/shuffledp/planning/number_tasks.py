@@ -39,7 +39,7 @@ class MeanTask(Task):
     def accuracy(self, mechanism: Mechanism, n: int) -> Accuracy:
         """As the mechanism declares it, rescaled from its own range."""
         made = runnable(mechanism)
-        low, high = made.number_range or (0.0, 1.0)
+        low, high = made._number_range or (0.0, 1.0)
         return per_entry(made.accuracy(n), (self.high - self.low) / (high - low))
 
     @property
@@ -88,9 +88,9 @@ class VectorMeanTask(Task):
     def accuracy(self, mechanism: Mechanism, n: int) -> Accuracy:
         """Per coordinate; typical vectors of length norm have coordinates of mean square norm^2/dim."""
         made = runnable(mechanism)
-        if made.number_range is None:
+        if made._number_range is None:
             return per_entry(made.accuracy(n, items=self.dim), self.norm)
-        low, high = made.number_range
+        low, high = made._number_range
         return per_entry(made.accuracy(n, items=self.dim), 2.0 * self.norm / (high - low))
 
     @property

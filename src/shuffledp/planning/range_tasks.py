@@ -1,7 +1,7 @@
 """Tasks on a number in d bins: shares of ranges, and the distribution function behind quantiles.
 
 Users are divided among the H levels of a tree (queries/ranges.py).  A range is a sum of nodes: on level h of a tree, L
-nodes whose users have the share F.  Mechanisms declare the variance of such a sum (``sum_variance``), which n/H users
+nodes whose users have the share F.  Mechanisms declare the variance of such a sum (``_sum_variance``), which n/H users
 give on every level.  That those users are a sample adds F (1-F) (H-1)/n, and since nobody is on two levels, shares of
 disjoint nodes on different levels have the covariance F_g F_h/n.  In all, with T the sum of F over the levels,
 
@@ -112,7 +112,7 @@ class RangeTask(Task):
             nodes = ((up - first) + (last - down)).astype(np.float64)
             none, all_ = np.zeros(len(nodes)), np.ones(len(nodes))
             outside, inside = (
-                np.where(nodes > 0, n * oracle.sum_variance(n, np.maximum(nodes, 1.0), share), 0.0)
+                np.where(nodes > 0, n * oracle._sum_variance(n, np.maximum(nodes, 1.0), share), 0.0)
                 for share in (none, all_)
             )
             base[:, h], slope[:, h] = H * outside, H * (inside - outside)

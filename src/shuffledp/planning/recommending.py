@@ -220,7 +220,7 @@ class _Question:
             item_error=accuracy.entry,
             bits=run.messages_per_user * length,
             messages=run.messages_per_user,
-            most_messages=run.message_limits[1],
+            most_messages=run._message_limits[1],
             asked=made,
             run=run,
         )

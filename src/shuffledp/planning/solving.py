@@ -146,7 +146,7 @@ class Budget:
         """The row with the value of the open setting that is best by a quick measure of privacy.
 
         Settings are compared at budgets of equal chi-square divergence from the blanket, sum (P0 - P1)^2/t, which
-        decides the guarantee to leading order; the chosen one is calibrated properly afterwards.
+        decides the guarantee to leading order; the chosen one is calibrated properly afterward.
         """
         target = Target(crowd=Crowd(self.n), epsilon=epsilon, delta=self.delta, bound="auto", tol=0.02)
         start = min(max(free.start(target.likely_budget), free.low), free.high)
@@ -301,7 +301,7 @@ def _at_divergence(row: Unknown, level: float, start: float | None) -> float | N
 def _divergence(mechanism: Mechanism) -> float | None:
     """The largest sum of (P0 - P1)^2/t over the input pairs; None where they are not listed."""
     try:
-        pairs = mechanism.blanket_pairs(64)
+        pairs = mechanism.law.blanket_pairs(64)
     except ShuffleDPError:
         return None
     if not pairs:

@@ -39,7 +39,7 @@ def draw_check(check: Check, *, width: float = TEXT_WIDTH) -> Figure:
     bars += [(_short(e.name if e.count == 1 else f"one of {e.count:,}: {e.name}"), e.epsilon) for e in entries]
     number = rounds_in_words(sum(entry.count for entry in check.rounds))
     left_out = len(check.rounds) - len(entries)
-    title = f"{check.verdict} (ε of {number} {at_delta(check.delta)}, {check.neighbours})"
+    title = f"{check.verdict} (ε of {number} {at_delta(check.delta)}, {check.neighbors})"
     title += f"; {left_out} entries with a smaller ε left out" if left_out else ""
     look = WITHIN_BAR if check.within else BEYOND_BAR
     with figures.style():

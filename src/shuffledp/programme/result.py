@@ -139,7 +139,7 @@ class Check(Tabular):
         where the rounds of a period are counted, else of all rounds
     method : "amplify" (one round), "pld" or "renyi"
     name, rounds : of the programme
-    neighbours, trust : the terms
+    neighbors, trust : the terms
     per : the period that the budget, and ``epsilon``, are for ("quarter"); None for all rounds together
     period, period_counts : the period that costs most, and how many rounds of every entry it has; None without dates
     all_periods_epsilon : of all periods together, where their dates are known
@@ -165,7 +165,7 @@ class Check(Tabular):
     method: str
     name: str | None
     rounds: tuple[CheckedRounds, ...]
-    neighbours: str
+    neighbors: str
     trust: str
     per: str | None = None
     period: str | None = None
@@ -223,10 +223,10 @@ class Check(Tabular):
         budget = f"the budget is ({round_down(self.target_epsilon, 12)}, {least})"
         budget += f" per {self.per}" if self.per else ""
         if math.isinf(self.epsilon):
-            yield f"{rounds_in_words(number)}: no finite eps reaches delta = {least}, {self.neighbours}; {budget}."
+            yield f"{rounds_in_words(number)}: no finite eps reaches delta = {least}, {self.neighbors}; {budget}."
         else:
             yield (
-                f"{self._when()}{together} ({round_up(self.epsilon)}, {delta})-DP, {self.neighbours}{often} "
+                f"{self._when()}{together} ({round_up(self.epsilon)}, {delta})-DP, {self.neighbors}{often} "
                 f"({_WORDS[self.method]}); {budget}."
             )
         for entry in self.rounds:

@@ -34,7 +34,7 @@ TARGET = {"epsilon", "delta", "per"}
 #: What the weights of open rounds divide.
 WEIGHTS = ("local", "central")
 ROUND = CROWD | DATES | OPENING
-ROUND |= {"name", "count", "every", "bound", "participation_limit", "reports_per_user", "minimum_batch", "memoised"}
+ROUND |= {"name", "count", "every", "bound", "participation_limit", "reports_per_user", "minimum_batch", "memoized"}
 
 
 @dataclass(frozen=True)
@@ -210,10 +210,10 @@ def _round(where: str, item: object, defaults: dict[str, Any], most_dates: int) 
     named = {key.rpartition(".")[2]: (key, value) for key, value in terms.items()}
     opening = Opening.read(where, given)
     crowd, smallest = _crowd(where, named)
-    memoised, bound = given.get("memoised", False), given.get("bound", "auto")
-    if memoised is not False:
+    memoized, bound = given.get("memoized", False), given.get("bound", "auto")
+    if memoized is not False:
         raise ParameterError(
-            f"{where}.memoised must be false, got {shown(memoised)}; an answer that is drawn once and sent again lets "
+            f"{where}.memoized must be false, got {shown(memoized)}; an answer that is drawn once and sent again lets "
             "batches be linked, so draw fresh randomness in every round."
         )
     spec = given["mechanism"] if opening is None else None

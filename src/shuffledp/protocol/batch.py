@@ -212,7 +212,7 @@ def as_tally(plan: Plan, data: NDArray[Any], header: Header) -> Any:
 
 def wrong_number(plan: Plan, messages: int, *, users: int) -> str:
     """Nothing if so many users can have sent so many messages; else how many they send, in words."""
-    fewest, most = plan.query.randomizer.message_limits
+    fewest, most = plan.query.randomizer._message_limits
     reports = users * plan.reports_per_user
     low, high = reports * fewest, None if most is None else reports * most
     if low <= messages and (high is None or messages <= high):

@@ -1,4 +1,4 @@
-"""The client: one user's value in, randomised messages out."""
+"""The client: one user's value in, randomized messages out."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .plan import Plan, plan_of
 class Client:
     """Reports on one user's values, as the plan says.
 
-    A report is a list of messages, each of the same number of bytes, that hold the randomised answer and nothing else:
+    A report is a list of messages, each of the same number of bytes, that hold the randomized answer and nothing else:
     no name, no time, no counter.  A value that is missing or outside the domain is reported as the plan declares;
     no value makes the client silent.
 
@@ -58,6 +58,6 @@ class Client:
         messages: list[bytes] = []
         for row in chosen:
             inputs = self._query.inputs([[entry] for entry in self._query.entries(row)], rng=rng)
-            data = self._randomizer.privatise(inputs, rng=rng).data
+            data = self._randomizer.privatize(inputs, rng=rng).data
             messages += [bytes(message) for message in to_bytes(self._randomizer.codec, data)]
         return messages

@@ -105,7 +105,7 @@ def _sums(plan: Plan, batches: dict[str, int], found: object, shown: str) -> Sum
             "copy."
         )
     query = plan.query
-    like = query.randomizer.privatise_counts(query.inputs([[None]] * len(query.columns))).counts
+    like = query.randomizer.privatize_counts(query.inputs([[None]] * len(query.columns))).counts
     return [
         (tuple(item["batches"]), _tally(plan, item, sum(batches[i] for i in item["batches"]), like, shown))
         for item in items

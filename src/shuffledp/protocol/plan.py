@@ -86,7 +86,7 @@ class Plan:
         if not self.name.isprintable():
             raise ParameterError(f"name must be a line of readable text, got {self.name!r:.60}; remove the rest.")
         _refuse_files(self.query)
-        if not self.query.randomizer.runs_alone:
+        if not self.query.randomizer._runs_alone:
             raise ParameterError(
                 f"mechanism must be one that a user can run alone, got {self.query.randomizer.spec}, whose messages "
                 "are divided among all users; give messages or poisson (per user) instead."
@@ -147,7 +147,10 @@ class Plan:
     # -- the file ---------------------------------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
-        """All that the file holds, in its order."""
+        """All that the file holds, in its order; of a plan that was read, exactly what was read."""
+        kept: str | None = vars(self).get("_file")
+        if kept is not None:
+            return dict(json.loads(kept))
         found = self.guarantee
         return {
             "version": VERSION,
@@ -203,7 +206,7 @@ class Plan:
                         f"the guarantee must be that of the plan, got {word} = {given_eps:.9g} where the plan gives "
                         f"{round_up(true) if true < float('inf') else 'inf'}; write the plan again."
                     )
-        vars(made)["_file"] = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        vars(made)["_file"] = json.dumps(data, ensure_ascii=False)
         vars(made)["_stated"] = claimed
         return made
 
@@ -212,8 +215,7 @@ class Plan:
         """SHA-256 of the content of the file, without its spaces and the order of its keys."""
         import hashlib
 
-        kept: str | None = vars(self).get("_file")
-        text = kept or json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        text = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -243,14 +245,14 @@ def _refuse_files(query: Query) -> None:
     """The digest of a plan covers the spec of its mechanism, so that the spec must say the whole law."""
     named = getattr(query, "mechanism", None)
     for mechanism in (named, query.randomizer):
-        if isinstance(mechanism, Mechanism) and any(mechanism.files()):
+        if isinstance(mechanism, Mechanism) and any(mechanism.law.files()):
             _refuse_kind(type(mechanism), always=True)
     if isinstance(named, Mechanism):
         _refuse_kind(type(named))
 
 
 def _refuse_kind(cls: type[Mechanism], *, always: bool = False) -> None:
-    if always or cls.file_parameters is not None:
+    if always or cls._file_parameters is not None:
         raise ParameterError(
             f"mechanism of a plan must be one whose spec says all of it, got {cls.name}, whose law stands in a file or "
             "in memory and could change after the plan was agreed; use another, such as 'grr:eps0=2'."

@@ -238,7 +238,7 @@ class Shuffler:
         # A second attempt has the id of the first and an order of its own.  The id, because all of the first may be
         # stored although an error was reported: a collector then counts one of them.  The order may be seen in both
         # attempts: each is drawn independently of who sent what, so that two say no more than one.  (Whoever saw the
-        # first knows its messages from those that are added afterwards, whatever the orders are; hence files that are
+        # first knows its messages from those that are added afterward, whatever the orders are; hence files that are
         # not yet whole are private.)
         held, read = self._held, 0
         length = held.near + sum(held.far)

@@ -148,7 +148,7 @@ def oracles(subject: object, sizes: Sequence[int]) -> tuple[FrequencyOracle, ...
     word, _, given = named.spec.partition(":")
     kept = ",".join(part for part in given.split(",") if part.split("=")[0].strip() == "eps0")
     made = [named if getattr(named, "d", 0) == size else runnable(f"{word}:{kept}", d=size) for size in sizes]
-    found = tuple(oracle for oracle in made if isinstance(oracle, FrequencyOracle) and not oracle.takes)
+    found = tuple(oracle for oracle in made if isinstance(oracle, FrequencyOracle) and not oracle._takes)
     if len(found) < len(made) or not named.single_message:
         raise ParameterError(f"mechanism must be a frequency mechanism such as 'grr:eps0=2', got {named.spec}.")
     return found
@@ -169,9 +169,9 @@ def known_shares(value: FloatArray, rows: int, constraint: Constraint, names: Se
 
 
 def must_take(subject: object, kinds: Sequence[str], *, what: str, choose: str) -> str:
-    """What the inputs of a mechanism, or of the one that a spec names, are (its ``takes``): one of ``kinds``."""
+    """What the inputs of a mechanism, or of the one that a spec names, are (its ``_takes``): one of ``kinds``."""
     found = split(subject)[0] if isinstance(subject, str) else type(subject)
-    takes = str(getattr(found, "takes", ""))
+    takes = str(getattr(found, "_takes", ""))
     if takes not in kinds:
         shown = subject.spec if isinstance(subject, Mechanism) else str(subject)[:60]
         raise ParameterError(f"mechanism must be for {what}, got {shown}; choose {choose}.")

@@ -89,7 +89,7 @@ def number(value: object) -> float:
         return float(value)
     except OverflowError:
         return float("inf") if value > 0 else float("-inf")  # type: ignore[operator]
-    except ValueError:  # a text that spells none, or a signalling NaN
+    except ValueError:  # a text that spells none, or a signaling NaN
         return float("nan")
 
 

@@ -223,6 +223,18 @@ def _key(value: object) -> tuple[type, Any]:
     return (type(value), value) if isinstance(value, str | int | bool) else (type(None), None)
 
 
+def number_or_option(missing: float | str | None) -> float | None:
+    """What a missing number counts as, if that is a number; a text other than ``OPTION`` is refused."""
+    if not isinstance(missing, str):
+        return missing
+    if missing != OPTION:
+        raise ParameterError(
+            f"missing must be a number of the range or {OPTION!r}, got {missing!r:.60}; {OPTION!r} estimates the share "
+            "of the missing ones."
+        )
+    return None
+
+
 @dataclass(frozen=True)
 class Interval:
     """Numbers in [low, high], in a unit; those outside count as the nearest end, and missing ones as ``missing``.

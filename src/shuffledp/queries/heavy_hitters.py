@@ -62,7 +62,7 @@ class HeavyHitters(Query):
     >>> import shuffledp as sdp
     >>> tail = sdp.queries.HeavyHitters(column="tail", length=3, mechanism="prefix-hash:eps0=4,salt=1")
     >>> m, values = tail.randomizer, tail.encode([["N10", "N10", "N11", None] * 10_000])
-    >>> answer = tail.answer(m.tally(m.privatise(values, rng=np.random.default_rng(0))))
+    >>> answer = tail.answer(m.tally(m.privatize(values, rng=np.random.default_rng(0))))
     >>> answer.labels, bool(np.all(abs(answer.value - [0.5, 0.25, 0.25]) < 4 * answer.stderr))
     (['N10', '', 'N11'], True)
     """

@@ -44,7 +44,7 @@ class Histogram(Query):
     >>> fruit.randomizer.spec
     'grr:eps0=2,d=3'
     >>> m, values = fruit.randomizer, fruit.encode([["pear"] * 600 + ["kiwi"] * 400])
-    >>> answer = fruit.answer(m.tally(m.privatise(values, rng=np.random.default_rng(0))))
+    >>> answer = fruit.answer(m.tally(m.privatize(values, rng=np.random.default_rng(0))))
     >>> answer.labels, bool(abs(answer.value[1] - 0.6) < 4 * answer.stderr[1])
     (['apple', 'pear', 'other'], True)
     """
@@ -96,7 +96,7 @@ class Histogram(Query):
     @property
     def _first(self) -> int:
         """The first option whose share is estimated: of two, a mechanism for bits counts the second."""
-        return int(self.randomizer.takes == "bits")
+        return int(self.randomizer._takes == "bits")
 
     def exact(self, columns: Sequence[Column], *, weights: Weights = None) -> Estimate:
         """The shares of these rows."""

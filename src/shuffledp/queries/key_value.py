@@ -58,7 +58,7 @@ class KeyValue(Query):
     ...     column="ratings", keys=["tea", "milk"], size=2, low=0, high=10, unit="points", mechanism="pckv-grr:eps0=5"
     ... )
     >>> m, values = rating.randomizer, rating.encode([[{"tea": 8.0, "milk": 3.0}, {"tea": 6.0}] * 10_000])
-    >>> answer = rating.answer(m.tally(m.privatise(values, rng=np.random.default_rng(0))))
+    >>> answer = rating.answer(m.tally(m.privatize(values, rng=np.random.default_rng(0))))
     >>> bool(abs(answer.value[0] - 1.0) < 4 * answer.stderr[0])
     True
     >>> low, high = answer.means.interval()

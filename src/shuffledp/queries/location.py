@@ -62,7 +62,7 @@ class Location(Query):
     ...     column=("x", "y"), west=0, east=6, south=0, north=4, across=3, up=2, eps=1.0, unit="km"
     ... )
     >>> m, values = town.randomizer, town.encode([[1.0, 5.5] * 10_000, [1.0, 9.0] * 10_000])
-    >>> answer = town.answer(m.tally(m.privatise(values, rng=np.random.default_rng(0))))
+    >>> answer = town.answer(m.tally(m.privatize(values, rng=np.random.default_rng(0))))
     >>> answer.labels[0], bool(abs(answer.value[0] - 0.5) < 4 * answer.stderr[0])
     ('0 to 2 by 0 to 2', True)
     """

@@ -62,7 +62,7 @@ class Marginals(Query):
     ... )
     >>> rows = [["F", "M"] * 5000, [False, False] * 5000, ["old", None] * 5000]
     >>> m = query.randomizer
-    >>> answer = query.answer(m.tally(m.privatise(query.encode(rows), rng=np.random.default_rng(0))))
+    >>> answer = query.answer(m.tally(m.privatize(query.encode(rows), rng=np.random.default_rng(0))))
     >>> answer.marginal("sex", "age").labels[1]
     'sex=F, age=old'
     >>> bool(abs(answer.marginal("sex", "age").value[1] - 0.5) < 4 * answer.marginal("sex", "age").stderr[1])

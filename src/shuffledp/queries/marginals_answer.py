@@ -12,7 +12,7 @@ from .._support.figures import TEXT_WIDTH
 from ..errors import ParameterError
 from ..estimation.constraints import Blocks, Simplex
 from ..estimation.drawing import MOST_ITEMS
-from ..estimation.estimate import SHARE, Estimate, grain_of, modelled, moments_of
+from ..estimation.estimate import SHARE, Estimate, grain_of, modeled, moments_of
 from ..estimation.marginal_fit import MarginalFit, fit
 from ..estimation.moments import plausible
 from ..estimation.variance import Variance, share_sampling
@@ -67,7 +67,7 @@ class MarginalsAnswer(Estimate):
             known = found.variance(columns, plausible(table, self.n), parts).plus(users, -1.0)
             noise = Variance(*(np.broadcast_to(x, table.shape).ravel() for x in (known.base, known.slope, known.bend)))
         grain = grain_of(self.raw, self.n)
-        made = modelled(table.ravel(), self.n, Simplex(), noise, users, influence=None, grain=grain)
+        made = modeled(table.ravel(), self.n, Simplex(), noise, users, influence=None, grain=grain)
         names = cell_names(columns, self.options)
         return replace(made, for_release=self.for_release, names=names, quantity=SHARE)
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from .marginals_answer import MarginalsAnswer
 
-#: Tables in one figure, and cells along one side that are still labelled with their share.
+#: Tables in one figure, and cells along one side that are still labeled with their share.
 MOST_TABLES, _MOST_WRITTEN = 6, 12
 #: Characters of a label, at most.
 _LONGEST = 16
@@ -47,8 +47,8 @@ def draw_tables(answer: MarginalsAnswer, *, width: float) -> Figure:
             axes.set_ylabel(shortened(columns[0], _LONGEST), parse_math=False)
             if len(rows) <= _MOST_WRITTEN and len(names) <= _MOST_WRITTEN // 2:
                 for (i, j), share in _cells(table):
-                    colour = "#ffffff" if share > 0.6 * top else "#000000"
-                    axes.text(j, i, f"{share:.3f}", ha="center", va="center", color=colour, fontsize=7)
+                    color = "#ffffff" if share > 0.6 * top else "#000000"
+                    axes.text(j, i, f"{share:.3f}", ha="center", va="center", color=color, fontsize=7)
         for axes in grid.ravel()[len(shown) :]:
             axes.set_visible(False)
         figures.add_title(figure, title)

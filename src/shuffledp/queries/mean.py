@@ -18,7 +18,7 @@ from ..mechanisms.randomizer import Randomizer
 from ..mechanisms.reports import Tally
 from .base import Query, must_take, runnable
 from .columns import Column, Weights, as_numbers, total
-from .domains import OPTION, Interval
+from .domains import OPTION, Interval, number_or_option
 from .key_value_answer import key_value_answer, known_answer
 from .value_counts import ValueCounts
 
@@ -54,7 +54,7 @@ class Mean(Query):
     >>> import shuffledp as sdp
     >>> wait = sdp.queries.Mean(column="wait", low=0, high=60, unit="min", mechanism="laplace:eps0=2")
     >>> m, values = wait.randomizer, wait.encode([np.full(10_000, 12.0)])
-    >>> answer = wait.answer(m.tally(m.privatise(values, rng=np.random.default_rng(0))))
+    >>> answer = wait.answer(m.tally(m.privatize(values, rng=np.random.default_rng(0))))
     >>> bool(abs(answer.value[0] - 12.0) < 4 * answer.stderr[0]), answer.unit
     (True, 'min')
     """
@@ -78,7 +78,7 @@ class Mean(Query):
         if option:
             must_take(self.mechanism, ["key-values"], what="numbers that may be missing", choose="pckv-grr")
         made = runnable(self.mechanism, d=size, l=size) if option else runnable(self.mechanism, dim=size)
-        if not option and (made.number_range is None or (size > 1 and getattr(made, "dim", 1) != size)):
+        if not option and (made._number_range is None or (size > 1 and getattr(made, "dim", 1) != size)):
             raise ParameterError(
                 f"mechanism must be for {'numbers' if size == 1 else 'vectors'}, got {made.spec}; choose "
                 f"{'laplace, gaussian, duchi or harmony' if size == 1 else 'duchi or harmony'}."
@@ -88,8 +88,7 @@ class Mean(Query):
     @cached_property
     def domain(self) -> Interval:
         """The range."""
-        number = None if self.missing == OPTION else self.missing
-        return Interval(self.low, self.high, number, self.unit)  # type: ignore[arg-type]  # refuses any other text
+        return Interval(self.low, self.high, number_or_option(self.missing), self.unit)
 
     @property
     def _option(self) -> bool:
@@ -105,7 +104,7 @@ class Mean(Query):
 
     @property
     def _inner(self) -> tuple[float, float]:
-        low, high = self.randomizer.number_range or (0.0, 1.0)
+        low, high = self.randomizer._number_range or (0.0, 1.0)
         return low, high
 
     def encode(self, columns: Sequence[Column]) -> NDArray[Any]:

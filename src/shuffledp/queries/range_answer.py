@@ -16,7 +16,7 @@ from .._support.figures import TEXT_WIDTH
 from ..errors import ParameterError
 from ..estimation.constraints import Box, Simplex
 from ..estimation.drawing import MOST_ITEMS
-from ..estimation.estimate import SHARE, Estimate, grain_of, modelled, moments_of
+from ..estimation.estimate import SHARE, Estimate, grain_of, modeled, moments_of
 from ..estimation.moments import Moments, Sums, plausible
 from ..estimation.tree_fit import TreeFit, fit
 from ..estimation.variance import Variance, share_sampling
@@ -115,7 +115,7 @@ class RangeAnswer(Estimate):
         value = self._from_nodes(pairs) if self.tree is None else between(self.tree.leaves, pairs)
         noise = self._noise(np.where(whole[:, None], [0, 1], pairs))
         known = [np.where(whole, 0.0, x) for x in (noise.base, noise.slope, noise.bend)]
-        found = modelled(
+        found = modeled(
             np.where(whole, 1.0, value),
             self.n,
             Box(0.0, 1.0),

@@ -21,7 +21,7 @@ from ..mechanisms.randomizer import Randomizer
 from ..mechanisms.reports import Tally
 from .base import Query, runnable
 from .columns import Column, Weights, as_numbers, shares_of
-from .domains import OPTION, Interval
+from .domains import OPTION, Interval, number_or_option
 from .range_answer import RangeAnswer, range_answer
 from .value_counts import ValueCounts
 
@@ -69,7 +69,7 @@ class RangeQuery(Query):
     >>> import shuffledp as sdp
     >>> delay = sdp.queries.RangeQuery(column="delay", low=0, high=64, bins=64, mechanism="grr:eps0=3", unit="min")
     >>> m, values = delay.randomizer, delay.encode([np.arange(100_000) % 64])
-    >>> answer = delay.answer(m.tally(m.privatise(values, rng=np.random.default_rng(0))))
+    >>> answer = delay.answer(m.tally(m.privatize(values, rng=np.random.default_rng(0))))
     >>> half = answer.range(0, 32)
     >>> bool(abs(half.value[0] - 0.5) < 4 * half.stderr[0])
     True
@@ -106,8 +106,7 @@ class RangeQuery(Query):
     @cached_property
     def domain(self) -> Interval:
         """The range."""
-        number = None if self.missing == OPTION else self.missing
-        return Interval(self.low, self.high, number, self.unit)  # type: ignore[arg-type]  # refuses any other text
+        return Interval(self.low, self.high, number_or_option(self.missing), self.unit)
 
     @property
     def _option(self) -> bool:

@@ -60,7 +60,7 @@ class SetFrequency(Query):
     ... )
     >>> m = basket.randomizer
     >>> values = basket.encode([[["tea", "milk"], ["tea"], ["gold"], None] * 5000])
-    >>> answer = basket.answer(m.tally(m.privatise(values, rng=np.random.default_rng(0))))
+    >>> answer = basket.answer(m.tally(m.privatize(values, rng=np.random.default_rng(0))))
     >>> answer.labels, bool(abs(answer.value[0] - 0.5) < 4 * answer.stderr[0])
     (['tea', 'milk', 'bread'], True)
     >>> basket.itemsets(2, size=1).names
@@ -153,7 +153,7 @@ class SetFrequency(Query):
             kept = at_most(src, row, self.size)
             row, place = row[kept], place[kept]
         sets = dense(row, place, rows, self.size, -1)
-        if self.randomizer.takes == "full sets":  # dummies of their own: any of them, in order
+        if self.randomizer._takes == "full sets":  # dummies of their own: any of them, in order
             sets = np.where(sets < 0, len(self.names) + np.arange(self.size), sets)
         return sets
 

@@ -77,7 +77,8 @@ class ValueCounts:
                 raise ParameterError(
                     f"missing must be said where a number can be absent, got {found['missing']:,} missing and "
                     f"{found['unreadable']:,} unreadable values in the column {name!r}; say under missing, in the "
-                    "query of the plan, what they count as, or correct the column."
+                    "query of the plan, what they count as (a number or, in ranges and means, 'option'), or correct "
+                    "the column."
                 )
         for name, found in () if accept else self.columns.items():
             for kind, (word, cure) in KINDS.items():

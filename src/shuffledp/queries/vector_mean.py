@@ -53,7 +53,7 @@ class VectorMean(Query):
     >>> import shuffledp as sdp
     >>> step = sdp.queries.VectorMean(column=("a", "b"), norm=5.0, mechanism="privunit:eps0=4")
     >>> m, values = step.randomizer, step.encode([[3.0, 0.0] * 5000, [4.0, None] * 5000])
-    >>> answer = step.answer(m.tally(m.privatise(values, rng=np.random.default_rng(0))))
+    >>> answer = step.answer(m.tally(m.privatize(values, rng=np.random.default_rng(0))))
     >>> answer.labels, bool(np.all(abs(answer.value - [1.5, 2.0]) < 4 * answer.stderr))
     (['a', 'b'], True)
     """

@@ -51,7 +51,7 @@ def guarantee(asked: Question) -> dict[str, Any]:
             "lower": found.lower,
             "bound": found.bound,
             "local_epsilon": found.local_epsilon,
-            "neighbours": found.neighbours,
+            "neighbors": found.neighbors,
             "trust": found.trust,
             "shown": {
                 "epsilon": round_up(found.epsilon),

@@ -15,7 +15,7 @@ from ..errors import ParameterError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import made, split
 
-#: The longest text of a parameter; a spec of the catalogue has some 60 characters.
+#: The longest text of a parameter; a spec of the catalog has some 60 characters.
 LONGEST = 300
 #: More options or dimensions, and more rounds, than these are left to the library and the command line.
 MOST_OPTIONS, MOST_ROUNDS = 10**6, 10**4
@@ -89,7 +89,7 @@ class Question:
         crowd = self.crowd
         if crowd.complete:
             return self.mechanism, self.n
-        return self.mechanism.without(crowd.n - crowd.honest, n=crowd.n, participation=1.0), crowd.honest
+        return self.mechanism.law.without(crowd.n - crowd.honest, n=crowd.n, participation=1.0), crowd.honest
 
 
 def mechanism_of(spec: str) -> Mechanism:
@@ -105,7 +105,7 @@ use the command line for it.
     if len(spec) > LONGEST:
         raise ParameterError(f"spec must have at most {LONGEST} characters, got {len(spec):,}; shorten it.")
     cls, text = split(spec, imports=False)
-    if cls.file_parameters is not None:
+    if cls._file_parameters is not None:
         raise ParameterError(
             f"spec must say all of the mechanism, got {cls.name!r}, which is read from a file; use the command line "
             "for it."

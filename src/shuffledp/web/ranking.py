@@ -18,7 +18,7 @@ from ..planning.recommending import recommend
 from ..planning.tasks import TASKS, Task, task_named
 from ..protocol.plan import Plan
 from . import answers
-from .catalogue import mechanisms
+from .catalog import mechanisms
 from .kept import Kept
 from .questions import MOST_OPTIONS, Question
 

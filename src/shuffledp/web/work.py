@@ -9,7 +9,7 @@ from typing import Any
 from .._support import validation as check
 from ..errors import ParameterError
 from . import answers, downloads, ranking
-from .catalogue import mechanisms
+from .catalog import mechanisms
 from .curves import POINTS, curve
 from .questions import Question, whole
 

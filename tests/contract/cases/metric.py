@@ -21,7 +21,7 @@ def line(length: float) -> Any:
     return data
 
 
-def disc(diameter: float) -> Any:
+def disk(diameter: float) -> Any:
     def data(n: int) -> tuple[Any, Any]:
         angle, radius = np.linspace(0.0, 2.0, n), np.linspace(0.0, 0.5 * diameter, n)
         values = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
@@ -33,7 +33,7 @@ def disc(diameter: float) -> Any:
 GENERAL = [MetricGeneral(d01=d, dmax=far) for d, far in ((0.5, 0.5), (1.0, 3.0))]
 LINE = [MetricLaplace(d01=d, dmax=far) for d, far in ((1.0, 1.0), (0.3, 2.0), (2.0, 6.0))]
 PLANE = [PlanarLaplace(d01=d, dmax=far) for d, far in ((0.5, 2.0), (2.0, 2.0))]
-#: Any two cells are neighbours in these, as the matrix of a local guarantee is.
+#: Any two cells are neighbors in these, as the matrix of a local guarantee is.
 MAPS = [
     PlanarCells(d01=4.0, dmax=4.0, across=3, up=2, wide=1.7, high=1.2),
     PlanarCells(d01=2.0, dmax=2.0, across=1, up=2, wide=0.5, high=2.0),
@@ -45,7 +45,7 @@ CASES = [
     *(Case(m, frequencies(1), enumerable=False, same_law=False) for m in GENERAL),
     # the listed inputs are three of many, so the matrix of them says less than the class
     *(Case(m, line(m.dmax), same_law=False, exact_ratio=False) for m in LINE),
-    *(Case(m, disc(m.dmax), enumerable=False, same_law=False, exact_ratio=False) for m in PLANE),
+    *(Case(m, disk(m.dmax), enumerable=False, same_law=False, exact_ratio=False) for m in PLANE),
     # the bounds are those of the plane
     *(Case(m, frequencies(m.across * m.up), same_law=False, exact_ratio=False) for m in MAPS),
     *(Case(m, frequencies(k)) for k, m in POINTS),

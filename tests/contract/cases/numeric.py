@@ -31,8 +31,8 @@ def vectors(dim: int) -> Callable[[int], tuple[Any, Any]]:
     """Coordinate j near a value of its own between -0.9 and 0.9."""
 
     def data(n: int) -> tuple[Any, Any]:
-        centre = np.linspace(-0.9, 0.9, dim) if dim > 1 else np.array([0.3])
-        values = centre + 0.1 * np.sin(np.arange(n))[:, None]
+        center = np.linspace(-0.9, 0.9, dim) if dim > 1 else np.array([0.3])
+        values = center + 0.1 * np.sin(np.arange(n))[:, None]
         return values, values.mean(axis=0)
 
     return data

@@ -22,7 +22,7 @@ SYMMETRIC = {
     "general eps0=1": sdp.General(eps0=1.0).variation_ratio().pair(),
     "general eps0=3": sdp.General(eps0=3.0).variation_ratio().pair(),
     "ratio with a remainder": sdp.VariationRatio(p=5.0, beta=0.2, q=9.0).pair(),
-    "grr d=5": sdp.GRR(eps0=2.0, d=5).blanket().pairs(1)[0],  # type: ignore[index]
+    "grr d=5": sdp.GRR(eps0=2.0, d=5).law.blanket().pairs(1)[0],  # type: ignore[index]
 }
 
 

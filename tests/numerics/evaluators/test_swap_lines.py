@@ -58,6 +58,6 @@ def test_every_saddle_is_a_minimum() -> None:
 
 def test_one_law_where_newton_s_method_alternates() -> None:
     """Sampling RAPPOR at n = 1,000: the bound was the local delta at single eps, and auto then kept the blanket."""
-    found = sdp.mechanism("sampling-rappor:eps0=8.248013948336625,d=16,s=3").swap()
+    found = sdp.mechanism("sampling-rappor:eps0=8.248013948336625,d=16,s=3").law.swap()
     values = [found.log_delta(np.array([eps]), n=1000, tol=0.01, side="upper")[0] for eps in (6.36, 6.384301984482579)]
     assert values[1] < values[0] < -14.0

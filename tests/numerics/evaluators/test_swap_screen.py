@@ -57,7 +57,7 @@ def test_rows_above_are_left_and_few_others() -> None:
 @np.errstate(all="ignore")
 def test_close_for_the_laws_of_laplace() -> None:
     """Samples of the modulus come within 0.02 of log U, so that a law 0.2% better in eps is excluded."""
-    members = Laplace(eps0=1.0).swap().members(1)
+    members = Laplace(eps0=1.0).law.swap().members(1)
     assert members is not None
     x, t, _ = members[0].laws.at(np.array([0.0313]), 10_000)
     x, t = x[0], np.array(t[0])

@@ -115,8 +115,8 @@ def test_more_others_never_hurt() -> None:
 def test_between_the_constant_datasets_and_the_blanket(n: int) -> None:
     for eps0, delta in ((0.3, 1e-4), (1.0, 1e-6), (5.0, 1e-6)):
         family, rounds = ExactCounts(eps0), GRR(eps0=eps0, d=2)
-        blanket = rounds.blanket().epsilon(n=n, delta=delta, tol=1e-4, side="upper").epsilon
-        constant = rounds.constant_datasets().epsilon(n=n, delta=delta, tol=1e-4, side="lower").epsilon
+        blanket = rounds.law.blanket().epsilon(n=n, delta=delta, tol=1e-4, side="upper").epsilon
+        constant = rounds.law.constant_datasets().epsilon(n=n, delta=delta, tol=1e-4, side="lower").epsilon
         low, high = (family.epsilon(n=n, delta=delta, tol=1e-4, side=s).epsilon for s in ("lower", "upper"))  # type: ignore[arg-type]
         assert constant <= low <= high <= blanket * (1 + 1e-12)
         assert high <= low * 1.025 + 1e-6
@@ -125,7 +125,7 @@ def test_between_the_constant_datasets_and_the_blanket(n: int) -> None:
 @pytest.mark.parametrize(("eps0", "n"), [(1.0, 300), (2.0, 300), (1.0, 1000), (2.0, 1000), (1.0, 10**5)])
 def test_saves_what_the_reduction_loses(eps0: float, n: int) -> None:
     """11 to 25 % of eps."""
-    blanket = GRR(eps0=eps0, d=2).blanket().epsilon(n=n, delta=1e-6, tol=1e-4, side="upper").epsilon
+    blanket = GRR(eps0=eps0, d=2).law.blanket().epsilon(n=n, delta=1e-6, tol=1e-4, side="upper").epsilon
     saved = 1 - ExactCounts(eps0).epsilon(n=n, delta=1e-6, tol=1e-4, side="upper").epsilon / blanket
     assert 0.11 <= saved <= 0.25
 
@@ -134,9 +134,9 @@ def test_too_many_users(monkeypatch: pytest.MonkeyPatch) -> None:
     family = ExactCounts(1.0)
     at: dict[str, Any] = {"delta": 1e-6, "tol": 1e-4, "side": "upper"}
     monkeypatch.setattr(two_options, "MOST_USERS", 1000)
-    blanket = GRR(eps0=1.0, d=2).blanket()
+    blanket = GRR(eps0=1.0, d=2).law.blanket()
     for n in (1001, 1200, 5000):
-        known = (known.epsilon(n=n, **at).epsilon for known in (blanket, GRR(eps0=1.0, d=2).swap()))
+        known = (known.epsilon(n=n, **at).epsilon for known in (blanket, GRR(eps0=1.0, d=2).law.swap()))
         assert family.epsilon(n=n, **at).epsilon == pytest.approx(min(known), rel=1e-9)
         lower = family.epsilon(n=n, delta=1e-6, tol=1e-4, side="lower").epsilon
         assert 0 < lower < family.epsilon(n=n, **at).epsilon

@@ -101,7 +101,7 @@ def test_rows_of_flipped_bits_over_all_datasets(flip: Fraction, n: int, blankets
     mechanism = sdp.CheuZhilyaev(flip=float(flip), d=3, total_messages=blankets)
     for eps in (0.1, 0.6):
         truth = max(deltas(rows, t, (0, 1), n, blankets, exp_enclosure(eps)[1]))
-        bound = np.exp(mechanism.swap().log_delta(np.array([eps]), n=n, tol=1e-4, side="upper")[0])
+        bound = np.exp(mechanism.law.swap().log_delta(np.array([eps]), n=n, tol=1e-4, side="upper")[0])
         assert float(truth) <= bound
 
 

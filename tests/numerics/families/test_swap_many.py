@@ -21,7 +21,7 @@ def crowd(n: list[float]) -> np.ndarray:
 def test_the_swap_bound_of_many_rows(spec: str) -> None:
     m = sdp.mechanism(spec)
     try:
-        family = m.swap()
+        family = m.law.swap()
     except sdp.BoundNotApplicableError:
         from shuffledp.bounds import BOUNDS
 

@@ -14,7 +14,7 @@ RUN: tuple[tuple[Any, Asked], ...] = (
     ("randomized-response:eps0=1", {"categories": 2}),
     ("grr:eps0=2,d=16", {"categories": 16}),
     ("unary:eps0=2,d=16", {"categories": 16}),
-    ("optimised-unary:eps0=2,d=16", {"categories": 16}),
+    ("optimized-unary:eps0=2,d=16", {"categories": 16}),
     ("subset:eps0=1,d=8,k=3", {"categories": 8}),
     ("privset:eps0=1,d=8,s=2,k=2", {"sets": [8, 2]}),
     ("local-hash:eps0=1,d=8,l=2", {"categories": 8}),
@@ -28,7 +28,7 @@ RUN: tuple[tuple[Any, Asked], ...] = (
     ("harmony:eps0=2,dim=5", {"vectors": 5}),
     ("privunit:eps0=1,dim=5,cap=0.05", {"directions": 5}),
     ("metric-laplace:d01=0.3,dmax=2", {"numbers": 2.0}),
-    ("planar-laplace:d01=0.5,dmax=2", {"disc": 2.0}),
+    ("planar-laplace:d01=0.5,dmax=2", {"disk": 2.0}),
     (SETTINGS["exponential-metric"][2], {"categories": 5}),
     (SETTINGS["parallel"][0], {"several": [2, 3]}),
     ("balcer-cheu:coin=0.3,messages=1", {"categories": 2}),
@@ -46,11 +46,11 @@ def questions() -> Iterator[Asked]:
     for mechanism, _ in RUN:
         if not isinstance(mechanism, dict) or "parallel" not in mechanism:
             yield {"ask": "variance", "mechanism": mechanism, "n": 1000}
-    for name in ("grr", "unary", "optimised-unary", "subset", "privset", "local-hash", "wheel", "sampling-rappor"):
+    for name in ("grr", "unary", "optimized-unary", "subset", "privset", "local-hash", "wheel", "sampling-rappor"):
         yield {"ask": "variance", "mechanism": SETTINGS[name][2], "n": 10**6, "frequency": 0.1}
     for settings in SETTINGS.values():
         yield {"ask": "variation_ratio", "mechanism": settings[0]}
-    for name in ("grr", "unary", "optimised-unary", "subset", "local-hash", "hadamard", "duchi", "harmony", "laplace"):
+    for name in ("grr", "unary", "optimized-unary", "subset", "local-hash", "hadamard", "duchi", "harmony", "laplace"):
         yield {"ask": "probabilities", "mechanism": SETTINGS[name][0]}
     yield {"ask": "reports", "mechanism": "randomized-response:eps0=1", "reports": [0, 1, 1, 1, 0, 1, 1, 0, 1, 1]}
     yield {"ask": "reports", "mechanism": "grr:eps0=1,d=4", "reports": [0, 3, 1, 1, 2, 0, 0, 3, 0, 1, 0, 0]}

@@ -24,7 +24,7 @@ SETTINGS: dict[str, tuple[Any, ...]] = {
     "randomized-response": tuple(f"randomized-response:eps0={e}" for e in (0.5, 1, 3)),
     "grr": ("grr:eps0=1,d=2", "grr:eps0=2,d=16", "grr:eps0=5,d=1000"),
     "unary": ("unary:eps0=1,d=2", "unary:eps0=2,d=16", "unary:eps0=6,d=1000"),
-    "optimised-unary": ("optimised-unary:eps0=1,d=2", "optimised-unary:eps0=2,d=16", "optimised-unary:eps0=6,d=1000"),
+    "optimized-unary": ("optimized-unary:eps0=1,d=2", "optimized-unary:eps0=2,d=16", "optimized-unary:eps0=6,d=1000"),
     "subset": ("subset:eps0=1,d=8,k=3", "subset:eps0=2,d=16", "subset:eps0=4,d=1000"),
     "privset": ("privset:eps0=1,d=8,s=2,k=2", "privset:eps0=2,d=64,s=3", "privset:eps0=4,d=500,s=5"),
     "local-hash": ("local-hash:eps0=1,d=8,l=2", "local-hash:eps0=2,d=64", "local-hash:eps0=4,d=1000"),

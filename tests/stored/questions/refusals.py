@@ -35,5 +35,5 @@ def questions() -> Iterator[Asked]:
         "rounds": [{"mechanism": "general:eps0=1", "n": 100, "count": 0}],
         "delta": 1e-6,
     }
-    repeated = [{"mechanism": "general:eps0=1", "n": 100, "memoised": True}]
+    repeated = [{"mechanism": "general:eps0=1", "n": 100, "memoized": True}]
     yield {"ask": "Accountant.epsilon", "rounds": repeated, "delta": 1e-6}

@@ -6,13 +6,15 @@ from collections.abc import Collection
 from typing import Any
 
 from ...errors import ParameterError
-from ..spelling import nearest
+from ..spelling import american, nearest
 
 
 def mapping(
     where: str, value: object, *, needed: Collection[str] = (), optional: Collection[str] = (), advice: str = ""
 ) -> dict[str, Any]:
     """``value``, if it is a mapping that has all needed keys and no other than these and the optional ones.
+
+    Keys of files that were written with a British spelling are read as what they are called now.
 
     Examples
     --------
@@ -27,20 +29,25 @@ def mapping(
             f"{where} must be a mapping with keys of {', '.join(known)}, got {_kind(value)}; "
             f"{advice or 'write key: value'}."
         )
-    for key in value:
+    found: dict[str, Any] = {}
+    for key, entry in value.items():
         if not isinstance(key, str):
             raise ParameterError(f"key in {where} must be a name, got {key!r:.40}; it takes {', '.join(known)}.")
-        if key not in known:
+        name = key if key in known else american(key)
+        if name not in known:
             close = nearest(key[:40], known)
             hint = f"did you mean {close!r}?" if close else f"it takes {', '.join(known)}."
             raise ParameterError(f"unknown key in {where} {key[:40]!r}; {hint}")
-    missing = [key for key in needed if key not in value]
+        if name in found:
+            raise ParameterError(f"{name} in {where} must be given once, got two spellings of it; leave one out.")
+        found[name] = entry
+    missing = [key for key in needed if key not in found]
     if missing:
         raise ParameterError(
             f"{where} must have the keys {', '.join(sorted(needed))}, got none named {missing[0]!r}; "
             f"{advice or 'add it'}."
         )
-    return value
+    return found
 
 
 def _kind(value: object) -> str:

@@ -18,7 +18,7 @@ __all__ = ["ShuffleAccountant", "ShuffledRoundEvent"]
 
 
 class ShuffleAccountant(PrivacyAccountant):  # type: ignore[misc]
-    """A ``dp_accounting.PrivacyAccountant`` for replace-one neighbours that also understands ShuffledRoundEvent.
+    """A ``dp_accounting.PrivacyAccountant`` for replace-one neighbors that also understands ShuffledRoundEvent.
 
     Usable wherever dp-accounting takes an accountant, for example in ``calibrate_dp_mechanism``.
 
@@ -60,9 +60,9 @@ class ShuffleAccountant(PrivacyAccountant):  # type: ignore[misc]
 
 def _problem(leaf: Any) -> str | None:
     if not isinstance(leaf, ShuffledRoundEvent):
-        return supports(leaf, neighbours="replace-one")
+        return supports(leaf, neighbors="replace-one")
     try:
-        found = make_entry(leaf.mechanism, n=leaf.n, bound=leaf.bound).mechanism.neighbours
+        found = make_entry(leaf.mechanism, n=leaf.n, bound=leaf.bound).mechanism.neighbors
     except ShuffleDPError as error:
         return str(error)
-    return None if found == "replace-one" else f"neighbours must be 'replace-one', got {found!r}"
+    return None if found == "replace-one" else f"neighbors must be 'replace-one', got {found!r}"

@@ -1,4 +1,4 @@
-"""To and from dp-accounting (Google's library): privacy loss distributions and events, all with replace-one neighbours.
+"""To and from dp-accounting (Google's library): privacy loss distributions and events, all with replace-one neighbors.
 
 Importing this module needs the extra: ``pip install 'shuffledp[accounting]'``.  No other module of shuffledp needs it.
 """
@@ -40,7 +40,7 @@ _SPLITS = np.linspace(0.0, 1.0, 17)
 
 @attr.s(frozen=True, slots=True, auto_attribs=True)
 class ShuffledRoundEvent(dp_event.DpEvent):  # type: ignore[misc]
-    """One shuffled round, as an event of dp-accounting; its neighbours are replace-one.
+    """One shuffled round, as an event of dp-accounting; its neighbors are replace-one.
 
     Understood by :meth:`shuffledp.Accountant.compose_event` and by ``shuffledp.events.ShuffleAccountant``, also inside
     ``ComposedDpEvent`` and ``SelfComposedDpEvent``.
@@ -90,25 +90,25 @@ def leaves(event: object, count: int = 1) -> Iterator[tuple[Any, int]]:
         yield event, count
 
 
-def supports(event: Any, *, neighbours: str) -> str | None:
-    """None if dp-accounting can account for this leaf under these neighbours, else its reason."""
-    accountant = PLDAccountant(_RELATIONS[neighbours])
+def supports(event: Any, *, neighbors: str) -> str | None:
+    """None if dp-accounting can account for this leaf under these neighbors, else its reason."""
+    accountant = PLDAccountant(_RELATIONS[neighbors])
     problem = accountant._maybe_compose(event, 1, False)
     return None if problem is None else str(problem.error_message)
 
 
-def profile(event: Any, *, neighbours: str) -> Callable[[FloatArray, float], FloatArray]:
-    """log delta(eps) of one event for replace-one neighbours, from the pessimistic distribution of dp-accounting.
+def profile(event: Any, *, neighbors: str) -> Callable[[FloatArray, float], FloatArray]:
+    """log delta(eps) of one event for replace-one neighbors, from the pessimistic distribution of dp-accounting.
 
-    With add-or-remove neighbours a replacement is two steps, one removal and one addition, and for E = E1 E2
+    With add-or-remove neighbors a replacement is two steps, one removal and one addition, and for E = E1 E2
     D_E(P||Q) <= D_E1(P||R) + E1 D_E2(R||Q); the best of several splits is taken.
     """
     # an interval of a fiftieth of the deviation of the loss, which is about delta(0)/0.4
-    coarse = float(_distribution(event, neighbours, 1e-3)[0](0.0))
-    once, slip = _distribution(event, neighbours, min(max(0.05 * coarse, 1e-6), 1e-3))
+    coarse = float(_distribution(event, neighbors, 1e-3)[0](0.0))
+    once, slip = _distribution(event, neighbors, min(max(0.05 * coarse, 1e-6), 1e-3))
 
     def log_delta(eps: FloatArray, tol: float) -> FloatArray:
-        if neighbours == "replace-one":
+        if neighbors == "replace-one":
             value = np.array([once(float(x)) for x in eps])
         else:
             value = np.array([min(once(a * x) + math.exp(a * x) * once(x - a * x) for a in _SPLITS) for x in eps])
@@ -118,14 +118,14 @@ def profile(event: Any, *, neighbours: str) -> Callable[[FloatArray, float], Flo
     return log_delta
 
 
-def limit(event: Any, *, neighbours: str) -> float:
+def limit(event: Any, *, neighbors: str) -> float:
     """An eps at which delta is 0: Laplace noise has one (twice, for a removal and an addition), the others get inf."""
-    if isinstance(event, dp_event.LaplaceDpEvent) and event.noise_multiplier > 0 and neighbours != "replace-one":
+    if isinstance(event, dp_event.LaplaceDpEvent) and event.noise_multiplier > 0 and neighbors != "replace-one":
         return 2.0 / float(event.noise_multiplier) * (1.0 + 2.0**-50)
     return math.inf
 
 
-def _distribution(event: Any, neighbours: str, interval: float) -> tuple[Callable[[float], float], float]:
+def _distribution(event: Any, neighbors: str, interval: float) -> tuple[Callable[[float], float], float]:
     """delta(eps) of dp-accounting for one event, and by how much rounding may have lowered it.
 
     Gaussian and Laplace noise are built without a transform.  Others pass through PLDAccountant, which convolves
@@ -136,17 +136,17 @@ def _distribution(event: Any, neighbours: str, interval: float) -> tuple[Callabl
         pld = from_gaussian_mechanism(
             event.noise_multiplier,
             value_discretization_interval=interval,
-            neighboring_relation=_RELATIONS[neighbours],
+            neighboring_relation=_RELATIONS[neighbors],
         )
     elif isinstance(event, dp_event.LaplaceDpEvent) and event.noise_multiplier > 0:  # add-or-remove only
         pld = from_laplace_mechanism(event.noise_multiplier, value_discretization_interval=interval)
     if pld is not None:
         return lambda eps: float(pld.get_delta_for_epsilon(eps)), 1e-25
-    accountant = PLDAccountant(_RELATIONS[neighbours], interval).compose(event)
+    accountant = PLDAccountant(_RELATIONS[neighbors], interval).compose(event)
     return lambda eps: float(accountant.get_delta(eps)), 1e-12
 
 
-#: The words of shuffledp for the neighbouring relations of dp-accounting.
+#: The words of shuffledp for the neighboring relations of dp-accounting.
 _RELATIONS = {
     "replace-one": NeighboringRelation.REPLACE_ONE,
     "add-or-remove-one": NeighboringRelation.ADD_OR_REMOVE_ONE,

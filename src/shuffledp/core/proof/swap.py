@@ -22,19 +22,28 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 from flint import acb, arb
 
 from ...errors import CertificationError
 from ..pair import ShuffledPair
+from ..swap.curve import SwapCurve
+from ..swap.lines import FINE, LINES, on_line
+from ..swap.pair import SwapPair
+from ..swap.sums import node_count, weighed
 from .balls import ball, largest, precision, smallest
-from .pairs import MASS_SLACK, MAX_SYMBOLS, Law, Method, Proof, law_at
+from .pairs import MASS_SLACK, MAX_SYMBOLS, PROOF_SLACK, Law, Method, Proof, law_at
 
 #: Types of one victim pair, nodes, the exponents c X and s c: more than any proof that is chosen needs.
 MAX_TYPES, MAX_NODES, MAX_EXPONENT = 1024, 16_384, 1_000
 #: Blocks of waits grow by this ratio.
 _GROWTH = 1.1
+#: Where M(c) alone proves delta with this much of log delta to spare, no node is needed.
+_CRUDE = 0.1
+#: Lines are proposed as for this accuracy of eps.
+_TOL = 1e-4
 #: (r/r0)^(n-w) below which a node is bounded by one power.
 _FAR = Fraction(1, 2**60)
 
@@ -189,3 +198,46 @@ def _local(law: Law) -> arb:
     """sum_j (P0_j - E P1_j)_+."""
     hidden = sum((t * x.max(arb(0)) for t, x in zip(law.t, law.values, strict=True)), arb(0))
     return hidden + law.exposed
+
+
+class Proposal(NamedTuple):
+    """A method, log of the delta that it is about to prove, and -d(log delta)/d(eps)."""
+
+    method: Method
+    log_delta: float
+    fall: float
+
+
+@np.errstate(all="ignore")
+def propose(member: SwapPair, n: int, eps: float, delta: float) -> Proposal:
+    """The first line that proves delta at eps, or else the best one; nothing here needs to be trusted."""
+    bits, at = 112 + 2 * n.bit_length(), np.array([max(eps - float(PROOF_SLACK), 0.0)])
+    curve = SwapCurve.of([member], np.array([float(n)]), _TOL)
+    local = curve.members.local(curve.which, at)
+    log_local, fall = float(local.log_delta[0]), max(float(local.slope[0]), 1e-3)
+    if n <= 2 or member.common_mass <= 0.0 or log_local <= math.log(delta) - 1e-9:
+        return Proposal(Method("local", bits), log_local, fall)
+    here, slope = curve.placed(at)
+    fall, every = max(float(slope[0]), 1e-3), np.arange(here.owner.size)
+    rest, waits = float(here.waiting.log_rest[0]) + log_local, n - int(here.waiting.fewest[0])
+    best = Proposal(Method("local", bits), log_local, fall)
+    for k in range(len(LINES)):
+        line = here.line(np.zeros(1, dtype=np.int64), np.array([k]), FINE)
+        types = here.on(every, line.take(here.owner))
+        crude = weighed(1.0 / types.line.c**2 + np.pi / (types.line.c * types.line.h), types.peak, types.line)
+        value = float(np.logaddexp(np.logaddexp(crude, here.log_bare).max(), rest))
+        enough = value <= math.log(delta) - _CRUDE  # M(c) alone proves it: no node is needed
+        if not enough:
+            value = float(np.logaddexp(on_line(here, np.array([k]), FINE).max(), rest))
+        if value < best.log_delta:
+            nodes = 1 if enough else min(max(math.ceil(float(node_count(types).max())), 1), MAX_NODES)
+            c, h, s = (float(part[0]) for part in line)
+            best = Proposal(Method("swap", bits, c=c, s=s, h=h, nodes=nodes, waits=waits), value, fall)
+        if value <= math.log(delta):
+            break
+    return best
+
+
+def cap(members: Sequence[SwapPair]) -> float:
+    """The eps from which on the local divergence alone proves delta = 0; inf if there is none."""
+    return max((member.limit for member in members), default=0.0) + 4.0 * float(PROOF_SLACK)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple, Self
+from typing import Self
 
 import numpy as np
 
@@ -18,54 +18,10 @@ from ..ledger import charge
 from ..line import saddle, tilt
 from ..pair import FloatArray, IntArray, Side
 from ..rows import Laws, chunks, expose_rare, numbered
-from .join import join
+from . import lines
+from .lines import At
 from .pair import Members, SwapPair, largest_of, ranges
-from .sums import Line, Swapped, log_screen, log_upper
 from .waiting import Others, Waiting
-
-#: Dither of the usual line, in tilted deviations: it costs half its square of eps.
-_FINE = 0.01
-#: Lines that may be tried: the abscissa over the saddle, and the dither.
-LINES = (
-    *((1.0, _FINE), (0.9, _FINE), (1.1, _FINE), (1.0, 0.05), (1.0, 0.1)),
-    *((1.0, 0.2), (0.9, 0.1), (0.9, 0.2), (1.1, 0.1)),
-)
-_SCALES, _DITHERS = (np.array(part) for part in zip(*LINES, strict=True))
-#: The number of the dominating law among them.
-_JOIN = -1
-
-
-class At(NamedTuple):
-    """The types of all rows, flat, each row at its eps, and where its line is; ``owner`` is the row of a type."""
-
-    x: FloatArray
-    t: FloatArray
-    log_bare: FloatArray
-    owner: IntArray
-    first: IntArray  # by row: where its types start
-    lead: IntArray  # by row: its likeliest type
-    c: FloatArray
-    deviation: FloatArray
-    waiting: Waiting
-
-    @property
-    def types(self) -> IntArray:
-        """How many types every row has."""
-        return np.diff(self.first, append=self.owner.size)
-
-    def take(self, rows: IntArray) -> At:
-        """Some of the rows."""
-        if rows.size == self.first.size:
-            return self
-        flat, owner, first = ranges(self.first[rows], self.types[rows])
-        x, t, bare = (part[flat] for part in (self.x, self.t, self.log_bare))
-        lead = self.lead[rows] - self.first[rows] + first
-        return At(x, t, bare, owner, first, lead, self.c[rows], self.deviation[rows], self.waiting.take(rows))
-
-    def on(self, types: IntArray, line: Line) -> Swapped:
-        """Some types, given their lines."""
-        x = self.x[types]
-        return Swapped(x, tilt(x, self.t[types], line.c), self.waiting.take(self.owner[types]), line)
 
 
 class SwapCurve(Curve):
@@ -88,8 +44,8 @@ class SwapCurve(Curve):
         self._lead, self._c = self._first, np.full(n.size, np.nan)
         self._waiting: Waiting | None = None
         self._kept = np.zeros(n.size)
-        #: The line that was best at some eps, and that eps: it is used nearby.
-        self._best, self._chosen_at = np.zeros(n.size, dtype=np.int64), np.full(n.size, np.nan)
+        #: The way that was best at some eps (lines.py), and that eps: it is used nearby.
+        self._way, self._chosen_at = np.zeros(n.size, dtype=np.int64), np.full(n.size, np.nan)
 
     @classmethod
     def of(cls, members: Sequence[SwapPair], n: FloatArray, tol: float) -> Self:
@@ -111,8 +67,11 @@ class SwapCurve(Curve):
         """Some of the rows, with what is known of their lines."""
         part = type(self)(self.members, self.which[rows], self.n[rows], self.others.take(rows), self.dither)
         part._lead, part._c = self._lead[rows] - self._first[rows] + part._first, self._c[rows]
-        part._best, part._chosen_at, part._kept = self._best[rows], self._chosen_at[rows], self._kept[rows]
+        part._way, part._chosen_at, part._kept = self._way[rows], self._chosen_at[rows], self._kept[rows]
         part._waiting = None if self._waiting is None else self._waiting.take(rows)
+        if self._seen is not None:
+            eps, (value, slope) = self._seen
+            part._seen = eps[rows], Values(value[rows], slope[rows])
         return part
 
     def _in_parts(self) -> list[IntArray]:
@@ -138,13 +97,11 @@ class SwapCurve(Curve):
         value, slope = np.where(eps < self.limit, local.log_delta, -np.inf), local.slope
         if live.size:
             part = self if live.size == eps.size else self.take(live)
-            here, v = part._placed(eps[live])
-            found = part._whole(part._on_lines(here, eps[live]), here, local.log_delta[live])
-            t = here.t[here.lead]
-            weight = t * np.exp(here.c[:, None] * here.x[here.lead])
-            fall = np.exp(eps[live]) * here.c * part._copies * (weight * v[here.lead]).sum(axis=1)
-            fall /= weight.sum(axis=1) + 1.0 - t.sum(axis=1)
-            slope[live] = np.where(found < value[live], fall, slope[live])
+            here, fall = part.placed(eps[live])
+            largest = part._on_lines(here, eps[live])
+            found = part._whole(largest, here, local.log_delta[live])
+            share = np.where(found < value[live], np.exp(np.minimum(largest - found, 0.0)), 0.0)
+            slope[live] = share * fall + (1.0 - share) * slope[live]
             value[live] = np.fmin(found, value[live])
         return Values(value + self._slack, np.where(np.isfinite(slope), slope, 1.0))
 
@@ -156,10 +113,8 @@ class SwapCurve(Curve):
             return np.concatenate([self.take(rows).crude(eps[rows]) for rows in parts])
         eps = np.maximum(eps - self._slack, 0.0)
         local = self.members.local(self.which, eps).log_delta
-        here, _ = self._placed(eps)
-        line = Line.at(here.c, here.deviation, np.full(here.c.size, self.dither)).take(here.owner)
-        bound = np.logaddexp(log_screen(here.on(np.arange(here.owner.size), line)), here.log_bare)
-        value = np.fmin(self._whole(np.maximum.reduceat(bound, here.first), here, local), local)
+        here, _ = self.placed(eps)
+        value = np.fmin(self._whole(lines.largest_bound(here, self.dither), here, local), local)
         return np.where(eps < self.limit, np.where(self._swaps, value, local) + self._slack, -np.inf)
 
     def _whole(self, value: FloatArray, here: At, log_local: FloatArray) -> FloatArray:
@@ -168,20 +123,21 @@ class SwapCurve(Curve):
         value = np.where(idle, np.maximum.reduceat(here.log_bare, here.first), value)
         return without_free_users(value, here.waiting.log_rest, self.others.lost, log_local)
 
-    def _placed(self, eps: FloatArray) -> tuple[At, FloatArray]:
-        """The types at eps, where the line of every row is, and v of every type."""
+    def placed(self, eps: FloatArray) -> tuple[At, FloatArray]:
+        """The types at eps, where the line of every row is, and about -d log delta/d eps by the saddle point."""
         if self._laws is None:
             n = self.n[self._owner]
             self._laws = expose_rare(self.members.laws.take(self._types)._replace(n=n))
         x, bare = self._laws.at(eps[self._owner], "upper")
         t = self._laws.t
         self._c, self._lead, log_m = self._leaders(x, t)
-        variance = tilt(x[self._lead], t[self._lead], self._c).variance
-        deviation = np.maximum(np.sqrt(self._copies * variance), 1e-3 / self._c)
+        at = tilt(x[self._lead], t[self._lead], self._c)
+        deviation = np.maximum(np.sqrt(self._copies * at.variance), 1e-3 / self._c)
+        slope = np.exp(eps) * self._c * self._copies * (at.weight * self._laws.v[self._lead]).sum(axis=1)
         log_target = np.clip(self._copies * log_m - np.log(self._c * self.n), -745.0, 0.0)
         waiting = self._waited(tuning.SWAP_CUT - np.where(np.isnan(log_target), -745.0, log_target))
-        place = (self._owner, self._first, self._lead, self._c, deviation, waiting)
-        return At(x, t, np.log(bare), *place), self._laws.v
+        place = (self._owner, self._first, self._lead, self._c, deviation, self._copies, waiting)
+        return At(x, t, np.log(bare), *place), slope
 
     def _leaders(self, x: FloatArray, t: FloatArray) -> tuple[FloatArray, IntArray, FloatArray]:
         """c near the minimum of the largest n log M_x(c) - 2 log c over types x; that type there, and its log M(c).
@@ -197,7 +153,7 @@ class SwapCurve(Curve):
             if (worst != lead).any():
                 own = _positive(saddle(x[worst], t[worst], self._copies, c))
                 lead = worst
-            done = (np.abs(own - c) <= 0.01 * c) | (high <= 1.02 * low)
+            done = (np.abs(own - c) <= 1e-4 * c) | (high <= 1.002 * low)
             if done.all():
                 break
             low, high = np.where(own > c, c, low), np.where(own < c, c, high)
@@ -212,96 +168,15 @@ class SwapCurve(Curve):
         return self._waiting
 
     def _on_lines(self, here: At, eps: FloatArray) -> FloatArray:
-        """max over types of log(U + exposed), in the best of some ways; the one that was best is so nearby."""
+        """max over types of log(U + exposed), in the best way; the one that was best is so nearby."""
         stale = ~(np.abs(eps - self._chosen_at) <= tuning.NEARBY * np.minimum(eps, self.limit - eps))
-        self._best[stale] = 0
-        value, lead = np.full(eps.size, np.inf), here.lead.copy()
-        by_line = np.flatnonzero(self._best != _JOIN)
-        if by_line.size:
-            value[by_line], lead[by_line] = self._over_types(here, by_line, self._best[by_line])
-        by_join = np.flatnonzero(self._best == _JOIN)
-        if by_join.size:
-            value[by_join] = self._joined(here, by_join)
-        rows = np.flatnonzero(stale)
-        if rows.size:
-            self._chosen_at[rows] = eps[rows]
-            self._improve(here, rows, value, lead)
+        value, old, new = np.empty(eps.size), np.flatnonzero(~stale), np.flatnonzero(stale)
+        if old.size:
+            value[old] = lines.in_way(here.take(old), self._way[old], self.dither)
+        if new.size:
+            value[new], self._way[new] = lines.best_way(here.take(new), self.dither)
+            self._chosen_at[new] = eps[new]
         return value
-
-    def _improve(self, here: At, rows: IntArray, value: FloatArray, lead: IntArray) -> None:
-        """Try one dominating law or other abscissas few deviations from 0, and wider dithers on coarse lattices."""
-        close = here.c[rows] * here.deviation[rows] < tuning.CLOSE
-        small = (here.types * here.x.shape[1] <= tuning.MOST_JOINED)[rows]
-        small &= here.waiting.closed[rows] | (self.others.number.shape[1] == 1)  # else A has thousands of blocks
-        able = rows[close & small & (np.maximum.reduceat(here.log_bare, here.first)[rows] == -np.inf)]
-        if able.size:
-            found = self._joined(here, able)
-            better = able[found < value[able]]
-            value[able] = np.fmin(value[able], found)
-            self._best[better] = _JOIN
-            close &= self._best[rows] != _JOIN
-        law = here.x[lead[rows]]
-        grainy = (law.max(axis=1) - law.min(axis=1)) > tuning.GRAINY * here.deviation[rows]
-        fine = _DITHERS == _FINE
-        row, k = np.nonzero((close[:, None] & fine) | (grainy[:, None] & ~fine))
-        row, k = rows[row[k > 0]], k[k > 0]
-        if not row.size:
-            return
-        line = self._line(here, row, k)
-        found = np.logaddexp(log_upper(here.on(lead[row], line)), here.log_bare[lead[row]])
-        best = largest_of(-found, row, 1)
-        best = best[found[best] < value[row[best]]]
-        if best.size:
-            row, k = row[best], k[best]
-            found, _ = self._over_types(here, row, k)
-            better = found < value[row]
-            value[row[better]], self._best[row[better]] = found[better], k[better]
-
-    def _line(self, here: At, rows: IntArray, k: IntArray) -> Line:
-        """Line k of some rows."""
-        dither = np.where(_DITHERS == _FINE, self.dither, _DITHERS)[k]
-        return Line.at(_SCALES[k] * here.c[rows], here.deviation[rows], dither)
-
-    def _over_types(self, here: At, rows: IntArray, k: IntArray) -> tuple[FloatArray, IntArray]:
-        """max over types of log(U + exposed) of some rows on their lines k, and the type where it is."""
-        part, line = here.take(rows), self._line(here, rows, k)
-        owner, bare = part.owner, part.log_bare
-        value = np.full(owner.size, -np.inf)
-        if owner.size == rows.size:
-            value = np.logaddexp(log_upper(part.on(part.lead, line)), bare)
-            return value, here.lead[rows]
-        every = part.on(np.arange(owner.size), line.take(owner))
-        value[part.lead] = np.logaddexp(log_upper(every.take(part.lead)), bare[part.lead])
-        best = value[part.lead]
-        bound = np.logaddexp(log_screen(every), bare)
-        bound[part.lead] = -np.inf
-        while True:
-            left = np.flatnonzero(~(bound <= best[owner]) & (best < 0.0)[owner])
-            if not left.size:
-                break
-            some = left[largest_of(bound[left], owner[left], tuning.AT_ONCE)]
-            value[some] = np.logaddexp(log_upper(every.take(some)), bare[some])
-            bound[some] = -np.inf
-            np.maximum.at(best, owner[some], value[some])
-        return best, largest_of(value, owner, 1) - part.first + here.first[rows]
-
-    def _joined(self, here: At, rows: IntArray) -> FloatArray:
-        """log U by one law that dominates every type; inf where that is much wider than the types."""
-        types = here.types[rows, None]
-        kind = here.first[rows, None] + np.minimum(np.arange(types.max()), types - 1)  # the last type again is harmless
-        x, t = here.x[kind], here.t[kind]
-        y, mass = join(x, t)
-        wide = (mass * y * y).sum(axis=1) <= tuning.NEARLY_JOINED * (t * x * x).sum(axis=2).max(axis=1)
-        out, good = np.full(rows.size, np.inf), np.flatnonzero(wide)
-        if good.size:
-            rows, y, mass = rows[good], y[good], mass[good]
-            c = saddle(y, mass, self._copies[rows], here.c[rows])
-            at = tilt(y, mass, c)
-            deviation = np.maximum(np.sqrt(self._copies[rows] * at.variance), 1e-3 / c)
-            waiting = Waiting.of(self.beta[rows], self.others.take(rows), self._kept[rows], blocks=True)
-            line = Line.at(c, deviation, np.full(c.size, self.dither))
-            out[good] = log_upper(Swapped(y, at, waiting, line), phases=True)
-        return out
 
     def guess(self, log_delta: FloatArray) -> Guess:
         """That of the few types of the largest spread, by the saddle-point approximation, and what the dither costs."""
@@ -310,7 +185,7 @@ class SwapCurve(Curve):
         law = laws.gap[kind], laws.v[kind], laws.t[kind]
         (eps, slope), _ = saddle_guess(*law, self._copies[row], log_delta[row], self.limit[row])
         worst = largest_of(np.where(self.members.spread[kind] > 0.0, eps, 0.0), row, 1)
-        return Guess(np.maximum(eps[worst], 1e-17) * (1.0 + 0.5 * self.dither**2), slope[worst])
+        return Guess(np.maximum(eps[worst], 1e-17) * (1.0 + 0.5 * self.dither**2 + 3e-5), slope[worst])
 
 
 def _positive(c: FloatArray) -> FloatArray:
@@ -320,7 +195,7 @@ def _positive(c: FloatArray) -> FloatArray:
 
 def dither_for(tol: float) -> float:
     """The dither, in tilted deviations, that suits a relative accuracy ``tol`` of eps."""
-    return min(max(math.sqrt(tol), _FINE), tuning.WIDEST_SWAP_DITHER)
+    return min(max(math.sqrt(tol), lines.FINE), tuning.WIDEST_SWAP_DITHER)
 
 
 @charge("nobody is free, or too few others", "docs/swap.md, Theorem 1")

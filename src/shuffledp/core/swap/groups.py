@@ -61,7 +61,7 @@ class Messages(NamedTuple):
     t: FloatArray
 
 
-class _Group(NamedTuple):
+class Group(NamedTuple):
     """The law of a group, and what the victim's message makes of it under P0 and P1.
 
     It stands beside blanket messages only (``alone``), or beside the own message and one blanket message less.
@@ -72,7 +72,7 @@ class _Group(NamedTuple):
     beside: tuple[FloatArray, FloatArray]
 
     @classmethod
-    def of(cls, laws: Messages, size: int) -> _Group:
+    def of(cls, laws: Messages, size: int) -> Group:
         """The group of one own and ``size`` blanket messages."""
         t = np.asarray(laws.t, dtype=np.float64)
         u, v, s = (np.asarray(law) / t for law in laws[:3])
@@ -146,7 +146,7 @@ class SwapGroups(Listed):
     def _plan(self, size: int) -> _Plan:
         """Groups of this size, with the alpha whose largest spread is smallest."""
         blankets = self._types[0]._replace(R=self._types[0].t)
-        groups = [_Group.of(laws, size) for laws in (*self._types, blankets)]
+        groups = [Group.of(laws, size) for laws in (*self._types, blankets)]
         spreads = np.max([group.spread(_SHARES) for group in groups], axis=0)
         alpha = float(_SHARES[spreads.argmin()])
         common = self._share / (self._share * (1.0 - alpha) + alpha) * (1.0 - 2.0**-48) if alpha else 1.0

@@ -16,6 +16,7 @@ from typing import Self
 import numpy as np
 
 from ...errors import BoundNotApplicableError
+from .. import tuning
 from ..family import Answer, Family
 from ..lazy import Search
 from ..pair import TINY, FloatArray, IntArray, ShuffledPair, Side, distinct, mass_slack
@@ -77,6 +78,7 @@ class SwapSearch(Search):
         """``common`` is the mass of a part that all types share; they take part with probability ``presence``."""
         self._rows, self.listed, self._common, self._presence = rows, listed, common, presence
         self.cells = rows.size
+        self.most_evaluated = max(tuning.AT_ONCE, tuning.MOST_SWAP_CELLS // rows.size)
         self._beta = 1.0 if common >= 1.0 else min(common * (1.0 - ULP), 1.0 - 2.0**-53)
         self._moments = PairMoments(rows, presence * (1.0 - mass_slack(rows.shape[1])))
 

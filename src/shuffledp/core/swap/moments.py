@@ -141,7 +141,7 @@ class PairMoments:
     def by_moments(self, pairs: IntArray, asked: Question, lines: Lines, level: FloatArray) -> FloatArray:
         """An upper value of log delta from four moments, all types of a row on its line; where it exceeds the level,
         from the laws of those types that four moments leave open."""
-        out = np.empty(pairs.size)
+        out, looked = np.empty(pairs.size), 0
         for part in chunks(np.full(pairs.size, 3.0 * self.symbols)):
             rows = np.arange(part.start, part.stop)
             mine, here = asked.take(rows), lines.take(rows)
@@ -154,10 +154,12 @@ class PairMoments:
                 g = self._raised(table[left].reshape(-1))
                 alone = self._bound(g, g * share[each] - self._floor, mine.take(each), here.take(each))
                 open_ = np.flatnonzero(~(alone <= level[rows[each]]))
+                each, alone, looked = each[open_], alone[open_], looked + open_.size * self.symbols
+                if looked <= tuning.MOST_OPEN_CELLS:
+                    law = self._by_laws(pairs[rows[each]], kind[open_], mine.take(each), here.take(each))
+                    alone = np.fmin(law, alone)
                 value[left] = level[rows[left]]
-                each = each[open_]
-                law = self._by_laws(pairs[rows[each]], kind[open_], mine.take(each), here.take(each))
-                np.maximum.at(value, each, np.fmin(law, alone[open_]))
+                np.maximum.at(value, each, alone)
             out[rows] = value
         return out
 
@@ -221,7 +223,7 @@ class PairMoments:
     def _value(
         self, log_m: FloatArray, variance: FloatArray, width: FloatArray, asked: Question, lines: Lines
     ) -> FloatArray:
-        """An upper value of log delta, given upper values of log M and of the range, and a lower one of the variance."""
+        """An upper value of log delta, given upper values of log M and of the range, a lower one of the variance."""
         least = variance * asked.waiting.fewest[asked.which]
         top = np.full(asked.waiting.fewest.size, -np.inf)
         np.maximum.at(top, asked.which, log_m)

@@ -52,6 +52,11 @@ class Swapped(NamedTuple):
         """Some of the rows."""
         return Swapped(self.x[rows], self.at.take(rows), self.waiting.take(rows), self.line.take(rows))
 
+    @property
+    def peak(self) -> FloatArray:
+        """log A(M(c)), rounded up."""
+        return self.waiting.log_sum(np.arange(len(self.x)), log_top(self.at))
+
 
 @charge("rounding of M(c)", "docs/proofs.md, rounding of a sum")
 def log_top(at: Tilt) -> FloatArray:
@@ -67,11 +72,10 @@ def log_upper(types: Swapped, *, phases: bool = False) -> FloatArray:
     largest where everybody has it, and no modulus is needed.  The sum of Re[A(M(z)) e^(s^2 z^2/2)/z^2] is at least
     E(S + dither)_+ for every k separately, so that A may be summed in blocks of waiting times.
     """
-    line, top = types.line, log_top(types.at)
-    peak = types.waiting.log_sum(np.arange(top.size), top)
-    last = _last_nodes(types)
+    line, top, peak = types.line, log_top(types.at), types.peak
+    last = whole_blocks(node_count(types))
     total = np.empty(top.size)
-    for part in chunks((last + 1.0 + tuning.BLOCK) * types.x.shape[1]):
+    for part in chunks(2.0 * ((last + 1.0) / tuning.BLOCK + tuning.BLOCK) * types.x.shape[1]):
         total[part] = _sum(types.take(part), last[part], top[part], peak[part], phases=phases)
     return weighed(total, peak, line)
 
@@ -86,15 +90,22 @@ def weighed(total: FloatArray, peak: FloatArray, line: Line) -> FloatArray:
     return np.where(np.isnan(value), np.inf, value)
 
 
-def _last_nodes(types: Swapped) -> FloatArray:
-    """The last node of every row: where the Gaussian tail of M ends if dither covers all beyond pi/range, or dither."""
-    at, (c, h, s) = types.at, types.line
+def node_count(types: Swapped) -> FloatArray:
+    """Nodes of every row: up to where the Gaussian tail of M ends if dither covers all beyond pi/range, or dither."""
+    at, line = types.at, types.line
     cliff = np.pi / at.width
     early = np.sqrt(tuning.SWAP_CUT / ((2.0 / np.pi**2) * at.variance * types.waiting.fewest))
-    reach = np.sqrt(2.0 * np.maximum(tuning.SWAP_CUT - 8.0 + np.log(s * c * c / h), 2.0)) / s  # weights fall as 1/y^2
-    quick = (early <= cliff) & (0.5 * (s * cliff) ** 2 >= tuning.SWAP_CUT)
-    count = np.minimum(np.where(quick, early, reach) / h, tuning.SWAP_NODES)
-    return whole_blocks(np.where(count >= 0.0, count, 0.0))
+    quick = (early <= cliff) & (0.5 * (line.s * cliff) ** 2 >= tuning.SWAP_CUT)
+    most = dithered_count(line)
+    return np.where(quick, np.fmin(early / line.h, most), most)
+
+
+def dithered_count(line: Line) -> FloatArray:
+    """Nodes of every row up to where the dither ends the sum, or at most; the weights fall as 1/y^2."""
+    c, h, s = line
+    reach = np.sqrt(2.0 * np.maximum(tuning.SWAP_CUT - 8.0 + np.log(s * c * c / h), 2.0)) / s
+    count = np.minimum(reach / h, tuning.SWAP_NODES)
+    return np.where(count >= 0.0, count, 0.0)
 
 
 def _sum(types: Swapped, last: FloatArray, top: FloatArray, peak: FloatArray, *, phases: bool) -> FloatArray:
@@ -110,7 +121,9 @@ def _sum(types: Swapped, last: FloatArray, top: FloatArray, peak: FloatArray, *,
         total = total + np.bincount(row[~live], block[~live], len(x))
         row, number = row[live], number[live]
     for part in chunks(np.full(row.size, tuning.BLOCK * x.shape[1])):
-        node = nodes(x, at, h, row[part], number[part])
+        own = slice(int(row[part][0]), int(row[part][-1]) + 1)
+        node = nodes(x[own], at.take(own), h[own], row[part] - own.start, number[part])
+        node = node._replace(row=row[part])
         r = np.broadcast_to(node.row[:, None], node.y.shape)
         value = np.exp(waiting.log_sums(r, log_modulus(node, top), top) - peak[r])
         if phases:
@@ -196,8 +209,7 @@ def log_screen(types: Swapped) -> FloatArray:
     middle = 2.0 * np.exp(-slow * close**2) * (1.0 / (c * c + close**2) + np.arctan2(c, close) / (c * h))
     far = dithered_nodes(types.line, cliff)
     crude = 1.0 / (c * c) + np.pi / (c * h)
-    peak = types.waiting.log_sum(np.arange(c.size), log_top(at))
-    return weighed(np.fmin(near + middle + far, crude) * (1.0 + 1e-9), peak, types.line)
+    return weighed(np.fmin(near + middle + far, crude) * (1.0 + 1e-9), types.peak, types.line)
 
 
 def _gaussian_sum(rate: FloatArray, c: FloatArray, h: FloatArray) -> FloatArray:

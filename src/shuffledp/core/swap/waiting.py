@@ -24,7 +24,7 @@ _SUMMING = 1e-12
 #: log(1 - beta) is not taken below this: beta = 1.
 _NEVER = -700.0
 #: How far below the largest log r the places of a chord table are, in units of its depth: denser near the top.
-_DEPTHS = np.linspace(0.0, 1.0, tuning.PLACES) ** 2
+_DEPTHS = np.linspace(0.0, 1.0, tuning.PLACES) ** 4
 #: Ends of blocks of waiting times, from 0 on, and from n - 1 down where k may come near it.
 _GROWING = np.unique(np.floor(np.append(np.arange(16.0), 16.0 * tuning.WAITS_GROWTH ** np.arange(250.0))))
 
@@ -50,11 +50,13 @@ class Waiting(NamedTuple):
     """The law of k, by row: k in blocks [first, last], or all of them in a closed form where many are free."""
 
     beta: FloatArray
+    log_miss: FloatArray  # log(1 - beta), not below _NEVER
     others: FloatArray  # (row, part)
     log_mass: FloatArray  # (row, part)
     closed: np.ndarray
     log_rest: FloatArray  # log of a bound on the probability of larger k
     fewest: FloatArray  # the smallest power of r in A
+    kept: FloatArray
     first: FloatArray  # (row, part, block); rows in a closed form have no block
     last: FloatArray
 
@@ -70,25 +72,29 @@ class Waiting(NamedTuple):
         -4.585
         """
         others, log_mass = among.number, among.log_mass
-        most = np.floor(np.minimum((kept / -np.log1p(-beta))[:, None], others - 1.0)) + 1.0  # k = 0, ..., most - 1
-        most = np.where(beta[:, None] < 1.0, most, 1.0)
+        log_miss = np.maximum(np.log1p(-beta), _NEVER)
+        most = np.floor(np.minimum((kept / -log_miss)[:, None], others - 1.0)) + 1.0  # k = 0, ..., most - 1
         closed = (others.min(axis=1) * beta >= _MANY_FREE * (kept + beta)) | (beta >= 1.0)
         closed &= not blocks
         rest = np.where(beta[:, None] < 1.0, rest_of_waiting(beta[:, None], most), -np.inf)
         log_rest = np.logaddexp.reduce(log_mass + rest, axis=1) if others.shape[1] > 1 else rest[:, 0]
         at = _edges(np.where(closed[:, None], 0.0, most), others)
         fewest = (others - most + 1.0).min(axis=1)
-        return cls(beta, others, log_mass, closed, log_rest, fewest, at[..., :-1], at[..., 1:] - 1.0)
+        return cls(beta, log_miss, others, log_mass, closed, log_rest, fewest, kept, at[..., :-1], at[..., 1:] - 1.0)
 
     def take(self, rows: slice | IntArray) -> Waiting:
         """Some of the rows."""
         return Waiting(*(part[rows] for part in self))
 
+    def in_blocks(self) -> Waiting:
+        """The same without a closed form."""
+        return Waiting.of(self.beta, Others(self.others, self.log_mass, self.kept), self.kept, blocks=True)
+
     def log_sum(self, row: IntArray, log_r: FloatArray) -> FloatArray:
         """An upper value of log A at every r; ``row``, of the same shape, says whose it is."""
         closed = self.closed[row]
         if closed.all():
-            return self._mean(row, all_waits(self.beta[row, None], self.others[row], log_r[..., None]))
+            return self._mean(row, all_waits(*self._law(row), log_r[..., None]))
         out = np.empty(log_r.shape)
         if closed.any():
             out[closed] = self.log_sum(row[closed], log_r[closed])
@@ -96,9 +102,12 @@ class Waiting(NamedTuple):
         for part in chunks(np.full(places.size, float(self.first[0].size))):
             some = places[part]
             mine = row.ravel()[some]
-            law = self.beta[mine, None], self.others[mine], log_r.ravel()[some, None]
+            law = *self._law(mine), log_r.ravel()[some, None]
             out.ravel()[some] = self._mean(mine, blocks_of_waits(*law, self.first[mine], self.last[mine]))
         return out
+
+    def _law(self, row: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        return self.beta[row, None], self.log_miss[row, None], self.others[row]
 
     def _mean(self, row: IntArray, value: FloatArray) -> FloatArray:
         """log of the mean over the numbers of others, given log A of each."""
@@ -125,7 +134,7 @@ class Waiting(NamedTuple):
 
     def sum(self, row: IntArray, log_m: ComplexArray, peak: FloatArray) -> tuple[ComplexArray, FloatArray]:
         """A(M)/e^peak at complex M, by the same blocks, and |1 - q|, q = (1-beta)/M, which the sum was divided by."""
-        log_q = np.maximum(np.log1p(-self.beta[row]), _NEVER) - log_m
+        log_q = self.log_miss[row] - log_m
         total, less = np.empty(row.size, dtype=np.complex128), -np.expm1(log_q)
         for part in chunks(np.full(row.size, 2.0 * self.first[0].size)):
             mine, power = row[part], log_q[part, None, None]
@@ -143,7 +152,7 @@ def _edges(most: FloatArray, others: FloatArray) -> FloatArray:
     if np.any(most > 0.1 * others):
         back = np.clip(others[..., None] - growing, 0.0, most[..., None])
         edges = np.sort(np.concatenate([edges, back], axis=-1), axis=-1)
-    return edges
+    return np.asarray(edges)
 
 
 @charge("waiting times that are not summed", "docs/swap.md, Theorem 2")
@@ -154,14 +163,14 @@ def rest_of_waiting(beta: FloatArray, most: FloatArray) -> FloatArray:
 
 @charge("waiting times in blocks", "docs/swap.md, Theorem 2: every term of A is positive")
 def blocks_of_waits(
-    beta: FloatArray, m: FloatArray, log_r: FloatArray, first: FloatArray, last: FloatArray
+    beta: FloatArray, log_miss: FloatArray, m: FloatArray, log_r: FloatArray, first: FloatArray, last: FloatArray
 ) -> FloatArray:
     """log of A(r) with 1/(m-k) replaced by its largest value in every block of k.
 
     The powers of q = (1-beta)/r in a block are a geometric sum, taken from its larger end, in units of the largest
     power of all blocks; it rises with q, so that q is kept away from 1.
     """
-    log_q = np.maximum(np.log1p(-beta), _NEVER) - log_r
+    log_q = log_miss - log_r
     log_q = np.where(np.abs(log_q) < 1e-9, 1e-9, log_q)[..., None]
     down, top = -np.abs(log_q), last.max(axis=-1)
     ends = np.where(log_q < 0.0, first, top[..., None] - last)
@@ -171,13 +180,12 @@ def blocks_of_waits(
 
 
 @charge("waiting times in a closed form", "docs/swap.md, Theorem 2: A rises with r")
-def all_waits(beta: FloatArray, m: FloatArray, log_r: FloatArray) -> FloatArray:
+def all_waits(beta: FloatArray, log_miss: FloatArray, m: FloatArray, log_r: FloatArray) -> FloatArray:
     """log of A(r) over all k, where those that count have x = k/m <= 1/4: 1/(1-x) <= 1 + x + x^2 + (4/3) x^3.
 
     Sums of q^k k^j, q = (1-beta)/r, are rational in q < 1; r is raised where q would exceed 1 - beta/2.  Their rounding
     is relative to 1 - q >= beta/2.
     """
-    log_miss = np.log1p(-beta)
     log_r = np.maximum(log_r, log_miss - np.log1p(-0.5 * beta) + ULP)
     log_q = log_miss - log_r
     q, u = np.exp(log_q), -1.0 / np.expm1(log_q)
@@ -193,7 +201,7 @@ def chord_of_waits(table: FloatArray, row: IntArray, depth: FloatArray) -> Float
     Below the last place its value stands for all, because A rises with r.
     """
     depth = np.clip(depth, 0.0, 1.0)
-    i = np.minimum((np.sqrt(depth) * (_DEPTHS.size - 1)).astype(np.int64), _DEPTHS.size - 2)
+    i = np.minimum((depth**0.25 * (_DEPTHS.size - 1)).astype(np.int64), _DEPTHS.size - 2)
     share = (depth - _DEPTHS[i]) / (_DEPTHS[i + 1] - _DEPTHS[i])
     low, high = table[row, i], table[row, i + 1]
     return np.asarray(low + (high - low) * np.clip(share, 0.0, 1.0) + _SUMMING)

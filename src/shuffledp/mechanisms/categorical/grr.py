@@ -1,4 +1,4 @@
-"""Generalised randomized response: report your value, or now and then a uniformly random one."""
+"""Generalized randomized response: report your value, or now and then a uniformly random one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ..laws import SLACK
 
 @dataclass(frozen=True, kw_only=True)
 class GRR(FrequencyOracle):
-    """Generalised (k-ary) randomized response on d options (Kairouz, Bonawitz, Ramage, ICML 2016).
+    """Generalized (k-ary) randomized response on d options (Kairouz, Bonawitz, Ramage, ICML 2016).
 
     With e = e^eps0 the report is the true value with probability a = e/(e+d-1) and any other value with
     probability b = 1/(e+d-1) each; equivalently a uniform value with probability d b, else the truth.
@@ -42,18 +42,18 @@ class GRR(FrequencyOracle):
     0.3005
     >>> import numpy as np
     >>> m = GRR(eps0=3.0, d=4)
-    >>> est = m.estimate(m.privatise(np.array([0, 1, 1, 3] * 1000), rng=np.random.default_rng(0)))
+    >>> est = m.estimate(m.privatize(np.array([0, 1, 1, 3] * 1000), rng=np.random.default_rng(0)))
     >>> bool(abs(est.value[1] - 0.5) < 5 * est.stderr[1])
     True
     """
 
     name: ClassVar[str] = "grr"
-    lists_every_type: ClassVar[bool | None] = True
+    _lists_every_type: ClassVar[bool | None] = True
 
     @property
     def description(self) -> str:
         """In words."""
-        return f"generalised randomized response on {self.d:,} options with eps0 = {round_down(self.eps0, 6)}"
+        return f"generalized randomized response on {self.d:,} options with eps0 = {round_down(self.eps0, 6)}"
 
     @property
     def keep(self) -> float:
@@ -71,7 +71,7 @@ class GRR(FrequencyOracle):
         return -math.expm1(-self.eps0) * self.keep
 
     @property
-    def both(self) -> tuple[float, float]:
+    def _both(self) -> tuple[float, float]:
         """A report names one option."""
         return 0.0, 0.0
 
@@ -85,12 +85,12 @@ class GRR(FrequencyOracle):
         a, b, more = self.keep, self.stray, self.d - 2
         return ShuffledPair(P0=[a, b, more * b], P1=[b, a, more * b], t=[own, other, more * third])
 
-    def blanket(self) -> Family:
+    def _blanket(self) -> Family:
         """The blanket is uniform with mass d b; the pair is symmetric in x0 and x1."""
         b = self.stray
         return PairSet([self._pair(b, b, b)])
 
-    def constant_datasets(self) -> Family:
+    def _constant_datasets(self) -> Family:
         """Others hold a third option (two symbols left among the rest: x* and the others), or x0."""
         a, b = self.keep, self.stray
         held = both_directions(self._pair(a, b, b))
@@ -100,13 +100,13 @@ class GRR(FrequencyOracle):
         third = ShuffledPair(P0=[a, b, b, more * b], P1=[b, a, b, more * b], t=[b, b, a, more * b])
         return PairSet([third, *held])
 
-    def blanket_ratio(self, victim: Mechanism) -> float:
+    def _blanket_ratio(self, victim: Mechanism) -> float:
         """b over that of the victim: both blankets are uniform on the d options."""
         if isinstance(victim, GRR) and victim.d == self.d:
             return self.stray / victim.stray * (1.0 - SLACK)
-        return super().blanket_ratio(victim)
+        return super()._blanket_ratio(victim)
 
-    def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
         lie = bernoulli(src, self.d * self.stray, len(values))
         return pick(lie, below(src, self.d, len(values)).astype(values.dtype, copy=False), values)
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..._support import validation as check
 from ..._support.numbers import round_down
 from ...estimation.constraints import Simplex
-from ...estimation.estimate import Estimate, modelled
+from ...estimation.estimate import Estimate, modeled
 from ...estimation.variance import Variance, share_sampling
 from ...numerics.families.base import PairSet, both_directions
 from ...numerics.families.swap import SwapSet, among
@@ -126,7 +126,7 @@ class Hadamard(Randomizer):
         return s * (self._own + self._other), 2 * s * self._other
 
     @classmethod
-    def free_setting(cls, given: dict[str, Any]) -> FreeSetting:
+    def _free_setting(cls, given: dict[str, Any]) -> FreeSetting:
         """L, where 2^(L-1) blocks are used for eps0 in ((L-1) log 2, L log 2], up to about 2d blocks."""
         example = cls(**{**given, "eps0": 1.0})
         most = (2 * example.d - 1).bit_length()
@@ -177,7 +177,7 @@ class Hadamard(Randomizer):
         laws = ([size * (self._own if member[i] else self._other) for size, *member in full] for i in range(3))
         return ShuffledPair(*laws)
 
-    def blanket(self) -> PairSet:
+    def _blanket(self) -> PairSet:
         """A pair within a block and a pair across blocks (see Notes)."""
         s, quarter = self.block // 2, self.block // 4
         pairs = []
@@ -219,13 +219,13 @@ class Hadamard(Randomizer):
             pairs.append(self._pair((s, 1, 0, 0), (s, 0, 1, 0), (s, 0, 0, 1)))
         return pairs
 
-    def constant_datasets(self) -> PairSet:
+    def _constant_datasets(self) -> PairSet:
         """Every kind of (x0, x1, x*) that exists."""
         return PairSet([*self._within(), *self._across()])
 
-    def swap(self) -> SwapSet:
+    def _swap(self) -> SwapSet:
         """Pairs within a block and pairs across blocks, each among every kind of others."""
-        return SwapSet([among(types, self.blanket()) for types in (self._within(), self._across()) if types])
+        return SwapSet([among(types, self.law.blanket()) for types in (self._within(), self._across()) if types])
 
     # -- running it -------------------------------------------------------------------------------------------
 
@@ -237,7 +237,7 @@ class Hadamard(Randomizer):
     def _check(self, values: NDArray[Any]) -> NDArray[Any]:
         return categories(values, self.d)
 
-    def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
         """A uniform output with probability K/Omega, else a uniform element of C_x, from the same random word."""
         dtype = self.codec.dtype
         kind, x = dtype.type, values.astype(dtype, copy=False)
@@ -267,7 +267,7 @@ class Hadamard(Randomizer):
         square = self._gain**2 / users
         noise = Variance(square * (outside + rest * (inside - outside)), square * (inside - outside) - 1.0 / users)
         grain = self._gain / users  # a sign may become the other one
-        return modelled(value, users, Simplex(), noise, share_sampling(users), grain=grain, influence=2.0 * grain)
+        return modeled(value, users, Simplex(), noise, share_sampling(users), grain=grain, influence=2.0 * grain)
 
     def variance(self, n: int, frequency: float = 0.0, block: float | None = None) -> float:
         """Variance of one estimated frequency: (gain^2 [F s(e+1) + (1-F) 2s]/Omega - f)/n.

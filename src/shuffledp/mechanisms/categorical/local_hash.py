@@ -62,7 +62,7 @@ class LocalHash(FrequencyOracle):
     """
 
     name: ClassVar[str] = "local-hash"
-    lists_every_type: ClassVar[bool | None] = True
+    _lists_every_type: ClassVar[bool | None] = True
 
     l: int = whole(
         low=2,
@@ -72,7 +72,7 @@ class LocalHash(FrequencyOracle):
     )
 
     @classmethod
-    def free_setting(cls, given: dict[str, Any]) -> FreeSetting | None:
+    def _free_setting(cls, given: dict[str, Any]) -> FreeSetting | None:
         """The setting l, chosen by the mean error over the options."""
         return open_setting(
             cls, given, "l", limits=lambda m: (2, _MOST_BUCKETS), whole=True, ratio=4.0, frequency=lambda m: 1.0 / m.d
@@ -108,7 +108,7 @@ class LocalHash(FrequencyOracle):
         return -math.expm1(-self.eps0) * self.keep
 
     @property
-    def both(self) -> tuple[float, float]:
+    def _both(self) -> tuple[float, float]:
         """Differences of three hash values are uniform (see Notes)."""
         return self.keep / self.l, 1.0 / self.l**2
 
@@ -133,14 +133,14 @@ class LocalHash(FrequencyOracle):
             rows.append([chance * (self.l - used) * self._miss] * 3)
         return ShuffledPair(*zip(*rows, strict=True))
 
-    def blanket(self) -> PairSet:
+    def _blanket(self) -> PairSet:
         """One pair, symmetric in x0 and x1: they hash apart, together, or together with every input."""
         l, everything = self.l, float(self.l) ** -self._bits
         return PairSet(
             [self._pair([(1 - 1 / l, (0, 1, -1)), (1 / l - everything, (0, 0, -1)), (everything, (0, 0, 0))])]
         )
 
-    def constant_datasets(self) -> PairSet:
+    def _constant_datasets(self) -> PairSet:
         """Others hold x0 (or x1), or a third value: the law of three hash values is exact (see Notes)."""
         l = self.l
         held = both_directions(self._pair([(1 - 1 / l, (0, 1, 0)), (1 / l, (0, 0, 0))]))
@@ -162,7 +162,7 @@ class LocalHash(FrequencyOracle):
         total = a + b
         return np.asarray(np.minimum(total, total - total.dtype.type(self.l)))
 
-    def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
         n, k = len(values), self._bits
         report = np.empty((k + 1, n), dtype=self.codec.dtype)  # one row per digit: contiguous work
         report[:k] = below(src, self.l, k * n).reshape(k, n)

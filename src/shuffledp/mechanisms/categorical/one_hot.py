@@ -34,8 +34,8 @@ class OneHot(FrequencyOracle):
     where exactly one of the two bits is set, by beta = a - b.
     """
 
-    inputs_alike: ClassVar[bool] = True
-    lists_every_type: ClassVar[bool | None] = True
+    _inputs_alike: ClassVar[bool] = True
+    _lists_every_type: ClassVar[bool | None] = True
 
     @property
     @abstractmethod
@@ -48,7 +48,7 @@ class OneHot(FrequencyOracle):
         return self.coins[0].one
 
     @property
-    def lost(self) -> float:
+    def _lost(self) -> float:
         """1 - a, without cancellation."""
         return self.coins[0].zero
 
@@ -58,7 +58,7 @@ class OneHot(FrequencyOracle):
         return self.coins[1].one
 
     @property
-    def both(self) -> tuple[float, float]:
+    def _both(self) -> tuple[float, float]:
         """Bits are independent."""
         return self.keep * self.stray, self.stray**2
 
@@ -67,12 +67,12 @@ class OneHot(FrequencyOracle):
         """The bits, eight to a byte."""
         return PackedBits(self.d, scratch=64 + 4 * ((self.d + 7) // 8))
 
-    def blanket(self) -> PairSet:
+    def _blanket(self) -> PairSet:
         """min_x R(x)_y = B_y w(0) unless all d bits are 1, where it is B_y w(1); symmetric in x0 and x1.
 
         Symbols: bits (x0, x1) = 10, 01, 00, 11 with another bit 0, and all bits 1.
         """
-        (a, b), none = self.coins, self.lost
+        (a, b), none = self.coins, self._lost
         # All ones is counted with the other 11 where that is below rounding: t only shrinks, which is sound.
         full = b.one ** (self.d - 2) if self.d <= 50 else 0.0
         partly = -math.expm1((self.d - 2) * math.log(b.one)) if full else 1.0
@@ -87,7 +87,7 @@ class OneHot(FrequencyOracle):
             ]
         )
 
-    def constant_datasets(self) -> PairSet:
+    def _constant_datasets(self) -> PairSet:
         """Others hold x0 (or x1), or a third option; the bits x0, x1 and x* are the symbols, the rest are noise."""
         a, b = self.coins
         pairs = both_directions(ShuffledPair(P0=independent(a, b), P1=independent(b, a), t=independent(a, b)))
@@ -95,7 +95,7 @@ class OneHot(FrequencyOracle):
             pairs.append(ShuffledPair(P0=independent(a, b, b), P1=independent(b, a, b), t=independent(b, b, a)))
         return PairSet(pairs)
 
-    def blanket_ratio(self, victim: Mechanism) -> float:
+    def _blanket_ratio(self, victim: Mechanism) -> float:
         """The least of three ratios, whichever unary encoding the victim runs.
 
         A report with s < d ones has w = (1-a) b^s (1-b)^(d-1-s), whose logarithm is linear in s, so a ratio is
@@ -104,7 +104,7 @@ class OneHot(FrequencyOracle):
         if isinstance(victim, OneHot) and victim.d == self.d:
             logs = zip(self._log_blanket(), victim._log_blanket(), strict=True)
             return rounded_down(min(own - other for own, other in logs), 1.0 + 2.0 * self.d)
-        return super().blanket_ratio(victim)
+        return super()._blanket_ratio(victim)
 
     def _log_blanket(self) -> list[float]:
         """log w of a report with no ones, all but one, and all."""
@@ -112,7 +112,7 @@ class OneHot(FrequencyOracle):
         none, ones = ((self.d - 1) * math.log(x) for x in b)
         return [math.log(a.zero) + none, math.log(a.zero) + ones, math.log(a.one) + ones]
 
-    def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
         a, b = self.coins
         out = noise_rows(src, b.one, len(values), self.d)
         if a.one == b.zero:  # every bit is flipped by the same coin

@@ -1,4 +1,4 @@
-"""Binary randomized response, analysed exactly: no reduction between the mechanism and the answer."""
+"""Binary randomized response, analyzed exactly: no reduction between the mechanism and the answer."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class RandomizedResponse(GRR):
     >>> blanket = sdp.amplify(GRR(eps0=2.0, d=2), n=1000, delta=1e-6, bound="blanket").epsilon
     >>> round(exact, 2), round(blanket, 2)
     (0.32, 0.4)
-    >>> est = m.estimate(m.privatise(np.array([0, 1, 1, 1] * 1000), rng=np.random.default_rng(0)))
+    >>> est = m.estimate(m.privatize(np.array([0, 1, 1, 1] * 1000), rng=np.random.default_rng(0)))
     >>> bool(abs(est.value[1] - 0.75) < 5 * est.stderr[1])
     True
     """
@@ -65,29 +65,29 @@ class RandomizedResponse(GRR):
     def _every_dataset(self) -> Family:
         return ExactCounts(self.eps0)
 
-    def blanket(self) -> Family:
+    def _blanket(self) -> Family:
         """All datasets (tighter than the blanket, and never above it)."""
         return self._every_dataset
 
-    def blanket_pairs(self, most: int) -> Sequence[ShuffledPair] | None:
+    def _blanket_pairs(self, most: int) -> Sequence[ShuffledPair] | None:
         """Those of GRR on two options: bounds from the blanket do not use the exact analysis."""
-        return super().blanket().pairs(most)
+        return super()._blanket().pairs(most)
 
-    def swap(self) -> Family:
+    def _swap(self) -> Family:
         """That of GRR on two options: others hold 0 or 1."""
-        return GRR(eps0=self.eps0, d=2).swap()
+        return GRR(eps0=self.eps0, d=2).law.swap()
 
-    def constant_datasets(self) -> Family:
+    def _constant_datasets(self) -> Family:
         """All datasets, of which the constant ones are two."""
         return self._every_dataset
 
-    def dataset_pairs(self, most: int) -> Sequence[ShuffledPair] | None:
+    def _dataset_pairs(self, most: int) -> Sequence[ShuffledPair] | None:
         """The two constant ones, of GRR on two options."""
-        return super().constant_datasets().pairs(most)
+        return super()._constant_datasets().pairs(most)
 
-    def two_counts(self) -> Family:
+    def _two_counts(self) -> Family:
         """Theorem 5.1 on the constant datasets: with two outputs nothing is merged."""
-        return PairSet([two_counts(pair) for pair in super().constant_datasets().pairs(2) or ()])
+        return PairSet([two_counts(pair) for pair in super()._constant_datasets().pairs(2) or ()])
 
     def _check(self, values: NDArray[Any]) -> NDArray[Any]:
         return super()._check(values.astype(np.uint8) if values.dtype == np.bool_ else values)

@@ -51,7 +51,7 @@ class Subset(SetRandomizer):
     )
 
     @classmethod
-    def free_setting(cls, given: dict[str, Any]) -> FreeSetting | None:
+    def _free_setting(cls, given: dict[str, Any]) -> FreeSetting | None:
         """The setting k, chosen by the mean error over the options."""
         return open_setting(
             cls, given, "k", limits=lambda m: (1, m.d - 1), whole=True, ratio=2.0, frequency=lambda m: 1.0 / m.d
@@ -75,12 +75,12 @@ class Subset(SetRandomizer):
         )
 
     @property
-    def both(self) -> tuple[float, float]:
+    def _both(self) -> tuple[float, float]:
         """Given whether y contains the option held, its other members are uniform among the other options."""
         k, others = self.k, self.d - 1
         one = self.keep * (k - 1) / others
         pairs = max(others * (others - 1), 1)
-        return one, (k - 1) * (self.keep * (k - 2) + self.lost * k) / pairs
+        return one, (k - 1) * (self.keep * (k - 2) + self._lost * k) / pairs
 
-    def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
         return self._report(values[None, :], src)

@@ -33,7 +33,7 @@ class Unary(OneHot):
     >>> m = Unary(eps0=2.0, d=10)
     >>> m.variation_ratio().beta.__round__(4)
     0.4621
-    >>> reports = m.privatise(np.array([0, 1, 1, 3] * 1000), rng=np.random.default_rng(0))
+    >>> reports = m.privatize(np.array([0, 1, 1, 3] * 1000), rng=np.random.default_rng(0))
     >>> reports.data.shape
     (4000, 2)
     """

@@ -67,7 +67,7 @@ class HierarchicalGRR(Randomizer):
     --------
     >>> import numpy as np
     >>> m = HierarchicalGRR(eps0=3.0, d=8)
-    >>> est = m.estimate(m.privatise(np.array([0, 1, 1, 7] * 5000), rng=np.random.default_rng(0)))
+    >>> est = m.estimate(m.privatize(np.array([0, 1, 1, 7] * 5000), rng=np.random.default_rng(0)))
     >>> top = est.value[m.level(2)]
     >>> bool(abs(top[0] - 0.75) < 5 * est.stderr[m.level(2)][0])
     True
@@ -75,7 +75,7 @@ class HierarchicalGRR(Randomizer):
 
     name: ClassVar[str] = "hierarchical-grr"
     serves: ClassVar[tuple[str, ...]] = ("leaves of a tree",)
-    lists_every_type: ClassVar[bool | None] = True
+    _lists_every_type: ClassVar[bool | None] = True
 
     eps0: float = budget()
     d: int = whole(low=2, high=2**31, hint="d counts the leaves")
@@ -125,11 +125,11 @@ class HierarchicalGRR(Randomizer):
                 law += [x / len(self.levels) for x in row]
         return ShuffledPair(*laws)
 
-    def blanket(self) -> PairSet:
+    def _blanket(self) -> PairSet:
         """First against last leaf."""
         return PairSet([self._pair(["blanket"] * len(self.levels))])
 
-    def constant_datasets(self) -> PairSet:
+    def _constant_datasets(self) -> PairSet:
         """Others hold a leaf off the path of x0 below level g: x0 itself (g = 0), ..., a third top node (g = H)."""
         H = len(self.levels)
         pairs = []
@@ -138,7 +138,7 @@ class HierarchicalGRR(Randomizer):
             pairs += both_directions(self._pair(["third"] * g + ["x0"] * (H - g)))
         return PairSet(pairs)
 
-    def swap_members(self, most: int) -> Sequence[SwapPair] | None:
+    def _swap_members(self, most: int) -> Sequence[SwapPair] | None:
         """Every pair of leaves of a small tree.
 
         Leaves that share a node of some level are covered by first and last at every E, but not by one type for all E.
@@ -156,13 +156,13 @@ class HierarchicalGRR(Randomizer):
     def _check(self, values: NDArray[Any]) -> NDArray[Any]:
         return categories(values, self.d)
 
-    def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
         out = np.empty(len(values), dtype=self.codec.dtype)
         which = below(src, len(self.levels), len(values))
         for h, level in enumerate(self.levels):
             at = np.flatnonzero(which == h)
             nodes = values[at].astype(out.dtype) // out.dtype.type(min(self.branching**h, self.d))
-            out[at] = level._randomise(nodes, src) + out.dtype.type(self._starts[h])
+            out[at] = level._randomize(nodes, src) + out.dtype.type(self._starts[h])
         return out
 
     def estimates(self, reports: Reports | Tally | ArrayLike, *, for_release: bool | None = None) -> list[Estimate]:

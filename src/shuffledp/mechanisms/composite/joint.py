@@ -7,7 +7,6 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -29,7 +28,7 @@ from ..reports import Reports, Tally
 from ..samples import joined
 from . import joint_law
 from .parallel_law import tells
-from .parts import SideBySide, shared_eps0, words_of_neighbours
+from .parts import SideBySide, shared_eps0, words_of_neighbors
 from .queries import JOINT, checked_answers, read_answers
 
 
@@ -67,13 +66,13 @@ class Joint(Randomizer):
     >>> both.spec, both.local_epsilon
     ('joint:<grr:eps0=1,d=2; grr:eps0=0.5,d=4>', 1.5)
     >>> values = [np.array([0, 1] * 4000), np.array([0, 3] * 4000)]
-    >>> first, second = both.estimates(both.privatise(values, rng=np.random.default_rng(0)))
+    >>> first, second = both.estimates(both.privatize(values, rng=np.random.default_rng(0)))
     >>> bool(abs(first.value[0] - 0.5) < 5 * first.stderr[0])
     True
     """
 
     name: ClassVar[str] = JOINT
-    file_parameters: ClassVar[tuple[str, ...] | None] = ()
+    _file_parameters: ClassVar[tuple[str, ...] | None] = ()
 
     answers: Sequence[Mechanism | str]
 
@@ -102,10 +101,10 @@ class Joint(Randomizer):
     def _words(self) -> str:
         return "; ".join(m.spec for m in self._answers)
 
-    def files(self) -> Iterator[str]:
+    def _files(self) -> Iterator[str]:
         """Those that its answers were read from."""
         for m in self._answers:
-            yield from m.files()
+            yield from m.law.files()
 
     @property
     def description(self) -> str:
@@ -118,24 +117,24 @@ class Joint(Randomizer):
         return _sum_up(m.local_epsilon for m in self._answers)
 
     @property
-    def left_out(self) -> float:
+    def _left_out(self) -> float:
         """By the laws of the answers, together."""
-        return math.fsum(m.left_out for m in self._answers)
+        return math.fsum(m.law.left_out for m in self._answers)
 
     @property
-    def crowd_epsilon(self) -> float:
+    def _crowd_epsilon(self) -> float:
         """The sum of the answers': in metric privacy another user may hold a value further away."""
-        return _sum_up(m.crowd_epsilon for m in self._answers)
+        return _sum_up(m.law.crowd_epsilon for m in self._answers)
 
     @property
-    def ratios_both_ways(self) -> bool:
+    def _ratios_both_ways(self) -> bool:
         """If it is so for every answer."""
-        return all(m.ratios_both_ways for m in self._answers)
+        return all(m.law.ratios_both_ways for m in self._answers)
 
     @property
-    def neighbours(self) -> str:
+    def neighbors(self) -> str:
         """Replace-one; an answer with metric privacy covers only values that are near enough."""
-        return words_of_neighbours(self._answers, super().neighbours)
+        return words_of_neighbors(self._answers, super().neighbors)
 
     # -- accounting ---------------------------------------------------------------------------------------------
 
@@ -150,37 +149,29 @@ class Joint(Randomizer):
         most = min(1.0 if math.isinf(p) else (p - 1.0) / (p + 1.0), q - 1.0)
         return VariationRatio(p=p, beta=min(beta, most), q=q)
 
-    def blanket(self) -> joint_law.Rounded:
-        """All pairs of tuples of inputs over the product of the blankets."""
-        return self._blanket
-
-    @cached_property
     def _blanket(self) -> joint_law.Rounded:
+        """All pairs of tuples of inputs over the product of the blankets."""
         return joint_law.blanket(self._answers)
 
-    def swap(self) -> joint_law.Rounded:
-        """All pairs of tuples of inputs among others of every tuple of types (see joint_types.py)."""
-        return self._swap
-
-    @cached_property
     def _swap(self) -> joint_law.Rounded:
+        """All pairs of tuples of inputs among others of every tuple of types (see joint_types.py)."""
         from .joint_types import swap
 
         return swap(self._answers)
 
-    def constant_datasets(self) -> joint_law.Subsets:
+    def _constant_datasets(self) -> joint_law.Subsets:
         """Products of the constant datasets of the answers."""
         return joint_law.constant_datasets(self._answers)
 
-    def blanket_ratio(self, victim: Mechanism) -> float:
+    def _blanket_ratio(self, victim: Mechanism) -> float:
         """The product of the ratios of the answers, as blankets are products."""
         if not isinstance(victim, Joint) or len(victim._answers) != len(self._answers):
-            return super().blanket_ratio(victim)
+            return super()._blanket_ratio(victim)
         pairs = zip(self._answers, victim._answers, strict=True)
-        ratios = [1.0 if own == other else own.blanket_ratio(other) for own, other in pairs]
+        ratios = [1.0 if own == other else own.law.blanket_ratio(other) for own, other in pairs]
         return math.prod(ratios) * (1.0 - SLACK)
 
-    def shared_budget(self) -> SharedBudget | None:
+    def _shared_budget(self) -> SharedBudget | None:
         """One eps0 of every answer that has one; the rest is kept."""
         return shared_eps0(self._answers, Joint)
 
@@ -205,8 +196,8 @@ class Joint(Randomizer):
     def _check(self, values: NDArray[Any]) -> NDArray[Any]:
         return values  # checked where they are put side by side
 
-    def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
-        answers = [m._randomise(values[f"q{k}"], src) for k, m in enumerate(self._runnable)]
+    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+        answers = [m._randomize(values[f"q{k}"], src) for k, m in enumerate(self._runnable)]
         out = np.zeros(len(values), dtype=Tuples.layout([(a.dtype, a.shape[1:]) for a in answers]))
         for k, answer in enumerate(answers):
             out[f"q{k}"] = answer
@@ -245,11 +236,11 @@ class Joint(Randomizer):
         self.inputs()
         return joint_law.kronecker([m.probabilities() for m in self._runnable])
 
-    def columns(self, data: NDArray[Any]) -> NDArray[np.int64]:
+    def _columns(self, data: NDArray[Any]) -> NDArray[np.int64]:
         """Columns of the answers as the digits of one number, the first answer highest."""
         out = np.zeros(len(data), dtype=np.int64)
         for m, answers in zip(self._runnable, self.codec.answers(data), strict=True):
-            out = out * m.probabilities().shape[1] + m.columns(answers)
+            out = out * m.probabilities().shape[1] + m._columns(answers)
         return out
 
 

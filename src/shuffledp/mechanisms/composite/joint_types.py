@@ -72,7 +72,7 @@ def _choices(mechanism: Mechanism) -> list[SwapPair]:
     """What may happen to an answer: a pair of different inputs, or the same input twice; each among all types."""
     if not tells(mechanism):
         return [SwapPair((NOTHING,), 1.0)]
-    found = mechanism.swap_members(MAX_PAIRS)
+    found = mechanism.law.swap_members(MAX_PAIRS)
     if not found:
         raise BoundNotApplicableError(
             f"bound 'swap' of a tuple needs the types of every answer, and {mechanism.spec} does not list them; "

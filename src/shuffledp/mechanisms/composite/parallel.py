@@ -42,7 +42,7 @@ from .parallel_law import (
     tells,
     union,
 )
-from .parts import SideBySide, shared_eps0, words_of_neighbours
+from .parts import SideBySide, shared_eps0, words_of_neighbors
 from .queries import PARALLEL, Query, checked, read_queries
 
 #: Combinations of datasets tried for the lower bound.
@@ -87,13 +87,13 @@ class Parallel(Randomizer):
     >>> round(both.variation_ratio().beta, 4)
     0.2441
     >>> values = [np.array([0, 1] * 4000), np.array([5, 6] * 4000)]
-    >>> first, second = both.estimates(both.privatise(values, rng=np.random.default_rng(0)))
+    >>> first, second = both.estimates(both.privatize(values, rng=np.random.default_rng(0)))
     >>> bool(abs(first.value[0] - 0.5) < 5 * first.stderr[0])
     True
     """
 
     name: ClassVar[str] = PARALLEL
-    file_parameters: ClassVar[tuple[str, ...] | None] = ()
+    _file_parameters: ClassVar[tuple[str, ...] | None] = ()
 
     queries: Sequence[tuple[float | Fraction, Mechanism | str]]
     source: str = field(default="", kw_only=True, compare=False)
@@ -129,10 +129,10 @@ class Parallel(Randomizer):
         return [Fraction(w) for w in least.tolist()] if missing else self._shares
 
     @property
-    def left_out(self) -> float:
+    def _left_out(self) -> float:
         """By the weights, and by the laws of the queries."""
         own = float(1 - sum(self._sure_shares))
-        return own + max(m.left_out for m in self._mechanisms)
+        return own + max(m.law.left_out for m in self._mechanisms)
 
     @property
     def spec(self) -> str:
@@ -143,11 +143,11 @@ class Parallel(Randomizer):
     def _words(self) -> str:
         return "; ".join(f"{weight:g} of {m.spec}" for weight, m in self._queries)
 
-    def files(self) -> Iterator[str]:
+    def _files(self) -> Iterator[str]:
         """Its own file, and those that its queries were read from."""
-        yield from super().files()
+        yield from super()._files()
         for m in self._mechanisms:
-            yield from m.files()
+            yield from m.law.files()
 
     @property
     def description(self) -> str:
@@ -157,22 +157,22 @@ class Parallel(Randomizer):
     @property
     def local_epsilon(self) -> float:
         """The largest of the queries."""
-        return math.inf if self.left_out else max(m.local_epsilon for m in self._mechanisms)
+        return math.inf if self._left_out else max(m.local_epsilon for m in self._mechanisms)
 
     @property
-    def crowd_epsilon(self) -> float:
+    def _crowd_epsilon(self) -> float:
         """The largest of the queries: in metric privacy another user may hold a value further away."""
-        return max(m.crowd_epsilon for m in self._mechanisms)
+        return max(m.law.crowd_epsilon for m in self._mechanisms)
 
     @property
-    def ratios_both_ways(self) -> bool:
+    def _ratios_both_ways(self) -> bool:
         """If it is so for every query."""
-        return all(m.ratios_both_ways for m in self._mechanisms)
+        return all(m.law.ratios_both_ways for m in self._mechanisms)
 
     @property
-    def neighbours(self) -> str:
+    def neighbors(self) -> str:
         """Replace-one; a query with metric privacy covers only values that are near enough."""
-        return words_of_neighbours(self._mechanisms, super().neighbours)
+        return words_of_neighbors(self._mechanisms, super().neighbors)
 
     # -- accounting ---------------------------------------------------------------------------------------------
 
@@ -180,19 +180,15 @@ class Parallel(Randomizer):
         """(max p_k, sum w_k beta_k, max q_k): Theorem 6.1, with p and q of each query its own."""
         listed = zip(self._sure_shares, self._mechanisms, strict=True)
         telling = [(w, m.variation_ratio()) for w, m in listed if tells(m)]
-        if self.left_out:
+        if self._left_out:
             telling.append((Fraction(1 - sum(self._sure_shares)), VariationRatio(p=math.inf, beta=1.0, q=math.inf)))
         if not telling:
             raise ParameterError("a query must depend on its input for (p, beta, q) to exist, got none; eps is 0.")
         beta = math.fsum(float(w) * v.beta for w, v in telling)
         return VariationRatio(p=max(v.p for _, v in telling), beta=beta, q=max(v.q for _, v in telling))
 
-    def blanket(self) -> PairSet:
-        """All combinations of one ordered pair per query."""
-        return self._blanket
-
-    @cached_property
     def _blanket(self) -> PairSet:
+        """All combinations of one ordered pair per query."""
         # equal queries are interchangeable: of c of them only the multiset of their pairs matters
         alike = Counter(zip(self._sure_shares, self._mechanisms, strict=True))
         listed = {query: dominating_pairs(query[1]) for query in alike}
@@ -205,17 +201,13 @@ class Parallel(Randomizer):
         ]
         return PairSet([union(list(itertools.chain(*choice))) for choice in itertools.product(*choices)])
 
-    def swap(self) -> SwapSet:
+    def _swap(self) -> SwapSet:
         """All combinations of one victim pair per query, among all combinations of types.
 
         X of a combination is the mixture of the X of its queries, and the common part of all laws is the union of
         those of the queries, scaled by their weights.  Victims who give the same answer to a query under both
         hypotheses need not be listed (see Notes): that argument holds for every dataset.
         """
-        return self._swap
-
-    @cached_property
-    def _swap(self) -> SwapSet:
         listed = [swap_pairs(m) for m in self._mechanisms]
         combinations = math.prod(sum(len(member.types) for member in members) for members in listed)
         if combinations > MOST_TYPES:
@@ -231,15 +223,15 @@ class Parallel(Randomizer):
             members.append(SwapPair(laws, mass * (1.0 - 2.0**-48)))
         return SwapSet(members)
 
-    def dominating_pairs(self, most: int) -> None:
+    def _dominating_pairs(self, most: int) -> None:
         """None: where the answer to a query stays the same, each E has its own covering pair (see Notes)."""
         return None
 
-    def swap_members(self, most: int) -> None:
+    def _swap_members(self, most: int) -> None:
         """None, for the same reason."""
         return None
 
-    def constant_datasets(self) -> PairSet:
+    def _constant_datasets(self) -> PairSet:
         """The datasets of each query that are easiest to distinguish, in all combinations."""
         keep = max(1, int(_DATASETS ** (1.0 / len(self._queries)) + 1e-9))
         listed = []
@@ -249,7 +241,7 @@ class Parallel(Randomizer):
         pairs = [union(list(zip(self._shares, choice, strict=True))) for choice in itertools.product(*listed)]
         return PairSet(both_unlike(pairs))
 
-    def shared_budget(self) -> SharedBudget | None:
+    def _shared_budget(self) -> SharedBudget | None:
         """One eps0 for all queries that have one; the rest is kept, except the file name (its budgets differ)."""
         weights = [w for w, _ in self._queries]
         return shared_eps0(self._mechanisms, lambda changed: Parallel(list(zip(weights, changed, strict=True))))
@@ -287,13 +279,13 @@ class Parallel(Randomizer):
     def _check(self, values: NDArray[Any]) -> NDArray[Any]:
         return values  # checked where they are put side by side
 
-    def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
         unit = math.lcm(*(share.denominator for share in self._shares))
         query = categorical(src, [int(share * unit) for share in self._shares], len(values))
         rows = [np.flatnonzero(query == k) for k in range(len(self._queries))]
         # a query that nobody drew is run once, for the layout of its answers, and that answer is dropped
         answers = [
-            m._randomise(values[f"q{k}"][at if at.size else [0]], src)[: at.size]
+            m._randomize(values[f"q{k}"][at if at.size else [0]], src)[: at.size]
             for k, (m, at) in enumerate(zip(self._runnable, rows, strict=True))
         ]
         out = np.zeros(len(values), dtype=Records.layout([(a.dtype, a.shape[1:]) for a in answers]))
@@ -345,10 +337,10 @@ class Parallel(Randomizer):
         scaled = [float(w) * m.probabilities() for w, m in zip(self._shares, self._runnable, strict=True)]
         return np.array([np.concatenate(rows) for rows in itertools.product(*scaled)])
 
-    def columns(self, data: NDArray[Any]) -> NDArray[np.int64]:
+    def _columns(self, data: NDArray[Any]) -> NDArray[np.int64]:
         """Columns of the queries, one after the other."""
         out, start = np.zeros(len(data), dtype=np.int64), 0
         for m, (answers, at) in zip(self._runnable, self.codec.answers(data), strict=True):
-            out[at] = start + m.columns(answers)
+            out[at] = start + m._columns(answers)
             start += m.probabilities().shape[1]
         return out

@@ -33,7 +33,7 @@ def dominating_pairs(mechanism: Mechanism) -> list[ShuffledPair]:
     """Shuffled pairs that dominate every ordered input pair of a query in convex order."""
     if not tells(mechanism):
         return [NOTHING]
-    found = mechanism.dominating_pairs(MAX_PAIRS)
+    found = mechanism.law.dominating_pairs(MAX_PAIRS)
     return both_unlike(found) if found else [mechanism.variation_ratio().pair()]
 
 
@@ -41,7 +41,7 @@ def swap_pairs(mechanism: Mechanism) -> Sequence[SwapPair]:
     """The victim pairs of a query, each among every type of another user."""
     if not tells(mechanism):
         return [SwapPair((NOTHING,), 1.0)]
-    family = mechanism.swap()
+    family = mechanism.law.swap()
     found = family.members(MAX_PAIRS) if isinstance(family, SwapSet) else None
     if not found:
         raise BoundNotApplicableError(
@@ -54,7 +54,7 @@ def dataset_pairs(mechanism: Mechanism) -> list[ShuffledPair]:
     """The constant datasets of a query, in both directions."""
     if not tells(mechanism):
         return [NOTHING]
-    found = mechanism.dataset_pairs(1000) if mechanism.lower_scope == Mechanism.lower_scope else None
+    found = mechanism.law.dataset_pairs(1000) if mechanism.law.lower_scope == Mechanism._lower_scope else None
     if not found:
         raise BoundNotApplicableError(
             f"no dataset of {mechanism.spec} is known as a shuffled pair, so there is no lower bound."

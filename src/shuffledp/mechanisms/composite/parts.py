@@ -1,4 +1,4 @@
-"""What mechanisms that are made of others share: inputs side by side, a common budget, neighbours in words."""
+"""What mechanisms that are made of others share: inputs side by side, a common budget, neighbors in words."""
 
 from __future__ import annotations
 
@@ -60,11 +60,11 @@ def shared_eps0(parts: Sequence[Mechanism], make: Callable[[list[Any]], Mechanis
     return SharedBudget("eps0", max(low for low, _ in ranges), min(high for _, high in ranges), made)
 
 
-def words_of_neighbours(parts: Sequence[Mechanism], any_value: str) -> str:
+def words_of_neighbors(parts: Sequence[Mechanism], any_value: str) -> str:
     """The changes that all parts cover; a part with metric privacy covers only values that are near enough."""
-    kinds = dict.fromkeys(m.neighbours for m in parts)
+    kinds = dict.fromkeys(m.neighbors for m in parts)
     if len(kinds) == 1:
         return next(iter(kinds))
-    near = [(m.neighbours.removeprefix(any_value).strip(), m.spec) for m in parts]
+    near = [(m.neighbors.removeprefix(any_value).strip(), m.spec) for m in parts]
     said = dict.fromkeys(f"{where} in {spec}" for where, spec in near if where)
     return f"{any_value}, {' and '.join(said)}"

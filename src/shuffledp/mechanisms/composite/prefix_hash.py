@@ -78,15 +78,15 @@ class PrefixHash(Randomizer):
     >>> m.levels, m.l
     (3, 16)
     >>> data = np.array([[97, 98], [97, 0], [99, 0], [99, 0]] * 5000)
-    >>> tally = m.tally(m.privatise(data, rng=np.random.default_rng(0)))
+    >>> tally = m.tally(m.privatize(data, rng=np.random.default_rng(0)))
     >>> found = m.shares(tally.counts, tally.users, 2, [b"ab", b"c"])
     >>> bool(np.all(abs(found.value - [0.25, 0.5]) < 4 * found.stderr))
     True
     """
 
     name: ClassVar[str] = "prefix-hash"
-    lists_every_type: ClassVar[bool | None] = False
-    takes: ClassVar[str] = "bytes"
+    _lists_every_type: ClassVar[bool | None] = False
+    _takes: ClassVar[str] = "bytes"
     serves: ClassVar[tuple[str, ...]] = ("byte strings",)
 
     eps0: float = budget()
@@ -110,7 +110,7 @@ class PrefixHash(Randomizer):
         """H: one for every longer prefix, and the last one."""
         return -(-self.length // self.step) + 1
 
-    def prefix(self, level: int) -> int:
+    def _prefix(self, level: int) -> int:
         """The bytes of a prefix of this level."""
         return min((level + 1) * self.step, self.length)
 
@@ -130,15 +130,15 @@ class PrefixHash(Randomizer):
         """That of randomized response on the buckets."""
         return self._response.variation_ratio()
 
-    def blanket(self) -> Family:
+    def _blanket(self) -> Family:
         """Two strings that no function takes together: randomized response on the buckets."""
-        return self._response.blanket()
+        return self._response.law.blanket()
 
-    def dominating_pairs(self, most: int) -> None:
+    def _dominating_pairs(self, most: int) -> None:
         """None: where two strings agree under a function, each E has its own covering pair (see Parallel)."""
         return None
 
-    def swap_members(self, most: int) -> None:
+    def _swap_members(self, most: int) -> None:
         """None, for the same reason."""
         return None
 
@@ -152,7 +152,7 @@ class PrefixHash(Randomizer):
         field = (np.frombuffer(raw, dtype="<u4").astype(np.uint64) & np.uint64(PRIME)) % np.uint64(PRIME)
         return field.reshape(self.levels, self.functions, 3)
 
-    def points(self, level: int, prefixes: Sequence[bytes]) -> NDArray[np.uint64]:
+    def _points(self, level: int, prefixes: Sequence[bytes]) -> NDArray[np.uint64]:
         """x1 and x2 of prefixes (without their padding), one row each."""
         person = b"level%d" % level
         raw = b"".join(
@@ -182,7 +182,7 @@ class PrefixHash(Randomizer):
             raise ParameterError("values must be bytes in [0, 255], got others; encode strings as UTF-8 first.")
         return values.astype(np.uint8, copy=False)
 
-    def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
         n = len(values)
         level = below(src, self.levels, n).astype(np.int64)
         function = below(src, self.functions, n).astype(np.int64)
@@ -191,11 +191,11 @@ class PrefixHash(Randomizer):
             at = np.flatnonzero(level == h)
             if not at.size:
                 continue
-            texts = np.ascontiguousarray(values[at, : self.prefix(h)]).view(f"S{self.prefix(h)}").ravel()
+            texts = np.ascontiguousarray(values[at, : self._prefix(h)]).view(f"S{self._prefix(h)}").ravel()
             each, back = np.unique(texts, return_inverse=True)  # numpy leaves trailing zeros out
-            x = self.points(h, each.tolist())[back]
+            x = self._points(h, each.tolist())[back]
             bucket[at] = self._buckets(self._coefficients[h, function[at]], x)
-        sent = self._response._randomise(bucket.astype(np.min_scalar_type(self.l - 1)), src)
+        sent = self._response._randomize(bucket.astype(np.min_scalar_type(self.l - 1)), src)
         return np.asarray((level * self.functions + function) * self.l + sent, dtype=self.codec.dtype)
 
     def shares(self, counts: NDArray[Any], users: int, level: int, prefixes: Sequence[bytes]) -> Estimate:
@@ -217,7 +217,7 @@ class PrefixHash(Randomizer):
 
     def _places(self, level: int, prefixes: Sequence[bytes]) -> NDArray[np.int64]:
         """Where the counts that support each prefix are, one column per function."""
-        x = self.points(level, prefixes)
+        x = self._points(level, prefixes)
         return np.arange(self.functions) * self.l + self._buckets(self._coefficients[level], x[:, None, :])
 
     def _shares(self, hits: NDArray[Any], here: int, users: int) -> Estimate:
@@ -246,8 +246,8 @@ class PrefixHash(Randomizer):
 
     def extensions(self, prefixes: Sequence[bytes], level: int) -> list[bytes]:
         """All prefixes of a level that start with one of the level before; a string that has ended stays as it is."""
-        before = self.prefix(level - 1) if level else 0
-        more = self.prefix(level) - before
+        before = self._prefix(level - 1) if level else 0
+        more = self._prefix(level) - before
         tails = [bytes(tail) for tail in np.ndindex(*([256] * more))]
         found = [(text + tail).rstrip(b"\0") for text in prefixes for tail in (tails if len(text) == before else [b""])]
         return list(dict.fromkeys(found))

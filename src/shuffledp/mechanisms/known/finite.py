@@ -48,13 +48,13 @@ class FiniteRandomizer(MatrixRandomizer):
     >>> m = FiniteRandomizer([[0.75, 0.25], [0.25, 0.75]])
     >>> m.variation_ratio()
     VariationRatio(p=3.0, beta=0.5, q=3.0)
-    >>> est = m.estimate(m.privatise([0, 1, 1, 1] * 1000, rng=np.random.default_rng(0)))
+    >>> est = m.estimate(m.privatize([0, 1, 1, 1] * 1000, rng=np.random.default_rng(0)))
     >>> bool(abs(est.value[1] - 0.75) < 4 * est.stderr[1])
     True
     """
 
     name: ClassVar[str] = "finite"
-    file_parameters: ClassVar[tuple[str, ...] | None] = ()
+    _file_parameters: ClassVar[tuple[str, ...] | None] = ()
 
     matrix: ArrayLike
     source: str = field(default="", kw_only=True)
@@ -107,9 +107,9 @@ class FiniteRandomizer(MatrixRandomizer):
         >>> m = FiniteRandomizer.from_cdf(cdf, inputs=[0.0, 1.0], edges=[-2.0, 0.0, 1.0, 3.0])
         >>> round(m.local_epsilon, 4), m.inputs()
         (0.9217, [0.0, 1.0])
-        >>> len(m.privatise([0.0, 1.0, 1.0]))
+        >>> len(m.privatize([0.0, 1.0, 1.0]))
         3
-        >>> m.privatise([0.5])
+        >>> m.privatize([0.5])
         Traceback (most recent call last):
         shuffledp.errors.ParameterError: values must be listed inputs, got 0.5, which is not; round values to the \
 listed inputs first, at random without bias or to the nearest.
@@ -134,7 +134,7 @@ listed inputs first, at random without bias or to the nearest.
         return self._rows if extended.shape == self._rows.shape else extended
 
     @property
-    def left_out(self) -> float:
+    def _left_out(self) -> float:
         """What the given rows leave out, at most."""
         return float(self._law[:, self._rows.shape[1] :].max(initial=0.0))
 
@@ -152,7 +152,7 @@ listed inputs first, at random without bias or to the nearest.
         where = f" of {self.source}" if self.source else ""
         return f"the randomizer{where} with {inputs} inputs and {outputs} outputs"
 
-    def identity(self) -> dict[str, Any]:
+    def _identity(self) -> dict[str, Any]:
         """The matrix itself, not its file, which may change later."""
         return {"matrix": np.asarray(self.matrix).tolist()}
 

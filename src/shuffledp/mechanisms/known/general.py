@@ -32,7 +32,7 @@ class General(Mechanism):
     """
 
     name: ClassVar[str] = "general"
-    lower_scope: ClassVar[str] = "mechanisms known only by eps0"
+    _lower_scope: ClassVar[str] = "mechanisms known only by eps0"
 
     eps0: float = budget()
 
@@ -46,7 +46,7 @@ class General(Mechanism):
         p = math.exp(self.eps0)
         return VariationRatio(p=p, beta=math.tanh(0.5 * self.eps0), q=p)
 
-    def constant_datasets(self) -> PairSet:
+    def _constant_datasets(self) -> PairSet:
         """Four mechanisms with this budget and the best dataset of each: no analysis from eps0 alone can claim less.
 
         Randomized response on 2 options with the others on x0 or on x1, on 3 with the others on the third, and

@@ -48,7 +48,7 @@ class VariationRatio(Mechanism):
     """
 
     name: ClassVar[str] = "variation-ratio"
-    lower_scope: ClassVar[str] = "mechanisms known only by (p, beta, q)"
+    _lower_scope: ClassVar[str] = "mechanisms known only by (p, beta, q)"
 
     p: float = real(low=1.0, high=math.inf, low_open=True, hint="p is a ratio of probabilities, exp(eps0) for LDP")
     beta: float = real(low=0.0, high=1.0, hint="beta is a total variation distance")
@@ -69,12 +69,12 @@ class VariationRatio(Mechanism):
         return log_up(self.p)
 
     @property
-    def ratios_both_ways(self) -> bool:
+    def _ratios_both_ways(self) -> bool:
         """No: q bounds the victim's law over another user's only."""
         return False
 
     @property
-    def crowd_epsilon(self) -> float:
+    def _crowd_epsilon(self) -> float:
         """log q, rounded up."""
         return log_up(self.q)
 
@@ -108,7 +108,7 @@ class VariationRatio(Mechanism):
         r = top / self.q
         return _padded(top, alpha, rest, [r, r, max(0.0, 1.0 - 2.0 * r)])
 
-    def constant_datasets(self) -> PairSet:
+    def _constant_datasets(self) -> PairSet:
         """The dominating pair is attained (see Notes), so its lower evaluation is a lower bound."""
         return PairSet([self.pair()])
 

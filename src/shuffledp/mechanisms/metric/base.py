@@ -1,6 +1,6 @@
 """Metric privacy: how well a report hides *where* its input is depends on how far apart the candidates are.
 
-The neighbours of these mechanisms are replace-one with inputs at distance at most d01 (in units of the metric: eps
+The neighbors of these mechanisms are replace-one with inputs at distance at most d01 (in units of the metric: eps
 is part of it), in a domain where no two points are further apart than dmax.  A guarantee for d01 holds for every
 smaller distance too.
 """
@@ -28,22 +28,22 @@ def _widest(mechanism: MetricPair) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class MetricPair(Mechanism):
-    """Two distances, that of neighbours and that of any two inputs, and what they say of the guarantee."""
+    """Two distances, that of neighbors and that of any two inputs, and what they say of the guarantee."""
 
     d01: float = budget(
-        low=_LEAST, high=_widest, hint="it is the distance of two neighbouring inputs, eps included, at most dmax"
+        low=_LEAST, high=_widest, hint="it is the distance of two neighboring inputs, eps included, at most dmax"
     )
     dmax: float = budget(
         low=lambda m: m.d01, hint="it is the largest distance of two inputs, so at least d01; bound the domain"
     )
 
     @property
-    def crowd_epsilon(self) -> float:
+    def _crowd_epsilon(self) -> float:
         """dmax (and what the grid adds): other users may hold a value that far away."""
-        return self.variation_ratio().crowd_epsilon
+        return self.variation_ratio().law.crowd_epsilon
 
     @property
-    def neighbours(self) -> str:
+    def neighbors(self) -> str:
         """Metric privacy: values further apart are protected less."""
         return f"replace-one at distance at most {plain(self.d01)}"
 

@@ -57,13 +57,13 @@ class ExponentialMetric(MatrixRandomizer):
     >>> m = ExponentialMetric([[0, 1, 2], [1, 0, 1], [2, 1, 0]], eps=2.0)
     >>> m.probabilities()[0].round(4).tolist()
     [0.6652, 0.2447, 0.09]
-    >>> est = m.estimate(m.privatise(np.array([0, 1, 2, 2] * 5000), rng=np.random.default_rng(0)))
+    >>> est = m.estimate(m.privatize(np.array([0, 1, 2, 2] * 5000), rng=np.random.default_rng(0)))
     >>> bool(abs(est.value[2] - 0.5) < 4 * est.stderr[2])
     True
     """
 
     name: ClassVar[str] = "exponential-metric"
-    file_parameters: ClassVar[tuple[str, ...] | None] = ("eps",)
+    _file_parameters: ClassVar[tuple[str, ...] | None] = ("eps",)
     _made_of: ClassVar[str] = "distances"
     _merge: ClassVar[str] = "merge points at distance 0 or choose another eps"
 

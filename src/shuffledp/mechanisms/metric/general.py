@@ -19,7 +19,7 @@ class MetricGeneral(MetricPair):
     Parameters
     ----------
     d01 : float in [1e-6, 500]
-        Largest distance of two neighbouring inputs; the guarantee is for replacing one input by another that near.
+        Largest distance of two neighboring inputs; the guarantee is for replacing one input by another that near.
     dmax : float in [d01, 500]
         Largest distance of any two inputs.
 
@@ -35,7 +35,7 @@ class MetricGeneral(MetricPair):
     """
 
     name: ClassVar[str] = "metric-general"
-    lower_scope: ClassVar[str] = "mechanisms known only by their metric privacy"
+    _lower_scope: ClassVar[str] = "mechanisms known only by their metric privacy"
 
     @property
     def local_epsilon(self) -> float:
@@ -51,6 +51,6 @@ class MetricGeneral(MetricPair):
         """p = e^d01, beta = tanh(d01/2), q = e^dmax."""
         return VariationRatio(p=math.exp(self.d01), beta=math.tanh(0.5 * self.d01), q=math.exp(self.dmax))
 
-    def constant_datasets(self) -> PairSet:
+    def _constant_datasets(self) -> PairSet:
         """Mechanisms on three inputs with these distances, the others at the third (docs/swap.md, Theorem 3)."""
         return PairSet(informative(self.d01, self.dmax))

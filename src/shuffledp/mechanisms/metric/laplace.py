@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...estimation.constraints import Box
-from ...estimation.estimate import Estimate, modelled
+from ...estimation.estimate import Estimate, modeled
 from ...estimation.variance import Variance, range_sampling
 from ...numerics.families.base import PairSet
 from ...randomness.sampling import Source
@@ -28,7 +27,7 @@ from .line_pairs import LinePairs
 class MetricLaplace(MetricPair, Randomizer):
     """Laplace noise of scale 1 on a number in [0, dmax], on the public grid of step h = 2^-31.
 
-    x is rounded to a neighbouring grid point at random, without bias; the report is y = x + h k with
+    x is rounded to a neighboring grid point at random, without bias; the report is y = x + h k with
     Pr[k] = tanh(h/2) e^(-h|k|), sampled exactly on integers (Canonne, Kamath, Steinke, NeurIPS 2020).
 
     Parameters
@@ -52,13 +51,13 @@ class MetricLaplace(MetricPair, Randomizer):
     >>> MetricLaplace(d01=1.0, dmax=2.0).variation_ratio().beta.__round__(4)
     0.3935
     >>> m = MetricLaplace(d01=1.0, dmax=4.0)
-    >>> est = m.estimate(m.privatise(np.full(10_000, 2.5), rng=np.random.default_rng(0)))
+    >>> est = m.estimate(m.privatize(np.full(10_000, 2.5), rng=np.random.default_rng(0)))
     >>> bool(abs(est.value[0] - 2.5) < 4 * est.stderr[0])
     True
     """
 
     name: ClassVar[str] = "metric-laplace"
-    lists_every_type: ClassVar[bool | None] = False
+    _lists_every_type: ClassVar[bool | None] = False
     serves: ClassVar[tuple[str, ...]] = ("numbers with a distance",)
     #: The grid has 2^BITS steps per unit; the noise sampler goes to 2^32.
     BITS: ClassVar[int] = 31
@@ -69,7 +68,7 @@ class MetricLaplace(MetricPair, Randomizer):
 
     @property
     def _apart(self) -> int:
-        """m: steps between neighbours, even."""
+        """m: steps between neighbors, even."""
         return 2 * math.ceil(self.d01 / (2.0 * self._step))
 
     @property
@@ -96,15 +95,11 @@ class MetricLaplace(MetricPair, Randomizer):
     def _pairs(self) -> LinePairs:
         return LinePairs(self._step, self._apart, self._length)
 
-    @cached_property
     def _blanket(self) -> PairSet:
+        """All pairs at most d01 apart, anywhere in the domain."""
         return self._pairs.blanket()
 
-    def blanket(self) -> PairSet:
-        """All pairs at most d01 apart, anywhere in the domain."""
-        return self._blanket
-
-    def constant_datasets(self) -> PairSet:
+    def _constant_datasets(self) -> PairSet:
         """x0 = 0, x1 = d01, and the others hold dmax or one of three other values."""
         return self._pairs.constant_datasets()
 
@@ -118,14 +113,14 @@ class MetricLaplace(MetricPair, Randomizer):
     def _check(self, values: NDArray[Any]) -> NDArray[Any]:
         return numbers(values, 0.0, self.dmax)
 
-    def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
         noise = discrete_laplace(src, self._step, len(values))
         return np.asarray(self._step * (on_grid(src, values, self._step) + noise))
 
     def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
         """Reports do not show the spread of the users' numbers: for a population the largest possible one is added."""
         noise, sampling = Variance(self.variance(users)), range_sampling(users, 0.0, self.dmax)
-        return modelled(counts / users, users, Box(0.0, self.dmax), noise, sampling, influence=self.codec.reach / users)
+        return modeled(counts / users, users, Box(0.0, self.dmax), noise, sampling, influence=self.codec.reach / users)
 
     def variance(self, n: int) -> float:
         """Variance of the mean: 2/n, to within h^2/n."""
@@ -147,6 +142,6 @@ class MetricLaplace(MetricPair, Randomizer):
             rows.append(np.where(np.append(False, z >= 0), above, below))  # differences of the smaller tail
         return np.stack(rows)
 
-    def columns(self, data: NDArray[Any]) -> NDArray[np.int64]:
+    def _columns(self, data: NDArray[Any]) -> NDArray[np.int64]:
         """The quarter that a report lies in."""
         return np.clip(np.floor(4.0 * data).astype(np.int64) + 17, 0, math.ceil(4.0 * self.dmax) + 33)

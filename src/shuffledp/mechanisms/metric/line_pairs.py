@@ -1,7 +1,7 @@
 """Laplace noise of scale 1 on a line: all pairs of inputs that are near, over the blanket of a bounded domain.
 
-Inputs are the grid points 0, ..., M of step h, R(x)_y = tanh(h/2) e^(-h|y-x|) on all whole y, and neighbours are at
-most m steps apart (m even).  The blanket is omega_y = tanh(h/2) e^(-h max(y, M-y)), with centre c = M/2.
+Inputs are the grid points 0, ..., M of step h, R(x)_y = tanh(h/2) e^(-h|y-x|) on all whole y, and neighbors are at
+most m steps apart (m even).  The blanket is omega_y = tanh(h/2) e^(-h max(y, M-y)), with center c = M/2.
 
 Convex order of X = (R0 - E R1)/t rises when mass of R0 goes to where X is largest, or mass of R1 to where it is
 smallest.  Which pairs x0 < x1 are needed:
@@ -12,12 +12,12 @@ smallest.  Which pairs x0 < x1 are needed:
    and (0, k) with k < m and k < c, which cannot be moved further.
 2. Positions s in [s0, s1], with z = y - s: omega >= tanh(h/2) e^(-h max(z + s1, M - s0 - z)).  Smaller t is sound.
 3. Pairs (0, k) with a <= k <= b: either move x0 left by b - k, beyond the domain: a pair b apart at the position
-   k - b in [a-b, 0], as in 2; or lower t right of a to tanh(h/2) e^(-h(M - 2a + y)), which puts its centre
+   k - b in [a-b, 0], as in 2; or lower t right of a to tanh(h/2) e^(-h(M - 2a + y)), which puts its center
    at a <= k, and move x1 right to b, as in 1.
 
 The intervals of 2 and 3 are as wide as costs about 0.5% of eps; any choice is sound.
 
-All laws are exponential between 0, m and the centre of t, and (u, v) = (R0/t, R1/t) runs on a straight segment there.
+All laws are exponential between 0, m and the center of t, and (u, v) = (R0/t, R1/t) runs on a straight segment there.
 Outputs i..j of such a piece can be moved to its two ends, which keeps mass and both means (upper bound), or be
 merged (lower bound: all others hold one value).
 """
@@ -101,10 +101,10 @@ class LinePairs:
         F = (1 - e^(-hL))/((1 - e^-h)(1 + e^(-h(L-1)))).  On the tails (u, v) is constant: one symbol each, put first.
         """
         h, a = self.step, math.exp(-self.step)
-        centre = (low - high) // 2  # t rises up to here
-        tail = max(apart, centre + 1)
-        cuts = sorted({0, *(min(cut, tail - 1) for cut in (apart // 2, apart, centre, tail))})
-        cells = [self._pieces(i, j, j <= centre) for i, j in pairwise(cuts)]
+        center = (low - high) // 2  # t rises up to here
+        tail = max(apart, center + 1)
+        cuts = sorted({0, *(min(cut, tail - 1) for cut in (apart // 2, apart, center, tail))})
+        cells = [self._pieces(i, j, j <= center) for i, j in pairwise(cuts)]
         first, last = np.concatenate([np.zeros((2, 0), dtype=np.int64), *cells], axis=1)
         size = (last - first + 1).astype(np.float64)
         share = -np.expm1(-h * size) / ((1.0 + a) * (1.0 + np.exp(-h * (size - 1.0))))
@@ -115,7 +115,7 @@ class LinePairs:
         return p0, p1, t
 
     def _pieces(self, start: int, stop: int, rising: bool) -> NDArray[np.int64]:
-        """First and last of the pieces of start+1..stop, finest away from the centre, where X is largest."""
+        """First and last of the pieces of start+1..stop, finest away from the center, where X is largest."""
         length, unit = stop - start, 4.0 / self.step
         count = math.ceil(4.0 / PIECE * math.log1p(length / unit))
         inner = np.floor(unit * np.expm1(np.arange(1, count) * (PIECE / 4.0))).astype(np.int64)

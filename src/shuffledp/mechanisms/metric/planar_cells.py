@@ -39,7 +39,7 @@ class PlanarCells(PlanarLaplace):
     Parameters
     ----------
     d01, dmax : float
-        As in :class:`PlanarLaplace`: neighbours are cells whose middles are at most d01 apart, and no two middles of
+        As in :class:`PlanarLaplace`: neighbors are cells whose middles are at most d01 apart, and no two middles of
         the map are further apart than dmax.  eps is part of all lengths.
     across, up : int
         Cells from left to right and from bottom to top, at most 1024 in all; cell (i, j) has number j across + i.
@@ -58,13 +58,13 @@ class PlanarCells(PlanarLaplace):
     Examples
     --------
     >>> m = PlanarCells(d01=6.0, dmax=6.0, across=3, up=2, wide=2.0, high=2.0)
-    >>> est = m.estimate(m.privatise(np.array([0, 5, 5, 5] * 5000), rng=np.random.default_rng(0)))
+    >>> est = m.estimate(m.privatize(np.array([0, 5, 5, 5] * 5000), rng=np.random.default_rng(0)))
     >>> bool(abs(est.value[5] - 0.75) < 4 * est.stderr[5])
     True
     """
 
     name: ClassVar[str] = "planar-cells"
-    takes: ClassVar[str] = ""
+    _takes: ClassVar[str] = ""
     serves: ClassVar[tuple[str, ...]] = ("cells of a map",)
 
     across: int = whole(low=1, high=MOST_CELLS, hint="cells from left to right")
@@ -93,7 +93,7 @@ class PlanarCells(PlanarLaplace):
         """In words."""
         return f"planar Laplace noise of scale 1 on {self.across} x {self.up} cells, {self._distances}"
 
-    def constant_datasets(self) -> PairSet:
+    def _constant_datasets(self) -> PairSet:
         """None: those of the plane need not be visible in the cells."""
         raise BoundNotApplicableError(f"no dataset is known for {self.name}, so there is no lower bound of it.")
 
@@ -107,11 +107,11 @@ class PlanarCells(PlanarLaplace):
     def _check(self, values: NDArray[Any]) -> NDArray[Any]:
         return categories(values, self.across * self.up)
 
-    def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
         cell = values.astype(np.int64)
         place = np.stack([cell % self.across, cell // self.across], axis=1)
         middle = (place - 0.5 * np.array([self.across - 1, self.up - 1])) * [self.wide, self.high]
-        noisy = super()._randomise(middle, src) / [self.wide, self.high] + 0.5 * np.array([self.across, self.up])
+        noisy = super()._randomize(middle, src) / [self.wide, self.high] + 0.5 * np.array([self.across, self.up])
         found = np.clip(np.floor(noisy), 0, [self.across - 1, self.up - 1]).astype(np.int64)
         return (found[:, 1] * self.across + found[:, 0]).astype(self.codec.dtype)
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...errors import ParameterError
 from ...estimation.constraints import Ball
-from ...estimation.estimate import Estimate, modelled
+from ...estimation.estimate import Estimate, modeled
 from ...estimation.variance import Variance, range_sampling
 from ...numerics.families.base import PairSet, both_directions
 from ...numerics.pair import ShuffledPair
@@ -27,7 +27,7 @@ from .planar_noise import planar_noise, planar_variation
 
 @dataclass(frozen=True, kw_only=True)
 class PlanarLaplace(MetricPair, Randomizer):
-    """Planar Laplace noise on a place in the disc of diameter dmax around 0 (Andres et al., CCS 2013), on a grid.
+    """Planar Laplace noise on a place in the disk of diameter dmax around 0 (Andres et al., CCS 2013), on a grid.
 
     x is rounded to the square grid of step h = 2^-31 at random, without bias; the report is y = x + h z with
     Pr[z] = e^(-h|z|)/Z on whole z = (z1, z2), |z| the Euclidean length.
@@ -48,9 +48,9 @@ class PlanarLaplace(MetricPair, Randomizer):
     - rounding moves two inputs apart by at most sqrt(2) h, and the sampler's floats (z is proposed by two exact
       discrete Laplace variables and kept with probability e^(-h|z| + rate |z|_1)) are right to a relative 2^-43:
       SLACK = 2^-30 is added to both distances;
-    - the grid law against the cells of the continuous one: the centre of a cell stands for its mean, which errs
+    - the grid law against the cells of the continuous one: the center of a cell stands for its mean, which errs
       by h^2/12 times the largest curvature e^-r max(1, 1/r)/(2 pi) there; summed, with the cells near 0 by their
-      slope, less than 0.3 h^2, twice that with the normalisation: 2^-42 is added to beta.
+      slope, less than 0.3 h^2, twice that with the normalization: 2^-42 is added to beta.
 
     Lower bound: the victim is x0 or x1 on a diameter, and the adversary sees only on which side of the line between
     them a report lies.
@@ -60,15 +60,15 @@ class PlanarLaplace(MetricPair, Randomizer):
     >>> PlanarLaplace(d01=2.0, dmax=4.0).variation_ratio().beta.__round__(6)
     0.522974
     >>> m = PlanarLaplace(d01=1.0, dmax=10.0)
-    >>> est = m.estimate(m.privatise(np.full((10_000, 2), 1.5), rng=np.random.default_rng(0)))
+    >>> est = m.estimate(m.privatize(np.full((10_000, 2), 1.5), rng=np.random.default_rng(0)))
     >>> bool(np.all(abs(est.value - 1.5) < 4 * est.stderr))
     True
     """
 
     name: ClassVar[str] = "planar-laplace"
-    takes: ClassVar[str] = "places"
+    _takes: ClassVar[str] = "places"
     serves: ClassVar[tuple[str, ...]] = ("places",)
-    lower_scope: ClassVar[str] = "planar Laplace noise (its continuous law, computed numerically)"
+    _lower_scope: ClassVar[str] = "planar Laplace noise (its continuous law, computed numerically)"
     STEP: ClassVar[float] = 2.0**-31
     #: Added to both distances, and to beta: rounding of inputs, floats of the sampler, grid instead of plane.
     SLACK: ClassVar[float] = 2.0**-30
@@ -90,7 +90,7 @@ class PlanarLaplace(MetricPair, Randomizer):
         beta = min(planar_variation(near) * (1.0 + 1e-11) + self.BETA_SLACK, math.tanh(0.5 * near))
         return VariationRatio(p=math.exp(near), beta=beta, q=math.exp(far))
 
-    def constant_datasets(self) -> PairSet:
+    def _constant_datasets(self) -> PairSet:
         """The others hold the middle of the pair, or the far end of the diameter that starts at x0.
 
         Half-planes of the *continuous* law: a numerical value with a margin, not a proof about the law on the grid.
@@ -112,18 +112,18 @@ class PlanarLaplace(MetricPair, Randomizer):
         places = numbers(values, -half, half, columns=2)
         if np.any(np.hypot(places[:, 0], places[:, 1]) > half * (1.0 + 1e-13)):
             raise ParameterError(
-                f"values must lie in the disc of radius {half:g} around 0, got places outside; centre and rescale them."
+                f"values must lie in the disk of radius {half:g} around 0, got places outside; center and rescale them."
             )
         return places
 
-    def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
         return self.STEP * (on_grid(src, values, self.STEP) + planar_noise(src, self.STEP, len(values)))
 
     def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
-        """The mean of places lies in the disc too; for a population the largest possible spread is added."""
+        """The mean of places lies in the disk too; for a population the largest possible spread is added."""
         half = 0.5 * self.dmax
         noise, sampling = Variance(self.variance(users)), range_sampling(users, -half, half)
-        return modelled(counts / users, users, Ball(half), noise, sampling, influence=self.codec.reach / users)
+        return modeled(counts / users, users, Ball(half), noise, sampling, influence=self.codec.reach / users)
 
     def variance(self, n: int) -> float:
         """Variance of either coordinate of the mean: 3/n, to within h^2/n."""

@@ -24,7 +24,7 @@ class BalcerCoin(BinarySum):
     --------
     >>> import numpy as np
     >>> m = BalcerCoin(messages=0.5)
-    >>> reports = m.privatise(np.array([0, 1] * 2000), rng=np.random.default_rng(0))
+    >>> reports = m.privatize(np.array([0, 1] * 2000), rng=np.random.default_rng(0))
     >>> est = m.estimate(reports)
     >>> bool(abs(est.value[0] - 0.5) < 5 * est.stderr[0]), est.n
     (True, 4000)

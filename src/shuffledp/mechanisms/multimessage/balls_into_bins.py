@@ -39,7 +39,7 @@ class BallsIntoBins(Dump):
     X takes d/s and -E d/s with probability s/d each.  This covers any choice of s special bins per item, such as the
     hashed bins of Luo et al. (d/s = number of hash values): moving the overlap of two sets apart replaces the values
     (1-E) d/s and 0, equally likely, by d/s and -E d/s, a mean-preserving spread.  With disjoint bins the others'
-    own messages are recognised by their block, so upper and lower bound agree.  Paper, Table 4: p = inf, beta = 1,
+    own messages are recognized by their block, so upper and lower bound agree.  Paper, Table 4: p = inf, beta = 1,
     q = d/s.
 
     Examples

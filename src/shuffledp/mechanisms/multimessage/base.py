@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...errors import BoundNotApplicableError, ParameterError
 from ...estimation.constraints import Constraint, Simplex
-from ...estimation.estimate import Estimate, modelled
+from ...estimation.estimate import Estimate, modeled
 from ...estimation.moments import Moments
 from ...estimation.variance import Variance, share_sampling
 from ...numerics.families.base import Family, two_counts
@@ -59,7 +59,7 @@ class MultiMessage(RawMessages):
     probability frac(messages).  ``total_messages`` fixes their total instead; n users send floor(total/n) each and
     the first total mod n users one more.  With ``poisson`` every user sends a Poisson number of that mean, so that the
     total of n users is Poisson(n poisson).  Exactly one of the three is given.  Users who drop out or collude take
-    their blanket messages with them: state them in ``amplify(dropouts=, colluding=)``.  ``privatise`` returns the
+    their blanket messages with them: state them in ``amplify(dropouts=, colluding=)``.  ``privatize`` returns the
     messages of all users in one uniformly random order: the position in the array says nothing about who sent what.
     """
 
@@ -137,15 +137,15 @@ class MultiMessage(RawMessages):
         sent = self._blankets(n)
         return sent._replace(parts=(*sent.parts, (n - 1, self._own_share)))
 
-    def among(self, pairs: Sequence[ShuffledPair]) -> Family:
+    def _among(self, pairs: Sequence[ShuffledPair]) -> Family:
         """These pairs, hidden by the blanket messages of n users (paper, Table 4: n - 1 is the number of blankets)."""
         return among(pairs, self._blankets)
 
-    def other_messages(self, n: int) -> int:
+    def _other_messages(self, n: int) -> int:
         """The blanket messages that are sent for certain."""
         return self._blankets(n).least
 
-    def without(self, missing: int, *, n: int, participation: float) -> Mechanism:
+    def _without(self, missing: int, *, n: int, participation: float) -> Mechanism:
         """Missing users send no blanket messages, so a fixed total loses theirs.
 
         Of n users each sends floor(total/n) and the first total mod n one more; at worst the missing are among those.
@@ -161,7 +161,7 @@ class MultiMessage(RawMessages):
         each, more = divmod(self.total_messages, n)
         return replace(self, total_messages=self.total_messages - missing * each - min(missing, more))
 
-    def bundled(self, reports: int, *, n: int, participation: float) -> Mechanism:
+    def _bundled(self, reports: int, *, n: int, participation: float) -> Mechanism:
         """A part of a batch of several reports per user has its share of the blanket messages, rounded down.
 
         A Poisson number of messages, each of which is put into a part at random, is an independent Poisson number in
@@ -180,7 +180,7 @@ class MultiMessage(RawMessages):
         total = n * int(self.messages) if self.messages is not None else int(self.total_messages or 0)
         return replace(self, messages=None, total_messages=total // reports)
 
-    def blanket(self) -> Family:
+    def _blanket(self) -> Family:
         """The exact blanket law, with the blanket part of the others' own messages where they have one."""
         return among(self._pairs(), self._hidden_by)
 
@@ -191,7 +191,7 @@ class MultiMessage(RawMessages):
             "use bound='auto'."
         )
 
-    def swap(self) -> SwapGroups:
+    def _swap(self) -> SwapGroups:
         """Own messages with some blanket messages each: see swap_groups.py."""
         return SwapGroups(self._own_types(), self._own_share, self._blankets)
 
@@ -202,11 +202,11 @@ class MultiMessage(RawMessages):
         """
         return self._pairs(), self._blankets
 
-    def constant_datasets(self) -> Family:
+    def _constant_datasets(self) -> Family:
         """The exact law of a dataset in which all others hold one value."""
         return among(*self._dataset())
 
-    def two_counts(self) -> Family:
+    def _two_counts(self) -> Family:
         """Theorem 5.1 on the same dataset."""
         pairs, count = self._dataset()
         return among([two_counts(r) for r in pairs], count)
@@ -241,16 +241,16 @@ class MultiMessage(RawMessages):
         return self.codec.tally(data)
 
     def _scratch(self, message: int = 32) -> int:
-        """Bytes that a user takes while being randomised, at this many bytes a message."""
+        """Bytes that a user takes while being randomized, at this many bytes a message."""
         return math.ceil((2.0 + (self._mean or 1.0)) * message)
 
     @property
-    def runs_alone(self) -> bool:
+    def _runs_alone(self) -> bool:
         """Unless a total is divided among the users."""
         return self.total_messages is None
 
     @property
-    def message_limits(self) -> tuple[int, int | None]:
+    def _message_limits(self) -> tuple[int, int | None]:
         """Its own message and the blanket messages, of which a fraction is one more or none."""
         if self.messages is None:
             return 1, None
@@ -269,7 +269,7 @@ class MultiMessage(RawMessages):
         both["value"], both["blankets"] = value, values["blankets"]
         return both
 
-    def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
         if self.poisson is not None:
             size = poisson_total(src, self.poisson, len(values))
         elif self.messages is None:
@@ -294,7 +294,7 @@ class MultiMessage(RawMessages):
         base, held = (float(self._variance(users, blankets, np.asarray(share))) for share in (0.0, 1.0))
         line = Variance(base, held - base)
         grain = 1.0 / (users * (keep - stray))
-        return modelled(
+        return modeled(
             value,
             users,
             self._constraint,

@@ -20,7 +20,7 @@ from .base import MultiMessage, Rates
 class BinarySum(MultiMessage):
     """Every user sends its bit, and blanket messages that are coins."""
 
-    takes: ClassVar[str] = "bits"
+    _takes: ClassVar[str] = "bits"
     serves: ClassVar[tuple[str, ...]] = ("bits",)
     _message_bits = 1
     _items = 2

@@ -63,9 +63,9 @@ class CheuZhilyaev(MultiMessage):
     d: int = whole(low=2, high=10**6, hint="d counts the items")
 
     @classmethod
-    def designs(cls, sizes: Mapping[str, int]) -> list[dict[str, Any]]:
+    def _designs(cls, sizes: Mapping[str, int]) -> list[dict[str, Any]]:
         """One blanket row per user: more of them need fewer flips, at about the same error."""
-        return [{**given, "messages": 1.0} for given in super().designs(sizes)]
+        return [{**given, "messages": 1.0} for given in super()._designs(sizes)]
 
     @property
     def local_epsilon(self) -> float:
@@ -133,7 +133,7 @@ class CheuZhilyaev(MultiMessage):
         """A row of d bits."""
         return PackedBits(self.d, scratch=self._scratch(16 + 4 * ((self.d + 7) // 8)))
 
-    def sum_variance(self, n: int, items: NDArray[Any], share: NDArray[Any]) -> NDArray[np.float64]:
+    def _sum_variance(self, n: int, items: NDArray[Any], share: NDArray[Any]) -> NDArray[np.float64]:
         """Bits are flipped independently."""
         return np.asarray(items * self.variance(n) + 0.0 * share)
 

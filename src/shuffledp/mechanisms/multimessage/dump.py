@@ -17,7 +17,7 @@ from .base import MultiMessage
 
 @dataclass(frozen=True, kw_only=True)
 class Dump(MultiMessage):
-    """Dummy points: the user's value, perhaps randomised, among uniform values of [d]."""
+    """Dummy points: the user's value, perhaps randomized, among uniform values of [d]."""
 
     serves: ClassVar[tuple[str, ...]] = ("options",)
 
@@ -36,7 +36,7 @@ class Dump(MultiMessage):
     def _items(self) -> int:
         return self.d
 
-    def sum_variance(self, n: int, items: NDArray[Any], share: NDArray[Any]) -> NDArray[np.float64]:
+    def _sum_variance(self, n: int, items: NDArray[Any], share: NDArray[Any]) -> NDArray[np.float64]:
         """A message names one option, so that several options together are one that is named more often."""
         keep, stray, noise = self._rates
         hit, miss, chance = keep + (items - 1.0) * stray, items * stray, items * noise

@@ -54,7 +54,7 @@ class MixDump(Dump):
     """
 
     name: ClassVar[str] = "mix-dump"
-    published_law_exact: ClassVar[bool] = True
+    _published_law_exact: ClassVar[bool] = True
 
     flip: float = real(
         low=1e-12,
@@ -65,9 +65,9 @@ class MixDump(Dump):
     )
 
     @classmethod
-    def designs(cls, sizes: Mapping[str, int]) -> list[dict[str, Any]]:
+    def _designs(cls, sizes: Mapping[str, int]) -> list[dict[str, Any]]:
         """More flips leave more of a local guarantee and need fewer dummy points."""
-        return [{**given, "flip": flip} for given in super().designs(sizes) for flip in (0.01,)]
+        return [{**given, "flip": flip} for given in super()._designs(sizes) for flip in (0.01,)]
 
     @property
     def _stray(self) -> float:
@@ -97,7 +97,7 @@ class MixDump(Dump):
     def _own_share(self) -> float:
         return self.d * self._stray
 
-    def constant_datasets(self) -> Family:
+    def _constant_datasets(self) -> Family:
         """The others hold a third value: they send x0 and x1 equally often."""
         if self.d == 2:
             raise BoundNotApplicableError(
@@ -112,9 +112,9 @@ class MixDump(Dump):
 
         return MixtureSet(make)
 
-    def two_counts(self) -> Family:
+    def _two_counts(self) -> Family:
         """The constant datasets, which use only two counts already."""
-        return self.constant_datasets()
+        return self.law.constant_datasets()
 
     @property
     def _rates(self) -> Rates:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ...errors import BoundNotApplicableError
 from ...estimation.constraints import SumAtMost
-from ...estimation.estimate import Estimate, modelled
+from ...estimation.estimate import Estimate, modeled
 from ...estimation.variance import Variance, share_sampling
 from ...numerics.families.base import Family
 from ...numerics.families.message_counts import UNLIMITED, Count
@@ -72,8 +72,8 @@ class PoissonHistogram(RawMessages):
     """
 
     name: ClassVar[str] = "poisson-histogram"
-    lists_every_type: ClassVar[bool | None] = False
-    takes: ClassVar[str] = "sets"
+    _lists_every_type: ClassVar[bool | None] = False
+    _takes: ClassVar[str] = "sets"
     serves: ClassVar[tuple[str, ...]] = ("options", "sets")
     d: int = whole(low=2, high=2**32, hint="d counts the indices")
     poisson_per_index: float = real(low=0.0, high=1e9, hint="it is a mean per index and user", role="messages")
@@ -123,29 +123,29 @@ class PoissonHistogram(RawMessages):
             )
         return VariationRatio(p=math.inf, beta=1.0, q=float(self.d))
 
-    def among(self, pairs: Sequence[ShuffledPair]) -> Family:
+    def _among(self, pairs: Sequence[ShuffledPair]) -> Family:
         """These pairs, hidden by the fabricated messages of n users."""
         return among(pairs, lambda n: Count(0, ((UNLIMITED, n * self._fabricated),)))
 
-    def other_messages(self, n: int) -> int:
+    def _other_messages(self, n: int) -> int:
         """None is certain: a Poisson number may be 0."""
         return 0
 
-    def bundled(self, reports: int, *, n: int, participation: float) -> PoissonHistogram:
+    def _bundled(self, reports: int, *, n: int, participation: float) -> PoissonHistogram:
         """A part of a batch of several reports per user: every fabricated message is put into a part at random."""
         if reports == 1:
             return self
         return replace(self, poisson_per_index=self.poisson_per_index / reports * (1.0 - 2.0**-50))
 
-    def blanket(self) -> Family:
+    def _blanket(self) -> Family:
         """The exact law: up to k counts raised, up to k others in exchange."""
         return PoissonShift(mean=self.poisson_per_index, d=self.d, most=self.indices)
 
-    def constant_datasets(self) -> Family:
+    def _constant_datasets(self) -> Family:
         """The same law, whatever the others hold."""
-        return self.blanket()
+        return self.law.blanket()
 
-    def two_counts(self) -> Family:
+    def _two_counts(self) -> Family:
         """The counts of two indices: one index of the victim's set is replaced by another one."""
         return PoissonShift(mean=self.poisson_per_index, d=self.d, most=1)
 
@@ -157,14 +157,14 @@ class PoissonHistogram(RawMessages):
         return Category(self.d, scratch=math.ceil((2.0 + self.messages_per_user) * 32))
 
     @property
-    def constraint(self) -> SumAtMost:
+    def _constraint(self) -> SumAtMost:
         """The shares add up to at most k."""
         return SumAtMost(self.indices)
 
     def _check(self, values: NDArray[Any]) -> NDArray[Any]:
         return padded_sets(values, self.d, self.indices)
 
-    def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
         size = poisson_total(src, self._fabricated, len(values))
         own = values[values >= 0].astype(self.codec.dtype)
         return np.concatenate([own, below(src, self.d, size).astype(self.codec.dtype, copy=False)])
@@ -173,13 +173,13 @@ class PoissonHistogram(RawMessages):
         value = counts / users - self.poisson_per_index
         noise = Variance(self.poisson_per_index / users)
         grain = 1.0 / users
-        return modelled(value, users, self.constraint, noise, share_sampling(users), grain=grain, influence=grain)
+        return modeled(value, users, self._constraint, noise, share_sampling(users), grain=grain, influence=grain)
 
     def variance(self, n: int, frequency: float = 0.0) -> float:
         """Variance of one estimated share among n users: m/n, whatever the share is."""
         return self.poisson_per_index / n
 
-    def sum_variance(self, n: int, items: NDArray[Any], share: NDArray[Any]) -> NDArray[np.float64]:
+    def _sum_variance(self, n: int, items: NDArray[Any], share: NDArray[Any]) -> NDArray[np.float64]:
         """Counts of different indices are independent."""
         return np.asarray(items * self.variance(n) + 0.0 * share)
 

@@ -20,7 +20,7 @@ class RawMessages(Randomizer):
     _shuffles: ClassVar[bool] = True
 
     @property
-    def message_limits(self) -> tuple[int, int | None]:
+    def _message_limits(self) -> tuple[int, int | None]:
         """Any number, unless a mechanism knows better."""
         return 0, None
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from ...errors import ParameterError
 from ...estimation.constraints import Box
-from ...estimation.estimate import Estimate, modelled
+from ...estimation.estimate import Estimate, modeled
 from ...estimation.variance import Variance
 from ..accuracy import Accuracy
 from ..known.variation_ratio import VariationRatio
@@ -51,7 +51,7 @@ class Cube(Randomizer):
         return VariationRatio(p=p, beta=self.beta, q=p)
 
     @property
-    def number_range(self) -> tuple[float, float]:
+    def _number_range(self) -> tuple[float, float]:
         """[-1, 1], every coordinate."""
         return -1.0, 1.0
 
@@ -65,7 +65,7 @@ class Cube(Randomizer):
         For users drawn from a population (square - mean^2)/n is the variance: nothing is added.
         """
         noise = Variance(square / users, 0.0, -1.0 / users)
-        return modelled(value, users, Box(-1.0, 1.0), noise, Variance(0.0), grain=grain, influence=influence)
+        return modeled(value, users, Box(-1.0, 1.0), noise, Variance(0.0), grain=grain, influence=influence)
 
     @abstractmethod
     def variance(self, n: int, value: float = 0.0) -> float:
@@ -79,5 +79,5 @@ class Cube(Randomizer):
     def inputs(self) -> list[tuple[int, ...]]:
         """The vertices of the cube: every other law is a mixture of theirs."""
         if self.dim > 9:  # a matrix over vertices has up to 4^dim cells
-            raise ParameterError(f"dim must be at most 9 to list the vertices, got {self.dim}; use blanket() instead.")
+            raise ParameterError(f"dim must be at most 9 to list the vertices, got {self.dim}; use a bound instead.")
         return list(itertools.product((-1, 1), repeat=self.dim))

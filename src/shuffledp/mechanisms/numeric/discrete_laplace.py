@@ -68,7 +68,7 @@ def discrete_laplace(src: Source, rate: float, size: int, dtype: type[np.signedi
     Parameters
     ----------
     rate : float in [2^-32, 1)
-        Log-ratio of neighbouring probabilities, taken as the exact rational number that the float is.
+        Log-ratio of neighboring probabilities, taken as the exact rational number that the float is.
     dtype : signed integers
         Noise beyond them wraps.
     """

@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -55,7 +54,7 @@ class Duchi(Cube):
     >>> Duchi(eps0=1.0, dim=3).variation_ratio().beta.__round__(4)
     0.4621
     >>> m = Duchi(eps0=4.0, dim=5)
-    >>> est = m.estimate(m.privatise(np.full((4000, 5), 0.5), rng=np.random.default_rng(0)))
+    >>> est = m.estimate(m.privatize(np.full((4000, 5), 0.5), rng=np.random.default_rng(0)))
     >>> bool(np.all(abs(est.value - 0.5) < 4 * est.stderr))
     True
     """
@@ -89,26 +88,22 @@ class Duchi(Cube):
         share, *laws = np.array([row for row in rows if row[0] > 0]).T
         return ShuffledPair(*(share * self._low * law for law in laws))
 
-    def blanket(self) -> PairSet:
+    def _blanket(self) -> PairSet:
         """z.v > 0, z.v < 0 and ties."""
         e, half = math.exp(self.eps0), 0.5 * (1.0 - self._ties)
         return PairSet([self._pair([(half, e, 1, 1), (half, 1, e, 1), (self._ties, 1, 1, 1)])])
 
-    def swap(self) -> SwapSet:
-        """Every way in which z and -z may lie to three vertices (cube.py); with ties, those of actual vertices."""
-        return self._swap
-
-    @cached_property
     def _swap(self) -> SwapSet:
+        """Every way in which z and -z may lie to three vertices (cube.py); with ties, those of actual vertices."""
         low, high = self._low, math.exp(self.eps0) * self._low
         kinds: Iterable[Sequence[Shares]] = [MIRRORED]
         if self._ties and self.dim <= MOST_DIMENSIONS:
             kinds = triples(self.dim)
         elif self._ties:
             kinds = [vertices((1 - Fraction(self._ties)) / 2, mirrored_with_ties())]
-        return SwapSet([among([law(shares, low, high) for shares in types], self.blanket()) for types in kinds])
+        return SwapSet([among([law(shares, low, high) for shares in types], self.law.blanket()) for types in kinds])
 
-    def constant_datasets(self) -> PairSet:
+    def _constant_datasets(self) -> PairSet:
         """The others hold v0, or v0 with one coordinate flipped (then z.v0 > 0 without z.v* > 0 has share step)."""
         e, ties, half = math.exp(self.eps0), self._ties, 0.5 * (1.0 - self._ties)
         step = 0.5 * _central(self.dim - self.dim % 2)
@@ -126,7 +121,7 @@ class Duchi(Cube):
         """The signs of z, 1 for +."""
         return PackedBits(self.dim, scratch=40 * self.dim + 64)
 
-    def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
         vertex = np.packbits(coins(src, 0.5 + 0.5 * values), axis=1)
         width = vertex.shape[1]
         used = np.packbits(np.ones(self.dim, dtype=np.uint8))  # the last byte may be padded

@@ -18,7 +18,7 @@ from ..._support import validation as check
 from ..._support.numbers import round_down
 from ...errors import ParameterError
 from ...estimation.constraints import Box
-from ...estimation.estimate import Estimate, modelled
+from ...estimation.estimate import Estimate, modeled
 from ...estimation.variance import Variance, range_sampling
 from ...numerics.normal_cells import normal_cells
 from ...numerics.pair import FloatArray
@@ -132,7 +132,7 @@ class Gaussian(MatrixRandomizer):
     >>> m = Gaussian(sigma=1.0)
     >>> m.spec, round(m.local_epsilon, 3)
     ('gaussian:sigma=1,low=0,high=1,inputs=5,edges=16', 2.825)
-    >>> est = m.estimate(m.privatise(np.full(10_000, 0.3), rng=np.random.default_rng(0)))
+    >>> est = m.estimate(m.privatize(np.full(10_000, 0.3), rng=np.random.default_rng(0)))
     >>> bool(abs(est.value[0] - 0.3) < 4 * est.stderr[0])
     True
     """
@@ -187,7 +187,7 @@ class Gaussian(MatrixRandomizer):
         return [low + (high - low) * i / last for i in range(last + 1)]
 
     @property
-    def _centres(self) -> FloatArray:
+    def _centers(self) -> FloatArray:
         return np.array([float(x) for x in self._grid])
 
     @property
@@ -215,36 +215,36 @@ class Gaussian(MatrixRandomizer):
         ends = [-math.inf, *self._cuts, math.inf]
         return list(pairwise(ends))
 
-    def blanket_ratio(self, victim: Mechanism) -> float:
+    def _blanket_ratio(self, victim: Mechanism) -> float:
         """The smallest ratio over cells, where both release the same cells."""
         if not isinstance(victim, Gaussian) or victim._cuts != self._cuts:
-            return super().blanket_ratio(victim)
+            return super()._blanket_ratio(victim)
         return float(np.min(self._rows.min(axis=0) / victim._rows.min(axis=0))) * (1.0 - SLACK)
 
     # -- running it -------------------------------------------------------------------------------------------
 
     @property
-    def number_range(self) -> tuple[float, float]:
+    def _number_range(self) -> tuple[float, float]:
         """[low, high]."""
         return self.low, self.high
 
     def _check(self, values: NDArray[Any]) -> NDArray[Any]:
         return numbers(values, self.low, self.high)
 
-    def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
         """Rounded to the grid at random; whatever the coin's probability, the law is a mixture of two grid points."""
         last = int(self.inputs) - 1
         scaled = np.clip((values - self.low) / (self.high - self.low) * last, 0.0, float(last))
         point = np.minimum(np.floor(scaled), last - 1).astype(np.int64)
-        return super()._randomise(point + coins(src, scaled - point), src)
+        return super()._randomize(point + coins(src, scaled - point), src)
 
     @cached_property
     def _weights_of_cells(self) -> FloatArray:
         """w with sum_y R(x)_y w_y = x at every grid point, of least variance at equal frequencies."""
-        rows, points = self._rows, self._centres
+        rows, points = self._rows, self._centers
         scale = 1.0 / np.sqrt(rows.mean(axis=0))
-        centre = 0.5 * (self.low + self.high)
-        found = centre + scale * np.linalg.lstsq(rows * scale, points - centre, rcond=1e-14)[0]
+        center = 0.5 * (self.low + self.high)
+        found = center + scale * np.linalg.lstsq(rows * scale, points - center, rcond=1e-14)[0]
         missed = float(np.abs(rows @ found - points).max()) / (self.high - self.low)
         if missed > _MISSED:
             raise ParameterError(
@@ -256,7 +256,7 @@ class Gaussian(MatrixRandomizer):
     @cached_property
     def _spreads(self) -> FloatArray:
         """The variance of a weight at every grid point."""
-        away = self._weights_of_cells[None, :] - self._centres[:, None]
+        away = self._weights_of_cells[None, :] - self._centers[:, None]
         return np.asarray((self._rows * away**2).sum(axis=1))
 
     @property
@@ -273,7 +273,7 @@ class Gaussian(MatrixRandomizer):
         value = np.atleast_1d(np.asarray(counts, dtype=np.float64) @ self._weights_of_cells / users)
         sampling = range_sampling(users, self.low, self.high)
         grain, noise = float(np.ptp(self._weights_of_cells)) / users, Variance(self.variance(users))
-        return modelled(value, users, Box(self.low, self.high), noise, sampling, grain=grain, influence=grain)
+        return modeled(value, users, Box(self.low, self.high), noise, sampling, grain=grain, influence=grain)
 
     def variance(self, n: int) -> float:  # type: ignore[override]
         """Variance of the mean, at most: that of the weights of the cells, and of rounding to the grid."""

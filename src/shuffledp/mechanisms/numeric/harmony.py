@@ -45,7 +45,7 @@ class Harmony(Cube):
     --------
     >>> Harmony(eps0=1.0, dim=10).variation_ratio().beta.__round__(4)
     0.4621
-    >>> Harmony(eps0=4.0, dim=2).privatise([[0.5, -1.0], [1.0, 0.0]]).data.shape
+    >>> Harmony(eps0=4.0, dim=2).privatize([[0.5, -1.0], [1.0, 0.0]]).data.shape
     (2,)
     """
 
@@ -66,17 +66,17 @@ class Harmony(Cube):
         """T = tanh(eps0/2)."""
         return math.tanh(0.5 * self.eps0)
 
-    def blanket(self) -> PairSet:
+    def _blanket(self) -> PairSet:
         """Two kinds of reports: those that v0 prefers and those that -v0 prefers."""
         f = self._flip
         return PairSet([ShuffledPair(P0=[1.0 - f, f], P1=[f, 1.0 - f], t=[f, f])])
 
-    def swap(self) -> SwapSet:
+    def _swap(self) -> SwapSet:
         """In every coordinate a third vertex agrees with both, one or none of the victim's two (cube.py)."""
         types = [law(kind, 2.0 * self._flip, 2.0 * (1.0 - self._flip)) for kind in MIRRORED]
-        return SwapSet([among(types, self.blanket())])
+        return SwapSet([among(types, self.law.blanket())])
 
-    def constant_datasets(self) -> PairSet:
+    def _constant_datasets(self) -> PairSet:
         """The others agree with v0 in all coordinates, all but one, or half of them (any number, if dim is small)."""
         f, g = self._flip, 1.0 - self._flip
         agree, differ = [(g, f, g), (f, g, f)], [(g, f, f), (f, g, g)]
@@ -95,7 +95,7 @@ class Harmony(Cube):
         """2j for a minus at coordinate j, 2j + 1 for a plus."""
         return Category(2 * self.dim, scratch=96)
 
-    def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
         users = len(values)
         coordinate = below(src, self.dim, users)
         sign = coins(src, 0.5 + 0.5 * values[np.arange(users), coordinate]) ^ bernoulli(src, self._flip, users)

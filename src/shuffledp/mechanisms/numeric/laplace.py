@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 from ..._support.numbers import round_down
 from ...errors import BoundNotApplicableError
 from ...estimation.constraints import Box
-from ...estimation.estimate import Estimate, modelled
+from ...estimation.estimate import Estimate, modeled
 from ...estimation.variance import Variance, range_sampling
 from ...numerics.families.base import PairSet, both_directions
 from ...numerics.families.swap_led import LedSwap
@@ -66,7 +65,7 @@ class Laplace(Randomizer):
 
     (u, v) of (0, N) runs on two straight segments, (e, 1) to (1, 1) to (1, e).  For the upper bound inner points
     are split onto the ends of short pieces of them, which keeps mass and both means; for the lower bound
-    (the others hold 0, 1/2 or 1) neighbouring reports are merged.
+    (the others hold 0, 1/2 or 1) neighboring reports are merged.
 
     Swap bound: all pairs and all that the others may hold are covered by a few dozen laws (laplace_types.py proves it);
     the worst of them is the pair (0, N) among others who all hold 0 or all hold N, which each evaluation checks.
@@ -76,7 +75,7 @@ class Laplace(Randomizer):
     >>> Laplace(eps0=1.0).variation_ratio().beta.__round__(4)
     0.3935
     >>> m = Laplace(eps0=2.0)
-    >>> est = m.estimate(m.privatise(np.full(10_000, 0.3), rng=np.random.default_rng(0)))
+    >>> est = m.estimate(m.privatize(np.full(10_000, 0.3), rng=np.random.default_rng(0)))
     >>> bool(abs(est.value[0] - 0.3) < 4 * est.stderr[0])
     True
     """
@@ -124,7 +123,7 @@ class Laplace(Randomizer):
         low, high = self._power(np.array([g, size - g])) / (1.0 + a)
         return np.concatenate([[low], inner, [high]])
 
-    def blanket(self) -> PairSet:
+    def _blanket(self) -> PairSet:
         """The pair (0, N) over omega, with the points inside each piece of a segment moved to its ends."""
         half = self._steps // 2
         pieces = min(self.PIECES, half)
@@ -139,32 +138,28 @@ class Laplace(Randomizer):
         t = omega * (1.0 + back)
         t[0] = self._power(np.array(2 * half)) / (1.0 + a) + omega[0] * back  # with the whole tail y <= 0
         t[1:] += omega[:-1] * forward
-        centre = omega[-1] + 2.0 * omega[-2] * forward
+        center = omega[-1] + 2.0 * omega[-2] * forward
         left, u = t[:-1], self._power(2 * (ends[:-1] - half))
         return PairSet(
             [
                 ShuffledPair(
-                    P0=np.concatenate([left * u, [centre], left]),
-                    P1=np.concatenate([left, [centre], left * u]),
-                    t=np.concatenate([left, [centre], left]),
+                    P0=np.concatenate([left * u, [center], left]),
+                    P1=np.concatenate([left, [center], left * u]),
+                    t=np.concatenate([left, [center], left]),
                 )
             ]
         )
 
-    @cached_property
     def _swap(self) -> LedSwap:
-        return swap_set(self._steps, self._rate, self._power)
-
-    def swap(self) -> LedSwap:
         """All pairs and all types of the others, through the laws of laplace_types.py."""
         if self.eps0 > self.LARGEST_SWAP:
             raise BoundNotApplicableError(
                 f"bound 'swap' of laplace needs eps0 up to {self.LARGEST_SWAP:g}, got {self.eps0:g}: beyond, hardly "
                 "any user is free to be exchanged for the victim; use bound='auto'."
             )
-        return self._swap
+        return swap_set(self._steps, self._rate, self._power)
 
-    def constant_datasets(self) -> PairSet:
+    def _constant_datasets(self) -> PairSet:
         """The others hold 0, 1 (by symmetry) or 1/2; inner reports are merged, which is post-processing."""
         size = self._steps
         starts = np.array([0, *range(1, size, max(1, size // self.GROUPS)), size])
@@ -172,14 +167,14 @@ class Laplace(Randomizer):
         end = both_directions(ShuffledPair(P0=low, P1=high, t=low))
         return PairSet([*end, ShuffledPair(P0=low, P1=high, t=middle)])
 
-    def blanket_ratio(self, victim: Mechanism) -> float:
+    def _blanket_ratio(self, victim: Mechanism) -> float:
         """w = tanh(r/2) e^(-r m) with r = eps0/N and m = max(y, N-y) >= N/2.
 
         Where the rate of these users is not larger than the victim's, the ratio is smallest at m = N/2; where it is
         larger, the ratio has no positive lower bound: such users do not help.
         """
         if not isinstance(victim, Laplace) or victim.BITS != self.BITS:
-            return super().blanket_ratio(victim)
+            return super()._blanket_ratio(victim)
         gap = victim.eps0 - self.eps0
         if gap < 0.0:
             return 0.0
@@ -190,7 +185,7 @@ class Laplace(Randomizer):
     # -- running it -------------------------------------------------------------------------------------------
 
     @property
-    def number_range(self) -> tuple[float, float]:
+    def _number_range(self) -> tuple[float, float]:
         """[0, 1]."""
         return 0.0, 1.0
 
@@ -203,7 +198,7 @@ class Laplace(Randomizer):
         fits = (t for t in (np.int16, np.int32) if self._rate * (np.iinfo(t).max - self._steps) > 128.0)
         return Numbers(next(fits, np.int64), scratch=40)
 
-    def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
         wide = np.int32 if self.codec.dtype.itemsize <= 4 else np.int64  # 256 steps fit in either
         report = on_grid(src, values, 1.0 / self._steps, wide)
         report += discrete_laplace(src, self._rate, len(values), wide)
@@ -213,7 +208,7 @@ class Laplace(Randomizer):
         """Reports do not show the spread of the users' numbers: for a population the largest possible one is added."""
         noise = Variance(self.variance(users))
         unit, sampling = 1.0 / (users * self._steps), range_sampling(users, 0.0, 1.0)
-        return modelled(unit * counts, users, Box(0.0, 1.0), noise, sampling, influence=unit * self.codec.reach)
+        return modeled(unit * counts, users, Box(0.0, 1.0), noise, sampling, influence=unit * self.codec.reach)
 
     def variance(self, n: int) -> float:
         """Variance of the mean: [1/(2 sinh^2(eps0/(2N))) + 1/4]/(n N^2), where 1/4 bounds that of the rounding."""
@@ -235,6 +230,6 @@ class Laplace(Randomizer):
         """Rows: the inputs above; columns: y <= 0, then y = 1, ..., N-1, then y >= N."""
         return np.stack([self._law(round(x * self._steps)) for x in self.inputs()])
 
-    def columns(self, data: NDArray[Any]) -> NDArray[np.int64]:
+    def _columns(self, data: NDArray[Any]) -> NDArray[np.int64]:
         """The report, with both tails merged."""
         return np.clip(np.asarray(data).astype(np.int64), 0, self._steps)

@@ -14,7 +14,7 @@ from scipy import special  # type: ignore[import-untyped]
 from ..._support.numbers import round_down
 from ...errors import ParameterError
 from ...estimation.constraints import Ball
-from ...estimation.estimate import FEW, Estimate, modelled
+from ...estimation.estimate import FEW, Estimate, modeled
 from ...estimation.variance import Variance
 from ...numerics.families.base import PairSet, both_directions
 from ...numerics.families.swap import SwapSet, among
@@ -73,13 +73,13 @@ class PrivUnit(Randomizer):
     >>> PrivUnit(eps0=1.0, dim=100).cap.__round__(3)
     0.346
     >>> m = PrivUnit(eps0=4.0, dim=3)
-    >>> est = m.estimate(m.privatise(np.array([[0.6, 0.0, 0.8]] * 4000), rng=np.random.default_rng(0)))
+    >>> est = m.estimate(m.privatize(np.array([[0.6, 0.0, 0.8]] * 4000), rng=np.random.default_rng(0)))
     >>> bool(np.all(abs(est.value - [0.6, 0.0, 0.8]) < 4 * est.stderr))
     True
     """
 
     name: ClassVar[str] = "privunit"
-    takes: ClassVar[str] = "unit vectors"
+    _takes: ClassVar[str] = "unit vectors"
     serves: ClassVar[tuple[str, ...]] = ("unit vectors",)
 
     eps0: float = budget()
@@ -93,7 +93,7 @@ class PrivUnit(Randomizer):
     )
 
     @classmethod
-    def free_setting(cls, given: dict[str, Any]) -> FreeSetting | None:
+    def _free_setting(cls, given: dict[str, Any]) -> FreeSetting | None:
         """The cap; a smaller one than 2^-70 would need an eps0 above 50 to be of use."""
         return open_setting(cls, given, "cap", limits=lambda m: (2.0**-70, 0.5), whole=False, ratio=4.0, frequency=None)
 
@@ -123,20 +123,20 @@ class PrivUnit(Randomizer):
         return VariationRatio(p=p, beta=beta, q=p)
 
     def _pair(self, rows: list[tuple[float, int, int, int]]) -> ShuffledPair:
-        """Regions by area and by whether x0, x1 and the others favour them (1) or not (0)."""
+        """Regions by area and by whether x0, x1 and the others favor them (1) or not (0)."""
         high, low = self._densities
         return ShuffledPair(*([area * (high if row[i] else low) for area, *row in rows if area > 0] for i in range(3)))
 
-    def blanket(self) -> PairSet:
-        """x0 = -x1: the caps (or their complements) are disjoint; the others favour nothing for certain."""
+    def _blanket(self) -> PairSet:
+        """x0 = -x1: the caps (or their complements) are disjoint; the others favor nothing for certain."""
         return PairSet([self._pair([(area, own, other, 0) for area, own, other in self._opposite()])])
 
-    def swap(self) -> SwapSet:
+    def _swap(self) -> SwapSet:
         """Three caps of this area, however they may meet."""
         low, high = reversed(self._densities)
-        return SwapSet([among([law(shares, low, high) for shares in vertices(Fraction(self.cap))], self.blanket())])
+        return SwapSet([among([law(shares, low, high) for shares in vertices(Fraction(self.cap))], self.law.blanket())])
 
-    def constant_datasets(self) -> PairSet:
+    def _constant_datasets(self) -> PairSet:
         """The others hold x0 = -x1, or a third vector whose cap meets neither of the others."""
         pairs = both_directions(self._pair([(area, own, other, own) for area, own, other in self._opposite()]))
         if self.gamma >= 0.5:
@@ -145,7 +145,7 @@ class PrivUnit(Randomizer):
         return PairSet(pairs)
 
     def _opposite(self) -> list[tuple[float, int, int]]:
-        """The sphere by area and by whether x0 and x1 = -x0 favour it."""
+        """The sphere by area and by whether x0 and x1 = -x0 favor it."""
         side, both = min(self.cap, 1.0 - self.cap), int(self.cap > 0.5)
         return [(side, 1, 0), (side, 0, 1), (1.0 - 2.0 * side, both, both)]
 
@@ -167,7 +167,7 @@ class PrivUnit(Randomizer):
             )
         return vectors
 
-    def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
         users = len(values)
         units = np.ascontiguousarray(values.T)  # one row per coordinate: contiguous work
         units = units / _lengths(units)
@@ -206,7 +206,7 @@ class PrivUnit(Randomizer):
         spread = np.clip((square / GRID**2 - across) / gap, np.clip(value, -1.0, 1.0) ** 2, 1.0)
         noise = np.maximum((across + gap * spread) / self._gain**2 - spread, 0.0)
         influence = scale * self.codec.reach / users
-        return modelled(
+        return modeled(
             value,
             users,
             Ball(1.0),
@@ -269,7 +269,7 @@ def _log_gain(log_cap: float, eps0: float, dim: int) -> float:
 def _best_cap(eps0: float, dim: int) -> float:
     """The c with the largest m; it is below 1/2, where half of m is symmetric and the other half falls with c.
 
-    Bisection on the sign of d(log m)/dc (importing an optimiser would take longer than everything else).
+    Bisection on the sign of d(log m)/dc (importing an optimizer would take longer than everything else).
     """
     half, t = 0.5 * (dim - 1), math.exp(-eps0)
     constant = math.log(half) + float(special.betaln(half, half))

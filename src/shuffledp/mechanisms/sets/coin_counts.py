@@ -87,7 +87,7 @@ def _grid(size: int, f: float) -> list[int]:
 
 
 def spread_ones(size: int, F: int, G: int, likelihood: Callable[[int], Fraction]) -> list[Piece]:
-    """Each number of ones moved to its two neighbours on the grid, keeping mass and mean."""
+    """Each number of ones moved to its two neighbors on the grid, keeping mass and mean."""
     grid = _grid(size, F / (F + G))
     mass = dict.fromkeys(grid, Fraction(0))
     for ones, chance in enumerate(_binomial(size, F, G)):

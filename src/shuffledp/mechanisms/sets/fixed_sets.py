@@ -19,16 +19,16 @@ from ..values import item_sets
 class FixedSets(FrequencyOracle):
     """A pure frequency oracle on sets of s items, one row of s different numbers per user."""
 
-    takes: ClassVar[str] = "full sets"
+    _takes: ClassVar[str] = "full sets"
     serves: ClassVar[tuple[str, ...]] = ("full sets",)
     #: of the items that are asked for: the others may be dummies
-    holds: ClassVar[tuple[int | str, int | str]] = (0, "s")
+    _holds: ClassVar[tuple[int | str, int | str]] = (0, "s")
 
     d: int = whole(low=2, high=2**32, hint="d counts the items")
     s: int = whole(low=1, high=lambda m: m.d - 1, hint="s counts the items of a set, fewer than d")
 
     @property
-    def constraint(self) -> FixedSum:
+    def _constraint(self) -> FixedSum:
         """The frequencies add up to s."""
         return FixedSum(self.s)
 

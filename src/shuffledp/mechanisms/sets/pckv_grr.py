@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..._support.numbers import round_down
 from ...estimation.constraints import KeyValues, SumAtMost
-from ...estimation.estimate import Estimate, modelled, pure
+from ...estimation.estimate import Estimate, modeled, pure
 from ...estimation.variance import Variance
 from ...numerics.families.base import PairSet, both_directions
 from ...numerics.families.swap import SwapSet, among
@@ -64,15 +64,15 @@ class PCKVGRR(FrequencyOracle):
     >>> import numpy as np
     >>> m = PCKVGRR(eps0=4.0, d=3, l=2)
     >>> values = np.array([[[0, 1.0], [2, -0.5]], [[0, 0.5], [-1, 0.0]]] * 5000)
-    >>> est = m.estimate(m.privatise(values, rng=np.random.default_rng(0)))
+    >>> est = m.estimate(m.privatize(values, rng=np.random.default_rng(0)))
     >>> bool(np.all(abs(est.value - [[1.0, 0.0, 0.5], [0.75, 0.0, -0.25]]) < 5 * est.stderr))
     True
     """
 
     name: ClassVar[str] = "pckv-grr"
-    takes: ClassVar[str] = "key-values"
+    _takes: ClassVar[str] = "key-values"
     serves: ClassVar[tuple[str, ...]] = ("key-values",)
-    holds: ClassVar[tuple[int | str, int | str]] = (0, "l")
+    _holds: ClassVar[tuple[int | str, int | str]] = (0, "l")
 
     d: int = whole(low=1, high=2**30, hint="d counts the keys")
     l: int = whole(low=1, high=lambda m: m.d, hint="l is how many keys a user may hold, at most d")
@@ -114,7 +114,7 @@ class PCKVGRR(FrequencyOracle):
         return self.l * self._gain
 
     @property
-    def constraint(self) -> KeyValues:
+    def _constraint(self) -> KeyValues:
         """At most l keys each, and sums of values no larger than shares."""
         return KeyValues(self.l)
 
@@ -128,19 +128,19 @@ class PCKVGRR(FrequencyOracle):
         b, g = self._unit, self._gain
         return ShuffledPair(*([block[0] * (b + block[i] * g) for block in blocks] for i in (1, 2, 3)))
 
-    def blanket(self) -> PairSet:
+    def _blanket(self) -> PairSet:
         """l symbols against l others, the remaining 2d alike."""
         l = self.l
         return PairSet([self._pair((l, 1, 0, 0), (l, 0, 1, 0), (2 * self.d, 0, 0, 0))])
 
-    def swap(self) -> SwapSet:
+    def _swap(self) -> SwapSet:
         """Three sets of l symbols each, of all 2(d+l): every law is a mixture of uniform ones on such sets."""
         b, size = self._unit, self._symbols
         shares = vertices(Fraction(self.l, size))
         types = [law(share, size * b, size * (b + self._gain)) for share in shares]
-        return SwapSet([among(types, self.blanket())])
+        return SwapSet([among(types, self.law.blanket())])
 
-    def constant_datasets(self) -> PairSet:
+    def _constant_datasets(self) -> PairSet:
         """Others hold up to l further keys (dummies for the rest), nothing, or what the victim may hold."""
         l, spare = self.l, 2 * self.d
         pairs = both_directions(self._pair((l, 1, 0, 1), (l, 0, 1, 0), (spare, 0, 0, 0)))
@@ -158,7 +158,7 @@ class PCKVGRR(FrequencyOracle):
     def _check(self, values: NDArray[Any]) -> NDArray[Any]:
         return key_values(values, self.d)
 
-    def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
         size = len(values)
         report = np.where(
             bernoulli(src, self._symbols * self._unit, size),
@@ -202,7 +202,7 @@ class PCKVGRR(FrequencyOracle):
         share = np.array([[1.0], [0.0]]) / users
         sampling = Variance(0.0, share, -share)
         influence = np.array([[1.0], [2.0]]) * held.grain  # a sign may become the other one
-        return modelled(value, users, self.constraint, noise, sampling, grain=held.grain, influence=influence)
+        return modeled(value, users, self._constraint, noise, sampling, grain=held.grain, influence=influence)
 
     @staticmethod
     def means(estimate: Estimate) -> NDArray[np.float64]:

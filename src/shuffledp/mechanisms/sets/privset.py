@@ -63,15 +63,15 @@ class PrivSet(SetRandomizer):
     >>> PrivSet(eps0=2.0, d=4, s=2, k=1).variation_ratio().beta.__round__(4)
     0.6805
     >>> m = PrivSet(eps0=3.0, d=5, s=2)
-    >>> est = m.estimate(m.privatise([[0, 1], [1, 4], [1, -1], [-1, -1]] * 1000, rng=np.random.default_rng(0)))
+    >>> est = m.estimate(m.privatize([[0, 1], [1, 4], [1, -1], [-1, -1]] * 1000, rng=np.random.default_rng(0)))
     >>> bool(abs(est.value[1] - 0.75) < 5 * est.stderr[1])
     True
     """
 
     name: ClassVar[str] = "privset"
-    takes: ClassVar[str] = "sets"
+    _takes: ClassVar[str] = "sets"
     serves: ClassVar[tuple[str, ...]] = ("sets",)
-    holds: ClassVar[tuple[int | str, int | str]] = (0, "s")
+    _holds: ClassVar[tuple[int | str, int | str]] = (0, "s")
 
     d: int = whole(low=1, high=2**31, hint="d counts the real items")
     s: int = whole(low=1, high=lambda m: min(m.d, 10**4), hint="users hold s of the d items; smaller sets are padded")
@@ -83,7 +83,7 @@ class PrivSet(SetRandomizer):
     )
 
     @classmethod
-    def free_setting(cls, given: dict[str, Any]) -> FreeSetting | None:
+    def _free_setting(cls, given: dict[str, Any]) -> FreeSetting | None:
         """The setting k, chosen by the mean error over the items and the dummies."""
         return open_setting(
             cls, given, "k", limits=lambda m: (1, m.d), whole=True, ratio=2.0, frequency=lambda m: m.s / (m.d + m.s)
@@ -100,7 +100,7 @@ class PrivSet(SetRandomizer):
         return self.s
 
     @property
-    def constraint(self) -> SumAtMost:
+    def _constraint(self) -> SumAtMost:
         """At most s items each; dummies are not estimated."""
         return SumAtMost(self.s)
 
@@ -131,7 +131,7 @@ class PrivSet(SetRandomizer):
             raise ParameterError(f"values must not repeat an item in a row, got {item} twice; list each item once.")
         return values
 
-    def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
         held = values.T.copy()
         if len(held) > self.s:  # a uniform choice of the items, those that are -1 last
             shuffle(src, held, first=len(held))

@@ -103,23 +103,19 @@ class SetRandomizer(FrequencyOracle):
         P0, P1, t = zip(*laws, strict=True)
         return ShuffledPair(P0=P0, P1=P1, t=t)
 
-    def blanket(self) -> PairSet:
+    def _blanket(self) -> PairSet:
         """Two disjoint sets over t/(C(D,k) Omega), attained as k <= D - s: some S avoids y.  Symmetric in the sets."""
         s = self.held
         return PairSet([self._pair(range(s), range(s, 2 * s))])
 
-    def constant_datasets(self) -> PairSet:
+    def _constant_datasets(self) -> PairSet:
         """Two disjoint sets; the others hold items of one of them, of neither, or of both."""
         s = self.held
         pairs = (self._pair(range(s), range(s, 2 * s), others) for others in _others(self.domain, s))
         return PairSet([direction for pair in pairs for direction in both_directions(pair)])
 
-    def swap(self) -> SwapSet:
-        """Every two sets among every third one, up to permutations of the items; for small sets."""
-        return self._swap
-
-    @cached_property
     def _swap(self) -> SwapSet:
+        """Every two sets among every third one, up to permutations of the items; for small sets."""
         if self.held > MOST_HELD:
             raise BoundNotApplicableError(
                 f"bound 'swap' lists how three sets may meet, for sets of at most {MOST_HELD} items, got {self.held}; "
@@ -127,14 +123,14 @@ class SetRandomizer(FrequencyOracle):
             )
         members = []
         for first, second, thirds in triples(self.domain, self.held):
-            members.append(among([self._pair(first, second, third) for third in thirds], self.blanket()))
+            members.append(among([self._pair(first, second, third) for third in thirds], self.law.blanket()))
         return SwapSet(members)
 
-    def blanket_ratio(self, victim: Mechanism) -> float:
+    def _blanket_ratio(self, victim: Mechanism) -> float:
         """w = t/(C(D,k) Omega) on every subset, so the ratio is the same for all reports."""
         if isinstance(victim, SetRandomizer) and victim._sizes == self._sizes:
             return rounded_down(victim.eps0 - self.eps0 + math.log(victim._total / self._total), 1.0)
-        return super().blanket_ratio(victim)
+        return super()._blanket_ratio(victim)
 
     # -- running it -------------------------------------------------------------------------------------------
 
@@ -236,7 +232,7 @@ def _classes(D: int, k: int, sets: tuple[frozenset[int], ...]) -> tuple[tuple[tu
 def best_k(eps0: float, D: int, s: int) -> int:
     """The k in [1, D-s] with the smallest mean variance of the D frequencies (their mean is s/D).
 
-    Grids around the best point so far, from all k down to neighbours.
+    Grids around the best point so far, from all k down to neighbors.
     """
     low, high = 1, D - s
     while True:

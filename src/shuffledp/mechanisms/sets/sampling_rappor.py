@@ -69,7 +69,7 @@ class SamplingRappor(FixedSets):
     --------
     >>> import numpy as np
     >>> m = SamplingRappor(eps0=4.0, d=6, s=2)
-    >>> est = m.estimate(m.privatise(np.array([[0, 1], [0, 5]] * 2000), rng=np.random.default_rng(0)))
+    >>> est = m.estimate(m.privatize(np.array([[0, 1], [0, 5]] * 2000), rng=np.random.default_rng(0)))
     >>> bool(abs(est.value[5] - 0.5) < 5 * est.stderr[5])
     True
     """
@@ -137,12 +137,8 @@ class SamplingRappor(FixedSets):
         laws = [[times(weight, factor[key[i]]) for key, weight in classes.items()] for i in range(3)]
         return ShuffledPair(*laws)
 
-    def blanket(self) -> PairSet:
-        """The pair with the least overlap, over the s-subset with the fewest ones."""
-        return self._blanket
-
-    @cached_property
     def _blanket(self) -> PairSet:
+        """The pair with the least overlap, over the s-subset with the fewest ones."""
         k, shared, outside = self._apart, self.s - self._apart, self.d - self.s - self._apart
         if (k + 1) ** 2 * (shared + 1) <= MAX_CLASSES and outside <= 4 * self.s + 16:
             # third coordinate: all ones w of the report; the set with the fewest holds w - (d - s) of them
@@ -159,12 +155,8 @@ class SamplingRappor(FixedSets):
         least = float(self._likelihood(0))
         return PairSet([product(ones, lambda own, other: own[0] * other[0] * least)])
 
-    def swap(self) -> SwapSet:
-        """Every two sets among every third one, up to permutations of the items; for small sets."""
-        return self._swap
-
-    @cached_property
     def _swap(self) -> SwapSet:
+        """Every two sets among every third one, up to permutations of the items; for small sets."""
         if self.s > MOST_HELD:
             raise BoundNotApplicableError(
                 f"bound 'swap' lists how three sets may meet, for sets of at most {MOST_HELD} items, got {self.s}; "
@@ -177,18 +169,14 @@ class SamplingRappor(FixedSets):
                 items = sorted({*first, *second, *third})
                 groups = Counter((int(i in first), int(i in second), int(i in third)) for i in items)
                 types.append(self._pair(count(groups.items(), *self._odds), len(items)))
-            members.append(among(types, self.blanket()))
+            members.append(among(types, self.law.blanket()))
         return SwapSet(members)
 
-    def constant_datasets(self) -> PairSet:
+    def _constant_datasets(self) -> PairSet:
         """Others hold S0, or what S0 and S1 share and as many items outside both as there are.
 
         For large s only S0, with the numbers of ones merged into intervals (merging is sound for a lower bound).
         """
-        return self._constant
-
-    @cached_property
-    def _constant(self) -> PairSet:
         k, shared, outside = self._apart, self.s - self._apart, self.d - self.s - self._apart
         pairs: list[ShuffledPair] = []
         if (k + 1) ** 3 * (shared + 1) <= 10 * MAX_CLASSES:
@@ -207,7 +195,7 @@ class SamplingRappor(FixedSets):
 
     # -- running it ---------------------------------------------------------------------------------------------
 
-    def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
         out = noise_rows(src, self.stray, len(values), self.d)
         flip_bits(out, values[np.arange(len(values)), below(src, self.s, len(values))])
         return out

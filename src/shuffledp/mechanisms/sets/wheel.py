@@ -55,7 +55,7 @@ class Wheel(FixedSets):
     independent and uniform.
 
     *Parameters*: p = q = e, beta = min(sw, 1-sw)(e-1)/Omega (paper, Table 2, for sw <= 1/2), attained by disjoint
-    arcs; beta rises towards sw = 1/2, so that rounding W away from it keeps the stated value safe.
+    arcs; beta rises toward sw = 1/2, so that rounding W away from it keeps the stated value safe.
 
     *Blanket*: t = 1/Omega everywhere (a sound choice, no point has less).  Then (u, v) = (R0/t, R1/t) lies in [1, e]^2,
     and X = u - E v is linear, so splitting (u, v) over the corners with weights pu = (u-1)/(e-1) for u = e and
@@ -77,7 +77,7 @@ class Wheel(FixedSets):
     >>> import numpy as np
     >>> m = Wheel(eps0=3.0, d=4, s=2)
     >>> sets = np.array([[0, 1], [1, 3]] * 1000)
-    >>> est = m.estimate(m.privatise(sets, rng=np.random.default_rng(0)))
+    >>> est = m.estimate(m.privatize(sets, rng=np.random.default_rng(0)))
     >>> bool(abs(est.value[0] - 0.5) < 5 * est.stderr[0])
     True
     """
@@ -104,7 +104,7 @@ class Wheel(FixedSets):
             )
 
     @classmethod
-    def free_setting(cls, given: dict[str, Any]) -> FreeSetting | None:
+    def _free_setting(cls, given: dict[str, Any]) -> FreeSetting | None:
         """w, for the mean error over the items; eps0 would be above 50 to use shorter arcs than 2^-30 well."""
         return open_setting(
             cls,
@@ -166,7 +166,7 @@ class Wheel(FixedSets):
 
     # -- accounting -------------------------------------------------------------------------------------------
 
-    def blanket(self) -> PairSet:
+    def _blanket(self) -> PairSet:
         """The four corners of (u, v), each coordinate on its own at e with probability sw (see Notes)."""
         share = [float(self._covered), float(1 - self._covered)]
         hit, miss = self._on, math.exp(-self.eps0) * self._on
@@ -175,7 +175,7 @@ class Wheel(FixedSets):
             [ShuffledPair(independent(level, share), independent(share, level), miss * independent(share, share))]
         )
 
-    def swap(self) -> SwapSet:
+    def _swap(self) -> SwapSet:
         """Single items: the arcs of different items are independent, and the others hold x0, x1 or a third one."""
         if self.s > 1:
             raise BoundNotApplicableError(
@@ -188,9 +188,9 @@ class Wheel(FixedSets):
         if self.d > 2:
             laws = (independent(*(held if i == k else share for i in range(3))) for k in range(3))
             types.append(ShuffledPair(*laws))
-        return SwapSet([among(types, self.blanket())])
+        return SwapSet([among(types, self.law.blanket())])
 
-    def constant_datasets(self) -> PairSet:
+    def _constant_datasets(self) -> PairSet:
         """Others hold x0, or a set apart from both, seen through "y is on an arc of an item that only x0 has" etc."""
         own = min(self.s, self.d - self.s)  # items of x0 that x1 has not
         chance = 1 - Fraction(self._points - self._width, self._points) ** own
@@ -204,7 +204,7 @@ class Wheel(FixedSets):
 
     # -- running it -------------------------------------------------------------------------------------------
 
-    def _randomise(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
         """With probability s w e/Omega a uniform point of a uniform arc, unless the next arc covers it as well.
 
         Then every point of the union is reported with density e/Omega, by the last arc that starts before it; all

@@ -30,7 +30,7 @@ const FILES = [["plan.json", "Plan of this setting"], ["report.html", "Review of
 
 const RANKED = { "plan.json": true, "report.html": true };
 
-let catalogue = {}, tasks = {};
+let catalog = {}, tasks = {};
 const state = { ...START };
 let shown = null; // the last good guarantee
 let later = 0;
@@ -43,7 +43,7 @@ const COUNTS = ["messages", "total_messages", "poisson"];
 // The parameters of the mechanism that must be given, and those of the others that are.
 function parameters() {
   const counted = COUNTS.slice(1).some((name) => state[name] !== undefined);
-  return catalogue[state.mechanism].parameters.filter((p) =>
+  return catalog[state.mechanism].parameters.filter((p) =>
     (p.needed && !(p.name === "messages" && counted && state.messages === undefined)) || (!p.needed && state[p.name] !== undefined));
 }
 
@@ -90,7 +90,8 @@ function read_fragment() {
   if (![...given].length) return;
   forget();
   for (const [name, value] of given) if (value.length <= 60) state[name] = value;
-  if (!Object.hasOwn(catalogue, state.mechanism)) state.mechanism = START.mechanism;
+  state.mechanism = state.mechanism.replace(/(optim|random)is/, "$1iz"); // links of before
+  if (!Object.hasOwn(catalog, state.mechanism)) state.mechanism = START.mechanism;
   if (!Object.hasOwn(tasks, state.task)) state.task = START.task;
 }
 
@@ -155,7 +156,7 @@ function fields() {
   mechanisms();
   $("task").value = state.task;
   $("target").value = state.target;
-  $("mechanism-about").textContent = catalogue[state.mechanism].title;
+  $("mechanism-about").textContent = catalog[state.mechanism].title;
   $("task-about").textContent = tasks[state.task].title;
   for (const p of [...parameters(), ...sizes(), ...CROWD.map((name) => ({ name }))]) follow(p.name);
 }
@@ -269,8 +270,8 @@ function use(text) {
 
 // Another mechanism: values that both have stay, optional ones of the old do not.
 function pick(name) {
-  const needed = catalogue[name].parameters.filter((p) => p.needed).map((p) => p.name);
-  for (const p of catalogue[state.mechanism].parameters) if (!needed.includes(p.name) && !tasks[state.task].sizes.some((size) => size.name === p.name)) delete state[p.name];
+  const needed = catalog[name].parameters.filter((p) => p.needed).map((p) => p.name);
+  for (const p of catalog[state.mechanism].parameters) if (!needed.includes(p.name) && !tasks[state.task].sizes.some((size) => size.name === p.name)) delete state[p.name];
   for (const name of COUNTS) delete state[name];
   state.mechanism = name;
 }
@@ -336,7 +337,7 @@ function menus() {
 function mechanisms() {
   const fits = (about) => about.serves.some((kind) => tasks[state.task].inputs.includes(kind));
   const option = ([name, about]) => el("option", { value: name, text: about.single_message ? name : `${name} (several messages)` });
-  const rest = Object.entries(catalogue).filter(([name]) => name !== "general");
+  const rest = Object.entries(catalog).filter(([name]) => name !== "general");
   $("mechanism").replaceChildren(
     el("option", { value: "general", text: "any eps0-LDP randomizer, the same for all" }),
     el("optgroup", { label: `for ${state.task}` }, ...rest.filter(([, about]) => fits(about)).map(option)),
@@ -346,7 +347,7 @@ function mechanisms() {
 
 async function begin() {
   try {
-    [catalogue, tasks] = await Promise.all(["mechanisms", "tasks"].map(async (list) => (await fetch(`/api/${list}`)).json()));
+    [catalog, tasks] = await Promise.all(["mechanisms", "tasks"].map(async (list) => (await fetch(`/api/${list}`)).json()));
   } catch {
     settle({ error: "The server does not answer; is it still running?" });
     return;

@@ -18,7 +18,7 @@ export function el(name, attributes = {}, ...children) {
 const number = (x) => (x === "inf" ? Infinity : x);
 const users = (n) => (n === 1 ? "1 user" : `${n.toLocaleString("en")} users`);
 
-// A number and its per cent sign stay on one line.
+// A number and its percent sign stay on one line.
 const together = (text) => text.replaceAll(" %", "\u00a0%");
 
 export function guarantee(found) {

@@ -1,4 +1,4 @@
-"""Optimised unary encoding: report a bit per option; coins with the least variance for rare options."""
+"""Optimized unary encoding: report a bit per option; coins with the least variance for rare options."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from .one_hot import Coin, OneHot
 
 
 @dataclass(frozen=True, kw_only=True)
-class OptimisedUnary(OneHot):
-    """Optimised unary encoding, OUE (Wang, Blocki, Li, Jha, USENIX Security 2017).
+class OptimizedUnary(OneHot):
+    """Optimized unary encoding, OUE (Wang, Blocki, Li, Jha, USENIX Security 2017).
 
     The value is written as d bits of which one is set; that bit is kept with probability 1/2 and every other one is
     set with probability b = 1/(e^eps0 + 1): of all coins with this eps0, those with the least variance for
@@ -29,17 +29,17 @@ class OptimisedUnary(OneHot):
 
     Examples
     --------
-    >>> m = OptimisedUnary(eps0=2.0, d=10)
+    >>> m = OptimizedUnary(eps0=2.0, d=10)
     >>> m.variation_ratio().beta.__round__(4)
     0.3808
     """
 
-    name: ClassVar[str] = "optimised-unary"
+    name: ClassVar[str] = "optimized-unary"
 
     @property
     def description(self) -> str:
         """In words."""
-        return f"optimised unary encoding of {self.d:,} options with eps0 = {round_down(self.eps0, 6)}"
+        return f"optimized unary encoding of {self.d:,} options with eps0 = {round_down(self.eps0, 6)}"
 
     @property
     def coins(self) -> tuple[Coin, Coin]:

@@ -1,4 +1,4 @@
-"""Every mechanism of the catalogue, small and large: one answer, wide profiles, many rounds, calibration (CPU time)."""
+"""Every mechanism of the catalog, small and large: one answer, wide profiles, many rounds, calibration (CPU time)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST, PROFILE, MEMORY, ACCOUNT = 50.0, 2.0, 300.0, 1.0
 SPECS = (
     "general:eps0={e}",
     "randomized-response:eps0={e}",
-    *(f"{name}:eps0={{e}},d={d}" for name in ("grr", "unary", "optimised-unary") for d in (16, 10**6)),
+    *(f"{name}:eps0={{e}},d={d}" for name in ("grr", "unary", "optimized-unary") for d in (16, 10**6)),
     *(f"{name}:eps0={{e}},d={d}" for name in ("subset", "local-hash", "hadamard") for d in (16, 10**6)),
     *(
         f"{name}:eps0={{e}},d={d},s={s}"

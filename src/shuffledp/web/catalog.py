@@ -33,7 +33,7 @@ def mechanisms() -> dict[str, Any]:
     >>> [p["name"] for p in grr["parameters"]], "finite" in mechanisms()
     (['eps0', 'd'], False)
     """
-    return {name: _described(find(name)) for name in names() if find(name).file_parameters is None}
+    return {name: _described(find(name)) for name in names() if find(name)._file_parameters is None}
 
 
 def _described(cls: type[Mechanism]) -> dict[str, Any]:

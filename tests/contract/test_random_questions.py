@@ -1,0 +1,95 @@
+"""Random questions over all mechanisms, bounds, crowds, n and delta: no upper answer is below an independent truth.
+
+2,000 fixed questions in the quick run, 100,000 in make test-all.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+import shuffledp as sdp
+from contract.cases import all_cases
+from reference import events
+from reference.fractions_oracle import exp_enclosure, worst_divergence
+from shuffledp.bounds import BOUNDS
+
+BLOCK = 200
+TOL = 1e-4
+CASES = all_cases()
+SOUND = [name for name, bound in BOUNDS.items() if bound.sound and bound.side == "upper"]
+
+
+def _matrix(rng: random.Random) -> np.ndarray:
+    """A probability matrix: smooth, with zeros, nearly equal rows, or a few levels."""
+    kind, d, k = rng.choice(["smooth", "zeros", "near", "levels"]), rng.randint(2, 4), rng.randint(2, 5)
+    seed = np.random.default_rng(rng.randrange(2**32))
+    if kind == "levels":
+        q = math.exp(rng.uniform(0.01, 6.0))
+        rows = np.where(seed.random((d, k)) < 0.4, q, 1.0)
+    elif kind == "near":
+        rows = seed.random(k) + 0.1 + 10.0 ** rng.uniform(-6, -1) * seed.random((d, k))
+    else:
+        rows = seed.random((d, k)) ** rng.choice([1.0, 3.0]) + 1e-3
+        if kind == "zeros":
+            rows *= seed.random((d, k)) < 0.8
+            rows[:, 0] += 0.05
+    return np.asarray(rows / rows.sum(axis=1, keepdims=True))
+
+
+def question(rng: random.Random) -> tuple[Any, np.ndarray | None, dict[str, Any], str]:
+    """A mechanism, its matrix if that is small, the terms, and a bound."""
+    n = round(10.0 ** rng.uniform(0.0, rng.choice([1.0, 4.0, 12.0])))
+    delta = 10.0 ** -rng.uniform(0.31, rng.choice([3.0, 12.0, 300.0]))
+    terms: dict[str, Any] = {"n": n, "delta": delta}
+    if rng.random() < 0.2 and n > 2:
+        terms["dropouts" if rng.random() < 0.5 else "colluding"] = rng.randint(1, max(1, n // 3))
+    if rng.random() < 0.15:
+        terms["participation"] = rng.uniform(0.05, 1.0)
+    bound = rng.choice(["auto"] * 3 + SOUND)
+    if rng.random() < 0.5:
+        rows = _matrix(rng)
+        return sdp.FiniteRandomizer(rows), rows, terms, bound
+    case = rng.choice(CASES)
+    rows_of = None
+    if case.enumerable and case.same_law:
+        rows_of = np.asarray(case.mechanism.probabilities(), dtype=np.float64)
+        if rows_of.shape[0] > 6:
+            rows_of = rows_of[:6]
+    return case.mechanism, rows_of, terms, bound
+
+
+def asked(number: int) -> None:
+    """Ask one question, and check its answer."""
+    rng = random.Random(number)
+    mechanism, rows, terms, bound = question(rng)
+    try:
+        found = sdp.amplify(mechanism, bound=bound, tol=TOL, **terms)
+    except sdp.ShuffleDPError as error:
+        assert str(error).endswith((".", "?")) and "\n" not in str(error), (number, error)
+        return
+    eps, delta, n = found.epsilon, terms["delta"], terms["n"]
+    assert eps >= 0.0 and not math.isnan(eps), number
+    if found.lower is not None:
+        assert found.lower <= eps, (number, mechanism.spec, terms, bound, found.lower, eps)
+    if rows is None or math.isinf(eps) or "participation" in terms:
+        return
+    n -= terms.get("dropouts", 0) + terms.get("colluding", 0)
+    eps += 1e-12 * (1.0 + eps)  # the rows are doubles: their roundings move eps by less
+    truth = events.delta(rows, n, eps)
+    assert truth <= delta * (1.0 + events.DOUBT), (number, mechanism.spec, terms, bound, eps, truth)
+    if n <= 4 and len(rows) <= 3 and rows.shape[1] <= 4:
+        ratio = exp_enclosure(eps)[0]
+        exact = worst_divergence([[Fraction(float(x)) for x in row] for row in rows], n, ratio)
+        assert exact <= Fraction(delta) * (1 + Fraction(1, 10**9)), (number, mechanism.spec, terms, bound, eps)
+
+
+@pytest.mark.parametrize("block", [*range(10), *(pytest.param(k, marks=pytest.mark.slow) for k in range(10, 500))])
+def test_no_upper_answer_is_below_the_truth(block: int) -> None:
+    for number in range(block * BLOCK, (block + 1) * BLOCK):
+        asked(number)

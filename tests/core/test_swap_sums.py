@@ -1,0 +1,219 @@
+"""Each part of a swap sum against its definition, and each charge against the error that it stands for."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import gammaln
+
+from reference.fractions_oracle import exp_enclosure
+from reference.randomizers import floats, grr
+from reference.swap import Datasets
+from shuffledp.core import tuning
+from shuffledp.core.line import tilt
+from shuffledp.core.proof.swap import cap, propose, prove
+from shuffledp.core.swap.lines import join
+from shuffledp.core.swap.sums import Line, Swapped, log_screen, log_upper, nodes_beyond
+from shuffledp.core.swap.waiting import Others, Waiting
+
+from .swap_cases import member
+
+F = Fraction
+
+
+def exact_a(beta: float, others: list[int], mass: list[float], r: complex) -> complex:
+    """The mean of A(r), term by term."""
+    return sum(
+        w * sum(beta * (1.0 - beta) ** k * r ** (m - k) / (m - k) for k in range(m))
+        for m, w in zip(others, mass, strict=True)
+    )
+
+
+def waiting_of(beta: float, others: list[int], mass: list[float], kept: float, *, blocks: bool = False) -> Waiting:
+    law = Others(np.array([others], dtype=float), np.log([mass]), np.zeros(1))
+    return Waiting.of(np.array([beta]), law, np.array([kept]), blocks=blocks)
+
+
+CASES = [
+    (0.3, [4], [1.0]),
+    (0.05, [60], [1.0]),
+    (0.5, [400], [1.0]),
+    (0.9, [1500], [1.0]),
+    (1.0, [50], [1.0]),
+    (0.4, [300, 500, 700], [0.25, 0.5, 0.25]),
+]
+
+
+@pytest.mark.parametrize(("beta", "others", "mass"), CASES)
+def test_waiting_times_are_summed_from_above(beta: float, others: list[int], mass: list[float]) -> None:
+    row = np.zeros(60, dtype=np.int64)
+    log_r = -np.linspace(0.0, 30.0, 60) / others[0]
+    wanted = np.log([exact_a(beta, others, mass, math.exp(x)).real for x in log_r])
+    for blocks in (False, True):
+        made = waiting_of(beta, others, mass, 80.0, blocks=blocks)
+        found = made.log_sum(row, log_r)
+        rest = np.exp(made.log_rest - wanted)  # what is not summed is charged elsewhere
+        assert np.all(np.log(np.exp(found - wanted) + rest) >= 0.0)
+        assert np.all(found[:20] <= wanted[:20] + (0.02 if others[0] < 100 else 2e-3))
+
+
+def test_a_closed_form_is_used_among_many() -> None:
+    assert waiting_of(0.5, [1000], [1.0], 60.0).closed[0]
+    assert not waiting_of(0.5, [400], [1.0], 60.0).closed[0]
+
+
+@pytest.mark.parametrize(("beta", "others", "mass"), [CASES[1], CASES[2], CASES[5]])
+def test_chords_are_above_and_close(beta: float, others: list[int], mass: list[float]) -> None:
+    made = waiting_of(beta, others, mass, 80.0, blocks=True)
+    log_r = -np.linspace(0.0, 70.0, 5000) / made.fewest[0]
+    row = np.zeros(log_r.size, dtype=np.int64)
+    slow, quick = made.log_sum(row, log_r), made.log_sums(row, log_r, np.zeros(1))
+    assert np.all(quick >= slow - 1e-13)
+    assert np.all(quick[slow > slow[0] - 10.0] <= slow[slow > slow[0] - 10.0] + 1e-3)
+
+
+@pytest.mark.parametrize(("beta", "others", "mass"), CASES)
+def test_complex_sums_are_the_same_polynomial(beta: float, others: list[int], mass: list[float]) -> None:
+    made = waiting_of(beta, others, mass, 80.0, blocks=True)
+    m = np.exp(np.array([0.0, 1.0j, -0.5 + 2.0j, -3.0 + 1.0j]) / others[0])
+    found, _ = made.sum(np.zeros(m.size, dtype=np.int64), np.log(m), np.zeros(m.size))
+    wanted = [exact_a(beta, others, mass, z) for z in m]
+    rest = math.exp(float(made.log_rest[0]))
+    assert np.all(np.abs(found - wanted) <= 0.02 * np.abs(wanted[0]) + 2.0 * rest)
+
+
+def law_at(rows: np.ndarray, eps: float) -> tuple[np.ndarray, np.ndarray]:
+    x = (rows[0] - math.exp(eps) * rows[1]) / rows
+    return x, rows
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.floats(-2.0, 2.0), st.floats(-2.5, 0.5), st.floats(-3.0, 0.3), st.sampled_from([2, 3, 10]), st.integers(2, 4))
+def test_every_line_is_above_the_truth(c: float, h: float, s: float, q: int, n: int) -> None:
+    """max over types of U, on any line, and what is left: never below any dataset of few users."""
+    matrix, eps = grr(3, q), 0.2
+    x, t = law_at(np.array(floats(matrix)), eps)
+    beta = 3.0 / (q + 2.0)
+    waiting = waiting_of(beta, [n - 1], [1.0], 60.0).take(np.zeros(3, dtype=np.int64))
+    line = Line(*(np.full(3, 10.0**v) for v in (c, h, s)))
+    types = Swapped(x, tilt(x, t, line.c), waiting, line)
+    found = log_upper(types)
+    assert np.all(log_screen(types) >= found - 1e-9)
+    local = float(np.maximum(x[0] * t[0], 0.0).sum())
+    bound = math.exp(min(float(found.max()), 1.0)) + math.exp(float(waiting.log_rest[0])) * local
+    truth = Datasets(matrix, n)
+    E = exp_enclosure(eps)[1]
+    assert float(max(truth.deltas((0, 1), E))) <= bound * (1.0 + 1e-9)
+
+
+def plain_sum(x: np.ndarray, t: np.ndarray, beta: float, m: int, line: Line, nodes: int) -> float:
+    """(h/2 pi) sum over |y| <= nodes h, term by term."""
+    c, h, s = (float(part[0]) for part in line)
+    y = h * np.arange(nodes + 1)
+    modulus = np.abs(1.0 + (t * np.expm1(np.outer(c + 1j * y, x))).sum(axis=1))
+    values = np.array([exact_a(beta, [m], [1.0], r).real for r in modulus])
+    values *= np.exp(0.5 * s * s * (c * c - y * y)) / (c * c + y * y)
+    return float(h / (2.0 * np.pi) * (2.0 * values.sum() - values[0]))
+
+
+@pytest.mark.parametrize(("q", "m", "eps"), [(3, 40, 0.3), (2, 300, 0.15), (8, 150, 0.5)])
+def test_a_sum_is_its_definition(q: int, m: int, eps: float) -> None:
+    x, t = law_at(np.array(floats(grr(3, q))), eps)
+    beta = 3.0 / (q + 2.0)
+    waiting = waiting_of(beta, [m], [1.0], 80.0).take(np.zeros(3, dtype=np.int64))
+    line = Line.at(np.full(3, 0.5), np.full(3, 4.0), np.full(3, 0.05))
+    found = log_upper(Swapped(x, tilt(x, t, line.c), waiting, line))
+    wanted = np.log([plain_sum(x[k], t[k], beta, m, line, 4000) for k in range(3)])
+    assert np.all(found >= wanted - 1e-12) and np.all(found <= wanted + 3e-3)
+
+
+@pytest.mark.parametrize("last", [0, 3, 20, 200])
+def test_nodes_beyond_the_last_are_charged(last: int) -> None:
+    x, t = law_at(np.array(floats(grr(3, 3))), 0.2)
+    for n, dither in ((50, 0.02), (50, 0.3), (5000, 0.05)):
+        waiting = waiting_of(0.6, [n], [1.0], 60.0).take(np.zeros(3, dtype=np.int64))
+        line = Line.at(np.full(3, 0.4), np.full(3, 0.7 * math.sqrt(n)), np.full(3, dither))
+        types = Swapped(x, tilt(x, t, line.c), waiting, line)
+        found = nodes_beyond(types, (last + 1.0) * line.h)
+        c, h, s = (float(part[0]) for part in line)
+        y = h * np.arange(last + 1, last + 40_000)
+        for k in range(3):
+            modulus = np.abs(1.0 + (t[k] * np.expm1(np.outer(c + 1j * y, x[k]))).sum(axis=1))
+            size = waiting.log_sum(np.full(y.size, k), np.log(modulus)) - types.peak[k]
+            assert 2.0 * (np.exp(size - 0.5 * (s * y) ** 2) / (c * c + y * y)).sum() <= found[k]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.floats(0.0, 0.8))
+def test_the_joined_law_dominates_every_type(seed: int, eps: float) -> None:
+    rng = np.random.default_rng(seed)
+    rows = rng.dirichlet(np.ones(rng.integers(2, 5)), size=rng.integers(2, 4)) * rng.choice([1.0, 0.8])
+    rows = np.maximum(rows, 1e-6)
+    x, t = law_at(rows, eps)
+    y, mass = (part[0] for part in join(x[None], t[None]))
+    assert np.all(mass >= 0.0) and mass.sum() <= 1.0 + 1e-12
+    nothing = max(1.0 - mass.sum(), 0.0)
+    for a in [*np.linspace(y.min() - 0.1, y.max(), 25), *x.ravel()]:
+        whole = np.maximum(y - a, 0.0) @ mass + nothing * max(-a, 0.0)
+        for k in range(len(x)):
+            own = np.maximum(x[k] - a, 0.0) @ t[k] + max(1.0 - t[k].sum(), 0.0) * max(-a, 0.0)
+            assert own <= whole * (1.0 + 1e-12) + 1e-15
+
+
+@pytest.mark.parametrize(("q", "n", "eps"), [(3, 60, 0.1), (2, 2000, 0.004), (5, 400, 0.05)])
+def test_phases_are_cheaper_than_moduli_and_above_constant_datasets(q: int, n: int, eps: float) -> None:
+    """One type: its law dominates itself, and n - 1 copies, the victim displacing nobody, are below the bound."""
+    rows = np.array(floats(grr(2, q)))
+    x, t = law_at(rows, eps)
+    x, t = x[:1], t[:1]
+    waiting = waiting_of(2.0 / (q + 1.0), [n - 1], [1.0], 60.0, blocks=True)
+    c = np.array([1.5 / math.sqrt(n)])
+    line = Line.at(c, np.sqrt(n * tilt(x, t, c).variance), np.full(1, 0.01))
+    types = Swapped(x, tilt(x, t, c), waiting, line)
+    with_phases, moduli = log_upper(types, phases=True)[0], log_upper(types)[0]
+    k = np.arange(n)
+    mass = gammaln(n) - gammaln(k + 1) - gammaln(n - k) + k * math.log(t[0, 0]) + (n - 1 - k) * math.log(t[0, 1])
+    truth = np.exp(mass) @ np.maximum(k * x[0, 0] + (n - 1 - k) * x[0, 1], 0.0) / (n - 1)
+    assert math.log(truth) - 1e-9 <= with_phases <= moduli
+
+
+def test_no_tuning_constant_makes_a_value_smaller_than_it_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the constants that only trade time are, the bound stays above every dataset."""
+    from .swap_cases import upper
+
+    matrix, n, eps = grr(3, 4), 5, (0.0, 0.2, 0.8)
+    truth = Datasets(matrix, n)
+    for name, value in (
+        ("SWAP_CUT", 3.0),
+        ("SWAP_NODES", 4),
+        ("SWAP_STEP", 3.0),
+        ("SWAP_NARROW", 3.0),
+        ("DEPTH", 2.0),
+        ("AT_ONCE", 1),
+        ("LEADERS", 1),
+        ("CLOSE", 100.0),
+        ("GRAINY", 0.0),
+        ("NEARLY_JOINED", 100.0),
+    ):
+        with monkeypatch.context() as changed:
+            changed.setattr(tuning, name, value)
+            for pair in permutations(range(3), 2):
+                for e, bound in zip(eps, upper(member(matrix, pair), n, eps), strict=True):
+                    assert max(truth.deltas(pair, exp_enclosure(e)[1])) <= bound, name
+
+
+@pytest.mark.parametrize(("n", "eps"), [(1, 0.3), (2, 0.3), (30, 0.4), (2000, 0.08), (10**7, 0.001)])
+def test_a_proposed_line_is_proved(n: int, eps: float) -> None:
+    pair = member(grr(3, 3), (0, 1))
+    delta = 2.0 * math.exp(propose(pair, n, eps, 1e-300).log_delta)
+    found = propose(pair, n, eps, delta)
+    proof = prove(pair.types, pair.common_mass, n, Fraction(eps), found.method)
+    assert proof.upper <= Fraction(delta)
+    assert math.log(proof.upper) == pytest.approx(found.log_delta, abs=0.2 if found.method.nodes == 1 else 1e-3)
+    assert cap([pair]) >= pair.limit

@@ -1,0 +1,38 @@
+"""The soundness ledger as a table: every error that is charged, and the one function that charges it."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+
+from shuffledp import core as numerics
+from shuffledp.core.ledger import CHARGES, Charge
+
+#: The files that a referee reads, in this order; files of composition and of proofs come last.
+READING = (
+    "pair", "rows", "line", "contour", "direct", "curve", "solve", "profile", "family",
+    "counts", "mixture", "matrix", "binary", "poisson", "product", "swap", "composition", "proof",
+)  # fmt: skip
+
+
+def every_charge() -> list[tuple[str, Charge]]:
+    """The file below numerics/ and the charge, in reading order."""
+    for module in pkgutil.walk_packages(numerics.__path__, f"{numerics.__name__}."):
+        importlib.import_module(module.name)
+    found = [(charge.function.__module__.removeprefix(f"{numerics.__name__}."), charge) for charge in CHARGES]
+
+    def place(item: tuple[str, Charge]) -> tuple[int, str, int]:
+        first = item[0].partition(".")[0]
+        return READING.index(first), item[0], inspect.getsourcelines(item[1].function)[1]
+
+    return sorted(found, key=place)
+
+
+def table() -> str:
+    """One row per charge."""
+    lines = ["| error | charged by | proof |", "|---|---|---|"]
+    for module, charge in every_charge():
+        path = f"numerics/{module.replace('.', '/')}.py"
+        lines.append(f"| {charge.error} | `{charge.function.__name__}`, `{path}` | {charge.proof} |")
+    return "\n".join(lines)
