@@ -17,7 +17,7 @@ import numpy as np
 
 from ...errors import BoundNotApplicableError
 from .. import tuning
-from ..family import Answer, Family
+from ..family import Answer, Family, PairSet
 from ..lazy import Search
 from ..pair import TINY, FloatArray, IntArray, ShuffledPair, Side, distinct, mass_slack
 from ..rows import ULP
@@ -50,6 +50,8 @@ def swap_pairs(matrix: FloatArray) -> Family:
     rows = merged_columns(distinct_rows(matrix))
     d, members = len(rows), len(rows) * (len(rows) - 1)
     common = float(rows.min(axis=0).sum()) * (1.0 - mass_slack(rows.shape[1]))
+    if not members:
+        return PairSet([])
     if members <= _FEW_PAIRS:
         pairs = itertools.permutations(rows, 2)
         return SwapSet([SwapPair(tuple(ShuffledPair(a, b, x) for x in rows), common) for a, b in pairs])
