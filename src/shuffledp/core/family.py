@@ -151,16 +151,24 @@ def _largest_epsilons(
 def _screen(
     owner: IntArray, curve: Curve, left: np.ndarray, score: FloatArray, eps: FloatArray, log_delta: FloatArray
 ) -> np.ndarray:
-    """Leave only members that cheap bounds at eps do not settle; eps is raised where they would be too many."""
-    raised, step = np.zeros(eps.size, dtype=bool), 1e-3
-    rows = np.flatnonzero(left)
+    """Leave only members that cheap bounds at eps do not settle; eps is raised where they would be too many.
+
+    By how much: log delta is about proportional to the square of eps.
+    """
+    raised, rows = np.zeros(eps.size, dtype=bool), np.flatnonzero(left)
     while rows.size:
         level = log_delta[owner[rows]]
         score[rows] = curve.take(rows).screen(eps[owner[rows]], level) - level
         left[rows] = ~(score[rows] <= 0.0)
-        crowded = np.bincount(owner[left], minlength=eps.size) > curve.most_evaluated
-        eps[crowded] += step * np.maximum(eps[crowded], 1e-9)
-        rows, raised, step = np.flatnonzero(left & crowded[owner]), raised | crowded, 1.5 * step
+        rows = rows[left[rows]]
+        if rows.size <= curve.most_evaluated:
+            break
+        excess = np.zeros(eps.size)
+        beyond = np.delete(rows, _leaders(owner[rows], score[rows], curve.most_evaluated))
+        np.maximum.at(excess, owner[beyond], score[beyond])
+        eps += np.where(excess > 0.0, np.maximum(eps, 1e-9) * (1e-3 + np.minimum(-0.4 * excess / log_delta, 1.0)), 0.0)
+        raised |= excess > 0.0
+        rows = rows[excess[owner[rows]] > 0.0]
     return raised
 
 

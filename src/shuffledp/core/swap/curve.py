@@ -163,7 +163,7 @@ class SwapCurve(Curve):
     def _waited(self, kept: FloatArray) -> Waiting:
         """Waiting times up to where the rest is below e^-kept, and some more, so that they serve nearby."""
         if self._waiting is None or np.any(kept > self._kept):
-            self._kept = 1.1 * kept
+            self._kept = 16.0 * np.ceil(1.1 * kept / 16.0)  # few different ones: rows of one law share their sums
             self._waiting = Waiting.of(self.beta, self.others, self._kept)
         return self._waiting
 
