@@ -40,6 +40,8 @@ class Curve(ABC):
     limit: FloatArray
     floor: FloatArray
     spread: FloatArray
+    #: Rows of one question that may be evaluated; of the others their screens count.
+    most_evaluated: int = 10**9
 
     @abstractmethod
     def take(self, rows: IntArray) -> Self:
@@ -143,7 +145,7 @@ class PairCurve(Curve):
         if left.size:
             mine, start = laws.take(left), None if self._c is None else self._c[rows[left]]
             found, c = contour.log_delta(x[left], mine.t, mine.n, rtol[left], self.side, start)
-            value[left] = np.fmin(value[left], found)
+            value[left] = np.fmin(value[left], found) if self.side == "upper" else found
             slope[left] = _slope(x[left], mine, eps[left], c)
             self._c = np.ones(self.limit.size) if self._c is None else self._c
             self._c[rows[left]] = c

@@ -22,6 +22,7 @@ from .solve import solve
 if TYPE_CHECKING:
     from .swap.pair import SwapPair
 
+_LOOSER = "looser, because too many pairs of inputs of this matrix are nearly alike for the swap bound"
 #: Any number of shuffled pairs.
 EVERY = 10**9
 
@@ -142,9 +143,10 @@ class Listed(Family):
     ) -> list[Answer]:
         """The largest eps over the members of every question."""
         owner, curve = cls.rows(families, n, tol, side)
-        best, evaluated = _largest_epsilons(owner, curve, np.log(delta), n, tol)
+        best, evaluated, looser = _largest_epsilons(owner, curve, np.log(delta), n, tol)
+        notes = [_LOOSER if crowded else "" for crowded in looser.tolist()]
         count = np.bincount(owner, minlength=n.size)
-        return [Answer(*row) for row in zip(best.tolist(), evaluated.tolist(), count.tolist(), strict=True)]
+        return [Answer(*row) for row in zip(best.tolist(), evaluated.tolist(), count.tolist(), notes, strict=True)]
 
     @classmethod
     def log_deltas(
@@ -157,11 +159,13 @@ class Listed(Family):
 
 def _largest_epsilons(
     owner: IntArray, curve: Curve, log_delta: FloatArray, n: FloatArray, tol: float
-) -> tuple[FloatArray, IntArray]:
+) -> tuple[FloatArray, IntArray, np.ndarray]:
     """Solve the likeliest member of every question; the others are compared with it at its eps, and solved if above.
 
-    A member that is at most delta at some eps is so at every larger one, and needs no further look.
+    A member that is at most delta at some eps is so at every larger one, and needs no further look.  Also returned: how
+    many were evaluated, and whether eps was raised because too many could not be told from the largest one.
     """
+    looser = np.zeros(n.size, dtype=bool)
     best, evaluated = np.zeros(n.size), np.zeros(n.size, dtype=np.int64)
     upper, score = curve.side == "upper", curve.spread.copy()
     left = np.ones(owner.size, dtype=bool)
@@ -182,13 +186,35 @@ def _largest_epsilons(
             break
         at = best * (1.0 + 0.25 * tol)  # settles near ties
         if upper:
+            looser |= _screen(owner, curve, left, score, at, log_delta)
             best[owner[rows]] = at[owner[rows]]
-            level = log_delta[owner[rows]]
-            score[rows] = curve.take(rows).screen(at[owner[rows]], level) - level
-            left[rows] = ~(score[rows] <= 0.0)
         chosen = _exceeding(owner, curve, left, score, at, log_delta, evaluated, tol)
         least = best[owner[chosen]]
-    return best, evaluated
+    return best, evaluated, looser
+
+
+def _screen(
+    owner: IntArray, curve: Curve, left: np.ndarray, score: FloatArray, eps: FloatArray, log_delta: FloatArray
+) -> np.ndarray:
+    """Leave only members that cheap bounds at eps do not settle; eps is raised where they would be too many.
+
+    By how much: log delta is about proportional to the square of eps.
+    """
+    raised, rows = np.zeros(eps.size, dtype=bool), np.flatnonzero(left)
+    while rows.size:
+        level = log_delta[owner[rows]]
+        score[rows] = curve.take(rows).screen(eps[owner[rows]], level) - level
+        left[rows] = ~(score[rows] <= 0.0)
+        rows = rows[left[rows]]
+        if rows.size <= curve.most_evaluated:
+            break
+        excess = np.zeros(eps.size)
+        beyond = np.delete(rows, _leaders(owner[rows], score[rows], curve.most_evaluated))
+        np.maximum.at(excess, owner[beyond], score[beyond])
+        eps += np.where(excess > 0.0, np.maximum(eps, 1e-9) * (1e-3 + np.minimum(-0.4 * excess / log_delta, 1.0)), 0.0)
+        raised |= excess > 0.0
+        rows = rows[excess[owner[rows]] > 0.0]
+    return raised
 
 
 def _exceeding(
@@ -214,13 +240,15 @@ def _exceeding(
         rows = rows[_leaders(owner[rows], score[rows], size)]
         left[rows] = False
         np.add.at(evaluated, owner[rows], 1)
-        rtol = np.full(rows.size, tuning.GLANCE)
-        for _ in range(2):
-            value, slope = curve.take(rows).at(eps[owner[rows]], rtol)
+        rtol, part = np.full(rows.size, tuning.GLANCE), curve.take(rows)
+        for look in range(2):
+            value, slope = part.at(eps[owner[rows]], rtol)
             score[rows] = value - log_delta[owner[rows]]
             open_ = (score[rows] > 0.0) if curve.side == "upper" else (score[rows] > -2.0 * rtol)
             rtol = np.clip(0.25 * tol * eps[owner[rows]] * slope, 1e-8, tuning.GLANCE)[open_]
             rows = rows[open_]
+            if look == 0:
+                part = part.take(np.flatnonzero(open_))
         left[rows] = True
         first = rows[_leaders(owner[rows], score[rows], 1)]
         found.append(first)
@@ -248,6 +276,11 @@ def _largest_values(owner: IntArray, curve: Curve, eps: FloatArray, tol: float) 
             score = curve.take(rows).screen(eps[owner[rows]], best[owner[rows]])
         open_ = score > best[owner[rows]]
         rows, score, size = rows[open_], score[open_], max(4 * size, tuning.AT_ONCE)
+        if rows.size > curve.most_evaluated:  # the bounds of all but the largest count
+            few = np.zeros(rows.size, dtype=bool)
+            few[_leaders(owner[rows], score, curve.most_evaluated)] = True
+            np.maximum.at(best, owner[rows[~few]], score[~few])
+            rows, score = rows[few], score[few]
     return best
 
 

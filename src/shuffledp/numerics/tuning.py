@@ -111,3 +111,7 @@ NEARLY_JOINED = 1.1
 MOST_JOINED = 256
 #: Dither of a sum over several classes of users, in tilted deviations.
 CLASS_DITHER = 0.02
+#: Pairs x types x symbols of a matrix that are evaluated for one question; the bounds of other pairs count.
+MOST_SWAP_CELLS = 1_000_000
+#: Open pairs x types x symbols up to which laws are looked at before pairs are evaluated.
+MOST_OPEN_CELLS = 6_000_000

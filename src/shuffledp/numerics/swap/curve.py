@@ -69,6 +69,9 @@ class SwapCurve(Curve):
         part._lead, part._c = self._lead[rows] - self._first[rows] + part._first, self._c[rows]
         part._way, part._chosen_at, part._kept = self._way[rows], self._chosen_at[rows], self._kept[rows]
         part._waiting = None if self._waiting is None else self._waiting.take(rows)
+        if self._seen is not None:
+            eps, (value, slope) = self._seen
+            part._seen = eps[rows], Values(value[rows], slope[rows])
         return part
 
     def _in_parts(self) -> list[IntArray]:
@@ -160,7 +163,7 @@ class SwapCurve(Curve):
     def _waited(self, kept: FloatArray) -> Waiting:
         """Waiting times up to where the rest is below e^-kept, and some more, so that they serve nearby."""
         if self._waiting is None or np.any(kept > self._kept):
-            self._kept = 1.1 * kept
+            self._kept = 16.0 * np.ceil(1.1 * kept / 16.0)  # few different ones: rows of one law share their sums
             self._waiting = Waiting.of(self.beta, self.others, self._kept)
         return self._waiting
 
