@@ -8,18 +8,18 @@ import math
 import numpy as np
 import pytest
 
-from shuffledp.core.curve import PairCurve
-from shuffledp.core.datasets import constant_datasets, two_count_datasets
-from shuffledp.core.family import Family, PairSet
-from shuffledp.core.matrix import blanket_pairs
-from shuffledp.core.pair import ShuffledPair
-from shuffledp.core.profile import profile
-from shuffledp.core.screen import few_draws, log_screen, remainder
-from shuffledp.core.swap.family import SwapSet
-from shuffledp.core.swap.matrix import SwapSearch, swap_pairs
-from shuffledp.core.swap.moments import PairMoments
-from shuffledp.core.swap.pair import SwapPair
-from shuffledp.core.symmetry import Alike, groups, merged_columns, representatives
+from shuffledp.numerics.curve import PairCurve
+from shuffledp.numerics.datasets import constant_datasets, two_count_datasets
+from shuffledp.numerics.family import Family, PairSet
+from shuffledp.numerics.matrix import blanket_pairs
+from shuffledp.numerics.pair import ShuffledPair
+from shuffledp.numerics.profile import profile
+from shuffledp.numerics.screen import few_draws, log_screen, remainder
+from shuffledp.numerics.swap.family import SwapSet
+from shuffledp.numerics.swap.matrix import SwapSearch, swap_pairs
+from shuffledp.numerics.swap.moments import PairMoments
+from shuffledp.numerics.swap.pair import SwapPair
+from shuffledp.numerics.symmetry import Alike, groups, merged_columns, representatives
 from shuffledp.errors import BoundNotApplicableError
 
 TOL = 1e-4
