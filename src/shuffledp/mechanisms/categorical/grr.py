@@ -11,10 +11,7 @@ from numpy.typing import NDArray
 
 from ..._support.numbers import round_down
 from ...numerics.family import Family, PairSet
-from ...numerics.pair import (
-    ShuffledPair,
-    both_directions,
-)
+from ...numerics.pair import ShuffledPair, both_directions
 from ...randomness.sampling import Source, below, bernoulli, pick
 from ..base import Mechanism
 from ..codecs import Category

@@ -16,10 +16,7 @@ from ...estimation.constraints import Simplex
 from ...estimation.estimate import Estimate, modeled
 from ...estimation.variance import Variance, share_sampling
 from ...numerics.family import PairSet
-from ...numerics.pair import (
-    ShuffledPair,
-    both_directions,
-)
+from ...numerics.pair import ShuffledPair, both_directions
 from ...numerics.swap.family import SwapSet
 from ...numerics.swap.pair import among
 from ...randomness.sampling import Source, bernoulli, pick, words

@@ -11,10 +11,7 @@ from numpy.typing import NDArray
 
 from ..._support.numbers import round_down
 from ...numerics.family import PairSet
-from ...numerics.pair import (
-    ShuffledPair,
-    both_directions,
-)
+from ...numerics.pair import ShuffledPair, both_directions
 from ...randomness.sampling import Source, below, bernoulli, pick
 from ..free_setting import FreeSetting, open_setting
 from ..frequency import FrequencyOracle

@@ -10,10 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...numerics.family import PairSet
-from ...numerics.pair import (
-    ShuffledPair,
-    both_directions,
-)
+from ...numerics.pair import ShuffledPair, both_directions
 from ...randomness.sampling import Source, bernoulli
 from ..base import Mechanism
 from ..bit_rows import flip_bits, noise_rows, set_bits

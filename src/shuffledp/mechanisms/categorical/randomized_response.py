@@ -13,10 +13,7 @@ from numpy.typing import NDArray
 from ..._support.numbers import round_down
 from ...numerics.binary import ExactCounts
 from ...numerics.family import Family, PairSet
-from ...numerics.pair import (
-    ShuffledPair,
-    two_counts,
-)
+from ...numerics.pair import ShuffledPair, two_counts
 from .grr import GRR
 
 

@@ -44,10 +44,7 @@ class Subset(SetRandomizer):
     name: ClassVar[str] = "subset"
 
     k: int = whole(
-        low=1,
-        high=lambda m: m.d - 1,
-        hint="k of the d options are reported",
-        choose=lambda m: best_k(m.eps0, m.d, 1),
+        low=1, high=lambda m: m.d - 1, hint="k of the d options are reported", choose=lambda m: best_k(m.eps0, m.d, 1)
     )
 
     @classmethod

@@ -17,10 +17,7 @@ from ...errors import ParameterError
 from ...estimation.constraints import Simplex, Tree
 from ...estimation.estimate import Estimate
 from ...numerics.family import PairSet
-from ...numerics.pair import (
-    ShuffledPair,
-    both_directions,
-)
+from ...numerics.pair import ShuffledPair, both_directions
 from ...numerics.swap.family import SwapSet
 from ...numerics.swap.matrix import swap_pairs
 from ...numerics.swap.pair import SwapPair

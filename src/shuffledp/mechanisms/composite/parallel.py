@@ -32,16 +32,7 @@ from ..randomizer import Randomizer
 from ..record_codecs import Records
 from ..reports import Reports, Tally
 from ..samples import joined, sampled
-from .parallel_law import (
-    MAX_PAIRS,
-    MOST_TYPES,
-    both_unlike,
-    dataset_pairs,
-    dominating_pairs,
-    swap_pairs,
-    tells,
-    union,
-)
+from .parallel_law import MAX_PAIRS, MOST_TYPES, both_unlike, dataset_pairs, dominating_pairs, swap_pairs, tells, union
 from .parts import SideBySide, shared_eps0, words_of_neighbors
 from .queries import PARALLEL, Query, checked, read_queries
 

@@ -9,10 +9,7 @@ from typing import ClassVar
 from ..._support.numbers import round_down
 from ...errors import ParameterError
 from ...numerics.family import PairSet
-from ...numerics.pair import (
-    ShuffledPair,
-    log_up,
-)
+from ...numerics.pair import ShuffledPair, log_up
 from ..base import Mechanism
 from ..parameters import real
 

@@ -14,10 +14,7 @@ from ...estimation.constraints import Ball
 from ...estimation.estimate import Estimate, modeled
 from ...estimation.variance import Variance, range_sampling
 from ...numerics.family import PairSet
-from ...numerics.pair import (
-    ShuffledPair,
-    both_directions,
-)
+from ...numerics.pair import ShuffledPair, both_directions
 from ...randomness.sampling import Source
 from ..codecs import Numbers
 from ..known.variation_ratio import VariationRatio

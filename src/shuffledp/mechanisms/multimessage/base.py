@@ -28,10 +28,7 @@ from ...estimation.variance import Variance, share_sampling
 from ...numerics.counts import UNLIMITED, Count
 from ...numerics.family import Family
 from ...numerics.mixture import Among
-from ...numerics.pair import (
-    ShuffledPair,
-    two_counts,
-)
+from ...numerics.pair import ShuffledPair, two_counts
 from ...numerics.swap.groups import Messages, SwapGroups
 from ...randomness.poisson import poisson_total
 from ...randomness.sampling import Source, bernoulli

@@ -8,10 +8,7 @@ from typing import Any, ClassVar
 from numpy.typing import NDArray
 
 from ...estimation.constraints import Box
-from ...numerics.pair import (
-    ShuffledPair,
-    both_directions,
-)
+from ...numerics.pair import ShuffledPair, both_directions
 from ...randomness.sampling import Source, bernoulli
 from ..accuracy import Accuracy
 from ..codecs import Category

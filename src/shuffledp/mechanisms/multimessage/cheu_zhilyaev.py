@@ -11,10 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...numerics.counts import Count
-from ...numerics.pair import (
-    ShuffledPair,
-    both_directions,
-)
+from ...numerics.pair import ShuffledPair, both_directions
 from ...numerics.swap.groups import Messages
 from ...randomness.sampling import Source
 from ..base import plain

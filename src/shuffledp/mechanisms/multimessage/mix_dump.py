@@ -13,10 +13,7 @@ from ...errors import BoundNotApplicableError
 from ...numerics.counts import Count
 from ...numerics.family import Family
 from ...numerics.mixture import MixtureSet, Piece
-from ...numerics.pair import (
-    ShuffledPair,
-    Side,
-)
+from ...numerics.pair import ShuffledPair, Side
 from ...randomness.sampling import Source, below, bernoulli, pick
 from ..base import plain
 from ..known.variation_ratio import VariationRatio

@@ -15,11 +15,7 @@ from ...estimation.constraints import Box
 from ...estimation.estimate import Estimate, modeled
 from ...estimation.variance import Variance, range_sampling
 from ...numerics.family import PairSet
-from ...numerics.pair import (
-    FloatArray,
-    ShuffledPair,
-    both_directions,
-)
+from ...numerics.pair import FloatArray, ShuffledPair, both_directions
 from ...numerics.swap.family import SwapSet
 from ...randomness.sampling import Source
 from ..accuracy import Accuracy

@@ -17,10 +17,7 @@ from ...estimation.constraints import Ball
 from ...estimation.estimate import FEW, Estimate, modeled
 from ...estimation.variance import Variance
 from ...numerics.family import PairSet
-from ...numerics.pair import (
-    ShuffledPair,
-    both_directions,
-)
+from ...numerics.pair import ShuffledPair, both_directions
 from ...numerics.swap.family import SwapSet
 from ...numerics.swap.pair import among
 from ...randomness.sampling import Source, bernoulli

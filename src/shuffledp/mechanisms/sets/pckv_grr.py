@@ -16,10 +16,7 @@ from ...estimation.constraints import KeyValues, SumAtMost
 from ...estimation.estimate import Estimate, modeled, pure
 from ...estimation.variance import Variance
 from ...numerics.family import PairSet
-from ...numerics.pair import (
-    ShuffledPair,
-    both_directions,
-)
+from ...numerics.pair import ShuffledPair, both_directions
 from ...numerics.swap.family import SwapSet
 from ...numerics.swap.pair import among
 from ...randomness.sampling import Source, below, bernoulli, words
@@ -165,9 +162,7 @@ class PCKVGRR(FrequencyOracle):
     def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
         size = len(values)
         report = np.where(
-            bernoulli(src, self._symbols * self._unit, size),
-            below(src, self._symbols, size),
-            self._sample(values, src),
+            bernoulli(src, self._symbols * self._unit, size), below(src, self._symbols, size), self._sample(values, src)
         )
         return report.astype(self.codec.dtype)
 

@@ -76,10 +76,7 @@ class PrivSet(SetRandomizer):
     d: int = whole(low=1, high=2**31, hint="d counts the real items")
     s: int = whole(low=1, high=lambda m: min(m.d, 10**4), hint="users hold s of the d items; smaller sets are padded")
     k: int = whole(
-        low=1,
-        high=lambda m: m.d,
-        hint="larger reports meet every set",
-        choose=lambda m: best_k(m.eps0, m.d + m.s, m.s),
+        low=1, high=lambda m: m.d, hint="larger reports meet every set", choose=lambda m: best_k(m.eps0, m.d + m.s, m.s)
     )
 
     @classmethod

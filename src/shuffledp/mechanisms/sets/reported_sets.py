@@ -21,10 +21,7 @@ from numpy.typing import NDArray
 
 from ...errors import BoundNotApplicableError
 from ...numerics.family import PairSet
-from ...numerics.pair import (
-    ShuffledPair,
-    both_directions,
-)
+from ...numerics.pair import ShuffledPair, both_directions
 from ...numerics.swap.family import SwapSet
 from ...numerics.swap.pair import among
 from ...randomness.lookup import categorical

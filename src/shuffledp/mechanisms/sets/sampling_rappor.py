@@ -15,10 +15,7 @@ from numpy.typing import NDArray
 from ..._support.numbers import round_down
 from ...errors import BoundNotApplicableError
 from ...numerics.family import PairSet
-from ...numerics.pair import (
-    ShuffledPair,
-    both_directions,
-)
+from ...numerics.pair import ShuffledPair, both_directions
 from ...numerics.swap.family import SwapSet
 from ...numerics.swap.pair import among
 from ...randomness.sampling import Source, below
