@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,8 +47,8 @@ class GRR(FrequencyOracle):
     True
     """
 
-    name: ClassVar[str] = "grr"
-    _lists_every_type: ClassVar[bool | None] = True
+    name = "grr"
+    _lists_every_type = True
 
     @property
     def description(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,8 +70,8 @@ class Hadamard(Randomizer):
     0.3005
     """
 
-    name: ClassVar[str] = "hadamard"
-    serves: ClassVar[tuple[str, ...]] = ("options",)
+    name = "hadamard"
+    serves = ("options",)
 
     eps0: float = budget()
     d: int = whole(low=2, high=2**28, hint="d counts the options")

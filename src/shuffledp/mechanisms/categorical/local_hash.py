@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,8 +61,8 @@ class LocalHash(FrequencyOracle):
     4
     """
 
-    name: ClassVar[str] = "local-hash"
-    _lists_every_type: ClassVar[bool | None] = True
+    name = "local-hash"
+    _lists_every_type = True
 
     l: int = whole(
         low=2,

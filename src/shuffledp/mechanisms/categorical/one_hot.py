@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,8 +34,8 @@ class OneHot(FrequencyOracle):
     where exactly one of the two bits is set, by beta = a - b.
     """
 
-    _inputs_alike: ClassVar[bool] = True
-    _lists_every_type: ClassVar[bool | None] = True
+    _inputs_alike = True
+    _lists_every_type = True
 
     @property
     @abstractmethod

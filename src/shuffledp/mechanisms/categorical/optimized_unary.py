@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ..._support.numbers import round_down
 from .one_hot import Coin, OneHot
@@ -34,7 +33,7 @@ class OptimizedUnary(OneHot):
     0.3808
     """
 
-    name: ClassVar[str] = "optimized-unary"
+    name = "optimized-unary"
 
     @property
     def description(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,8 +51,8 @@ class RandomizedResponse(GRR):
     True
     """
 
-    name: ClassVar[str] = "randomized-response"
-    serves: ClassVar[tuple[str, ...]] = ("bits",)
+    name = "randomized-response"
+    serves = ("bits",)
 
     d: int = field(default=2, init=False, repr=False)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from numpy.typing import NDArray
 
@@ -41,7 +41,7 @@ class Subset(SetRandomizer):
     (2, 0.2576)
     """
 
-    name: ClassVar[str] = "subset"
+    name = "subset"
 
     k: int = whole(
         low=1, high=lambda m: m.d - 1, hint="k of the d options are reported", choose=lambda m: best_k(m.eps0, m.d, 1)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ..._support.numbers import round_down
 from .one_hot import Coin, OneHot
@@ -38,7 +37,7 @@ class Unary(OneHot):
     (4000, 2)
     """
 
-    name: ClassVar[str] = "unary"
+    name = "unary"
 
     @property
     def description(self) -> str:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -74,9 +74,9 @@ class HierarchicalGRR(Randomizer):
     True
     """
 
-    name: ClassVar[str] = "hierarchical-grr"
-    serves: ClassVar[tuple[str, ...]] = ("leaves of a tree",)
-    _lists_every_type: ClassVar[bool | None] = True
+    name = "hierarchical-grr"
+    serves = ("leaves of a tree",)
+    _lists_every_type = True
 
     eps0: float = budget()
     d: int = whole(low=2, high=2**31, hint="d counts the leaves")

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -71,8 +71,8 @@ class Joint(Randomizer):
     True
     """
 
-    name: ClassVar[str] = JOINT
-    _file_parameters: ClassVar[tuple[str, ...] | None] = ()
+    name = JOINT
+    _file_parameters = ()
 
     answers: Sequence[Mechanism | str]
 

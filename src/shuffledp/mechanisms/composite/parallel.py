@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -83,8 +83,8 @@ class Parallel(Randomizer):
     True
     """
 
-    name: ClassVar[str] = PARALLEL
-    _file_parameters: ClassVar[tuple[str, ...] | None] = ()
+    name = PARALLEL
+    _file_parameters = ()
 
     queries: Sequence[tuple[float | Fraction, Mechanism | str]]
     source: str = field(default="", kw_only=True, compare=False)

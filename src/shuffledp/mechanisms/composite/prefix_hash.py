@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,10 +84,10 @@ class PrefixHash(Randomizer):
     True
     """
 
-    name: ClassVar[str] = "prefix-hash"
-    _lists_every_type: ClassVar[bool | None] = False
-    _takes: ClassVar[str] = "bytes"
-    serves: ClassVar[tuple[str, ...]] = ("byte strings",)
+    name = "prefix-hash"
+    _lists_every_type = False
+    _takes = "bytes"
+    serves = ("byte strings",)
 
     eps0: float = budget()
     length: int = whole(low=1, high=256, hint="length counts the bytes of a string")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -52,8 +52,8 @@ class FiniteRandomizer(MatrixRandomizer):
     True
     """
 
-    name: ClassVar[str] = "finite"
-    _file_parameters: ClassVar[tuple[str, ...] | None] = ()
+    name = "finite"
+    _file_parameters = ()
 
     matrix: ArrayLike
     source: str = field(default="", kw_only=True)

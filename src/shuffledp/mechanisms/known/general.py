@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ...numerics.family import PairSet
 from ..base import Mechanism, plain
@@ -31,8 +30,8 @@ class General(Mechanism):
     0.462117
     """
 
-    name: ClassVar[str] = "general"
-    _lower_scope: ClassVar[str] = "mechanisms known only by eps0"
+    name = "general"
+    _lower_scope = "mechanisms known only by eps0"
 
     eps0: float = budget()
 

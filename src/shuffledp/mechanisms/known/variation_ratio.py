@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ..._support.numbers import round_down
 from ...errors import ParameterError
@@ -46,8 +45,8 @@ class VariationRatio(Mechanism):
     [0.2, 0.2, 0.0667]
     """
 
-    name: ClassVar[str] = "variation-ratio"
-    _lower_scope: ClassVar[str] = "mechanisms known only by (p, beta, q)"
+    name = "variation-ratio"
+    _lower_scope = "mechanisms known only by (p, beta, q)"
 
     p: float = real(low=1.0, high=math.inf, low_open=True, hint="p is a ratio of probabilities, exp(eps0) for LDP")
     beta: float = real(low=0.0, high=1.0, hint="beta is a total variation distance")

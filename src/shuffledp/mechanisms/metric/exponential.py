@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -62,10 +61,10 @@ class ExponentialMetric(MatrixRandomizer):
     True
     """
 
-    name: ClassVar[str] = "exponential-metric"
-    _file_parameters: ClassVar[tuple[str, ...] | None] = ("eps",)
-    _made_of: ClassVar[str] = "distances"
-    _merge: ClassVar[str] = "merge points at distance 0 or choose another eps"
+    name = "exponential-metric"
+    _file_parameters = ("eps",)
+    _made_of = "distances"
+    _merge = "merge points at distance 0 or choose another eps"
 
     distances: ArrayLike
     _: KW_ONLY

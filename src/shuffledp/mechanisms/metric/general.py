@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ...numerics.family import PairSet
 from ..known.eps0_vertices import informative
@@ -34,8 +33,8 @@ class MetricGeneral(MetricPair):
     0.4621
     """
 
-    name: ClassVar[str] = "metric-general"
-    _lower_scope: ClassVar[str] = "mechanisms known only by their metric privacy"
+    name = "metric-general"
+    _lower_scope = "mechanisms known only by their metric privacy"
 
     @property
     def local_epsilon(self) -> float:

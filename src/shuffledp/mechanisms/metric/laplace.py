@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,11 +56,11 @@ class MetricLaplace(MetricPair, Randomizer):
     True
     """
 
-    name: ClassVar[str] = "metric-laplace"
-    _lists_every_type: ClassVar[bool | None] = False
-    serves: ClassVar[tuple[str, ...]] = ("numbers with a distance",)
+    name = "metric-laplace"
+    _lists_every_type = False
+    serves = ("numbers with a distance",)
     #: The grid has 2^BITS steps per unit; the noise sampler goes to 2^32.
-    BITS: ClassVar[int] = 31
+    BITS = 31
 
     @property
     def _step(self) -> float:

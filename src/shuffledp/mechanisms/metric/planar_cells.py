@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,9 +63,9 @@ class PlanarCells(PlanarLaplace):
     True
     """
 
-    name: ClassVar[str] = "planar-cells"
-    _takes: ClassVar[str] = ""
-    serves: ClassVar[tuple[str, ...]] = ("cells of a map",)
+    name = "planar-cells"
+    _takes = ""
+    serves = ("cells of a map",)
 
     across: int = whole(low=1, high=MOST_CELLS, hint="cells from left to right")
     up: int = whole(low=1, high=MOST_CELLS, hint="cells from bottom to top")

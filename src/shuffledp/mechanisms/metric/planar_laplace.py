@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,14 +65,14 @@ class PlanarLaplace(MetricPair, Randomizer):
     True
     """
 
-    name: ClassVar[str] = "planar-laplace"
-    _takes: ClassVar[str] = "places"
-    serves: ClassVar[tuple[str, ...]] = ("places",)
-    _lower_scope: ClassVar[str] = "planar Laplace noise (its continuous law, computed numerically)"
-    STEP: ClassVar[float] = 2.0**-31
+    name = "planar-laplace"
+    _takes = "places"
+    serves = ("places",)
+    _lower_scope = "planar Laplace noise (its continuous law, computed numerically)"
+    STEP = 2.0**-31
     #: Added to both distances, and to beta: rounding of inputs, floats of the sampler, grid instead of plane.
-    SLACK: ClassVar[float] = 2.0**-30
-    BETA_SLACK: ClassVar[float] = 2.0**-42
+    SLACK = 2.0**-30
+    BETA_SLACK = 2.0**-42
 
     @property
     def local_epsilon(self) -> float:

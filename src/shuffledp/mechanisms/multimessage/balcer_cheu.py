@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from ..base import plain
 from ..parameters import real
@@ -38,7 +38,7 @@ class BalcerCheu(BinarySum):
     0.3511
     """
 
-    name: ClassVar[str] = "balcer-cheu"
+    name = "balcer-cheu"
 
     coin: float = real(low=0.0, high=1.0, low_open=True, high_open=True, hint="coin is the chance of a 1")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from .binary_sum import BinarySum
 
@@ -30,7 +29,7 @@ class BalcerCoin(BinarySum):
     (True, 4000)
     """
 
-    name: ClassVar[str] = "balcer-coin"
+    name = "balcer-coin"
 
     @property
     def description(self) -> str:

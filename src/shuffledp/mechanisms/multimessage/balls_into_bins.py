@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,8 +48,8 @@ class BallsIntoBins(Dump):
     4.0
     """
 
-    name: ClassVar[str] = "balls-into-bins"
-    serves: ClassVar[tuple[str, ...]] = ("hashed bins",)  # with blocks of bins of their own, items gain nothing by more
+    name = "balls-into-bins"
+    serves = ("hashed bins",)  # with blocks of bins of their own, items gain nothing by more
 
     d: int = whole(low=2, high=2**32, hint="d counts the bins")
     special: int = whole(low=1, high=lambda m: m.d // 2, hint="two items need 2 * special <= d bins")

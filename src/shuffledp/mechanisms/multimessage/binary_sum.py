@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Any
 
 from numpy.typing import NDArray
 
@@ -19,8 +19,8 @@ from .base import MultiMessage, Rates
 class BinarySum(MultiMessage):
     """Every user sends its bit, and blanket messages that are coins."""
 
-    _takes: ClassVar[str] = "bits"
-    serves: ClassVar[tuple[str, ...]] = ("bits",)
+    _takes = "bits"
+    serves = ("bits",)
     _message_bits = 1
     _items = 2
 

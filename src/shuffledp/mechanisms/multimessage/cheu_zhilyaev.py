@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,8 +53,8 @@ class CheuZhilyaev(MultiMessage):
     3.0
     """
 
-    name: ClassVar[str] = "cheu-zhilyaev"
-    serves: ClassVar[tuple[str, ...]] = ("options",)
+    name = "cheu-zhilyaev"
+    serves = ("options",)
 
     flip: float = real(
         low=0.0, high=0.5, low_open=True, high_open=True, role="flip", hint="flip is the chance that a bit is flipped"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from .base import MultiMessage
 class Dump(MultiMessage):
     """Dummy points: the user's value, perhaps randomized, among uniform values of [d]."""
 
-    serves: ClassVar[tuple[str, ...]] = ("options",)
+    serves = ("options",)
 
     d: int = whole(low=2, high=2**32, hint="d counts the options")
 

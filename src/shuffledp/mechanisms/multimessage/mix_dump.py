@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from numpy.typing import NDArray
 
@@ -52,8 +52,8 @@ class MixDump(Dump):
     3.5835
     """
 
-    name: ClassVar[str] = "mix-dump"
-    _published_law_exact: ClassVar[bool] = True
+    name = "mix-dump"
+    _published_law_exact = True
 
     flip: float = real(
         low=1e-12,

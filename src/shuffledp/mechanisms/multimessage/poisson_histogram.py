@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,10 +71,10 @@ class PoissonHistogram(RawMessages):
     0.001241
     """
 
-    name: ClassVar[str] = "poisson-histogram"
-    _lists_every_type: ClassVar[bool | None] = False
-    _takes: ClassVar[str] = "sets"
-    serves: ClassVar[tuple[str, ...]] = ("options", "sets")
+    name = "poisson-histogram"
+    _lists_every_type = False
+    _takes = "sets"
+    serves = ("options", "sets")
     d: int = whole(low=2, high=2**32, hint="d counts the indices")
     poisson_per_index: float = real(low=0.0, high=1e9, hint="it is a mean per index and user", role="messages")
     indices: int = whole(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from numpy.typing import NDArray
 
@@ -41,7 +41,7 @@ class PureDump(Dump):
     7.48e-05
     """
 
-    name: ClassVar[str] = "pure-dump"
+    name = "pure-dump"
 
     @property
     def local_epsilon(self) -> float:

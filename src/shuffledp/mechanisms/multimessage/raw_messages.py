@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from numpy.typing import ArrayLike
 
@@ -16,8 +15,8 @@ from ..reports import Reports, Tally
 class RawMessages(Randomizer):
     """Users who send several messages each, which come in one uniformly random order."""
 
-    single_message: ClassVar[bool] = False
-    _shuffles: ClassVar[bool] = True
+    single_message = False
+    _shuffles = True
 
     @property
     def _message_limits(self) -> tuple[int, int | None]:

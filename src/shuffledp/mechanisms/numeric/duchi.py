@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,7 +60,7 @@ class Duchi(Cube):
     True
     """
 
-    name: ClassVar[str] = "duchi"
+    name = "duchi"
 
     @property
     def description(self) -> str:

@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -137,8 +137,8 @@ class Gaussian(MatrixRandomizer):
     True
     """
 
-    name: ClassVar[str] = "gaussian"
-    serves: ClassVar[tuple[str, ...]] = ("numbers",)
+    name = "gaussian"
+    serves = ("numbers",)
 
     sigma: float = real(
         low=lambda m: _SMALLEST * _width(m),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,7 +50,7 @@ class Harmony(Cube):
     (2,)
     """
 
-    name: ClassVar[str] = "harmony"
+    name = "harmony"
 
     @property
     def description(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,14 +80,14 @@ class Laplace(Randomizer):
     True
     """
 
-    name: ClassVar[str] = "laplace"
-    serves: ClassVar[tuple[str, ...]] = ("numbers",)
+    name = "laplace"
+    serves = ("numbers",)
     #: The grid has 2^BITS steps; pieces of a segment (upper bound) and groups of inner reports (lower bound).
-    BITS: ClassVar[int] = 10
-    PIECES: ClassVar[int] = 64
-    GROUPS: ClassVar[int] = 64
+    BITS = 10
+    PIECES = 64
+    GROUPS = 64
     #: A user is free with probability e^(-eps0/2): about ten of 10^12 users at this budget.
-    LARGEST_SWAP: ClassVar[float] = 50.0
+    LARGEST_SWAP = 50.0
 
     eps0: float = budget(low=1e-6, hint="eps0 is the local budget, and a report with less than 1e-6 is only noise")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,9 +79,9 @@ class PrivUnit(Randomizer):
     True
     """
 
-    name: ClassVar[str] = "privunit"
-    _takes: ClassVar[str] = "unit vectors"
-    serves: ClassVar[tuple[str, ...]] = ("unit vectors",)
+    name = "privunit"
+    _takes = "unit vectors"
+    serves = ("unit vectors",)
 
     eps0: float = budget()
     dim: int = whole(low=2, high=10**6, hint="dim counts the coordinates of a vector")

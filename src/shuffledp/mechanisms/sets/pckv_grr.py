@@ -6,7 +6,7 @@ import itertools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -70,10 +70,10 @@ class PCKVGRR(FrequencyOracle):
     True
     """
 
-    name: ClassVar[str] = "pckv-grr"
-    _takes: ClassVar[str] = "key-values"
-    serves: ClassVar[tuple[str, ...]] = ("key-values",)
-    _holds: ClassVar[tuple[int | str, int | str]] = (0, "l")
+    name = "pckv-grr"
+    _takes = "key-values"
+    serves = ("key-values",)
+    _holds = (0, "l")
 
     d: int = whole(low=1, high=2**30, hint="d counts the keys")
     l: int = whole(low=1, high=lambda m: m.d, hint="l is how many keys a user may hold, at most d")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,10 +68,10 @@ class PrivSet(SetRandomizer):
     True
     """
 
-    name: ClassVar[str] = "privset"
-    _takes: ClassVar[str] = "sets"
-    serves: ClassVar[tuple[str, ...]] = ("sets",)
-    _holds: ClassVar[tuple[int | str, int | str]] = (0, "s")
+    name = "privset"
+    _takes = "sets"
+    serves = ("sets",)
+    _holds = (0, "s")
 
     d: int = whole(low=1, high=2**31, hint="d counts the real items")
     s: int = whole(low=1, high=lambda m: min(m.d, 10**4), hint="users hold s of the d items; smaller sets are padded")

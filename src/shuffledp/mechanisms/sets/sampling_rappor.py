@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,7 +75,7 @@ class SamplingRappor(FixedSets):
     True
     """
 
-    name: ClassVar[str] = "sampling-rappor"
+    name = "sampling-rappor"
 
     @property
     def local_epsilon(self) -> float:

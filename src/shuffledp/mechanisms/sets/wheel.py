@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,8 +83,8 @@ class Wheel(FixedSets):
     True
     """
 
-    name: ClassVar[str] = "wheel"
-    _points: ClassVar[int] = 2**31 - 1  # a prime; sums of two positions fit in 32 bits
+    name = "wheel"
+    _points = 2**31 - 1  # a prime; sums of two positions fit in 32 bits
 
     d: int = whole(low=2, high=lambda m: m._points, hint="d counts the items")
     w: float = real(
