@@ -6,10 +6,10 @@ import itertools
 import math
 from abc import abstractmethod
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..errors import ParameterError
 from ..estimation.estimate import Estimate
@@ -19,7 +19,7 @@ from ..numerics.matrix import blanket_pairs
 from ..numerics.pair import FloatArray, ShuffledPair, distinct, log_up
 from ..numerics.swap.matrix import swap_pairs
 from ..randomness.alias import AliasTable
-from ..randomness.sampling import Source
+from ..randomness.sampling import Array, Source
 from .codecs import Category
 from .inversion import inverted
 from .known.variation_ratio import VariationRatio
@@ -131,7 +131,7 @@ class MatrixRandomizer(Randomizer):
         """0, 1, ..., one per row."""
         return list(range(len(self._rows)))
 
-    def probabilities(self) -> NDArray[np.float64]:
+    def probabilities(self) -> FloatArray:
         """A copy of the matrix."""
         return self._rows.copy()
 
@@ -142,7 +142,7 @@ class MatrixRandomizer(Randomizer):
         """The number of the output."""
         return Category(self._rows.shape[1], scratch=96)
 
-    def _check(self, values: NDArray[Any]) -> NDArray[Any]:
+    def _check(self, values: Array) -> Array:
         return categories(values, len(self._rows))
 
     def _weights(self) -> list[list[int]]:
@@ -155,7 +155,7 @@ class MatrixRandomizer(Randomizer):
     def _table(self) -> AliasTable:
         return AliasTable(self._weights())
 
-    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: Array, src: Source) -> Array:
         return self._table.draw(src, values)
 
     @cached_property
@@ -181,7 +181,7 @@ class MatrixRandomizer(Randomizer):
             f"{self._merge}."
         )
 
-    def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
+    def _infer(self, counts: Array, users: int) -> Estimate:
         return inverted(counts, users, self._rows, self._inverse)
 
     def variance(self, n: int, frequencies: ArrayLike | None = None) -> FloatArray:

@@ -23,7 +23,7 @@ from .._support.threads import in_order, thread_count
 from ..errors import ParameterError
 from ..estimation.estimate import Estimate
 from ..randomness.permutation import permute_by
-from ..randomness.sampling import Source
+from ..randomness.sampling import Array, Source
 from ..randomness.streams import Streams
 from .accuracy import Accuracy
 from .base import Mechanism
@@ -58,22 +58,22 @@ class Randomizer(Mechanism):
     # -- four steps that a mechanism fills in, each for a chunk of users; several may run at once ------------
 
     @abstractmethod
-    def _check(self, values: NDArray[Any]) -> NDArray[Any]:
+    def _check(self, values: Array) -> Array:
         """The inputs, validated and in a compact dtype, one row per user."""
 
     @abstractmethod
-    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: Array, src: Source) -> Array:
         """Reports of some users, from checked values (several messages each: more rows than values).
 
         All randomness must come from ``src``, and nothing may be kept: other threads run it for other users.
         """
 
-    def _tally(self, data: NDArray[Any]) -> NDArray[Any]:
+    def _tally(self, data: Array) -> Array:
         """Sums over reports (additive over chunks): what :meth:`_infer` needs; those of the codec unless overridden."""
         return self.codec.tally(data)
 
     @abstractmethod
-    def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
+    def _infer(self, counts: Array, users: int) -> Estimate:
         """The unbiased estimate from the sums."""
 
     @property
@@ -113,7 +113,7 @@ class Randomizer(Mechanism):
         """The error of the estimate among n users; ``items`` are those that are asked for, without dummies."""
         raise ParameterError(f"{self.name} does not state the error of its estimate; declare accuracy to plan with it.")
 
-    def _sum_variance(self, n: int, items: NDArray[Any], share: NDArray[Any]) -> NDArray[np.float64]:
+    def _sum_variance(self, n: int, items: Array, share: Array) -> NDArray[np.float64]:
         """Variance of the sum of several estimated shares: so many items, which this share of n users hold."""
         raise ParameterError(f"{self.name} does not state the error of a sum of items; plan with another mechanism.")
 
@@ -256,7 +256,7 @@ class Randomizer(Mechanism):
         """The probability matrix, rows = inputs, columns = outputs (small parameters only)."""
         raise ParameterError(f"{self.name} does not enumerate its outputs; use its law instead.")
 
-    def _columns(self, data: NDArray[Any]) -> NDArray[np.int64]:
+    def _columns(self, data: Array) -> NDArray[np.int64]:
         """The column of :meth:`probabilities` that each report belongs to."""
         return self.codec.columns(data)
 
@@ -277,11 +277,11 @@ class Randomizer(Mechanism):
             raise ParameterError("values must be an array with one entry per user, got none; collect some first.")
         return array
 
-    def _run(self, inputs: Any, streams: Streams) -> Callable[[int, slice], NDArray[Any]]:
+    def _run(self, inputs: Any, streams: Streams) -> Callable[[int, slice], Array]:
         """How a chunk is randomized: checked, then with its own stream."""
         return lambda i, rows: self._randomize(self._check(inputs[rows]), streams.source(i))
 
-    def _one_each(self, inputs: Any, run: Callable[[int, slice], NDArray[Any]], threads: int) -> NDArray[Any]:
+    def _one_each(self, inputs: Any, run: Callable[[int, slice], Array], threads: int) -> Array:
         """One report per user, each chunk written to its place by the thread that made it."""
         out = np.empty((len(inputs), *self.codec.shape), dtype=self.codec.dtype)
 
@@ -320,7 +320,7 @@ def _not_said(for_release: object, kind: str) -> None:
         )
 
 
-def _stacked(parts: Generator[NDArray[Any]], count: int) -> NDArray[Any]:
+def _stacked(parts: Generator[Array], count: int) -> Array:
     """Join ``count`` parts into one array, freeing each part once it is copied: never two copies of everything."""
     with closing(parts):
         first = next(parts)
@@ -336,7 +336,7 @@ def _stacked(parts: Generator[NDArray[Any]], count: int) -> NDArray[Any]:
     return out
 
 
-def _summed(parts: Generator[NDArray[Any]]) -> NDArray[Any]:
+def _summed(parts: Generator[Array]) -> Array:
     """The sum of the parts, in their order."""
     with closing(parts):
         total = next(parts)
@@ -345,7 +345,7 @@ def _summed(parts: Generator[NDArray[Any]]) -> NDArray[Any]:
     return np.asarray(total)
 
 
-def _countable(data: NDArray[Any]) -> NDArray[Any]:
+def _countable(data: Array) -> Array:
     """The same data, refused unless it is integers, bits, records, or finite numbers."""
     if data.dtype.kind in "iubV" or (data.dtype.kind == "f" and bool(np.isfinite(data).all())):
         return data

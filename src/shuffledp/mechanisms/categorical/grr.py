@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..._support.numbers import round_down
 from ...numerics.family import Family, PairSet
-from ...numerics.pair import ShuffledPair, both_directions
-from ...randomness.sampling import Source, below, bernoulli, pick
+from ...numerics.pair import FloatArray, ShuffledPair, both_directions
+from ...randomness.sampling import Array, Source, below, bernoulli, pick
 from ..base import Mechanism
 from ..codecs import Category
 from ..frequency import FrequencyOracle
@@ -106,11 +104,11 @@ class GRR(FrequencyOracle):
             return self.stray / victim.stray * (1.0 - SLACK)
         return super()._blanket_ratio(victim)
 
-    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: Array, src: Source) -> Array:
         lie = bernoulli(src, self.d * self.stray, len(values))
         return pick(lie, below(src, self.d, len(values)).astype(values.dtype, copy=False), values)
 
-    def probabilities(self) -> NDArray[np.float64]:
+    def probabilities(self) -> FloatArray:
         """a on the diagonal, b elsewhere."""
         self._few_cells(self.d**2)
         return np.full((self.d, self.d), self.stray) + np.eye(self.d) * (self.keep - self.stray)

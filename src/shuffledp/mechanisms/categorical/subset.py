@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from numpy.typing import NDArray
-
 from ..._support.numbers import round_down
-from ...randomness.sampling import Source
+from ...randomness.sampling import Array, Source
 from ..free_setting import FreeSetting, open_setting
 from ..parameters import whole
 from ..sets.reported_sets import SetRandomizer, best_k
@@ -79,5 +77,5 @@ class Subset(SetRandomizer):
         pairs = max(others * (others - 1), 1)
         return one, (k - 1) * (self.keep * (k - 2) + self._lost * k) / pairs
 
-    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: Array, src: Source) -> Array:
         return self._report(values[None, :], src)

@@ -6,10 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..._support import validation as check
 from ..._support.numbers import round_down
@@ -17,11 +16,11 @@ from ...errors import ParameterError
 from ...estimation.constraints import Simplex, Tree
 from ...estimation.estimate import Estimate
 from ...numerics.family import PairSet
-from ...numerics.pair import ShuffledPair, both_directions
+from ...numerics.pair import FloatArray, ShuffledPair, both_directions
 from ...numerics.swap.family import SwapSet
 from ...numerics.swap.matrix import swap_pairs
 from ...numerics.swap.pair import SwapPair
-from ...randomness.sampling import Source, below
+from ...randomness.sampling import Array, Source, below
 from ..categorical.grr import GRR
 from ..codecs import Category
 from ..known.variation_ratio import VariationRatio
@@ -154,10 +153,10 @@ class HierarchicalGRR(Randomizer):
         """A node, counted through all levels."""
         return Category(self._starts[-1], scratch=96)
 
-    def _check(self, values: NDArray[Any]) -> NDArray[Any]:
+    def _check(self, values: Array) -> Array:
         return categories(values, self.d)
 
-    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: Array, src: Source) -> Array:
         out = np.empty(len(values), dtype=self.codec.dtype)
         which = below(src, len(self.levels), len(values))
         for h, level in enumerate(self.levels):
@@ -171,7 +170,7 @@ class HierarchicalGRR(Randomizer):
         total = self._tally_of(reports, None, for_release)
         return [replace(e, for_release=total.for_release) for e in self._each(total.counts, total.users)]
 
-    def _each(self, counts: NDArray[Any], users: int) -> list[Estimate]:
+    def _each(self, counts: Array, users: int) -> list[Estimate]:
         """Each level from its own reports; those are a random sample of the users, which adds to the error."""
         parts = []
         for h, level in enumerate(self.levels):
@@ -180,7 +179,7 @@ class HierarchicalGRR(Randomizer):
             parts.append(sampled(level._infer(hits, here) if here else without_reports(level.d, Simplex()), users))
         return parts
 
-    def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
+    def _infer(self, counts: Array, users: int) -> Estimate:
         whole = Tree(tuple(level.d for level in self.levels), self.branching)
         return joined(self._each(counts, users), whole, users)
 
@@ -196,7 +195,7 @@ class HierarchicalGRR(Randomizer):
             raise ParameterError(f"{self.spec} has more than {_CELLS:,} cells; use a smaller d to enumerate it.")
         return list(range(self.d))
 
-    def probabilities(self) -> NDArray[np.float64]:
+    def probabilities(self) -> FloatArray:
         """The matrices of all levels side by side, over H."""
         leaves = np.array(self.inputs())
         rows = [level.probabilities()[leaves // self.branching**h] for h, level in enumerate(self.levels)]

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from ...errors import ParameterError
 from ...estimation.constraints import Blocks
 from ...estimation.estimate import Estimate
-from ...randomness.sampling import Source
+from ...randomness.sampling import Array, Source
 from ..base import Mechanism
 from ..free_setting import SharedBudget
 from ..known.variation_ratio import VariationRatio
@@ -193,17 +193,17 @@ class Joint(Randomizer):
         """One record per user with the checked input of every question."""
         return SideBySide(values, self._runnable, "question")
 
-    def _check(self, values: NDArray[Any]) -> NDArray[Any]:
+    def _check(self, values: Array) -> Array:
         return values  # checked where they are put side by side
 
-    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: Array, src: Source) -> Array:
         answers = [m._randomize(values[f"q{k}"], src) for k, m in enumerate(self._runnable)]
         out = np.zeros(len(values), dtype=Tuples.layout([(a.dtype, a.shape[1:]) for a in answers]))
         for k, answer in enumerate(answers):
             out[f"q{k}"] = answer
         return out
 
-    def _tally(self, data: NDArray[Any]) -> NDArray[Any]:
+    def _tally(self, data: Array) -> Array:
         """The tally of every answer."""
         out = np.zeros(len(self._answers), dtype=object)
         for k, (m, answers) in enumerate(zip(self._runnable, self.codec.answers(data), strict=True)):
@@ -217,10 +217,10 @@ class Joint(Randomizer):
         total = self._tally_of(reports, None, for_release, threads)
         return [replace(e, for_release=total.for_release) for e in self._each(total.counts, total.users)]
 
-    def _each(self, counts: NDArray[Any], users: int) -> list[Estimate]:
+    def _each(self, counts: Array, users: int) -> list[Estimate]:
         return [m._infer(tally, users) for m, tally in zip(self._runnable, counts, strict=True)]
 
-    def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
+    def _infer(self, counts: Array, users: int) -> Estimate:
         parts = self._each(counts, users)
         known = [(p.value.shape, p.constraint) for p in parts if p.constraint is not None]
         return joined(parts, Blocks(tuple(known)) if len(known) == len(parts) else None, users)
@@ -236,7 +236,7 @@ class Joint(Randomizer):
         self.inputs()
         return joint_law.kronecker([m.probabilities() for m in self._runnable])
 
-    def _columns(self, data: NDArray[Any]) -> NDArray[np.int64]:
+    def _columns(self, data: Array) -> NDArray[np.int64]:
         """Columns of the answers as the digits of one number, the first answer highest."""
         out = np.zeros(len(data), dtype=np.int64)
         for m, answers in zip(self._runnable, self.codec.answers(data), strict=True):

@@ -13,18 +13,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..._support import validation as check
 from ...errors import BoundNotApplicableError, ParameterError
 from ...estimation.constraints import Blocks
 from ...estimation.estimate import Estimate
 from ...numerics.family import PairSet
-from ...numerics.pair import sure
+from ...numerics.pair import FloatArray, IntArray, sure
 from ...numerics.swap.family import SwapSet
 from ...numerics.swap.pair import SwapPair
 from ...randomness.lookup import categorical
-from ...randomness.sampling import Source
+from ...randomness.sampling import Array, Source
 from ..base import Mechanism
 from ..free_setting import SharedBudget
 from ..known.variation_ratio import VariationRatio
@@ -267,10 +267,10 @@ class Parallel(Randomizer):
         """One record per user with the checked input of every query."""
         return SideBySide(values, self._runnable, "query")
 
-    def _check(self, values: NDArray[Any]) -> NDArray[Any]:
+    def _check(self, values: Array) -> Array:
         return values  # checked where they are put side by side
 
-    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: Array, src: Source) -> Array:
         unit = math.lcm(*(share.denominator for share in self._shares))
         query = categorical(src, [int(share * unit) for share in self._shares], len(values))
         rows = [np.flatnonzero(query == k) for k in range(len(self._queries))]
@@ -285,7 +285,7 @@ class Parallel(Randomizer):
             out[field_][at] = answer
         return out
 
-    def _tally(self, data: NDArray[Any]) -> NDArray[Any]:
+    def _tally(self, data: Array) -> Array:
         """Row 0: reports of each query; row 1: their tallies (arrays, or 0 where there is no report)."""
         out = np.zeros((2, len(self._queries)), dtype=object)
         found = zip(self._runnable, self.codec.answers(data), strict=True)
@@ -302,14 +302,14 @@ class Parallel(Randomizer):
         total = self._tally_of(reports, None, for_release, threads)
         return [replace(e, for_release=total.for_release) for e in self._each(total.counts, total.users)]
 
-    def _each(self, counts: NDArray[Any], users: int) -> list[Estimate]:
+    def _each(self, counts: Array, users: int) -> list[Estimate]:
         if not all(counts[0]):
             raise ParameterError("every query needs a report for its estimate, got none for some; collect more.")
         return [
             sampled(m._infer(tally, int(here)), users) for m, here, tally in zip(self._runnable, *counts, strict=True)
         ]
 
-    def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
+    def _infer(self, counts: Array, users: int) -> Estimate:
         parts = self._each(counts, users)
         known = [(p.value.shape, p.constraint) for p in parts if p.constraint is not None]
         return joined(parts, Blocks(tuple(known)) if len(known) == len(parts) else None, users)
@@ -322,13 +322,13 @@ class Parallel(Randomizer):
             raise ParameterError(f"{self.spec} has more than {_CELLS:,} cells; use smaller queries to enumerate it.")
         return list(itertools.product(*parts))
 
-    def probabilities(self) -> NDArray[np.float64]:
+    def probabilities(self) -> FloatArray:
         """The scaled rows of the queries side by side, for every combination of inputs."""
         self.inputs()
         scaled = [float(w) * m.probabilities() for w, m in zip(self._shares, self._runnable, strict=True)]
         return np.array([np.concatenate(rows) for rows in itertools.product(*scaled)])
 
-    def _columns(self, data: NDArray[Any]) -> NDArray[np.int64]:
+    def _columns(self, data: Array) -> IntArray:
         """Columns of the queries, one after the other."""
         out, start = np.zeros(len(data), dtype=np.int64), 0
         for m, (answers, at) in zip(self._runnable, self.codec.answers(data), strict=True):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +12,7 @@ from ...estimation.constraints import Box
 from ...estimation.estimate import Estimate, modeled
 from ...estimation.variance import Variance, range_sampling
 from ...numerics.family import PairSet
-from ...randomness.sampling import Source
+from ...randomness.sampling import Array, Source
 from ..codecs import Numbers
 from ..known.variation_ratio import VariationRatio
 from ..numeric.discrete_laplace import discrete_laplace, on_grid
@@ -110,14 +109,14 @@ class MetricLaplace(MetricPair, Randomizer):
         """A multiple of the step."""
         return Numbers(np.float64)
 
-    def _check(self, values: NDArray[Any]) -> NDArray[Any]:
+    def _check(self, values: Array) -> Array:
         return numbers(values, 0.0, self.dmax)
 
-    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: Array, src: Source) -> Array:
         noise = discrete_laplace(src, self._step, len(values))
         return np.asarray(self._step * (on_grid(src, values, self._step) + noise))
 
-    def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
+    def _infer(self, counts: Array, users: int) -> Estimate:
         """Reports do not show the spread of the users' numbers: for a population the largest possible one is added."""
         noise, sampling = Variance(self.variance(users)), range_sampling(users, 0.0, self.dmax)
         return modeled(counts / users, users, Box(0.0, self.dmax), noise, sampling, influence=self.codec.reach / users)
@@ -142,6 +141,6 @@ class MetricLaplace(MetricPair, Randomizer):
             rows.append(np.where(np.append(False, z >= 0), above, below))  # differences of the smaller tail
         return np.stack(rows)
 
-    def _columns(self, data: NDArray[Any]) -> NDArray[np.int64]:
+    def _columns(self, data: Array) -> NDArray[np.int64]:
         """The quarter that a report lies in."""
         return np.clip(np.floor(4.0 * data).astype(np.int64) + 17, 0, math.ceil(4.0 * self.dmax) + 33)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 from ...errors import BoundNotApplicableError, ParameterError
 from ...estimation.estimate import Estimate
 from ...numerics.family import PairSet
-from ...randomness.sampling import Source
+from ...randomness.sampling import Array, Source
 from ..accuracy import Accuracy
 from ..codecs import Category
 from ..inversion import inverted
@@ -104,10 +103,10 @@ class PlanarCells(PlanarLaplace):
         """The cell."""
         return Category(self.across * self.up, scratch=400)
 
-    def _check(self, values: NDArray[Any]) -> NDArray[Any]:
+    def _check(self, values: Array) -> Array:
         return categories(values, self.across * self.up)
 
-    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: Array, src: Source) -> Array:
         cell = values.astype(np.int64)
         place = np.stack([cell % self.across, cell // self.across], axis=1)
         middle = (place - 0.5 * np.array([self.across - 1, self.up - 1])) * [self.wide, self.high]
@@ -136,7 +135,7 @@ class PlanarCells(PlanarLaplace):
         """Maps shares of reports to frequencies; the noise has no frequency that it hides entirely."""
         return np.asarray(np.linalg.inv(self._rows.T))
 
-    def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
+    def _infer(self, counts: Array, users: int) -> Estimate:
         return inverted(counts, users, self._rows, self._inverse)
 
     def variance(self, n: int) -> float:

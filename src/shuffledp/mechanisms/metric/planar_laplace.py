@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...errors import ParameterError
 from ...estimation.constraints import Ball
@@ -15,7 +13,7 @@ from ...estimation.estimate import Estimate, modeled
 from ...estimation.variance import Variance, range_sampling
 from ...numerics.family import PairSet
 from ...numerics.pair import ShuffledPair, both_directions
-from ...randomness.sampling import Source
+from ...randomness.sampling import Array, Source
 from ..codecs import Numbers
 from ..known.variation_ratio import VariationRatio
 from ..numeric.discrete_laplace import on_grid
@@ -107,7 +105,7 @@ class PlanarLaplace(MetricPair, Randomizer):
         """Two coordinates, multiples of the step."""
         return Numbers(np.float64, (2,), scratch=400)
 
-    def _check(self, values: NDArray[Any]) -> NDArray[Any]:
+    def _check(self, values: Array) -> Array:
         half = 0.5 * self.dmax
         places = numbers(values, -half, half, columns=2)
         if np.any(np.hypot(places[:, 0], places[:, 1]) > half * (1.0 + 1e-13)):
@@ -116,10 +114,10 @@ class PlanarLaplace(MetricPair, Randomizer):
             )
         return places
 
-    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: Array, src: Source) -> Array:
         return self.STEP * (on_grid(src, values, self.STEP) + planar_noise(src, self.STEP, len(values)))
 
-    def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
+    def _infer(self, counts: Array, users: int) -> Estimate:
         """The mean of places lies in the disk too; for a population the largest possible spread is added."""
         half = 0.5 * self.dmax
         noise, sampling = Variance(self.variance(users)), range_sampling(users, -half, half)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...numerics.pair import ShuffledPair
-from ...randomness.sampling import Source, below
+from ...randomness.sampling import Array, Source, below
 from ..known.variation_ratio import VariationRatio
 from ..parameters import whole
 from .base import Rates
@@ -80,10 +78,10 @@ class BallsIntoBins(Dump):
     def _rates(self) -> Rates:
         return Rates(1.0, 0.0, self.special / self.d)
 
-    def _own(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _own(self, values: Array, src: Source) -> Array:
         wide = self.codec.dtype
         first = values.astype(wide) * wide.type(self.special)
         return np.asarray(first + below(src, self.special, len(values)).astype(wide))
 
-    def _hits(self, data: NDArray[Any]) -> NDArray[Any]:
+    def _hits(self, data: Array) -> Array:
         return np.asarray(np.bincount(data // self.special, minlength=self._items)[: self._items])

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any
-
-from numpy.typing import NDArray
 
 from ...estimation.constraints import Box
 from ...numerics.pair import ShuffledPair, both_directions
-from ...randomness.sampling import Source, bernoulli
+from ...randomness.sampling import Array, Source, bernoulli
 from ..accuracy import Accuracy
 from ..codecs import Category
 from ..known.variation_ratio import VariationRatio
@@ -59,11 +56,11 @@ class BinarySum(MultiMessage):
     def _constraint(self) -> Box:
         return Box(0.0, 1.0)
 
-    def _own(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _own(self, values: Array, src: Source) -> Array:
         return values
 
-    def _noise(self, size: int, src: Source) -> NDArray[Any]:
+    def _noise(self, size: int, src: Source) -> Array:
         return bernoulli(src, self._coin, size).astype(self.codec.dtype)
 
-    def _hits(self, data: NDArray[Any]) -> NDArray[Any]:
+    def _hits(self, data: Array) -> Array:
         return super()._hits(data)[1:]

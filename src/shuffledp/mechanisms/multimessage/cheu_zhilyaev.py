@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...numerics.counts import Count
-from ...numerics.pair import ShuffledPair, both_directions
+from ...numerics.pair import FloatArray, ShuffledPair, both_directions
 from ...numerics.swap.groups import Messages
-from ...randomness.sampling import Source
+from ...randomness.sampling import Array, Source
 from ..base import plain
 from ..bit_rows import flip_bits, noise_rows
 from ..known.variation_ratio import VariationRatio
@@ -132,14 +131,14 @@ class CheuZhilyaev(MultiMessage):
         """A row of d bits."""
         return PackedBits(self.d, scratch=self._scratch(16 + 4 * ((self.d + 7) // 8)))
 
-    def _sum_variance(self, n: int, items: NDArray[Any], share: NDArray[Any]) -> NDArray[np.float64]:
+    def _sum_variance(self, n: int, items: Array, share: Array) -> FloatArray:
         """Bits are flipped independently."""
         return np.asarray(items * self.variance(n) + 0.0 * share)
 
-    def _own(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _own(self, values: Array, src: Source) -> Array:
         rows = self._noise(len(values), src)
         flip_bits(rows, values)
         return rows
 
-    def _noise(self, size: int, src: Source) -> NDArray[Any]:
+    def _noise(self, size: int, src: Source) -> Array:
         return noise_rows(src, self.flip, size, self.d)

@@ -7,14 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from numpy.typing import NDArray
-
 from ...errors import BoundNotApplicableError
 from ...numerics.counts import Count
 from ...numerics.family import Family
 from ...numerics.mixture import MixtureSet, Piece
 from ...numerics.pair import ShuffledPair, Side
-from ...randomness.sampling import Source, below, bernoulli, pick
+from ...randomness.sampling import Array, Source, below, bernoulli, pick
 from ..base import plain
 from ..known.variation_ratio import VariationRatio
 from ..parameters import real
@@ -119,6 +117,6 @@ class MixDump(Dump):
     def _rates(self) -> Rates:
         return Rates(1.0 - self.flip, self._stray, 1.0 / self.d)
 
-    def _own(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _own(self, values: Array, src: Source) -> Array:
         lie = bernoulli(src, self._own_share, len(values))
         return pick(lie, below(src, self.d, len(values)).astype(values.dtype, copy=False), values)

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
-
-from numpy.typing import NDArray
 
 from ...numerics.pair import ShuffledPair
-from ...randomness.sampling import Source
+from ...randomness.sampling import Array, Source
 from ..known.variation_ratio import VariationRatio
 from .base import Rates
 from .dump import Dump
@@ -64,5 +61,5 @@ class PureDump(Dump):
     def _rates(self) -> Rates:
         return Rates(1.0, 0.0, 1.0 / self.d)
 
-    def _own(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _own(self, values: Array, src: Source) -> Array:
         return values

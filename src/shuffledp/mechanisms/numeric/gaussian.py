@@ -12,7 +12,6 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..._support import validation as check
 from ..._support.numbers import round_down
@@ -22,7 +21,7 @@ from ...estimation.estimate import Estimate, modeled
 from ...estimation.variance import Variance, range_sampling
 from ...numerics.normal_cells import normal_cells
 from ...numerics.pair import FloatArray
-from ...randomness.sampling import Source
+from ...randomness.sampling import Array, Source
 from ..accuracy import Accuracy
 from ..base import Mechanism
 from ..laws import SLACK
@@ -228,10 +227,10 @@ class Gaussian(MatrixRandomizer):
         """[low, high]."""
         return self.low, self.high
 
-    def _check(self, values: NDArray[Any]) -> NDArray[Any]:
+    def _check(self, values: Array) -> Array:
         return numbers(values, self.low, self.high)
 
-    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: Array, src: Source) -> Array:
         """Rounded to the grid at random; whatever the coin's probability, the law is a mixture of two grid points."""
         last = int(self.inputs) - 1
         scaled = np.clip((values - self.low) / (self.high - self.low) * last, 0.0, float(last))
@@ -268,7 +267,7 @@ class Gaussian(MatrixRandomizer):
         """The largest variance of a weight: at grid points that of the cells; between two, rounding adds step^2/4."""
         return float(np.max(self._spreads)) + 0.25 * self._step**2
 
-    def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
+    def _infer(self, counts: Array, users: int) -> Estimate:
         """Reports do not show the spread of the users' numbers: for a population the largest possible one is added."""
         value = np.atleast_1d(np.asarray(counts, dtype=np.float64) @ self._weights_of_cells / users)
         sampling = range_sampling(users, self.low, self.high)

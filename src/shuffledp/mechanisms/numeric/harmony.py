@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..._support.numbers import round_down
 from ...estimation.estimate import Estimate
 from ...numerics.family import PairSet
-from ...numerics.pair import ShuffledPair, both_directions
+from ...numerics.pair import FloatArray, ShuffledPair, both_directions
 from ...numerics.swap.family import SwapSet
 from ...numerics.swap.pair import among
-from ...randomness.sampling import Source, below, bernoulli
+from ...randomness.sampling import Array, Source, below, bernoulli
 from ..codecs import Category
 from ..two_level import MIRRORED, law
 from .cube import Cube
@@ -96,13 +94,13 @@ class Harmony(Cube):
         """2j for a minus at coordinate j, 2j + 1 for a plus."""
         return Category(2 * self.dim, scratch=96)
 
-    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: Array, src: Source) -> Array:
         users = len(values)
         coordinate = below(src, self.dim, users)
         sign = coins(src, 0.5 + 0.5 * values[np.arange(users), coordinate]) ^ bernoulli(src, self._flip, users)
         return (2 * coordinate.astype(np.int64) + sign).astype(self.codec.dtype)
 
-    def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
+    def _infer(self, counts: Array, users: int) -> Estimate:
         gain = self.beta
         value = (counts[1::2] - counts[::2]) * (self.dim / (gain * users))
         grain = self.dim / (gain * users)  # a sign may become the other one
@@ -112,7 +110,7 @@ class Harmony(Cube):
         """Variance of one coordinate of the mean, if all hold ``value`` there: (dim/T^2 - value^2)/n."""
         return (self.dim / self.beta**2 - value**2) / n
 
-    def probabilities(self) -> NDArray[np.float64]:
+    def probabilities(self) -> FloatArray:
         """Rows: the vertices; columns: (coordinate 0, -), (coordinate 0, +), (coordinate 1, -), ..."""
         v = np.array(self.inputs())
         right = np.stack([v < 0, v > 0], axis=2).reshape(len(v), -1)

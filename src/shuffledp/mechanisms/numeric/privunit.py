@@ -8,7 +8,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special  # type: ignore[import-untyped]
 
 from ..._support.numbers import round_down
@@ -17,10 +16,10 @@ from ...estimation.constraints import Ball
 from ...estimation.estimate import FEW, Estimate, modeled
 from ...estimation.variance import Variance
 from ...numerics.family import PairSet
-from ...numerics.pair import ShuffledPair, both_directions
+from ...numerics.pair import FloatArray, ShuffledPair, both_directions
 from ...numerics.swap.family import SwapSet
 from ...numerics.swap.pair import among
-from ...randomness.sampling import Source, bernoulli
+from ...randomness.sampling import Array, Source, bernoulli
 from ..accuracy import Accuracy
 from ..codecs import Numbers, column_sums
 from ..free_setting import FreeSetting, open_setting
@@ -157,7 +156,7 @@ class PrivUnit(Randomizer):
         """The direction in multiples of 1/GRID."""
         return Numbers(np.int16, (self.dim,), scratch=32 * self.dim + 96)
 
-    def _check(self, values: NDArray[Any]) -> NDArray[Any]:
+    def _check(self, values: Array) -> Array:
         vectors = numbers(values, -1.0 - _NORM_TOLERANCE, 1.0 + _NORM_TOLERANCE, columns=self.dim)
         norms = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
         worst = float(np.max(np.abs(norms - 1.0)))
@@ -168,7 +167,7 @@ class PrivUnit(Randomizer):
             )
         return vectors
 
-    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: Array, src: Source) -> Array:
         users = len(values)
         units = np.ascontiguousarray(values.T)  # one row per coordinate: contiguous work
         units = units / _lengths(units)
@@ -189,12 +188,12 @@ class PrivUnit(Randomizer):
             column[:] = np.rint(row)
         return out
 
-    def _tally(self, data: NDArray[Any]) -> NDArray[Any]:
+    def _tally(self, data: Array) -> Array:
         """Sums of the coordinates and of their squares, for the standard error."""
         wide = data.astype(np.float64)  # sums of squares of a chunk are whole numbers below 2^53
         return np.stack([column_sums(wide), column_sums(wide * wide)]).astype(np.int64)
 
-    def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
+    def _infer(self, counts: Array, users: int) -> Estimate:
         """The sample mean, and its error by the law of a report.
 
         A coordinate of V/m has the mean x_j and, with the users' mean square s_j of x_j, the mean square
@@ -254,7 +253,7 @@ class PrivUnit(Randomizer):
         return Accuracy(max(inside, math.sqrt(across)), inside, math.sqrt(max(one, across)))
 
 
-def _lengths(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+def _lengths(vectors: FloatArray) -> FloatArray:
     """The norm of every column."""
     return np.asarray(np.sqrt((vectors * vectors).sum(axis=0)))
 

@@ -9,17 +9,17 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..._support.numbers import round_down
 from ...estimation.constraints import KeyValues, SumAtMost
 from ...estimation.estimate import Estimate, modeled, pure
 from ...estimation.variance import Variance
 from ...numerics.family import PairSet
-from ...numerics.pair import ShuffledPair, both_directions
+from ...numerics.pair import FloatArray, IntArray, ShuffledPair, both_directions
 from ...numerics.swap.family import SwapSet
 from ...numerics.swap.pair import among
-from ...randomness.sampling import Source, below, bernoulli, words
+from ...randomness.sampling import Array, Source, below, bernoulli, words
 from ..codecs import Category
 from ..frequency import FrequencyOracle
 from ..parameters import whole
@@ -156,17 +156,17 @@ class PCKVGRR(FrequencyOracle):
     def _inputs(self, values: ArrayLike) -> Any:
         return super()._inputs(paired(values))
 
-    def _check(self, values: NDArray[Any]) -> NDArray[Any]:
+    def _check(self, values: Array) -> Array:
         return key_values(values, self.d)
 
-    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: Array, src: Source) -> Array:
         size = len(values)
         report = np.where(
             bernoulli(src, self._symbols * self._unit, size), below(src, self._symbols, size), self._sample(values, src)
         )
         return report.astype(self.codec.dtype)
 
-    def _sample(self, values: NDArray[Any], src: Source) -> NDArray[np.int64]:
+    def _sample(self, values: Array, src: Source) -> IntArray:
         """Padding-and-sampling: a pair of the user or a dummy, with its value rounded to a sign."""
         size = len(values)
         held = values[:, :, 0] >= 0
@@ -184,7 +184,7 @@ class PCKVGRR(FrequencyOracle):
         plus = (words(src, size, 64) >> np.uint64(1)) < ((value + 1.0) * 2.0**62).astype(np.uint64)
         return 2 * key + plus
 
-    def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
+    def _infer(self, counts: Array, users: int) -> Estimate:
         minus, plus = (counts[sign : 2 * self.d : 2].astype(np.float64) for sign in (0, 1))
         held = pure(minus + plus, users, self.keep, self.stray, SumAtMost(self.l))
         value = np.stack([held.value, (plus - minus) / (users * self._gain)])
@@ -204,7 +204,7 @@ class PCKVGRR(FrequencyOracle):
         return modeled(value, users, self._constraint, noise, sampling, grain=held.grain, influence=influence)
 
     @staticmethod
-    def means(estimate: Estimate) -> NDArray[np.float64]:
+    def means(estimate: Estimate) -> FloatArray:
         """Mean value of each key among its holders: a ratio of estimates, hence *biased*; NaN where none hold it."""
         share, total = estimate.value
         return np.asarray(np.divide(total, share, out=np.full(share.shape, np.nan), where=share > 0))
@@ -215,7 +215,7 @@ class PCKVGRR(FrequencyOracle):
         signs = itertools.product((0, 1, -1), repeat=self.d)
         return [[(key, float(v)) if v else (-1, 0.0) for key, v in enumerate(sign)] for sign in signs]
 
-    def probabilities(self) -> NDArray[np.float64]:
+    def probabilities(self) -> FloatArray:
         """(1 + l(e-1) pi_x)/Omega."""
         inputs = self.inputs()
         out = np.full((len(inputs), self._symbols), self._unit)

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..._support.numbers import round_down
 from ...errors import ParameterError
 from ...estimation.constraints import SumAtMost
 from ...estimation.estimate import Estimate
-from ...randomness.sampling import Source
+from ...randomness.sampling import Array, Source
 from ..free_setting import FreeSetting, open_setting
 from ..parameters import whole
 from ..values import repeated
@@ -109,7 +108,7 @@ class PrivSet(SetRandomizer):
             f"with eps0 = {round_down(self.eps0, 6)}"
         )
 
-    def _check(self, values: NDArray[Any]) -> NDArray[Any]:
+    def _check(self, values: Array) -> Array:
         if values.dtype.kind not in "iu" or values.ndim != 2 or values.shape[1] == 0:
             raise ParameterError(
                 "values must be whole numbers of shape (users, items), -1 for no item, "
@@ -128,7 +127,7 @@ class PrivSet(SetRandomizer):
             raise ParameterError(f"values must not repeat an item in a row, got {item} twice; list each item once.")
         return values
 
-    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: Array, src: Source) -> Array:
         held = values.T.copy()
         if len(held) > self.s:  # a uniform choice of the items, those that are -1 last
             shuffle(src, held, first=len(held))
@@ -138,7 +137,7 @@ class PrivSet(SetRandomizer):
         dummies = self.d + np.arange(self.s)[:, None]
         return self._report(np.where(held < 0, dummies, held).astype(np.min_scalar_type(self.domain - 1)), src)
 
-    def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
+    def _infer(self, counts: Array, users: int) -> Estimate:
         return super()._infer(counts[: self.d], users)
 
     def inputs(self) -> list[tuple[int, ...]]:

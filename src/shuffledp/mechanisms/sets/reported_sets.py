@@ -14,18 +14,16 @@ from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import combinations, product
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...errors import BoundNotApplicableError
 from ...numerics.family import PairSet
-from ...numerics.pair import ShuffledPair, both_directions
+from ...numerics.pair import FloatArray, IntArray, ShuffledPair, both_directions
 from ...numerics.swap.family import SwapSet
 from ...numerics.swap.pair import among
 from ...randomness.lookup import categorical
-from ...randomness.sampling import Source
+from ...randomness.sampling import Array, Source
 from ..base import Mechanism
 from ..frequency import FrequencyOracle
 from ..laws import rounded_down
@@ -150,7 +148,7 @@ class SetRandomizer(FrequencyOracle):
             return Members(self.k, self.domain, scratch=bits.scratch)
         return Members(self.k, self.domain, scratch=32 + 3 * (self.held + self.k) * members.dtype.itemsize)
 
-    def _report(self, held: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _report(self, held: Array, src: Source) -> Array:
         """Reports of users who hold the columns of ``held`` (shape (s, users), overwritten).
 
         The report names j of the s items with weight C(k, j) C(D-k, s-j) (t if j = 0): which j is uniform
@@ -177,7 +175,7 @@ class SetRandomizer(FrequencyOracle):
         self._few_cells(math.comb(D, self.held) * math.comb(D, self.k) if D <= 1000 else math.inf)
         return list(combinations(range(D), self.held))
 
-    def probabilities(self) -> NDArray[np.float64]:
+    def probabilities(self) -> FloatArray:
         """1/(C(D,k) Omega) where the subset (column, lexicographic) meets the set (row), t times that elsewhere."""
         rows, columns = self._sets(), list(combinations(range(self.domain), self.k))
         meets = np.array([[not set(y).isdisjoint(S) for y in columns] for S in rows])
@@ -245,7 +243,7 @@ def best_k(eps0: float, D: int, s: int) -> int:
 
 
 @lru_cache(maxsize=256)
-def _grid(low: int, high: int, D: int, s: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _grid(low: int, high: int, D: int, s: int) -> tuple[IntArray, FloatArray]:
     """Some k from ``low`` to ``high``, and miss(s) of each: many eps0 ask for the same."""
     k = np.unique(np.round(np.geomspace(low, high, _GRID)).astype(np.int64))
     miss = np.exp(np.log((D - k[:, None] - np.arange(s)) / (D - np.arange(s))).sum(axis=1))
@@ -253,7 +251,7 @@ def _grid(low: int, high: int, D: int, s: int) -> tuple[NDArray[np.int64], NDArr
     return k, miss
 
 
-def _mean_variance(eps0: float, D: int, s: int, k: NDArray[np.int64], miss: NDArray[np.float64]) -> NDArray[np.float64]:
+def _mean_variance(eps0: float, D: int, s: int, k: IntArray, miss: FloatArray) -> FloatArray:
     """n times the PURE variance at frequency s/D, for every k; inf where the report says nothing."""
     t = math.exp(-eps0)
     total = 1.0 - miss + t * miss

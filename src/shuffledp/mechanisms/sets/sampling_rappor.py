@@ -7,18 +7,16 @@ from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..._support.numbers import round_down
 from ...errors import BoundNotApplicableError
 from ...numerics.family import PairSet
-from ...numerics.pair import ShuffledPair, both_directions
+from ...numerics.pair import FloatArray, ShuffledPair, both_directions
 from ...numerics.swap.family import SwapSet
 from ...numerics.swap.pair import among
-from ...randomness.sampling import Source, below
+from ...randomness.sampling import Array, Source, below
 from ..bit_rows import flip_bits, noise_rows
 from ..row_codecs import PackedBits
 from .coin_counts import Classes, count, meetings, merged, merged_ones, product, spread_ones, times
@@ -196,12 +194,12 @@ class SamplingRappor(FixedSets):
 
     # -- running it ---------------------------------------------------------------------------------------------
 
-    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: Array, src: Source) -> Array:
         out = noise_rows(src, self.stray, len(values), self.d)
         flip_bits(out, values[np.arange(len(values)), below(src, self.s, len(values))])
         return out
 
-    def probabilities(self) -> NDArray[np.float64]:
+    def probabilities(self) -> FloatArray:
         """Outputs are the numbers whose binary digits (item 0 first) are the bits."""
         self._few_cells(math.comb(self.d, self.s) << self.d if self.d <= 20 else math.inf)
         sets = self.inputs()

@@ -17,7 +17,7 @@ from ...numerics.pair import ShuffledPair, both_directions
 from ...numerics.swap.family import SwapSet
 from ...numerics.swap.pair import among
 from ...randomness.columns import sort_columns
-from ...randomness.sampling import Source, below, below_each, bernoulli
+from ...randomness.sampling import Array, Source, below, below_each, bernoulli
 from ..free_setting import FreeSetting, open_setting
 from ..laws import independent
 from ..parameters import real, whole
@@ -205,7 +205,7 @@ class Wheel(FixedSets):
 
     # -- running it -------------------------------------------------------------------------------------------
 
-    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: Array, src: Source) -> Array:
         """With probability s w e/Omega a uniform point of a uniform arc, unless the next arc covers it as well.
 
         Then every point of the union is reported with density e/Omega, by the last arc that starts before it; all
@@ -229,7 +229,7 @@ class Wheel(FixedSets):
         out[-1] = wrapped(y, self._points)
         return out.T
 
-    def _between(self, start: NDArray[Any], spacing: NDArray[Any], src: Source) -> NDArray[np.uint64]:
+    def _between(self, start: Array, spacing: Array, src: Source) -> NDArray[np.uint64]:
         """A uniform point off the union, counted from the first arc: skip the part that each arc adds to it."""
         added = np.minimum(spacing, np.uint64(self._width))
         point = below_each(src, np.uint64(self._points) - added.sum(axis=0, dtype=np.uint64))
@@ -237,7 +237,7 @@ class Wheel(FixedSets):
             point += more * (point >= first)
         return point
 
-    def _tally(self, data: NDArray[Any]) -> NDArray[Any]:
+    def _tally(self, data: Array) -> Array:
         return supported(data, self.d, self._width, self._points)
 
 
