@@ -12,6 +12,7 @@ import math
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from .._support.by_name import refuse_positional
+from .._support.numbers import round_down
 from .._support.spelling import Renamed
 from ..errors import BoundNotApplicableError, ExtensionError, ParameterError
 from .law import Law
@@ -56,6 +57,8 @@ class Mechanism(Renamed):
 
     _moved = ("law", Law)
     name: ClassVar[str]
+    #: The template of ``description``: {attribute} shows a float rounded down to six digits, {attribute!r} all of it.
+    _in_words: ClassVar[str] = "{spec}"
     #: What a lower bound of this object refers to, in words.
     _lower_scope: ClassVar[str] = "this mechanism"
     #: The pair of the paper's Theorem 4.7 as printed is the exact law of this mechanism (mixDUMP), hence a bound.
@@ -119,7 +122,7 @@ class Mechanism(Renamed):
     @property
     def description(self) -> str:
         """The mechanism in words, to stand after "all running"."""
-        return self.spec
+        return self._in_words.format_map(_Shown(self))
 
     @property
     def law(self) -> Law:
@@ -292,6 +295,25 @@ class Mechanism(Renamed):
         source = getattr(self, "source", "")
         if source:
             yield source
+
+
+class _Shown(dict[str, Any]):
+    """The attributes of a mechanism, for its description."""
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        self._of = mechanism
+
+    def __missing__(self, name: str) -> object:
+        value = getattr(self._of, name)
+        return _Number(value) if isinstance(value, float) else value
+
+
+class _Number(float):
+    def __format__(self, spec: str) -> str:
+        return super().__format__(spec) if spec else round_down(self, 6)
+
+    def __repr__(self) -> str:
+        return plain(float(self))
 
 
 def plain(value: object) -> str:

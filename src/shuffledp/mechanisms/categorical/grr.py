@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..._support.numbers import round_down
 from ...numerics.family import Family, PairSet
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
 from ...randomness.sampling import Array, Source, below, bernoulli, pick
@@ -46,12 +45,8 @@ class GRR(FrequencyOracle):
     """
 
     name = "grr"
+    _in_words = "generalized randomized response on {d:,} options with eps0 = {eps0}"
     _lists_every_type = True
-
-    @property
-    def description(self) -> str:
-        """In words."""
-        return f"generalized randomized response on {self.d:,} options with eps0 = {round_down(self.eps0, 6)}"
 
     @property
     def keep(self) -> float:

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from ..._support import validation as check
-from ..._support.numbers import round_down
 from ...estimation.constraints import Simplex
 from ...estimation.estimate import Estimate, modeled
 from ...estimation.variance import Variance, share_sampling
@@ -70,15 +69,11 @@ class Hadamard(Randomizer):
     """
 
     name = "hadamard"
+    _in_words = "Hadamard response on {d:,} options with eps0 = {eps0}"
     serves = ("options",)
 
     eps0: float = budget()
     d: int = whole(low=2, high=2**28, hint="d counts the options")
-
-    @property
-    def description(self) -> str:
-        """In words."""
-        return f"Hadamard response on {self.d:,} options with eps0 = {round_down(self.eps0, 6)}"
 
     # -- the construction, in powers of two --------------------------------------------------------------------
 

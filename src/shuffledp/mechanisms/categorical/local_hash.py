@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ..._support.numbers import round_down
 from ...numerics.family import PairSet
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
 from ...randomness.sampling import Array, Source, below, bernoulli, pick
@@ -61,6 +60,7 @@ class LocalHash(FrequencyOracle):
     """
 
     name = "local-hash"
+    _in_words = "local hashing of {d:,} options to {l:,} buckets with eps0 = {eps0}"
     _lists_every_type = True
 
     l: int = whole(
@@ -76,11 +76,6 @@ class LocalHash(FrequencyOracle):
         return open_setting(
             cls, given, "l", limits=lambda m: (2, _MOST_BUCKETS), whole=True, ratio=4.0, frequency=lambda m: 1.0 / m.d
         )
-
-    @property
-    def description(self) -> str:
-        """In words."""
-        return f"local hashing of {self.d:,} options to {self.l:,} buckets with eps0 = {round_down(self.eps0, 6)}"
 
     @property
     def _bits(self) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ..._support.numbers import round_down
 from .one_hot import Coin, OneHot
 
 
@@ -34,11 +33,7 @@ class OptimizedUnary(OneHot):
     """
 
     name = "optimized-unary"
-
-    @property
-    def description(self) -> str:
-        """In words."""
-        return f"optimized unary encoding of {self.d:,} options with eps0 = {round_down(self.eps0, 6)}"
+    _in_words = "optimized unary encoding of {d:,} options with eps0 = {eps0}"
 
     @property
     def coins(self) -> tuple[Coin, Coin]:

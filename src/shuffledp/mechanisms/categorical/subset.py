@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ..._support.numbers import round_down
 from ...randomness.sampling import Array, Source
 from ..free_setting import FreeSetting, open_setting
 from ..parameters import whole
@@ -40,6 +39,7 @@ class Subset(SetRandomizer):
     """
 
     name = "subset"
+    _in_words = "the k-subset mechanism reporting {k:,} of {d:,} options with eps0 = {eps0}"
 
     k: int = whole(
         low=1, high=lambda m: m.d - 1, hint="k of the d options are reported", choose=lambda m: best_k(m.eps0, m.d, 1)
@@ -61,13 +61,6 @@ class Subset(SetRandomizer):
     def held(self) -> int:
         """One option."""
         return 1
-
-    @property
-    def description(self) -> str:
-        """In words."""
-        return (
-            f"the k-subset mechanism reporting {self.k:,} of {self.d:,} options with eps0 = {round_down(self.eps0, 6)}"
-        )
 
     @property
     def _both(self) -> tuple[float, float]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ..._support.numbers import round_down
 from .one_hot import Coin, OneHot
 
 
@@ -38,11 +37,7 @@ class Unary(OneHot):
     """
 
     name = "unary"
-
-    @property
-    def description(self) -> str:
-        """In words."""
-        return f"symmetric unary encoding of {self.d:,} options with eps0 = {round_down(self.eps0, 6)}"
+    _in_words = "symmetric unary encoding of {d:,} options with eps0 = {eps0}"
 
     @property
     def coins(self) -> tuple[Coin, Coin]:

@@ -11,7 +11,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._support.numbers import round_down
 from ...errors import ParameterError
 from ...estimation.constraints import Simplex
 from ...estimation.estimate import Estimate, pure
@@ -84,6 +83,10 @@ class PrefixHash(Randomizer):
     """
 
     name = "prefix-hash"
+    _in_words = (
+        "randomized response on a prefix of {length} bytes or fewer, hashed to {l} buckets by one of "
+        "{functions:,} public functions, with eps0 = {eps0}"
+    )
     _lists_every_type = False
     _takes = "bytes"
     serves = ("byte strings",)
@@ -112,14 +115,6 @@ class PrefixHash(Randomizer):
     def _prefix(self, level: int) -> int:
         """The bytes of a prefix of this level."""
         return min((level + 1) * self.step, self.length)
-
-    @property
-    def description(self) -> str:
-        """In words."""
-        return (
-            f"randomized response on a prefix of {self.length} bytes or fewer, hashed to {self.l} buckets by one of "
-            f"{self.functions:,} public functions, with eps0 = {round_down(self.eps0, 6)}"
-        )
 
     @cached_property
     def _response(self) -> GRR:

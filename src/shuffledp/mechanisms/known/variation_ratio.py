@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ..._support.numbers import round_down
 from ...errors import ParameterError
 from ...numerics.family import PairSet
 from ...numerics.pair import ShuffledPair, log_up
@@ -46,6 +45,7 @@ class VariationRatio(Mechanism):
     """
 
     name = "variation-ratio"
+    _in_words = "the same randomizer with variation-ratio parameters p = {p}, beta = {beta}, q = {q}"
     _lower_scope = "mechanisms known only by (p, beta, q)"
 
     p: float = real(low=1.0, high=math.inf, low_open=True, hint="p is a ratio of probabilities, exp(eps0) for LDP")
@@ -75,14 +75,6 @@ class VariationRatio(Mechanism):
     def _crowd_epsilon(self) -> float:
         """log q, rounded up."""
         return log_up(self.q)
-
-    @property
-    def description(self) -> str:
-        """In words."""
-        return (
-            f"the same randomizer with variation-ratio parameters p = {round_down(self.p, 6)}, "
-            f"beta = {round_down(self.beta, 6)}, q = {round_down(self.q, 6)}"
-        )
 
     def variation_ratio(self) -> VariationRatio:
         """Itself."""

@@ -34,17 +34,13 @@ class MetricGeneral(MetricPair):
     """
 
     name = "metric-general"
+    _in_words = "the same metric-private randomizer, {_distances}"
     _lower_scope = "mechanisms known only by their metric privacy"
 
     @property
     def local_epsilon(self) -> float:
         """d01."""
         return self.d01
-
-    @property
-    def description(self) -> str:
-        """In words."""
-        return f"the same metric-private randomizer, {self._distances}"
 
     def variation_ratio(self) -> VariationRatio:
         """p = e^d01, beta = tanh(d01/2), q = e^dmax."""

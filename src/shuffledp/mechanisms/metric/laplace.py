@@ -56,6 +56,7 @@ class MetricLaplace(MetricPair, Randomizer):
     """
 
     name = "metric-laplace"
+    _in_words = "Laplace noise of scale 1, {_distances}"
     _lists_every_type = False
     serves = ("numbers with a distance",)
     #: The grid has 2^BITS steps per unit; the noise sampler goes to 2^32.
@@ -79,11 +80,6 @@ class MetricLaplace(MetricPair, Randomizer):
     def local_epsilon(self) -> float:
         """d01, rounded up to the grid."""
         return self._apart * self._step
-
-    @property
-    def description(self) -> str:
-        """In words."""
-        return f"Laplace noise of scale 1, {self._distances}"
 
     def variation_ratio(self) -> VariationRatio:
         """p = e^d01, beta = 1 - e^(-d01/2), q = e^dmax, distances rounded up to the grid."""

@@ -63,6 +63,7 @@ class PlanarCells(PlanarLaplace):
     """
 
     name = "planar-cells"
+    _in_words = "planar Laplace noise of scale 1 on {across} x {up} cells, {_distances}"
     _takes = ""
     serves = ("cells of a map",)
 
@@ -86,11 +87,6 @@ class PlanarCells(PlanarLaplace):
     @property
     def _reach(self) -> float:
         return math.hypot((self.across - 1) * self.wide, (self.up - 1) * self.high)
-
-    @property
-    def description(self) -> str:
-        """In words."""
-        return f"planar Laplace noise of scale 1 on {self.across} x {self.up} cells, {self._distances}"
 
     def _constant_datasets(self) -> PairSet:
         """None: those of the plane need not be visible in the cells."""

@@ -64,6 +64,7 @@ class PlanarLaplace(MetricPair, Randomizer):
     """
 
     name = "planar-laplace"
+    _in_words = "planar Laplace noise of scale 1, {_distances}"
     _takes = "places"
     serves = ("places",)
     _lower_scope = "planar Laplace noise (its continuous law, computed numerically)"
@@ -76,11 +77,6 @@ class PlanarLaplace(MetricPair, Randomizer):
     def local_epsilon(self) -> float:
         """d01 with the allowance for the grid."""
         return self.d01 + self.SLACK
-
-    @property
-    def description(self) -> str:
-        """In words."""
-        return f"planar Laplace noise of scale 1, {self._distances}"
 
     def variation_ratio(self) -> VariationRatio:
         """p = e^d01, beta = (2/pi)[int_0^z K0 - z K0(z)] with z = d01/2, q = e^dmax, each with its allowance."""

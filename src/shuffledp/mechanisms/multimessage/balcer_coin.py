@@ -30,8 +30,4 @@ class BalcerCoin(BinarySum):
     """
 
     name = "balcer-coin"
-
-    @property
-    def description(self) -> str:
-        """In words."""
-        return f"the binary sum of Balcer et al. 2021 with fair coins and {self._blanket_words}"
+    _in_words = "the binary sum of Balcer et al. 2021 with fair coins and {_blanket_words}"

@@ -47,6 +47,7 @@ class BallsIntoBins(Dump):
     """
 
     name = "balls-into-bins"
+    _in_words = "balls into {d:,} bins, {special:,} of them special to each item, and {_blanket_words}"
     serves = ("hashed bins",)  # with blocks of bins of their own, items gain nothing by more
 
     d: int = whole(low=2, high=2**32, hint="d counts the bins")
@@ -56,11 +57,6 @@ class BallsIntoBins(Dump):
     def local_epsilon(self) -> float:
         """inf: without a shuffler a special bin reveals its item."""
         return math.inf
-
-    @property
-    def description(self) -> str:
-        """In words."""
-        return f"balls into {self.d:,} bins, {self.special:,} of them special to each item, and {self._blanket_words}"
 
     def variation_ratio(self) -> VariationRatio:
         """p = inf, beta = 1, q = d/s."""

@@ -13,7 +13,6 @@ from ...numerics.family import Family
 from ...numerics.mixture import MixtureSet, Piece
 from ...numerics.pair import ShuffledPair, Side
 from ...randomness.sampling import Array, Source, below, bernoulli, pick
-from ..base import plain
 from ..known.variation_ratio import VariationRatio
 from ..parameters import real
 from .base import Rates
@@ -51,6 +50,7 @@ class MixDump(Dump):
     """
 
     name = "mix-dump"
+    _in_words = "mixDUMP on {d:,} options with flip probability {flip!r} and {_blanket_words}"
     _published_law_exact = True
 
     flip: float = real(
@@ -74,11 +74,6 @@ class MixDump(Dump):
     def local_epsilon(self) -> float:
         """log((1-f)(d-1)/f)."""
         return math.log1p(-self.flip) - math.log(self._stray)
-
-    @property
-    def description(self) -> str:
-        """In words."""
-        return f"mixDUMP on {self.d:,} options with flip probability {plain(self.flip)} and {self._blanket_words}"
 
     def variation_ratio(self) -> VariationRatio:
         """p = (1-f)(d-1)/f, beta = 1-f-f/(d-1), q = (1-f) d."""

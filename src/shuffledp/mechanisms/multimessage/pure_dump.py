@@ -39,16 +39,12 @@ class PureDump(Dump):
     """
 
     name = "pure-dump"
+    _in_words = "pureDUMP on {d:,} options with {_blanket_words}"
 
     @property
     def local_epsilon(self) -> float:
         """inf: without a shuffler the value itself is seen."""
         return math.inf
-
-    @property
-    def description(self) -> str:
-        """In words."""
-        return f"pureDUMP on {self.d:,} options with {self._blanket_words}"
 
     def variation_ratio(self) -> VariationRatio:
         """p = inf, beta = 1, q = d."""

@@ -9,7 +9,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from ..._support.numbers import round_down
 from ...estimation.estimate import Estimate
 from ...numerics.family import PairSet
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
@@ -59,11 +58,7 @@ class Duchi(Cube):
     """
 
     name = "duchi"
-
-    @property
-    def description(self) -> str:
-        """In words."""
-        return f"Duchi's half-space mechanism on [-1, 1]^{self.dim} with eps0 = {round_down(self.eps0, 6)}"
+    _in_words = "Duchi's half-space mechanism on [-1, 1]^{dim} with eps0 = {eps0}"
 
     @property
     def _ties(self) -> float:

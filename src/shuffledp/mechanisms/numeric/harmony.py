@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..._support.numbers import round_down
 from ...estimation.estimate import Estimate
 from ...numerics.family import PairSet
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
@@ -49,11 +48,7 @@ class Harmony(Cube):
     """
 
     name = "harmony"
-
-    @property
-    def description(self) -> str:
-        """In words."""
-        return f"Harmony on [-1, 1]^{self.dim} with eps0 = {round_down(self.eps0, 6)}"
+    _in_words = "Harmony on [-1, 1]^{dim} with eps0 = {eps0}"
 
     @property
     def _flip(self) -> float:

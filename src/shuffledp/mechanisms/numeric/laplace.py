@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..._support.numbers import round_down
 from ...errors import BoundNotApplicableError
 from ...estimation.constraints import Box
 from ...estimation.estimate import Estimate, modeled
@@ -79,6 +78,7 @@ class Laplace(Randomizer):
     """
 
     name = "laplace"
+    _in_words = "Laplace noise of scale 1/{eps0} on numbers in [0, 1]"
     serves = ("numbers",)
     #: The grid has 2^BITS steps; pieces of a segment (upper bound) and groups of inner reports (lower bound).
     BITS = 10
@@ -88,11 +88,6 @@ class Laplace(Randomizer):
     LARGEST_SWAP = 50.0
 
     eps0: float = budget(low=1e-6, hint="eps0 is the local budget, and a report with less than 1e-6 is only noise")
-
-    @property
-    def description(self) -> str:
-        """In words."""
-        return f"Laplace noise of scale 1/{round_down(self.eps0, 6)} on numbers in [0, 1]"
 
     @property
     def _steps(self) -> int:

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from scipy import special  # type: ignore[import-untyped]
 
-from ..._support.numbers import round_down
 from ...errors import ParameterError
 from ...estimation.constraints import Ball
 from ...estimation.estimate import FEW, Estimate, modeled
@@ -79,6 +78,7 @@ class PrivUnit(Randomizer):
     """
 
     name = "privunit"
+    _in_words = "PrivUnit on unit vectors in {dim:,} dimensions with eps0 = {eps0} and cap {cap:.4g}"
     _takes = "unit vectors"
     serves = ("unit vectors",)
 
@@ -96,12 +96,6 @@ class PrivUnit(Randomizer):
     def _free_setting(cls, given: dict[str, Any]) -> FreeSetting | None:
         """The cap; a smaller one than 2^-70 would need an eps0 above 50 to be of use."""
         return open_setting(cls, given, "cap", limits=lambda m: (2.0**-70, 0.5), whole=False, ratio=4.0, frequency=None)
-
-    @property
-    def description(self) -> str:
-        """In words."""
-        budget = round_down(self.eps0, 6)
-        return f"PrivUnit on unit vectors in {self.dim:,} dimensions with eps0 = {budget} and cap {self.cap:.4g}"
 
     @property
     def _densities(self) -> tuple[float, float]:

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..._support.numbers import round_down
 from ...estimation.constraints import KeyValues, SumAtMost
 from ...estimation.estimate import Estimate, modeled, pure
 from ...estimation.variance import Variance
@@ -71,17 +70,13 @@ class PCKVGRR(FrequencyOracle):
     """
 
     name = "pckv-grr"
+    _in_words = "PCKV-GRR on {d:,} keys with padding length {l:,} and eps0 = {eps0}"
     _takes = "key-values"
     serves = ("key-values",)
     _holds = (0, "l")
 
     d: int = whole(low=1, high=2**30, hint="d counts the keys")
     l: int = whole(low=1, high=lambda m: m.d, hint="l is how many keys a user may hold, at most d")
-
-    @property
-    def description(self) -> str:
-        """In words."""
-        return f"PCKV-GRR on {self.d:,} keys with padding length {self.l:,} and eps0 = {round_down(self.eps0, 6)}"
 
     @property
     def _symbols(self) -> int:

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from ..._support.numbers import round_down
 from ...errors import ParameterError
 from ...estimation.constraints import SumAtMost
 from ...estimation.estimate import Estimate
@@ -68,6 +67,7 @@ class PrivSet(SetRandomizer):
     """
 
     name = "privset"
+    _in_words = "PrivSet on sets of {s:,} of {d:,} items, reporting {k:,} of them and the dummies, with eps0 = {eps0}"
     _takes = "sets"
     serves = ("sets",)
     _holds = (0, "s")
@@ -99,14 +99,6 @@ class PrivSet(SetRandomizer):
     def _constraint(self) -> SumAtMost:
         """At most s items each; dummies are not estimated."""
         return SumAtMost(self.s)
-
-    @property
-    def description(self) -> str:
-        """In words."""
-        return (
-            f"PrivSet on sets of {self.s:,} of {self.d:,} items, reporting {self.k:,} of them and the dummies, "
-            f"with eps0 = {round_down(self.eps0, 6)}"
-        )
 
     def _check(self, values: Array) -> Array:
         if values.dtype.kind not in "iu" or values.ndim != 2 or values.shape[1] == 0:

@@ -10,7 +10,6 @@ from functools import cached_property
 
 import numpy as np
 
-from ..._support.numbers import round_down
 from ...errors import BoundNotApplicableError
 from ...numerics.family import PairSet
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
@@ -74,6 +73,7 @@ class SamplingRappor(FixedSets):
     """
 
     name = "sampling-rappor"
+    _in_words = "sampling RAPPOR on sets of {s:,} out of {d:,} items with eps0 = {eps0}"
 
     @property
     def local_epsilon(self) -> float:
@@ -83,11 +83,6 @@ class SamplingRappor(FixedSets):
         ratio = math.log(self._apart / self.s)  # log-sum-exp: no overflow at large eps0
         exact = self.eps0 + ratio + math.log1p((self.s / self._apart - 1.0) * math.exp(-self.eps0))
         return min(self.eps0, exact * (1.0 + 2.0**-50) + 2.0**-50)
-
-    @property
-    def description(self) -> str:
-        """In words."""
-        return f"sampling RAPPOR on sets of {self.s:,} out of {self.d:,} items with eps0 = {round_down(self.eps0, 6)}"
 
     @cached_property
     def stray(self) -> float:

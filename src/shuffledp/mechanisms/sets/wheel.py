@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._support.numbers import round_down
 from ...errors import BoundNotApplicableError, ParameterError
 from ...numerics.family import PairSet
 from ...numerics.pair import ShuffledPair, both_directions
@@ -84,6 +83,7 @@ class Wheel(FixedSets):
     """
 
     name = "wheel"
+    _in_words = "the wheel on sets of {s} of {d:,} items, arcs of {w:.4g}, with eps0 = {eps0}"
     _points = 2**31 - 1  # a prime; sums of two positions fit in 32 bits
 
     d: int = whole(low=2, high=lambda m: m._points, hint="d counts the items")
@@ -116,12 +116,6 @@ class Wheel(FixedSets):
             ratio=4.0,
             frequency=lambda m: m.s / m.d,
         )
-
-    @property
-    def description(self) -> str:
-        """In words."""
-        budget = round_down(self.eps0, 6)
-        return f"the wheel on sets of {self.s} of {self.d:,} items, arcs of {self.w:.4g}, with eps0 = {budget}"
 
     @property
     def _width(self) -> int:
