@@ -34,12 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...numerics.family import PairSet
-from ...numerics.pair import (
-    TINY,
-    FloatArray,
-    ShuffledPair,
-    both_directions,
-)
+from ...numerics.pair import TINY, FloatArray, ShuffledPair, both_directions
 
 #: P0, P1 and t.
 Laws = tuple[FloatArray, FloatArray, FloatArray]

@@ -9,11 +9,7 @@ import numpy as np
 
 from ...numerics.counts import UNLIMITED, Count, Distribution, edges, grid
 from ...numerics.mixture import Piece
-from ...numerics.pair import (
-    FloatArray,
-    IntArray,
-    ShuffledPair,
-)
+from ...numerics.pair import FloatArray, IntArray, ShuffledPair
 
 #: Blocks of totals on either side of their mean in :func:`coin_pieces`.
 _BLOCKS = 24
