@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .._support import validation as check
 from .._support.figures import TEXT_WIDTH
-from .._support.json_ready import json_ready
+from .._support.json_ready import json_object
 from .._support.numbers import round_down, round_up
 from .._support.tables import Table, number_column
 from ..estimation.constraints import Box
@@ -117,8 +117,7 @@ class KeyValueAnswer(Estimate):
         low, high = self.means.interval()
         entries = {"value": self.means.value, "stderr": self.means.stderr, "low": low, "high": high}
         entries["bias"] = self.means.bias
-        ready: dict[str, Any] = json_ready({"means": {key: entry.tolist() for key, entry in entries.items()}})
-        return ready
+        return json_object({"means": {key: entry.tolist() for key, entry in entries.items()}})
 
     def plot(
         self,

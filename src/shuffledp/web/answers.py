@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .._support.json_ready import json_ready
+from .._support.json_ready import json_object
 from .._support.numbers import round_down, round_up
 from ..accounting.amplification import amplify
 from ..accounting.comparison import compare as compare_bounds
@@ -39,7 +39,7 @@ def guarantee(asked: Question) -> dict[str, Any]:
     ('0.012504', 'blanket', 'very strong')
     """
     found = guarantee_of(asked)
-    ready: dict[str, Any] = json_ready(
+    return json_object(
         {
             "spec": found.mechanism,
             "description": found.description,
@@ -65,7 +65,6 @@ def guarantee(asked: Question) -> dict[str, Any]:
             "code": {"python": lines.python(asked), "shell": lines.shell(asked)},
         }
     )
-    return ready
 
 
 def compare(asked: Question) -> dict[str, Any]:
@@ -83,10 +82,9 @@ def compare(asked: Question) -> dict[str, Any]:
         }
         for row in found.rows
     ]
-    ready: dict[str, Any] = json_ready(
+    return json_object(
         {"spec": found.mechanism, "n": n, "delta": asked.at, "rows": rows, "notes": found.notes, "absent": found.absent}
     )
-    return ready
 
 
 def dropouts(asked: Question) -> dict[str, Any]:
@@ -99,10 +97,7 @@ def dropouts(asked: Question) -> dict[str, Any]:
             else None
         )
         rows.append({"dropouts": share, "epsilon": eps, "shown": None if eps is None else round_up(eps)})
-    ready: dict[str, Any] = json_ready(
-        {"spec": asked.spec, "n": asked.n, "delta": asked.at, "dropouts": asked.dropouts, "rows": rows}
-    )
-    return ready
+    return json_object({"spec": asked.spec, "n": asked.n, "delta": asked.at, "dropouts": asked.dropouts, "rows": rows})
 
 
 def _leaves(asked: Question, share: float) -> bool:
@@ -118,7 +113,7 @@ def compose(asked: Question) -> dict[str, Any]:
     counts = sorted({*(k for k in _ROUNDS if k <= most), asked.rounds})
     spent = {count: account.first(count).epsilon(delta=asked.at) for count in counts}
     total = spent[asked.rounds]
-    ready: dict[str, Any] = json_ready(
+    return json_object(
         {
             "spec": asked.spec,
             "n": asked.n,
@@ -131,4 +126,3 @@ def compose(asked: Question) -> dict[str, Any]:
             "rows": [{"rounds": k, "epsilon": eps, "shown": round_up(eps)} for k, eps in spent.items()],
         }
     )
-    return ready

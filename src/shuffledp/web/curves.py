@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .._support import delta_rules as _rules
-from .._support.json_ready import json_ready
+from .._support.json_ready import json_object
 from ..accounting.amplification import amplify
 from ..errors import ShuffleDPError
 from ..mechanisms.base import Mechanism
@@ -88,7 +88,7 @@ def curve(asked: Question, *, over: str, points: int, seconds: float = math.inf)
             break
     known = [_POINTS.get(key) for key in keys]
     name = "n" if over == "n" else dial(asked.mechanism)
-    ready: dict[str, Any] = json_ready(
+    return json_object(
         {
             "over": name,
             "x": [x for x, _ in places],
@@ -97,7 +97,6 @@ def curve(asked: Question, *, over: str, points: int, seconds: float = math.inf)
             "complete": None not in known,
         }
     )
-    return ready
 
 
 def _users(asked: Question, points: int) -> list[tuple[float, Question]]:
