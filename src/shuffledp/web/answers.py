@@ -71,17 +71,8 @@ def compare(asked: Question) -> dict[str, Any]:
     """Every bound, smallest eps first, and why the others give no answer."""
     mechanism, n = asked.remaining()
     found = compare_bounds(mechanism, n=n, delta=asked.at)
-    rows = [
-        {
-            "bound": row.bound,
-            "title": row.title,
-            "epsilon": row.epsilon,
-            "shown": row.shown,
-            "kind": row.kind,
-            "citation": row.citation,
-        }
-        for row in found.rows
-    ]
+    keys = ("bound", "title", "epsilon", "shown", "kind", "citation")
+    rows = [{key: getattr(row, key) for key in keys} for row in found.rows]
     return json_object(
         {"spec": found.mechanism, "n": n, "delta": asked.at, "rows": rows, "notes": found.notes, "absent": found.absent}
     )
@@ -91,18 +82,11 @@ def dropouts(asked: Question) -> dict[str, Any]:
     """The guarantee if a larger or smaller share of the users is missing."""
     rows = []
     for share in sorted({*_MISSING, asked.dropouts}):
-        eps = (
-            amplify(asked.mechanism, n=asked.n, delta=asked.at, dropouts=share).epsilon
-            if _leaves(asked, share)
-            else None
-        )
+        eps = None
+        if math.ceil(share * asked.n) < asked.n:  # somebody remains
+            eps = amplify(asked.mechanism, n=asked.n, delta=asked.at, dropouts=share).epsilon
         rows.append({"dropouts": share, "epsilon": eps, "shown": None if eps is None else round_up(eps)})
     return json_object({"spec": asked.spec, "n": asked.n, "delta": asked.at, "dropouts": asked.dropouts, "rows": rows})
-
-
-def _leaves(asked: Question, share: float) -> bool:
-    """Whether somebody remains."""
-    return math.ceil(share * asked.n) < asked.n
 
 
 def compose(asked: Question) -> dict[str, Any]:
