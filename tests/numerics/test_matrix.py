@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pytest
 
+from shuffledp.errors import BoundNotApplicableError
 from shuffledp.numerics.curve import PairCurve
 from shuffledp.numerics.datasets import constant_datasets, two_count_datasets
 from shuffledp.numerics.family import Family, PairSet
@@ -20,7 +21,6 @@ from shuffledp.numerics.swap.matrix import SwapSearch, swap_pairs
 from shuffledp.numerics.swap.moments import PairMoments
 from shuffledp.numerics.swap.pair import SwapPair
 from shuffledp.numerics.symmetry import Alike, groups, merged_columns, representatives
-from shuffledp.errors import BoundNotApplicableError
 
 TOL = 1e-4
 

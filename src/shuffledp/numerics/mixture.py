@@ -127,7 +127,9 @@ class MixtureCurve(Curve):
         part = self._curve if which.size == row.size else self._curve.take(which)
         value[which], slope[which] = part.at(eps[row[which]], fine[which])
         log_delta = self._total(value)
-        fall = np.add.reduceat(np.where(live, np.exp(value + self._log_mass - log_delta[row]) * slope, 0.0), self._start)
+        fall = np.add.reduceat(
+            np.where(live, np.exp(value + self._log_mass - log_delta[row]) * slope, 0.0), self._start
+        )
         several = self._sizes > 1
         if several.any():
             skipped = self._total(np.where(live, -np.inf, crude))
