@@ -22,7 +22,7 @@ from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.guarantee import TRUST
 from shuffledp.mechanisms.multimessage.base import MultiMessage
 from shuffledp.numerics.counts import UNLIMITED, Count
-from shuffledp.numerics.mixture import among
+from shuffledp.numerics.mixture import Among
 from shuffledp.numerics.pair import ShuffledPair
 from shuffledp.randomness.poisson import poisson_numbers
 from shuffledp.randomness.sampling import source
@@ -356,7 +356,7 @@ def test_messages_thinned_one_by_one_would_be_too_good() -> None:
     """Same mean, less spread: below the truth.  This is why users are thinned and not messages."""
     m, n, eps = sdp.BalcerCheu(coin=0.5, messages=3), 3, 0.3
     truth = float(protocol_truth(m, n, Fraction(1, 2), Fraction(math.exp(eps))))
-    apart = among(m._pairs(), lambda n: Count(3, ((3 * (n - 1), 0.5),)))
+    apart = Among(m._pairs(), lambda n: Count(3, ((3 * (n - 1), 0.5),)))
     assert math.exp(apart.log_delta(np.array([eps]), n=n, tol=1e-6, side="upper")[0]) < 0.99 * truth
 
 
@@ -411,7 +411,7 @@ def test_a_poisson_number_of_messages_against_fractions(mean: float, fixed: int)
     weights = stats.poisson.pmf(np.arange(22), mean)
     low = float(weights @ divergence)
     high = low + stats.poisson.sf(21, mean) * divergence[-1]
-    family = among([ShuffledPair(P0=P0, P1=P1, t=t)], lambda _: Count(fixed, ((UNLIMITED, mean),)))
+    family = Among([ShuffledPair(P0=P0, P1=P1, t=t)], lambda _: Count(fixed, ((UNLIMITED, mean),)))
     upper, lower = (
         math.exp(family.log_delta(np.array([0.4]), n=1, tol=1e-6, side=side)[0]) for side in ("upper", "lower")
     )
@@ -425,7 +425,7 @@ def test_two_ways_to_a_poisson_number_agree() -> None:
     for mean in (30.0, 5e4):
         for side in ("upper", "lower"):
             coins, buckets = (
-                among([r], lambda _, p=parts: Count(0, p)).epsilon(n=1, delta=1e-4, tol=1e-5, side=side).epsilon
+                Among([r], lambda _, p=parts: Count(0, p)).epsilon(n=1, delta=1e-4, tol=1e-5, side=side).epsilon
                 for parts in (((UNLIMITED, mean),), ((UNLIMITED, mean), (1, 1e-9)))
             )
             assert coins == pytest.approx(buckets, rel=2e-3)

@@ -166,28 +166,29 @@ def _largest_epsilons(
     many were evaluated, and whether eps was raised because too many could not be told from the largest one.
     """
     looser = np.zeros(n.size, dtype=bool)
-    best, evaluated = np.zeros(n.size), np.zeros(n.size, dtype=np.int64)
+    best, root, evaluated = np.zeros(n.size), np.zeros(n.size), np.zeros(n.size, dtype=np.int64)
     upper, score = curve.side == "upper", curve.spread.copy()
-    left = np.ones(owner.size, dtype=bool)
+    left, top = np.ones(owner.size, dtype=bool), np.zeros(n.size)
+    np.maximum.at(top, owner, curve.limit if upper else score)
     if not upper:  # any subset of the members is a lower bound
-        top = np.zeros(n.size)
-        np.maximum.at(top, owner, score)
         left = (score >= tuning.ENOUGH_SPREAD * top[owner]) | (n[owner] < tuning.MANY_USERS)
     chosen, least = _leaders(owner, score, 1), None
     while chosen.size:
         mine = owner[chosen]
         left[chosen] = False
         found = solve(curve if chosen.size == owner.size else curve.take(chosen), log_delta[mine], tol, least)
+        root[mine] = np.maximum(root[mine], found)
         best[mine] = np.maximum(best[mine], found)
         evaluated[mine] += 1
         left &= curve.limit > best[owner]
         rows = np.flatnonzero(left)
         if not rows.size:
             break
-        at = best * (1.0 + 0.25 * tol)  # settles near ties
+        at = best
         if upper:
+            at = np.minimum(root * (1.0 + 0.25 * tol), np.maximum(top, best))  # settles near ties
             looser |= _screen(owner, curve, left, score, at, log_delta)
-            best[owner[rows]] = at[owner[rows]]
+            best[owner[rows]] = np.maximum(best, at)[owner[rows]]
         chosen = _exceeding(owner, curve, left, score, at, log_delta, evaluated, tol)
         least = best[owner[chosen]]
     return best, evaluated, looser
@@ -247,8 +248,9 @@ def _exceeding(
             open_ = (score[rows] > 0.0) if curve.side == "upper" else (score[rows] > -2.0 * rtol)
             rtol = np.clip(0.25 * tol * eps[owner[rows]] * slope, 1e-8, tuning.GLANCE)[open_]
             rows = rows[open_]
-            if look == 0:
-                part = part.take(np.flatnonzero(open_))
+            if look or not rows.size:
+                break
+            part = part.take(np.flatnonzero(open_))
         left[rows] = True
         first = rows[_leaders(owner[rows], score[rows], 1)]
         found.append(first)
@@ -418,8 +420,7 @@ class Smallest(Family):
 
 
 def _better(old: Answer | None, new: Answer, *, upper: bool) -> Answer:
-    """The better of two answers; the numbers of members that were evaluated add up."""
+    """The better of two answers."""
     if old is None:
         return new
-    chosen = new if (new.epsilon < old.epsilon if upper else new.epsilon > old.epsilon) else old
-    return chosen._replace(evaluated=old.evaluated + new.evaluated, members=old.members + new.members)
+    return new if (new.epsilon < old.epsilon if upper else new.epsilon > old.epsilon) else old

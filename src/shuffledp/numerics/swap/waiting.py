@@ -178,7 +178,7 @@ def blocks_of_waits(
     """
     log_q = log_miss - log_r
     log_q = np.where(np.abs(log_q) < 1e-9, 1e-9, log_q)[..., None]
-    down, top = -np.abs(log_q), last.max(axis=-1)
+    down, top = -np.abs(log_q), last.max(axis=-1, initial=0.0)
     ends = np.where(log_q < 0.0, first, top[..., None] - last)
     terms = np.exp(ends * down) * np.expm1((last - first + 1.0) * down) / (m[..., None] - last)
     total = np.where(last >= first, terms, 0.0).sum(axis=-1) / np.expm1(down[..., 0])
@@ -206,7 +206,7 @@ def chord_of_waits(table: FloatArray, row: IntArray, depth: FloatArray) -> Float
 
     Below the last place its value stands for all, because A rises with r.
     """
-    depth = np.clip(depth, 0.0, 1.0)
+    depth = np.clip(np.where(np.isnan(depth), 0.0, depth), 0.0, 1.0)  # A rises with r: the first place is above all
     i = np.minimum((depth**0.25 * (_DEPTHS.size - 1)).astype(np.int64), _DEPTHS.size - 2)
     share = (depth - _DEPTHS[i]) / (_DEPTHS[i + 1] - _DEPTHS[i])
     low, high = table[row, i], table[row, i + 1]
