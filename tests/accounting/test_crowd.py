@@ -441,7 +441,7 @@ def test_poisson_mechanisms() -> None:
     # more spread than a fixed number of the same mean, and closer to it as n grows
     for n, gap in ((50, 0.002), (10**5, 1e-6)):
         fixed, random = (
-            sdp.amplify(sdp.PureDump(d=4, **x), n=n, delta=1e-4) for x in ({"messages": 2}, {"poisson": 2})
+            sdp.amplify(sdp.PureDump(d=4, **x), n=n, delta=1e-4, tol=1e-7) for x in ({"messages": 2}, {"poisson": 2})
         )
         assert fixed.epsilon * (1 + gap) <= random.epsilon <= fixed.epsilon * 1.1
     own = sdp.amplify(sdp.CheuZhilyaev(flip=0.2, d=4, poisson=1), n=500, delta=1e-5)
@@ -507,7 +507,7 @@ def test_batch_table() -> None:
     table = sdp.batch_table("grr:eps0=2,d=16", delta=1e-6, minimum=30, maximum=3000)
     assert table.sizes == (30, 50, 100, 200, 500, 1000, 2000, 3000)
     for n, eps in zip(table.sizes, table.epsilons, strict=True):
-        assert eps == sdp.amplify("grr:eps0=2,d=16", n=n, delta=1e-6).epsilon
+        assert eps == pytest.approx(sdp.amplify("grr:eps0=2,d=16", n=n, delta=1e-6).epsilon, rel=1e-4)
     assert list(table.epsilons) == sorted(table.epsilons, reverse=True)
     for target in (3.0, 0.5, table.epsilons[4], 0.13):
         least = table.minimum(target)
@@ -531,9 +531,11 @@ def test_batch_table_terms_and_infinity() -> None:
     assert table.to_dict()["epsilons"][0] == "inf" and "none" in str(table)
     assert "up to 1 user of a batch may drop out" in str(table)
     json.dumps(table.to_dict(), allow_nan=False)
-    assert table.epsilons[1] == sdp.amplify("pure-dump:d=4,messages=1", n=999, delta=1e-6).epsilon
+    alone = sdp.amplify("pure-dump:d=4,messages=1", n=999, delta=1e-6).epsilon
+    assert table.epsilons[1] == pytest.approx(alone, rel=1e-4)
     shares = sdp.batch_table("general:eps0=1", delta=1e-6, n=[100, 200], dropouts=0.05, colluding=0.1)
-    assert shares.epsilons[0] == sdp.amplify("general:eps0=1", n=85, delta=1e-6).epsilon
+    alone = sdp.amplify("general:eps0=1", n=85, delta=1e-6).epsilon
+    assert shares.epsilons[0] == pytest.approx(alone, rel=1e-4)
     assert "up to 5 % of a batch may drop out and up to 10 % of a batch may collude" in str(shares)
     assert shares.epsilon(100) == shares.epsilons[0]
     with pytest.raises(sdp.ParameterError, match="must be a size of the table") as error:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -23,7 +23,7 @@ from ..bounds.base import Numerical
 from ..errors import ShuffleDPError, VerificationError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import BY_MATRIX, RESERVED, made_again
-from ..numerics.pair import FloatArray, ShuffledPair
+from ..numerics.pair import ShuffledPair
 from ..numerics.swap.pair import SwapPair
 from .certificate_steps import MAX_PAIRS, Law
 from .guarantee import SAME, TRUST, Guarantee
@@ -50,8 +50,6 @@ FORMAT_1 = (
 _FORMER_TRUST = TRUST.replace(f"{SAME}, non-adaptively", "users are non-adaptive")
 _SAME_TOO = f"The file is of a former version, whose terms leave out what is assumed as well: {SAME}."
 #: The label of a matrix that was given in memory.
-#: How far the entries of a law may differ between versions, relatively.
-_ROUNDINGS = 2.0**-42
 _IN_MEMORY = re.compile(rf"{BY_MATRIX}:<[^<>]* matrix>")
 
 
@@ -114,14 +112,14 @@ def derived(claim: Certificate) -> Certificate:
     except ShuffleDPError as error:
         raise VerificationError(f"the certificate names a mechanism that cannot be made: {error}") from None
     pairs = family.laws(MAX_PAIRS)
-    own = {step.pair: _alike(step.pair, pairs or ()) for step in claim.steps}
-    if pairs is None or set(own.values()) != set(pairs):
+    own = {_symbols(pair): pair for pair in pairs or ()}
+    if pairs is None or own.keys() != {_symbols(step.pair) for step in claim.steps}:
         raise VerificationError(
             f"the stated pairs are not those of {claim.mechanism!r:.200} under {claim.bound!r:.100}; "
             "the certificate proves another law."
         )
     # what is proved is what the mechanism says, its common mass above all
-    claim = replace(claim, steps=tuple(replace(step, pair=own[step.pair] or step.pair) for step in claim.steps))
+    claim = replace(claim, steps=tuple(replace(step, pair=own[_symbols(step.pair)]) for step in claim.steps))
     if claim.matrix:
         if not np.array_equal(np.asarray(subject.law.identity()["matrix"]), np.asarray(claim.matrix)):
             raise VerificationError("the matrix of a certificate must have rows that sum to 1; certify again.")
@@ -129,34 +127,12 @@ def derived(claim: Certificate) -> Certificate:
     return _on_terms(claim, subject.neighbors, "the label gives the same pairs")
 
 
-def _alike(stated: Law, derived: Sequence[Law]) -> Law | None:
-    """The derived law that a stated one is, whatever the order of its symbols and types; None if it is none of them.
-
-    Other versions merge equal symbols otherwise, which moves entries by some roundings; proofs have room for more.
-    """
-    if stated in derived:
-        return stated
-    return next((law for law in derived if _same(_table(law), _table(stated))), None)
-
-
-def _table(law: Law) -> list[FloatArray]:
-    """The symbols of every type: P0, P1 and t of each different pair of ratios, sorted."""
-    types = (law,) if isinstance(law, ShuffledPair) else law.types
-    return sorted((_symbols(pair) for pair in types), key=lambda rows: rows.tolist())
-
-
-def _symbols(pair: ShuffledPair) -> FloatArray:
-    atoms = pair.atoms
-    hidden = np.column_stack([atoms.u * atoms.t, atoms.v * atoms.t, atoms.t])
-    alone = np.column_stack([atoms.zero0, atoms.zero1, np.zeros(atoms.zero0.size)])
-    rows = np.concatenate([hidden, alone])
-    return np.asarray(rows[np.lexsort(np.round(rows, 12).T)])
-
-
-def _same(mine: list[FloatArray], theirs: list[FloatArray]) -> bool:
-    return len(mine) == len(theirs) and all(
-        a.shape == b.shape and np.allclose(a, b, rtol=_ROUNDINGS, atol=0.0) for a, b in zip(mine, theirs, strict=True)
-    )
+def _symbols(law: Law) -> tuple[object, ...]:
+    """What a law says, whatever the order of its symbols; those that nobody sends are left out."""
+    if isinstance(law, SwapPair):
+        return tuple(map(_symbols, law.types)), law.common_mass
+    rows = zip(*(np.asarray(part).tolist() for part in (law.P0, law.P1, law.t)), strict=True)
+    return tuple(sorted(row for row in rows if any(row)))
 
 
 def _on_terms(claim: Certificate, neighbors: str, label: str) -> Certificate:
