@@ -139,14 +139,6 @@ def test_the_glossary_has_every_term_once() -> None:
     assert "glossary.md" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-NUMERICS = sorted(p.relative_to(LIBRARY) for p in (LIBRARY / "numerics").rglob("*.py") if p.stem != "__init__")
-
-
-@pytest.mark.parametrize("path", NUMERICS, ids=str)
-def test_every_numerics_file_has_a_test_file_of_its_name(path: Path) -> None:
-    assert (ROOT / "tests" / path.parent / f"test_{path.name}").is_file()
-
-
 @pytest.mark.parametrize("name", ["ball_oracle", "fractions_oracle", "randomizers", "rounds", "swap"])
 def test_an_oracle_does_not_import_what_it_judges(name: str) -> None:
     tree = ast.parse((ROOT / "tests" / "reference" / f"{name}.py").read_text(encoding="utf-8"))

@@ -87,12 +87,12 @@ ITEMS = (
     ),
     Item(
         "Theorem 4.8 (divergence as an expectation), Algorithm 1 (search of the upper bound)",
-        ("numerics/evaluators/choose.py:Divergence", "numerics/solve.py:epsilon"),
+        ("numerics/curve.py:PairCurve", "numerics/solve.py:solve"),
         ("numerics/test_golden.py:test_golden", "numerics/test_solve.py:test_safe_side_and_close"),
     ),
     Item(
         "Theorem 5.1 (lower bound), Algorithm 3 (its search)",
-        ("numerics/families/base.py:two_counts", "numerics/solve.py:epsilon"),
+        ("numerics/pair.py:two_counts", "numerics/solve.py:solve"),
         (
             "contract/test_mechanisms.py:test_no_sound_bound_is_below_a_dataset",
             "paper/test_numbers.py:test_only_rows_without_a_remainder_are_tight",
@@ -187,9 +187,9 @@ ITEMS = (
     ),
     Item(
         "baselines: privacy blanket (Balle et al.), exact and by tails",
-        ("numerics/families/matrix_pairs.py:BlanketPairs", "bounds/blanket_tails.py:hoeffding"),
+        ("numerics/matrix.py:BlanketPairs", "bounds/blanket_tails.py:hoeffding"),
         (
-            "numerics/families/test_matrix_pairs.py:test_no_pair_is_lost_in_a_random_matrix",
+            "numerics/test_matrix.py:test_blanket_is_the_largest_of_all_pairs",
             "bounds/test_formulas.py:test_blanket_tails_by_definition",
         ),
         ("blanket", "blanket-hoeffding", "blanket-bennett"),
@@ -202,20 +202,20 @@ ITEMS = (
     ),
     Item(
         "beside the paper: a dataset in which the others all hold one value",
-        ("numerics/families/matrix_datasets.py:constant_datasets",),
-        ("numerics/families/test_matrix_datasets.py:test_constant_datasets_are_datasets",),
+        ("numerics/datasets.py:constant_datasets",),
+        ("numerics/test_matrix.py:test_two_counts_are_below_whole_datasets",),
         ("constant-dataset-lower",),
     ),
     Item(
         "beside the paper: the swap bound (docs/swap.md), from the law and from eps0",
         (
-            "numerics/evaluators/swap.py:log_upper",
-            "numerics/families/swap.py:SwapSet",
+            "numerics/swap/sums.py:log_upper",
+            "numerics/swap/family.py:SwapSet",
             "mechanisms/known/eps0_vertices.py:worst_laws",
         ),
         (
-            "numerics/families/test_swap.py:test_never_below_the_truth_over_all_datasets",
-            "numerics/families/test_swap.py:test_every_step_of_the_proof",
+            "numerics/test_swap.py:test_never_below_the_truth_over_all_datasets",
+            "numerics/test_swap.py:test_every_step_of_the_proof",
             "mechanisms/test_eps0_vertices.py:test_no_randomizer_with_this_budget_exceeds_it",
         ),
         ("swap", "swap-general"),
@@ -225,12 +225,12 @@ ITEMS = (
         ("Accountant", "numerics/composition/renyi.py:from_curve"),
         (
             "composing/test_accountant.py:test_two_rounds_of_every_dataset",
-            "numerics/composition/test_renyi.py:test_counts_agree_with_the_definition",
+            "composing/test_accountant.py:test_one_user_is_randomized_response_exactly",
         ),
     ),
     Item(
         "beside the paper: missing and random users, different budgets",
-        ("numerics/families/participation.py:present", "amplify_mixed"),
+        ("numerics/counts.py:present", "amplify_mixed"),
         (
             "accounting/test_crowd.py:test_participation_against_brute_force",
             "accounting/test_mixed.py:test_never_below_the_truth",

@@ -48,7 +48,7 @@ _FEW_REPORTS = 256
 _FEW_PAIRS = 32
 #: Shapes that are evaluated, of all that are known.
 _SHAPES = 2
-#: Rounding of masses, relative; and in eps where pairs are distinguished to 2^-40 only (matrix_pairs.py).
+#: Rounding of masses, relative; and in eps where pairs are distinguished to 2^-40 only (numerics/matrix.py).
 _SLACK, _PAIR_SLACK = 2.0**-46, 2.0**-38
 
 
@@ -214,7 +214,7 @@ def reports_of(mechanism: Mechanism) -> Any:
 def matrix_of(mechanism: Mechanism) -> FloatArray:
     """The whole law, where it is finite and small; numbers are listed with their tails merged, so not here.
 
-    Of probabilities that miss 1 it is what is sure of them (numerics/left_out.py).
+    Of probabilities that miss 1 it is what is sure of them (numerics/pair.py).
     """
     if _is_matrix(mechanism):
         given = np.asarray(mechanism.law.identity()["matrix"])

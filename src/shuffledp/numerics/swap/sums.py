@@ -68,7 +68,7 @@ def log_top(at: Tilt) -> FloatArray:
 def log_upper(types: Swapped, *, phases: bool = False) -> FloatArray:
     """log U of every row; inf where the arithmetic fails.
 
-    With ``phases`` the row's law must dominate those of all types in increasing convex order (join.py): E(S)_+ is then
+    With ``phases`` the row's law must dominate those of all types in increasing convex order (lines.py): E(S)_+ is then
     largest where everybody has it, and no modulus is needed.  The sum of Re[A(M(z)) e^(s^2 z^2/2)/z^2] is at least
     E(S + dither)_+ for every k separately, so that A may be summed in blocks of waiting times.
     """
