@@ -314,16 +314,16 @@ def _by_counts(law: Law, n: int, method: Method) -> tuple[arb, arb]:
             total += weight * rest[cap - left] * value.max(arb(0))
             continue
         stack += [(j + 1, left - i, weight * powers[j][i], value + i * law.values[j]) for i in range(left, -1, -1)]
-    left_out = arb(0)
-    if cap < n:
-        mass = 1 - law.nothing
-        x = ball(Fraction(cap, n - 1)) if n > 1 else arb(1)
-        if x > mass:
-            rate = x * (x / mass).log() + ((1 - x) * ((1 - x) / law.nothing).log() if x < 1 else arb(0))
-            left_out = (-(n - 1) * rate).exp() * law.p0
-        else:
-            left_out = law.p0
-    return total / n, total / n + left_out
+    return total / n, total / n + (_left_out(law, n, cap) if cap < n else arb(0))
+
+
+def _left_out(law: Law, n: int, cap: int) -> arb:
+    """Chernoff's bound on Pr[at least ``cap`` of n-1 others send a symbol], times sum P0."""
+    mass, x = 1 - law.nothing, ball(Fraction(cap, n - 1)) if n > 1 else arb(1)
+    if not x > mass:
+        return law.p0
+    rate = x * (x / mass).log() + ((1 - x) * ((1 - x) / law.nothing).log() if x < 1 else arb(0))
+    return (-(n - 1) * rate).exp() * law.p0
 
 
 _METHODS = {"counts": _by_counts, "contour": _by_contour, "local": _alone}
