@@ -36,7 +36,7 @@ class Table(NamedTuple):
         """log of an upper and a lower value at E = 1 + growth, and about -d log delta/d eps."""
         place = np.searchsorted(-self.kinks, -growth, side="left")
         value = max(float(self.gap[place] - growth * self.v[place]), 0.0)
-        room = table_rounding(self, value, float(self.size[place]) * (1.0 + abs(growth)))
+        room = table_rounding(self, value, float(self.size[place]) + abs(growth) * float(self.v[place]))
         upper, lower = value + room + self.left_out, value - room
         slope = (1.0 + growth) * float(self.v[place]) / upper if upper > 0.0 else 0.0
         return (math.log(upper) if upper > 0.0 else -math.inf), (math.log(lower) if lower > 0.0 else -math.inf), slope
