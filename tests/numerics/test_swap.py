@@ -25,13 +25,13 @@ from reference.swap import (
     theorem_one,
 )
 from reference.swap_members import changed, laws, ratios, structured
+from shuffledp.errors import BoundNotApplicableError
+from shuffledp.mechanisms.known.eps0_vertices import swap_of
 from shuffledp.numerics.family import PairSet
 from shuffledp.numerics.pair import ShuffledPair
 from shuffledp.numerics.swap.curve import SwapCurve
 from shuffledp.numerics.swap.family import SwapSet
 from shuffledp.numerics.swap.pair import SwapPair, TypeTable, among
-from shuffledp.errors import BoundNotApplicableError
-from shuffledp.mechanisms.known.eps0_vertices import swap_of
 
 from .swap_cases import log_upper, member, upper
 

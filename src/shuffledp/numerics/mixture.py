@@ -127,7 +127,9 @@ class MixtureCurve(Curve):
         part = self._curve if which.size == row.size else self._curve.take(which)
         value[which], slope[which] = part.at(eps[row[which]], fine[which])
         log_delta = self._total(value)
-        fall = np.add.reduceat(np.where(live, np.exp(value + self._log_mass - log_delta[row]) * slope, 0.0), self._start)
+        fall = np.add.reduceat(
+            np.where(live, np.exp(value + self._log_mass - log_delta[row]) * slope, 0.0), self._start
+        )
         several = self._sizes > 1
         if several.any():
             skipped = self._total(np.where(live, -np.inf, crude))
@@ -155,7 +157,9 @@ class MixtureCurve(Curve):
         steep = alone.slope / (2.0 * alone.epsilon)
         for _ in range(6):
             at = eps[self._row]
-            value = np.minimum(-steep * (at - alone.epsilon) * (at + alone.epsilon), -log_delta[self._row])  # delta <= 1
+            value = np.minimum(
+                -steep * (at - alone.epsilon) * (at + alone.epsilon), -log_delta[self._row]
+            )  # delta <= 1
             excess = self._total(value)
             share = np.exp(value + self._log_mass - excess[self._row])
             fall = np.add.reduceat(share * 2.0 * steep * at, self._start)
