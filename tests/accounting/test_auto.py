@@ -114,18 +114,6 @@ def test_calibration_finds_as_much(spec: str, n: int, delta: float, bound: str) 
     assert auto >= other * (1.0 - 3.0 * TOL)
 
 
-def test_where_a_search_over_pairs_gives_up_eps0_alone_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nearly equal pairs may be too many to evaluate; the bound from eps0 then still holds."""
-    from shuffledp.numerics.families import swap_matrix
-
-    rows = np.random.default_rng(2).dirichlet(np.full(12, 3.0), size=12)
-    m = sdp.FiniteRandomizer(0.9 * rows + 0.1 / 12)
-    monkeypatch.setattr(swap_matrix.SwapMatrix, "open_at", lambda *_, **__: None)
-    found = each(m, {"n": 10**6, "delta": 1e-8}, ["swap", "swap-general", "blanket"])
-    assert math.isfinite(found["swap-general"])
-    assert sdp.amplify(m, n=10**6, delta=1e-8).epsilon <= min(found.values()) * (1.0 + TOL)
-
-
 @pytest.mark.parametrize(("n", "delta"), [(4, 0.006), (1000, 1e-6), (10**6, 1e-9)])
 def test_no_bound_of_a_shuffled_pair_is_below_its_exact_value(n: int, delta: float) -> None:
     """The victim's ratios say nothing about how much of its messages the others send: bounds from eps0 need both."""

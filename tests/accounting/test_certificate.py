@@ -21,7 +21,7 @@ import shuffledp as sdp
 from shuffledp.accounting.certificate import Step
 from shuffledp.bounds import BOUNDS
 from shuffledp.bounds.base import Numerical
-from shuffledp.numerics.evaluators.certified import choose, prove
+from shuffledp.numerics.proof.pairs import choose, prove
 
 TOL = 1e-4
 COIN = sdp.FiniteRandomizer([[0.75, 0.25], [0.25, 0.75]])

@@ -65,7 +65,8 @@ def test_every_bound_of_every_mechanism(subject: str, n: int) -> None:
 def test_rows_are_what_amplify_says() -> None:
     c = sdp.compare("grr:eps0=2,d=16", n=1000, delta=1e-6, bounds=FEW)
     for row in c.rows:
-        assert row.epsilon == sdp.amplify("grr:eps0=2,d=16", n=1000, delta=1e-6, bound=row.bound).epsilon
+        alone = sdp.amplify("grr:eps0=2,d=16", n=1000, delta=1e-6, bound=row.bound).epsilon
+        assert row.epsilon == pytest.approx(alone, rel=1e-4)
         assert c[row.bound] is row
 
 

@@ -21,8 +21,8 @@ from reference.repetition import examples
 from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.guarantee import TRUST
 from shuffledp.mechanisms.multimessage.base import MultiMessage
-from shuffledp.numerics.families.message_counts import UNLIMITED, Count
-from shuffledp.numerics.families.mixture import among
+from shuffledp.numerics.counts import UNLIMITED, Count
+from shuffledp.numerics.mixture import Among
 from shuffledp.numerics.pair import ShuffledPair
 from shuffledp.randomness.poisson import poisson_numbers
 from shuffledp.randomness.sampling import source
@@ -356,7 +356,7 @@ def test_messages_thinned_one_by_one_would_be_too_good() -> None:
     """Same mean, less spread: below the truth.  This is why users are thinned and not messages."""
     m, n, eps = sdp.BalcerCheu(coin=0.5, messages=3), 3, 0.3
     truth = float(protocol_truth(m, n, Fraction(1, 2), Fraction(math.exp(eps))))
-    apart = among(m._pairs(), lambda n: Count(3, ((3 * (n - 1), 0.5),)))
+    apart = Among(m._pairs(), lambda n: Count(3, ((3 * (n - 1), 0.5),)))
     assert math.exp(apart.log_delta(np.array([eps]), n=n, tol=1e-6, side="upper")[0]) < 0.99 * truth
 
 
@@ -411,7 +411,7 @@ def test_a_poisson_number_of_messages_against_fractions(mean: float, fixed: int)
     weights = stats.poisson.pmf(np.arange(22), mean)
     low = float(weights @ divergence)
     high = low + stats.poisson.sf(21, mean) * divergence[-1]
-    family = among([ShuffledPair(P0=P0, P1=P1, t=t)], lambda _: Count(fixed, ((UNLIMITED, mean),)))
+    family = Among([ShuffledPair(P0=P0, P1=P1, t=t)], lambda _: Count(fixed, ((UNLIMITED, mean),)))
     upper, lower = (
         math.exp(family.log_delta(np.array([0.4]), n=1, tol=1e-6, side=side)[0]) for side in ("upper", "lower")
     )
@@ -425,7 +425,7 @@ def test_two_ways_to_a_poisson_number_agree() -> None:
     for mean in (30.0, 5e4):
         for side in ("upper", "lower"):
             coins, buckets = (
-                among([r], lambda _, p=parts: Count(0, p)).epsilon(n=1, delta=1e-4, tol=1e-5, side=side).epsilon
+                Among([r], lambda _, p=parts: Count(0, p)).epsilon(n=1, delta=1e-4, tol=1e-5, side=side).epsilon
                 for parts in (((UNLIMITED, mean),), ((UNLIMITED, mean), (1, 1e-9)))
             )
             assert coins == pytest.approx(buckets, rel=2e-3)
@@ -441,7 +441,7 @@ def test_poisson_mechanisms() -> None:
     # more spread than a fixed number of the same mean, and closer to it as n grows
     for n, gap in ((50, 0.002), (10**5, 1e-6)):
         fixed, random = (
-            sdp.amplify(sdp.PureDump(d=4, **x), n=n, delta=1e-4) for x in ({"messages": 2}, {"poisson": 2})
+            sdp.amplify(sdp.PureDump(d=4, **x), n=n, delta=1e-4, tol=1e-7) for x in ({"messages": 2}, {"poisson": 2})
         )
         assert fixed.epsilon * (1 + gap) <= random.epsilon <= fixed.epsilon * 1.1
     own = sdp.amplify(sdp.CheuZhilyaev(flip=0.2, d=4, poisson=1), n=500, delta=1e-5)
@@ -507,7 +507,7 @@ def test_batch_table() -> None:
     table = sdp.batch_table("grr:eps0=2,d=16", delta=1e-6, minimum=30, maximum=3000)
     assert table.sizes == (30, 50, 100, 200, 500, 1000, 2000, 3000)
     for n, eps in zip(table.sizes, table.epsilons, strict=True):
-        assert eps == sdp.amplify("grr:eps0=2,d=16", n=n, delta=1e-6).epsilon
+        assert eps == pytest.approx(sdp.amplify("grr:eps0=2,d=16", n=n, delta=1e-6).epsilon, rel=1e-4)
     assert list(table.epsilons) == sorted(table.epsilons, reverse=True)
     for target in (3.0, 0.5, table.epsilons[4], 0.13):
         least = table.minimum(target)
@@ -531,9 +531,11 @@ def test_batch_table_terms_and_infinity() -> None:
     assert table.to_dict()["epsilons"][0] == "inf" and "none" in str(table)
     assert "up to 1 user of a batch may drop out" in str(table)
     json.dumps(table.to_dict(), allow_nan=False)
-    assert table.epsilons[1] == sdp.amplify("pure-dump:d=4,messages=1", n=999, delta=1e-6).epsilon
+    alone = sdp.amplify("pure-dump:d=4,messages=1", n=999, delta=1e-6).epsilon
+    assert table.epsilons[1] == pytest.approx(alone, rel=1e-4)
     shares = sdp.batch_table("general:eps0=1", delta=1e-6, n=[100, 200], dropouts=0.05, colluding=0.1)
-    assert shares.epsilons[0] == sdp.amplify("general:eps0=1", n=85, delta=1e-6).epsilon
+    alone = sdp.amplify("general:eps0=1", n=85, delta=1e-6).epsilon
+    assert shares.epsilons[0] == pytest.approx(alone, rel=1e-4)
     assert "up to 5 % of a batch may drop out and up to 10 % of a batch may collude" in str(shares)
     assert shares.epsilon(100) == shares.epsilons[0]
     with pytest.raises(sdp.ParameterError, match="must be a size of the table") as error:

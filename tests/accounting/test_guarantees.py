@@ -16,7 +16,6 @@ from reference.fractions_oracle import exp_enclosure, worst_divergence
 from reference.repetition import examples
 from shuffledp.accounting import many
 from shuffledp.accounting.guarantees import Guarantees
-from shuffledp.numerics.families import pool
 
 GRR = "grr:eps0=2,d=16"
 SIZES = np.unique(np.geomspace(100, 1e9, 30).astype(int))
@@ -178,9 +177,8 @@ def test_profiles_of_many_n() -> None:
         sdp.profile(GRR, n=[], epsilon=0.1)
 
 
-def test_never_below_the_truth_by_brute_force(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_never_below_the_truth_by_brute_force() -> None:
     """All datasets of up to five users, enumerated in fractions."""
-    monkeypatch.setattr(pool, "FEW_ROWS", 1)
     m = sdp.GRR(eps0=1.5, d=3)
     for bound in ("auto", "blanket", "general", "swap", "variation-ratio"):
         g = sdp.amplify(m, n=[[2], [3], [4]], delta=[0.02, 0.1, 0.3], bound=bound)

@@ -9,7 +9,6 @@ import pytest
 
 import shuffledp as sdp
 from contract.cases import Case, all_cases
-from shuffledp.numerics.families import pool
 
 BOUNDS = ("auto", "blanket", "variation-ratio", "general", "constant-dataset-lower")
 TOL = 1e-4
@@ -25,8 +24,7 @@ def _one_of_each() -> list[Case]:
 
 @pytest.mark.parametrize("bound", BOUNDS)
 @pytest.mark.parametrize("case", _one_of_each(), ids=str)
-def test_arrays_are_single_calls(case: Case, bound: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "FEW_ROWS", 1)
+def test_arrays_are_single_calls(case: Case, bound: str) -> None:
     m = case.mechanism
     try:
         many = sdp.amplify(m, n=N, delta=DELTA, bound=bound, tol=TOL)

@@ -64,6 +64,10 @@ def question(rng: random.Random) -> tuple[Any, np.ndarray | None, dict[str, Any]
     return case.mechanism, rows_of, terms, bound
 
 
+def one_sentence(text: str) -> None:
+    assert text.endswith((".", "?")) and "\n" not in text, text
+
+
 def asked(number: int) -> None:
     """Ask one question, and check its answer."""
     rng = random.Random(number)
@@ -71,7 +75,7 @@ def asked(number: int) -> None:
     try:
         found = sdp.amplify(mechanism, bound=bound, tol=TOL, **terms)
     except sdp.ShuffleDPError as error:
-        assert str(error).endswith((".", "?")) and "\n" not in str(error), (number, error)
+        one_sentence(str(error))
         return
     eps, delta, n = found.epsilon, terms["delta"], terms["n"]
     assert eps >= 0.0 and not math.isnan(eps), number

@@ -9,11 +9,9 @@ import pkgutil
 from shuffledp import numerics
 from shuffledp.numerics.ledger import CHARGES, Charge
 
-#: The files that a referee reads, in this order; files of composition and of proofs come last.
-READING = (
-    "pair", "rows", "line", "contour", "direct", "curve", "solve", "profile", "family",
-    "counts", "mixture", "matrix", "binary", "poisson", "product", "swap", "composition", "proof",
-)  # fmt: skip
+#: The files that a referee reads, in this order; others follow by name, then composition and proofs.
+READING = ("pair", "rows", "line", "contour", "direct", "curve", "solve", "profile", "family")
+LAST = ("composition", "proof")
 
 
 def every_charge() -> list[tuple[str, Charge]]:
@@ -24,7 +22,8 @@ def every_charge() -> list[tuple[str, Charge]]:
 
     def place(item: tuple[str, Charge]) -> tuple[int, str, int]:
         first = item[0].partition(".")[0]
-        return READING.index(first), item[0], inspect.getsourcelines(item[1].function)[1]
+        rank = READING.index(first) if first in READING else len(READING) + (first in LAST)
+        return rank, item[0], inspect.getsourcelines(item[1].function)[1]
 
     return sorted(found, key=place)
 

@@ -1,6 +1,6 @@
 """Writes the generated parts of the pages: ``make tables``.
 
-    python -m house.write           everything, and docs/swap.svg: about a minute
+    python -m house.write           everything, docs/swap.svg and the stubs of the package: about a minute
     python -m house.write MARK ...  only these parts
 
 docs/benchmarks.md is measured instead, by ``python -m benchmarks --write``.
@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from house import charges, layers, numbers, swap_numbers, theorems
+from house import charges, layers, numbers, stubs, swap_numbers, theorems
 from reference.places import ROOT
 
 #: Mark -> the page that has it, and what stands between ``<!-- mark: start`` and ``<!-- mark: end -->``.
@@ -60,6 +60,7 @@ def main(marks: list[str]) -> None:
         page, make = PARTS[mark]
         page.write_text(renewed(page.read_text("utf-8"), mark, make()), "utf-8")
     if not marks:
+        stubs.write()
         swap_numbers.main()
 
 

@@ -19,7 +19,7 @@ from shuffledp.mechanisms.composite.parallel import Parallel
 from shuffledp.mechanisms.sets import coin_counts
 from shuffledp.mechanisms.sets.pckv_grr import PCKVGRR
 from shuffledp.mechanisms.sets.sampling_rappor import SamplingRappor
-from shuffledp.numerics.families.base import PairSet
+from shuffledp.numerics.family import PairSet
 from shuffledp.numerics.pair import ShuffledPair
 
 GOLDEN = golden("mechanisms.json")

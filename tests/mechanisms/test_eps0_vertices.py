@@ -17,8 +17,8 @@ from reference.repetition import slow
 from reference.swap import Datasets, binary_response, ternary_response
 from reference.swap_members import changed, ratios
 from shuffledp.mechanisms.known.eps0_vertices import informative, swap_of, worst_laws
-from shuffledp.numerics.families.base import PairSet
-from shuffledp.numerics.families.swap import SwapSet
+from shuffledp.numerics.family import PairSet
+from shuffledp.numerics.swap.family import SwapSet
 
 EPS = (0.0, 0.05, 0.4, 1.2)
 

@@ -16,7 +16,7 @@ from shuffledp.mechanisms.categorical.hadamard import Hadamard
 from shuffledp.mechanisms.categorical.local_hash import LocalHash
 from shuffledp.mechanisms.sets.circle import positions
 from shuffledp.mechanisms.sets.wheel import Wheel
-from shuffledp.numerics.families.base import PairSet
+from shuffledp.numerics.family import PairSet
 from shuffledp.numerics.pair import ShuffledPair
 
 GOLDEN = golden("mechanisms.json")

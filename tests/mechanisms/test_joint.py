@@ -16,7 +16,7 @@ import shuffledp as sdp
 from reference.commands import refused, run
 from reference.fractions_oracle import worst_divergence
 from shuffledp.mechanisms.composite import joint_law
-from shuffledp.numerics.families.base import PairSet
+from shuffledp.numerics.family import PairSet
 from shuffledp.numerics.pair import ShuffledPair
 
 ASK = {"n": 1000, "delta": 1e-6}

@@ -95,7 +95,7 @@ def test_never_below_the_truth_over_every_dataset(which: int, n: int) -> None:
 def test_kept_answers_are_listed_among_every_type() -> None:
     """Each victim who keeps an answer, beside each constant dataset: its exact divergence is below that of a member."""
     first, second = ([[0.36, 0.64], [0.9, 0.1]], [[0.06, 0.94], [0.97, 0.03]])
-    listed = sdp.Joint([sdp.FiniteRandomizer(rows) for rows in (first, second)]).law.swap().members(100) or ()
+    listed = sdp.Joint([sdp.FiniteRandomizer(rows) for rows in (first, second)]).law.swap().laws(100) or ()
     assert len(listed) == 12  # (two directions + two kept)^2 - 4
     rows = [np.kron(a, b) for a in first for b in second]
     laws = [member.types for member in listed]
@@ -113,9 +113,9 @@ def _near(first: set[bytes], second: set[bytes]) -> bool:
 
 
 def test_equal_answers_are_counted_once() -> None:
-    (few,) = {len(member.types) for member in sdp.Joint(["grr:1,4"]).law.swap().members(10) or ()} - {2}
+    (few,) = {len(member.types) for member in sdp.Joint(["grr:1,4"]).law.swap().laws(10) or ()} - {2}
     assert few == 3
-    twice = sdp.Joint(["grr:1,4"] * 2).law.swap().members(10) or ()
+    twice = sdp.Joint(["grr:1,4"] * 2).law.swap().laws(10) or ()
     assert sorted(len(member.types) for member in twice) == [6, 6]  # both change: 3 + 3; one kept: 3 x 2
 
 

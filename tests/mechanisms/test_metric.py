@@ -19,7 +19,7 @@ from shuffledp.mechanisms.metric.laplace import MetricLaplace
 from shuffledp.mechanisms.metric.planar_laplace import PlanarLaplace
 from shuffledp.mechanisms.metric.planar_noise import planar_noise, planar_variation
 from shuffledp.mechanisms.numeric.laplace import Laplace
-from shuffledp.numerics.families.base import PairSet
+from shuffledp.numerics.family import PairSet
 from shuffledp.randomness.sampling import source
 
 GOLDEN = golden("mechanisms.json")

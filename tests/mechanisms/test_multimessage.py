@@ -22,7 +22,7 @@ from shuffledp.mechanisms.multimessage.cheu_zhilyaev import CheuZhilyaev
 from shuffledp.mechanisms.multimessage.coin_pieces import _ratios_below
 from shuffledp.mechanisms.multimessage.mix_dump import MixDump
 from shuffledp.mechanisms.multimessage.pure_dump import PureDump
-from shuffledp.numerics.families.base import PairSet
+from shuffledp.numerics.family import PairSet
 from shuffledp.randomness.sampling import source
 
 GOLDEN = golden("mechanisms.json")
@@ -137,7 +137,7 @@ def test_the_truth_is_inside_the_bracket(m: MultiMessage, n: int) -> None:
 
 
 def test_ratio_of_neighboring_probabilities() -> None:
-    from shuffledp.numerics.families.message_counts import Count
+    from shuffledp.numerics.counts import Count
 
     for scale, slack in ((1, 1.0), (40, 0.02), (400, 0.002)):  # Jensen's loss falls like 1/total
         parts = ((7 * scale, 0.25), (5 * scale, 0.6))

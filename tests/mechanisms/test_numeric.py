@@ -17,8 +17,8 @@ from shuffledp.mechanisms.numeric.duchi import Duchi, _central
 from shuffledp.mechanisms.numeric.harmony import Harmony
 from shuffledp.mechanisms.numeric.laplace import Laplace
 from shuffledp.mechanisms.numeric.privunit import PrivUnit
-from shuffledp.numerics.families.base import PairSet, both_directions
-from shuffledp.numerics.pair import ShuffledPair
+from shuffledp.numerics.family import PairSet
+from shuffledp.numerics.pair import ShuffledPair, both_directions
 from shuffledp.randomness import sampling as randomness
 
 ENTRIES = golden("mechanisms.json")

@@ -85,7 +85,7 @@ def test_all_bounds_and_proofs_charge_it(missing: float) -> None:
     assert sdp.verify(proved.certificate).proved_delta <= 1e-8 and "leave out" in proved.note
     assert sdp.profile(given, n=1000, epsilon=[5.0])[0] >= 9e-10 * (1 - 1e-6)
     again = pickle.loads(pickle.dumps(given))
-    assert again == given and again.left_out == given.left_out > 0.0
+    assert again == given and again.law.left_out == given.law.left_out > 0.0
     mixed = sdp.amplify_mixed([(given, 500), (whole, 500)], delta=1e-12)
     assert math.isinf(mixed.classes[0].epsilon)
 

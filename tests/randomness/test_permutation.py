@@ -13,8 +13,9 @@ from scipy import stats
 
 import shuffledp as sdp
 from shuffledp.mechanisms import randomizer
+from shuffledp.mechanisms.catalog import CATALOG
 from shuffledp.mechanisms.multimessage.base import MultiMessage
-from shuffledp.mechanisms.registry import CATALOG, find
+from shuffledp.mechanisms.registry import find
 from shuffledp.randomness import permutation
 from shuffledp.randomness.permutation import _order, permute
 from shuffledp.randomness.sampling import Seeded, source

@@ -10,8 +10,9 @@ from random import Random
 
 import numpy as np
 
-from shuffledp.numerics.families.swap import Curve, SwapPair
 from shuffledp.numerics.pair import ShuffledPair
+from shuffledp.numerics.swap.family import SwapSet
+from shuffledp.numerics.swap.pair import SwapPair
 
 from .fractions_oracle import exp_enclosure
 from .randomizers import Matrix, floats, grr, random_matrix
@@ -27,7 +28,7 @@ def member(matrix: Matrix, pair: tuple[int, int], mass: Fraction | float | None 
 
 def upper(swap: SwapPair, n: int, eps: Sequence[float], tol: float = 1e-4) -> list[Fraction]:
     """The swap bound on delta at every eps, as exact numbers."""
-    found = Curve(swap, n, tol).log_upper(np.array(eps))
+    found = SwapSet([swap]).log_delta(np.array(eps), n=n, tol=30.0 * tol, side="upper")
     return [Fraction(math.exp(value)) for value in found]
 
 

@@ -39,7 +39,7 @@ from shuffledp._support.reading import (
 from shuffledp._support.reading.json_text import NotJSONError
 from shuffledp._support.reading.yaml_text import parse_yaml
 from shuffledp.cli.audit import parse_inputs
-from shuffledp.numerics.evaluators import certified
+from shuffledp.numerics.proof import pairs as proofs
 
 
 def said(call: Callable[..., object], *args: Any, **options: Any) -> str:
@@ -439,7 +439,7 @@ def test_many_different_proofs_are_refused(
     assert f"at most 64 distinct laws, and this one states {times:,}" in said(sdp.verify, tmp_path / "proof.json")
     whole["pairs"] = whole["pairs"][:60]
     (tmp_path / "proof.json").write_text(json.dumps(whole))
-    monkeypatch.setattr(certified, "MAX_WORK", 100_000)
+    monkeypatch.setattr(proofs, "MAX_WORK", 100_000)
     assert "at most 100,000 steps" in said(sdp.verify, tmp_path / "proof.json")
     with pytest.raises(sdp.CertificationError, match="at most 100,000 steps"):  # nor is such a one written
         sdp.amplify("general:eps0=1", n=10_000, delta=1e-6, tol=1e-7, bound="variation-ratio", certify=True)
@@ -449,7 +449,7 @@ def test_thousands_of_symbols_are_no_recursion() -> None:
     law = np.full(3000, 1 / 3000)
     other = np.concatenate([law[:1500] * 1.5, law[:1500] * 0.5])
     round_ = sdp.ShuffledPair(P0=law, P1=other, t=0.5 * law)
-    proof = certified.prove(round_, 10, Fraction(1, 10), certified.Method("counts", 128, cap=0))
+    proof = proofs.prove(round_, 10, Fraction(1, 10), proofs.Method("counts", 128, cap=0))
     assert 0 < proof.upper < 2
 
 

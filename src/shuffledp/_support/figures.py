@@ -48,35 +48,22 @@ PART_BAR: dict[str, Any] = {"color": "#DDDDDD", **_EDGE}
 _STYLE: dict[str, Any] = {
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],  # ships with matplotlib, so the figure is the same everywhere
-    "font.size": 8,
-    "axes.titlesize": 9,
-    "axes.labelsize": 9,
-    "xtick.labelsize": 8,
-    "ytick.labelsize": 8,
-    "legend.fontsize": 8,
-    "figure.titlesize": 9,
+    **dict.fromkeys(("font.size", "xtick.labelsize", "ytick.labelsize", "legend.fontsize"), 8),
+    **dict.fromkeys(("axes.titlesize", "axes.labelsize", "figure.titlesize"), 9),
     "figure.figsize": (COLUMN_WIDTH, 2.5),
     "figure.constrained_layout.use": True,
     "figure.dpi": 100,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.linewidth": 0.6,
-    "axes.axisbelow": True,
-    "axes.grid": True,
-    "axes.unicode_minus": True,
+    **dict.fromkeys(("axes.spines.top", "axes.spines.right", "legend.frameon"), False),
+    **dict.fromkeys(("axes.axisbelow", "axes.grid", "axes.unicode_minus"), True),
     "grid.color": "#dddddd",
     "grid.linewidth": 0.5,
     "lines.linewidth": 1.2,
     "lines.markersize": 3.5,
     "lines.markeredgewidth": 0.8,
-    "xtick.major.width": 0.6,
-    "ytick.major.width": 0.6,
-    "xtick.minor.width": 0.4,
-    "ytick.minor.width": 0.4,
-    "legend.frameon": False,
+    **dict.fromkeys(("axes.linewidth", "xtick.major.width", "ytick.major.width"), 0.6),
+    **dict.fromkeys(("xtick.minor.width", "ytick.minor.width"), 0.4),
     "legend.handlelength": 2.8,
-    "pdf.fonttype": 42,  # TrueType: text stays text, as publishers ask
-    "ps.fonttype": 42,
+    **dict.fromkeys(("pdf.fonttype", "ps.fonttype"), 42),  # TrueType: text stays text, as publishers ask
     "svg.fonttype": "none",
     "svg.hashsalt": "shuffledp",
     "savefig.dpi": 300,
@@ -116,6 +103,15 @@ def new_figure(width: float, height: float) -> Figure:
     from .inline_figure import InlineFigure
 
     return InlineFigure(figsize=(width, height))
+
+
+@contextmanager
+def titled(title: str, width: float, height: float) -> Iterator[Figure]:
+    """A new figure in the style of all, which the block draws; its title comes last."""
+    with style():
+        figure = new_figure(width, height)
+        yield figure
+        add_title(figure, title)
 
 
 def save(figure: Figure, path: str | os.PathLike[str]) -> None:

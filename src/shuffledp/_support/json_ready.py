@@ -18,5 +18,10 @@ def json_ready(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     if isinstance(value, Mapping):
-        return {key: json_ready(item) for key, item in value.items()}
+        return json_object(value)
     return [json_ready(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def json_object(value: Mapping[str, Any]) -> dict[str, Any]:
+    """A whole object of JSON, as :func:`json_ready` makes it."""
+    return {key: json_ready(item) for key, item in value.items()}

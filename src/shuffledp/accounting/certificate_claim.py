@@ -112,18 +112,27 @@ def derived(claim: Certificate) -> Certificate:
     except ShuffleDPError as error:
         raise VerificationError(f"the certificate names a mechanism that cannot be made: {error}") from None
     pairs = family.laws(MAX_PAIRS)
-    if pairs is None or set(pairs) != {step.pair for step in claim.steps}:
+    own = {_symbols(pair): pair for pair in pairs or ()}
+    if pairs is None or own.keys() != {_symbols(step.pair) for step in claim.steps}:
         raise VerificationError(
             f"the stated pairs are not those of {claim.mechanism!r:.200} under {claim.bound!r:.100}; "
             "the certificate proves another law."
         )
-    own = {pair: pair for pair in pairs}  # what is proved is what the mechanism says, its common mass above all
-    claim = replace(claim, steps=tuple(replace(step, pair=own[step.pair]) for step in claim.steps))
+    # what is proved is what the mechanism says, its common mass above all
+    claim = replace(claim, steps=tuple(replace(step, pair=own[_symbols(step.pair)]) for step in claim.steps))
     if claim.matrix:
         if not np.array_equal(np.asarray(subject.law.identity()["matrix"]), np.asarray(claim.matrix)):
             raise VerificationError("the matrix of a certificate must have rows that sum to 1; certify again.")
         return _on_terms(claim, subject.neighbors, _compare_label(claim.mechanism, subject))
     return _on_terms(claim, subject.neighbors, "the label gives the same pairs")
+
+
+def _symbols(law: Law) -> tuple[object, ...]:
+    """What a law says, whatever the order of its symbols; those that nobody sends are left out."""
+    if isinstance(law, SwapPair):
+        return tuple(map(_symbols, law.types)), law.common_mass
+    rows = zip(*(np.asarray(part).tolist() for part in (law.P0, law.P1, law.t)), strict=True)
+    return tuple(sorted(row for row in rows if any(row)))
 
 
 def _on_terms(claim: Certificate, neighbors: str, label: str) -> Certificate:

@@ -18,6 +18,7 @@ from .._support.tables import Column, Table, Tabular, number_column
 from .._support.text import visible
 from ..bounds import Bound, called, known, unalias
 from ..errors import BoundNotApplicableError, ParameterError, ShuffleDPError
+from ..numerics.family import Answer
 from .crowd import Crowd
 from .guarantee import not_below
 from .many import attempts
@@ -232,44 +233,43 @@ def compare(
 
 def compare_all(points: Sequence[tuple[Subject, int, float]], *, names: Sequence[str], tol: float) -> list[Comparison]:
     """A Comparison at every point (subject, n, delta); all bounds at all points are asked together."""
+    found = _asked(points, names, tol)
+    subjects = {id(subject): subject for subject, _, _ in points}
+    terms = {key: _terms(subject) for key, subject in subjects.items()}
+    out = []
+    for k, (subject, n, delta) in enumerate(points):
+        known = [(bound, answer.epsilon) for bound, answer in found[k].values() if bound and isinstance(answer, Answer)]
+        absent = {name: error for name, (_, error) in found[k].items() if isinstance(error, ShuffleDPError)}
+        for error in absent.values():  # of one bound, such as more messages than its arithmetic is proved for
+            if not known and isinstance(error, ParameterError):
+                raise error
+        words, local = terms[id(subject)]
+        reasons = {name: str(absent[name]) for name in names if name in absent}
+        out.append(
+            Comparison(n=n, delta=delta, tol=tol, local_epsilon=local, rows=_ranked(known), absent=reasons, **words)
+        )
+    return out
+
+
+_Found = dict[str, tuple[Bound | None, Answer | ShuffleDPError]]
+
+
+def _asked(points: Sequence[tuple[Subject, int, float]], names: Sequence[str], tol: float) -> list[_Found]:
+    """For every point the bounds by name, each with its answer or the reason why it has none."""
+    found: list[_Found] = [{} for _ in points]
     asked: list[Resolved] = []
     places: list[tuple[int, str]] = []
-    absent: list[dict[str, str]] = [{} for _ in points]
-    found: list[list[tuple[Bound, float]]] = [[] for _ in points]
-    beyond: dict[int, ParameterError] = {}  # of one bound, such as more messages than its arithmetic is proved for
-
-    def refused(k: int, name: str, error: ShuffleDPError) -> None:
-        absent[k][name] = str(error)
-        if isinstance(error, ParameterError):
-            beyond.setdefault(k, error)
-
     for k, (subject, n, _) in enumerate(points):
         for name in names:
             try:
                 asked.append(resolve(subject, name, Crowd(n)))
                 places.append((k, name))
             except (BoundNotApplicableError, ParameterError) as error:
-                refused(k, name, error)
+                found[k][name] = None, error
     answers = attempts(asked, delta=[points[k][2] for k, _ in places], tol=tol)
     for (k, name), question, answer in zip(places, asked, answers, strict=True):
-        if isinstance(answer, ShuffleDPError):
-            refused(k, name, answer)
-        else:
-            found[k].append((question.bound, answer.epsilon))
-    for k, first in beyond.items():
-        if not found[k]:
-            raise first
-    terms: dict[int, tuple[dict[str, Any], float | None]] = {}
-    out = []
-    for k, (subject, n, delta) in enumerate(points):
-        if id(subject) not in terms:
-            terms[id(subject)] = _terms(subject)
-        words, local = terms[id(subject)]
-        reasons = {name: absent[k][name] for name in names if name in absent[k]}
-        out.append(
-            Comparison(n=n, delta=delta, tol=tol, local_epsilon=local, rows=_ranked(found[k]), absent=reasons, **words)
-        )
-    return out
+        found[k][name] = question.bound, answer
+    return found
 
 
 def _terms(subject: Subject) -> tuple[dict[str, Any], float | None]:

@@ -6,7 +6,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .._support.json_ready import json_ready
 from .._support.numbers import round_down, round_up
@@ -17,6 +18,7 @@ from .._support.text import visible
 if TYPE_CHECKING:
     from .certificate import Certificate
 
+T = TypeVar("T")
 SAME = "all users run the same mechanism"
 #: What every guarantee of this library rests on.
 TRUST = (
@@ -29,28 +31,6 @@ TRUST_BUT = TRUST.replace("honest users only", "honest users, except for those s
 TRUST_COINS = "; who takes part is drawn independently of all values, and the guarantee is for before the batch is seen"
 
 
-_T = TypeVar("_T")
-
-
-class WhenRead(Generic[_T]):
-    """A field of a dataclass that may be given as a function without arguments, called when it is first read."""
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
-
-    def __get__(self, instance: object, owner: type) -> _T:
-        """The value; the class itself has none, so that the field is a required one."""
-        if instance is None:
-            raise AttributeError(self._name)
-        value = vars(instance)[self._name]
-        if callable(value):
-            value = vars(instance)[self._name] = value()
-        return cast(_T, value)
-
-    def __set__(self, instance: object, value: _T | Callable[[], _T]) -> None:
-        vars(instance)[self._name] = value
-
-
 @dataclass(frozen=True, kw_only=True)
 class Guarantee(Renamed):
     """A shuffled batch is (epsilon, delta)-DP.
@@ -61,7 +41,7 @@ class Guarantee(Renamed):
         Never too small: every error of the computation is included.  ``inf`` if no finite value reaches delta.
     lower : float or None
         No analysis on the same terms (see ``lower_scope``) can claim less; None where nothing is known.  It is
-        computed when it is first read, printed or compared.
+        computed by ``find_lower`` when it is first read or printed; equal claims are equal whether it was or not.
     delta, n : what was asked.
     mechanism : the spec of the local randomizer.
     bound : name of the bound that gave epsilon.
@@ -85,7 +65,6 @@ class Guarantee(Renamed):
     """
 
     epsilon: float
-    lower: WhenRead[float | None] = WhenRead()
     delta: float
     n: int
     mechanism: str
@@ -106,10 +85,16 @@ class Guarantee(Renamed):
     reports_per_user: int = 1
     note: str = ""
     certificate: Certificate | None = field(default=None, repr=False, compare=False)
+    find_lower: Callable[[], float | None] = field(repr=False, compare=False)
+
+    @cached_property
+    def lower(self) -> float | None:
+        """The lower bound beside epsilon; None where nothing is known."""
+        return self.find_lower()
 
     def __getstate__(self) -> dict[str, Any]:
         """All numbers, the lower bound included: a copy cannot compute it again."""
-        return {f.name: getattr(self, f.name) for f in fields(self)}
+        return {**vars(self), "lower": self.lower, "find_lower": partial(told, self.lower)}
 
     def __repr__(self) -> str:
         """One line: the claim, on how many users of which mechanism, by which bound."""
@@ -166,7 +151,8 @@ class Guarantee(Renamed):
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready dictionary; infinity is written as the string "inf"."""
-        plain = {f.name: getattr(self, f.name) for f in fields(self)}
+        plain: dict[str, Any] = {"epsilon": self.epsilon, "lower": self.lower}
+        plain |= {f.name: getattr(self, f.name) for f in fields(self) if f.name != "find_lower"}
         plain["certificate"] = self.certificate.to_dict() if self.certificate else None
         ready: dict[str, Any] = json_ready(plain)
         return ready
@@ -190,6 +176,11 @@ class Guarantee(Renamed):
             ("note", self.note),
         ]
         return Table.facts(rows, notes=[str(self)]).html()
+
+
+def told(known: T) -> T:
+    """What is known already, where something else may have to be found."""
+    return known
 
 
 def absent(n: int, dropouts: int, colluding: int, participation: float) -> str:

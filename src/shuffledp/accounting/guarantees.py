@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -16,12 +17,12 @@ from .._support.tables import Column, Table, Tabular, count_column, number_colum
 from .._support.text import visible
 from ..errors import ParameterError
 from ..numerics.family import Answer
-from .guarantee import Guarantee, WhenRead, absent
+from .guarantee import Guarantee, absent, told
 from .many import lowers
 from .resolve import Resolved
 
 #: Fields with one entry per answer; the others are the same for all.
-_ARRAYS = ("epsilon", "lower", "delta", "n", "bound", "evaluated", "members", "dropouts", "colluding", "note")
+_ARRAYS = ("epsilon", "delta", "n", "bound", "evaluated", "members", "dropouts", "colluding", "note")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -36,7 +37,7 @@ class Guarantees(Tabular):
         Never too small: every error of the computation is included.  ``inf`` where no finite value reaches delta.
     lower : array
         No analysis on the same terms can claim less; NaN where nothing is known.  All of it is computed when it is
-        first read, printed or compared.
+        first read, printed or pickled.
     delta, n : arrays of what was asked, of the same shape.
     bound, note, evaluated, members, dropouts, colluding : arrays of what a Guarantee says.
     mechanism, description, local_epsilon, sound, kind, lower_scope, neighbors, trust, participation, \
@@ -51,7 +52,6 @@ reports_per_user : as in a Guarantee; the same for all entries.
     """
 
     epsilon: NDArray[np.float64]
-    lower: WhenRead[NDArray[np.float64]] = WhenRead()  # noqa: RUF009  one descriptor serves all instances
     delta: NDArray[np.float64]
     n: NDArray[np.int64]
     bound: NDArray[np.str_]
@@ -70,6 +70,12 @@ reports_per_user : as in a Guarantee; the same for all entries.
     trust: str
     participation: float
     reports_per_user: int
+    find_lower: Callable[[], NDArray[np.float64]]
+
+    @cached_property
+    def lower(self) -> NDArray[np.float64]:
+        """The lower bounds beside epsilon; NaN where nothing is known."""
+        return self.find_lower()
 
     @classmethod
     def of(
@@ -80,11 +86,9 @@ reports_per_user : as in a Guarantee; the same for all entries.
         terms = {key: value for key, value in first.terms().items() if key not in _ARRAYS}
         shape = delta.shape
         epsilon = _frozen([a.epsilon for a in answers], shape, np.float64)
-        known = first.bound.side == "upper" and first.bound.sound
-        unknown = _frozen(np.full(shape, np.nan), shape, np.float64)
+        known = tuple(asked) if first.bound.side == "upper" and first.bound.sound else ()
         return cls(
             epsilon=epsilon,
-            lower=_LowerBounds(tuple(asked), epsilon, delta, tol) if known else unknown,
             delta=_frozen(delta, shape, np.float64),
             n=_frozen([q.crowd.n for q in asked], shape, np.int64),
             bound=_frozen([a.bound or q.bound.name for a, q in zip(answers, asked, strict=True)], shape, np.str_),
@@ -93,12 +97,13 @@ reports_per_user : as in a Guarantee; the same for all entries.
             dropouts=_frozen([q.crowd.dropouts for q in asked], shape, np.int64),
             colluding=_frozen([q.crowd.colluding for q in asked], shape, np.int64),
             note=_frozen([a.note for a in answers], shape, np.str_),
+            find_lower=_LowerBounds(known, epsilon, delta, tol),
             **terms,
         )
 
     def __getstate__(self) -> dict[str, Any]:
         """All numbers, the lower bounds included: a copy cannot compute them again."""
-        return {f.name: getattr(self, f.name) for f in fields(self)}
+        return {**vars(self), "lower": self.lower, "find_lower": partial(told, self.lower)}
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -126,12 +131,18 @@ reports_per_user : as in a Guarantee; the same for all entries.
             raise self._no_entry(key) from None
         if not np.ndim(picked):
             return self._one(int(picked))
-        parts = dict(vars(self))
+        parts = {f.name: getattr(self, f.name) for f in fields(self)}
         for name in _ARRAYS:
-            value = parts[name]
-            some = value.of(picked) if isinstance(value, _LowerBounds) else value.reshape(-1)[picked]
-            parts[name] = some if isinstance(some, _LowerBounds) else _frozen(some, picked.shape, value.dtype)
-        return Guarantees(**parts)
+            parts[name] = _frozen(parts[name].reshape(-1)[picked], picked.shape, parts[name].dtype)
+        if self._lazily is not None:
+            return Guarantees(**parts | {"find_lower": self._lazily.of(picked)})
+        known = _frozen(self.lower.reshape(-1)[picked], picked.shape, np.float64)
+        return Guarantees(**parts | {"find_lower": partial(told, known)})
+
+    @property
+    def _lazily(self) -> _LowerBounds | None:
+        """The lower bounds that were not computed yet."""
+        return self.find_lower if "lower" not in vars(self) and isinstance(self.find_lower, _LowerBounds) else None
 
     def _no_entry(self, key: object) -> Exception:
         if isinstance(key, int | np.integer):  # the protocol of sequences
@@ -139,21 +150,20 @@ reports_per_user : as in a Guarantee; the same for all entries.
         return ParameterError(f"an index must fit the shape {self.shape}, got {key!r:.60}; index as in NumPy.")
 
     def _one(self, i: int) -> Guarantee:
-        parts = dict(vars(self))
+        parts = {f.name: getattr(self, f.name) for f in fields(self)}
         for name in _ARRAYS:
-            value = parts[name]
-            parts[name] = value.one(i) if isinstance(value, _LowerBounds) else value.reshape(-1)[i].item()
-        if isinstance(parts["lower"], float) and math.isnan(parts["lower"]):
-            parts["lower"] = None
-        return Guarantee(**parts)
+            parts[name] = parts[name].reshape(-1)[i].item()
+        if self._lazily is not None:
+            return Guarantee(**parts | {"find_lower": self._lazily.one(i)})
+        known = self.lower.reshape(-1)[i].item()
+        return Guarantee(**parts | {"find_lower": partial(told, None if math.isnan(known) else known)})
 
     def __eq__(self, other: object) -> bool:
         """Whether all numbers and terms agree."""
         if not isinstance(other, Guarantees):
             return NotImplemented
-        return self.shape == other.shape and all(
-            _same(getattr(self, f.name), getattr(other, f.name)) for f in fields(self)
-        )
+        names = (f.name for f in fields(self) if f.name != "find_lower")
+        return self.shape == other.shape and all(_same(getattr(self, name), getattr(other, name)) for name in names)
 
     def __hash__(self) -> int:
         return hash((self.mechanism, self.shape, self.epsilon.tobytes()))
@@ -211,15 +221,15 @@ reports_per_user : as in a Guarantee; the same for all entries.
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready dictionary; infinity is written as the string "inf", an unknown lower bound as null."""
-        plain = {f.name: getattr(self, f.name) for f in fields(self)}
+        plain = {"epsilon": self.epsilon, "lower": _without_nan(self.lower.tolist())}
+        plain |= {f.name: getattr(self, f.name) for f in fields(self) if f.name != "find_lower"}
         plain |= {name: plain[name].tolist() for name in _ARRAYS}
-        plain["lower"] = _without_nan(plain["lower"])
         ready: dict[str, Any] = json_ready({"shape": self.shape, **plain})
         return ready
 
 
 class _LowerBounds:
-    """The lower bounds beside these eps, computed together when it is called."""
+    """The lower bounds beside these eps, computed together when it is called; without questions nothing is known."""
 
     def __init__(
         self, asked: tuple[Resolved, ...], epsilon: NDArray[np.float64], delta: NDArray[np.float64], tol: float
@@ -228,19 +238,23 @@ class _LowerBounds:
 
     def __call__(self) -> NDArray[np.float64]:
         """All of them; NaN where nothing is known."""
-        found = lowers(self._asked, delta=self._delta.reshape(-1), tol=self._tol)
+        found: Sequence[float | None] = [None] * self._epsilon.size
+        if self._asked:
+            found = lowers(self._asked, delta=self._delta.reshape(-1), tol=self._tol)
         known = np.array([math.nan if x is None else x for x in found]).reshape(self._epsilon.shape)
         return _frozen(np.minimum(known, self._epsilon), known.shape, np.float64)
 
     def of(self, picked: NDArray[np.int64]) -> _LowerBounds:
         """Some of them, in the shape of their places."""
-        asked = tuple(self._asked[i] for i in picked.reshape(-1).tolist())
+        asked = tuple(self._asked[i] for i in picked.reshape(-1).tolist() if self._asked)
         return _LowerBounds(asked, self._epsilon.reshape(-1)[picked], self._delta.reshape(-1)[picked], self._tol)
 
     def one(self, i: int) -> Callable[[], float | None]:
         """The way to compute one of them."""
         epsilon, delta = (float(values.reshape(-1)[i]) for values in (self._epsilon, self._delta))
-        return lambda: self._asked[i].lower_beside(epsilon, delta=delta, tol=self._tol)
+        if not self._asked:
+            return partial(told, None)
+        return partial(self._asked[i].lower_beside, epsilon, delta=delta, tol=self._tol)
 
 
 def _frozen(values: Any, shape: tuple[int, ...], kind: Any) -> NDArray[Any]:

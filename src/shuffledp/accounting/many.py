@@ -10,7 +10,10 @@ import numpy as np
 from ..errors import BoundNotApplicableError, ParameterError, ShuffleDPError
 from ..numerics import family as families
 from ..numerics.family import Answer, Family
-from ..numerics.pair import FloatArray, Side
+from ..numerics.pair import (
+    FloatArray,
+    Side,
+)
 from .crowd import Crowd
 from .resolve import Resolved, Subject, resolve
 
@@ -117,7 +120,8 @@ def log_deltas(asked: Sequence[Resolved], eps: FloatArray, *, tol: float) -> Flo
     lone = [at[0] for at in same.values() if len(at) == 1 and asked[at[0]].by_family]
     if len(lone) > 1:
         mine = [asked[i] for i in lone]
-        value = families.log_deltas([q.family for q in mine], eps[lone], n=_honest(mine), tol=tol, side=mine[0].bound.side)
+        side = mine[0].bound.side
+        value = families.log_deltas([q.family for q in mine], eps[lone], n=_honest(mine), tol=tol, side=side)
         for i, x in zip(lone, value, strict=True):
             out[i] = asked[i].capped_log_delta(np.array([x]), eps[i : i + 1])[0]
         done = set(lone)

@@ -34,7 +34,11 @@ from ..numerics.counts import Count
 from ..numerics.family import Family
 from ..numerics.matrix import blanket_pairs
 from ..numerics.mixture import Among
-from ..numerics.pair import FloatArray, ShuffledPair, with_symbols
+from ..numerics.pair import (
+    FloatArray,
+    ShuffledPair,
+    with_symbols,
+)
 from ..numerics.participation import Split
 from .crowd import Crowd
 

@@ -10,7 +10,10 @@ import numpy as np
 from ..errors import BoundNotApplicableError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.composite.parallel_law import unlike
-from ..numerics.pair import ShuffledPair, mass_slack
+from ..numerics.pair import (
+    ShuffledPair,
+    mass_slack,
+)
 from ..numerics.product import product_pair, rounding_slack
 from ..numerics.swap.family import Class, ClassSet, Mixed
 from ..numerics.swap.pair import SwapPair

@@ -7,7 +7,7 @@ calibration, programmes and the accountant all ask it.
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
@@ -22,7 +22,7 @@ from ..numerics.family import Answer, Family, OneByOne, PairSet, Smallest
 from ..numerics.pair import FloatArray, ShuffledPair, Side, both_directions, log_up
 from ..numerics.profile import profile
 from .crowd import Crowd
-from .guarantee import Guarantee
+from .guarantee import Guarantee, told
 
 if TYPE_CHECKING:
     from .certificate import Certificate
@@ -252,9 +252,10 @@ class Resolved:
         """
         answer = self.epsilon(delta=delta, tol=tol) if proved is None else self.capped(proved, delta)
         known = self.bound.side == "upper" and self.bound.sound
+        lower = partial(self.lower_beside, answer.epsilon, delta=delta, tol=tol)
         return Guarantee(
             epsilon=answer.epsilon,
-            lower=(lambda: self.lower_beside(answer.epsilon, delta=delta, tol=tol)) if known else None,
+            find_lower=lower if known else partial(told, None),
             delta=delta,
             n=self.crowd.n,
             bound=answer.bound or self.bound.name,

@@ -13,7 +13,10 @@ import numpy as np
 from ..errors import BoundNotApplicableError
 from ..mechanisms.base import Mechanism
 from ..numerics.family import Answer, Family
-from ..numerics.pair import FloatArray, Side
+from ..numerics.pair import (
+    FloatArray,
+    Side,
+)
 from ..numerics.search import bisect
 
 #: Closed forms are increased by this relative amount, to cover their rounding.

@@ -82,7 +82,7 @@ def audit(
 
 def _spec(text: str) -> str:
     from .._support.names import resolve
-    from ..mechanisms.registry import CATALOG
+    from ..mechanisms.catalog import CATALOG
 
     word, colon, rest = text.partition(":")
     if colon and resolve(word, CATALOG) is None and rest.isidentifier():

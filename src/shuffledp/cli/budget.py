@@ -255,10 +255,7 @@ def compose(
         raise click.UsageError("--target needs --delta, at which it is compared.")
     if remaining is not None and target is None:
         raise click.UsageError("--remaining needs --target and --delta, which state the budget.")
-    if target is not None:
-        hint = "it is the central eps that must not be exceeded"
-        number = valid.parse_number("target", target)
-        most = valid.in_range("target", number, low=0.0, high=float("inf"), low_open=True, high_open=True, hint=hint)
+    most = None if target is None else _budget(target)
     more = [_round(text) for text in rounds]
     further = None if remaining is None else _round(remaining)
     result: dict[str, Any] = {"ledger": ledger, "saved": False}
@@ -267,43 +264,60 @@ def compose(
         accountant = _load(ledger, bool(rounds))
         for round_ in more:
             accountant.compose(**round_)
-        lines = []
-        if delta is not None:
-            together = accountant.guarantee(delta=delta)
-            result["guarantee"] = together.to_dict()
-            lines.append(str(together))
+        lines = [] if delta is None else list(_at_delta(accountant, delta, most, further, result))
         if epsilon is not None:
-            lines.append(_delta_at(accountant, epsilon, result))
-        if target is not None and delta is not None:
-            from .._support.numbers import round_down
-
-            result |= {"target_epsilon": most, "within": together.epsilon <= most}
-            lines.append(f"This is {'within' if result['within'] else 'OVER'} the budget eps = {round_down(most, 12)}.")
-        if further is not None and delta is not None:
-            result["remaining"] = accountant.remaining(epsilon=most, delta=delta, **further)
-            fit = (
-                "1 more round of {} fits."
-                if result["remaining"] == 1
-                else f"{result['remaining']:,} more rounds of {{}} fit."
-            )
-            lines.append(fit.format(further["mechanism"]))
+            lines.insert(1, _delta_at(accountant, epsilon, result))
         if ledger is not None and rounds and result.get("within", True):
             accountant.save(ledger)
             result["saved"] = True
     result["rounds"] = [_shown(entry) for entry in accountant.entries]
     for note in accountant.notes:
         say(f"note: {note}", err=True)
-    if as_json:
-        print_json(result)
-    else:
-        say(*lines)
-        if not lines:
-            from .terminal import show_table
-
-            show_table(accountant.table())
+    _print(result, lines, accountant, as_json)
     if ledger is not None and rounds:
         say(f"wrote {ledger}" if result["saved"] else f"{ledger} was not changed", err=True)
     click.get_current_context().exit(0 if result.get("within", True) else 1)
+
+
+def _budget(target: str) -> float:
+    """--target as a number."""
+    hint = "it is the central eps that must not be exceeded"
+    number = valid.parse_number("target", target)
+    return valid.in_range("target", number, low=0.0, high=float("inf"), low_open=True, high_open=True, hint=hint)
+
+
+def _at_delta(
+    accountant: Accountant,
+    delta: float | str,
+    most: float | None,
+    further: dict[str, Any] | None,
+    result: dict[str, Any],
+) -> Iterator[str]:
+    """eps of all rounds at delta, whether the budget allows it, and how many more fit: in words, and in ``result``."""
+    together = accountant.guarantee(delta=delta)
+    result["guarantee"] = together.to_dict()
+    yield str(together)
+    if most is not None:
+        from .._support.numbers import round_down
+
+        result |= {"target_epsilon": most, "within": together.epsilon <= most}
+        yield f"This is {'within' if result['within'] else 'OVER'} the budget eps = {round_down(most, 12)}."
+    if most is not None and further is not None:
+        number = result["remaining"] = accountant.remaining(epsilon=most, delta=delta, **further)
+        fit = "1 more round of {} fits." if number == 1 else f"{number:,} more rounds of {{}} fit."
+        yield fit.format(further["mechanism"])
+
+
+def _print(result: dict[str, Any], lines: list[str], accountant: Accountant, as_json: bool) -> None:
+    """The answers, or the rounds where nothing was asked."""
+    if as_json:
+        print_json(result)
+        return
+    say(*lines)
+    if not lines:
+        from .terminal import show_table
+
+        show_table(accountant.table())
 
 
 def _round(text: str) -> dict[str, Any]:

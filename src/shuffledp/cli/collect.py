@@ -318,10 +318,10 @@ def _show(answer: Estimate, collector: Collector, *, plot: str | None, report: s
 
 
 def _as_json(answer: Estimate, collector: Collector) -> dict[str, Any]:
-    from .._support.json_ready import json_ready
+    from .._support.json_ready import json_object
 
     low, high = answer.interval()
-    ready: dict[str, Any] = json_ready(
+    return json_object(
         {
             "question": collector.plan.query.question,
             "users": collector.users,
@@ -341,4 +341,3 @@ def _as_json(answer: Estimate, collector: Collector) -> dict[str, Any]:
             "statement": collector.statement(),
         }
     )
-    return ready

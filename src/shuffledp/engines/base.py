@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from .._support.spelling import Renamed
 from ..errors import ParameterError
-from ..protocol.batch import Header
+from ..mechanisms.reports import Tally
+from ..protocol.batch import Header, new_id
 from ..protocol.collector import Collector
 from ..protocol.plan import Plan
 from ..queries.value_counts import ValueCounts
@@ -28,13 +31,21 @@ def untold(found: ValueCounts) -> None:
     """Nobody is told."""
 
 
-def judge(found: ValueCounts, *, accept: bool, tell: Tell) -> None:
-    """Refuse data that are not those of the question, unless they are accepted; tell what they are like."""
-    found.check(accept=accept)
-    tell(found)
+class Run(NamedTuple):
+    """How an engine goes about its work, as it was asked (:class:`Engine`)."""
+
+    rng: np.random.Generator | None
+    progress: Advance
+    accept: bool
+    tell: Tell
+
+    def judge(self, found: ValueCounts) -> None:
+        """Refuse data that are not those of the question, unless they are accepted; tell what they are like."""
+        found.check(accept=self.accept)
+        self.tell(found)
 
 
-class Engine(Protocol):
+class Engine(Renamed, ABC):
     """Data in, reports or counts out; what comes out has the same law whatever engine made it.
 
     Before anything is published the values are looked at: ``tell`` is called with how many were missing, unreadable,
@@ -42,7 +53,7 @@ class Engine(Protocol):
     column are refused unless ``accept`` is true.
     """
 
-    name: str
+    name: ClassVar[str]
 
     def count(
         self,
@@ -55,6 +66,10 @@ class Engine(Protocol):
         tell: Tell = untold,
     ) -> Collector:
         """Privatize every user's value and count, keeping no report: a collector with one batch."""
+        total = self._count(plan, source, Run(rng, progress, accept, tell))
+        collector = Collector(plan)
+        collector.ingest_counts(new_id(), total.users // plan.reports_per_user, total)
+        return collector
 
     def privatize(
         self,
@@ -73,6 +88,15 @@ class Engine(Protocol):
         A file that exists is refused unless ``overwrite`` says otherwise: whoever has a copy of it would hold two
         reports of everybody.
         """
+        return self._privatize(plan, source, out, overwrite, Run(rng, progress, accept, tell))
+
+    @abstractmethod
+    def _count(self, plan: Plan, source: Any, run: Run) -> Tally:
+        """The sums over all reports."""
+
+    @abstractmethod
+    def _privatize(self, plan: Plan, source: Any, out: str | os.PathLike[str], overwrite: bool, run: Run) -> Header:
+        """The header of what was written."""
 
 
 def engine(name: str) -> Engine:

@@ -9,17 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._support.spelling import Renamed
 from .._support.threads import of_each, thread_count
 from ..errors import ParameterError
 from ..mechanisms.reports import Tally
-from ..protocol.batch import Header, new_id
-from ..protocol.collector import Collector
+from ..protocol.batch import Header
 from ..protocol.plan import Plan
 from ..queries.columns import Coded, Column, Written, concatenated, length
 from ..queries.value_counts import ValueCounts
 from ..randomness.sampling import source as random_source
-from .base import Advance, Tell, judge, quiet, untold
+from .base import Engine, Run
 from .columns import as_column, rows, user_keys
 from .csv_text import is_written
 from .reading import ROWS, Source, source_of
@@ -32,7 +30,7 @@ if TYPE_CHECKING:
 _MOST_THREADS = 8
 
 
-class Local(Renamed):
+class Local(Engine):
     """One machine; memory does not grow with the number of rows unless users have several.
 
     Where users have several rows (the plan names their column), 24 bytes per row are needed to draw among them.
@@ -49,30 +47,17 @@ class Local(Renamed):
 
     name = "local"
 
-    def count(
-        self,
-        plan: Plan,
-        source: Any,
-        *,
-        rng: np.random.Generator | None = None,
-        progress: Advance = quiet,
-        accept: bool = False,
-        tell: Tell = untold,
-    ) -> Collector:
+    def _count(self, plan: Plan, source: Any, run: Run) -> Tally:
         """Privatize and count, keeping no report."""
-        data, query = source_of(source), plan.query
-        check_users(plan)
-        judge(values_of(plan, data), accept=accept, tell=tell)
-
+        data, query, rng = source_of(source), plan.query, run.rng
+        run.judge(values_of(plan, data))
         # a seeded generator gives the parts in their order; each is then divided among the threads
         threads = 1 if rng is not None else min(_MOST_THREADS, thread_count(None))
 
         def counted(part: Any) -> tuple[Tally, int]:
             columns = part if plan.user_column else columns_of(plan, part)
-            inputs = query.inputs(columns, rng=rng)
-            return query.randomizer.privatize_counts(inputs, rng=rng, threads=1 if threads > 1 else None), length(
-                columns[0]
-            )
+            inputs, alone = query.inputs(columns, rng=rng), 1 if threads > 1 else None
+            return query.randomizer.privatize_counts(inputs, rng=rng, threads=alone), length(columns[0])
 
         parts: Iterable[Any] = encoded_parts(plan, data, rng=rng) if plan.user_column else batches_of(plan, data)
         total: Tally | None = None
@@ -80,25 +65,12 @@ class Local(Renamed):
         for part, rows_done in of_each(counted, parts, threads):
             total = part if total is None else total + part
             done += rows_done
-            progress(done, data.rows)
+            run.progress(done, data.rows)
         if total is None:
             raise ParameterError(f"data must have a row at least, got none in {data.name}; collect some first.")
-        collector = Collector(plan)
-        collector.ingest_counts(new_id(), total.users // plan.reports_per_user, total)
-        return collector
+        return total
 
-    def privatize(
-        self,
-        plan: Plan,
-        source: Any,
-        out: str | os.PathLike[str],
-        *,
-        overwrite: bool = False,
-        rng: np.random.Generator | None = None,
-        progress: Advance = quiet,
-        accept: bool = False,
-        tell: Tell = untold,
-    ) -> Header:
+    def _privatize(self, plan: Plan, source: Any, out: str | os.PathLike[str], overwrite: bool, run: Run) -> Header:
         """Privatize and write the messages in one uniformly random order; an interrupted run goes on where it was.
 
         A file that exists is refused unless ``overwrite`` says otherwise, and so is another name while reports of the
@@ -107,8 +79,8 @@ class Local(Renamed):
         from .resumable import privatize
 
         data = source_of(source)
-        judge(values_of(plan, data), accept=accept, tell=tell)
-        return privatize(plan, data, out, overwrite=overwrite, rng=rng, progress=progress)
+        run.judge(values_of(plan, data))
+        return privatize(plan, data, out, overwrite=overwrite, rng=run.rng, progress=run.progress)
 
     def exact(self, plan: Plan, source: Any) -> Any:
         """The answer without noise, for simulations.

@@ -22,15 +22,14 @@ from typing import Any
 import numpy as np
 
 from .._support.locking import alone_in
-from .._support.spelling import Renamed
 from ..errors import ParameterError, ShuffleDPError
-from ..protocol.batch import Header, new_id
-from ..protocol.collector import Collector
+from ..mechanisms.reports import Tally
+from ..protocol.batch import Header
 from ..protocol.messages import message_length
 from ..protocol.plan import Plan
 from ..randomness.sampling import source as random_source
 from . import spark_tasks as tasks
-from .base import Advance, Tell, judge, quiet, untold
+from .base import Engine, Run
 from .local import check_users
 from .report_files import check_out, refuse_second, write_reports
 from .spark_frames import Frame, failures_of, frame_of, session_of
@@ -39,7 +38,7 @@ from .spark_frames import Frame, failures_of, frame_of, session_of
 _COMMITTER = ("mapreduce.fileoutputcommitter.algorithm.version", "1")
 
 
-class Spark(Renamed):
+class Spark(Engine):
     """A Spark cluster, with the contract of every engine.
 
     Parameters
@@ -70,42 +69,20 @@ class Spark(Renamed):
         """The Spark session."""
         return session_of(self._given)
 
-    def count(
-        self,
-        plan: Plan,
-        source: Any,
-        *,
-        rng: np.random.Generator | None = None,
-        progress: Advance = quiet,
-        accept: bool = False,
-        tell: Tell = untold,
-    ) -> Collector:
+    def _count(self, plan: Plan, source: Any, run: Run) -> Tally:
         """Privatize and count on the executors, keeping no report."""
-        frame, task = self._prepared(plan, source, rng)
+        frame, task = self._prepared(plan, source, run.rng)
         mechanism = plan.query.randomizer.spec
         with failures_of(frame.name):
             found = frame.rows.mapInArrow(partial(tasks.counts, task), tasks.COUNTS).collect()
         if not found:
             raise ParameterError(f"data must have a row at least, got none in {frame.name}; collect some first.")
-        judge(tasks.read_values(row["values"] for row in found), accept=accept, tell=tell)
+        run.judge(tasks.read_values(row["values"] for row in found))
         total = reduce(add, (tasks.read_tally(row["tally"], mechanism) for row in found))
-        progress(total.users, total.users)
-        collector = Collector(plan)
-        collector.ingest_counts(new_id(), total.users // plan.reports_per_user, total)
-        return collector
+        run.progress(total.users, total.users)
+        return total
 
-    def privatize(
-        self,
-        plan: Plan,
-        source: Any,
-        out: str | os.PathLike[str],
-        *,
-        overwrite: bool = False,
-        rng: np.random.Generator | None = None,
-        progress: Advance = quiet,
-        accept: bool = False,
-        tell: Tell = untold,
-    ) -> Header:
+    def _privatize(self, plan: Plan, source: Any, out: str | os.PathLike[str], overwrite: bool, run: Run) -> Header:
         """Privatize and write the messages in one uniformly random order of the whole batch, as a single file.
 
         Every message gets 128 random bits, and all are sorted by them across all partitions: given that no two are
@@ -113,7 +90,7 @@ class Spark(Renamed):
         exists is refused unless ``overwrite`` says otherwise.
         """
         refuse_second(check_out(out, source), plan, overwrite=overwrite)
-        frame, task = self._prepared(plan, source, rng)
+        frame, task = self._prepared(plan, source, run.rng)
         size = message_length(plan.query.randomizer.codec)
         with _working_folder(Path(out)) as folder:
             place = "file://" + str(folder / "messages")
@@ -125,13 +102,13 @@ class Spark(Renamed):
                 values = kept.where("values is not null").select("values").collect()
             if not messages:
                 raise ParameterError(f"data must have a row at least, got none in {frame.name}; collect some first.")
-            judge(tasks.read_values(row["values"] for row in values), accept=accept, tell=tell)
-            header = Header(plan.digest, reports // plan.reports_per_user, messages, size, rng is None)
+            run.judge(tasks.read_values(row["values"] for row in values))
+            header = Header(plan.digest, reports // plan.reports_per_user, messages, size, run.rng is None)
             with failures_of(frame.name):
                 ordered = kept.where("key is not null").sort("key").select("message")
                 blocks = ordered.mapInArrow(partial(tasks.joined, size), tasks.BLOCKS)
                 write_reports(out, header, _complete(blocks.toLocalIterator(prefetchPartitions=True), header))
-        progress(reports, reports)
+        run.progress(reports, reports)
         return header
 
     def _prepared(self, plan: Plan, source: Any, rng: np.random.Generator | None) -> tuple[Frame, tasks.Task]:

@@ -17,7 +17,7 @@ from .._support.tables import Column, Table, Tabular, number_column
 from .._support.text import shortened
 from ..errors import ParameterError
 from .constraints import Box, Constraint, Limit, Simplex, norm_sub
-from .drawing import MOST_ITEMS
+from .drawing import MOST_ITEMS, Look, draw_estimate
 from .moments import Moments
 from .variance import Variance, share_sampling, upper_end
 
@@ -240,12 +240,16 @@ class Estimate(Tabular):
     ) -> Figure:
         """A figure: a bar per item with its interval, at most ``most`` items, the largest (needs the extra ``plot``).
 
+        Ranges are drawn as their distribution function (all bins), places as a map with a cross where the interval
+        holds 0, keys as their shares above their means, two-way marginals as shaded tables unless there is a truth.
+
         level, of : as in :meth:`interval`
         truth : what the items really are, where that is known; it is marked beside them
         """
-        from .drawing import draw_estimate
+        return self._draw(Look(level, of, most, width, truth))
 
-        return draw_estimate(self, level=level, of=of, most=most, width=width, truth=truth)
+    def _draw(self, look: Look) -> Figure:
+        return draw_estimate(self, look)
 
     def interval(self, level: float = 0.95, *, of: str = "users") -> tuple[FloatArray, FloatArray]:
         """A two-sided confidence interval for every item on its own.

@@ -12,13 +12,15 @@ import math
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from .._support.by_name import refuse_positional
+from .._support.numbers import round_down
 from .._support.spelling import Renamed
 from ..errors import BoundNotApplicableError, ExtensionError, ParameterError
+from .derived import Derived
 from .law import Law
 from .parameters import declared
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -38,8 +40,10 @@ class _InitSignature:
         return whole.replace(parameters=list(whole.parameters.values())[1:])
 
 
-class Mechanism(Renamed):
+class Mechanism(Derived, Renamed):
     """Base of every local randomizer; subclasses are frozen keyword-only dataclasses with a ``name``.
+
+    A mechanism never changes, so its properties are computed once (derived.py).
 
     ``name`` is the word of the spec string.  A class with a name must be complete: defining one that
     lacks an abstract member raises an error that names the member.
@@ -56,6 +60,8 @@ class Mechanism(Renamed):
 
     _moved = ("law", Law)
     name: ClassVar[str]
+    #: The template of ``description``: {attribute} shows a float rounded down to six digits, {attribute!r} all of it.
+    _in_words: ClassVar[str] = "{spec}"
     #: What a lower bound of this object refers to, in words.
     _lower_scope: ClassVar[str] = "this mechanism"
     #: The pair of the paper's Theorem 4.7 as printed is the exact law of this mechanism (mixDUMP), hence a bound.
@@ -99,8 +105,8 @@ class Mechanism(Renamed):
         self._check_together()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Its parameters and what was derived from them, without families of pairs, which are made again."""
-        return {key: value for key, value in vars(self).items() if not key.startswith(Law.KEPT)}
+        """Its parameters; what is derived from them is made again."""
+        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}  # type: ignore[arg-type]
 
     def _check_together(self) -> None:
         """Refuse parameters that are in range one by one but not together; nothing to do by default."""
@@ -119,7 +125,7 @@ class Mechanism(Renamed):
     @property
     def description(self) -> str:
         """The mechanism in words, to stand after "all running"."""
-        return self.spec
+        return self._in_words.format_map(_Shown(self))
 
     @property
     def law(self) -> Law:
@@ -171,7 +177,8 @@ class Mechanism(Renamed):
 
     def _swap(self) -> Family:
         """All input pairs among others of every type, by the swap bound: it needs the law of each type."""
-        if not self._lists_every_type:
+        listed = self._types()
+        if listed is None:
             whole = self._whole_matrix()
             if whole is not None:
                 from .known.finite import FiniteRandomizer
@@ -181,11 +188,16 @@ class Mechanism(Renamed):
                 f"bound 'swap' needs the laws of all that another user may hold, and {self.name} does not list them; "
                 "use bound='auto'."
             )
-        from ..numerics.family import EVERY
         from ..numerics.swap.family import SwapSet
         from ..numerics.swap.pair import among
 
-        return SwapSet([among(self.law.constant_datasets().pairs(EVERY) or (), self.law.blanket())])
+        return SwapSet([among(types, self.law.blanket()) for types in listed])
+
+    def _types(self) -> Iterable[Sequence[ShuffledPair]] | None:
+        """For each of a few input pairs that stand for all: the pair among every type of other users; None: unknown."""
+        from ..numerics.family import EVERY
+
+        return [self.law.constant_datasets().pairs(EVERY) or ()] if self._lists_every_type else None
 
     def _whole_matrix(self) -> NDArray[np.float64] | None:
         """The probability matrix of all inputs, where the law is finite, small and known to be complete."""
@@ -292,6 +304,25 @@ class Mechanism(Renamed):
         source = getattr(self, "source", "")
         if source:
             yield source
+
+
+class _Shown(dict[str, Any]):
+    """The attributes of a mechanism, for its description."""
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        self._of = mechanism
+
+    def __missing__(self, name: str) -> object:
+        value = getattr(self._of, name)
+        return _Number(value) if isinstance(value, float) else value
+
+
+class _Number(float):
+    def __format__(self, spec: str) -> str:
+        return super().__format__(spec) if spec else round_down(self, 6)
+
+    def __repr__(self) -> str:
+        return plain(float(self))
 
 
 def plain(value: object) -> str:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from ..randomness.bits import packed_coins
-from ..randomness.sampling import Source
+from ..randomness.sampling import Array, Source
 
 #: Rows that are unpacked and counted, and their bytes; more are first added bit by bit.
 _FEW_ROWS, _FEW_BYTES = 1 << 11, 1 << 15
@@ -25,7 +23,7 @@ def noise_rows(src: Source, probability: float, rows: int, width: int) -> NDArra
     return out
 
 
-def places(shape: tuple[int, ...], bits: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.uint8]]:
+def places(shape: tuple[int, ...], bits: Array) -> tuple[NDArray[np.intp], NDArray[np.uint8]]:
     """Of one bit in every row: its byte in the flattened table, and its mask."""
     start = np.arange(0, shape[0] * shape[1], max(shape[1], 1), dtype=np.intp)
     byte = (bits >> bits.dtype.type(3)).astype(np.intp)
@@ -33,14 +31,14 @@ def places(shape: tuple[int, ...], bits: NDArray[Any]) -> tuple[NDArray[np.intp]
     return byte, np.uint8(128) >> (bits & bits.dtype.type(7)).astype(np.uint8)
 
 
-def flip_bits(table: NDArray[np.uint8], bits: NDArray[Any]) -> None:
+def flip_bits(table: NDArray[np.uint8], bits: Array) -> None:
     """Flip one bit of every row, in place."""
     byte, mask = places(table.shape, bits)
     flat = table.reshape(-1)
     flat[byte] ^= mask
 
 
-def set_bits(table: NDArray[np.uint8], bits: NDArray[Any], ones: NDArray[np.bool_]) -> None:
+def set_bits(table: NDArray[np.uint8], bits: Array, ones: NDArray[np.bool_]) -> None:
     """Write one bit of every row, in place."""
     byte, mask = places(table.shape, bits)
     flat = table.reshape(-1)

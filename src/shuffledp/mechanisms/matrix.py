@@ -5,11 +5,10 @@ from __future__ import annotations
 import itertools
 import math
 from abc import abstractmethod
-from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..errors import ParameterError
 from ..estimation.estimate import Estimate
@@ -19,7 +18,7 @@ from ..numerics.matrix import blanket_pairs
 from ..numerics.pair import FloatArray, ShuffledPair, distinct, log_up
 from ..numerics.swap.matrix import swap_pairs
 from ..randomness.alias import AliasTable
-from ..randomness.sampling import Source
+from ..randomness.sampling import Array, Source
 from .codecs import Category
 from .inversion import inverted
 from .known.variation_ratio import VariationRatio
@@ -62,7 +61,7 @@ class MatrixRandomizer(Randomizer):
 
     # -- its law ----------------------------------------------------------------------------------------------
 
-    @cached_property
+    @property
     def _worst_ratio(self) -> float:
         """max over outputs of max_x R / min_x R."""
         top, bottom = self._law.max(axis=0), self._law.min(axis=0)
@@ -78,7 +77,7 @@ class MatrixRandomizer(Randomizer):
         """log of the largest ratio between two inputs, rounded up."""
         return log_up(self._worst_ratio)
 
-    @cached_property
+    @property
     def _largest_variation(self) -> float:
         """Largest total variation, correctly rounded: the largest few in floats are summed again exactly."""
         rows = self._law[distinct(self._law)[0]]
@@ -131,7 +130,7 @@ class MatrixRandomizer(Randomizer):
         """0, 1, ..., one per row."""
         return list(range(len(self._rows)))
 
-    def probabilities(self) -> NDArray[np.float64]:
+    def probabilities(self) -> FloatArray:
         """A copy of the matrix."""
         return self._rows.copy()
 
@@ -142,7 +141,7 @@ class MatrixRandomizer(Randomizer):
         """The number of the output."""
         return Category(self._rows.shape[1], scratch=96)
 
-    def _check(self, values: NDArray[Any]) -> NDArray[Any]:
+    def _check(self, values: Array) -> Array:
         return categories(values, len(self._rows))
 
     def _weights(self) -> list[list[int]]:
@@ -151,14 +150,14 @@ class MatrixRandomizer(Randomizer):
         unit = max(below for row in rows for _, below in row)
         return [[above * (unit // below) for above, below in row] for row in rows]
 
-    @cached_property
+    @property
     def _table(self) -> AliasTable:
         return AliasTable(self._weights())
 
-    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: Array, src: Source) -> Array:
         return self._table.draw(src, values)
 
-    @cached_property
+    @property
     def _inverse(self) -> FloatArray:
         """Maps the shares of the outputs to frequencies: A with A R^T = 1, the best such at equal frequencies."""
         shares = self._rows.sum(axis=0)
@@ -181,7 +180,7 @@ class MatrixRandomizer(Randomizer):
             f"{self._merge}."
         )
 
-    def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
+    def _infer(self, counts: Array, users: int) -> Estimate:
         return inverted(counts, users, self._rows, self._inverse)
 
     def variance(self, n: int, frequencies: ArrayLike | None = None) -> FloatArray:

@@ -23,7 +23,7 @@ from .._support.threads import in_order, thread_count
 from ..errors import ParameterError
 from ..estimation.estimate import Estimate
 from ..randomness.permutation import permute_by
-from ..randomness.sampling import Source
+from ..randomness.sampling import Array, Source
 from ..randomness.streams import Streams
 from .accuracy import Accuracy
 from .base import Mechanism
@@ -58,22 +58,22 @@ class Randomizer(Mechanism):
     # -- four steps that a mechanism fills in, each for a chunk of users; several may run at once ------------
 
     @abstractmethod
-    def _check(self, values: NDArray[Any]) -> NDArray[Any]:
+    def _check(self, values: Array) -> Array:
         """The inputs, validated and in a compact dtype, one row per user."""
 
     @abstractmethod
-    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: Array, src: Source) -> Array:
         """Reports of some users, from checked values (several messages each: more rows than values).
 
         All randomness must come from ``src``, and nothing may be kept: other threads run it for other users.
         """
 
-    def _tally(self, data: NDArray[Any]) -> NDArray[Any]:
+    def _tally(self, data: Array) -> Array:
         """Sums over reports (additive over chunks): what :meth:`_infer` needs; those of the codec unless overridden."""
         return self.codec.tally(data)
 
     @abstractmethod
-    def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
+    def _infer(self, counts: Array, users: int) -> Estimate:
         """The unbiased estimate from the sums."""
 
     @property
@@ -113,7 +113,7 @@ class Randomizer(Mechanism):
         """The error of the estimate among n users; ``items`` are those that are asked for, without dummies."""
         raise ParameterError(f"{self.name} does not state the error of its estimate; declare accuracy to plan with it.")
 
-    def _sum_variance(self, n: int, items: NDArray[Any], share: NDArray[Any]) -> NDArray[np.float64]:
+    def _sum_variance(self, n: int, items: Array, share: Array) -> NDArray[np.float64]:
         """Variance of the sum of several estimated shares: so many items, which this share of n users hold."""
         raise ParameterError(f"{self.name} does not state the error of a sum of items; plan with another mechanism.")
 
@@ -181,6 +181,8 @@ class Randomizer(Mechanism):
         else:
             data = as_array("reports", reports)
             refuse_single("reports", "report", data, reports)
+            if users is None and not self.single_message:
+                raise ParameterError(f"users must be given with raw messages of {self.name}, got None; pass users=n.")
             count, release = len(data) if users is None else check.users(users, "users"), _said(for_release)
         if not len(data):
             raise ParameterError("reports must hold at least one report, got none; collect some first.")
@@ -217,9 +219,15 @@ class Randomizer(Mechanism):
         total = self._tally_of(reports, users, for_release, threads)
         return replace(self._infer(total.counts, total.users), for_release=total.for_release)
 
-    def estimates(self, reports: Reports | Tally | ArrayLike, *, for_release: bool | None = None) -> list[Estimate]:
-        """The estimate of every part, for a mechanism that is made of others; else the one there is."""
-        return [self.estimate(reports, for_release=for_release)]
+    def estimates(
+        self, reports: Reports | Tally | ArrayLike, *, for_release: bool | None = None, threads: int | None = None
+    ) -> list[Estimate]:
+        """The estimate of every part, in its own shape, if the mechanism is made of others; else the only one."""
+        total = self._tally_of(reports, None, for_release, threads)
+        return [replace(e, for_release=total.for_release) for e in self._each(total.counts, total.users)]
+
+    def _each(self, counts: Array, users: int) -> list[Estimate]:
+        return [self._infer(counts, users)]
 
     def _tally_of(
         self,
@@ -256,7 +264,7 @@ class Randomizer(Mechanism):
         """The probability matrix, rows = inputs, columns = outputs (small parameters only)."""
         raise ParameterError(f"{self.name} does not enumerate its outputs; use its law instead.")
 
-    def _columns(self, data: NDArray[Any]) -> NDArray[np.int64]:
+    def _columns(self, data: Array) -> NDArray[np.int64]:
         """The column of :meth:`probabilities` that each report belongs to."""
         return self.codec.columns(data)
 
@@ -277,11 +285,11 @@ class Randomizer(Mechanism):
             raise ParameterError("values must be an array with one entry per user, got none; collect some first.")
         return array
 
-    def _run(self, inputs: Any, streams: Streams) -> Callable[[int, slice], NDArray[Any]]:
+    def _run(self, inputs: Any, streams: Streams) -> Callable[[int, slice], Array]:
         """How a chunk is randomized: checked, then with its own stream."""
         return lambda i, rows: self._randomize(self._check(inputs[rows]), streams.source(i))
 
-    def _one_each(self, inputs: Any, run: Callable[[int, slice], NDArray[Any]], threads: int) -> NDArray[Any]:
+    def _one_each(self, inputs: Any, run: Callable[[int, slice], Array], threads: int) -> Array:
         """One report per user, each chunk written to its place by the thread that made it."""
         out = np.empty((len(inputs), *self.codec.shape), dtype=self.codec.dtype)
 
@@ -320,7 +328,7 @@ def _not_said(for_release: object, kind: str) -> None:
         )
 
 
-def _stacked(parts: Generator[NDArray[Any]], count: int) -> NDArray[Any]:
+def _stacked(parts: Generator[Array], count: int) -> Array:
     """Join ``count`` parts into one array, freeing each part once it is copied: never two copies of everything."""
     with closing(parts):
         first = next(parts)
@@ -336,7 +344,7 @@ def _stacked(parts: Generator[NDArray[Any]], count: int) -> NDArray[Any]:
     return out
 
 
-def _summed(parts: Generator[NDArray[Any]]) -> NDArray[Any]:
+def _summed(parts: Generator[Array]) -> Array:
     """The sum of the parts, in their order."""
     with closing(parts):
         total = next(parts)
@@ -345,7 +353,7 @@ def _summed(parts: Generator[NDArray[Any]]) -> NDArray[Any]:
     return np.asarray(total)
 
 
-def _countable(data: NDArray[Any]) -> NDArray[Any]:
+def _countable(data: Array) -> Array:
     """The same data, refused unless it is integers, bits, records, or finite numbers."""
     if data.dtype.kind in "iubV" or (data.dtype.kind == "f" and bool(np.isfinite(data).all())):
         return data

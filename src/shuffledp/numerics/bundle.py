@@ -41,7 +41,7 @@ def kind_of(
     pairs = family.pairs(_FEW)
     clones = [(n - 1) * float(pair.atoms.t.min(initial=np.inf)) for pair in pairs or ()]
     kinked = pairs is not None and all(number < _FEW_CLONES for number in clones)
-    return Kind(log_delta, limit, slow=pairs is None and not family.quick, kinked=kinked, once=once)
+    return Kind(log_delta, limit, slow=not family.quick, kinked=kinked, once=once)
 
 
 class Bundle(OneByOne):

@@ -40,6 +40,8 @@ class Curve(ABC):
     limit: FloatArray
     floor: FloatArray
     spread: FloatArray
+    #: Rows of one question that may be evaluated; of the others their screens count.
+    most_evaluated: int = 10**9
 
     @abstractmethod
     def take(self, rows: IntArray) -> Self:
@@ -128,7 +130,7 @@ class PairCurve(Curve):
             value, slope = _with_exposed(value, slope, exposed, laws, x, upper=upper)
         value = np.where(np.isnan(value), np.inf if upper else -np.inf, value)
         if not upper:
-            value = np.where(eps > tuning.LARGEST_EPSILON, np.log(self.floor), value)
+            value = np.fmax(value, np.log(self.floor))  # delta never falls below its limit at eps -> inf
         return Values(np.where(eps >= self.limit, -np.inf, value), slope)
 
     def _many(self, rows: IntArray, x: FloatArray, eps: FloatArray, rtol: FloatArray) -> Values:
@@ -143,7 +145,7 @@ class PairCurve(Curve):
         if left.size:
             mine, start = laws.take(left), None if self._c is None else self._c[rows[left]]
             found, c = contour.log_delta(x[left], mine.t, mine.n, rtol[left], self.side, start)
-            value[left] = np.fmin(value[left], found)
+            value[left] = np.fmin(value[left], found) if self.side == "upper" else found
             slope[left] = _slope(x[left], mine, eps[left], c)
             self._c = np.ones(self.limit.size) if self._c is None else self._c
             self._c[rows[left]] = c

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from .solve import solve
 if TYPE_CHECKING:
     from .swap.pair import SwapPair
 
+_LOOSER = "looser, because too many pairs of inputs of this matrix are nearly alike for the swap bound"
 #: Any number of shuffled pairs.
 EVERY = 10**9
 
@@ -41,12 +42,7 @@ class Answer(NamedTuple):
 
 
 class Family(ABC):
-    """What a bound makes of a mechanism.  Rows of one class are answered in one call.
-
-    ``quick`` says that a whole curve costs little more than one of its values.
-    """
-
-    quick: ClassVar[bool] = False
+    """What a bound makes of a mechanism.  Rows of one class are answered in one call."""
 
     @classmethod
     @abstractmethod
@@ -75,6 +71,11 @@ class Family(ABC):
     def pairs(self, most: int) -> Sequence[ShuffledPair] | None:
         """The members as shuffled pairs; None if they are not, or are more than ``most``."""
         return None
+
+    @property
+    def quick(self) -> bool:
+        """Whether a profile may be sampled at many eps: each costs little, or all of them little more than one."""
+        return self.pairs(tuning.FEW_LAWS) is not None
 
     def laws(self, most: int) -> Sequence[ShuffledPair | SwapPair] | None:
         """What a proof has to cover: the shuffled pairs, or the victim pairs of a swap bound; None as for pairs."""
@@ -142,9 +143,10 @@ class Listed(Family):
     ) -> list[Answer]:
         """The largest eps over the members of every question."""
         owner, curve = cls.rows(families, n, tol, side)
-        best, evaluated = _largest_epsilons(owner, curve, np.log(delta), n, tol)
+        best, evaluated, looser = _largest_epsilons(owner, curve, np.log(delta), n, tol)
+        notes = [_LOOSER if crowded else "" for crowded in looser.tolist()]
         count = np.bincount(owner, minlength=n.size)
-        return [Answer(*row) for row in zip(best.tolist(), evaluated.tolist(), count.tolist(), strict=True)]
+        return [Answer(*row) for row in zip(best.tolist(), evaluated.tolist(), count.tolist(), notes, strict=True)]
 
     @classmethod
     def log_deltas(
@@ -157,38 +159,63 @@ class Listed(Family):
 
 def _largest_epsilons(
     owner: IntArray, curve: Curve, log_delta: FloatArray, n: FloatArray, tol: float
-) -> tuple[FloatArray, IntArray]:
+) -> tuple[FloatArray, IntArray, np.ndarray]:
     """Solve the likeliest member of every question; the others are compared with it at its eps, and solved if above.
 
-    A member that is at most delta at some eps is so at every larger one, and needs no further look.
+    A member that is at most delta at some eps is so at every larger one, and needs no further look.  Also returned: how
+    many were evaluated, and whether eps was raised because too many could not be told from the largest one.
     """
-    best, evaluated = np.zeros(n.size), np.zeros(n.size, dtype=np.int64)
+    looser = np.zeros(n.size, dtype=bool)
+    best, root, evaluated = np.zeros(n.size), np.zeros(n.size), np.zeros(n.size, dtype=np.int64)
     upper, score = curve.side == "upper", curve.spread.copy()
-    left = np.ones(owner.size, dtype=bool)
+    left, top = np.ones(owner.size, dtype=bool), np.zeros(n.size)
+    np.maximum.at(top, owner, curve.limit if upper else score)
     if not upper:  # any subset of the members is a lower bound
-        top = np.zeros(n.size)
-        np.maximum.at(top, owner, score)
         left = (score >= tuning.ENOUGH_SPREAD * top[owner]) | (n[owner] < tuning.MANY_USERS)
     chosen, least = _leaders(owner, score, 1), None
     while chosen.size:
         mine = owner[chosen]
         left[chosen] = False
         found = solve(curve if chosen.size == owner.size else curve.take(chosen), log_delta[mine], tol, least)
+        root[mine] = np.maximum(root[mine], found)
         best[mine] = np.maximum(best[mine], found)
         evaluated[mine] += 1
         left &= curve.limit > best[owner]
         rows = np.flatnonzero(left)
         if not rows.size:
             break
-        at = best * (1.0 + 0.25 * tol)  # settles near ties
+        at = best
         if upper:
-            best[owner[rows]] = at[owner[rows]]
-            level = log_delta[owner[rows]]
-            score[rows] = curve.take(rows).screen(at[owner[rows]], level) - level
-            left[rows] = ~(score[rows] <= 0.0)
+            at = np.minimum(root * (1.0 + 0.25 * tol), np.maximum(top, best))  # settles near ties
+            looser |= _screen(owner, curve, left, score, at, log_delta)
+            best[owner[rows]] = np.maximum(best, at)[owner[rows]]
         chosen = _exceeding(owner, curve, left, score, at, log_delta, evaluated, tol)
         least = best[owner[chosen]]
-    return best, evaluated
+    return best, evaluated, looser
+
+
+def _screen(
+    owner: IntArray, curve: Curve, left: np.ndarray, score: FloatArray, eps: FloatArray, log_delta: FloatArray
+) -> np.ndarray:
+    """Leave only members that cheap bounds at eps do not settle; eps is raised where they would be too many.
+
+    By how much: log delta is about proportional to the square of eps.
+    """
+    raised, rows = np.zeros(eps.size, dtype=bool), np.flatnonzero(left)
+    while rows.size:
+        level = log_delta[owner[rows]]
+        score[rows] = curve.take(rows).screen(eps[owner[rows]], level) - level
+        left[rows] = ~(score[rows] <= 0.0)
+        rows = rows[left[rows]]
+        if rows.size <= curve.most_evaluated:
+            break
+        excess = np.zeros(eps.size)
+        beyond = np.delete(rows, _leaders(owner[rows], score[rows], curve.most_evaluated))
+        np.maximum.at(excess, owner[beyond], score[beyond])
+        eps += np.where(excess > 0.0, np.maximum(eps, 1e-9) * (1e-3 + np.minimum(-0.4 * excess / log_delta, 1.0)), 0.0)
+        raised |= excess > 0.0
+        rows = rows[excess[owner[rows]] > 0.0]
+    return raised
 
 
 def _exceeding(
@@ -214,13 +241,16 @@ def _exceeding(
         rows = rows[_leaders(owner[rows], score[rows], size)]
         left[rows] = False
         np.add.at(evaluated, owner[rows], 1)
-        rtol = np.full(rows.size, tuning.GLANCE)
-        for _ in range(2):
-            value, slope = curve.take(rows).at(eps[owner[rows]], rtol)
+        rtol, part = np.full(rows.size, tuning.GLANCE), curve.take(rows)
+        for look in range(2):
+            value, slope = part.at(eps[owner[rows]], rtol)
             score[rows] = value - log_delta[owner[rows]]
             open_ = (score[rows] > 0.0) if curve.side == "upper" else (score[rows] > -2.0 * rtol)
             rtol = np.clip(0.25 * tol * eps[owner[rows]] * slope, 1e-8, tuning.GLANCE)[open_]
             rows = rows[open_]
+            if look or not rows.size:
+                break
+            part = part.take(np.flatnonzero(open_))
         left[rows] = True
         first = rows[_leaders(owner[rows], score[rows], 1)]
         found.append(first)
@@ -248,6 +278,11 @@ def _largest_values(owner: IntArray, curve: Curve, eps: FloatArray, tol: float) 
             score = curve.take(rows).screen(eps[owner[rows]], best[owner[rows]])
         open_ = score > best[owner[rows]]
         rows, score, size = rows[open_], score[open_], max(4 * size, tuning.AT_ONCE)
+        if rows.size > curve.most_evaluated:  # the bounds of all but the largest count
+            few = np.zeros(rows.size, dtype=bool)
+            few[_leaders(owner[rows], score, curve.most_evaluated)] = True
+            np.maximum.at(best, owner[rows[~few]], score[~few])
+            rows, score = rows[few], score[few]
     return best
 
 
@@ -366,6 +401,11 @@ class Smallest(Family):
         (np.minimum if side == "upper" else np.maximum).at(best, owner, found)
         return best
 
+    @property
+    def quick(self) -> bool:
+        """Whether all analyses are."""
+        return all(family.quick for family in self.families.values())
+
     def thinned(self, chance: float) -> Smallest:
         """Those analyses that are known for random participation."""
         kept: dict[str, Family] = {}
@@ -380,8 +420,7 @@ class Smallest(Family):
 
 
 def _better(old: Answer | None, new: Answer, *, upper: bool) -> Answer:
-    """The better of two answers; the numbers of members that were evaluated add up."""
+    """The better of two answers."""
     if old is None:
         return new
-    chosen = new if (new.epsilon < old.epsilon if upper else new.epsilon > old.epsilon) else old
-    return chosen._replace(evaluated=old.evaluated + new.evaluated, members=old.members + new.members)
+    return new if (new.epsilon < old.epsilon if upper else new.epsilon > old.epsilon) else old

@@ -24,6 +24,8 @@ class Search(Listed):
     listed: IntArray
     #: Numbers that the law of one member consists of.
     cells: int
+    #: Members that may be evaluated for one question.
+    most_evaluated: int = 10**9
 
     @abstractmethod
     def spreads(self) -> FloatArray:
@@ -91,6 +93,7 @@ class LazyCurve(Curve):
 
     def __init__(self, family: Search, members: IntArray, n: FloatArray, tol: float) -> None:
         self.family, self._members, self._n, self._tol = family, members, n, tol
+        self.most_evaluated = family.most_evaluated
         self.limit, self.spread = family.limits()[members], family.spreads()[members] / n
 
     @cached_property

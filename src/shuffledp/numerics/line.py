@@ -20,6 +20,8 @@ ComplexArray = np.ndarray[tuple[int, ...], np.dtype[np.complex128]]
 _LARGEST_EXPONENT = 600.0
 #: M(c) - 1 is not taken below this.
 _LEAST_GROWTH = -1.0 + 2.0**-52
+#: Multiplications of a complex product that OpenBLAS leaves to one thread.
+_UNDIVIDED = 1 << 16
 #: Atoms up to which M is summed atom by atom, beyond which row by row in a matrix product.
 _FEW_ATOMS = 16
 
@@ -116,7 +118,9 @@ def block_bounds(
     turns = np.empty((len(x), int(number.max(initial=0)) + 1, x.shape[1]), dtype=np.complex128)
     turns[:, 0] = np.exp(0.5j * wide[:, None] * x)
     turns[:, 1:] = (turns[:, 0] * turns[:, 0])[:, None, :]
-    middle = (np.cumprod(turns, axis=1) @ at.weight[:, :, None])[row, number, 0] + (1.0 - at.weight.sum(axis=1))[row]
+    middle = (
+        np.einsum("rkj,rj->rk", np.cumprod(turns, axis=1), at.weight)[row, number] + (1.0 - at.weight.sum(axis=1))[row]
+    )
     bound = np.abs(middle) + at.deviation[row] * half + 1e-12 + ULP * at.load[row] * (start + half)
     bell = np.exp(-(2.0 / np.pi**2) * at.variance[row] * start * start)
     inside = (start + 2.0 * half) * at.width[row] <= np.pi
@@ -142,9 +146,9 @@ def nodes(x: FloatArray, at: Tilt, h: FloatArray, row: IntArray, number: IntArra
     first = _turned(((block * h)[row] * number)[:, None], x[row])
     step = _turned((h[:, None] * np.arange(block))[:, :, None], x[:, None, :])  # row, node, atom
     led = first * at.weight[row]
-    alone = (step @ at.weight[:, :, None])[:, :, 0]
+    alone = np.einsum("rnj,rj->rn", step, at.weight)
     if len(x) == 1:
-        growth = led @ step[0].T
+        growth = _product(led, step[0])
     elif x.shape[1] <= _FEW_ATOMS:
         growth = led[:, 0, None] * step[row, :, 0]
         for j in range(1, x.shape[1]):
@@ -154,7 +158,7 @@ def nodes(x: FloatArray, at: Tilt, h: FloatArray, row: IntArray, number: IntArra
         starts = np.searchsorted(row, np.arange(len(x) + 1))
         for i in range(len(x)):
             mine = slice(starts[i], starts[i + 1])
-            growth[mine] = led[mine] @ step[i].T
+            growth[mine] = _product(led[mine], step[i])
     growth += alone[row]
     growth += led.sum(axis=1)[:, None]
     y = h[row, None] * (number[:, None] * float(block) + np.arange(block))
@@ -172,6 +176,16 @@ def nodes(x: FloatArray, at: Tilt, h: FloatArray, row: IntArray, number: IntArra
 def node_rounding(load: FloatArray, square: FloatArray) -> FloatArray:
     """The error of log M: M = sum t e^(zx) carries |z| sum t |x| max(1, e^(cx)) roundings of exponents, over |M|."""
     return np.asarray(ULP * load / np.sqrt(np.maximum(square, 1e-300)))
+
+
+def _product(a: ComplexArray, b: ComplexArray) -> ComplexArray:
+    """a b^T in pieces that a BLAS does not divide among threads: waiting for another core takes longer than they do."""
+    if len(a) == 1:
+        return np.asarray((a * b).sum(axis=1)[None])
+    pieces = -(-len(a) * b.size // _UNDIVIDED)
+    if pieces <= 1 or 2 * pieces > len(a):
+        return a @ b.T
+    return np.concatenate([part @ b.T for part in np.array_split(a, pieces)])
 
 
 def _turned(y: FloatArray, x: FloatArray) -> ComplexArray:

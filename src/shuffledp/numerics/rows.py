@@ -136,7 +136,9 @@ def numbered(keys: Sequence[Hashable]) -> tuple[IntArray, IntArray]:
 
 
 def pad(parts: Sequence[FloatArray]) -> FloatArray:
-    """Stack arrays along a new first axis, filled up with zeros."""
+    """Stack arrays along a new first axis, filled up with zeros; no arrays are a table without rows."""
+    if not parts:
+        return np.zeros((0, 1))
     shape = tuple(max(1, *sizes) for sizes in zip(*(part.shape for part in parts), strict=True))
     if all(part.shape == shape for part in parts):
         return np.array(parts)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.special import erfcx  # type: ignore[import-untyped]
 
 from .ledger import charge
 from .line import saddle, tilt
@@ -51,7 +50,8 @@ def log_tail(variance: FloatArray, tail: FloatArray, width: FloatArray, c: Float
 
     |M(z)/M(c)|^2 = E cos(y(X - X')), and cos a <= 1 - a^2/2 + a^4/24, so that the integrand is at most
     exp(-n V y^2 (1 - tail n V y^2/12)/2); for |y| <= pi/width also at most exp(-(2/pi^2) n V y^2); beyond, the dither
-    bounds it.  The integral of e^(-r y^2)/(c^2 + y^2) over all y is (pi/c) erfcx(c sqrt(r)).  (x)_+ <= e^(cx)/(e c)
+    bounds it.  The integral of e^(-r y^2)/(c^2 + y^2) over all y is (pi/c) erfcx(x), x = c sqrt(r),
+    and erfcx(x) <= (2/sqrt(pi))/(x + sqrt(x^2 + 4/pi)) (DLMF 7.8.2).  (x)_+ <= e^(cx)/(e c)
     gives 1/(e c) whatever the moments.
     """
     cliff = np.pi / width * (1.0 - 1e-12)
@@ -60,7 +60,8 @@ def log_tail(variance: FloatArray, tail: FloatArray, width: FloatArray, c: Float
     for deviations in _CLOSE:
         close = np.minimum(deviations / np.sqrt(variance), cliff)
         flat = np.maximum(1.0 - tail * deviations**2 / 12.0, 4.0 / np.pi**2)
-        near = 0.5 * np.pi * erfcx(c * np.sqrt(0.5 * variance * flat + 0.5 * s * s))
+        root = c * np.sqrt(0.5 * variance * flat + 0.5 * s * s)
+        near = np.sqrt(np.pi) / (root + np.sqrt(root * root + 4.0 / np.pi))
         middle = np.exp(-((2.0 / np.pi**2) * variance + 0.5 * s * s) * close**2) * np.arctan2(c, close)
         best = np.fmin(best, near + middle)
     sharp = np.log((best + far) / np.pi) + 0.5 * (s * c) ** 2

@@ -40,6 +40,7 @@ def solve(curve: Curve, log_delta: FloatArray, tol: float, least: FloatArray | N
     eps = np.minimum(eps, high * (1.0 - 0.25 * tol))  # next to the limit one evaluation tells whether anything is left
     eps = np.where(low < eps, eps, _middle(low, high))
     excess, before, above, below = np.full((4, open_.size), np.nan)
+    width = np.full(open_.size, np.inf)
     for step in range(tuning.STEPS):
         fine = np.clip(0.3 * tol * eps * slope, 1e-8, _COARSE)
         rtol = np.where(np.isfinite(excess) & (np.abs(excess) > 0.1), _COARSE, fine)
@@ -48,7 +49,8 @@ def solve(curve: Curve, log_delta: FloatArray, tol: float, least: FloatArray | N
         excess = value - log_delta[open_]
         secant = (last - excess) / (eps - before)
         fall = np.where((secant > 0.3 * fall) & (secant < 3.0 * fall) & (np.abs(last) < 1.0), secant, fall)
-        slope = np.where((fall > 0.0) & np.isfinite(fall), fall, slope)
+        steep = (fall > 0.0) & np.isfinite(fall)
+        slope = np.where(steep, fall, slope)
         safe = sign * excess <= 0.0
         answer[open_[safe]] = eps[safe]
         known = safe | (np.isfinite(excess) & (np.abs(excess) > 3.0 * rtol)) | (rtol <= fine)
@@ -57,7 +59,7 @@ def solve(curve: Curve, log_delta: FloatArray, tol: float, least: FloatArray | N
         high, below = np.where(falls, eps, high), np.where(falls, excess, below)
         # how far the root can be: the curve is convex in e^eps, so that an upper one lies above its tangent
         room = -np.expm1(excess) / (slope * np.exp(excess)) if upper else excess / slope
-        new = (eps + excess / slope) * (1.0 + 0.1 * sign * tol)
+        new = np.where(steep, (eps + excess / slope) * (1.0 + 0.1 * sign * tol), np.nan)
         done = safe & (rtol <= 1.5 * fine) & (room <= 0.4 * tol * eps)
         done |= safe & (rtol <= 3.0 * fine) & (sign * (new - eps) >= 0.0)  # the root is nearer than the safe step
         done |= (high - low <= 0.3 * tol * high) | (high < 1e-15)
@@ -65,7 +67,9 @@ def solve(curve: Curve, log_delta: FloatArray, tol: float, least: FloatArray | N
         # delta is 0 at the limit, and convex in e^eps: below its chord from the last eps that was too small
         ahead = np.minimum(low + np.log1p(np.expm1(high - low) * -np.expm1(-above)), high * (1.0 - 0.25 * tol))
         new = np.where((low < new) & (new < high), new, np.where(np.isnan(below) & (high == part.limit), ahead, chord))
-        new = np.where((low < new) & (new < high) & (step % 8 != 7), new, _middle(low, high))
+        slow = (step % 4 == 3) & (high - low > 0.25 * width)  # the steps do not shrink the bracket
+        new = np.where((low < new) & (new < high) & ~slow, new, _middle(low, high))
+        width = high - low if step % 4 == 3 else width
         before, eps = eps, np.where(known, new, eps)  # what is in doubt is evaluated once more, finely
         excess = np.where(known, excess, np.nan)
         if done.any():
@@ -73,8 +77,8 @@ def solve(curve: Curve, log_delta: FloatArray, tol: float, least: FloatArray | N
             if not kept.size:
                 break
             part, open_ = part.take(kept), open_[kept]
-            eps, before, slope, excess, low, high, above, below = (
-                a[kept] for a in (eps, before, slope, excess, low, high, above, below)
+            eps, before, slope, excess, low, high, above, below, width = (
+                a[kept] for a in (eps, before, slope, excess, low, high, above, below, width)
             )
     return answer
 

@@ -66,6 +66,11 @@ class Alike(Family):
         at = np.maximum(eps - room, 0.0)
         return same_law(log_deltas([f.family for f in families], at, n=n, tol=tol, side=side), eps, room)
 
+    @property
+    def quick(self) -> bool:
+        """As the family."""
+        return self.family.quick
+
     def pairs(self, most: int) -> Sequence[ShuffledPair] | None:
         """The members, without the room in eps and delta."""
         return self.family.pairs(most)

@@ -52,6 +52,11 @@ MOST_ROWS = 1_000_000
 #: Numbers that the laws of rows which are evaluated at once consist of: rows x types x atoms.
 LARGEST_CURVE = 2_000_000
 
+#: Shuffled pairs of a family, up to which its profile may be sampled at many eps.
+FEW_LAWS = 64
+#: Symbols of all types of a swap bound, up to which its profile may be sampled at many eps.
+FEW_SYMBOLS = 1_024
+
 # -- profiles ------------------------------------------------------------------------------------------------------
 #: Values of eps from which on a profile is drawn by chords.
 MANY_POINTS = 128
@@ -82,6 +87,7 @@ DEPTH = 60.0
 #: Free users that are expected, below which the swap bound is the local delta.
 NOBODY_FREE = 1e-6
 #: The same where the types are a table: among so few all of them would have to be summed, over thousands of nodes.
+#: Of few types, a law that dominates all is tried among four times as few even far from 0.
 FEW_FREE = 12.0
 #: The widest dither of a swap sum that accuracy asks for, in tilted deviations.
 WIDEST_SWAP_DITHER = 0.05
@@ -105,3 +111,7 @@ NEARLY_JOINED = 1.1
 MOST_JOINED = 256
 #: Dither of a sum over several classes of users, in tilted deviations.
 CLASS_DITHER = 0.02
+#: Pairs x types x symbols of a matrix that are evaluated for one question; the bounds of other pairs count.
+MOST_SWAP_CELLS = 1_000_000
+#: Open pairs x types x symbols up to which laws are looked at before pairs are evaluated.
+MOST_OPEN_CELLS = 6_000_000

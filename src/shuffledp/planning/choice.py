@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from .._support.json_ready import json_ready
+from .._support.json_ready import json_object
 from .._support.numbers import round_up
 from .._support.text import visible
 from ..mechanisms.base import Mechanism
@@ -74,8 +74,7 @@ class Choice:
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON: all attributes by their names."""
         plain = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("asked", "run")}
-        ready: dict[str, Any] = json_ready(plain)
-        return ready
+        return json_object(plain)
 
 
 def ranked(choices: Iterable[Choice], by: str) -> list[Choice]:

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from .._support import validation as check
-from ..errors import ParameterError
 from ..mechanisms.accuracy import Accuracy
 from ..mechanisms.base import Mechanism
 from ..queries.base import Query
 from .candidates import runnable
-from .number_tasks import interval
-from .tasks import Sensitivity, Task, default_labels, options
+from .tasks import Columns, Labels, Sensitivity, Task, default_labels, interval, one_column, options
 
 #: Items of one user, at most.
 _MOST_HELD = 10**4
@@ -26,14 +23,9 @@ class ShareTask(Task):
 
     measure: ClassVar[str] = "share of users, root mean square over the items"
 
-    @property
-    @abstractmethod
-    def _items(self) -> int:
-        """How many shares the answer has."""
-
     def accuracy(self, mechanism: Mechanism, n: int) -> Accuracy:
         """As the mechanism declares it, over the items that are asked for."""
-        return runnable(mechanism).accuracy(n, items=self._items)
+        return runnable(mechanism).accuracy(n, items=self.sizes.get("d", 2))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,10 +40,6 @@ class HistogramTask(ShareTask):
         object.__setattr__(self, "d", options(self.d))
 
     @property
-    def _items(self) -> int:
-        return self.d
-
-    @property
     def inputs(self) -> Mapping[str, Mapping[str, int]]:
         """Options; a yes/no question has its own mechanisms beside."""
         return {"options": {"d": self.d}, **({"bits": {}} if self.d == 2 else {})}
@@ -61,20 +49,12 @@ class HistogramTask(ShareTask):
         """Two counts move by one."""
         return Sensitivity(2.0, math.sqrt(2.0))
 
-    def query(
-        self,
-        mechanism: Mechanism,
-        column: str | Sequence[str] | None,
-        labels: Sequence[Any] | None,
-        variant: str = "",
-    ) -> Query:
+    def query(self, mechanism: Mechanism, column: Columns, labels: Labels, variant: str = "") -> Query:
         """A histogram whose last label takes what is not listed."""
         from ..queries.histogram import Histogram
 
-        found = default_labels(self.d, labels)
-        return Histogram(
-            column=_one(column, "value"), labels=tuple(found), other=found[-1], mechanism=runnable(mechanism)
-        )
+        found, where = default_labels(self.d, labels), one_column(column, "value")
+        return Histogram(column=where, labels=tuple(found), other=found[-1], mechanism=runnable(mechanism))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +63,6 @@ class BitsTask(ShareTask):
 
     name: ClassVar[str] = "sum of bits"
     measure: ClassVar[str] = "share of ones; times n it is the error of their number"
-    _items: ClassVar[int] = 2
 
     @property
     def inputs(self) -> Mapping[str, Mapping[str, int]]:
@@ -95,18 +74,13 @@ class BitsTask(ShareTask):
         """One count moves by one."""
         return Sensitivity(1.0, 1.0)
 
-    def query(
-        self,
-        mechanism: Mechanism,
-        column: str | Sequence[str] | None,
-        labels: Sequence[Any] | None,
-        variant: str = "",
-    ) -> Query:
+    def query(self, mechanism: Mechanism, column: Columns, labels: Labels, variant: str = "") -> Query:
         """A histogram of "0" and "1"; anything else counts as "0"."""
         from ..queries.histogram import Histogram
 
         found = default_labels(2, labels)
-        return Histogram(column=_one(column, "bit"), labels=tuple(found), other=found[0], mechanism=runnable(mechanism))
+        where = one_column(column, "bit")
+        return Histogram(column=where, labels=tuple(found), other=found[0], mechanism=runnable(mechanism))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,10 +98,6 @@ class SetsTask(ShareTask):
         vars(self).update(d=d, size=size)
 
     @property
-    def _items(self) -> int:
-        return self.d
-
-    @property
     def inputs(self) -> Mapping[str, Mapping[str, int]]:
         """Sets of at most so many items; filled up with as many dummies where a mechanism needs full ones."""
         return {
@@ -140,23 +110,12 @@ class SetsTask(ShareTask):
         """All items of a user may be exchanged for others."""
         return Sensitivity(2.0 * self.size, math.sqrt(2.0 * self.size))
 
-    def query(
-        self,
-        mechanism: Mechanism,
-        column: str | Sequence[str] | None,
-        labels: Sequence[Any] | None,
-        variant: str = "",
-    ) -> Query:
+    def query(self, mechanism: Mechanism, column: Columns, labels: Labels, variant: str = "") -> Query:
         """Lists of items, written as text with "|" between them unless they are lists."""
         from ..queries.sets import SetFrequency
 
-        return SetFrequency(
-            column=_one(column, "items"),
-            labels=tuple(default_labels(self.d, labels)),
-            size=self.size,
-            separator="|",
-            mechanism=runnable(mechanism),
-        )
+        where, names = one_column(column, "items"), tuple(default_labels(self.d, labels))
+        return SetFrequency(column=where, labels=names, size=self.size, separator="|", mechanism=runnable(mechanism))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,10 +137,6 @@ class KeyValueTask(ShareTask):
         vars(self).update(d=d, size=size, low=low, high=high)
 
     @property
-    def _items(self) -> int:
-        return self.d
-
-    @property
     def inputs(self) -> Mapping[str, Mapping[str, int]]:
         """Keys with values."""
         return {"key-values": {"d": self.d, "l": self.size}}
@@ -191,30 +146,10 @@ class KeyValueTask(ShareTask):
         """All keys of a user may be exchanged for others; half of the budget is left to the values."""
         return Sensitivity(4.0 * self.size, 2.0 * math.sqrt(2.0 * self.size))
 
-    def query(
-        self,
-        mechanism: Mechanism,
-        column: str | Sequence[str] | None,
-        labels: Sequence[Any] | None,
-        variant: str = "",
-    ) -> Query:
+    def query(self, mechanism: Mechanism, column: Columns, labels: Labels, variant: str = "") -> Query:
         """A column of pairs."""
         from ..queries.key_value import KeyValue
 
-        return KeyValue(
-            column=_one(column, "pairs"),
-            keys=tuple(default_labels(self.d, labels)),
-            size=self.size,
-            low=self.low,
-            high=self.high,
-            mechanism=runnable(mechanism),
-        )
-
-
-def _one(column: str | Sequence[str] | None, default: str) -> str:
-    """The name of the one column."""
-    if column is None:
-        return default
-    if not isinstance(column, str):
-        raise ParameterError(f"column must be one name, got {column!r:.60}; write column='value'.")
-    return column
+        where, keys = one_column(column, "pairs"), tuple(default_labels(self.d, labels))
+        size, low, high = self.size, self.low, self.high
+        return KeyValue(column=where, keys=keys, size=size, low=low, high=high, mechanism=runnable(mechanism))

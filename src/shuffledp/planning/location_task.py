@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..calibration.unknowns import budget
 from ..errors import ParameterError
-from ..mechanisms.accuracy import Accuracy
 from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import find
 from ..queries.base import Query
 from .candidates import Candidate, Refusal, plain_rows, runnable
 from .frequency_tasks import HistogramTask
-from .number_tasks import interval, no_labels
-from .tasks import options
+from .tasks import Columns, Labels, interval, no_labels, options
 
 #: What noise on places is called among the inputs of mechanisms.
 _PLACES = "cells of a map"
@@ -73,30 +71,11 @@ class LocationTask(HistogramTask):
     def _map(self, eps: float, column: tuple[str, str]) -> Query:
         from ..queries.location import Location
 
-        across, up = self.grid
-        return Location(
-            column=column,
-            west=self.low,
-            east=self.high,
-            south=self.low,
-            north=self.high,
-            across=across,
-            up=up,
-            eps=eps,
-            unit="",
-        )
+        (across, up), low, high = self.grid, self.low, self.high
+        sides: dict[str, Any] = {"west": low, "east": high, "south": low, "north": high}
+        return Location(column=column, **sides, across=across, up=up, eps=eps, unit="")
 
-    def accuracy(self, mechanism: Mechanism, n: int) -> Accuracy:
-        """As the mechanism declares it."""
-        return runnable(mechanism).accuracy(n, items=self.d)
-
-    def query(
-        self,
-        mechanism: Mechanism,
-        column: str | Sequence[str] | None,
-        labels: Sequence[Any] | None,
-        variant: str = "",
-    ) -> Query:
+    def query(self, mechanism: Mechanism, column: Columns, labels: Labels, variant: str = "") -> Query:
         """Two coordinates for noise on places; else one column with the number of the cell, rows from the south."""
         if _PLACES not in find(mechanism.name).serves:
             return super().query(mechanism, "cell" if column is None else column, labels)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from .._support import validation as check
 from ..errors import ParameterError
@@ -14,7 +14,7 @@ from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import find
 from ..queries.base import Query
 from .candidates import runnable
-from .tasks import Sensitivity, Task, per_entry
+from .tasks import Columns, Labels, Sensitivity, Task, interval, no_labels, one_column, per_entry
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,20 +47,13 @@ class MeanTask(Task):
         """The sum moves by the width of the range."""
         return Sensitivity(self.high - self.low, self.high - self.low, counts=False)
 
-    def query(
-        self,
-        mechanism: Mechanism,
-        column: str | Sequence[str] | None,
-        labels: Sequence[Any] | None,
-        variant: str = "",
-    ) -> Query:
+    def query(self, mechanism: Mechanism, column: Columns, labels: Labels, variant: str = "") -> Query:
         """The mean of one column."""
         from ..queries.mean import Mean
 
         no_labels(labels, self.name)
-        if column is not None and not isinstance(column, str):
-            raise ParameterError(f"column must be one name, got {column!r:.60}; write column='wait'.")
-        return Mean(column=column or "value", low=self.low, high=self.high, mechanism=runnable(mechanism))
+        where = one_column(column, "value", "wait")
+        return Mean(column=where, low=self.low, high=self.high, mechanism=runnable(mechanism))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,9 +81,7 @@ class VectorMeanTask(Task):
     def accuracy(self, mechanism: Mechanism, n: int) -> Accuracy:
         """Per coordinate; typical vectors of length norm have coordinates of mean square norm^2/dim."""
         made = runnable(mechanism)
-        if made._number_range is None:
-            return per_entry(made.accuracy(n, items=self.dim), self.norm)
-        low, high = made._number_range
+        low, high = made._number_range or (-1.0, 1.0)
         return per_entry(made.accuracy(n, items=self.dim), 2.0 * self.norm / (high - low))
 
     @property
@@ -98,13 +89,7 @@ class VectorMeanTask(Task):
         """The sum moves by twice the norm, and by sqrt(dim) times that in the sum of absolute values."""
         return Sensitivity(2.0 * self.norm * math.sqrt(self.dim), 2.0 * self.norm, counts=False)
 
-    def query(
-        self,
-        mechanism: Mechanism,
-        column: str | Sequence[str] | None,
-        labels: Sequence[Any] | None,
-        variant: str = "",
-    ) -> Query:
+    def query(self, mechanism: Mechanism, column: Columns, labels: Labels, variant: str = "") -> Query:
         """The mean of vectors, or of every coordinate in [-norm, norm]."""
         from ..queries.mean import Mean
         from ..queries.vector_mean import VectorMean
@@ -117,17 +102,3 @@ class VectorMeanTask(Task):
         if "unit vectors" in find(made.name).serves:
             return VectorMean(column=columns, norm=self.norm, mechanism=made)
         return Mean(column=columns, low=-self.norm, high=self.norm, mechanism=made)
-
-
-def interval(low: object, high: object) -> tuple[float, float]:
-    """A checked range."""
-    ends = [check.in_range(name, value, low=-1e300, high=1e300) for name, value in (("low", low), ("high", high))]
-    if not ends[0] < ends[1]:
-        raise ParameterError(f"high must be above low, got low = {ends[0]:g} and high = {ends[1]:g}; exchange them.")
-    return ends[0], ends[1]
-
-
-def no_labels(labels: object, name: str) -> None:
-    """Refuse labels where the values are numbers."""
-    if labels is not None:
-        raise ParameterError(f"labels must be left out for the task {name!r}, got some; its values are numbers.")

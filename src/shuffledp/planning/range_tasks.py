@@ -14,10 +14,10 @@ plain sums of nodes; the least-squares fit (RangeAnswer.fitted) makes it smaller
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,8 +34,7 @@ from ..queries.base import Query
 from ..queries.range_answer import whole_nodes
 from ..queries.ranges import MOST_BINS
 from .candidates import Candidate, Refusal, plain_rows, runnable
-from .number_tasks import interval, no_labels
-from .tasks import Sensitivity, Task, options
+from .tasks import Columns, Labels, Sensitivity, Task, interval, no_labels, options
 
 FloatArray = NDArray[np.float64]
 
@@ -130,26 +129,14 @@ class RangeTask(Task):
         pairs = self.ranges
         return Sensitivity(2.0, math.sqrt(2.0), entry=math.sqrt(float(np.mean(pairs[:, 1] - pairs[:, 0]))))
 
-    def query(
-        self,
-        mechanism: Mechanism,
-        column: str | Sequence[str] | None,
-        labels: Sequence[Any] | None,
-        variant: str = "",
-    ) -> Query:
+    def query(self, mechanism: Mechanism, column: Columns, labels: Labels, variant: str = "") -> Query:
         """A range query on one column, with the shape that the variant names."""
         from ..queries.ranges import RangeQuery
 
         no_labels(labels, self.name)
         branching = int(variant.removeprefix(_SHAPE)) if variant.startswith(_SHAPE) else self.d
-        return RangeQuery(
-            column=column if isinstance(column, str) else "value",
-            low=self.low,
-            high=self.high,
-            bins=self.d,
-            branching=branching,
-            mechanism=runnable(mechanism),
-        )
+        where, m = column if isinstance(column, str) else "value", runnable(mechanism)
+        return RangeQuery(column=where, low=self.low, high=self.high, bins=self.d, branching=branching, mechanism=m)
 
 
 @dataclass(frozen=True, kw_only=True)

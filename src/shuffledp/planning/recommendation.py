@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._support.figures import TEXT_WIDTH
 from .._support.files import write_whole
-from .._support.json_ready import json_ready
+from .._support.json_ready import json_object
 from .._support.numbers import round_down, round_up
 from .._support.tables import Column, Table, Tabular, epsilon_column, number_column
 from .._support.text import visible
@@ -199,7 +199,7 @@ class Recommendation(Tabular):
         and limits, null where not given), measure (what errors are in), statement, choices (each with the attributes of
         Choice), front (places in choices), references, refused, python and command (code that asks the same).
         """
-        ready: dict[str, Any] = json_ready(
+        return json_object(
             {
                 "task": self.task,
                 "sizes": self.question.sizes,
@@ -221,7 +221,6 @@ class Recommendation(Tabular):
                 "command": command_line(self),
             }
         )
-        return ready
 
     # -- pictures ---------------------------------------------------------------------------------------------------
 

@@ -30,6 +30,9 @@ TASKS = {
     "range": ("range_tasks", "RangeTask"),
     "quantile": ("range_tasks", "QuantileTask"),
 }
+#: Where the values are and what they are called; None: names of the task's own.
+Columns = str | Sequence[str] | None
+Labels = Sequence[Any] | None
 
 
 class Sensitivity(NamedTuple):
@@ -74,13 +77,7 @@ class Task(ABC):
         """For the central model."""
 
     @abstractmethod
-    def query(
-        self,
-        mechanism: Mechanism,
-        column: str | Sequence[str] | None,
-        labels: Sequence[Any] | None,
-        variant: str = "",
-    ) -> Query:
+    def query(self, mechanism: Mechanism, column: Columns, labels: Labels, variant: str = "") -> Query:
         """The query that runs a mechanism; columns and labels have names of their own unless they are given."""
 
     @property
@@ -119,6 +116,27 @@ def task_named(name: object, given: Mapping[str, Any]) -> Task:
 def options(value: object, *, low: int = 2, high: int = 2**28, what: str = "options") -> int:
     """A checked number of options."""
     return check.whole("d", value, low=low, high=high, hint=f"it is the number of {what}")
+
+
+def interval(low: object, high: object) -> tuple[float, float]:
+    """A checked range."""
+    ends = [check.in_range(name, value, low=-1e300, high=1e300) for name, value in (("low", low), ("high", high))]
+    if not ends[0] < ends[1]:
+        raise ParameterError(f"high must be above low, got low = {ends[0]:g} and high = {ends[1]:g}; exchange them.")
+    return ends[0], ends[1]
+
+
+def no_labels(labels: object, name: str) -> None:
+    """Refuse labels where the values are numbers."""
+    if labels is not None:
+        raise ParameterError(f"labels must be left out for the task {name!r}, got some; its values are numbers.")
+
+
+def one_column(column: Columns, default: str, example: str = "value") -> str:
+    """The name of the one column."""
+    if column is not None and not isinstance(column, str):
+        raise ParameterError(f"column must be one name, got {column!r:.60}; write column={example!r}.")
+    return default if column is None else column
 
 
 def default_labels(d: int, labels: Sequence[Any] | None) -> Sequence[Any]:

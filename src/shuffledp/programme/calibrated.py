@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._support.figures import TEXT_WIDTH
 from .._support.files import write_whole
-from .._support.json_ready import json_ready
+from .._support.json_ready import json_object
 from .._support.numbers import round_down, round_up
 from .._support.reading import as_written
 from .._support.tables import Column, Table, Tabular, epsilon_column, number_column
@@ -132,7 +132,7 @@ class CalibratedProgramme(Tabular):
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready dictionary; infinity is written as the string "inf"."""
-        rounds = [json_ready({**vars(r), "compared": [list(pair) for pair in r.compared]}) for r in self.rounds]
+        rounds = [json_object({**vars(r), "compared": [list(pair) for pair in r.compared]}) for r in self.rounds]
         return {
             "programme": _plain(self.programme),
             "rounds": rounds,

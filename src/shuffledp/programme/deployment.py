@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .._support import validation as valid
-from .._support.json_ready import json_ready
+from .._support.json_ready import json_object
 from .._support.numbers import round_down, round_up
 from .._support.reading import DEPLOYMENT, mapping
 from .._support.text import visible
@@ -75,7 +75,7 @@ class Deployment:
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready dictionary; infinity is written as the string "inf"."""
         numbers = {key: value for key, value in vars(self).items() if key != "guarantee"}
-        return {**json_ready(numbers), "guarantee": self.guarantee.to_dict(), "statement": str(self)}
+        return {**json_object(numbers), "guarantee": self.guarantee.to_dict(), "statement": str(self)}
 
 
 def deployment(source: str | os.PathLike[str] | dict[str, Any]) -> Deployment:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from .._support.figures import TEXT_WIDTH
-from .._support.json_ready import json_ready
+from .._support.json_ready import json_object
 from .._support.numbers import round_down, round_up
 from .._support.tables import Column, Table, Tabular, count_column, epsilon_column
 from .._support.text import visible
@@ -290,4 +290,4 @@ class Check(Tabular):
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready dictionary; infinity is written as the string "inf"."""
-        return {**json_ready(asdict(self)), "statement": str(self)}
+        return {**json_object(asdict(self)), "statement": str(self)}

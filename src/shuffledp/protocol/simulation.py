@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._support.json_ready import json_ready
+from .._support.json_ready import json_object
 from .._support.tables import Column, Table, Tabular, number_column
 from ..errors import ParameterError
 from ..estimation.estimate import Estimate
@@ -71,7 +71,7 @@ class Simulation(Tabular):
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
-        ready: dict[str, Any] = json_ready(
+        return json_object(
             {
                 "items": self.answer.labels,
                 "truth": self.truth.value.tolist(),
@@ -83,7 +83,6 @@ class Simulation(Tabular):
                 "users": self.answer.n,
             }
         )
-        return ready
 
     def plot(self) -> Figure:
         """The figure of the answer with the truth marked."""

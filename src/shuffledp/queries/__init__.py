@@ -6,9 +6,9 @@ Names are resolved on first use, so that a client loads only its own query.
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-#: The word of a plan file -> module and class.
+#: The word of a plan file -> module and class; type checkers read ``__init__.pyi``, which make tables writes from it.
 KINDS = {
     "histogram": ("histogram", "Histogram"),
     "range": ("ranges", "RangeQuery"),
@@ -22,28 +22,7 @@ KINDS = {
 }
 _HOME = {name: module for module, name in KINDS.values()}
 
-__all__ = [
-    "HeavyHitters",
-    "Histogram",
-    "KeyValue",
-    "Location",
-    "Marginals",
-    "Mean",
-    "RangeQuery",
-    "SetFrequency",
-    "VectorMean",
-]
-
-if TYPE_CHECKING:
-    from .heavy_hitters import HeavyHitters
-    from .histogram import Histogram
-    from .key_value import KeyValue
-    from .location import Location
-    from .marginals import Marginals
-    from .mean import Mean
-    from .ranges import RangeQuery
-    from .sets import SetFrequency
-    from .vector_mean import VectorMean
+__all__ = sorted(_HOME)
 
 
 def __getattr__(name: str) -> Any:

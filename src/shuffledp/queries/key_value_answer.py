@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._support import validation as check
-from .._support.figures import TEXT_WIDTH
-from .._support.json_ready import json_ready
+from .._support.json_ready import json_object
 from .._support.numbers import round_down, round_up
 from .._support.tables import Table, number_column
 from ..estimation.constraints import Box
-from ..estimation.drawing import MOST_ITEMS
+from ..estimation.drawing import Look
 from ..estimation.estimate import COVERED, SHARE, Estimate
 from ..estimation.variance import Variance, share_sampling
 from .domains import Interval
@@ -117,22 +116,13 @@ class KeyValueAnswer(Estimate):
         low, high = self.means.interval()
         entries = {"value": self.means.value, "stderr": self.means.stderr, "low": low, "high": high}
         entries["bias"] = self.means.bias
-        ready: dict[str, Any] = json_ready({"means": {key: entry.tolist() for key, entry in entries.items()}})
-        return ready
+        return json_object({"means": {key: entry.tolist() for key, entry in entries.items()}})
 
-    def plot(
-        self,
-        *,
-        level: float = 0.95,
-        of: str = "users",
-        most: int = MOST_ITEMS,
-        width: float = TEXT_WIDTH,
-        truth: Estimate | None = None,
-    ) -> Figure:
+    def _draw(self, look: Look) -> Figure:
         """Two panels: the shares of the keys, and the means of their values (needs the extra ``plot``)."""
-        from .key_value_drawing import draw_key_values
+        from .drawing import draw_key_values
 
-        return draw_key_values(self, level=level, of=of, most=most, width=width, truth=truth)
+        return draw_key_values(self, look)
 
 
 def _answer(shares: Estimate, means: HolderMeans) -> KeyValueAnswer:

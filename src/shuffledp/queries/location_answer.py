@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from .._support.figures import TEXT_WIDTH
-from ..estimation.drawing import MOST_ITEMS
+from ..estimation.drawing import Look
 from ..estimation.estimate import SHARE, Estimate
 
 if TYPE_CHECKING:
@@ -38,24 +37,16 @@ class LocationAnswer(Estimate):
         """The shares as a table, south first."""
         return self.value.reshape(len(self.north) - 1, len(self.east) - 1)
 
-    def plot(
-        self,
-        *,
-        level: float = 0.95,
-        of: str = "users",
-        most: int = MOST_ITEMS,
-        width: float = TEXT_WIDTH,
-        truth: Estimate | None = None,
-    ) -> Figure:
+    def _draw(self, look: Look) -> Figure:
         """A map, darker where more users are, a cross where the interval holds 0; the truth is drawn beside it.
 
         Some cells on their own (:meth:`top`) are drawn as bars.
         """
         if self.value.size != (len(self.north) - 1) * (len(self.east) - 1):
-            return super().plot(level=level, of=of, most=most, width=width, truth=truth)
-        from .location_drawing import draw_map
+            return super()._draw(look)
+        from .drawing import draw_map
 
-        return draw_map(self, level=level, of=of, width=width, truth=truth)
+        return draw_map(self, look)
 
 
 def location_answer(found: Estimate, east: FloatArray, north: FloatArray, length: str) -> LocationAnswer:

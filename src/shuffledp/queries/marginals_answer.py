@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .._support.figures import TEXT_WIDTH
 from ..errors import ParameterError
 from ..estimation.constraints import Blocks, Simplex
-from ..estimation.drawing import MOST_ITEMS
+from ..estimation.drawing import Look
 from ..estimation.estimate import SHARE, Estimate, grain_of, modeled, moments_of
 from ..estimation.marginal_fit import MarginalFit, fit
 from ..estimation.moments import plausible
@@ -87,21 +86,13 @@ class MarginalsAnswer(Estimate):
         parts = [kept._from_fit(made, some) for some in self.asked]
         return replace(_flat(parts, self.asked, self.options), for_release=self.for_release, fit=made, raw=self.parts)
 
-    def plot(
-        self,
-        *,
-        level: float = 0.95,
-        of: str = "users",
-        most: int = MOST_ITEMS,
-        width: float = TEXT_WIDTH,
-        truth: Estimate | None = None,
-    ) -> Figure:
+    def _draw(self, look: Look) -> Figure:
         """Shaded tables where all marginals are two-way and no truth is to be marked, else bars (extra ``plot``)."""
-        if truth is not None or any(len(some) != 2 for some in self.asked):
-            return super().plot(level=level, of=of, most=most, width=width, truth=truth)
-        from .marginals_drawing import draw_tables
+        if look.truth is not None or any(len(some) != 2 for some in self.asked):
+            return super()._draw(look)
+        from .drawing import draw_tables
 
-        return draw_tables(self, width=width)
+        return draw_tables(self, look)
 
 
 def cell_names(columns: Columns, options: dict[str, tuple[str, ...]]) -> tuple[str, ...]:

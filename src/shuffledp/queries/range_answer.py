@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._support import validation as check
-from .._support.figures import TEXT_WIDTH
 from ..errors import ParameterError
 from ..estimation.constraints import Box, Simplex
-from ..estimation.drawing import MOST_ITEMS
+from ..estimation.drawing import Look
 from ..estimation.estimate import SHARE, Estimate, grain_of, modeled, moments_of
 from ..estimation.moments import Moments, Sums, plausible
 from ..estimation.tree_fit import TreeFit, fit
@@ -223,19 +222,11 @@ class RangeAnswer(Estimate):
         grain = grain_of(self.levels, self.n)
         return replace(made, value=self._fit.leaves, stderr=stderr, noise=noise, grain=grain, influence=None)
 
-    def plot(
-        self,
-        *,
-        level: float = 0.95,
-        of: str = "users",
-        most: int = MOST_ITEMS,
-        width: float = TEXT_WIDTH,
-        truth: Estimate | None = None,
-    ) -> Figure:
+    def _draw(self, look: Look) -> Figure:
         """The distribution function with its intervals (needs the extra ``plot``); all bins, whatever ``most`` is."""
         from .drawing import draw_distribution
 
-        return draw_distribution(self, level=level, of=of, width=width, truth=truth)
+        return draw_distribution(self, look)
 
 
 def whole_nodes(

@@ -14,13 +14,16 @@ from __future__ import annotations
 import os
 from fractions import Fraction
 from functools import lru_cache
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._support import validation as check
 from ..errors import ParameterError
+
+#: Any array, as mechanisms pass them on.
+Array = NDArray[Any]
 
 _BLOCK = 1 << 20
 _ZEROS = memoryview(bytes(_BLOCK))  # a slice of a view is not copied

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .._support.json_ready import json_ready
+from .._support.json_ready import json_object
 from .._support.numbers import round_down, round_up
 from ..accounting.amplification import amplify
 from ..accounting.comparison import compare as compare_bounds
@@ -39,7 +39,7 @@ def guarantee(asked: Question) -> dict[str, Any]:
     ('0.012504', 'blanket', 'very strong')
     """
     found = guarantee_of(asked)
-    ready: dict[str, Any] = json_ready(
+    return json_object(
         {
             "spec": found.mechanism,
             "description": found.description,
@@ -65,49 +65,28 @@ def guarantee(asked: Question) -> dict[str, Any]:
             "code": {"python": lines.python(asked), "shell": lines.shell(asked)},
         }
     )
-    return ready
 
 
 def compare(asked: Question) -> dict[str, Any]:
     """Every bound, smallest eps first, and why the others give no answer."""
     mechanism, n = asked.remaining()
     found = compare_bounds(mechanism, n=n, delta=asked.at)
-    rows = [
-        {
-            "bound": row.bound,
-            "title": row.title,
-            "epsilon": row.epsilon,
-            "shown": row.shown,
-            "kind": row.kind,
-            "citation": row.citation,
-        }
-        for row in found.rows
-    ]
-    ready: dict[str, Any] = json_ready(
+    keys = ("bound", "title", "epsilon", "shown", "kind", "citation")
+    rows = [{key: getattr(row, key) for key in keys} for row in found.rows]
+    return json_object(
         {"spec": found.mechanism, "n": n, "delta": asked.at, "rows": rows, "notes": found.notes, "absent": found.absent}
     )
-    return ready
 
 
 def dropouts(asked: Question) -> dict[str, Any]:
     """The guarantee if a larger or smaller share of the users is missing."""
     rows = []
     for share in sorted({*_MISSING, asked.dropouts}):
-        eps = (
-            amplify(asked.mechanism, n=asked.n, delta=asked.at, dropouts=share).epsilon
-            if _leaves(asked, share)
-            else None
-        )
+        eps = None
+        if math.ceil(share * asked.n) < asked.n:  # somebody remains
+            eps = amplify(asked.mechanism, n=asked.n, delta=asked.at, dropouts=share).epsilon
         rows.append({"dropouts": share, "epsilon": eps, "shown": None if eps is None else round_up(eps)})
-    ready: dict[str, Any] = json_ready(
-        {"spec": asked.spec, "n": asked.n, "delta": asked.at, "dropouts": asked.dropouts, "rows": rows}
-    )
-    return ready
-
-
-def _leaves(asked: Question, share: float) -> bool:
-    """Whether somebody remains."""
-    return math.ceil(share * asked.n) < asked.n
+    return json_object({"spec": asked.spec, "n": asked.n, "delta": asked.at, "dropouts": asked.dropouts, "rows": rows})
 
 
 def compose(asked: Question) -> dict[str, Any]:
@@ -118,7 +97,7 @@ def compose(asked: Question) -> dict[str, Any]:
     counts = sorted({*(k for k in _ROUNDS if k <= most), asked.rounds})
     spent = {count: account.first(count).epsilon(delta=asked.at) for count in counts}
     total = spent[asked.rounds]
-    ready: dict[str, Any] = json_ready(
+    return json_object(
         {
             "spec": asked.spec,
             "n": asked.n,
@@ -131,4 +110,3 @@ def compose(asked: Question) -> dict[str, Any]:
             "rows": [{"rounds": k, "epsilon": eps, "shown": round_up(eps)} for k, eps in spent.items()],
         }
     )
-    return ready

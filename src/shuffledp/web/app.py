@@ -44,8 +44,8 @@ def create_app(pool: Pool, *, hosts: Iterable[str] = (), loopback: bool = True) 
     loopback : whether of addresses only those of this machine are taken
     """
     routes = [Route(path, _static(*what)) for path, what in _STATIC.items()]
-    routes += [Route(path, _answered(pool, path, line)) for path, line in ANSWERS.items()]
-    routes += [Route(path, _download(pool, path, *what)) for path, what in FILES.items()]
+    routes += [Route(path, _answered(pool, path, line, "application/json")) for path, line in ANSWERS.items()]
+    routes += [Route(path, _answered(pool, path, *what)) for path, what in FILES.items()]
     app = Starlette(routes=routes, exception_handlers={HTTPException: _not_found, Exception: _failed})
     app.router.redirect_slashes = False
     return Guard(app, hosts=hosts, loopback=loopback)  # outside of everything: errors carry its headers too
@@ -61,34 +61,14 @@ def _static(name: str, kind: str) -> Callable[[Request], Awaitable[Response]]:
     return page
 
 
-def _answered(pool: Pool, path: str, line: Line) -> Callable[[Request], Awaitable[Response]]:
+def _answered(pool: Pool, path: str, line: Line, kind: str) -> Callable[[Request], Awaitable[Response]]:
+    """An answer or a file, or the sentence of the error that stands in the way of it."""
+    name = path.rpartition("/")[2] if path in FILES else ""
+
     async def respond(request: Request) -> Response:
         start = time.monotonic()
-        content = await _unless_left(request, pool.answer(path, _query(request), line=line, keep=_complete))
-        spent = 1e3 * (time.monotonic() - start)
-        headers = {"cache-control": "no-store", "server-timing": f"answer;dur={spent:.1f}"}
-        return Response(content, media_type="application/json", headers=headers)
-
-    return _refusing(respond)
-
-
-def _download(pool: Pool, path: str, line: Line, kind: str) -> Callable[[Request], Awaitable[Response]]:
-    name = path.rpartition("/")[2]
-
-    async def respond(request: Request) -> Response:
-        content = await _unless_left(request, pool.answer(path, _query(request), line=line, keep=_small))
-        headers = {"cache-control": "no-store", "content-disposition": f'attachment; filename="shuffledp-{name}"'}
-        return Response(content, media_type=kind, headers=headers)
-
-    return _refusing(respond)
-
-
-def _refusing(found: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
-    """The same, with the sentence of the error that stands in the way of an answer."""
-
-    async def respond(request: Request) -> Response:
         try:
-            return await found(request)
+            content = await _unless_left(request, pool.answer(path, _query(request), line=line, keep=_complete))
         except ShuffleDPError as error:
             said = str(error)
             about = said.partition(" must ")[0]
@@ -99,6 +79,10 @@ def _refusing(found: Callable[[Request], Awaitable[Response]]) -> Callable[[Requ
             return refusal(503, str(error))
         except _LeftError:
             return Response(status_code=499)  # which nobody reads
+        took = f"answer;dur={1e3 * (time.monotonic() - start):.1f}"
+        file = {"content-disposition": f'attachment; filename="shuffledp-{name}"'}
+        headers = {"cache-control": "no-store", **(file if name else {"server-timing": took})}
+        return Response(content, media_type=kind, headers=headers)
 
     return respond
 
@@ -135,12 +119,8 @@ def _query(request: Request) -> dict[str, str]:
 
 
 def _complete(content: bytes) -> bool:
-    """Whether an answer may be kept: not a curve that lacks points."""
-    return not content.endswith(b'"complete":false}') and _small(content)
-
-
-def _small(content: bytes) -> bool:
-    return len(content) < 2**18
+    """Whether an answer may be kept: not a curve that lacks points, and none that is large."""
+    return not content.endswith(b'"complete":false}') and len(content) < 2**18
 
 
 async def _not_found(request: Request, error: Exception) -> JSONResponse:

@@ -7,7 +7,7 @@ import math
 from functools import cache
 from typing import Any
 
-from .._support.json_ready import json_ready
+from .._support.json_ready import json_object
 from ..mechanisms.base import Mechanism
 from ..mechanisms.parameters import Parameter, declared
 from ..mechanisms.registry import find, names
@@ -54,7 +54,7 @@ def _parameter(name: str, parameter: Parameter, *, needed: bool) -> dict[str, An
     low, high = (None if callable(limit) else limit for limit in (parameter.low, parameter.high))
     if name in SIZES and high is not None:
         high = min(high, MOST_OPTIONS)
-    ready: dict[str, Any] = json_ready(
+    return json_object(
         {
             "name": name,
             "role": parameter.role,
@@ -66,4 +66,3 @@ def _parameter(name: str, parameter: Parameter, *, needed: bool) -> dict[str, An
             "hint": parameter.hint,
         }
     )
-    return ready

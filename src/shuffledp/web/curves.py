@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .._support import delta_rules as _rules
-from .._support.json_ready import json_ready
+from .._support.json_ready import json_object
 from ..accounting.amplification import amplify
 from ..errors import ShuffleDPError
 from ..mechanisms.base import Mechanism
@@ -48,17 +48,9 @@ def dial(mechanism: Mechanism) -> str | None:
     >>> dial(sdp.mechanism("grr:eps0=2,d=64")), dial(sdp.mechanism("pure-dump:d=9,messages=2"))
     ('eps0', 'messages')
     """
-    return next(iter(_dials(mechanism)), None)
-
-
-def _dials(mechanism: Mechanism) -> list[str]:
-    known = declared(type(mechanism))
-    return [
-        name
-        for role in _ROLES
-        for name, parameter in known.items()
-        if parameter.role == role and getattr(mechanism, name, None) is not None
-    ]
+    known = declared(type(mechanism)).items()
+    every = (name for role in _ROLES for name, parameter in known if parameter.role == role)
+    return next((name for name in every if getattr(mechanism, name, None) is not None), None)
 
 
 def curve(asked: Question, *, over: str, points: int, seconds: float = math.inf) -> dict[str, Any]:
@@ -88,7 +80,7 @@ def curve(asked: Question, *, over: str, points: int, seconds: float = math.inf)
             break
     known = [_POINTS.get(key) for key in keys]
     name = "n" if over == "n" else dial(asked.mechanism)
-    ready: dict[str, Any] = json_ready(
+    return json_object(
         {
             "over": name,
             "x": [x for x, _ in places],
@@ -97,7 +89,6 @@ def curve(asked: Question, *, over: str, points: int, seconds: float = math.inf)
             "complete": None not in known,
         }
     )
-    return ready
 
 
 def _users(asked: Question, points: int) -> list[tuple[float, Question]]:
@@ -141,12 +132,8 @@ def _brackets(asked: list[Question]) -> list[tuple[float, float]]:
     """(eps, lower) of questions that differ in n only, asked together; NaN where there is no answer."""
     if len(asked) > 1:
         try:
-            many = amplify(
-                asked[0].mechanism,
-                n=[q.n for q in asked],
-                delta=[q.at for q in asked],
-                dropouts=asked[0].dropouts,
-            )
+            sizes, deltas = [q.n for q in asked], [q.at for q in asked]
+            many = amplify(asked[0].mechanism, n=sizes, delta=deltas, dropouts=asked[0].dropouts)
             return [(float(e), float(low)) for e, low in zip(many.epsilon, many.lower, strict=True)]
         except ShuffleDPError:  # of one of them
             pass

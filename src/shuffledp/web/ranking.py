@@ -74,12 +74,11 @@ def rank(given: Mapping[str, str]) -> dict[str, Any]:
         return {"target": None, "typed": bool(given.get("epsilon")), "choices": [], "references": [], "why": str(error)}
     ready = found.to_dict()
     for place, choice in enumerate(ready["choices"]):
-        choice["place"] = place
-        choice["usable"] = choice["mechanism"] in mechanisms() and _reads(choice["spec"])
-        choice["shown"] = {
-            "epsilon": round_up(found.choices[place].epsilon),
-            "local_epsilon": round_up(found.choices[place].local_epsilon),
-        }
+        choice["place"], parts = place, choice["spec"].partition(":")[2].split(",")
+        # whether the page could show this spec in its fields
+        choice["usable"] = choice["mechanism"] in mechanisms() and all("=" in part for part in parts)
+        made = found.choices[place]
+        choice["shown"] = {key: round_up(getattr(made, key)) for key in ("epsilon", "local_epsilon")}
     kept = ("task", "sizes", "measure", "statement", "choices", "references", "python", "command")
     return {
         **{key: ready[key] for key in kept},
@@ -98,8 +97,9 @@ def plan(given: Mapping[str, str]) -> str:
             raise ParameterError(
                 f"{name} must be at most {_MOST_LABELS:,} for a plan from this page, got {size:,}; write it in Python."
             )
-    if given.get("choice"):
-        made = _found(asked, given).plan(_choice(given["choice"]))
+    place = _choice(given)
+    if place is not None:
+        made = _found(asked, given).plan(place)
     else:
         serves = asked.mechanism.serves
         if not any(kind in task.inputs for kind in serves):
@@ -118,33 +118,25 @@ def report(given: Mapping[str, str]) -> str:
 
     asked = Question.read(given, more=_NAMES)
     found = _found(asked, given)
-    return review_page(found, found.choice(_choice(given["choice"]) if given.get("choice") else None))
+    return review_page(found, found.choice(_choice(given)))
 
 
 def _found(asked: Question, given: Mapping[str, str]) -> Recommendation:
     task = _task(given)
-    epsilon = _number("epsilon", given["epsilon"]) if given.get("epsilon") else _reached(asked)
-    messages = _number("messages", given["messages"]) if given.get("messages") else None
+    epsilon = check.parse_number("epsilon", given["epsilon"]) if given.get("epsilon") else _reached(asked)
+    messages = check.parse_number("messages", given["messages"]) if given.get("messages") else None
     key = (task, asked.n, asked.at, asked.rounds, asked.dropouts, epsilon, messages)
     known = _RANKINGS.get(key)
     if known is None:
-        known = recommend(
-            task.name,
-            n=asked.n,
-            epsilon=epsilon,
-            delta=asked.at,
-            dropouts=asked.dropouts,
-            rounds=asked.rounds,
-            messages=messages,
-            **task.sizes,
-        )
+        terms = {"n": asked.n, "delta": asked.at, "dropouts": asked.dropouts, "rounds": asked.rounds, **task.sizes}
+        known = recommend(task.name, epsilon=epsilon, messages=messages, **terms)
         _RANKINGS.put(key, known)
     return known
 
 
 def _task(given: Mapping[str, str]) -> Task:
     """The task of a request with its sizes, of which none is huge."""
-    sizes = {name: _number(name, given[name]) for name in _SIZES if given.get(name)}
+    sizes = {name: check.parse_number(name, given[name]) for name in _SIZES if given.get(name)}
     for name in ("d", "dim", "size"):
         check.in_range(name, sizes.get(name, 1), low=1, high=MOST_OPTIONS, hint="use the command line for more")
     return task_named(given.get("task", "histogram"), sizes)
@@ -162,16 +154,9 @@ def _reached(asked: Question) -> float:
     return found
 
 
-def _number(name: str, text: str) -> float:
-    return check.parse_number(name, text)
-
-
-def _choice(text: str) -> int:
-    return check.whole(
-        "choice", check.parse_number("choice", text), low=0, high=1000, hint="it is a place in the ranking"
-    )
-
-
-def _reads(spec: str) -> bool:
-    """Whether the page could show this spec in its fields."""
-    return all("=" in part for part in spec.partition(":")[2].split(","))
+def _choice(given: Mapping[str, str]) -> int | None:
+    """The place in the ranking that was asked for."""
+    if not given.get("choice"):
+        return None
+    number = check.parse_number("choice", given["choice"])
+    return check.whole("choice", number, low=0, high=1000, hint="it is a place in the ranking")

@@ -19,8 +19,9 @@ _CURVE_SECONDS = 0.05
 Answer = Callable[[Mapping[str, str]], Any]
 
 
-def _guarantee(given: Mapping[str, str]) -> Any:
-    return answers.guarantee(Question.read(given))
+def _asked(answer: Callable[[Question], Any]) -> Answer:
+    """The answer to the question of a request."""
+    return lambda given: answer(Question.read(given))
 
 
 def _curves(given: Mapping[str, str]) -> Any:
@@ -30,41 +31,26 @@ def _curves(given: Mapping[str, str]) -> Any:
     return curve(asked, over=over, points=points, seconds=_CURVE_SECONDS)
 
 
-def _compare(given: Mapping[str, str]) -> Any:
-    return answers.compare(Question.read(given))
+def _listed(content: Callable[[], Any]) -> Answer:
+    """A list, which takes no question."""
 
+    def answer(given: Mapping[str, str]) -> Any:
+        for name in given:
+            raise ParameterError(f"a list takes no parameter, got {check.shown(name)}; leave it out.")
+        return content()
 
-def _dropouts(given: Mapping[str, str]) -> Any:
-    return answers.dropouts(Question.read(given))
-
-
-def _compose(given: Mapping[str, str]) -> Any:
-    return answers.compose(Question.read(given))
-
-
-def _mechanisms(given: Mapping[str, str]) -> Any:
-    return _listed(mechanisms(), given)
-
-
-def _tasks(given: Mapping[str, str]) -> Any:
-    return _listed(ranking.tasks(), given)
-
-
-def _listed(content: Any, given: Mapping[str, str]) -> Any:
-    for name in given:
-        raise ParameterError(f"a list takes no parameter, got {check.shown(name)}; leave it out.")
-    return content
+    return answer
 
 
 #: Address -> the answer.
 ANSWERS: dict[str, Answer] = {
-    "/api/guarantee": _guarantee,
+    "/api/guarantee": _asked(answers.guarantee),
     "/api/curves": _curves,
-    "/api/mechanisms": _mechanisms,
-    "/api/tasks": _tasks,
-    "/api/compare": _compare,
-    "/api/dropouts": _dropouts,
-    "/api/compose": _compose,
+    "/api/mechanisms": _listed(mechanisms),
+    "/api/tasks": _listed(ranking.tasks),
+    "/api/compare": _asked(answers.compare),
+    "/api/dropouts": _asked(answers.dropouts),
+    "/api/compose": _asked(answers.compose),
     "/api/rank": ranking.rank,
 }
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..._support.numbers import round_down
 from ...numerics.family import Family, PairSet
-from ...numerics.pair import ShuffledPair, both_directions
-from ...randomness.sampling import Source, below, bernoulli, pick
+from ...numerics.pair import FloatArray, ShuffledPair, both_directions
+from ...randomness.sampling import Array, Source, below, bernoulli, pick
 from ..base import Mechanism
 from ..codecs import Category
 from ..frequency import FrequencyOracle
@@ -47,13 +44,9 @@ class GRR(FrequencyOracle):
     True
     """
 
-    name: ClassVar[str] = "grr"
-    _lists_every_type: ClassVar[bool | None] = True
-
-    @property
-    def description(self) -> str:
-        """In words."""
-        return f"generalized randomized response on {self.d:,} options with eps0 = {round_down(self.eps0, 6)}"
+    name = "grr"
+    _in_words = "generalized randomized response on {d:,} options with eps0 = {eps0}"
+    _lists_every_type = True
 
     @property
     def keep(self) -> float:
@@ -106,11 +99,11 @@ class GRR(FrequencyOracle):
             return self.stray / victim.stray * (1.0 - SLACK)
         return super()._blanket_ratio(victim)
 
-    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: Array, src: Source) -> Array:
         lie = bernoulli(src, self.d * self.stray, len(values))
         return pick(lie, below(src, self.d, len(values)).astype(values.dtype, copy=False), values)
 
-    def probabilities(self) -> NDArray[np.float64]:
+    def probabilities(self) -> FloatArray:
         """a on the diagonal, b elsewhere."""
         self._few_cells(self.d**2)
         return np.full((self.d, self.d), self.stray) + np.eye(self.d) * (self.keep - self.stray)

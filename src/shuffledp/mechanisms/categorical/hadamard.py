@@ -5,21 +5,17 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..._support import validation as check
-from ..._support.numbers import round_down
 from ...estimation.constraints import Simplex
 from ...estimation.estimate import Estimate, modeled
 from ...estimation.variance import Variance, share_sampling
 from ...numerics.family import PairSet
-from ...numerics.pair import ShuffledPair, both_directions
-from ...numerics.swap.family import SwapSet
-from ...numerics.swap.pair import among
-from ...randomness.sampling import Source, bernoulli, pick, words
+from ...numerics.pair import FloatArray, ShuffledPair, both_directions
+from ...randomness.sampling import Array, Source, bernoulli, pick, words
 from ..accuracy import Accuracy
 from ..codecs import Category
 from ..free_setting import FreeSetting
@@ -70,16 +66,12 @@ class Hadamard(Randomizer):
     0.3005
     """
 
-    name: ClassVar[str] = "hadamard"
-    serves: ClassVar[tuple[str, ...]] = ("options",)
+    name = "hadamard"
+    _in_words = "Hadamard response on {d:,} options with eps0 = {eps0}"
+    serves = ("options",)
 
     eps0: float = budget()
     d: int = whole(low=2, high=2**28, hint="d counts the options")
-
-    @property
-    def description(self) -> str:
-        """In words."""
-        return f"Hadamard response on {self.d:,} options with eps0 = {round_down(self.eps0, 6)}"
 
     # -- the construction, in powers of two --------------------------------------------------------------------
 
@@ -224,9 +216,9 @@ class Hadamard(Randomizer):
         """Every kind of (x0, x1, x*) that exists."""
         return PairSet([*self._within(), *self._across()])
 
-    def _swap(self) -> SwapSet:
+    def _types(self) -> list[list[ShuffledPair]]:
         """Pairs within a block and pairs across blocks, each among every kind of others."""
-        return SwapSet([among(types, self.law.blanket()) for types in (self._within(), self._across()) if types])
+        return [types for types in (self._within(), self._across()) if types]
 
     # -- running it -------------------------------------------------------------------------------------------
 
@@ -235,10 +227,10 @@ class Hadamard(Randomizer):
         """The output."""
         return Category(self.outputs)
 
-    def _check(self, values: NDArray[Any]) -> NDArray[Any]:
+    def _check(self, values: Array) -> Array:
         return categories(values, self.d)
 
-    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: Array, src: Source) -> Array:
         """A uniform output with probability K/Omega, else a uniform element of C_x, from the same random word."""
         dtype = self.codec.dtype
         kind, x = dtype.type, values.astype(dtype, copy=False)
@@ -252,7 +244,7 @@ class Hadamard(Randomizer):
         lie = bernoulli(src, min(1.0, self.outputs * self._other), len(x))
         return pick(lie, any_, own)
 
-    def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
+    def _infer(self, counts: Array, users: int) -> Estimate:
         """Variance of one frequency: (gain^2 Pr[y in its block] - f)/n, the square of a sign being 1.
 
         Pr[y in its block] is that of the law, with f and the share of the other items of the block, of which there may
@@ -292,7 +284,7 @@ class Hadamard(Randomizer):
         """0, ..., d-1."""
         return list(range(self.d))
 
-    def probabilities(self) -> NDArray[np.float64]:
+    def probabilities(self) -> FloatArray:
         """e/Omega on C_x, 1/Omega elsewhere."""
         self._few_cells(self.d * self.outputs)
         x, y = np.arange(self.d)[:, None], np.arange(self.outputs)
@@ -301,7 +293,7 @@ class Hadamard(Randomizer):
         return np.where(member, self._own, self._other)
 
 
-def _walsh_hadamard(rows: NDArray[Any]) -> NDArray[np.float64]:
+def _walsh_hadamard(rows: Array) -> FloatArray:
     """The transform of every row: out[r] = sum over z of (-1)^<r, z> row[z]."""
     out = rows.astype(np.float64)
     width = 1

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..._support.numbers import round_down
 from ...numerics.family import PairSet
-from ...numerics.pair import ShuffledPair, both_directions
-from ...randomness.sampling import Source, below, bernoulli, pick
+from ...numerics.pair import FloatArray, ShuffledPair, both_directions
+from ...randomness.sampling import Array, Source, below, bernoulli, pick
 from ..free_setting import FreeSetting, open_setting
 from ..frequency import FrequencyOracle
 from ..parameters import whole
@@ -61,8 +59,9 @@ class LocalHash(FrequencyOracle):
     4
     """
 
-    name: ClassVar[str] = "local-hash"
-    _lists_every_type: ClassVar[bool | None] = True
+    name = "local-hash"
+    _in_words = "local hashing of {d:,} options to {l:,} buckets with eps0 = {eps0}"
+    _lists_every_type = True
 
     l: int = whole(
         low=2,
@@ -77,11 +76,6 @@ class LocalHash(FrequencyOracle):
         return open_setting(
             cls, given, "l", limits=lambda m: (2, _MOST_BUCKETS), whole=True, ratio=4.0, frequency=lambda m: 1.0 / m.d
         )
-
-    @property
-    def description(self) -> str:
-        """In words."""
-        return f"local hashing of {self.d:,} options to {self.l:,} buckets with eps0 = {round_down(self.eps0, 6)}"
 
     @property
     def _bits(self) -> int:
@@ -157,12 +151,12 @@ class LocalHash(FrequencyOracle):
         """Sums of two hash values fit in it."""
         return np.min_scalar_type(2 * self.l - 1)
 
-    def _add(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+    def _add(self, a: Array, b: Array) -> Array:
         """The sum mod l of numbers below l: where the sum is below l, subtracting l wraps to something larger."""
         total = a + b
         return np.asarray(np.minimum(total, total - total.dtype.type(self.l)))
 
-    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: Array, src: Source) -> Array:
         n, k = len(values), self._bits
         report = np.empty((k + 1, n), dtype=self.codec.dtype)  # one row per digit: contiguous work
         report[:k] = below(src, self.l, k * n).reshape(k, n)
@@ -176,14 +170,14 @@ class LocalHash(FrequencyOracle):
         report[k] = pick(lie, below(src, self.l, n).astype(self._wide, copy=False), hashed)
         return report.T
 
-    def _sums(self, digits: NDArray[Any]) -> list[NDArray[Any]]:
+    def _sums(self, digits: Array) -> list[Array]:
         """All subset sums mod l of the rows, row i having the weight 2^i in the index."""
         sums = [np.zeros(digits.shape[1], dtype=digits.dtype)]
         for row in digits:
             sums += [self._add(s, row) for s in sums]
         return sums
 
-    def _tally(self, data: NDArray[Any]) -> NDArray[Any]:
+    def _tally(self, data: Array) -> Array:
         """How many reports support each item: with v = (high, low) bits, h(low) = y - h(high)."""
         k, half = self._bits, self._bits // 2
         digits = np.ascontiguousarray(data.T, dtype=self._wide)
@@ -198,7 +192,7 @@ class LocalHash(FrequencyOracle):
                 hits[(i << half) + j] = np.count_nonzero(equal)
         return hits[: self.d]
 
-    def probabilities(self) -> NDArray[np.float64]:
+    def probabilities(self) -> FloatArray:
         """Columns are the reports (a, y) as numbers with the digits a_1, ..., a_k, y in base l, lowest first."""
         width = self._bits + 1
         self._few_cells(self.d * float(self.l) ** width)

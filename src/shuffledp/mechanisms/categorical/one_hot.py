@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import Any, ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...numerics.family import PairSet
-from ...numerics.pair import ShuffledPair, both_directions
-from ...randomness.sampling import Source, bernoulli
+from ...numerics.pair import FloatArray, ShuffledPair, both_directions
+from ...randomness.sampling import Array, Source, bernoulli
 from ..base import Mechanism
 from ..bit_rows import flip_bits, noise_rows, set_bits
 from ..frequency import FrequencyOracle
@@ -34,8 +33,8 @@ class OneHot(FrequencyOracle):
     where exactly one of the two bits is set, by beta = a - b.
     """
 
-    _inputs_alike: ClassVar[bool] = True
-    _lists_every_type: ClassVar[bool | None] = True
+    _inputs_alike = True
+    _lists_every_type = True
 
     @property
     @abstractmethod
@@ -112,7 +111,7 @@ class OneHot(FrequencyOracle):
         none, ones = ((self.d - 1) * math.log(x) for x in b)
         return [math.log(a.zero) + none, math.log(a.zero) + ones, math.log(a.one) + ones]
 
-    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: Array, src: Source) -> Array:
         a, b = self.coins
         out = noise_rows(src, b.one, len(values), self.d)
         if a.one == b.zero:  # every bit is flipped by the same coin
@@ -121,7 +120,7 @@ class OneHot(FrequencyOracle):
             set_bits(out, values, bernoulli(src, a.one, len(values)))
         return out
 
-    def probabilities(self) -> NDArray[np.float64]:
+    def probabilities(self) -> FloatArray:
         """Column y is the report whose bits, option 0 first, are the binary digits of y."""
         self._few_cells(self.d * 2.0 ** min(self.d, 1000))
         digits = np.arange(2**self.d)[:, None] >> np.arange(self.d - 1, -1, -1) & 1

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
-from ..._support.numbers import round_down
 from .one_hot import Coin, OneHot
 
 
@@ -34,12 +32,8 @@ class OptimizedUnary(OneHot):
     0.3808
     """
 
-    name: ClassVar[str] = "optimized-unary"
-
-    @property
-    def description(self) -> str:
-        """In words."""
-        return f"optimized unary encoding of {self.d:,} options with eps0 = {round_down(self.eps0, 6)}"
+    name = "optimized-unary"
+    _in_words = "optimized unary encoding of {d:,} options with eps0 = {eps0}"
 
     @property
     def coins(self) -> tuple[Coin, Coin]:

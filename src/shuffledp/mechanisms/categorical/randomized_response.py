@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._support.numbers import round_down
 from ...numerics.binary import ExactCounts
 from ...numerics.family import Family, PairSet
 from ...numerics.pair import ShuffledPair, two_counts
@@ -51,17 +49,13 @@ class RandomizedResponse(GRR):
     True
     """
 
-    name: ClassVar[str] = "randomized-response"
-    serves: ClassVar[tuple[str, ...]] = ("bits",)
+    name = "randomized-response"
+    _in_words = "binary randomized response with eps0 = {eps0}"
+    serves = ("bits",)
 
     d: int = field(default=2, init=False, repr=False)
 
     @property
-    def description(self) -> str:
-        """In words."""
-        return f"binary randomized response with eps0 = {round_down(self.eps0, 6)}"
-
-    @cached_property
     def _every_dataset(self) -> Family:
         return ExactCounts(self.eps0)
 

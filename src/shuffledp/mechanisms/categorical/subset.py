@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
-from numpy.typing import NDArray
-
-from ..._support.numbers import round_down
-from ...randomness.sampling import Source
+from ...randomness.sampling import Array, Source
 from ..free_setting import FreeSetting, open_setting
 from ..parameters import whole
 from ..sets.reported_sets import SetRandomizer, best_k
@@ -41,13 +38,11 @@ class Subset(SetRandomizer):
     (2, 0.2576)
     """
 
-    name: ClassVar[str] = "subset"
+    name = "subset"
+    _in_words = "the k-subset mechanism reporting {k:,} of {d:,} options with eps0 = {eps0}"
 
     k: int = whole(
-        low=1,
-        high=lambda m: m.d - 1,
-        hint="k of the d options are reported",
-        choose=lambda m: best_k(m.eps0, m.d, 1),
+        low=1, high=lambda m: m.d - 1, hint="k of the d options are reported", choose=lambda m: best_k(m.eps0, m.d, 1)
     )
 
     @classmethod
@@ -68,13 +63,6 @@ class Subset(SetRandomizer):
         return 1
 
     @property
-    def description(self) -> str:
-        """In words."""
-        return (
-            f"the k-subset mechanism reporting {self.k:,} of {self.d:,} options with eps0 = {round_down(self.eps0, 6)}"
-        )
-
-    @property
     def _both(self) -> tuple[float, float]:
         """Given whether y contains the option held, its other members are uniform among the other options."""
         k, others = self.k, self.d - 1
@@ -82,5 +70,5 @@ class Subset(SetRandomizer):
         pairs = max(others * (others - 1), 1)
         return one, (k - 1) * (self.keep * (k - 2) + self._lost * k) / pairs
 
-    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: Array, src: Source) -> Array:
         return self._report(values[None, :], src)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
-from ..._support.numbers import round_down
 from .one_hot import Coin, OneHot
 
 
@@ -38,12 +36,8 @@ class Unary(OneHot):
     (4000, 2)
     """
 
-    name: ClassVar[str] = "unary"
-
-    @property
-    def description(self) -> str:
-        """In words."""
-        return f"symmetric unary encoding of {self.d:,} options with eps0 = {round_down(self.eps0, 6)}"
+    name = "unary"
+    _in_words = "symmetric unary encoding of {d:,} options with eps0 = {eps0}"
 
     @property
     def coins(self) -> tuple[Coin, Coin]:

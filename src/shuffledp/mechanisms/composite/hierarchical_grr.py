@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, ClassVar
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from ..._support import validation as check
 from ..._support.numbers import round_down
@@ -17,17 +14,16 @@ from ...errors import ParameterError
 from ...estimation.constraints import Simplex, Tree
 from ...estimation.estimate import Estimate
 from ...numerics.family import PairSet
-from ...numerics.pair import ShuffledPair, both_directions
+from ...numerics.pair import FloatArray, ShuffledPair, both_directions
 from ...numerics.swap.family import SwapSet
 from ...numerics.swap.matrix import swap_pairs
 from ...numerics.swap.pair import SwapPair
-from ...randomness.sampling import Source, below
+from ...randomness.sampling import Array, Source, below
 from ..categorical.grr import GRR
 from ..codecs import Category
 from ..known.variation_ratio import VariationRatio
 from ..parameters import budget, whole
 from ..randomizer import Randomizer
-from ..reports import Reports, Tally
 from ..samples import joined, sampled, without_reports
 from ..values import categories
 
@@ -74,9 +70,9 @@ class HierarchicalGRR(Randomizer):
     True
     """
 
-    name: ClassVar[str] = "hierarchical-grr"
-    serves: ClassVar[tuple[str, ...]] = ("leaves of a tree",)
-    _lists_every_type: ClassVar[bool | None] = True
+    name = "hierarchical-grr"
+    serves = ("leaves of a tree",)
+    _lists_every_type = True
 
     eps0: float = budget()
     d: int = whole(low=2, high=2**31, hint="d counts the leaves")
@@ -88,7 +84,7 @@ class HierarchicalGRR(Randomizer):
         levels = f"{len(self.levels)} level{'s' if len(self.levels) > 1 else ''}"
         return f"randomized response on one of {levels} over {self.d:,} leaves with eps0 = {round_down(self.eps0, 6)}"
 
-    @cached_property
+    @property
     def levels(self) -> tuple[GRR, ...]:
         """The randomizer of every level, leaves first."""
         found, nodes = [], self.d
@@ -97,7 +93,7 @@ class HierarchicalGRR(Randomizer):
             nodes = -(-nodes // self.branching)
         return tuple(found)
 
-    @cached_property
+    @property
     def _starts(self) -> list[int]:
         """Number of the first node of every level, and of all nodes."""
         return [0, *np.cumsum([level.d for level in self.levels]).tolist()]
@@ -154,10 +150,10 @@ class HierarchicalGRR(Randomizer):
         """A node, counted through all levels."""
         return Category(self._starts[-1], scratch=96)
 
-    def _check(self, values: NDArray[Any]) -> NDArray[Any]:
+    def _check(self, values: Array) -> Array:
         return categories(values, self.d)
 
-    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: Array, src: Source) -> Array:
         out = np.empty(len(values), dtype=self.codec.dtype)
         which = below(src, len(self.levels), len(values))
         for h, level in enumerate(self.levels):
@@ -166,13 +162,8 @@ class HierarchicalGRR(Randomizer):
             out[at] = level._randomize(nodes, src) + out.dtype.type(self._starts[h])
         return out
 
-    def estimates(self, reports: Reports | Tally | ArrayLike, *, for_release: bool | None = None) -> list[Estimate]:
-        """The estimate of every level, leaves first."""
-        total = self._tally_of(reports, None, for_release)
-        return [replace(e, for_release=total.for_release) for e in self._each(total.counts, total.users)]
-
-    def _each(self, counts: NDArray[Any], users: int) -> list[Estimate]:
-        """Each level from its own reports; those are a random sample of the users, which adds to the error."""
+    def _each(self, counts: Array, users: int) -> list[Estimate]:
+        """Each level from its own reports, a random sample of the users, which adds to the error; leaves first."""
         parts = []
         for h, level in enumerate(self.levels):
             hits = counts[self.level(h)]
@@ -180,7 +171,7 @@ class HierarchicalGRR(Randomizer):
             parts.append(sampled(level._infer(hits, here) if here else without_reports(level.d, Simplex()), users))
         return parts
 
-    def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
+    def _infer(self, counts: Array, users: int) -> Estimate:
         whole = Tree(tuple(level.d for level in self.levels), self.branching)
         return joined(self._each(counts, users), whole, users)
 
@@ -196,7 +187,7 @@ class HierarchicalGRR(Randomizer):
             raise ParameterError(f"{self.spec} has more than {_CELLS:,} cells; use a smaller d to enumerate it.")
         return list(range(self.d))
 
-    def probabilities(self) -> NDArray[np.float64]:
+    def probabilities(self) -> FloatArray:
         """The matrices of all levels side by side, over H."""
         leaves = np.array(self.inputs())
         rows = [level.probabilities()[leaves // self.branching**h] for h, level in enumerate(self.levels)]

@@ -19,6 +19,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from ...errors import BoundNotApplicableError
+from ...numerics.family import PairSet
 from ...numerics.pair import ShuffledPair
 from ...numerics.product import product_pair, tuples_up_to_order, unchanged
 from ...numerics.swap.family import SwapSet
@@ -66,7 +67,7 @@ def swap(answers: Sequence[Mechanism]) -> Rounded:
                 f"bound 'swap' of a tuple lists at most {_ALL_SYMBOLS:,} symbols, got more; use bound='auto'."
             )
         members.append(SwapPair(tuple(types), mass))
-    return Rounded(SwapSet(members), len(answers))
+    return Rounded(SwapSet(members) if members else PairSet([]), len(answers))
 
 
 def _choices(mechanism: Mechanism) -> list[SwapPair]:

@@ -5,44 +5,29 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from ..._support import validation as check
 from ...errors import BoundNotApplicableError, ParameterError
-from ...estimation.constraints import Blocks
 from ...estimation.estimate import Estimate
 from ...numerics.family import PairSet
-from ...numerics.pair import sure
+from ...numerics.pair import FloatArray, IntArray, sure
 from ...numerics.swap.family import SwapSet
 from ...numerics.swap.pair import SwapPair
 from ...randomness.lookup import categorical
-from ...randomness.sampling import Source
+from ...randomness.sampling import Array, Source
 from ..base import Mechanism
-from ..free_setting import SharedBudget
 from ..known.variation_ratio import VariationRatio
-from ..randomizer import Randomizer
 from ..record_codecs import Records
-from ..reports import Reports, Tally
-from ..samples import joined, sampled
-from .parallel_law import (
-    MAX_PAIRS,
-    MOST_TYPES,
-    both_unlike,
-    dataset_pairs,
-    dominating_pairs,
-    swap_pairs,
-    tells,
-    union,
-)
-from .parts import SideBySide, shared_eps0, words_of_neighbors
+from ..samples import sampled
+from .parallel_law import MAX_PAIRS, MOST_TYPES, both_unlike, dataset_pairs, dominating_pairs, swap_pairs, tells, union
+from .parts import Composite
 from .queries import PARALLEL, Query, checked, read_queries
 
 #: Combinations of datasets tried for the lower bound.
@@ -52,7 +37,7 @@ _CELLS, _OPTIONS = 10**6, 1000
 
 
 @dataclass(frozen=True)
-class Parallel(Randomizer):
+class Parallel(Composite):
     """Parallel local randomizer: query k with probability w_k, answered by M_k (paper, Algorithm 2 and Theorem 6.1).
 
     Parameters
@@ -92,8 +77,9 @@ class Parallel(Randomizer):
     True
     """
 
-    name: ClassVar[str] = PARALLEL
-    _file_parameters: ClassVar[tuple[str, ...] | None] = ()
+    name = PARALLEL
+    _part = _asked = "query"
+    _file_parameters = ()
 
     queries: Sequence[tuple[float | Fraction, Mechanism | str]]
     source: str = field(default="", kw_only=True, compare=False)
@@ -115,13 +101,13 @@ class Parallel(Randomizer):
     def _mechanisms(self) -> list[Mechanism]:
         return [m for _, m in self._queries]
 
-    @cached_property
+    @property
     def _shares(self) -> list[Fraction]:
         """The weights as written in decimals, summing to 1 exactly."""
         written = [Fraction(repr(weight)) for weight, _ in self._queries]
         return [w / sum(written) for w in written]
 
-    @cached_property
+    @property
     def _sure_shares(self) -> list[Fraction]:
         """At least the weights, whatever they leave out: what they miss of 1 is charged by :func:`union`."""
         given = np.array([float(weight) for weight, _ in self._queries])
@@ -143,12 +129,6 @@ class Parallel(Randomizer):
     def _words(self) -> str:
         return "; ".join(f"{weight:g} of {m.spec}" for weight, m in self._queries)
 
-    def _files(self) -> Iterator[str]:
-        """Its own file, and those that its queries were read from."""
-        yield from super()._files()
-        for m in self._mechanisms:
-            yield from m.law.files()
-
     @property
     def description(self) -> str:
         """In words."""
@@ -163,16 +143,6 @@ class Parallel(Randomizer):
     def _crowd_epsilon(self) -> float:
         """The largest of the queries: in metric privacy another user may hold a value further away."""
         return max(m.law.crowd_epsilon for m in self._mechanisms)
-
-    @property
-    def _ratios_both_ways(self) -> bool:
-        """If it is so for every query."""
-        return all(m.law.ratios_both_ways for m in self._mechanisms)
-
-    @property
-    def neighbors(self) -> str:
-        """Replace-one; a query with metric privacy covers only values that are near enough."""
-        return words_of_neighbors(self._mechanisms, super().neighbors)
 
     # -- accounting ---------------------------------------------------------------------------------------------
 
@@ -241,10 +211,9 @@ class Parallel(Randomizer):
         pairs = [union(list(zip(self._shares, choice, strict=True))) for choice in itertools.product(*listed)]
         return PairSet(both_unlike(pairs))
 
-    def _shared_budget(self) -> SharedBudget | None:
-        """One eps0 for all queries that have one; the rest is kept, except the file name (its budgets differ)."""
-        weights = [w for w, _ in self._queries]
-        return shared_eps0(self._mechanisms, lambda changed: Parallel(list(zip(weights, changed, strict=True))))
+    def _remade(self, parts: list[Any]) -> Parallel:
+        """With the same weights, but not of the same file."""
+        return Parallel([(weight, part) for (weight, _), part in zip(self._queries, parts, strict=True)])
 
     def groups(self, *, n: int) -> list[tuple[int, Mechanism]]:
         """(users, mechanism) of every query if fixed groups of floor(n w_k) users answered it instead.
@@ -261,25 +230,11 @@ class Parallel(Randomizer):
     # -- running it ---------------------------------------------------------------------------------------------
 
     @property
-    def _runnable(self) -> list[Randomizer]:
-        for m in self._mechanisms:
-            if not isinstance(m, Randomizer):
-                raise ParameterError(f"every query must be one that can be run, got {m.spec}; name its mechanism.")
-        return self._mechanisms  # type: ignore[return-value]
-
-    @property
     def codec(self) -> Records:
         """The number of the query, and its answer."""
         return Records(tuple(m.codec for m in self._runnable))
 
-    def _inputs(self, values: ArrayLike) -> SideBySide:
-        """One record per user with the checked input of every query."""
-        return SideBySide(values, self._runnable, "query")
-
-    def _check(self, values: NDArray[Any]) -> NDArray[Any]:
-        return values  # checked where they are put side by side
-
-    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: Array, src: Source) -> Array:
         unit = math.lcm(*(share.denominator for share in self._shares))
         query = categorical(src, [int(share * unit) for share in self._shares], len(values))
         rows = [np.flatnonzero(query == k) for k in range(len(self._queries))]
@@ -294,7 +249,7 @@ class Parallel(Randomizer):
             out[field_][at] = answer
         return out
 
-    def _tally(self, data: NDArray[Any]) -> NDArray[Any]:
+    def _tally(self, data: Array) -> Array:
         """Row 0: reports of each query; row 1: their tallies (arrays, or 0 where there is no report)."""
         out = np.zeros((2, len(self._queries)), dtype=object)
         found = zip(self._runnable, self.codec.answers(data), strict=True)
@@ -304,24 +259,12 @@ class Parallel(Randomizer):
                 out[1, k] = m._tally(answers)
         return out
 
-    def estimates(
-        self, reports: Reports | Tally | ArrayLike, *, for_release: bool | None = None, threads: int | None = None
-    ) -> list[Estimate]:
-        """The estimate of every query, in its own shape."""
-        total = self._tally_of(reports, None, for_release, threads)
-        return [replace(e, for_release=total.for_release) for e in self._each(total.counts, total.users)]
-
-    def _each(self, counts: NDArray[Any], users: int) -> list[Estimate]:
+    def _each(self, counts: Array, users: int) -> list[Estimate]:
         if not all(counts[0]):
             raise ParameterError("every query needs a report for its estimate, got none for some; collect more.")
         return [
             sampled(m._infer(tally, int(here)), users) for m, here, tally in zip(self._runnable, *counts, strict=True)
         ]
-
-    def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
-        parts = self._each(counts, users)
-        known = [(p.value.shape, p.constraint) for p in parts if p.constraint is not None]
-        return joined(parts, Blocks(tuple(known)) if len(known) == len(parts) else None, users)
 
     def inputs(self) -> list[Any]:
         """Every combination of inputs, one per query."""
@@ -331,13 +274,13 @@ class Parallel(Randomizer):
             raise ParameterError(f"{self.spec} has more than {_CELLS:,} cells; use smaller queries to enumerate it.")
         return list(itertools.product(*parts))
 
-    def probabilities(self) -> NDArray[np.float64]:
+    def probabilities(self) -> FloatArray:
         """The scaled rows of the queries side by side, for every combination of inputs."""
         self.inputs()
         scaled = [float(w) * m.probabilities() for w, m in zip(self._shares, self._runnable, strict=True)]
         return np.array([np.concatenate(rows) for rows in itertools.product(*scaled)])
 
-    def _columns(self, data: NDArray[Any]) -> NDArray[np.int64]:
+    def _columns(self, data: Array) -> IntArray:
         """Columns of the queries, one after the other."""
         out, start = np.zeros(len(data), dtype=np.int64), 0
         for m, (answers, at) in zip(self._runnable, self.codec.answers(data), strict=True):

@@ -6,19 +6,16 @@ import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._support.numbers import round_down
 from ...errors import ParameterError
 from ...estimation.constraints import Simplex
 from ...estimation.estimate import Estimate, pure
 from ...estimation.variance import Variance
 from ...numerics.family import Family
-from ...randomness.sampling import Source, below
+from ...randomness.sampling import Array, Source, below
 from ..categorical.grr import GRR
 from ..codecs import Category
 from ..known.variation_ratio import VariationRatio
@@ -84,10 +81,14 @@ class PrefixHash(Randomizer):
     True
     """
 
-    name: ClassVar[str] = "prefix-hash"
-    _lists_every_type: ClassVar[bool | None] = False
-    _takes: ClassVar[str] = "bytes"
-    serves: ClassVar[tuple[str, ...]] = ("byte strings",)
+    name = "prefix-hash"
+    _in_words = (
+        "randomized response on a prefix of {length} bytes or fewer, hashed to {l} buckets by one of "
+        "{functions:,} public functions, with eps0 = {eps0}"
+    )
+    _lists_every_type = False
+    _takes = "bytes"
+    serves = ("byte strings",)
 
     eps0: float = budget()
     length: int = whole(low=1, high=256, hint="length counts the bytes of a string")
@@ -115,14 +116,6 @@ class PrefixHash(Randomizer):
         return min((level + 1) * self.step, self.length)
 
     @property
-    def description(self) -> str:
-        """In words."""
-        return (
-            f"randomized response on a prefix of {self.length} bytes or fewer, hashed to {self.l} buckets by one of "
-            f"{self.functions:,} public functions, with eps0 = {round_down(self.eps0, 6)}"
-        )
-
-    @cached_property
     def _response(self) -> GRR:
         return GRR(eps0=self.eps0, d=self.l)
 
@@ -144,7 +137,7 @@ class PrefixHash(Randomizer):
 
     # -- the functions ------------------------------------------------------------------------------------------
 
-    @cached_property
+    @property
     def _coefficients(self) -> NDArray[np.uint64]:
         """a0, a1, a2 of every function of every level."""
         size = self.levels * self.functions * 3
@@ -172,7 +165,7 @@ class PrefixHash(Randomizer):
         """(level, function, bucket) as one number."""
         return Category(self.levels * self.functions * self.l, scratch=160 + 2 * self.length)
 
-    def _check(self, values: NDArray[Any]) -> NDArray[Any]:
+    def _check(self, values: Array) -> Array:
         if values.dtype.kind not in "iu" or values.ndim != 2 or values.shape[1] != self.length:
             raise ParameterError(
                 f"values must be bytes of shape (users, {self.length}), got {values.dtype} of shape {values.shape}; "
@@ -182,7 +175,7 @@ class PrefixHash(Randomizer):
             raise ParameterError("values must be bytes in [0, 255], got others; encode strings as UTF-8 first.")
         return values.astype(np.uint8, copy=False)
 
-    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: Array, src: Source) -> Array:
         n = len(values)
         level = below(src, self.levels, n).astype(np.int64)
         function = below(src, self.functions, n).astype(np.int64)
@@ -198,16 +191,16 @@ class PrefixHash(Randomizer):
         sent = self._response._randomize(bucket.astype(np.min_scalar_type(self.l - 1)), src)
         return np.asarray((level * self.functions + function) * self.l + sent, dtype=self.codec.dtype)
 
-    def shares(self, counts: NDArray[Any], users: int, level: int, prefixes: Sequence[bytes]) -> Estimate:
+    def shares(self, counts: Array, users: int, level: int, prefixes: Sequence[bytes]) -> Estimate:
         """The share of users with each of these prefixes (without padding) of a level."""
         here = int(self.table(counts, level).sum())
         return self._shares(self.hits(counts, level, prefixes), here, users)
 
-    def table(self, counts: NDArray[Any], level: int) -> NDArray[Any]:
+    def table(self, counts: Array, level: int) -> Array:
         """The reports of a level, one row per function and one column per bucket."""
         return np.asarray(counts.reshape(self.levels, self.functions, self.l)[level])
 
-    def hits(self, counts: NDArray[Any], level: int, prefixes: Sequence[bytes]) -> NDArray[Any]:
+    def hits(self, counts: Array, level: int, prefixes: Sequence[bytes]) -> Array:
         """The reports of a level that support each of these prefixes (without padding)."""
         table = self.table(counts, level).ravel()
         step = max(1, _CELLS // self.functions)
@@ -220,7 +213,7 @@ class PrefixHash(Randomizer):
         x = self._points(level, prefixes)
         return np.arange(self.functions) * self.l + self._buckets(self._coefficients[level], x[:, None, :])
 
-    def _shares(self, hits: NDArray[Any], here: int, users: int) -> Estimate:
+    def _shares(self, hits: Array, here: int, users: int) -> Estimate:
         """The estimate from so many reports of a level."""
         if not here:
             return without_reports(len(hits), Simplex())
@@ -235,12 +228,12 @@ class PrefixHash(Randomizer):
         square = np.where(found.value > 2.0 * found.stderr, found.value**2, 0.0)
         return np.asarray(np.minimum(square.sum() - square, 1.0))
 
-    def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
+    def _infer(self, counts: Array, users: int) -> Estimate:
         """All prefixes of level 0, in the order of their bytes."""
         table = counts.reshape(self.levels, -1)[0]
         return self._shares(table[self._first].sum(axis=1), int(table.sum()), users)
 
-    @cached_property
+    @property
     def _first(self) -> NDArray[np.int64]:
         return self._places(0, self.extensions([b""], 0))
 

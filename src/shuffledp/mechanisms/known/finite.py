@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -52,8 +51,8 @@ class FiniteRandomizer(MatrixRandomizer):
     True
     """
 
-    name: ClassVar[str] = "finite"
-    _file_parameters: ClassVar[tuple[str, ...] | None] = ()
+    name = "finite"
+    _file_parameters = ()
 
     matrix: ArrayLike
     source: str = field(default="", kw_only=True)
@@ -117,7 +116,7 @@ listed inputs first, at random without bias or to the nearest.
 
         return of_cdf(cdf, inputs, edges, sf)
 
-    @cached_property
+    @property
     def _rows(self) -> FloatArray:
         """As they are drawn: divided by their sums."""
         given = np.asarray(self.matrix)
@@ -126,7 +125,7 @@ listed inputs first, at random without bias or to the nearest.
         rows.setflags(write=False)
         return rows
 
-    @cached_property
+    @property
     def _law(self) -> FloatArray:
         """As it is accounted for, with what the given rows leave out."""
         extended = with_symbols(np.asarray(self.matrix))

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ...numerics.family import PairSet
-from ..base import Mechanism, plain
+from ..base import Mechanism
 from ..parameters import budget
 from .eps0_vertices import informative
 from .variation_ratio import VariationRatio
@@ -31,15 +30,11 @@ class General(Mechanism):
     0.462117
     """
 
-    name: ClassVar[str] = "general"
-    _lower_scope: ClassVar[str] = "mechanisms known only by eps0"
+    name = "general"
+    _in_words = "the same {eps0!r}-LDP randomizer"
+    _lower_scope = "mechanisms known only by eps0"
 
     eps0: float = budget()
-
-    @property
-    def description(self) -> str:
-        """In words."""
-        return f"the same {plain(self.eps0)}-LDP randomizer"
 
     def variation_ratio(self) -> VariationRatio:
         """p = q = e^eps0, beta = tanh(eps0/2)."""

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
-from ..._support.numbers import round_down
 from ...errors import ParameterError
 from ...numerics.family import PairSet
 from ...numerics.pair import ShuffledPair, log_up
@@ -46,8 +44,9 @@ class VariationRatio(Mechanism):
     [0.2, 0.2, 0.0667]
     """
 
-    name: ClassVar[str] = "variation-ratio"
-    _lower_scope: ClassVar[str] = "mechanisms known only by (p, beta, q)"
+    name = "variation-ratio"
+    _in_words = "the same randomizer with variation-ratio parameters p = {p}, beta = {beta}, q = {q}"
+    _lower_scope = "mechanisms known only by (p, beta, q)"
 
     p: float = real(low=1.0, high=math.inf, low_open=True, hint="p is a ratio of probabilities, exp(eps0) for LDP")
     beta: float = real(low=0.0, high=1.0, hint="beta is a total variation distance")
@@ -76,14 +75,6 @@ class VariationRatio(Mechanism):
     def _crowd_epsilon(self) -> float:
         """log q, rounded up."""
         return log_up(self.q)
-
-    @property
-    def description(self) -> str:
-        """In words."""
-        return (
-            f"the same randomizer with variation-ratio parameters p = {round_down(self.p, 6)}, "
-            f"beta = {round_down(self.beta, 6)}, q = {round_down(self.q, 6)}"
-        )
 
     def variation_ratio(self) -> VariationRatio:
         """Itself."""

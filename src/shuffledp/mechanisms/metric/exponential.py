@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from functools import cached_property
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -62,10 +60,10 @@ class ExponentialMetric(MatrixRandomizer):
     True
     """
 
-    name: ClassVar[str] = "exponential-metric"
-    _file_parameters: ClassVar[tuple[str, ...] | None] = ("eps",)
-    _made_of: ClassVar[str] = "distances"
-    _merge: ClassVar[str] = "merge points at distance 0 or choose another eps"
+    name = "exponential-metric"
+    _file_parameters = ("eps",)
+    _made_of = "distances"
+    _merge = "merge points at distance 0 or choose another eps"
 
     distances: ArrayLike
     _: KW_ONLY
@@ -125,7 +123,7 @@ class ExponentialMetric(MatrixRandomizer):
         weight = np.exp(-0.5 * self.eps * np.asarray(self.distances))
         return np.asarray(weight / weight.sum(axis=1, keepdims=True))
 
-    @cached_property
+    @property
     def _multiples(self) -> NDArray[np.int64]:
         """Whole numbers with rows summing to 2^62; the rounding of a row goes to the point itself, its likeliest."""
         multiples = np.floor(self._ideal * 2.0**BITS).astype(np.int64)
@@ -133,7 +131,7 @@ class ExponentialMetric(MatrixRandomizer):
         np.fill_diagonal(multiples, (1 << BITS) - multiples.sum(axis=1))
         return multiples
 
-    @cached_property
+    @property
     def _rows(self) -> FloatArray:
         """The law: whole multiples of 2^-62, each to the nearest float."""
         return self._multiples / 2.0**BITS

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ...numerics.family import PairSet
 from ..known.eps0_vertices import informative
@@ -34,18 +33,14 @@ class MetricGeneral(MetricPair):
     0.4621
     """
 
-    name: ClassVar[str] = "metric-general"
-    _lower_scope: ClassVar[str] = "mechanisms known only by their metric privacy"
+    name = "metric-general"
+    _in_words = "the same metric-private randomizer, {_distances}"
+    _lower_scope = "mechanisms known only by their metric privacy"
 
     @property
     def local_epsilon(self) -> float:
         """d01."""
         return self.d01
-
-    @property
-    def description(self) -> str:
-        """In words."""
-        return f"the same metric-private randomizer, {self._distances}"
 
     def variation_ratio(self) -> VariationRatio:
         """p = e^d01, beta = tanh(d01/2), q = e^dmax."""

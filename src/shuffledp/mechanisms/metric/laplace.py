@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +12,7 @@ from ...estimation.constraints import Box
 from ...estimation.estimate import Estimate, modeled
 from ...estimation.variance import Variance, range_sampling
 from ...numerics.family import PairSet
-from ...randomness.sampling import Source
+from ...randomness.sampling import Array, Source
 from ..codecs import Numbers
 from ..known.variation_ratio import VariationRatio
 from ..numeric.discrete_laplace import discrete_laplace, on_grid
@@ -56,11 +55,12 @@ class MetricLaplace(MetricPair, Randomizer):
     True
     """
 
-    name: ClassVar[str] = "metric-laplace"
-    _lists_every_type: ClassVar[bool | None] = False
-    serves: ClassVar[tuple[str, ...]] = ("numbers with a distance",)
+    name = "metric-laplace"
+    _in_words = "Laplace noise of scale 1, {_distances}"
+    _lists_every_type = False
+    serves = ("numbers with a distance",)
     #: The grid has 2^BITS steps per unit; the noise sampler goes to 2^32.
-    BITS: ClassVar[int] = 31
+    BITS = 31
 
     @property
     def _step(self) -> float:
@@ -80,11 +80,6 @@ class MetricLaplace(MetricPair, Randomizer):
     def local_epsilon(self) -> float:
         """d01, rounded up to the grid."""
         return self._apart * self._step
-
-    @property
-    def description(self) -> str:
-        """In words."""
-        return f"Laplace noise of scale 1, {self._distances}"
 
     def variation_ratio(self) -> VariationRatio:
         """p = e^d01, beta = 1 - e^(-d01/2), q = e^dmax, distances rounded up to the grid."""
@@ -110,14 +105,14 @@ class MetricLaplace(MetricPair, Randomizer):
         """A multiple of the step."""
         return Numbers(np.float64)
 
-    def _check(self, values: NDArray[Any]) -> NDArray[Any]:
+    def _check(self, values: Array) -> Array:
         return numbers(values, 0.0, self.dmax)
 
-    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: Array, src: Source) -> Array:
         noise = discrete_laplace(src, self._step, len(values))
         return np.asarray(self._step * (on_grid(src, values, self._step) + noise))
 
-    def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
+    def _infer(self, counts: Array, users: int) -> Estimate:
         """Reports do not show the spread of the users' numbers: for a population the largest possible one is added."""
         noise, sampling = Variance(self.variance(users)), range_sampling(users, 0.0, self.dmax)
         return modeled(counts / users, users, Box(0.0, self.dmax), noise, sampling, influence=self.codec.reach / users)
@@ -142,6 +137,6 @@ class MetricLaplace(MetricPair, Randomizer):
             rows.append(np.where(np.append(False, z >= 0), above, below))  # differences of the smaller tail
         return np.stack(rows)
 
-    def _columns(self, data: NDArray[Any]) -> NDArray[np.int64]:
+    def _columns(self, data: Array) -> NDArray[np.int64]:
         """The quarter that a report lies in."""
         return np.clip(np.floor(4.0 * data).astype(np.int64) + 17, 0, math.ceil(4.0 * self.dmax) + 33)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +11,7 @@ from numpy.typing import NDArray
 from ...errors import BoundNotApplicableError, ParameterError
 from ...estimation.estimate import Estimate
 from ...numerics.family import PairSet
-from ...randomness.sampling import Source
+from ...randomness.sampling import Array, Source
 from ..accuracy import Accuracy
 from ..codecs import Category
 from ..inversion import inverted
@@ -63,9 +61,10 @@ class PlanarCells(PlanarLaplace):
     True
     """
 
-    name: ClassVar[str] = "planar-cells"
-    _takes: ClassVar[str] = ""
-    serves: ClassVar[tuple[str, ...]] = ("cells of a map",)
+    name = "planar-cells"
+    _in_words = "planar Laplace noise of scale 1 on {across} x {up} cells, {_distances}"
+    _takes = ""
+    serves = ("cells of a map",)
 
     across: int = whole(low=1, high=MOST_CELLS, hint="cells from left to right")
     up: int = whole(low=1, high=MOST_CELLS, hint="cells from bottom to top")
@@ -88,11 +87,6 @@ class PlanarCells(PlanarLaplace):
     def _reach(self) -> float:
         return math.hypot((self.across - 1) * self.wide, (self.up - 1) * self.high)
 
-    @property
-    def description(self) -> str:
-        """In words."""
-        return f"planar Laplace noise of scale 1 on {self.across} x {self.up} cells, {self._distances}"
-
     def _constant_datasets(self) -> PairSet:
         """None: those of the plane need not be visible in the cells."""
         raise BoundNotApplicableError(f"no dataset is known for {self.name}, so there is no lower bound of it.")
@@ -104,10 +98,10 @@ class PlanarCells(PlanarLaplace):
         """The cell."""
         return Category(self.across * self.up, scratch=400)
 
-    def _check(self, values: NDArray[Any]) -> NDArray[Any]:
+    def _check(self, values: Array) -> Array:
         return categories(values, self.across * self.up)
 
-    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: Array, src: Source) -> Array:
         cell = values.astype(np.int64)
         place = np.stack([cell % self.across, cell // self.across], axis=1)
         middle = (place - 0.5 * np.array([self.across - 1, self.up - 1])) * [self.wide, self.high]
@@ -115,7 +109,7 @@ class PlanarCells(PlanarLaplace):
         found = np.clip(np.floor(noisy), 0, [self.across - 1, self.up - 1]).astype(np.int64)
         return (found[:, 1] * self.across + found[:, 0]).astype(self.codec.dtype)
 
-    @cached_property
+    @property
     def _rows(self) -> FloatArray:
         """Pr[report | cell], rows = inputs: rectangles around the middle of the cell, those at the rim unbounded."""
         sides = []
@@ -131,12 +125,12 @@ class PlanarCells(PlanarLaplace):
         size = self.across * self.up
         return np.maximum(table.transpose(1, 0, 3, 2).reshape(size, size), 0.0)
 
-    @cached_property
+    @property
     def _inverse(self) -> FloatArray:
         """Maps shares of reports to frequencies; the noise has no frequency that it hides entirely."""
         return np.asarray(np.linalg.inv(self._rows.T))
 
-    def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
+    def _infer(self, counts: Array, users: int) -> Estimate:
         return inverted(counts, users, self._rows, self._inverse)
 
     def variance(self, n: int) -> float:

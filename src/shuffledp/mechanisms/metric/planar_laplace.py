@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...errors import ParameterError
 from ...estimation.constraints import Ball
@@ -15,7 +13,7 @@ from ...estimation.estimate import Estimate, modeled
 from ...estimation.variance import Variance, range_sampling
 from ...numerics.family import PairSet
 from ...numerics.pair import ShuffledPair, both_directions
-from ...randomness.sampling import Source
+from ...randomness.sampling import Array, Source
 from ..codecs import Numbers
 from ..known.variation_ratio import VariationRatio
 from ..numeric.discrete_laplace import on_grid
@@ -65,24 +63,20 @@ class PlanarLaplace(MetricPair, Randomizer):
     True
     """
 
-    name: ClassVar[str] = "planar-laplace"
-    _takes: ClassVar[str] = "places"
-    serves: ClassVar[tuple[str, ...]] = ("places",)
-    _lower_scope: ClassVar[str] = "planar Laplace noise (its continuous law, computed numerically)"
-    STEP: ClassVar[float] = 2.0**-31
+    name = "planar-laplace"
+    _in_words = "planar Laplace noise of scale 1, {_distances}"
+    _takes = "places"
+    serves = ("places",)
+    _lower_scope = "planar Laplace noise (its continuous law, computed numerically)"
+    STEP = 2.0**-31
     #: Added to both distances, and to beta: rounding of inputs, floats of the sampler, grid instead of plane.
-    SLACK: ClassVar[float] = 2.0**-30
-    BETA_SLACK: ClassVar[float] = 2.0**-42
+    SLACK = 2.0**-30
+    BETA_SLACK = 2.0**-42
 
     @property
     def local_epsilon(self) -> float:
         """d01 with the allowance for the grid."""
         return self.d01 + self.SLACK
-
-    @property
-    def description(self) -> str:
-        """In words."""
-        return f"planar Laplace noise of scale 1, {self._distances}"
 
     def variation_ratio(self) -> VariationRatio:
         """p = e^d01, beta = (2/pi)[int_0^z K0 - z K0(z)] with z = d01/2, q = e^dmax, each with its allowance."""
@@ -107,7 +101,7 @@ class PlanarLaplace(MetricPair, Randomizer):
         """Two coordinates, multiples of the step."""
         return Numbers(np.float64, (2,), scratch=400)
 
-    def _check(self, values: NDArray[Any]) -> NDArray[Any]:
+    def _check(self, values: Array) -> Array:
         half = 0.5 * self.dmax
         places = numbers(values, -half, half, columns=2)
         if np.any(np.hypot(places[:, 0], places[:, 1]) > half * (1.0 + 1e-13)):
@@ -116,10 +110,10 @@ class PlanarLaplace(MetricPair, Randomizer):
             )
         return places
 
-    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: Array, src: Source) -> Array:
         return self.STEP * (on_grid(src, values, self.STEP) + planar_noise(src, self.STEP, len(values)))
 
-    def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
+    def _infer(self, counts: Array, users: int) -> Estimate:
         """The mean of places lies in the disk too; for a population the largest possible spread is added."""
         half = 0.5 * self.dmax
         noise, sampling = Variance(self.variance(users)), range_sampling(users, -half, half)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
-from ..base import plain
 from ..parameters import real
 from .binary_sum import BinarySum
 
@@ -38,7 +37,8 @@ class BalcerCheu(BinarySum):
     0.3511
     """
 
-    name: ClassVar[str] = "balcer-cheu"
+    name = "balcer-cheu"
+    _in_words = "the Balcer-Cheu binary sum with coins of bias {coin!r} and {_blanket_words}"
 
     coin: float = real(low=0.0, high=1.0, low_open=True, high_open=True, hint="coin is the chance of a 1")
 
@@ -50,8 +50,3 @@ class BalcerCheu(BinarySum):
     @property
     def _coin(self) -> float:
         return self.coin
-
-    @property
-    def description(self) -> str:
-        """In words."""
-        return f"the Balcer-Cheu binary sum with coins of bias {plain(self.coin)} and {self._blanket_words}"

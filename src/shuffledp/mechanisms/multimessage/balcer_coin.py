@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from .binary_sum import BinarySum
 
@@ -30,9 +29,5 @@ class BalcerCoin(BinarySum):
     (True, 4000)
     """
 
-    name: ClassVar[str] = "balcer-coin"
-
-    @property
-    def description(self) -> str:
-        """In words."""
-        return f"the binary sum of Balcer et al. 2021 with fair coins and {self._blanket_words}"
+    name = "balcer-coin"
+    _in_words = "the binary sum of Balcer et al. 2021 with fair coins and {_blanket_words}"

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...numerics.pair import ShuffledPair
-from ...randomness.sampling import Source, below
+from ...randomness.sampling import Array, Source, below
 from ..known.variation_ratio import VariationRatio
 from ..parameters import whole
 from .base import Rates
@@ -48,21 +46,12 @@ class BallsIntoBins(Dump):
     4.0
     """
 
-    name: ClassVar[str] = "balls-into-bins"
-    serves: ClassVar[tuple[str, ...]] = ("hashed bins",)  # with blocks of bins of their own, items gain nothing by more
+    name = "balls-into-bins"
+    _in_words = "balls into {d:,} bins, {special:,} of them special to each item, and {_blanket_words}"
+    serves = ("hashed bins",)  # with blocks of bins of their own, items gain nothing by more
 
     d: int = whole(low=2, high=2**32, hint="d counts the bins")
     special: int = whole(low=1, high=lambda m: m.d // 2, hint="two items need 2 * special <= d bins")
-
-    @property
-    def local_epsilon(self) -> float:
-        """inf: without a shuffler a special bin reveals its item."""
-        return math.inf
-
-    @property
-    def description(self) -> str:
-        """In words."""
-        return f"balls into {self.d:,} bins, {self.special:,} of them special to each item, and {self._blanket_words}"
 
     def variation_ratio(self) -> VariationRatio:
         """p = inf, beta = 1, q = d/s."""
@@ -80,10 +69,10 @@ class BallsIntoBins(Dump):
     def _rates(self) -> Rates:
         return Rates(1.0, 0.0, self.special / self.d)
 
-    def _own(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _own(self, values: Array, src: Source) -> Array:
         wide = self.codec.dtype
         first = values.astype(wide) * wide.type(self.special)
         return np.asarray(first + below(src, self.special, len(values)).astype(wide))
 
-    def _hits(self, data: NDArray[Any]) -> NDArray[Any]:
+    def _hits(self, data: Array) -> Array:
         return np.asarray(np.bincount(data // self.special, minlength=self._items)[: self._items])

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ...errors import BoundNotApplicableError, ParameterError
 from ...estimation.constraints import Constraint, Simplex
@@ -28,10 +28,10 @@ from ...estimation.variance import Variance, share_sampling
 from ...numerics.counts import UNLIMITED, Count
 from ...numerics.family import Family
 from ...numerics.mixture import Among
-from ...numerics.pair import ShuffledPair, two_counts
+from ...numerics.pair import FloatArray, ShuffledPair, two_counts
 from ...numerics.swap.groups import Messages, SwapGroups
 from ...randomness.poisson import poisson_total
-from ...randomness.sampling import Source, bernoulli
+from ...randomness.sampling import Array, Source, bernoulli
 from ..accuracy import Accuracy, of_shares
 from ..base import Mechanism, plain
 from ..parameters import real, whole
@@ -229,14 +229,14 @@ class MultiMessage(RawMessages):
         return Simplex()
 
     @abstractmethod
-    def _own(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _own(self, values: Array, src: Source) -> Array:
         """The input-dependent message of every user."""
 
     @abstractmethod
-    def _noise(self, size: int, src: Source) -> NDArray[Any]:
+    def _noise(self, size: int, src: Source) -> Array:
         """Blanket messages."""
 
-    def _hits(self, data: NDArray[Any]) -> NDArray[Any]:
+    def _hits(self, data: Array) -> Array:
         """Messages that count for each estimated item."""
         return self.codec.tally(data)
 
@@ -261,7 +261,7 @@ class MultiMessage(RawMessages):
         array = super()._inputs(values)
         return array if self.total_messages is None else Shares(array, self.total_messages)
 
-    def _check(self, values: NDArray[Any]) -> NDArray[Any]:
+    def _check(self, values: Array) -> Array:
         if values.dtype.names is None:
             return categories(values, self._items)
         value = categories(values["value"], self._items)
@@ -269,7 +269,7 @@ class MultiMessage(RawMessages):
         both["value"], both["blankets"] = value, values["blankets"]
         return both
 
-    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: Array, src: Source) -> Array:
         if self.poisson is not None:
             size = poisson_total(src, self.poisson, len(values))
         elif self.messages is None:
@@ -279,10 +279,10 @@ class MultiMessage(RawMessages):
             size = whole * len(values) + int(np.count_nonzero(bernoulli(src, self.messages - whole, len(values))))
         return np.concatenate([self._own(values, src), self._noise(size, src)])
 
-    def _tally(self, data: NDArray[Any]) -> NDArray[Any]:
+    def _tally(self, data: Array) -> Array:
         return np.append(self._hits(data), len(data))
 
-    def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
+    def _infer(self, counts: Array, users: int) -> Estimate:
         """(hits - m noise - n stray)/(n (keep - stray)) with the number m of blanket messages that were sent."""
         blankets = int(counts[-1]) - users
         if blankets < 0:
@@ -318,7 +318,7 @@ class MultiMessage(RawMessages):
         even = 1.0 / (self._items if items is None else items)
         return of_shares(lambda share: self.variance(n, share), least=even, most=even)
 
-    def _variance(self, n: int, blankets: float, share: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _variance(self, n: int, blankets: float, share: FloatArray) -> FloatArray:
         """[m c(1-c) + n f a(1-a) + n (1-f) b(1-b)] / (n (a-b))^2 with a = keep, b = stray, c = noise."""
         keep, stray, noise = self._rates
         own = n * (share * keep * (1.0 - keep) + (1.0 - share) * stray * (1.0 - stray))

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
-
-from numpy.typing import NDArray
 
 from ...estimation.constraints import Box
 from ...numerics.pair import ShuffledPair, both_directions
-from ...randomness.sampling import Source, bernoulli
+from ...randomness.sampling import Array, Source, bernoulli
 from ..accuracy import Accuracy
 from ..codecs import Category
 from ..known.variation_ratio import VariationRatio
@@ -19,8 +16,8 @@ from .base import MultiMessage, Rates
 class BinarySum(MultiMessage):
     """Every user sends its bit, and blanket messages that are coins."""
 
-    _takes: ClassVar[str] = "bits"
-    serves: ClassVar[tuple[str, ...]] = ("bits",)
+    _takes = "bits"
+    serves = ("bits",)
     _message_bits = 1
     _items = 2
 
@@ -39,11 +36,6 @@ class BinarySum(MultiMessage):
         """Probability that a blanket message is 1."""
         return 0.5
 
-    @property
-    def local_epsilon(self) -> float:
-        """inf: without a shuffler the bit itself is seen."""
-        return math.inf
-
     def variation_ratio(self) -> VariationRatio:
         """p = inf, beta = 1, q = max(1/c, 1/(1-c))."""
         return VariationRatio(p=math.inf, beta=1.0, q=max(1.0 / self._coin, 1.0 / (1.0 - self._coin)))
@@ -59,11 +51,11 @@ class BinarySum(MultiMessage):
     def _constraint(self) -> Box:
         return Box(0.0, 1.0)
 
-    def _own(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _own(self, values: Array, src: Source) -> Array:
         return values
 
-    def _noise(self, size: int, src: Source) -> NDArray[Any]:
+    def _noise(self, size: int, src: Source) -> Array:
         return bernoulli(src, self._coin, size).astype(self.codec.dtype)
 
-    def _hits(self, data: NDArray[Any]) -> NDArray[Any]:
+    def _hits(self, data: Array) -> Array:
         return super()._hits(data)[1:]

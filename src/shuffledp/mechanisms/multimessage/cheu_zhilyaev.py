@@ -5,16 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...numerics.counts import Count
-from ...numerics.pair import ShuffledPair, both_directions
+from ...numerics.pair import FloatArray, ShuffledPair, both_directions
 from ...numerics.swap.groups import Messages
-from ...randomness.sampling import Source
-from ..base import plain
+from ...randomness.sampling import Array, Source
 from ..bit_rows import flip_bits, noise_rows
 from ..known.variation_ratio import VariationRatio
 from ..laws import independent
@@ -53,8 +51,9 @@ class CheuZhilyaev(MultiMessage):
     3.0
     """
 
-    name: ClassVar[str] = "cheu-zhilyaev"
-    serves: ClassVar[tuple[str, ...]] = ("options",)
+    name = "cheu-zhilyaev"
+    _in_words = "Cheu-Zhilyaev histograms of {d:,} items with flip probability {flip!r} and {_blanket_words}"
+    serves = ("options",)
 
     flip: float = real(
         low=0.0, high=0.5, low_open=True, high_open=True, role="flip", hint="flip is the chance that a bit is flipped"
@@ -70,12 +69,6 @@ class CheuZhilyaev(MultiMessage):
     def local_epsilon(self) -> float:
         """2 log((1-f)/f): two bits of the user's row change."""
         return 2.0 * (math.log1p(-self.flip) - math.log(self.flip))
-
-    @property
-    def description(self) -> str:
-        """In words."""
-        what = f"Cheu-Zhilyaev histograms of {self.d:,} items with flip probability {plain(self.flip)}"
-        return f"{what} and {self._blanket_words}"
 
     def variation_ratio(self) -> VariationRatio:
         """p = ((1-f)/f)^2, beta = 1-2f, q = (1-f)/f."""
@@ -132,14 +125,14 @@ class CheuZhilyaev(MultiMessage):
         """A row of d bits."""
         return PackedBits(self.d, scratch=self._scratch(16 + 4 * ((self.d + 7) // 8)))
 
-    def _sum_variance(self, n: int, items: NDArray[Any], share: NDArray[Any]) -> NDArray[np.float64]:
+    def _sum_variance(self, n: int, items: Array, share: Array) -> FloatArray:
         """Bits are flipped independently."""
         return np.asarray(items * self.variance(n) + 0.0 * share)
 
-    def _own(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _own(self, values: Array, src: Source) -> Array:
         rows = self._noise(len(values), src)
         flip_bits(rows, values)
         return rows
 
-    def _noise(self, size: int, src: Source) -> NDArray[Any]:
+    def _noise(self, size: int, src: Source) -> Array:
         return noise_rows(src, self.flip, size, self.d)

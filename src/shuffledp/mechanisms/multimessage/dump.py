@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...estimation.moments import Moments
-from ...randomness.sampling import Source, below
+from ...randomness.sampling import Array, Source, below
 from ..codecs import Category
 from ..parameters import whole
 from .base import MultiMessage
@@ -19,7 +18,7 @@ from .base import MultiMessage
 class Dump(MultiMessage):
     """Dummy points: the user's value, perhaps randomized, among uniform values of [d]."""
 
-    serves: ClassVar[tuple[str, ...]] = ("options",)
+    serves = ("options",)
 
     d: int = whole(low=2, high=2**32, hint="d counts the options")
 
@@ -36,7 +35,7 @@ class Dump(MultiMessage):
     def _items(self) -> int:
         return self.d
 
-    def _sum_variance(self, n: int, items: NDArray[Any], share: NDArray[Any]) -> NDArray[np.float64]:
+    def _sum_variance(self, n: int, items: Array, share: Array) -> NDArray[np.float64]:
         """A message names one option, so that several options together are one that is named more often."""
         keep, stray, noise = self._rates
         hit, miss, chance = keep + (items - 1.0) * stray, items * stray, items * noise
@@ -49,5 +48,5 @@ class Dump(MultiMessage):
         own, rate = Moments.of_support(users, keep, stray, (0.0, 0.0)), blankets / users / (keep - stray) ** 2
         return replace(own, square=own.square + rate * noise, total=own.total - rate * noise * noise)
 
-    def _noise(self, size: int, src: Source) -> NDArray[Any]:
+    def _noise(self, size: int, src: Source) -> Array:
         return below(src, self.d, size)

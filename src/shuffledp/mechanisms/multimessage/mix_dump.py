@@ -5,17 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
-
-from numpy.typing import NDArray
+from typing import Any
 
 from ...errors import BoundNotApplicableError
 from ...numerics.counts import Count
 from ...numerics.family import Family
 from ...numerics.mixture import MixtureSet, Piece
 from ...numerics.pair import ShuffledPair, Side
-from ...randomness.sampling import Source, below, bernoulli, pick
-from ..base import plain
+from ...randomness.sampling import Array, Source, below, bernoulli, pick
 from ..known.variation_ratio import VariationRatio
 from ..parameters import real
 from .base import Rates
@@ -52,8 +49,9 @@ class MixDump(Dump):
     3.5835
     """
 
-    name: ClassVar[str] = "mix-dump"
-    _published_law_exact: ClassVar[bool] = True
+    name = "mix-dump"
+    _in_words = "mixDUMP on {d:,} options with flip probability {flip!r} and {_blanket_words}"
+    _published_law_exact = True
 
     flip: float = real(
         low=1e-12,
@@ -76,11 +74,6 @@ class MixDump(Dump):
     def local_epsilon(self) -> float:
         """log((1-f)(d-1)/f)."""
         return math.log1p(-self.flip) - math.log(self._stray)
-
-    @property
-    def description(self) -> str:
-        """In words."""
-        return f"mixDUMP on {self.d:,} options with flip probability {plain(self.flip)} and {self._blanket_words}"
 
     def variation_ratio(self) -> VariationRatio:
         """p = (1-f)(d-1)/f, beta = 1-f-f/(d-1), q = (1-f) d."""
@@ -119,6 +112,6 @@ class MixDump(Dump):
     def _rates(self) -> Rates:
         return Rates(1.0 - self.flip, self._stray, 1.0 / self.d)
 
-    def _own(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _own(self, values: Array, src: Source) -> Array:
         lie = bernoulli(src, self._own_share, len(values))
         return pick(lie, below(src, self.d, len(values)).astype(values.dtype, copy=False), values)

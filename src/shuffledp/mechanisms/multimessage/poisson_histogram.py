@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...errors import BoundNotApplicableError
 from ...estimation.constraints import SumAtMost
@@ -17,10 +15,10 @@ from ...estimation.variance import Variance, share_sampling
 from ...numerics.counts import UNLIMITED, Count
 from ...numerics.family import Family
 from ...numerics.mixture import Among
-from ...numerics.pair import ShuffledPair
+from ...numerics.pair import FloatArray, ShuffledPair
 from ...numerics.poisson import PoissonShift
 from ...randomness.poisson import poisson_total
-from ...randomness.sampling import Source, below
+from ...randomness.sampling import Array, Source, below
 from ..accuracy import Accuracy
 from ..base import plain
 from ..codecs import Category
@@ -71,20 +69,15 @@ class PoissonHistogram(RawMessages):
     0.001241
     """
 
-    name: ClassVar[str] = "poisson-histogram"
-    _lists_every_type: ClassVar[bool | None] = False
-    _takes: ClassVar[str] = "sets"
-    serves: ClassVar[tuple[str, ...]] = ("options", "sets")
+    name = "poisson-histogram"
+    _lists_every_type = False
+    _takes = "sets"
+    serves = ("options", "sets")
     d: int = whole(low=2, high=2**32, hint="d counts the indices")
     poisson_per_index: float = real(low=0.0, high=1e9, hint="it is a mean per index and user", role="messages")
     indices: int = whole(
         low=1, high=lambda m: min(m.d, 10**6), hint="it is the most different indices of one user", default=1
     )
-
-    @property
-    def local_epsilon(self) -> float:
-        """inf: without a shuffler the indices themselves are seen."""
-        return math.inf
 
     @property
     def description(self) -> str:
@@ -161,15 +154,15 @@ class PoissonHistogram(RawMessages):
         """The shares add up to at most k."""
         return SumAtMost(self.indices)
 
-    def _check(self, values: NDArray[Any]) -> NDArray[Any]:
+    def _check(self, values: Array) -> Array:
         return padded_sets(values, self.d, self.indices)
 
-    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: Array, src: Source) -> Array:
         size = poisson_total(src, self._fabricated, len(values))
         own = values[values >= 0].astype(self.codec.dtype)
         return np.concatenate([own, below(src, self.d, size).astype(self.codec.dtype, copy=False)])
 
-    def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
+    def _infer(self, counts: Array, users: int) -> Estimate:
         value = counts / users - self.poisson_per_index
         noise = Variance(self.poisson_per_index / users)
         grain = 1.0 / users
@@ -179,7 +172,7 @@ class PoissonHistogram(RawMessages):
         """Variance of one estimated share among n users: m/n, whatever the share is."""
         return self.poisson_per_index / n
 
-    def _sum_variance(self, n: int, items: NDArray[Any], share: NDArray[Any]) -> NDArray[np.float64]:
+    def _sum_variance(self, n: int, items: Array, share: Array) -> FloatArray:
         """Counts of different indices are independent."""
         return np.asarray(items * self.variance(n) + 0.0 * share)
 

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
-
-from numpy.typing import NDArray
 
 from ...numerics.pair import ShuffledPair
-from ...randomness.sampling import Source
+from ...randomness.sampling import Array, Source
 from ..known.variation_ratio import VariationRatio
 from .base import Rates
 from .dump import Dump
@@ -41,17 +38,8 @@ class PureDump(Dump):
     7.48e-05
     """
 
-    name: ClassVar[str] = "pure-dump"
-
-    @property
-    def local_epsilon(self) -> float:
-        """inf: without a shuffler the value itself is seen."""
-        return math.inf
-
-    @property
-    def description(self) -> str:
-        """In words."""
-        return f"pureDUMP on {self.d:,} options with {self._blanket_words}"
+    name = "pure-dump"
+    _in_words = "pureDUMP on {d:,} options with {_blanket_words}"
 
     def variation_ratio(self) -> VariationRatio:
         """p = inf, beta = 1, q = d."""
@@ -64,5 +52,5 @@ class PureDump(Dump):
     def _rates(self) -> Rates:
         return Rates(1.0, 0.0, 1.0 / self.d)
 
-    def _own(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _own(self, values: Array, src: Source) -> Array:
         return values

@@ -15,7 +15,7 @@ import itertools
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +35,7 @@ from ..values import numbers
 class Cube(Randomizer):
     """A vector in [-1, 1]^dim per user; the estimate is the mean."""
 
-    serves: ClassVar[tuple[str, ...]] = ("vectors",)
+    serves = ("vectors",)
 
     eps0: float = budget()
     dim: int = whole(low=1, high=2**31, hint="dim counts the coordinates of a vector")

@@ -6,14 +6,13 @@ import math
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import ParameterError
 from ...randomness.lookup import LookupTable
-from ...randomness.sampling import Source, below, bernoulli, words
+from ...randomness.sampling import Array, Source, below, bernoulli, words
 
 #: The finest noise: low digits of a magnitude come from one 32-bit draw.
 _MOST_BITS = 32
@@ -39,9 +38,7 @@ def coins(src: Source, probabilities: NDArray[np.float64]) -> NDArray[np.bool_]:
     return out.reshape(probabilities.shape)
 
 
-def on_grid(
-    src: Source, values: NDArray[np.float64], step: float, dtype: type[np.signedinteger] = np.int64
-) -> NDArray[Any]:
+def on_grid(src: Source, values: NDArray[np.float64], step: float, dtype: type[np.signedinteger] = np.int64) -> Array:
     """Multiples of ``step``, a power of two: rounded up or down at random, without bias (floor(x/step + U)).
 
     U is a random byte over 256; where that leaves it open (1 in 256), the exact rest is compared with a 64-bit word.
@@ -58,7 +55,7 @@ def on_grid(
     return out
 
 
-def discrete_laplace(src: Source, rate: float, size: int, dtype: type[np.signedinteger] = np.int64) -> NDArray[Any]:
+def discrete_laplace(src: Source, rate: float, size: int, dtype: type[np.signedinteger] = np.int64) -> Array:
     """Whole numbers y with probability tanh(rate/2) exp(-rate |y|), to within 2^-120.
 
     A table of probabilities, which are whole multiples of 2^-128, serves |y| < T; beyond, what exceeds T is geometric
@@ -107,7 +104,7 @@ class _Noise:
         """The table of this rate, made once."""
         return _Noise(rate)
 
-    def both_ways(self, src: Source, size: int, dtype: type[np.signedinteger]) -> NDArray[Any]:
+    def both_ways(self, src: Source, size: int, dtype: type[np.signedinteger]) -> Array:
         """Discrete Laplace noise."""
         drawn = self._table.draw(src, size)
         beyond = np.flatnonzero((drawn == 0) | (drawn == 2 * self._most))
@@ -139,7 +136,7 @@ def _low_digits(src: Source, step: float, size: int, scale: int) -> NDArray[np.i
     return out
 
 
-def _decay(src: Source, step: float, size: int, digits: NDArray[Any], scale: int) -> NDArray[np.bool_]:
+def _decay(src: Source, step: float, size: int, digits: Array, scale: int) -> NDArray[np.bool_]:
     """Events of probability exp(-step digits/scale) each, step <= 1.
 
     Algorithm 1 of the paper: count coins of probability x/1, x/2, x/3, ... up to the first failure; the

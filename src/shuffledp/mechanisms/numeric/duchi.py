@@ -6,18 +6,13 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..._support.numbers import round_down
 from ...estimation.estimate import Estimate
 from ...numerics.family import PairSet
-from ...numerics.pair import ShuffledPair, both_directions
-from ...numerics.swap.family import SwapSet
-from ...numerics.swap.pair import among
-from ...randomness.sampling import Source, bernoulli, words
+from ...numerics.pair import FloatArray, ShuffledPair, both_directions
+from ...randomness.sampling import Array, Source, bernoulli, words
 from ..row_codecs import PackedBits
 from ..two_level import MIRRORED, Shares, law, mirrored_with_ties, vertices
 from .cube import Cube
@@ -60,12 +55,8 @@ class Duchi(Cube):
     True
     """
 
-    name: ClassVar[str] = "duchi"
-
-    @property
-    def description(self) -> str:
-        """In words."""
-        return f"Duchi's half-space mechanism on [-1, 1]^{self.dim} with eps0 = {round_down(self.eps0, 6)}"
+    name = "duchi"
+    _in_words = "Duchi's half-space mechanism on [-1, 1]^{dim} with eps0 = {eps0}"
 
     @property
     def _ties(self) -> float:
@@ -94,7 +85,7 @@ class Duchi(Cube):
         e, half = math.exp(self.eps0), 0.5 * (1.0 - self._ties)
         return PairSet([self._pair([(half, e, 1, 1), (half, 1, e, 1), (self._ties, 1, 1, 1)])])
 
-    def _swap(self) -> SwapSet:
+    def _types(self) -> list[list[ShuffledPair]]:
         """Every way in which z and -z may lie to three vertices (cube.py); with ties, those of actual vertices."""
         low, high = self._low, math.exp(self.eps0) * self._low
         kinds: Iterable[Sequence[Shares]] = [MIRRORED]
@@ -102,7 +93,7 @@ class Duchi(Cube):
             kinds = triples(self.dim)
         elif self._ties:
             kinds = [vertices((1 - Fraction(self._ties)) / 2, mirrored_with_ties())]
-        return SwapSet([among([law(shares, low, high) for shares in types], self.law.blanket()) for types in kinds])
+        return [[law(shares, low, high) for shares in types] for types in kinds]
 
     def _constant_datasets(self) -> PairSet:
         """The others hold v0, or v0 with one coordinate flipped (then z.v0 > 0 without z.v* > 0 has share step)."""
@@ -122,7 +113,7 @@ class Duchi(Cube):
         """The signs of z, 1 for +."""
         return PackedBits(self.dim, scratch=40 * self.dim + 64)
 
-    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: Array, src: Source) -> Array:
         vertex = np.packbits(coins(src, 0.5 + 0.5 * values), axis=1)
         width = vertex.shape[1]
         used = np.packbits(np.ones(self.dim, dtype=np.uint8))  # the last byte may be padded
@@ -144,7 +135,7 @@ class Duchi(Cube):
         t, gap = math.exp(-self.eps0), -math.expm1(-self.eps0)
         return (2.0 * t + (1.0 - self._ties) * gap) / (_central(self.dim - self.dim % 2) * gap)
 
-    def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
+    def _infer(self, counts: Array, users: int) -> Estimate:
         grain = 2.0 * self._scale / users
         return self._mean(self._scale * (2.0 * counts / users - 1.0), self._scale**2, users, grain, grain)
 
@@ -152,7 +143,7 @@ class Duchi(Cube):
         """Variance of one coordinate of the mean, if all hold ``value`` there: (B^2 - value^2)/n."""
         return (self._scale**2 - value**2) / n
 
-    def probabilities(self) -> NDArray[np.float64]:
+    def probabilities(self) -> FloatArray:
         """Rows and columns: the vertices, in the order of :meth:`inputs`."""
         v = np.array(self.inputs())
         return np.where(v @ v.T > 0, math.exp(self.eps0), 1.0) * (self._low / len(v))

@@ -6,13 +6,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from itertools import pairwise
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..._support import validation as check
 from ..._support.numbers import round_down
@@ -22,7 +20,7 @@ from ...estimation.estimate import Estimate, modeled
 from ...estimation.variance import Variance, range_sampling
 from ...numerics.normal_cells import normal_cells
 from ...numerics.pair import FloatArray
-from ...randomness.sampling import Source
+from ...randomness.sampling import Array, Source
 from ..accuracy import Accuracy
 from ..base import Mechanism
 from ..laws import SLACK
@@ -137,8 +135,8 @@ class Gaussian(MatrixRandomizer):
     True
     """
 
-    name: ClassVar[str] = "gaussian"
-    serves: ClassVar[tuple[str, ...]] = ("numbers",)
+    name = "gaussian"
+    serves = ("numbers",)
 
     sigma: float = real(
         low=lambda m: _SMALLEST * _width(m),
@@ -200,7 +198,7 @@ class Gaussian(MatrixRandomizer):
             return (0.5 * (start + stop),)
         return tuple(np.linspace(start, stop, self.edges - 1).tolist())
 
-    @cached_property
+    @property
     def _rows(self) -> FloatArray:
         return normal_cells(self._grid, self.sigma, self._cuts)
 
@@ -228,17 +226,17 @@ class Gaussian(MatrixRandomizer):
         """[low, high]."""
         return self.low, self.high
 
-    def _check(self, values: NDArray[Any]) -> NDArray[Any]:
+    def _check(self, values: Array) -> Array:
         return numbers(values, self.low, self.high)
 
-    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: Array, src: Source) -> Array:
         """Rounded to the grid at random; whatever the coin's probability, the law is a mixture of two grid points."""
         last = int(self.inputs) - 1
         scaled = np.clip((values - self.low) / (self.high - self.low) * last, 0.0, float(last))
         point = np.minimum(np.floor(scaled), last - 1).astype(np.int64)
         return super()._randomize(point + coins(src, scaled - point), src)
 
-    @cached_property
+    @property
     def _weights_of_cells(self) -> FloatArray:
         """w with sum_y R(x)_y w_y = x at every grid point, of least variance at equal frequencies."""
         rows, points = self._rows, self._centers
@@ -253,7 +251,7 @@ class Gaussian(MatrixRandomizer):
             )
         return np.asarray(found)
 
-    @cached_property
+    @property
     def _spreads(self) -> FloatArray:
         """The variance of a weight at every grid point."""
         away = self._weights_of_cells[None, :] - self._centers[:, None]
@@ -263,12 +261,12 @@ class Gaussian(MatrixRandomizer):
     def _step(self) -> float:
         return (self.high - self.low) / (int(self.inputs) - 1)
 
-    @cached_property
+    @property
     def _noise(self) -> float:
         """The largest variance of a weight: at grid points that of the cells; between two, rounding adds step^2/4."""
         return float(np.max(self._spreads)) + 0.25 * self._step**2
 
-    def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
+    def _infer(self, counts: Array, users: int) -> Estimate:
         """Reports do not show the spread of the users' numbers: for a population the largest possible one is added."""
         value = np.atleast_1d(np.asarray(counts, dtype=np.float64) @ self._weights_of_cells / users)
         sampling = range_sampling(users, self.low, self.high)

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..._support.numbers import round_down
 from ...estimation.estimate import Estimate
 from ...numerics.family import PairSet
-from ...numerics.pair import ShuffledPair, both_directions
-from ...numerics.swap.family import SwapSet
-from ...numerics.swap.pair import among
-from ...randomness.sampling import Source, below, bernoulli
+from ...numerics.pair import FloatArray, ShuffledPair, both_directions
+from ...randomness.sampling import Array, Source, below, bernoulli
 from ..codecs import Category
 from ..two_level import MIRRORED, law
 from .cube import Cube
@@ -50,12 +45,8 @@ class Harmony(Cube):
     (2,)
     """
 
-    name: ClassVar[str] = "harmony"
-
-    @property
-    def description(self) -> str:
-        """In words."""
-        return f"Harmony on [-1, 1]^{self.dim} with eps0 = {round_down(self.eps0, 6)}"
+    name = "harmony"
+    _in_words = "Harmony on [-1, 1]^{dim} with eps0 = {eps0}"
 
     @property
     def _flip(self) -> float:
@@ -72,10 +63,9 @@ class Harmony(Cube):
         f = self._flip
         return PairSet([ShuffledPair(P0=[1.0 - f, f], P1=[f, 1.0 - f], t=[f, f])])
 
-    def _swap(self) -> SwapSet:
+    def _types(self) -> list[list[ShuffledPair]]:
         """In every coordinate a third vertex agrees with both, one or none of the victim's two (cube.py)."""
-        types = [law(kind, 2.0 * self._flip, 2.0 * (1.0 - self._flip)) for kind in MIRRORED]
-        return SwapSet([among(types, self.law.blanket())])
+        return [[law(kind, 2.0 * self._flip, 2.0 * (1.0 - self._flip)) for kind in MIRRORED]]
 
     def _constant_datasets(self) -> PairSet:
         """The others agree with v0 in all coordinates, all but one, or half of them (any number, if dim is small)."""
@@ -96,13 +86,13 @@ class Harmony(Cube):
         """2j for a minus at coordinate j, 2j + 1 for a plus."""
         return Category(2 * self.dim, scratch=96)
 
-    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: Array, src: Source) -> Array:
         users = len(values)
         coordinate = below(src, self.dim, users)
         sign = coins(src, 0.5 + 0.5 * values[np.arange(users), coordinate]) ^ bernoulli(src, self._flip, users)
         return (2 * coordinate.astype(np.int64) + sign).astype(self.codec.dtype)
 
-    def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
+    def _infer(self, counts: Array, users: int) -> Estimate:
         gain = self.beta
         value = (counts[1::2] - counts[::2]) * (self.dim / (gain * users))
         grain = self.dim / (gain * users)  # a sign may become the other one
@@ -112,7 +102,7 @@ class Harmony(Cube):
         """Variance of one coordinate of the mean, if all hold ``value`` there: (dim/T^2 - value^2)/n."""
         return (self.dim / self.beta**2 - value**2) / n
 
-    def probabilities(self) -> NDArray[np.float64]:
+    def probabilities(self) -> FloatArray:
         """Rows: the vertices; columns: (coordinate 0, -), (coordinate 0, +), (coordinate 1, -), ..."""
         v = np.array(self.inputs())
         right = np.stack([v < 0, v > 0], axis=2).reshape(len(v), -1)

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..._support.numbers import round_down
 from ...errors import BoundNotApplicableError
 from ...estimation.constraints import Box
 from ...estimation.estimate import Estimate, modeled
 from ...estimation.variance import Variance, range_sampling
 from ...numerics.family import PairSet
-from ...numerics.pair import FloatArray, ShuffledPair, both_directions
+from ...numerics.pair import FloatArray, IntArray, ShuffledPair, both_directions
 from ...numerics.swap.family import SwapSet
-from ...randomness.sampling import Source
+from ...randomness.sampling import Array, Source
 from ..accuracy import Accuracy
 from ..base import Mechanism
 from ..codecs import Numbers
@@ -80,21 +77,17 @@ class Laplace(Randomizer):
     True
     """
 
-    name: ClassVar[str] = "laplace"
-    serves: ClassVar[tuple[str, ...]] = ("numbers",)
+    name = "laplace"
+    _in_words = "Laplace noise of scale 1/{eps0} on numbers in [0, 1]"
+    serves = ("numbers",)
     #: The grid has 2^BITS steps; pieces of a segment (upper bound) and groups of inner reports (lower bound).
-    BITS: ClassVar[int] = 10
-    PIECES: ClassVar[int] = 64
-    GROUPS: ClassVar[int] = 64
+    BITS = 10
+    PIECES = 64
+    GROUPS = 64
     #: A user is free with probability e^(-eps0/2): about ten of 10^12 users at this budget.
-    LARGEST_SWAP: ClassVar[float] = 50.0
+    LARGEST_SWAP = 50.0
 
     eps0: float = budget(low=1e-6, hint="eps0 is the local budget, and a report with less than 1e-6 is only noise")
-
-    @property
-    def description(self) -> str:
-        """In words."""
-        return f"Laplace noise of scale 1/{round_down(self.eps0, 6)} on numbers in [0, 1]"
 
     @property
     def _steps(self) -> int:
@@ -111,7 +104,7 @@ class Laplace(Randomizer):
 
     # -- the law ----------------------------------------------------------------------------------------------
 
-    def _power(self, k: NDArray[Any]) -> FloatArray:
+    def _power(self, k: Array) -> FloatArray:
         """a^k for whole k, to a few ulp: eps0 is split so that both exponents are exact."""
         high = float(np.float32(self.eps0))
         return np.asarray(np.exp(-high * k / self._steps) * np.exp(-(self.eps0 - high) * k / self._steps))
@@ -189,7 +182,7 @@ class Laplace(Randomizer):
         """[0, 1]."""
         return 0.0, 1.0
 
-    def _check(self, values: NDArray[Any]) -> NDArray[Any]:
+    def _check(self, values: Array) -> Array:
         return numbers(values, 0.0, 1.0)
 
     @property
@@ -198,13 +191,13 @@ class Laplace(Randomizer):
         fits = (t for t in (np.int16, np.int32) if self._rate * (np.iinfo(t).max - self._steps) > 128.0)
         return Numbers(next(fits, np.int64), scratch=40)
 
-    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: Array, src: Source) -> Array:
         wide = np.int32 if self.codec.dtype.itemsize <= 4 else np.int64  # 256 steps fit in either
         report = on_grid(src, values, 1.0 / self._steps, wide)
         report += discrete_laplace(src, self._rate, len(values), wide)
         return report.astype(self.codec.dtype, copy=False)
 
-    def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
+    def _infer(self, counts: Array, users: int) -> Estimate:
         """Reports do not show the spread of the users' numbers: for a population the largest possible one is added."""
         noise = Variance(self.variance(users))
         unit, sampling = 1.0 / (users * self._steps), range_sampling(users, 0.0, 1.0)
@@ -226,10 +219,10 @@ class Laplace(Randomizer):
         count = min(8, self._steps)
         return [i / count for i in range(count + 1)]
 
-    def probabilities(self) -> NDArray[np.float64]:
+    def probabilities(self) -> FloatArray:
         """Rows: the inputs above; columns: y <= 0, then y = 1, ..., N-1, then y >= N."""
         return np.stack([self._law(round(x * self._steps)) for x in self.inputs()])
 
-    def _columns(self, data: NDArray[Any]) -> NDArray[np.int64]:
+    def _columns(self, data: Array) -> IntArray:
         """The report, with both tails merged."""
         return np.clip(np.asarray(data).astype(np.int64), 0, self._steps)

@@ -5,22 +5,18 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special  # type: ignore[import-untyped]
 
-from ..._support.numbers import round_down
 from ...errors import ParameterError
 from ...estimation.constraints import Ball
 from ...estimation.estimate import FEW, Estimate, modeled
 from ...estimation.variance import Variance
 from ...numerics.family import PairSet
-from ...numerics.pair import ShuffledPair, both_directions
-from ...numerics.swap.family import SwapSet
-from ...numerics.swap.pair import among
-from ...randomness.sampling import Source, bernoulli
+from ...numerics.pair import FloatArray, ShuffledPair, both_directions
+from ...randomness.sampling import Array, Source, bernoulli
 from ..accuracy import Accuracy
 from ..codecs import Numbers, column_sums
 from ..free_setting import FreeSetting, open_setting
@@ -79,9 +75,10 @@ class PrivUnit(Randomizer):
     True
     """
 
-    name: ClassVar[str] = "privunit"
-    _takes: ClassVar[str] = "unit vectors"
-    serves: ClassVar[tuple[str, ...]] = ("unit vectors",)
+    name = "privunit"
+    _in_words = "PrivUnit on unit vectors in {dim:,} dimensions with eps0 = {eps0} and cap {cap:.4g}"
+    _takes = "unit vectors"
+    serves = ("unit vectors",)
 
     eps0: float = budget()
     dim: int = whole(low=2, high=10**6, hint="dim counts the coordinates of a vector")
@@ -97,12 +94,6 @@ class PrivUnit(Randomizer):
     def _free_setting(cls, given: dict[str, Any]) -> FreeSetting | None:
         """The cap; a smaller one than 2^-70 would need an eps0 above 50 to be of use."""
         return open_setting(cls, given, "cap", limits=lambda m: (2.0**-70, 0.5), whole=False, ratio=4.0, frequency=None)
-
-    @property
-    def description(self) -> str:
-        """In words."""
-        budget = round_down(self.eps0, 6)
-        return f"PrivUnit on unit vectors in {self.dim:,} dimensions with eps0 = {budget} and cap {self.cap:.4g}"
 
     @property
     def _densities(self) -> tuple[float, float]:
@@ -132,10 +123,10 @@ class PrivUnit(Randomizer):
         """x0 = -x1: the caps (or their complements) are disjoint; the others favor nothing for certain."""
         return PairSet([self._pair([(area, own, other, 0) for area, own, other in self._opposite()])])
 
-    def _swap(self) -> SwapSet:
+    def _types(self) -> list[list[ShuffledPair]]:
         """Three caps of this area, however they may meet."""
         low, high = reversed(self._densities)
-        return SwapSet([among([law(shares, low, high) for shares in vertices(Fraction(self.cap))], self.law.blanket())])
+        return [[law(shares, low, high) for shares in vertices(Fraction(self.cap))]]
 
     def _constant_datasets(self) -> PairSet:
         """The others hold x0 = -x1, or a third vector whose cap meets neither of the others."""
@@ -157,7 +148,7 @@ class PrivUnit(Randomizer):
         """The direction in multiples of 1/GRID."""
         return Numbers(np.int16, (self.dim,), scratch=32 * self.dim + 96)
 
-    def _check(self, values: NDArray[Any]) -> NDArray[Any]:
+    def _check(self, values: Array) -> Array:
         vectors = numbers(values, -1.0 - _NORM_TOLERANCE, 1.0 + _NORM_TOLERANCE, columns=self.dim)
         norms = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
         worst = float(np.max(np.abs(norms - 1.0)))
@@ -168,7 +159,7 @@ class PrivUnit(Randomizer):
             )
         return vectors
 
-    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: Array, src: Source) -> Array:
         users = len(values)
         units = np.ascontiguousarray(values.T)  # one row per coordinate: contiguous work
         units = units / _lengths(units)
@@ -189,12 +180,12 @@ class PrivUnit(Randomizer):
             column[:] = np.rint(row)
         return out
 
-    def _tally(self, data: NDArray[Any]) -> NDArray[Any]:
+    def _tally(self, data: Array) -> Array:
         """Sums of the coordinates and of their squares, for the standard error."""
         wide = data.astype(np.float64)  # sums of squares of a chunk are whole numbers below 2^53
         return np.stack([column_sums(wide), column_sums(wide * wide)]).astype(np.int64)
 
-    def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
+    def _infer(self, counts: Array, users: int) -> Estimate:
         """The sample mean, and its error by the law of a report.
 
         A coordinate of V/m has the mean x_j and, with the users' mean square s_j of x_j, the mean square
@@ -254,7 +245,7 @@ class PrivUnit(Randomizer):
         return Accuracy(max(inside, math.sqrt(across)), inside, math.sqrt(max(one, across)))
 
 
-def _lengths(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+def _lengths(vectors: FloatArray) -> FloatArray:
     """The norm of every column."""
     return np.asarray(np.sqrt((vectors * vectors).sum(axis=0)))
 

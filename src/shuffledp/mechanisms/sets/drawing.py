@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...randomness.columns import sort_columns
-from ...randomness.sampling import Source, below, pick
+from ...randomness.sampling import Array, Source, below, pick
 
 
-def shuffle(src: Source, table: NDArray[Any], first: int) -> None:
+def shuffle(src: Source, table: Array, first: int) -> None:
     """Permute every column in place, so that its ``first`` entries are a uniform ordered choice (Fisher, Yates)."""
     rows, users = table.shape
     at = np.arange(users)
@@ -22,7 +22,7 @@ def shuffle(src: Source, table: NDArray[Any], first: int) -> None:
         table[i] = moved
 
 
-def by_members(src: Source, D: int, k: int, held: NDArray[Any], hits: NDArray[np.int64]) -> NDArray[Any]:
+def by_members(src: Source, D: int, k: int, held: Array, hits: NDArray[np.int64]) -> Array:
     """k members per user in rising order: the first ``hits`` held items, and others that are not held.
 
     k items that are not held are chosen, and as many of them as there are hits, at random, make room for held ones.
@@ -40,7 +40,7 @@ def by_members(src: Source, D: int, k: int, held: NDArray[Any], hits: NDArray[np
     return np.ascontiguousarray(out.T)
 
 
-def _chosen(src: Source, size: int, k: int, users: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+def _chosen(src: Source, size: int, k: int, users: int, dtype: np.dtype[Any]) -> Array:
     """A uniform k-subset of 0, ..., size-1 per column (Floyd; Bentley, CACM 30(9), 1987), in no particular order.
 
     By induction the first i entries are a uniform i-subset of the numbers below size-k+i.  Then j = size-k+i joins:
@@ -57,7 +57,7 @@ def _chosen(src: Source, size: int, k: int, users: int, dtype: np.dtype[Any]) ->
     return out
 
 
-def by_bits(src: Source, D: int, k: int, held: NDArray[Any], hits: NDArray[np.int64]) -> NDArray[np.uint8]:
+def by_bits(src: Source, D: int, k: int, held: Array, hits: NDArray[np.int64]) -> NDArray[np.uint8]:
     """One row of D zeros and ones per user.
 
     Each pass draws as many items as are missing, with replacement, until they are all there.  How many are drawn

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, ClassVar
+from typing import Any
 
 from numpy.typing import NDArray
 
@@ -19,10 +19,10 @@ from ..values import item_sets
 class FixedSets(FrequencyOracle):
     """A pure frequency oracle on sets of s items, one row of s different numbers per user."""
 
-    _takes: ClassVar[str] = "full sets"
-    serves: ClassVar[tuple[str, ...]] = ("full sets",)
+    _takes = "full sets"
+    serves = ("full sets",)
     #: of the items that are asked for: the others may be dummies
-    _holds: ClassVar[tuple[int | str, int | str]] = (0, "s")
+    _holds = (0, "s")
 
     d: int = whole(low=2, high=2**32, hint="d counts the items")
     s: int = whole(low=1, high=lambda m: m.d - 1, hint="s counts the items of a set, fewer than d")

@@ -6,20 +6,17 @@ import itertools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ..._support.numbers import round_down
 from ...estimation.constraints import KeyValues, SumAtMost
 from ...estimation.estimate import Estimate, modeled, pure
 from ...estimation.variance import Variance
 from ...numerics.family import PairSet
-from ...numerics.pair import ShuffledPair, both_directions
-from ...numerics.swap.family import SwapSet
-from ...numerics.swap.pair import among
-from ...randomness.sampling import Source, below, bernoulli, words
+from ...numerics.pair import FloatArray, IntArray, ShuffledPair, both_directions
+from ...randomness.sampling import Array, Source, below, bernoulli, words
 from ..codecs import Category
 from ..frequency import FrequencyOracle
 from ..parameters import whole
@@ -70,18 +67,14 @@ class PCKVGRR(FrequencyOracle):
     True
     """
 
-    name: ClassVar[str] = "pckv-grr"
-    _takes: ClassVar[str] = "key-values"
-    serves: ClassVar[tuple[str, ...]] = ("key-values",)
-    _holds: ClassVar[tuple[int | str, int | str]] = (0, "l")
+    name = "pckv-grr"
+    _in_words = "PCKV-GRR on {d:,} keys with padding length {l:,} and eps0 = {eps0}"
+    _takes = "key-values"
+    serves = ("key-values",)
+    _holds = (0, "l")
 
     d: int = whole(low=1, high=2**30, hint="d counts the keys")
     l: int = whole(low=1, high=lambda m: m.d, hint="l is how many keys a user may hold, at most d")
-
-    @property
-    def description(self) -> str:
-        """In words."""
-        return f"PCKV-GRR on {self.d:,} keys with padding length {self.l:,} and eps0 = {round_down(self.eps0, 6)}"
 
     @property
     def _symbols(self) -> int:
@@ -134,12 +127,10 @@ class PCKVGRR(FrequencyOracle):
         l = self.l
         return PairSet([self._pair((l, 1, 0, 0), (l, 0, 1, 0), (2 * self.d, 0, 0, 0))])
 
-    def _swap(self) -> SwapSet:
+    def _types(self) -> list[list[ShuffledPair]]:
         """Three sets of l symbols each, of all 2(d+l): every law is a mixture of uniform ones on such sets."""
         b, size = self._unit, self._symbols
-        shares = vertices(Fraction(self.l, size))
-        types = [law(share, size * b, size * (b + self._gain)) for share in shares]
-        return SwapSet([among(types, self.law.blanket())])
+        return [[law(share, size * b, size * (b + self._gain)) for share in vertices(Fraction(self.l, size))]]
 
     def _constant_datasets(self) -> PairSet:
         """Others hold up to l further keys (dummies for the rest), nothing, or what the victim may hold."""
@@ -156,19 +147,17 @@ class PCKVGRR(FrequencyOracle):
     def _inputs(self, values: ArrayLike) -> Any:
         return super()._inputs(paired(values))
 
-    def _check(self, values: NDArray[Any]) -> NDArray[Any]:
+    def _check(self, values: Array) -> Array:
         return key_values(values, self.d)
 
-    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: Array, src: Source) -> Array:
         size = len(values)
         report = np.where(
-            bernoulli(src, self._symbols * self._unit, size),
-            below(src, self._symbols, size),
-            self._sample(values, src),
+            bernoulli(src, self._symbols * self._unit, size), below(src, self._symbols, size), self._sample(values, src)
         )
         return report.astype(self.codec.dtype)
 
-    def _sample(self, values: NDArray[Any], src: Source) -> NDArray[np.int64]:
+    def _sample(self, values: Array, src: Source) -> IntArray:
         """Padding-and-sampling: a pair of the user or a dummy, with its value rounded to a sign."""
         size = len(values)
         held = values[:, :, 0] >= 0
@@ -186,7 +175,7 @@ class PCKVGRR(FrequencyOracle):
         plus = (words(src, size, 64) >> np.uint64(1)) < ((value + 1.0) * 2.0**62).astype(np.uint64)
         return 2 * key + plus
 
-    def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
+    def _infer(self, counts: Array, users: int) -> Estimate:
         minus, plus = (counts[sign : 2 * self.d : 2].astype(np.float64) for sign in (0, 1))
         held = pure(minus + plus, users, self.keep, self.stray, SumAtMost(self.l))
         value = np.stack([held.value, (plus - minus) / (users * self._gain)])
@@ -206,7 +195,7 @@ class PCKVGRR(FrequencyOracle):
         return modeled(value, users, self._constraint, noise, sampling, grain=held.grain, influence=influence)
 
     @staticmethod
-    def means(estimate: Estimate) -> NDArray[np.float64]:
+    def means(estimate: Estimate) -> FloatArray:
         """Mean value of each key among its holders: a ratio of estimates, hence *biased*; NaN where none hold it."""
         share, total = estimate.value
         return np.asarray(np.divide(total, share, out=np.full(share.shape, np.nan), where=share > 0))
@@ -217,7 +206,7 @@ class PCKVGRR(FrequencyOracle):
         signs = itertools.product((0, 1, -1), repeat=self.d)
         return [[(key, float(v)) if v else (-1, 0.0) for key, v in enumerate(sign)] for sign in signs]
 
-    def probabilities(self) -> NDArray[np.float64]:
+    def probabilities(self) -> FloatArray:
         """(1 + l(e-1) pi_x)/Omega."""
         inputs = self.inputs()
         out = np.full((len(inputs), self._symbols), self._unit)

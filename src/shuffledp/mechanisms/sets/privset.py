@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..._support.numbers import round_down
 from ...errors import ParameterError
 from ...estimation.constraints import SumAtMost
 from ...estimation.estimate import Estimate
-from ...randomness.sampling import Source
+from ...randomness.sampling import Array, Source
 from ..free_setting import FreeSetting, open_setting
 from ..parameters import whole
 from ..values import repeated
@@ -68,18 +66,16 @@ class PrivSet(SetRandomizer):
     True
     """
 
-    name: ClassVar[str] = "privset"
-    _takes: ClassVar[str] = "sets"
-    serves: ClassVar[tuple[str, ...]] = ("sets",)
-    _holds: ClassVar[tuple[int | str, int | str]] = (0, "s")
+    name = "privset"
+    _in_words = "PrivSet on sets of {s:,} of {d:,} items, reporting {k:,} of them and the dummies, with eps0 = {eps0}"
+    _takes = "sets"
+    serves = ("sets",)
+    _holds = (0, "s")
 
     d: int = whole(low=1, high=2**31, hint="d counts the real items")
     s: int = whole(low=1, high=lambda m: min(m.d, 10**4), hint="users hold s of the d items; smaller sets are padded")
     k: int = whole(
-        low=1,
-        high=lambda m: m.d,
-        hint="larger reports meet every set",
-        choose=lambda m: best_k(m.eps0, m.d + m.s, m.s),
+        low=1, high=lambda m: m.d, hint="larger reports meet every set", choose=lambda m: best_k(m.eps0, m.d + m.s, m.s)
     )
 
     @classmethod
@@ -104,15 +100,7 @@ class PrivSet(SetRandomizer):
         """At most s items each; dummies are not estimated."""
         return SumAtMost(self.s)
 
-    @property
-    def description(self) -> str:
-        """In words."""
-        return (
-            f"PrivSet on sets of {self.s:,} of {self.d:,} items, reporting {self.k:,} of them and the dummies, "
-            f"with eps0 = {round_down(self.eps0, 6)}"
-        )
-
-    def _check(self, values: NDArray[Any]) -> NDArray[Any]:
+    def _check(self, values: Array) -> Array:
         if values.dtype.kind not in "iu" or values.ndim != 2 or values.shape[1] == 0:
             raise ParameterError(
                 "values must be whole numbers of shape (users, items), -1 for no item, "
@@ -131,7 +119,7 @@ class PrivSet(SetRandomizer):
             raise ParameterError(f"values must not repeat an item in a row, got {item} twice; list each item once.")
         return values
 
-    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: Array, src: Source) -> Array:
         held = values.T.copy()
         if len(held) > self.s:  # a uniform choice of the items, those that are -1 last
             shuffle(src, held, first=len(held))
@@ -141,7 +129,7 @@ class PrivSet(SetRandomizer):
         dummies = self.d + np.arange(self.s)[:, None]
         return self._report(np.where(held < 0, dummies, held).astype(np.min_scalar_type(self.domain - 1)), src)
 
-    def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
+    def _infer(self, counts: Array, users: int) -> Estimate:
         return super()._infer(counts[: self.d], users)
 
     def inputs(self) -> list[tuple[int, ...]]:

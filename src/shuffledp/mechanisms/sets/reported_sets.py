@@ -12,20 +12,16 @@ import math
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import combinations, product
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...errors import BoundNotApplicableError
 from ...numerics.family import PairSet
-from ...numerics.pair import ShuffledPair, both_directions
-from ...numerics.swap.family import SwapSet
-from ...numerics.swap.pair import among
+from ...numerics.pair import FloatArray, IntArray, ShuffledPair, both_directions
 from ...randomness.lookup import categorical
-from ...randomness.sampling import Source
+from ...randomness.sampling import Array, Source
 from ..base import Mechanism
 from ..frequency import FrequencyOracle
 from ..laws import rounded_down
@@ -70,24 +66,24 @@ class SetRandomizer(FrequencyOracle):
     def _miss(self, items: int) -> Fraction:
         return _miss(self.domain, self.k, items)
 
-    @cached_property
+    @property
     def _total(self) -> float:
         """Omega."""
         miss = self._miss(self.held)
         return float(1 - miss) + math.exp(-self.eps0) * float(miss)
 
-    @cached_property
+    @property
     def keep(self) -> float:
         """Probability that the report names an item that is held: (k/D)/Omega."""
         return self.k / self.domain / self._total
 
-    @cached_property
+    @property
     def stray(self) -> float:
         """Probability that it names another item: keep less (1-t) Pr[y names it and misses S]/Omega."""
         miss = self._miss(self.held) - self._miss(self.held + 1)
         return float(Fraction(self.k, self.domain) - (1 - Fraction(math.exp(-self.eps0))) * miss) / self._total
 
-    @cached_property
+    @property
     def beta(self) -> float:
         """(1-t)(miss(s) - miss(2s))/Omega: the total variation of two disjoint sets."""
         apart = float(self._miss(self.held) - self._miss(2 * self.held))
@@ -115,17 +111,15 @@ class SetRandomizer(FrequencyOracle):
         pairs = (self._pair(range(s), range(s, 2 * s), others) for others in _others(self.domain, s))
         return PairSet([direction for pair in pairs for direction in both_directions(pair)])
 
-    def _swap(self) -> SwapSet:
+    def _types(self) -> list[list[ShuffledPair]]:
         """Every two sets among every third one, up to permutations of the items; for small sets."""
         if self.held > MOST_HELD:
             raise BoundNotApplicableError(
                 f"bound 'swap' lists how three sets may meet, for sets of at most {MOST_HELD} items, got {self.held}; "
                 "use bound='auto'."
             )
-        members = []
-        for first, second, thirds in triples(self.domain, self.held):
-            members.append(among([self._pair(first, second, third) for third in thirds], self.law.blanket()))
-        return SwapSet(members)
+        listed = triples(self.domain, self.held)
+        return [[self._pair(first, second, third) for third in thirds] for first, second, thirds in listed]
 
     def _blanket_ratio(self, victim: Mechanism) -> float:
         """w = t/(C(D,k) Omega) on every subset, so the ratio is the same for all reports."""
@@ -139,7 +133,7 @@ class SetRandomizer(FrequencyOracle):
     def _by_bits(self) -> bool:
         return self.k > _FEW_MEMBERS or isinstance(self.codec, PackedBits)
 
-    @cached_property
+    @property
     def codec(self) -> Members | PackedBits:
         """The members, or bits where they are shorter."""
         members = Members(self.k, self.domain)
@@ -150,7 +144,7 @@ class SetRandomizer(FrequencyOracle):
             return Members(self.k, self.domain, scratch=bits.scratch)
         return Members(self.k, self.domain, scratch=32 + 3 * (self.held + self.k) * members.dtype.itemsize)
 
-    def _report(self, held: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _report(self, held: Array, src: Source) -> Array:
         """Reports of users who hold the columns of ``held`` (shape (s, users), overwritten).
 
         The report names j of the s items with weight C(k, j) C(D-k, s-j) (t if j = 0): which j is uniform
@@ -177,7 +171,7 @@ class SetRandomizer(FrequencyOracle):
         self._few_cells(math.comb(D, self.held) * math.comb(D, self.k) if D <= 1000 else math.inf)
         return list(combinations(range(D), self.held))
 
-    def probabilities(self) -> NDArray[np.float64]:
+    def probabilities(self) -> FloatArray:
         """1/(C(D,k) Omega) where the subset (column, lexicographic) meets the set (row), t times that elsewhere."""
         rows, columns = self._sets(), list(combinations(range(self.domain), self.k))
         meets = np.array([[not set(y).isdisjoint(S) for y in columns] for S in rows])
@@ -245,7 +239,7 @@ def best_k(eps0: float, D: int, s: int) -> int:
 
 
 @lru_cache(maxsize=256)
-def _grid(low: int, high: int, D: int, s: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _grid(low: int, high: int, D: int, s: int) -> tuple[IntArray, FloatArray]:
     """Some k from ``low`` to ``high``, and miss(s) of each: many eps0 ask for the same."""
     k = np.unique(np.round(np.geomspace(low, high, _GRID)).astype(np.int64))
     miss = np.exp(np.log((D - k[:, None] - np.arange(s)) / (D - np.arange(s))).sum(axis=1))
@@ -253,7 +247,7 @@ def _grid(low: int, high: int, D: int, s: int) -> tuple[NDArray[np.int64], NDArr
     return k, miss
 
 
-def _mean_variance(eps0: float, D: int, s: int, k: NDArray[np.int64], miss: NDArray[np.float64]) -> NDArray[np.float64]:
+def _mean_variance(eps0: float, D: int, s: int, k: IntArray, miss: FloatArray) -> FloatArray:
     """n times the PURE variance at frequency s/D, for every k; inf where the report says nothing."""
     t = math.exp(-eps0)
     total = 1.0 - miss + t * miss

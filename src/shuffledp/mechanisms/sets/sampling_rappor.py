@@ -6,19 +6,13 @@ import math
 from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
-from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..._support.numbers import round_down
 from ...errors import BoundNotApplicableError
 from ...numerics.family import PairSet
-from ...numerics.pair import ShuffledPair, both_directions
-from ...numerics.swap.family import SwapSet
-from ...numerics.swap.pair import among
-from ...randomness.sampling import Source, below
+from ...numerics.pair import FloatArray, ShuffledPair, both_directions
+from ...randomness.sampling import Array, Source, below
 from ..bit_rows import flip_bits, noise_rows
 from ..row_codecs import PackedBits
 from .coin_counts import Classes, count, meetings, merged, merged_ones, product, spread_ones, times
@@ -75,7 +69,8 @@ class SamplingRappor(FixedSets):
     True
     """
 
-    name: ClassVar[str] = "sampling-rappor"
+    name = "sampling-rappor"
+    _in_words = "sampling RAPPOR on sets of {s:,} out of {d:,} items with eps0 = {eps0}"
 
     @property
     def local_epsilon(self) -> float:
@@ -87,11 +82,6 @@ class SamplingRappor(FixedSets):
         return min(self.eps0, exact * (1.0 + 2.0**-50) + 2.0**-50)
 
     @property
-    def description(self) -> str:
-        """In words."""
-        return f"sampling RAPPOR on sets of {self.s:,} out of {self.d:,} items with eps0 = {round_down(self.eps0, 6)}"
-
-    @cached_property
     def stray(self) -> float:
         """f; the sampler flips with exactly this double and the law is that of this double."""
         t = math.exp(-0.5 * self.eps0)
@@ -102,7 +92,7 @@ class SamplingRappor(FixedSets):
         """Probability of a one at an item that is held: f + (1-2f)/s."""
         return self.stray + math.tanh(0.25 * self.eps0) / self.s
 
-    @cached_property
+    @property
     def beta(self) -> float:
         """The exact one (see Notes; the printed one is too small)."""
         most = math.tanh(0.25 * self.eps0)
@@ -120,7 +110,7 @@ class SamplingRappor(FixedSets):
 
     # -- the law ------------------------------------------------------------------------------------------------
 
-    @cached_property
+    @property
     def _odds(self) -> tuple[int, int]:
         """Integers F, G with f = F/(F+G) exactly."""
         f = Fraction(self.stray)
@@ -156,7 +146,7 @@ class SamplingRappor(FixedSets):
         least = float(self._likelihood(0))
         return PairSet([product(ones, lambda own, other: own[0] * other[0] * least)])
 
-    def _swap(self) -> SwapSet:
+    def _types(self) -> list[list[ShuffledPair]]:
         """Every two sets among every third one, up to permutations of the items; for small sets."""
         if self.s > MOST_HELD:
             raise BoundNotApplicableError(
@@ -170,8 +160,8 @@ class SamplingRappor(FixedSets):
                 items = sorted({*first, *second, *third})
                 groups = Counter((int(i in first), int(i in second), int(i in third)) for i in items)
                 types.append(self._pair(count(groups.items(), *self._odds), len(items)))
-            members.append(among(types, self.law.blanket()))
-        return SwapSet(members)
+            members.append(types)
+        return members
 
     def _constant_datasets(self) -> PairSet:
         """Others hold S0, or what S0 and S1 share and as many items outside both as there are.
@@ -196,12 +186,12 @@ class SamplingRappor(FixedSets):
 
     # -- running it ---------------------------------------------------------------------------------------------
 
-    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: Array, src: Source) -> Array:
         out = noise_rows(src, self.stray, len(values), self.d)
         flip_bits(out, values[np.arange(len(values)), below(src, self.s, len(values))])
         return out
 
-    def probabilities(self) -> NDArray[np.float64]:
+    def probabilities(self) -> FloatArray:
         """Outputs are the numbers whose binary digits (item 0 first) are the bits."""
         self._few_cells(math.comb(self.d, self.s) << self.d if self.d <= 20 else math.inf)
         sets = self.inputs()

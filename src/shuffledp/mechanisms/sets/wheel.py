@@ -5,19 +5,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._support.numbers import round_down
 from ...errors import BoundNotApplicableError, ParameterError
 from ...numerics.family import PairSet
 from ...numerics.pair import ShuffledPair, both_directions
-from ...numerics.swap.family import SwapSet
-from ...numerics.swap.pair import among
 from ...randomness.columns import sort_columns
-from ...randomness.sampling import Source, below, below_each, bernoulli
+from ...randomness.sampling import Array, Source, below, below_each, bernoulli
 from ..free_setting import FreeSetting, open_setting
 from ..laws import independent
 from ..parameters import real, whole
@@ -83,8 +80,9 @@ class Wheel(FixedSets):
     True
     """
 
-    name: ClassVar[str] = "wheel"
-    _points: ClassVar[int] = 2**31 - 1  # a prime; sums of two positions fit in 32 bits
+    name = "wheel"
+    _in_words = "the wheel on sets of {s} of {d:,} items, arcs of {w:.4g}, with eps0 = {eps0}"
+    _points = 2**31 - 1  # a prime; sums of two positions fit in 32 bits
 
     d: int = whole(low=2, high=lambda m: m._points, hint="d counts the items")
     w: float = real(
@@ -116,12 +114,6 @@ class Wheel(FixedSets):
             ratio=4.0,
             frequency=lambda m: m.s / m.d,
         )
-
-    @property
-    def description(self) -> str:
-        """In words."""
-        budget = round_down(self.eps0, 6)
-        return f"the wheel on sets of {self.s} of {self.d:,} items, arcs of {self.w:.4g}, with eps0 = {budget}"
 
     @property
     def _width(self) -> int:
@@ -176,7 +168,7 @@ class Wheel(FixedSets):
             [ShuffledPair(independent(level, share), independent(share, level), miss * independent(share, share))]
         )
 
-    def _swap(self) -> SwapSet:
+    def _types(self) -> list[list[ShuffledPair]]:
         """Single items: the arcs of different items are independent, and the others hold x0, x1 or a third one."""
         if self.s > 1:
             raise BoundNotApplicableError(
@@ -189,7 +181,7 @@ class Wheel(FixedSets):
         if self.d > 2:
             laws = (independent(*(held if i == k else share for i in range(3))) for k in range(3))
             types.append(ShuffledPair(*laws))
-        return SwapSet([among(types, self.law.blanket())])
+        return [types]
 
     def _constant_datasets(self) -> PairSet:
         """Others hold x0, or a set apart from both, seen through "y is on an arc of an item that only x0 has" etc."""
@@ -205,7 +197,7 @@ class Wheel(FixedSets):
 
     # -- running it -------------------------------------------------------------------------------------------
 
-    def _randomize(self, values: NDArray[Any], src: Source) -> NDArray[Any]:
+    def _randomize(self, values: Array, src: Source) -> Array:
         """With probability s w e/Omega a uniform point of a uniform arc, unless the next arc covers it as well.
 
         Then every point of the union is reported with density e/Omega, by the last arc that starts before it; all
@@ -229,7 +221,7 @@ class Wheel(FixedSets):
         out[-1] = wrapped(y, self._points)
         return out.T
 
-    def _between(self, start: NDArray[Any], spacing: NDArray[Any], src: Source) -> NDArray[np.uint64]:
+    def _between(self, start: Array, spacing: Array, src: Source) -> NDArray[np.uint64]:
         """A uniform point off the union, counted from the first arc: skip the part that each arc adds to it."""
         added = np.minimum(spacing, np.uint64(self._width))
         point = below_each(src, np.uint64(self._points) - added.sum(axis=0, dtype=np.uint64))
@@ -237,7 +229,7 @@ class Wheel(FixedSets):
             point += more * (point >= first)
         return point
 
-    def _tally(self, data: NDArray[Any]) -> NDArray[Any]:
+    def _tally(self, data: Array) -> Array:
         return supported(data, self.d, self._width, self._points)
 
 

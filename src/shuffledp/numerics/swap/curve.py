@@ -69,6 +69,9 @@ class SwapCurve(Curve):
         part._lead, part._c = self._lead[rows] - self._first[rows] + part._first, self._c[rows]
         part._way, part._chosen_at, part._kept = self._way[rows], self._chosen_at[rows], self._kept[rows]
         part._waiting = None if self._waiting is None else self._waiting.take(rows)
+        if self._seen is not None:
+            eps, (value, slope) = self._seen
+            part._seen = eps[rows], Values(value[rows], slope[rows])
         return part
 
     def _in_parts(self) -> list[IntArray]:
@@ -95,8 +98,10 @@ class SwapCurve(Curve):
         if live.size:
             part = self if live.size == eps.size else self.take(live)
             here, fall = part.placed(eps[live])
-            found = part._whole(part._on_lines(here, eps[live]), here, local.log_delta[live])
-            slope[live] = np.where(found < value[live], fall, slope[live])
+            largest = part._on_lines(here, eps[live])
+            found = part._whole(largest, here, local.log_delta[live])
+            share = np.where(found < value[live], np.exp(np.minimum(largest - found, 0.0)), 0.0)
+            slope[live] = share * fall + (1.0 - share) * slope[live]
             value[live] = np.fmin(found, value[live])
         return Values(value + self._slack, np.where(np.isfinite(slope), slope, 1.0))
 
@@ -148,7 +153,7 @@ class SwapCurve(Curve):
             if (worst != lead).any():
                 own = _positive(saddle(x[worst], t[worst], self._copies, c))
                 lead = worst
-            done = (np.abs(own - c) <= 1e-3 * c) | (high <= 1.01 * low)
+            done = (np.abs(own - c) <= 1e-4 * c) | (high <= 1.002 * low)
             if done.all():
                 break
             low, high = np.where(own > c, c, low), np.where(own < c, c, high)
@@ -158,7 +163,7 @@ class SwapCurve(Curve):
     def _waited(self, kept: FloatArray) -> Waiting:
         """Waiting times up to where the rest is below e^-kept, and some more, so that they serve nearby."""
         if self._waiting is None or np.any(kept > self._kept):
-            self._kept = 1.1 * kept
+            self._kept = 16.0 * np.ceil(1.1 * kept / 16.0)  # few different ones: rows of one law share their sums
             self._waiting = Waiting.of(self.beta, self.others, self._kept)
         return self._waiting
 

@@ -49,6 +49,12 @@ class SwapSet(Listed):
         listed = all(member.more is None for member in self._members)
         return self._members if listed and len(self._members) <= most else None
 
+    @property
+    def quick(self) -> bool:
+        """Whether the types of all victim pairs have few symbols together."""
+        types = [pair for member in self.members(tuning.FEW_LAWS) or () for pair in member.types]
+        return 0 < sum(np.size(pair.t) for pair in types) <= tuning.FEW_SYMBOLS
+
     def laws(self, most: int) -> Sequence[SwapPair] | None:
         """The victim pairs."""
         return self.members(most)

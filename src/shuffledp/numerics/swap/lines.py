@@ -81,13 +81,10 @@ def largest_bound(here: At, dither: float) -> FloatArray:
 
 def in_way(here: At, way: IntArray, dither: float) -> FloatArray:
     """max over types of log(U + exposed) of every row, in a way that was best nearby."""
-    value = np.empty(way.size)
-    for rows, joins in ((np.flatnonzero(way == _JOIN), True), (np.flatnonzero(way != _JOIN), False)):
-        if rows.size:
-            part = here.take(rows)
-            value[rows] = (
-                by_join(part, dither) if joins else np.maximum.reduceat(on_line(part, way[rows], dither), part.first)
-            )
+    value = np.maximum.reduceat(on_line(here, np.maximum(way, 0), dither), here.first)
+    rows = np.flatnonzero(way == _JOIN)
+    if rows.size:  # the joined law is rounded up, which may cost something at one eps and nothing at the next
+        value[rows] = np.fmin(value[rows], by_join(here.take(rows), dither))
     return value
 
 
@@ -102,7 +99,8 @@ def best_way(here: At, dither: float) -> tuple[FloatArray, IntArray]:
     close = here.c * here.deviation < tuning.CLOSE
     law = here.x[here.lead]
     grainy = (law.max(axis=1) - law.min(axis=1)) > tuning.GRAINY * here.deviation
-    able = (close | grainy) & (here.types * here.x.shape[1] <= tuning.MOST_JOINED)
+    few = here.waiting.others.max(axis=1) * here.waiting.beta <= 4.0 * tuning.FEW_FREE
+    able = (close | (grainy & few)) & (here.types * here.x.shape[1] <= tuning.MOST_JOINED)
     able &= here.waiting.closed | (here.waiting.others.shape[1] == 1)  # else A has thousands of blocks
     rows = np.flatnonzero(able & (np.maximum.reduceat(here.log_bare, here.first) == -np.inf))
     if rows.size:

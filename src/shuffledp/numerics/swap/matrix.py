@@ -16,7 +16,8 @@ from typing import Self
 import numpy as np
 
 from ...errors import BoundNotApplicableError
-from ..family import Answer, Family
+from .. import tuning
+from ..family import Answer, Family, PairSet
 from ..lazy import Search
 from ..pair import TINY, FloatArray, IntArray, ShuffledPair, Side, distinct, mass_slack
 from ..rows import ULP
@@ -49,6 +50,8 @@ def swap_pairs(matrix: FloatArray) -> Family:
     rows = merged_columns(distinct_rows(matrix))
     d, members = len(rows), len(rows) * (len(rows) - 1)
     common = float(rows.min(axis=0).sum()) * (1.0 - mass_slack(rows.shape[1]))
+    if not members:
+        return PairSet([])
     if members <= _FEW_PAIRS:
         pairs = itertools.permutations(rows, 2)
         return SwapSet([SwapPair(tuple(ShuffledPair(a, b, x) for x in rows), common) for a, b in pairs])
@@ -77,6 +80,7 @@ class SwapSearch(Search):
         """``common`` is the mass of a part that all types share; they take part with probability ``presence``."""
         self._rows, self.listed, self._common, self._presence = rows, listed, common, presence
         self.cells = rows.size
+        self.most_evaluated = max(tuning.AT_ONCE, tuning.MOST_SWAP_CELLS // rows.size)
         self._beta = 1.0 if common >= 1.0 else min(common * (1.0 - ULP), 1.0 - 2.0**-53)
         self._moments = PairMoments(rows, presence * (1.0 - mass_slack(rows.shape[1])))
 
@@ -119,7 +123,7 @@ class SwapSearch(Search):
         return SwapCurve(table, which, n, Others.fixed(n), dither_for(tol))
 
     def screen(self, members: IntArray, n: FloatArray, eps: FloatArray, level: FloatArray, tol: float) -> FloatArray:
-        """From second moments, where that is not enough from four, and at last from the laws."""
+        """From second moments, and where that is not enough from four and from laws."""
         pairs, asked = self.listed[members], self._moments.question(self._beta, n, eps, level)
         value, lines = self._moments.by_variance(pairs, asked, level)
         left = np.flatnonzero(~(value <= level))

@@ -26,9 +26,11 @@ from numpy.typing import NDArray
 
 from .. import tuning
 from ..ledger import charge
+from ..line import tilt
 from ..pair import FloatArray, IntArray
 from ..rows import chunks, law_shift
 from ..screen import log_tail, remainder
+from .sums import log_top
 from .waiting import Others, Waiting
 
 #: Shells of G, as shares of the largest; below the last one nothing is known of the variance.
@@ -137,17 +139,43 @@ class PairMoments:
 
     @np.errstate(all="ignore")
     def by_moments(self, pairs: IntArray, asked: Question, lines: Lines, level: FloatArray) -> FloatArray:
-        """An upper value of log delta from four moments; all types of a row are compared on its line."""
-        out = np.empty(pairs.size)
+        """An upper value of log delta from four moments, all types of a row on its line; where it exceeds the level,
+        from the laws of those types that four moments leave open."""
+        out, looked = np.empty(pairs.size), 0
         for part in chunks(np.full(pairs.size, 3.0 * self.symbols)):
             rows = np.arange(part.start, part.stop)
             mine, here = asked.take(rows), lines.take(rows)
-            most = self._largest(pairs[rows], mine, here)
-            out[rows] = self._in_shells(most, most * self._least_variance(here), mine, here, level[rows])
+            table = self._table(pairs[rows], mine, here)
+            most, share = self._raised(table.max(axis=1)), self._least_variance(here)
+            value = self._in_shells(most, most * share, mine, here, level[rows])
+            left = np.flatnonzero(~(value <= level[rows]))
+            if left.size:
+                each, kind = np.repeat(left, self.count), np.tile(np.arange(self.count), left.size)
+                g = self._raised(table[left].reshape(-1))
+                alone = self._bound(g, g * share[each] - self._floor, mine.take(each), here.take(each))
+                open_ = np.flatnonzero(~(alone <= level[rows[each]]))
+                each, alone, looked = each[open_], alone[open_], looked + open_.size * self.symbols
+                if looked <= tuning.MOST_OPEN_CELLS:
+                    law = self._by_laws(pairs[rows[each]], kind[open_], mine.take(each), here.take(each))
+                    alone = np.fmin(law, alone)
+                value[left] = level[rows[left]]
+                np.maximum.at(value, each, alone)
+            out[rows] = value
         return out
 
-    def _largest(self, pairs: IntArray, asked: Question, lines: Lines) -> FloatArray:
-        """The largest G of any type, rounded up; NaN bounds nothing."""
+    def _by_laws(self, pairs: IntArray, kinds: IntArray, asked: Question, lines: Lines) -> FloatArray:
+        """An upper value of log delta of pairs among types one by one, from their laws."""
+        a, b = np.divmod(pairs, self.count)
+        log_m, variance, width = np.empty((3, pairs.size))
+        for part in chunks(np.full(pairs.size, float(self.symbols))):
+            first, second, t = self.level[a[part]], self.level[b[part]], self.level[kinds[part]] * self._share
+            x = ((first - second) - asked.gain[part, None] * second) / t
+            at = tilt(x, t * self.omega, lines.c[part])
+            log_m[part], variance[part], width[part] = log_top(at), at.variance, at.width
+        return self._value(log_m, variance, width, asked, lines)
+
+    def _table(self, pairs: IntArray, asked: Question, lines: Lines) -> NDArray[Any]:
+        """G of these pairs by type, up to rounding."""
         a, b = np.divmod(pairs, self.count)
         w = (self.level[a] - self.level[b] - asked.gain[:, None] * self.level[b]).astype(self._type)
         scale = lines.c / self._share
@@ -157,8 +185,12 @@ class PairMoments:
         np.multiply(w * self.omega.astype(self._type), w, out=square)
         np.multiply(square, w * k3.astype(self._type)[:, None], out=cube)
         np.multiply(cube, w * more.astype(self._type)[:, None], out=fourth)
-        most: NDArray[Any] = (powers @ self._powers).max(axis=1).astype(np.float64)
-        return np.where(np.isnan(most), np.inf, most) * (1.0 + self._room) + self._floor
+        return np.asarray(powers @ self._powers)
+
+    def _raised(self, g: NDArray[Any]) -> FloatArray:
+        """G, rounded up; NaN bounds nothing."""
+        found = g.astype(np.float64)
+        return np.asarray(np.where(np.isnan(found), np.inf, found) * (1.0 + self._room) + self._floor)
 
     def _least_variance(self, lines: Lines) -> FloatArray:
         """V is at least this share of G: w^3 <= r w^2, w^4 <= max|w|^2 w^2, and l >= 1."""
@@ -184,15 +216,19 @@ class PairMoments:
 
     def _bound(self, g: FloatArray, variance: FloatArray, asked: Question, lines: Lines) -> FloatArray:
         """An upper value of log delta of a type with at most this G and at least this V."""
-        c = lines.c
-        log_m = log_growth(g, c, asked.gain, asked.missed, self._share)
-        least = (
-            tilted_variance(variance / self._share, asked.gain, lines.swing, log_m) * asked.waiting.fewest[asked.which]
-        )
+        log_m = log_growth(g, lines.c, asked.gain, asked.missed, self._share)
+        least = tilted_variance(variance / self._share, asked.gain, lines.swing, log_m)
+        return self._value(log_m, least, lines.span, asked, lines)
+
+    def _value(
+        self, log_m: FloatArray, variance: FloatArray, width: FloatArray, asked: Question, lines: Lines
+    ) -> FloatArray:
+        """An upper value of log delta, given upper values of log M and of the range, a lower one of the variance."""
+        least = variance * asked.waiting.fewest[asked.which]
         top = np.full(asked.waiting.fewest.size, -np.inf)
         np.maximum.at(top, asked.which, log_m)
         value = asked.waiting.log_sums(asked.which, log_m, top)
-        value = value + log_tail(least, lines.span**2 / least, lines.span, c, lines.s)
+        value = value + log_tail(least, width * width / least, width, lines.c, lines.s)
         value = np.logaddexp(value, asked.waiting.log_rest[asked.which])  # who is not free reveals at most everything
         return np.where(np.isnan(value), np.inf, value)
 

@@ -97,7 +97,9 @@ class SwapPair:
         """Others take part with this probability: an absent user sends "nothing", which all types share."""
         types = tuple(pair.thinned(chance) for pair in self.types)
         more = None if self.more is None else partial(_thinned, self.more, chance)
-        return SwapPair(types, 1.0 - chance + chance * self.common_mass, self.victim, more, self.slack)
+        common = 1.0 - chance + chance * self.common_mass
+        common = common if self.common_mass >= 1.0 else min(common, 1.0 - 2.0**-53)  # 1 would mean: always free
+        return SwapPair(types, common, self.victim, more, self.slack)
 
     @property
     def alone(self) -> tuple[ShuffledPair, ...]:

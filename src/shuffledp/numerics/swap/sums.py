@@ -121,7 +121,9 @@ def _sum(types: Swapped, last: FloatArray, top: FloatArray, peak: FloatArray, *,
         total = total + np.bincount(row[~live], block[~live], len(x))
         row, number = row[live], number[live]
     for part in chunks(np.full(row.size, tuning.BLOCK * x.shape[1])):
-        node = nodes(x, at, h, row[part], number[part])
+        own = slice(int(row[part][0]), int(row[part][-1]) + 1)
+        node = nodes(x[own], at.take(own), h[own], row[part] - own.start, number[part])
+        node = node._replace(row=row[part])
         r = np.broadcast_to(node.row[:, None], node.y.shape)
         value = np.exp(waiting.log_sums(r, log_modulus(node, top), top) - peak[r])
         if phases:

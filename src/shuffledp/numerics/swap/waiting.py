@@ -116,20 +116,26 @@ class Waiting(NamedTuple):
         return np.asarray(np.logaddexp.reduce(value + self.log_mass[row], axis=-1) + _SUMMING)
 
     def log_sums(self, row: IntArray, log_r: FloatArray, top: FloatArray) -> FloatArray:
-        """The same at many nodes, on chords where A costs much; ``top`` is the largest log r of a row."""
+        """The same at many nodes, on chords where A costs much; ``top`` is the largest log r of a row.
+
+        Rows next to each other that have the same law share their chords.
+        """
         rows = np.flatnonzero(~self.closed | (self.others.shape[1] > 1))
-        if not rows.size or log_r.size <= 2 * tuning.PLACES * rows.size:
+        law = np.column_stack([self.beta, self.kept, self.others, self.log_mass])[rows]
+        start = np.flatnonzero(np.append(True, (law[1:] != law[:-1]).any(axis=1))) if rows.size else rows
+        if not rows.size or log_r.size <= 2 * tuning.PLACES * start.size:
             return self.log_sum(row, log_r)
         number = np.full(top.size, -1)
-        number[rows] = np.arange(rows.size)
+        number[rows] = np.repeat(np.arange(start.size), np.diff(start, append=rows.size))
         slow = number[row] >= 0
         out = np.empty(log_r.shape)
         out[~slow] = self.log_sum(row[~slow], log_r[~slow])
-        deep = tuning.DEPTH / self.fewest[rows]
-        places = top[rows, None] - deep[:, None] * _DEPTHS
-        table = self.log_sum(np.broadcast_to(rows[:, None], places.shape), places)
+        most, least = (pick.reduceat(top[rows], start) for pick in (np.maximum, np.minimum))
+        deep = tuning.DEPTH / self.fewest[rows[start]] + most - least
+        places = most[:, None] - deep[:, None] * _DEPTHS
+        table = self.log_sum(np.broadcast_to(rows[start, None], places.shape), places)
         mine = number[row[slow]]
-        out[slow] = chord_of_waits(table, mine, (top[rows[mine]] - log_r[slow]) / deep[mine])
+        out[slow] = chord_of_waits(table, mine, (most[mine] - log_r[slow]) / deep[mine])
         return out
 
     def sum(self, row: IntArray, log_m: ComplexArray, peak: FloatArray) -> tuple[ComplexArray, FloatArray]:
@@ -172,7 +178,7 @@ def blocks_of_waits(
     """
     log_q = log_miss - log_r
     log_q = np.where(np.abs(log_q) < 1e-9, 1e-9, log_q)[..., None]
-    down, top = -np.abs(log_q), last.max(axis=-1)
+    down, top = -np.abs(log_q), last.max(axis=-1, initial=0.0)
     ends = np.where(log_q < 0.0, first, top[..., None] - last)
     terms = np.exp(ends * down) * np.expm1((last - first + 1.0) * down) / (m[..., None] - last)
     total = np.where(last >= first, terms, 0.0).sum(axis=-1) / np.expm1(down[..., 0])
@@ -200,7 +206,7 @@ def chord_of_waits(table: FloatArray, row: IntArray, depth: FloatArray) -> Float
 
     Below the last place its value stands for all, because A rises with r.
     """
-    depth = np.clip(depth, 0.0, 1.0)
+    depth = np.clip(np.where(np.isnan(depth), 0.0, depth), 0.0, 1.0)  # A rises with r: the first place is above all
     i = np.minimum((depth**0.25 * (_DEPTHS.size - 1)).astype(np.int64), _DEPTHS.size - 2)
     share = (depth - _DEPTHS[i]) / (_DEPTHS[i + 1] - _DEPTHS[i])
     low, high = table[row, i], table[row, i + 1]

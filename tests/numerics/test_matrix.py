@@ -1,0 +1,235 @@
+"""Pairs of a matrix: no member is lost by screening, merging or symmetry, and screens are above the truth."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from shuffledp.errors import BoundNotApplicableError
+from shuffledp.numerics.curve import PairCurve
+from shuffledp.numerics.datasets import constant_datasets, two_count_datasets
+from shuffledp.numerics.family import Family, PairSet
+from shuffledp.numerics.matrix import blanket_pairs
+from shuffledp.numerics.pair import ShuffledPair
+from shuffledp.numerics.profile import profile
+from shuffledp.numerics.screen import few_draws, log_screen, remainder
+from shuffledp.numerics.swap.family import SwapSet
+from shuffledp.numerics.swap.matrix import SwapSearch, swap_pairs
+from shuffledp.numerics.swap.moments import PairMoments
+from shuffledp.numerics.swap.pair import SwapPair
+from shuffledp.numerics.symmetry import Alike, groups, merged_columns, representatives
+
+TOL = 1e-4
+
+
+def _rows(table: np.ndarray) -> np.ndarray:
+    return np.asarray(table / table.sum(axis=1, keepdims=True))
+
+
+def _matrix(kind: str, d: int, seed: int) -> np.ndarray:
+    rng = np.random.default_rng((seed, d))
+    table = rng.random((d, d + seed % 3)) + 0.05
+    if kind == "zeros":
+        table[rng.random(table.shape) < 0.15] = 0.0
+        table[:, 0] = 1.0
+    elif kind == "near":
+        table = np.tile(table[0], (d, 1)) * (1.0 + 1e-5 * rng.random(table.shape))
+    elif kind == "circulant":
+        table = np.array([np.roll(table[0], i) for i in range(d)])
+    elif kind == "equal":
+        table[1], table[:, -1] = table[0], 2.0 * table[:, 0]
+    elif kind == "levels":
+        table = np.where(rng.random(table.shape) < 0.5, 3.0, 1.0)
+    elif kind == "ratios":
+        table = np.exp(rng.uniform(0.0, 6.0, table.shape))
+    return _rows(table)
+
+
+def _pairs(matrix: np.ndarray) -> list[ShuffledPair]:
+    omega = matrix.min(axis=0)
+    different = (x for x in itertools.permutations(matrix, 2) if not np.array_equal(*x))
+    return [ShuffledPair(a, b, omega) for a, b in different]
+
+
+KINDS = ("random", "zeros", "near", "circulant", "equal", "levels", "ratios")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("d", [2, 5])
+@pytest.mark.parametrize(("n", "delta"), [(10, 1e-3), (10**5, 1e-9)])
+def test_blanket_is_the_largest_of_all_pairs(kind: str, d: int, n: int, delta: float) -> None:
+    matrix = _matrix(kind, d, 1)
+    family = blanket_pairs(matrix)
+    found = family.epsilon(n=n, delta=delta, tol=TOL, side="upper").epsilon
+    alone = [PairSet([pair]) for pair in _pairs(matrix)] or [PairSet([])]
+    above = max(one.epsilon(n=n, delta=delta, tol=TOL, side="upper").epsilon for one in alone)
+    below = max(one.epsilon(n=n, delta=delta, tol=TOL, side="lower").epsilon for one in alone)
+    assert below <= found
+    assert found <= above * (1.0 + 2.0 * TOL) + 1e-11
+    eps = np.array([0.0, 0.5 * above, 0.9 * above]) if math.isfinite(above) else np.array([0.0, 1.0, 3.0])
+    value = family.log_delta(eps, n=n, tol=TOL, side="upper")
+    truth = np.max([one.log_delta(eps, n=n, tol=TOL, side="lower") for one in alone], axis=0)
+    most = np.max([one.log_delta(eps, n=n, tol=TOL, side="upper") for one in alone], axis=0)
+    assert np.all(value >= truth)
+    assert np.all(value <= np.logaddexp(most + 2.0 * TOL, np.log(1e-11)))
+
+
+def _swap_alone(matrix: np.ndarray) -> list[SwapPair]:
+    common = float(matrix.min(axis=0).sum()) * (1.0 - 1e-12)
+    different = (x for x in itertools.permutations(matrix, 2) if not np.array_equal(*x))
+    return [SwapPair(tuple(ShuffledPair(a, b, x) for x in matrix), common) for a, b in different]
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("zeros", "ratios")])
+@pytest.mark.parametrize("d", [3, 5])
+@pytest.mark.parametrize(("n", "delta"), [(400, 1e-3), (10**6, 1e-8)])
+def test_swap_is_the_largest_of_all_pairs_and_above_constant_datasets(kind: str, d: int, n: int, delta: float) -> None:
+    matrix = _matrix(kind, d, 2)
+    family = swap_pairs(matrix)
+    found = family.epsilon(n=n, delta=delta, tol=TOL, side="upper").epsilon
+    alone: list[Family] = [SwapSet([pair]) for pair in _swap_alone(matrix)] or [PairSet([])]
+    most = max(one.epsilon(n=n, delta=delta, tol=TOL, side="upper").epsilon for one in alone)
+    assert found <= most * (1.0 + 10.0 * TOL) + 1e-11
+    lower = constant_datasets(matrix)
+    assert found >= lower.epsilon(n=n, delta=delta, tol=TOL, side="lower").epsilon
+    eps = np.array([0.3, 0.9, 1.1]) * found
+    value = family.log_delta(eps, n=n, tol=TOL, side="upper")
+    assert np.all(value >= lower.log_delta(eps, n=n, tol=TOL, side="lower"))
+    assert np.all(value <= np.max([one.log_delta(eps, n=n, tol=TOL, side="upper") for one in alone], axis=0) + 1e-3)
+
+
+@pytest.mark.parametrize("build", [blanket_pairs, swap_pairs])
+def test_many_questions_have_the_answers_of_each_alone(build: type[Family]) -> None:
+    families = [build(_matrix(kind, 6, seed)) for seed, kind in enumerate(("random", "circulant", "random"))]
+    n, delta = np.array([500.0, 2000.0, 1e5]), np.array([1e-6, 1e-4, 1e-8])
+    for kind in {type(family) for family in families}:
+        rows = [i for i, family in enumerate(families) if type(family) is kind]
+        asked = {"n": n[rows], "delta": delta[rows], "tol": TOL, "side": "upper"}
+        together = kind.epsilons([families[i] for i in rows], **asked)
+        for i, answer in zip(rows, together, strict=True):
+            alone = families[i].epsilon(n=int(n[i]), delta=float(delta[i]), tol=TOL, side="upper")
+            assert answer.epsilon == pytest.approx(alone.epsilon, rel=2.0 * TOL)
+
+
+@pytest.mark.parametrize("build", [blanket_pairs, swap_pairs])
+def test_profile_is_above_each_value(build: type[Family]) -> None:
+    family, eps = build(_matrix("random", 6, 3)), np.linspace(0.0, 0.4, 1000)
+    found = profile(lambda at: family.log_delta(at, n=2000, tol=1e-3, side="upper"), eps, 1e-3, "upper")
+    some = np.arange(0, 1000, 111)
+    exact = family.log_delta(eps[some], n=2000, tol=1e-5, side="upper")
+    assert np.all(found[some] >= exact - 2e-3)
+    assert np.all(found[some] <= exact + 5e-3)
+
+
+def test_participation_thins_the_blanket() -> None:
+    matrix = _matrix("random", 5, 4)
+    thin = blanket_pairs(matrix).thinned(0.5).epsilon(n=1000, delta=1e-6, tol=TOL, side="upper").epsilon
+    pairs = [ShuffledPair(p.P0, p.P1, 0.5 * np.asarray(p.t)) for p in _pairs(matrix)]
+    assert thin == pytest.approx(
+        PairSet(pairs).epsilon(n=1000, delta=1e-6, tol=TOL, side="upper").epsilon, rel=2.0 * TOL
+    )
+    swap = swap_pairs(matrix).thinned(0.5).epsilon(n=1000, delta=1e-6, tol=TOL, side="upper").epsilon
+    alone = SwapSet([member.thinned(0.5) for member in _swap_alone(matrix)])
+    assert swap == pytest.approx(alone.epsilon(n=1000, delta=1e-6, tol=TOL, side="upper").epsilon, rel=10.0 * TOL)
+
+
+def test_pairs_that_may_not_be_evaluated_count_with_their_bounds() -> None:
+    family = swap_pairs(_matrix("random", 12, 5))
+    assert isinstance(family, SwapSearch)
+    sharp = family.epsilon(n=500, delta=1e-6, tol=TOL, side="upper")
+    values = family.log_delta(np.array([0.9 * sharp.epsilon]), n=500, tol=TOL, side="upper")
+    family.most_evaluated = 0
+    loose = family.epsilon(n=500, delta=1e-6, tol=TOL, side="upper")
+    assert loose.note.startswith("looser, because")
+    assert sharp.epsilon < loose.epsilon < 2.0 * sharp.epsilon
+    assert family.log_delta(np.array([0.9 * sharp.epsilon]), n=500, tol=TOL, side="upper")[0] > values[0]
+
+
+def test_refusals() -> None:
+    zeros = _matrix("zeros", 8, 1)
+    with pytest.raises(BoundNotApplicableError, match="zeros"):
+        swap_pairs(zeros)
+    with pytest.raises(BoundNotApplicableError, match="different inputs"):
+        swap_pairs(_matrix("random", 320, 1))
+    for build in (blanket_pairs, swap_pairs):
+        with pytest.raises(BoundNotApplicableError, match="upper bound"):
+            build(_matrix("random", 6, 1)).epsilon(n=1000, delta=1e-6, tol=TOL, side="lower")
+
+
+def test_few_users_are_not_searched() -> None:
+    family = swap_pairs(_matrix("random", 8, 1))
+    assert math.isinf(family.epsilon(n=10, delta=1e-6, tol=TOL, side="upper").epsilon)
+    assert family.log_delta(np.array([0.1]), n=10, tol=TOL, side="upper")[0] == 0.0
+
+
+def test_symmetries_are_found_up_to_rounding() -> None:
+    circulant = _matrix("circulant", 9, 6)
+    assert representatives(circulant).size == 8
+    shaken = circulant * (1.0 + 1e-15 * np.random.default_rng(0).standard_normal(circulant.shape))
+    assert representatives(shaken).size == 8
+    assert isinstance(blanket_pairs(shaken), Alike)
+    exact, near = (
+        build.epsilon(n=100, delta=1e-4, tol=1e-6, side="upper") for build in map(blanket_pairs, (circulant, shaken))
+    )
+    assert near.members == 72
+    assert near.epsilon == pytest.approx(exact.epsilon, rel=1e-6)
+    assert groups(np.array([1.0, 1.0 + 1e-9]))[1].tolist() == [0, 1]
+
+
+def test_proportional_columns_are_one() -> None:
+    matrix = _matrix("equal", 5, 7)
+    assert merged_columns(matrix).shape[1] == matrix.shape[1] - 1
+    assert merged_columns(matrix).sum(axis=1) == pytest.approx(1.0, rel=1e-14)
+
+
+def test_two_counts_are_below_whole_datasets() -> None:
+    matrix = _matrix("random", 12, 8)
+    asked = {"n": 1000, "delta": 1e-6, "tol": TOL, "side": "lower"}
+    assert (
+        0.0 < two_count_datasets(matrix).epsilon(**asked).epsilon <= constant_datasets(matrix).epsilon(**asked).epsilon
+    )
+
+
+@pytest.mark.parametrize("order", [2, 4])
+def test_remainder_is_rounded_up(order: int) -> None:
+    y = np.array([0.0, 1e-9, 0.1, 0.999, 1.0, 3.0, 30.0])
+    series = [math.fsum(v**k / math.factorial(k + order) for k in range(150)) for v in y.tolist()]
+    assert np.all(remainder(y, order) >= series)
+    assert remainder(y, order) == pytest.approx(series, rel=1e-11)
+    assert np.isinf(remainder(np.array([51.0]), order))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_screens_are_above_the_truth(seed: int) -> None:
+    matrix = _matrix("ratios" if seed % 2 else "random", 5, seed)
+    pairs = _pairs(matrix)
+    for n, eps in itertools.product((3.0, 30.0, 1e3, 1e6), (0.0, 0.01, 0.3)):
+        users, at = np.full(len(pairs), n), np.full(len(pairs), eps)
+        truth = PairCurve.of(pairs, users, "lower").at(at, np.full(len(pairs), 1e-4)).log_delta
+        curve = PairCurve.of(pairs, users, "upper")
+        x, _ = curve.laws.at(at, "upper")
+        few, doubt = few_draws(x, curve.laws.t, users)
+        assert np.all(log_screen(x, curve.laws.t, users) >= truth)
+        assert np.all(few >= truth)
+        known = np.isfinite(doubt)
+        upper = curve.at(at, np.full(len(pairs), 1e-4)).log_delta
+        assert np.all(few[known] - np.log1p(doubt[known]) <= upper[known] + 1e-6)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@np.errstate(all="ignore")
+def test_moments_are_above_constant_datasets(seed: int) -> None:
+    matrix = _matrix("ratios" if seed % 2 else "random", 5, seed)
+    moments, listed = PairMoments(matrix, 1.0 - 1e-12), np.array([1, 7, 13, 20])
+    beta = float(matrix.min(axis=0).sum())
+    for n, eps in itertools.product((1e3, 1e6), (0.0, 0.01, 0.2)):
+        lower = [PairSet([ShuffledPair(matrix[i // 5], matrix[i % 5], x) for x in matrix]) for i in listed.tolist()]
+        truth = [f.log_delta(np.array([eps]), n=int(n), tol=1e-6, side="lower")[0] for f in lower]
+        level = np.full(4, -800.0)
+        asked = moments.question(beta, np.full(4, n), np.full(4, eps), level)
+        value, lines = moments.by_variance(listed, asked, level)
+        assert np.all(value >= truth)
+        assert np.all(moments.by_moments(listed, asked, lines, level) >= truth)
