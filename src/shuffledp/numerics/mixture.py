@@ -157,7 +157,9 @@ class MixtureCurve(Curve):
         steep = alone.slope / (2.0 * alone.epsilon)
         for _ in range(6):
             at = eps[self._row]
-            value = -steep * (at - alone.epsilon) * (at + alone.epsilon)
+            value = np.minimum(
+                -steep * (at - alone.epsilon) * (at + alone.epsilon), -log_delta[self._row]
+            )  # delta <= 1
             excess = self._total(value)
             share = np.exp(value + self._log_mass - excess[self._row])
             fall = np.add.reduceat(share * 2.0 * steep * at, self._start)
