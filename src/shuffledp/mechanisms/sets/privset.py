@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from ...errors import ParameterError
 from ...estimation.constraints import SumAtMost
 from ...estimation.estimate import Estimate
 from ...randomness.sampling import Array, Source
-from ..free_setting import FreeSetting, open_setting
-from ..parameters import whole
-from ..values import repeated
+from ..parameters import Free, whole
+from ..values import padded_sets
 from .drawing import shuffle
 from .reported_sets import SetRandomizer, best_k
 
@@ -75,15 +72,12 @@ class PrivSet(SetRandomizer):
     d: int = whole(low=1, high=2**31, hint="d counts the real items")
     s: int = whole(low=1, high=lambda m: min(m.d, 10**4), hint="users hold s of the d items; smaller sets are padded")
     k: int = whole(
-        low=1, high=lambda m: m.d, hint="larger reports meet every set", choose=lambda m: best_k(m.eps0, m.d + m.s, m.s)
+        low=1,
+        high=lambda m: m.d,
+        hint="larger reports meet every set",
+        choose=lambda m: best_k(m.eps0, m.d + m.s, m.s),
+        free=Free(2.0, lambda m: m.s / (m.d + m.s)),  # the mean error over the items and the dummies
     )
-
-    @classmethod
-    def _free_setting(cls, given: dict[str, Any]) -> FreeSetting | None:
-        """The setting k, chosen by the mean error over the items and the dummies."""
-        return open_setting(
-            cls, given, "k", limits=lambda m: (1, m.d), whole=True, ratio=2.0, frequency=lambda m: m.s / (m.d + m.s)
-        )
 
     @property
     def domain(self) -> int:
@@ -101,23 +95,7 @@ class PrivSet(SetRandomizer):
         return SumAtMost(self.s)
 
     def _check(self, values: Array) -> Array:
-        if values.dtype.kind not in "iu" or values.ndim != 2 or values.shape[1] == 0:
-            raise ParameterError(
-                "values must be whole numbers of shape (users, items), -1 for no item, "
-                f"got {values.dtype} of shape {values.shape}; give one row per user."
-            )
-        low, high = int(values.min()), int(values.max())
-        if low < -1 or high >= self.d:
-            raise ParameterError(
-                f"values must be items in [0, {self.d}) or -1 for none, got {low if low < -1 else high}; "
-                "number the items from 0."
-            )
-        values = values.astype(np.min_scalar_type(-self.d), copy=False)
-        twice = repeated(values)
-        if (twice >= 0).any():
-            item = int(twice[twice >= 0][0])
-            raise ParameterError(f"values must not repeat an item in a row, got {item} twice; list each item once.")
-        return values
+        return padded_sets(values, self.d)
 
     def _randomize(self, values: Array, src: Source) -> Array:
         held = values.T.copy()
