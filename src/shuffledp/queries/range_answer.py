@@ -262,16 +262,10 @@ def range_answer(domain: Interval, branching: int, parts: Sequence[Estimate], op
     leaves = parts[0]
     edges = domain.edges(leaves.value.size - option)
     names = [f"{a:g} to {domain.words(b)}" for a, b in itertools.pairwise(edges)]  # the unit is that of the bins
+    same = ("value", "stderr", "n", "for_release", "noise", "sampling", "grain", "influence")
     return RangeAnswer(
-        value=leaves.value,
-        stderr=leaves.stderr,
-        n=leaves.n,
-        for_release=leaves.for_release,
+        **{key: getattr(leaves, key) for key in same},
         constraint=Simplex(),
-        noise=leaves.noise,
-        sampling=leaves.sampling,
-        grain=leaves.grain,
-        influence=leaves.influence,
         names=(*names, *(["missing"] if option else [])),
         quantity=SHARE,
         option=option,
