@@ -234,9 +234,8 @@ def compose(
 
 def _budget(target: str) -> float:
     """--target as a number."""
-    hint = "it is the central eps that must not be exceeded"
     number = valid.parse_number("target", target)
-    return valid.in_range("target", number, low=0.0, high=float("inf"), low_open=True, high_open=True, hint=hint)
+    return valid.inside("target", number, hint="it is the central eps that must not be exceeded")
 
 
 def _at_delta(accountant: Accountant, delta: Any, most: float | None, further: Any, result: Any) -> Iterator[str]:

@@ -111,7 +111,7 @@ def recommend(
 
 
 def _positive(name: str, value: object, hint: str = "it is the target") -> float:
-    return check.in_range(name, value, low=0.0, high=math.inf, low_open=True, high_open=True, hint=hint)
+    return check.inside(name, value, hint=hint)
 
 
 class _Question:
