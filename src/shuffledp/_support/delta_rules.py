@@ -33,7 +33,7 @@ class DeltaRule:
         value = self.share / n
         if not value < 1 or below(value) == 0.0:
             raise ParameterError(
-                f"delta must lie in (0, 1), got {shown(self.text)} with n = {n:,}; choose another numerator."
+                f"delta must lie in (0, 1), got {check.shown(self.text, 40)} with n = {n:,}; choose another numerator."
             )
         return value
 
@@ -48,7 +48,7 @@ class DeltaRule:
         most = max(sizes, default=None)
         if most is None:
             raise ParameterError(
-                f"delta must be a number where no shuffled round says what n is, got {shown(self.text)}; "
+                f"delta must be a number where no shuffled round says what n is, got {check.shown(self.text, 40)}; "
                 "pass a number, or compose a round first."
             )
         return self.at(most)
@@ -71,9 +71,8 @@ def read(delta: object) -> DeltaRule:
         if not 0.0 < check.parse_number("delta", top) < math.inf:
             raise ParameterError("not a positive number")
     except ParameterError:
-        raise ParameterError(
-            f"delta must be a number in (0, 1) or a rule such as '0.01/n', got {shown(delta)}; write one of the two."
-        ) from None
+        got = f"got {check.shown(delta, 40)}; write one of the two."
+        raise ParameterError(f"delta must be a number in (0, 1) or a rule such as '0.01/n', {got}") from None
     return DeltaRule(None, Fraction(top), delta.strip())
 
 
@@ -111,9 +110,3 @@ def below(number: Fraction) -> float:
     """The largest float that is not above the number."""
     nearest = float(number)
     return math.nextafter(nearest, -math.inf) if Fraction(nearest) > number else nearest
-
-
-def shown(text: object) -> str:
-    """A value in quotes, shortened."""
-    whole = repr(text)
-    return whole if len(whole) <= 40 else f"{whole[:37]}..."

@@ -32,71 +32,40 @@ class Purpose(NamedTuple):
     words: str
 
 
-#: Words that name no mechanism here, by what they mean; the tests compare every purpose with the mechanisms.
-PURPOSES = (
-    Purpose(
-        "noise on a number",
-        ("laplace", "gaussian", "metric-laplace"),
-        "normal noise additive geometric discrete-laplace staircase piecewise pm hybrid square-wave sw number "
-        "numeric mean average",
-    ),
-    Purpose("one bit of a number or vector", ("harmony", "duchi"), "1bit 1-bit-mean microsoft rounding"),
-    Purpose("vectors", ("privunit", "duchi", "harmony"), "vector l2 unit-vector sphere gradient embedding linf cube"),
-    Purpose("a yes/no question", ("randomized-response",), "rr warner coin binary bit boolean bernoulli yes-no"),
-    Purpose(
-        "one of d options",
-        ("grr", "subset", "hadamard", "local-hash"),
-        "direct-encoding de k-ary frequency frequency-oracle histogram categorical category local-histogram",
-    ),
-    Purpose(
-        "one bit for each option",
-        ("unary", "optimized-unary"),
-        "unary-encoding ue one-hot bit-vector bloom-filter basic-rappor histogram-encoding",
-    ),
-    Purpose(
-        "short reports of many options",
-        ("local-hash", "hadamard"),
-        "count-mean-sketch cms hcms apple sketch count-sketch count-min hash hashing blh binary-local-hash lh rahd",
-    ),
-    Purpose(
-        "sets of items",
-        ("privset", "wheel", "sampling-rappor"),
-        "set sets itemset itemsets set-valued basket padding-and-sampling ldpminer multi-set",
-    ),
-    Purpose("keys with values", ("pckv-grr",), "key-value kv pckv privkv pckv-ue"),
-    Purpose("ranges over a tree", ("hierarchical-grr",), "hierarchy hierarchical tree range ranges hh cdf quantile"),
-    Purpose(
-        "one of several queries, drawn at random", ("parallel",), "subsampling sampling queries several-queries mixture"
-    ),
-    Purpose("strings that nobody can list", ("prefix-hash",), "heavy-hitters strings words urls prefix prefixes trie"),
-    Purpose(
-        "answers to several questions in one report",
-        ("joint",),
-        "tuple tuples together multivariate cross-table record",
-    ),
-    Purpose(
-        "places on a map",
-        ("planar-laplace", "planar-cells"),
-        "planar geo geo-indistinguishability location place gps map",
-    ),
-    Purpose(
-        "privacy that depends on a distance",
-        ("metric-general", "metric-laplace", "planar-laplace", "planar-cells", "exponential-metric"),
-        "metric d-privacy dx-privacy distance",
-    ),
-    Purpose("points with distances", ("exponential-metric",), "exponential em softmax permute-and-flip"),
-    Purpose(
-        "a histogram from several messages a user",
-        ("pure-dump", "mix-dump", "balls-into-bins", "cheu-zhilyaev", "poisson-histogram"),
-        "shuffle-dp-histogram shuffled-histogram multi-message dump dummy dummies balls bins fake-users cobalt",
-    ),
-    Purpose(
-        "a sum of bits from several messages a user",
-        ("balcer-cheu", "balcer-coin"),
-        "sum binary-sum count bits",
-    ),
-    Purpose("a matrix of your own", ("finite",), "matrix custom table channel csv npy"),
-    Purpose("a randomizer of which only eps0 is known", ("general",), "ldp any-ldp eps0 black-box"),
+#: Words that name no mechanism here, by what they mean (purpose: mechanisms: words); the tests compare every purpose
+#: with the mechanisms.
+_TABLE = """
+noise on a number: laplace gaussian metric-laplace: normal noise additive geometric discrete-laplace staircase
+  piecewise pm hybrid square-wave sw number numeric mean average
+one bit of a number or vector: harmony duchi: 1bit 1-bit-mean microsoft rounding
+vectors: privunit duchi harmony: vector l2 unit-vector sphere gradient embedding linf cube
+a yes/no question: randomized-response: rr warner coin binary bit boolean bernoulli yes-no
+one of d options: grr subset hadamard local-hash: direct-encoding de k-ary frequency frequency-oracle histogram
+  categorical category local-histogram
+one bit for each option: unary optimized-unary: unary-encoding ue one-hot bit-vector bloom-filter basic-rappor
+  histogram-encoding
+short reports of many options: local-hash hadamard: count-mean-sketch cms hcms apple sketch count-sketch count-min
+  hash hashing blh binary-local-hash lh rahd
+sets of items: privset wheel sampling-rappor: set sets itemset itemsets set-valued basket padding-and-sampling
+  ldpminer multi-set
+keys with values: pckv-grr: key-value kv pckv privkv pckv-ue
+ranges over a tree: hierarchical-grr: hierarchy hierarchical tree range ranges hh cdf quantile
+one of several queries, drawn at random: parallel: subsampling sampling queries several-queries mixture
+strings that nobody can list: prefix-hash: heavy-hitters strings words urls prefix prefixes trie
+answers to several questions in one report: joint: tuple tuples together multivariate cross-table record
+places on a map: planar-laplace planar-cells: planar geo geo-indistinguishability location place gps map
+privacy that depends on a distance: metric-general metric-laplace planar-laplace planar-cells exponential-metric:
+  metric d-privacy dx-privacy distance
+points with distances: exponential-metric: exponential em softmax permute-and-flip
+a histogram from several messages a user: pure-dump mix-dump balls-into-bins cheu-zhilyaev poisson-histogram:
+  shuffle-dp-histogram shuffled-histogram multi-message dump dummy dummies balls bins fake-users cobalt
+a sum of bits from several messages a user: balcer-cheu balcer-coin: sum binary-sum count bits
+a matrix of your own: finite: matrix custom table channel csv npy
+a randomizer of which only eps0 is known: general: ldp any-ldp eps0 black-box
+"""
+PURPOSES = tuple(
+    Purpose(what, tuple(mechanisms.split()), words.strip())
+    for what, mechanisms, words in (row.split(":") for row in _TABLE.replace("\n  ", " ").strip().split("\n"))
 )
 #: A word without hyphens -> its purpose.
 _MEANINGS = {word.replace("-", ""): purpose for purpose in PURPOSES for word in purpose.words.split()}

@@ -18,7 +18,7 @@ _MOST_CHARACTERS = 400
 MIN_EPS0, MAX_EPS0 = 1e-9, 500.0
 
 
-def shown(value: object) -> str:
+def shown(value: object, most: int = 80) -> str:
     """A value as a sentence shows it, cut where it is long.
 
     Examples
@@ -27,7 +27,7 @@ def shown(value: object) -> str:
     ("'grr'", 80)
     """
     text = repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}..."
+    return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def real(name: str, value: object) -> float:
@@ -66,6 +66,11 @@ def in_range(
     return number
 
 
+def inside(name: str, value: object, low: float = 0.0, high: float = math.inf, *, hint: str = "") -> float:
+    """A real number between two ends, of which it is neither."""
+    return in_range(name, value, low=low, high=high, low_open=True, high_open=True, hint=hint)
+
+
 def users(value: object, name: str = "n") -> int:
     """A whole number of users between 1 and 1e15 (1e6 as a float and "2M" are fine, 10.5 is not)."""
     if type(value) is int and 1 <= value <= _MAX_USERS:  # the usual case, at once
@@ -91,15 +96,7 @@ def whole(name: str, value: object, *, low: int, high: int = 2**53, hint: str = 
 
 def probability_delta(value: object) -> float:
     """delta in the open interval (0, 1)."""
-    return in_range(
-        "delta",
-        value,
-        low=0.0,
-        high=1.0,
-        low_open=True,
-        high_open=True,
-        hint="a common choice is delta = 0.01/n",
-    )
+    return inside("delta", value, 0.0, 1.0, hint="a common choice is delta = 0.01/n")
 
 
 def tolerance(value: object) -> float:

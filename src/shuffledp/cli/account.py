@@ -6,21 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .base import (
-    DELTA,
-    DELTA_HELP,
-    SPEC_HELP,
-    TOL,
-    USERS,
-    common,
-    crowd_of,
-    crowd_options,
-    grid,
-    json_option,
-    main,
-    print_json,
-    say,
-)
+from . import options
+from .base import SPEC_HELP, grid, main, print_json, say
 
 if TYPE_CHECKING:
     from ..accounting.guarantee import Guarantee
@@ -28,25 +15,16 @@ if TYPE_CHECKING:
 
 @main.command(epilog=SPEC_HELP)
 @click.argument("spec")
-@common
-@click.option("--delta", type=DELTA, required=True, help=DELTA_HELP)
-@click.option("--tol", type=TOL, default="1e-4", show_default=True, help="Relative accuracy of eps (errors go up).")
+@options.common
+@options.delta()
+@options.tol("Relative accuracy of eps (errors go up).")
 @click.option("--certify", "certified", is_flag=True, help="Prove the answer in ball arithmetic.")
-@crowd_options
-def amplify(
-    spec: str,
-    n: int,
-    delta: float | str,
-    bound: str,
-    tol: float,
-    certified: bool,
-    as_json: bool,
-    **crowd: str,
-) -> None:
+@options.crowd
+def amplify(spec: str, certified: bool, as_json: bool, **given: Any) -> None:
     """The central (eps, delta) of n users who shuffle their reports of SPEC."""
     from ..accounting.amplification import amplify as run
 
-    _show(run(spec, n=n, delta=delta, bound=bound, tol=tol, certify=certified, **crowd_of(**crowd)), as_json)
+    _show(run(spec, certify=certified, **options.crowd_of(given)), as_json)
 
 
 def _show(guarantee: Guarantee, as_json: bool) -> None:
@@ -60,10 +38,10 @@ def _show(guarantee: Guarantee, as_json: bool) -> None:
 
 @main.command(epilog=SPEC_HELP)
 @click.argument("spec")
-@common
+@options.common
 @click.option("--epsilon", default="0:1:11", show_default=True, help="Values a,b,c or a range START:STOP:COUNT of eps.")
 @click.option("--side", type=click.Choice(["upper", "lower"]), default="upper", show_default=True)
-@click.option("--tol", type=TOL, default="1e-4", show_default=True, help="Relative accuracy of delta.")
+@options.tol("Relative accuracy of delta.")
 def profile(spec: str, n: int, epsilon: str, bound: str, side: Any, tol: float, as_json: bool) -> None:
     """delta as a function of eps: the privacy profile of n shuffled reports of SPEC."""
     from ..accounting.amplification import profile as run
@@ -89,7 +67,7 @@ def profile(spec: str, n: int, epsilon: str, bound: str, side: Any, tol: float, 
 
 
 @main.command()
-@json_option
+@options.as_json
 def mechanisms(as_json: bool) -> None:
     """Every mechanism: its spec (optional parameters in brackets) and what it is."""
     from ..mechanisms.registry import find, signatures
@@ -107,34 +85,26 @@ def mechanisms(as_json: bool) -> None:
 
 @main.command(epilog=SPEC_HELP)
 @click.argument("spec", required=False)
-@click.option("--n", "n", type=USERS, help="Number of users in the batch.")
-@click.option("--delta", type=DELTA, help=DELTA_HELP)
-@click.option("--bound", default="auto", show_default=True, help="Which bound to certify.")
-@click.option("--tol", type=TOL, default="1e-4", show_default=True, help="Relative accuracy of eps.")
+@options.n(required=False)
+@options.delta(required=False)
+@options.bound("Which bound to certify.")
+@options.tol()
 @click.option("--out", type=click.Path(dir_okay=False), help="Write the certificate here instead of stdout.")
 @click.option("--verify", "file", type=click.Path(dir_okay=False), help="Re-check this certificate from scratch.")
-@json_option
-def certify(
-    spec: str | None,
-    n: int | None,
-    delta: float | str | None,
-    bound: str,
-    tol: float,
-    out: str | None,
-    file: str | None,
-    as_json: bool,
-) -> None:
+@options.as_json
+def certify(spec: str | None, out: str | None, file: str | None, as_json: bool, **given: Any) -> None:
     """Write a certificate of SPEC's guarantee, or --verify one (exit code 3 if it does not hold)."""
+    asked = (spec, given["n"], given["delta"])
     if file is not None:
-        if spec is not None or n is not None or delta is not None or out is not None:
+        if any(part is not None for part in (*asked, out)):
             raise click.UsageError("--verify FILE stands alone; leave out SPEC, --n, --delta and --out.")
         _verify(file, as_json)
         return
-    if spec is None or n is None or delta is None:
+    if spec is None or None in asked:
         raise click.UsageError("certify needs SPEC, --n and --delta, or --verify FILE.")
     from ..accounting.amplification import amplify as run
 
-    guarantee = run(spec, n=n, delta=delta, bound=bound, tol=tol, certify=True)
+    guarantee = run(spec, certify=True, **given)
     if guarantee.certificate is None:
         raise click.ClickException("no certificate was made")
     if out is None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import json
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import click
 
 from .._support import validation as valid
 from ..errors import ParameterError
-from .base import SPEC_HELP, json_option, main, print_json, say
+from . import options
+from .base import SPEC_HELP, main, print_json, say
 
 
 @main.command(epilog=SPEC_HELP)
@@ -28,19 +31,8 @@ from .base import SPEC_HELP, json_option, main, print_json, say
 @click.option("--confidence", default="0.99", show_default=True, help="Confidence of the whole audit, in [0.5, 1).")
 @click.option("--vectorized", is_flag=True, help="The function takes an array of values and returns as many reports.")
 @click.option("--time-limit", metavar="SECONDS", help="Of an audit with --python, at most 1e6.  [default: 600]")
-@json_option
-def audit(
-    subject: str,
-    is_code: bool,
-    inputs: str | None,
-    claimed: str | None,
-    eps0: str | None,
-    samples: str,
-    confidence: str,
-    vectorized: bool,
-    time_limit: str | None,
-    as_json: bool,
-) -> None:
+@options.as_json
+def audit(subject: str, is_code: bool, time_limit: str | None, as_json: bool, **given: Any) -> None:
     """A lower bound on the eps0 of a running randomizer (exit code 1 if it breaks a claim).
 
     \b
@@ -51,14 +43,13 @@ def audit(
     With --python the named function is imported and called many times in a process of its own, with your rights;
     what it prints goes to stderr.
     """
-    terms: dict[str, Any] = {
-        "inputs": None if inputs is None else parse_inputs(inputs),
-        "claimed": claimed,
-        "eps0": None if eps0 is None else valid.parse_number("eps0", eps0),
-        "samples": valid.parse_number("samples", samples),
-        "confidence": valid.share("confidence", confidence, low=0.5, low_open=False, high_open=True),
-        "vectorized": vectorized,
+    parse: dict[str, Callable[[str], Any]] = {
+        "inputs": parse_inputs,
+        "eps0": partial(valid.parse_number, "eps0"),
+        "samples": partial(valid.parse_number, "samples"),
+        "confidence": partial(valid.share, "confidence", low=0.5, low_open=False, high_open=True),
     }
+    terms = {key: parse[key](text) if key in parse and text is not None else text for key, text in given.items()}
     if time_limit is not None and not is_code:
         raise ParameterError(f"time-limit must go with --python, got {time_limit!r} without it; leave it out.")
     from .._support.progress import progress

@@ -6,13 +6,11 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import click
 
 from .. import __version__
-from .._support import delta_rules as _delta_rules
 from .._support import validation as check
 from .._support.spelling import american
 from .._support.text import visible
@@ -84,89 +82,10 @@ def _tell(error: Exception) -> None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-class _Number(click.ParamType):  # type: ignore[type-arg,unused-ignore]
-    """A number in the house notation; the error is the house sentence."""
-
-    def __init__(self, name: str, parse: Callable[[str], Any]) -> None:
-        self.name = name
-        self._parse = parse
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        return self._parse(value) if isinstance(value, str) else value
-
-
-USERS = _Number("n", check.parse_users)
-DELTA = _Number("delta", _delta_rules.parse)
-TOL = _Number("tol", lambda text: check.tolerance(check.parse_number("tol", text)))
-
-
-DELTA_HELP = "Failure probability in (0, 1), or a rule such as 0.01/n."
-
-json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
-n_option = click.option("--n", "n", type=USERS, required=True, help="Number of users in the batch.")
-
-
-reports_option = click.option(
-    "--reports-per-user",
-    default="1",
-    metavar="K",
-    show_default=True,
-    help="Reports that every user sends into the batch, on any values.",
-)
-
-
-def crowd_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """--dropouts, --colluding, --participation and --reports-per-user, for :func:`crowd_of`."""
-    for option in (
-        reports_option,
-        click.option(
-            "--participation",
-            default="1",
-            metavar="P",
-            help="Probability with which every other user takes part, such as 0.6 or 60%.",
-        ),
-        click.option("--colluding", default="0", metavar="K", help="Users who may help the adversary, likewise."),
-        click.option(
-            "--dropouts",
-            default="0",
-            metavar="K",
-            help="Users who may drop out: a number such as 500, or a share such as 5%.",
-        ),
-    ):
-        command = option(command)
-    return command
-
-
-def crowd_of(dropouts: str, colluding: str, participation: str, reports_per_user: str) -> dict[str, Any]:
-    """The options about the crowd as parameters."""
-    return {
-        "dropouts": dropouts,
-        "colluding": colluding,
-        "participation": participation,
-        "reports_per_user": check.parse_number("reports_per_user", reports_per_user),
-    }
-
-
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "token_normalize_func": american})
 @click.version_option(__version__, prog_name="shuffledp")
 def main() -> None:
     """How private is a shuffled data collection?  Soundly, and in milliseconds."""
-
-
-def common(command: Callable[..., Any]) -> Callable[..., Any]:
-    """--n, --bound and --json."""
-    for option in (
-        json_option,
-        click.option(
-            "--bound",
-            default="auto",
-            show_default=True,
-            help="Which bound; auto: the smallest that applies.",
-        ),
-        n_option,
-    ):
-        command = option(command)
-    return command
 
 
 def say(*lines: str, err: bool = False) -> None:
@@ -178,6 +97,19 @@ def say(*lines: str, err: bool = False) -> None:
 def print_json(result: dict[str, Any]) -> None:
     """One JSON object on stdout."""
     click.echo(json.dumps(result, indent=2, allow_nan=False))
+
+
+def show(found: Any, as_json: bool) -> None:
+    """A result as one JSON object, or as the lines of its statement."""
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        say(*str(found).split("\n"))
+
+
+def wrote(*paths: str | None) -> None:
+    """Say which of these files were written."""
+    say(*(f"wrote {path}" for path in paths if path), err=True)
 
 
 def distinct(files: dict[str, str | None]) -> None:

@@ -16,19 +16,8 @@ from .._support.locking import alone_with
 from .._support.progress import progress
 from .._support.spelling import american
 from ..errors import ImpossibleError, ParameterError
-from .base import (
-    DELTA,
-    DELTA_HELP,
-    SPEC_HELP,
-    TOL,
-    USERS,
-    crowd_of,
-    crowd_options,
-    json_option,
-    main,
-    print_json,
-    say,
-)
+from . import options
+from .base import SPEC_HELP, main, print_json, say, show, wrote
 
 if TYPE_CHECKING:
     from ..accounting.guarantee import Guarantee
@@ -36,46 +25,25 @@ if TYPE_CHECKING:
     from ..composing.composed_guarantee import ComposedGuarantee
     from ..mechanisms.base import Mechanism
 
-_TOL = click.option("--tol", type=TOL, default="1e-4", show_default=True, help="Relative accuracy of eps.")
-_BOUND = click.option("--bound", default="auto", show_default=True, help="Which bound; it must be a guarantee.")
-_COUNT = click.option(
-    "--count",
-    default="1",
-    metavar="K",
-    show_default=True,
-    help="Rounds over the same users, for which the target holds.",
-)
-_EPSILON = click.option("--epsilon", required=True, metavar="EPS", help="The central eps to be reached, > 0.")
+_COUNT = options.times("--count", "Rounds over the same users, for which the target holds.")
 
 
 @main.command(epilog=SPEC_HELP)
 @click.argument("subject", metavar="NAME_OR_SPEC", required=False)
-@click.option("--n", "n", type=USERS, help="Number of users in the batch.")
+@options.n(required=False)
 @click.option("--bound", help="Which bound; it must be a guarantee.  [default: auto]")
 @click.option("--epsilon", metavar="EPS", help="The central eps to be reached, > 0.")
-@click.option("--delta", type=DELTA, help=DELTA_HELP)
+@options.delta(required=False)
 @click.option("--programme", metavar="FILE", help="Calibrate a whole programme (YAML or JSON) instead of one spec.")
 @click.option("--save", metavar="FILE", help="With --programme: write it with the budgets that were found.")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A known parameter; may be repeated.")
 @click.option("--unknown", metavar="KEY", help="The parameter to solve for, where several could be meant.")
 @_COUNT
-@click.option("--tol", type=TOL, help="Relative accuracy of eps.  [default: 1e-4; 1e-3 of a programme]")
-@crowd_options
-@json_option
+@options.tol("Relative accuracy of eps.  [default: 1e-4; 1e-3 of a programme]", default=None)
+@options.crowd
+@options.as_json
 def calibrate(
-    subject: str | None,
-    n: int | None,
-    bound: str | None,
-    epsilon: str | None,
-    delta: float | str | None,
-    programme: str | None,
-    save: str | None,
-    settings: tuple[str, ...],
-    unknown: str | None,
-    count: str,
-    tol: float | None,
-    as_json: bool,
-    **crowd: str,
+    subject: str | None, programme: str | None, save: str | None, settings: tuple[str, ...], as_json: bool, **given: Any
 ) -> None:
     """The least noisy setting whose n shuffled reports meet (eps, delta); exit code 1 if there is none.
 
@@ -89,23 +57,24 @@ def calibrate(
     """
     if programme is not None:
         context = click.get_current_context()
-        given = {p.name for p in context.command.params if p.name and _was_given(context, p.name)}
-        beside = given - {"programme", "save", "tol", "as_json"}
+        stated = {p.name for p in context.command.params if p.name and _was_given(context, p.name)}
+        beside = stated - {"programme", "save", "tol", "as_json"}
         if beside:
             name = "the spec" if "subject" in beside else f"--{min(beside).replace('_', '-')}"
             raise click.UsageError(f"--programme FILE says it all; leave out {name}.")
-        _calibrate_programme(programme, save, tol, as_json)
+        _calibrate_programme(programme, save, given["tol"], as_json)
         return
     if save is not None:
         raise click.UsageError("--save needs --programme FILE, whose calibrated form it writes.")
-    if subject is None or n is None or epsilon is None or delta is None:
+    if subject is None or None in (given[key] for key in ("n", "epsilon", "delta")):
         raise click.UsageError("calibrate needs NAME_OR_SPEC, --n, --epsilon and --delta, or --programme FILE.")
     from ..calibration.questions import calibrate as run
 
     fixed = _settings(settings)
     with _impossible_too(as_json), progress("calibrating"):
-        eps = valid.parse_number("epsilon", epsilon)
-        terms: dict[str, Any] = {"delta": delta, "bound": bound or "auto", "tol": tol or 1e-4, **_rounds(count, crowd)}
+        n, unknown, eps = (given.pop(key) for key in ("n", "unknown", "epsilon"))
+        eps = valid.parse_number("epsilon", eps)
+        terms = options.crowd_of({**given, "bound": given["bound"] or "auto", "tol": given["tol"] or 1e-4})
         found = run(subject, n=n, epsilon=eps, unknown=unknown, **terms, **fixed)
         reached = _reached(found, n, terms)
     if as_json:
@@ -127,12 +96,8 @@ def _calibrate_programme(file: str, save: str | None, tol: float | None, as_json
         found = calibrate_programme(file, progress=advance, **({} if tol is None else {"tol": tol}))
     if save is not None:
         found.save(save)
-    if as_json:
-        print_json(found.to_dict())
-    else:
-        say(*str(found).split("\n"))
-    if save is not None:
-        say(f"wrote {save}", err=True)
+    show(found, as_json)
+    wrote(save)
 
 
 @contextlib.contextmanager
@@ -144,11 +109,6 @@ def _impossible_too(as_json: bool) -> Iterator[None]:
         if as_json:
             print_json({"impossible": True, "reason": str(error)})
         raise
-
-
-def _rounds(count: str, crowd: dict[str, str]) -> dict[str, Any]:
-    """--count and the options about the crowd as parameters."""
-    return {"count": valid.parse_number("count", count), **crowd_of(**crowd)}
 
 
 def _reached(mechanism: Mechanism | str, n: int, terms: dict[str, Any]) -> Guarantee | ComposedGuarantee:
@@ -183,22 +143,20 @@ _OPTIONS = {"subject", "n", "epsilon", "delta", "bound", "tol", "unknown", "coun
 
 @main.command(epilog=SPEC_HELP)
 @click.argument("spec")
-@_EPSILON
-@click.option("--delta", type=DELTA, required=True, help=DELTA_HELP)
-@_BOUND
+@click.option("--epsilon", required=True, metavar="EPS", help="The central eps to be reached, > 0.")
+@options.delta()
+@options.bound("Which bound; it must be a guarantee.")
 @_COUNT
-@_TOL
-@crowd_options
-@json_option
-def users(
-    spec: str, epsilon: str, delta: float | str, bound: str, count: str, tol: float, as_json: bool, **crowd: str
-) -> None:
+@options.tol()
+@options.crowd
+@options.as_json
+def users(spec: str, epsilon: str, as_json: bool, **given: Any) -> None:
     """The smallest number of users whose shuffled reports of SPEC meet (eps, delta); exit code 1 if there is none."""
     from ..calibration.questions import users_needed
 
     eps = valid.parse_number("epsilon", epsilon)
     with _impossible_too(as_json), progress("counting"):
-        terms: dict[str, Any] = {"delta": delta, "bound": bound, "tol": tol, **_rounds(count, crowd)}
+        terms = options.crowd_of(given)
         n = users_needed(spec, epsilon=eps, **terms)
         reached = _reached(spec, n, terms)
     if as_json:
@@ -209,27 +167,22 @@ def users(
 
 # -- many rounds -----------------------------------------------------------------------------------------------
 
-#: Settings of a round that may follow its spec.
 #: Settings of a round that Accountant.compose reads as they are written: names, and numbers or shares of users.
 _AS_WRITTEN = ("name", "bound", "n", "dropouts", "colluding", "participation")
+#: All settings of a round that may follow its spec.
 _SETTINGS = ("n", "count", "name", "bound", "participation_limit", *_CROWD)
 _TAIL = re.compile(rf",\s*({'|'.join(_SETTINGS)}|memoi[sz]ed)\s*=\s*([^,=]*)$", re.ASCII)
+_ROUND_HELP = f"Rounds to add; may be repeated.  Also: name, bound, participation_limit, {', '.join(_CROWD)}."
 
 
 @main.command(epilog=SPEC_HELP)
 @click.argument("ledger", required=False)
-@click.option(
-    "--round",
-    "rounds",
-    multiple=True,
-    metavar="SPEC,n=N[,count=K]",
-    help=f"Rounds to add; may be repeated.  Also: name, bound, participation_limit, {', '.join(_CROWD)}.",
-)
-@click.option("--delta", type=DELTA, help="Show eps of all rounds together at this delta, or rule such as 0.01/n.")
+@click.option("--round", "rounds", multiple=True, metavar="SPEC,n=N[,count=K]", help=_ROUND_HELP)
+@options.delta("Show eps of all rounds together at this delta, or rule such as 0.01/n.", required=False)
 @click.option("--epsilon", metavar="EPS", help="Show delta of all rounds together at this eps.")
 @click.option("--target", metavar="EPS", help="With --delta: exit code 1, and nothing is saved, if eps exceeds this.")
 @click.option("--remaining", metavar="SPEC,n=N", help="With --target: how many more such rounds fit.")
-@json_option
+@options.as_json
 def compose(
     ledger: str | None,
     rounds: tuple[str, ...],
@@ -281,18 +234,11 @@ def compose(
 
 def _budget(target: str) -> float:
     """--target as a number."""
-    hint = "it is the central eps that must not be exceeded"
     number = valid.parse_number("target", target)
-    return valid.in_range("target", number, low=0.0, high=float("inf"), low_open=True, high_open=True, hint=hint)
+    return valid.inside("target", number, hint="it is the central eps that must not be exceeded")
 
 
-def _at_delta(
-    accountant: Accountant,
-    delta: float | str,
-    most: float | None,
-    further: dict[str, Any] | None,
-    result: dict[str, Any],
-) -> Iterator[str]:
+def _at_delta(accountant: Accountant, delta: Any, most: float | None, further: Any, result: Any) -> Iterator[str]:
     """eps of all rounds at delta, whether the budget allows it, and how many more fit: in words, and in ``result``."""
     together = accountant.guarantee(delta=delta)
     result["guarantee"] = together.to_dict()

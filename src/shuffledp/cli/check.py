@@ -1,16 +1,18 @@
-"""check: a programme file against its budget, for continuous integration."""
+"""check and deployment: a file against what it claims, for continuous integration."""
 
 from __future__ import annotations
 
 import click
 
-from .base import json_option, main, print_json, say
+from .._support.progress import progress
+from . import options
+from .base import main, show
 
 
 @main.command()
 @click.argument("file", required=False)
 @click.option("--schema", is_flag=True, help="Print the JSON schema of programme files, for editors, and stop.")
-@json_option
+@options.as_json
 def check(file: str | None, schema: bool, as_json: bool) -> None:
     """Check the rounds of a programme FILE (YAML or JSON) against its budget.
 
@@ -32,13 +34,33 @@ def check(file: str | None, schema: bool, as_json: bool) -> None:
         return
     if file is None:
         raise click.UsageError("check needs the FILE of a programme.")
-    from .._support.progress import progress
     from ..programme.checking import check as run
 
     with progress("checking") as advance:
         found = run(file, progress=advance)
-    if as_json:
-        print_json(found.to_dict())
-    else:
-        say(*str(found).split("\n"))
+    show(found, as_json)
     click.get_current_context().exit(0 if found.within else 1)
+
+
+@main.command()
+@click.argument("file")
+@options.as_json
+def deployment(file: str, as_json: bool) -> None:
+    """State what the parameters in FILE (YAML or JSON) guarantee, and the smallest valid poisson_mean.
+
+    Exit code 0 if the target is met, 1 if not, 2 if the file is not a deployment.
+
+    \b
+      epsilon: 1
+      delta: 1e-10
+      reporting_threshold: 1_000_000   # distinct contributors
+      poisson_mean: 0.00124512         # fabricated observations per index and device
+      indices: 18                      # different indices of one device, at most
+      max_index: 65535
+    """
+    from ..programme.deployment import deployment as run
+
+    with progress("checking"):
+        found = run(file)
+    show(found, as_json)
+    click.get_current_context().exit(0 if found.met else 1)

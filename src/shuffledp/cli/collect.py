@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .base import json_option, main, print_json, say
+from ..errors import ParameterError
+from . import options
+from .base import main, print_json, say, wrote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -18,12 +20,11 @@ if TYPE_CHECKING:
     from ..protocol.plan import Plan
     from ..queries.value_counts import ValueCounts
 
-engine_option = click.option(
-    "--engine", "engine_name", default="local", show_default=True, help="local (this machine) or spark."
-)
-out_option = click.option(
-    "-o", "--out", "out", required=True, metavar="FILE", help="Where to write (.parquet or .batch)."
-)
+_ENGINES, _OUT = "local (this machine) or spark.", "Where to write (.parquet or .batch)."
+engine_option = click.option("--engine", "engine_name", default="local", show_default=True, help=_ENGINES)
+out_option = click.option("-o", "--out", "out", required=True, metavar="FILE", help=_OUT)
+_FIT = "Ranges and marginals: the least-squares fit in which all parts agree."
+fit_option = click.option("--fit", is_flag=True, help=_FIT)
 accept_option = click.option(
     "--accept", is_flag=True, help="Go on if more than 20 % of the values are missing, unreadable, clipped or unlisted."
 )
@@ -76,7 +77,7 @@ class Told:
 @click.option("--overwrite", is_flag=True, help="Draw new reports although there is a file: nobody may have seen it.")
 @engine_option
 @accept_option
-@json_option
+@options.as_json
 def privatize(plan: str, data: str, out: str, overwrite: bool, engine_name: str, accept: bool, as_json: bool) -> None:
     """Privatize the rows of DATA (.parquet, .csv, .arrow) as PLAN says, and write the messages shuffled.
 
@@ -94,7 +95,7 @@ def privatize(plan: str, data: str, out: str, overwrite: bool, engine_name: str,
             known, data, out, overwrite=overwrite, progress=advance, accept=accept, tell=values
         )
     values.say()
-    say(f"wrote {out}", err=True)
+    wrote(out)
     least = known.smallest_batch
     if header.users < least:
         say(
@@ -114,7 +115,7 @@ def privatize(plan: str, data: str, out: str, overwrite: bool, engine_name: str,
 @click.argument("reports", nargs=-1, required=True)
 @out_option
 @click.option("--early", is_flag=True, help="Write a batch below the plan's minimum; it cannot be released.")
-@json_option
+@options.as_json
 def shuffle(plan: str, reports: tuple[str, ...], out: str, early: bool, as_json: bool) -> None:
     """Merge files of REPORTS into one batch, in one uniformly random order."""
     from ..engines.report_files import check_out, write_reports
@@ -129,7 +130,7 @@ def shuffle(plan: str, reports: tuple[str, ...], out: str, early: bool, as_json:
             shuffler.add_batch(_batch(path, known))
     with shuffler.release(early=early) as (header, parts):
         write_reports(out, header, parts)
-    say(f"wrote {out}", err=True)
+    wrote(out)
     if as_json:
         print_json({"out": out, "users": header.users, "messages": header.messages, "batch": header.id})
     else:
@@ -146,20 +147,12 @@ def shuffle(plan: str, reports: tuple[str, ...], out: str, early: bool, as_json:
     "--drop", "dropped", multiple=True, metavar="ID", help="Take a batch out of the state first; may be repeated."
 )
 @click.option("--release-early", is_flag=True, help="Answer below the plan's minimum; the statement says so.")
-@click.option("--fit", is_flag=True, help="Ranges and marginals: the least-squares fit in which all parts agree.")
+@fit_option
 @plot_option
 @click.option("--report", metavar="FILE", help="Write a page (.html) with the answer, the figure and the statement.")
-@json_option
+@options.as_json
 def estimate(
-    plan: str,
-    reports: tuple[str, ...],
-    state: str | None,
-    dropped: tuple[str, ...],
-    release_early: bool,
-    fit: bool,
-    plot: str | None,
-    report: str | None,
-    as_json: bool,
+    plan: str, reports: tuple[str, ...], state: str | None, dropped: tuple[str, ...], release_early: bool, **shown: Any
 ) -> None:
     """Answer the question of PLAN from batches of REPORTS, with standard errors and the privacy statement.
 
@@ -174,8 +167,8 @@ def estimate(
 
     if dropped and not state:
         raise click.UsageError("--drop needs --state FILE, from which batches are dropped.")
-    if plot:
-        prepare(plot)
+    if shown["plot"]:
+        prepare(shown["plot"])
     known = Plan.load(plan)
     with alone_with(state, name="state") if state else nullcontext():
         collector = _without(dropped, state, known) if state else Collector(known)
@@ -187,12 +180,12 @@ def estimate(
             if not new:
                 say(f"{path}: {'dropped' if batch.header.id in dropped else 'counted before'}, skipped", err=True)
         if dropped and not collector.batches:
-            print_json({"users": 0, "batches": {}}) if as_json else say("No batch is left.")
+            print_json({"users": 0, "batches": {}}) if shown["as_json"] else say("No batch is left.")
             return
-        answer = _fitted(collector.estimate(release_early=release_early), fit)
+        answer = _fitted(collector.estimate(release_early=release_early), shown.pop("fit"))
         if state and len(collector.batches) > before:  # to look at a state, one need not be allowed to write it
             collector.save(state)
-    _show(answer, collector, plot=plot, report=report, as_json=as_json)
+    _show(answer, collector, **shown)
 
 
 def _without(dropped: tuple[str, ...], state: str, plan: Plan) -> Collector:
@@ -215,10 +208,10 @@ def _without(dropped: tuple[str, ...], state: str, plan: Plan) -> Collector:
 @click.argument("data")
 @engine_option
 @click.option("--seed", type=int, help="A seeded generator, to repeat the run; nothing of it is for release.")
-@click.option("--fit", is_flag=True, help="Ranges and marginals: the least-squares fit in which all parts agree.")
+@fit_option
 @plot_option
 @accept_option
-@json_option
+@options.as_json
 def simulate(
     plan: str, data: str, engine_name: str, seed: int | None, fit: bool, plot: str | None, accept: bool, as_json: bool
 ) -> None:
@@ -231,7 +224,6 @@ def simulate(
     from .._support.figures import prepare
     from ..engines.base import engine
     from ..engines.local import Local
-    from ..errors import ParameterError
     from ..protocol.plan import Plan
     from ..protocol.simulation import simulated
 
@@ -246,11 +238,7 @@ def simulate(
     answer = _fitted(collector.estimate(release_early=True), fit)
     found = simulated(answer, Local().exact(known, data))
     values.say()
-    if plot:
-        from .._support.figures import save
-
-        save(found.plot(), plot)
-        say(f"wrote {plot}", err=True)
+    _draw(found, plot)
     if as_json:
         print_json({**found.to_dict(), "values": values.found.to_dict()})
     else:
@@ -274,8 +262,6 @@ def _batch(path: str, plan: Plan) -> Batch:
 @contextmanager
 def _about(path: str) -> Iterator[None]:
     """Say which file an error is about."""
-    from ..errors import ParameterError
-
     try:
         yield
     except ParameterError as error:
@@ -284,8 +270,6 @@ def _about(path: str) -> Iterator[None]:
 
 
 def _fitted(answer: Estimate, fit: bool) -> Estimate:
-    from ..errors import ParameterError
-
     if not fit:
         return answer
     make = getattr(answer, "fitted", None)
@@ -297,19 +281,24 @@ def _fitted(answer: Estimate, fit: bool) -> Estimate:
     return fitted
 
 
-def _show(answer: Estimate, collector: Collector, *, plot: str | None, report: str | None, as_json: bool) -> None:
-    from ..engines.page import answer_page
-
+def _draw(found: Any, plot: str | None) -> None:
+    """The figure of an answer or a simulation, where it was asked for."""
     if plot:
         from .._support.figures import save
 
-        save(answer.plot(), plot)
-        say(f"wrote {plot}", err=True)
+        save(found.plot(), plot)
+        wrote(plot)
+
+
+def _show(answer: Estimate, collector: Collector, *, plot: str | None, report: str | None, as_json: bool) -> None:
+    from ..engines.page import answer_page
+
+    _draw(answer, plot)
     if report:
         from .._support.files import write_whole
 
         write_whole(report, answer_page(answer, collector), name="report")
-        say(f"wrote {report}", err=True)
+        wrote(report)
     if as_json:
         print_json(_as_json(answer, collector))
         return

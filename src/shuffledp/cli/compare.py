@@ -10,7 +10,8 @@ import click
 from .._support import delta_rules as _delta_rules
 from .._support import validation as check
 from ..errors import ParameterError
-from .base import DELTA, DELTA_HELP, SPEC_HELP, TOL, USERS, distinct, grid, json_option, main, print_json, say
+from . import options
+from .base import SPEC_HELP, distinct, grid, main, print_json, wrote
 
 if TYPE_CHECKING:
     from ..accounting.comparison import Comparison
@@ -18,15 +19,14 @@ if TYPE_CHECKING:
 
 #: An example of a grid for every variable; those of n and delta are spaced evenly in the logarithm.
 _GRIDS = {"eps0": "0.1:5:25", "n": "1e3:1e7:9", "delta": "1e-12:1e-4:9"}
-_FILE = click.Path(dir_okay=False)
 #: More curves than this do not fit in 80 columns.
 _FEW = 4
 
 
 @main.command(epilog=SPEC_HELP)
 @click.argument("spec")
-@click.option("--n", "n", type=USERS, help="Number of users in the batch.")
-@click.option("--delta", type=DELTA, help=DELTA_HELP)
+@options.n(required=False)
+@options.delta(required=False)
 @click.option("--bound", "bounds", multiple=True, metavar="NAME", help="Only this bound; may be given several times.")
 @click.option(
     "--sweep",
@@ -35,27 +35,17 @@ _FEW = 4
     help="Vary eps0, n or delta over START:STOP:COUNT or a,b,c, e.g. eps0=0.1:5:25 (then leave eps0 out of SPEC), "
     "n=1e3:1e7:9, delta=1e-12:1e-4:9; n and delta are spaced evenly in the logarithm.",
 )
-@click.option("--tol", type=TOL, default="1e-4", show_default=True, help="Relative accuracy of eps (errors go up).")
-@click.option("--plot", type=_FILE, metavar="FILE", help="Draw a figure: .pdf, .svg or .png.")
+@options.tol("Relative accuracy of eps (errors go up).")
+@options.file("--plot", "Draw a figure: .pdf, .svg or .png.")
 @click.option("--curves", metavar="K", help="Most curves in the figure of a sweep.  [default: 6, or all named]")
-@click.option("--html", type=_FILE, metavar="FILE", help="Write the table as a web page.")
-@click.option("--csv", type=_FILE, metavar="FILE", help="Write the numbers as comma-separated values.")
-@json_option
+@options.file("--html", "Write the table as a web page.")
+@options.file("--csv", "Write the numbers as comma-separated values.")
+@options.as_json
 def compare(
-    spec: str,
-    n: int | None,
-    delta: float | str | None,
-    bounds: tuple[str, ...],
-    swept: str | None,
-    tol: float,
-    plot: str | None,
-    html: str | None,
-    csv: str | None,
-    curves: str | None,
-    as_json: bool,
+    spec: str, bounds: tuple[str, ...], swept: str | None, curves: str | None, as_json: bool, **terms: Any
 ) -> None:
     """eps of every bound that applies to SPEC, smallest first."""
-    terms: dict[str, Any] = {"n": n, "delta": delta}
+    files = {key: terms.pop(key) for key in ("plot", "html", "csv")}
     if swept is not None:
         variable, values = _swept(swept)
         if terms.get(variable) is not None:
@@ -64,17 +54,17 @@ def compare(
     for name in ("n", "delta"):
         if terms[name] is None:
             raise click.UsageError(f"compare needs --{name}, or --sweep {name}={_GRIDS[name]}.")
-    terms |= {"bounds": bounds or None, "tol": tol}
+    terms["bounds"] = bounds or None
     most = len(bounds) or None
     if curves is not None:
         most = check.whole("curves", check.parse_number("curves", curves), low=1, high=1000)
-    distinct({"plot": plot, "html": html, "csv": csv})
-    if plot is not None:
+    distinct(files)
+    if files["plot"] is not None:
         from .._support.figures import prepare
 
-        prepare(plot)  # a wrong suffix is refused before the work, not after
+        prepare(files["plot"])  # a wrong suffix is refused before the work, not after
     result = _run(spec, swept is not None, terms)
-    _write(result, plot, html, csv, most)
+    _write(result, **files, most=most)
     if as_json:
         print_json(result.to_dict())
     else:
@@ -122,8 +112,7 @@ def _write(result: Comparison | Sweep, plot: str | None, html: str | None, csv: 
         write_whole(html, result.to_html(), name="html")
     if plot is not None and figure is not None:
         save(figure, plot)
-    for path in filter(None, (csv, html, plot)):
-        say(f"wrote {path}", err=True)
+    wrote(csv, html, plot)
 
 
 def _show(result: Comparison | Sweep) -> None:
@@ -154,7 +143,7 @@ def _show(result: Comparison | Sweep) -> None:
 
 
 @main.command()
-@json_option
+@options.as_json
 def bounds(as_json: bool) -> None:
     """Every bound: whether it is sound, what it needs, where it holds, who proved it."""
     from ..bounds import known

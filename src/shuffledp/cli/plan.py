@@ -8,19 +8,18 @@ import click
 
 from .._support import validation as check
 from ..errors import ParameterError
-from .base import DELTA, DELTA_HELP, USERS, distinct, json_option, main, print_json, say
+from . import options
+from .base import distinct, main, print_json, wrote
 
 if TYPE_CHECKING:
     from ..planning.recommendation import Recommendation
 
-_FILE = click.Path(dir_okay=False)
-
 
 @main.command()
 @click.argument("task")
-@click.option("--n", "n", type=USERS, required=True, help="Number of users who are asked.")
+@options.n("Number of users who are asked.")
 @click.option("--epsilon", metavar="E", help="Central budget of all rounds together.")
-@click.option("--delta", type=DELTA, required=True, help=DELTA_HELP)
+@options.delta()
 @click.option("--error", metavar="E", help="Instead of --epsilon: the error to reach; the smallest eps is found.")
 @click.option("--d", "d", metavar="D", help="Options, items, keys, bins or cells.")
 @click.option("--dim", metavar="D", help="Coordinates of a vector (vector mean).")
@@ -32,16 +31,14 @@ _FILE = click.Path(dir_okay=False)
 @click.option("--rounds", metavar="K", default="1", show_default=True, help="How often the same users are asked.")
 @click.option("--messages", metavar="K", help="Most messages of a user in a round, on average.")
 @click.option("--bits", metavar="B", help="Most bits of a user in a round, on average.")
-@click.option("--plot", type=_FILE, metavar="FILE", help="Draw error against bits: .pdf, .svg or .png.")
-@click.option("--report", type=_FILE, metavar="FILE", help="Write a design review as one page (.html).")
-@click.option(
-    "--save", type=_FILE, metavar="FILE", help="Write the plan of the best choice, for privatize and estimate."
-)
+@options.file("--plot", "Draw error against bits: .pdf, .svg or .png.")
+@options.file("--report", "Write a design review as one page (.html).")
+@options.file("--save", "Write the plan of the best choice, for privatize and estimate.")
 @click.option("--choose", metavar="NAME", help="With --save and --report: another choice than the best, by its name.")
 @click.option("--column", metavar="NAME", help="With --save: the column of the values; several with commas between.")
-@click.option("--labels", type=_FILE, metavar="FILE", help="With --save: a text file with one label per line.")
+@options.file("--labels", "With --save: a text file with one label per line.")
 @click.option("--name", default="", metavar="TEXT", help="With --save: what the plan is called.")
-@json_option
+@options.as_json
 def plan(task: str, as_json: bool, **given: Any) -> None:
     """Rank every mechanism that fits TASK under a central budget, or for an error.
 
@@ -103,8 +100,7 @@ def _write(found: Recommendation, files: dict[str, Any], chosen: str, shape: dic
         save(found.plot(), files["plot"])
     if files["report"]:
         found.report(files["report"], chosen)
-    for path in filter(None, files.values()):
-        say(f"wrote {path}", err=True)
+    wrote(*files.values())
 
 
 def _show(found: Recommendation) -> None:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .base import STOPPED, json_option, main, print_json, say
+from . import options
+from .base import STOPPED, main, print_json, say
 
 if TYPE_CHECKING:
     from ..paper.plan import Unit
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     help="Compute only this part: figure1 to figure5, table5, tightness or errata; may be given several times.",
 )
 @click.option("--out", default="shuffledp-paper", show_default=True, metavar="DIR", help="Directory for the results.")
-@json_option
+@options.as_json
 def reproduce(only: tuple[str, ...], out: str, as_json: bool) -> None:
     """Compute the paper's figures and table again and judge its claims (about half a minute).
 

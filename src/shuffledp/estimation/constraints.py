@@ -23,15 +23,18 @@ class Constraint(ABC):
     #: The consistency steps that apply to it.
     steps: ClassVar[tuple[str, ...]] = ("nearest",)
 
-    @property
-    @abstractmethod
-    def words(self) -> str:
-        """The constraint in words, as the end of the sentence "this is an estimate of ..."."""
+    #: The constraint in words, with its fields in braces.
+    _words: ClassVar[str] = ""
 
     @property
-    @abstractmethod
+    def words(self) -> str:
+        """The constraint in words, as the end of the sentence "this is an estimate of ..."."""
+        return self._words.format(**vars(self))
+
+    @property
     def limits(self) -> tuple[Limit, Limit]:
-        """The least and the largest value that an entry can take."""
+        """The least and the largest value that an entry can take: those of a frequency, unless it is another set."""
+        return 0.0, 1.0
 
     @abstractmethod
     def nearest(self, value: FloatArray) -> FloatArray:
@@ -48,15 +51,7 @@ class Simplex(Constraint):
 
     steps: ClassVar[tuple[str, ...]] = ("nearest", "simplex", "norm-sub")
 
-    @property
-    def words(self) -> str:
-        """In words."""
-        return "frequencies that sum to 1"
-
-    @property
-    def limits(self) -> tuple[Limit, Limit]:
-        """[0, 1]."""
-        return 0.0, 1.0
+    _words: ClassVar[str] = "frequencies that sum to 1"
 
     def nearest(self, value: FloatArray) -> FloatArray:
         """Held, Wolfe, Crowder 1974; a common shift changes no result, so the largest entry is moved to 0 first."""
@@ -77,15 +72,7 @@ class FixedSum(Constraint):
 
     total: int
 
-    @property
-    def words(self) -> str:
-        """In words."""
-        return f"frequencies in [0, 1] that sum to {self.total}"
-
-    @property
-    def limits(self) -> tuple[Limit, Limit]:
-        """[0, 1]."""
-        return 0.0, 1.0
+    _words: ClassVar[str] = "frequencies in [0, 1] that sum to {total}"
 
     def nearest(self, value: FloatArray) -> FloatArray:
         """A common shift, then clipping: the multiplier of the sum."""
@@ -111,15 +98,7 @@ class SumAtMost(Constraint):
 
     total: int
 
-    @property
-    def words(self) -> str:
-        """In words."""
-        return f"frequencies in [0, 1] whose sum is at most {self.total}"
-
-    @property
-    def limits(self) -> tuple[Limit, Limit]:
-        """[0, 1]."""
-        return 0.0, 1.0
+    _words: ClassVar[str] = "frequencies in [0, 1] whose sum is at most {total}"
 
     def nearest(self, value: FloatArray) -> FloatArray:
         """Clip; if the sum is still above ``total``, take the nearest point with exactly that sum."""
@@ -163,10 +142,7 @@ class Ball(Constraint):
 
     radius: float
 
-    @property
-    def words(self) -> str:
-        """In words."""
-        return f"a vector of length at most {self.radius:g}"
+    _words: ClassVar[str] = "a vector of length at most {radius:g}"
 
     @property
     def limits(self) -> tuple[Limit, Limit]:
@@ -189,10 +165,9 @@ class KeyValues(Constraint):
 
     total: int
 
-    @property
-    def words(self) -> str:
-        """In words."""
-        return f"shares of holders whose sum is at most {self.total}, and sums of values no larger than the shares"
+    _words: ClassVar[str] = (
+        "shares of holders whose sum is at most {total}, and sums of values no larger than the shares"
+    )
 
     @property
     def limits(self) -> tuple[Limit, Limit]:
@@ -222,15 +197,9 @@ class Tree(Constraint):
     sizes: tuple[int, ...]
     branching: int
 
-    @property
-    def words(self) -> str:
-        """In words."""
-        return "frequencies on the levels of a tree, where every level sums to 1 and a node is the sum of its children"
-
-    @property
-    def limits(self) -> tuple[Limit, Limit]:
-        """[0, 1]."""
-        return 0.0, 1.0
+    _words: ClassVar[str] = (
+        "frequencies on the levels of a tree, where every level sums to 1 and a node is the sum of its children"
+    )
 
     def nearest(self, value: FloatArray) -> FloatArray:
         """Least squares over all nodes of all levels, with leaves >= 0 (exact: tree_projection.py)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .._support import figures
 from .._support.figures import TEXT_WIDTH, at_delta
@@ -37,14 +37,12 @@ def draw_recommendation(found: Recommendation, *, width: float = TEXT_WIDTH) -> 
     by_error = found.error is None
     target = f"ε = {round_down(found.epsilon)}" if by_error else f"an error of {found.error:g}"
     rounds = "" if found.rounds == 1 else f" over {found.rounds:,} rounds"
-    with figures.style():
-        figure = figures.new_figure(width, max(3.6, 1.0 + 0.19 * (len(found.choices) + 3)))
+    title = f"{found.task}: {figures.users(found.n)}, {target}{rounds} {at_delta(found.delta)}"
+    with figures.titled(title, width, max(3.6, 1.0 + 0.19 * (len(found.choices) + 3))) as figure:
         axes = figure.subplots()
         _points(axes, found, by_error)
         axes.set_xlabel("bits per user and round, on average (fewer is better)")
         axes.set_ylabel("error per item (smaller is better)" if by_error else "central ε (smaller is better)")
-        title = f"{found.task}: {figures.users(found.n)}, {target}{rounds} {at_delta(found.delta)}"
-        figures.add_title(figure, title)
         figures.add_legend(figure, *axes.get_legend_handles_labels(), beside=figures.is_wide(width))
     return figure
 
@@ -53,29 +51,17 @@ def _points(axes: Axes, found: Recommendation, by_error: bool) -> None:
     values = [choice.error if by_error else choice.epsilon for choice in found.choices]
     for number, (choice, value) in enumerate(zip(found.choices, values, strict=True)):
         look = figures.LINES[number % len(figures.LINES)]
-        axes.plot(
-            choice.bits,
-            value,
-            linestyle="none",
-            color=look["color"],
-            marker=look["marker"],
-            markersize=5.0,
-            markerfacecolor=look["color"] if choice.on_front else "white",
-            label=f"{number + 1}. {choice.name}",
-            zorder=3.0 + 1.0 / (number + 1),  # better ones on top
-        )
+        look = {**look, "markerfacecolor": look["color"] if choice.on_front else "white", "linestyle": "none"}
+        place: dict[str, Any] = {
+            "label": f"{number + 1}. {choice.name}",
+            "zorder": 3.0 + 1.0 / (number + 1),
+        }  # better ones on top
+        axes.plot(choice.bits, value, markersize=5.0, **look, **place)
     front = sorted((choice.bits, choice.error if by_error else choice.epsilon) for choice in found.front)
-    ends = [*[c.bits for c in found.choices], *[b for b, _ in front]]
-    low, high = min(ends), max(ends)
-    steps = [(x, y) for x, y in front]
-    axes.plot(
-        [x for x, _ in steps] + [high * 1.5],
-        [y for _, y in steps] + [steps[-1][1]],
-        drawstyle="steps-post",
-        color="#888888",
-        linewidth=0.8,
-        label="front",
-    )
+    bits = [choice.bits for choice in found.choices]
+    low, high = min(bits), max(bits)
+    x, y = zip(*front, (high * 1.5, front[-1][1]), strict=True)
+    axes.plot(x, y, drawstyle="steps-post", color="#888888", linewidth=0.8, label="front")
     shown = list(values)
     if by_error:
         for model in ("central", "local"):
@@ -95,8 +81,7 @@ def draw_budgets(found: Recommendation, choice: Choice, *, width: float = TEXT_W
     n, run = found.counted, found.mechanism_of(choice)
     sizes = sorted({max(1, round(n * share)) for share in (0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.85, 1.0, 1.5, 2.0)})
     deltas = [10.0**-k for k in range(4, 13)]
-    with figures.style():
-        figure = figures.new_figure(width, 2.6)
+    with figures.titled(f"{choice.spec}, one round (the gray lines are the plan)", width, 2.6) as figure:
         left, right = figure.subplots(1, 2)
         by_users = amplify(run, n=sizes, delta=found.delta)
         by_delta = amplify(run, n=n, delta=deltas)
@@ -109,5 +94,4 @@ def draw_budgets(found: Recommendation, choice: Choice, *, width: float = TEXT_W
         right.axvline(found.delta, color="#888888", linewidth=0.8)
         right.set_xscale("log")
         right.set_xlabel("δ")
-        figures.add_title(figure, f"{choice.spec}, one round (the gray lines are the plan)")
     return figure

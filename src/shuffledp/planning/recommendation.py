@@ -133,17 +133,14 @@ class Recommendation(Tabular):
         over = "" if self.rounds == 1 else f" over {self.rounds:,} rounds"
         crowd = f"{self.n:,} users" + (f" of whom up to {self.dropouts:,} may be missing" if self.dropouts else "")
         local = "nothing" if math.isinf(best.local_epsilon) else f"eps0 = {round_up(best.local_epsilon)}"
+        shape = f" ({best.variant})" if best.variant else ""
         sent = f"{best.messages:.4g} message{'' if best.messages == 1.0 else 's'}"
         claim = f"({round_up(best.epsilon)}, {round_up(self.delta, 6)})-DP"
         return visible(
-            f"For the task {self.task!r} with {crowd}, {best.spec}{_shape(best)} is {claim}{over} in the shuffle model "
-            f"(bound: {best.bound}) with an error of {best.error:.3g} ({self._measure}), {sent} "
+            f"For the task {self.task!r} with {crowd}, {best.spec}{shape} is {claim}{over} in the shuffle model "
+            f"(bound: {best.bound}) with an error of {best.error:.3g} ({self.question.measure}), {sent} "
             f"and {best.bits:.4g} bits per user{' and round' if over else ''}. If the shuffler fails, {local} remains."
         )
-
-    @property
-    def _measure(self) -> str:
-        return self.question.measure
 
     def __str__(self) -> str:
         """The statement, the table and the references, for a terminal."""
@@ -173,7 +170,7 @@ class Recommendation(Tabular):
 
     def table(self) -> Table:
         """One row per choice, best first."""
-        rows = self.choices
+        rows, marks = self.choices, ["*" if choice.on_front else "" for choice in self.choices]
         alike = all(math.isclose(c.error, c.typical_error, rel_tol=1e-3) for c in rows)
         return Table(
             (
@@ -185,11 +182,11 @@ class Recommendation(Tabular):
                 _sizes("bits", "bits", [c.bits for c in rows], 4),
                 _sizes("messages", "messages", [c.messages for c in rows], 4),
                 epsilon_column("local_epsilon", "local eps", [c.local_epsilon for c in rows]),
-                Column(name="on_front", head="front", values=[c.on_front for c in rows], texts=_marks(rows)),
+                Column(name="on_front", head="front", values=[c.on_front for c in rows], texts=marks),
                 Column(name="bound", head="bound", values=[c.bound for c in rows], wide=True),
                 Column(name="spec", head="spec", values=[c.spec for c in rows], wide=True),
             ),
-            caption=f"{self.task}: error in {self._measure}",
+            caption=f"{self.task}: error in {self.question.measure}",
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -199,19 +196,13 @@ class Recommendation(Tabular):
         and limits, null where not given), measure (what errors are in), statement, choices (each with the attributes of
         Choice), front (places in choices), references, refused, python and command (code that asks the same).
         """
+        asked = ("n", "dropouts", "rounds", "epsilon", "delta", "error", "messages", "bits")
         return json_object(
             {
                 "task": self.task,
                 "sizes": self.question.sizes,
-                "n": self.n,
-                "dropouts": self.dropouts,
-                "rounds": self.rounds,
-                "epsilon": self.epsilon,
-                "delta": self.delta,
-                "error": self.error,
-                "messages": self.messages,
-                "bits": self.bits,
-                "measure": self._measure,
+                **{key: getattr(self, key) for key in asked},
+                "measure": self.question.measure,
                 "statement": self.statement,
                 "choices": [choice.to_dict() for choice in self.choices],
                 "front": [i for i, choice in enumerate(self.choices) if choice.on_front],
@@ -237,16 +228,8 @@ class Recommendation(Tabular):
         write_whole(path, review_page(self, self.choice(which)), name="report")
 
 
-def _shape(choice: Choice) -> str:
-    return f" ({choice.variant})" if choice.variant else ""
-
-
 def _sizes(name: str, head: str | None, values: Sequence[float], digits: int = 3) -> Column:
     return number_column(name, head, values, [f"{x:.{digits}g}" if x < 1000 else f"{x:,.0f}" for x in values])
-
-
-def _marks(rows: Sequence[Choice]) -> list[str]:
-    return ["*" if choice.on_front else "" for choice in rows]
 
 
 def _times(ratio: float) -> str:

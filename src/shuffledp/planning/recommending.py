@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .._support import validation as check
@@ -14,6 +14,7 @@ from .._support.delta_rules import delta_at
 from ..accounting.crowd import missing
 from ..errors import ImpossibleError, ParameterError, ShuffleDPError
 from ..mechanisms.base import Mechanism
+from ..mechanisms.randomizer import Randomizer
 from ..protocol.messages import message_length
 from .candidates import Candidate, Refusal, candidates
 from .choice import Choice, front, ranked
@@ -111,16 +112,18 @@ def recommend(
 
 
 def _positive(name: str, value: object, hint: str = "it is the target") -> float:
-    return check.in_range(name, value, low=0.0, high=math.inf, low_open=True, high_open=True, hint=hint)
+    return check.inside(name, value, hint=hint)
 
 
+@dataclass(frozen=True, kw_only=True)
 class _Question:
     """One call of recommend, checked."""
 
-    def __init__(
-        self, *, task: Task, budget: Budget, epsilon: float | None, error: float | None, limits: dict[str, Any]
-    ) -> None:
-        self.task, self.budget, self.epsilon, self.error, self.limits = task, budget, epsilon, error, limits
+    task: Task
+    budget: Budget
+    epsilon: float | None
+    error: float | None
+    limits: dict[str, Any]
 
     def answer(self, users: int, away: int) -> Recommendation:
         every = list(candidates(self.task, self.budget.n))
@@ -154,12 +157,9 @@ class _Question:
             error=self.error,
             rounds=budget.rounds,
             dropouts=away,
-            messages=self.limits["messages"],
-            bits=self.limits["bits"],
+            **self.limits,
             choices=tuple(choices),
-            references=references(
-                self.task, rows, n=budget.n, epsilon=epsilon, delta=budget.delta, rounds=budget.rounds
-            ),
+            references=references(self.task, rows, budget, epsilon),
             refused=tuple(refused),
             question=self.task,
         )
@@ -181,30 +181,24 @@ class _Question:
         if self.epsilon is not None:
             made = self.budget.least_noisy(candidate, self.epsilon)
         else:
-            made = self.budget.most_private(candidate, float(self.error or 0.0), self._excess(candidate))
-        excess = self._excess(candidate)(made)
+            allowed: Callable[[Mechanism], float] = lambda made: self._beyond(candidate.runs(made))  # noqa: E731
+            made = self.budget.most_private(candidate, float(self.error or 0.0), allowed)
         run = candidate.runs(made)
-        length = 8 * message_length(run.codec)
-        if excess > 0.0:
-            raise ImpossibleError(
-                f"It needs {run.messages_per_user:.4g} messages and {run.messages_per_user * length:.4g} bits per "
-                f"user, above the limit{self._limit_words()}."
-            )
+        sent = _sent(run)
+        if self._beyond(run) > 0.0:
+            limit = " and ".join(f"{limit:g} {key}" for key, limit in self.limits.items() if limit)
+            needs = f"{sent['messages']:.4g} messages and {sent['bits']:.4g} bits"
+            raise ImpossibleError(f"It needs {needs} per user, above the limit of {limit}.")
         eps, bound = self.budget.spent(run)
         accuracy = candidate.accuracy(made, self.budget.n)
         if not sized(accuracy.worst):
             raise ImpossibleError("Its reports say nothing about single items in double precision.")
         if self.epsilon is not None and eps > self.epsilon:
             raise ImpossibleError(f"Its eps of {eps:g} is above the target.")
-        if (
-            self.epsilon is not None
-            and eps < _SLACK * self.epsilon
-            and run.messages_per_user == 1.0
-            and not run.single_message
-        ):
-            raise ImpossibleError(
-                "Its flips alone are more than the target needs, so that it sends no blanket message."
-            )
+        bare = run.messages_per_user == 1.0 and not run.single_message
+        if self.epsilon is not None and eps < _SLACK * self.epsilon and bare:
+            why = "Its flips alone are more than the target needs"
+            raise ImpossibleError(f"{why}, so that it sends no blanket message.")
         if math.isinf(eps):
             raise ImpossibleError("No finite eps is proved for the setting that is precise enough.")
         return Choice(
@@ -218,23 +212,19 @@ class _Question:
             error=accuracy.worst,
             typical_error=accuracy.typical,
             item_error=accuracy.entry,
-            bits=run.messages_per_user * length,
-            messages=run.messages_per_user,
+            bits=sent["bits"],
+            messages=sent["messages"],
             most_messages=run._message_limits[1],
             asked=made,
             run=run,
         )
 
-    def _excess(self, candidate: Candidate) -> Callable[[Mechanism], float]:
+    def _beyond(self, run: Randomizer) -> float:
         """Positive where a mechanism sends more than is allowed."""
+        sent = _sent(run)
+        return max((sent[key] / limit - 1.0 - 1e-9 for key, limit in self.limits.items() if limit), default=-1.0)
 
-        def beyond(made: Mechanism) -> float:
-            run = candidate.runs(made)
-            length = 8 * message_length(run.codec)
-            sent = {"messages": run.messages_per_user, "bits": run.messages_per_user * length}
-            return max((sent[key] / limit - 1.0 - 1e-9 for key, limit in self.limits.items() if limit), default=-1.0)
 
-        return beyond
-
-    def _limit_words(self) -> str:
-        return " of " + " and ".join(f"{limit:g} {key}" for key, limit in self.limits.items() if limit)
+def _sent(run: Randomizer) -> dict[str, float]:
+    """What a user sends in a round, on average."""
+    return {"messages": run.messages_per_user, "bits": run.messages_per_user * 8 * message_length(run.codec)}

@@ -16,6 +16,7 @@ from ..calibration.unknowns import Unknown
 from ..errors import ShuffleDPError
 from ..mechanisms.free_setting import FreeSetting
 from .candidates import Candidate
+from .solving import Budget
 from .tasks import Sensitivity, Task
 
 
@@ -36,13 +37,11 @@ class Reference(NamedTuple):
     note: str
 
 
-def references(
-    task: Task, rows: Iterable[Candidate], *, n: int, epsilon: float, delta: float, rounds: int
-) -> tuple[Reference, ...]:
+def references(task: Task, rows: Iterable[Candidate], budget: Budget, epsilon: float) -> tuple[Reference, ...]:
     """Central first, each model with its best mechanism first."""
     if not math.isfinite(epsilon):
         return ()
-    moved = task.sensitivity
+    moved, n, delta, rounds = task.sensitivity, budget.n, budget.delta, budget.rounds
     trusted = "a trusted curator sees every value and adds noise to the exact answer"
     central = [
         Reference("central", "gaussian", gaussian_error(moved, n, epsilon, delta, rounds), trusted),

@@ -93,9 +93,7 @@ class Budget:
         if isinstance(row, FreeSetting):
             row = self._settled(candidate, row, self._each(epsilon))
         if self.rounds == 1:
-            target = _OneRound(
-                crowd=Crowd(self.n), epsilon=epsilon, delta=self.delta, bound="auto", tol=self.tol, known=self.known
-            )
+            target = _OneRound(Crowd(self.n), epsilon, self.delta, "auto", self.tol, known=self.known)
             return _loosest(target, candidate, row)
         return self._over_rounds(candidate, row, epsilon)
 
@@ -105,8 +103,7 @@ class Budget:
         passing: tuple[float, Mechanism] | None = None
         failing = math.inf
         for _ in range(_COMPOSITIONS):
-            target = Target(crowd=Crowd(self.n), epsilon=each, delta=self.delta, bound="auto", tol=self.tol)
-            found = _loosest(target, candidate, row)
+            found = _loosest(self._target(each), candidate, row)
             total = self.spent(candidate.runs(found)).epsilon
             if total <= epsilon and (passing is None or each > passing[0]):
                 passing = each, found
@@ -133,10 +130,11 @@ class Budget:
         """An eps of one round with which all may meet the target: that of the last candidate, or of Gaussians."""
         if self.each is not None:
             return self.each
-        target = Target(
-            crowd=Crowd(self.n), epsilon=epsilon, delta=self.delta, bound="auto", tol=self.tol, count=self.rounds
-        )
-        return target.single.epsilon
+        return replace(self._target(epsilon), count=self.rounds).single.epsilon
+
+    def _target(self, epsilon: float) -> Target:
+        """Of one round."""
+        return Target(crowd=Crowd(self.n), epsilon=epsilon, delta=self.delta, bound="auto", tol=self.tol)
 
     @staticmethod
     def _is_loosest(row: Unknown, found: Mechanism) -> bool:
@@ -148,7 +146,7 @@ class Budget:
         Settings are compared at budgets of equal chi-square divergence from the blanket, sum (P0 - P1)^2/t, which
         decides the guarantee to leading order; the chosen one is calibrated properly afterward.
         """
-        target = Target(crowd=Crowd(self.n), epsilon=epsilon, delta=self.delta, bound="auto", tol=0.02)
+        target = replace(self._target(epsilon), tol=0.02)
         start = min(max(free.start(target.likely_budget), free.low), free.high)
         row = row_of(free, start)
         target.start = _likely(target, row)
@@ -162,14 +160,7 @@ class Budget:
             u = _at_divergence(own, level, near)
             return math.inf if u is None else free.error(own.at(u), self.n)
 
-        best = best_of_range(
-            error,
-            low=max(free.low, math.floor(start / _NEAR) if free.whole else start / _NEAR),
-            high=min(free.high, start * _NEAR),
-            whole=free.whole,
-            start=start,
-            ratio=free.ratio,
-        )
+        best = _best_setting(free, start, error)
         return row_of(free, best if free.whole else float(f"{best:.4g}"))
 
     def likely_error(self, candidate: Candidate, epsilon: float) -> float | None:
@@ -178,7 +169,7 @@ class Budget:
             return None
         row = candidate.accounted(candidate.row)
         each = self._each(epsilon)
-        start = _likely(Target(crowd=Crowd(self.n), epsilon=each, delta=self.delta, bound="auto", tol=self.tol), row)
+        start = _likely(self._target(each), row)
         return None if start is None else candidate.accuracy(candidate.row.at(start), self.n).worst
 
     # -- an error is given ------------------------------------------------------------------------------------------
@@ -198,9 +189,7 @@ class Budget:
             return _divergence(found) or math.inf
 
         start = min(max(free.start(2.0), free.low), free.high)
-        low = max(free.low, math.floor(start / _NEAR) if free.whole else start / _NEAR)
-        high = min(free.high, start * _NEAR)
-        best = best_of_range(cost, low=low, high=high, whole=free.whole, start=start, ratio=free.ratio)
+        best = _best_setting(free, start, cost)
         return self._for_error(candidate, row_of(free, best), error, allowed)
 
     def _for_error(
@@ -225,6 +214,13 @@ class Budget:
         rounded = value if row.whole else float((round_up if row.is_budget else round_down)(value, _FIGURES))
         low_end, high_end = sorted((row.private, row.loose))
         return row.make(min(max(rounded, low_end), high_end))
+
+
+def _best_setting(free: FreeSetting, start: float, error: Callable[[float, float], float]) -> float:
+    """The value of an open setting, near the start, with the smallest error."""
+    low = max(free.low, math.floor(start / _NEAR) if free.whole else start / _NEAR)
+    high = min(free.high, start * _NEAR)
+    return best_of_range(error, low=low, high=high, whole=free.whole, start=start, ratio=free.ratio)
 
 
 @dataclass

@@ -12,9 +12,8 @@ from ..calibration.unknowns import Unknown
 from ..errors import ParameterError
 from ..mechanisms.free_setting import FreeSetting
 from .calibrated import CalibratedProgramme, CalibratedRounds
-from .checking import Progress, checked, unwrapped
+from .checking import Progress, checked, content_of
 from .opening import OPENING, Choice, predicted_error
-from .reading import read
 from .scale import Found, Scale
 from .spec import Draft, draft, parse
 
@@ -27,10 +26,7 @@ Rows = list[Unknown | FreeSetting]
 
 @by_name
 def calibrate_programme(
-    programme: str | os.PathLike[str] | Mapping[str, Any],
-    *,
-    tol: float = 1e-3,
-    progress: Progress | None = None,
+    programme: str | os.PathLike[str] | Mapping[str, Any], *, tol: float = 1e-3, progress: Progress | None = None
 ) -> CalibratedProgramme:
     """The least noisy programme that meets its budget, for one whose rounds leave their budgets open.
 
@@ -69,14 +65,7 @@ def calibrate_programme(
     >>> found.check.within and found.check.epsilon > 0.995
     True
     """
-    if isinstance(programme, Mapping):
-        data = unwrapped(programme)
-    elif isinstance(programme, str | os.PathLike) and os.fspath(programme):
-        data = read(programme)
-    else:
-        raise ParameterError(
-            f"programme must be the path of a file or a dictionary, got {type(programme).__name__}; pass one of these."
-        )
+    data = content_of(programme)
     hint = "it is the part of the budget that may be left over"
     tol = valid.in_range("tol", tol, low=_LEAST_TOL, high=_MOST_TOL, hint=hint)
     asked = draft(data)
@@ -97,24 +86,11 @@ def calibrate_programme(
     written = _written(data, {i: m.spec for i, m in found.mechanisms.items()})
     result = checked(parse(written), shop=scale.shop)
     tell(2, 2)
-    rounds = tuple(
-        CalibratedRounds(
-            name=result.rounds[i].name,
-            mechanism=result.rounds[i].mechanism,
-            weight=weights[i],
-            epsilon=result.rounds[i].epsilon,
-            error=_error(found, i, result.rounds[i].counted),
-            compared=choices[i].compared,
-        )
-        for i in sorted(weights)
-    )
-    return CalibratedProgramme(
-        programme=written,
-        check=result,
-        rounds=rounds,
-        weights="central" if scale.central else "local",
-        scale=found.scale,
-    )
+    rounds = []
+    for i in sorted(weights):
+        one, error = result.rounds[i], _error(found, i, result.rounds[i].counted)
+        rounds.append(CalibratedRounds(one.name, one.mechanism, weights[i], one.epsilon, error, choices[i].compared))
+    return CalibratedProgramme(written, result, tuple(rounds), "central" if scale.central else "local", found.scale)
 
 
 def _solved(

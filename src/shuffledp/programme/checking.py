@@ -55,13 +55,7 @@ def check(programme: str | os.PathLike[str] | Mapping[str, Any], *, progress: Pr
     >>> found.within, round(found.epsilon, 3)
     (True, 0.816)
     """
-    if isinstance(programme, Mapping):
-        return checked(parse(unwrapped(programme)), progress)
-    if not isinstance(programme, str | os.PathLike) or not os.fspath(programme):
-        raise ParameterError(
-            f"programme must be the path of a file or a dictionary, got {type(programme).__name__}; pass one of these."
-        )
-    return checked(parse(read(programme)), progress)
+    return checked(parse(content_of(programme)), progress)
 
 
 def checked(programme: Programme, progress: Progress | None = None, *, shop: Accountant | None = None) -> Check:
@@ -153,8 +147,19 @@ def _trust(programme: Programme) -> str:
     return text
 
 
-def unwrapped(value: Any) -> Any:
+def content_of(programme: object) -> Any:
+    """The content of a file, or that of a dictionary."""
+    if isinstance(programme, Mapping):
+        return _unwrapped(programme)
+    if isinstance(programme, str | os.PathLike) and os.fspath(programme):
+        return read(programme)
+    raise ParameterError(
+        f"programme must be the path of a file or a dictionary, got {type(programme).__name__}; pass one of these."
+    )
+
+
+def _unwrapped(value: Any) -> Any:
     """Mappings of any kind as dictionaries, tuples as lists."""
     if isinstance(value, Mapping):
-        return {key: unwrapped(item) for key, item in value.items()}
-    return [unwrapped(item) for item in value] if isinstance(value, list | tuple) else value
+        return {key: _unwrapped(item) for key, item in value.items()}
+    return [_unwrapped(item) for item in value] if isinstance(value, list | tuple) else value

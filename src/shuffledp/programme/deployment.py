@@ -6,8 +6,8 @@ says what its source states and what is inferred.
 
 from __future__ import annotations
 
-import math
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -95,14 +95,12 @@ def deployment(source: str | os.PathLike[str] | dict[str, Any]) -> Deployment:
     data = source if isinstance(source, dict) else read(source, DEPLOYMENT)
     given = mapping("the deployment", data, needed=FIELDS)
     epsilon, shown_epsilon = below_written("epsilon", given["epsilon"])
-    hint = "it is the eps that the deployment claims"
-    valid.in_range("epsilon", epsilon, low=0.0, high=math.inf, low_open=True, high_open=True, hint=hint)
+    valid.inside("epsilon", epsilon, hint="it is the eps that the deployment claims")
     delta, shown_delta = below_written("delta", given["delta"])
     valid.probability_delta(delta)
     n = valid.users(given["reporting_threshold"], "reporting_threshold")
     mean, shown_mean = below_written("poisson_mean", given["poisson_mean"])
-    hint = "it is a mean per index and device"
-    valid.in_range("poisson_mean", mean, low=0.0, high=1e9, hint=hint)
+    valid.in_range("poisson_mean", mean, low=0.0, high=1e9, hint="it is a mean per index and device")
     hint = "indices are numbered 0, ..., max_index"
     top = valid.whole("max_index", whole_number("max_index", given["max_index"]), low=1, high=2**32 - 1, hint=hint)
     hint = "it is the most different indices of one device, of max_index + 1"
@@ -110,20 +108,8 @@ def deployment(source: str | os.PathLike[str] | dict[str, Any]) -> Deployment:
     indices = valid.whole("indices", whole_number("indices", given["indices"]), low=1, high=most, hint=hint)
     held = find(_WORD)(d=top + 1, poisson_per_index=mean, indices=indices)
     found = amplify(held, n=n, delta=delta, tol=_TOL)
-    try:
-        least = calibrate(held, n=n, epsilon=epsilon, delta=delta, tol=_TOL)
-    except ImpossibleError:
-        smallest = None
-    else:
-        smallest = float(vars(least)["poisson_per_index"])
-    return Deployment(
-        met=found.epsilon <= epsilon,
-        guarantee=found,
-        target_epsilon=shown_epsilon,
-        delta=shown_delta,
-        reporting_threshold=n,
-        poisson_mean=shown_mean,
-        indices=indices,
-        max_index=top,
-        smallest_mean=smallest,
-    )
+    smallest = None
+    with suppress(ImpossibleError):
+        smallest = float(vars(calibrate(held, n=n, epsilon=epsilon, delta=delta, tol=_TOL))["poisson_per_index"])
+    met = found.epsilon <= epsilon
+    return Deployment(met, found, shown_epsilon, shown_delta, n, shown_mean, indices, top, smallest)

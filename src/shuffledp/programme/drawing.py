@@ -42,8 +42,7 @@ def draw_check(check: Check, *, width: float = TEXT_WIDTH) -> Figure:
     title = f"{check.verdict} (ε of {number} {at_delta(check.delta)}, {check.neighbors})"
     title += f"; {left_out} entries with a smaller ε left out" if left_out else ""
     look = WITHIN_BAR if check.within else BEYOND_BAR
-    with figures.style():
-        figure = figures.new_figure(width, 1.3 + 0.22 * len(bars))
+    with figures.titled(title, width, 1.3 + 0.22 * len(bars)) as figure:
         axes = figure.subplots()
         for y, (_, eps) in enumerate(bars):
             if math.isfinite(eps):
@@ -58,7 +57,6 @@ def draw_check(check: Check, *, width: float = TEXT_WIDTH) -> Figure:
         axes.grid(axis="x", visible=True)
         axes.set_xlim(left=0.0)
         axes.set_xlabel("central ε (smaller is better)")
-        figures.add_title(figure, title)
         figures.add_legend(figure, *axes.get_legend_handles_labels())
     return figure
 

@@ -36,7 +36,7 @@ def fitting(programme: Programme, shop: Accountant) -> Fit | None:
     if not rows:
         return None
     try:
-        found = Scale(programme.draft, central=False, shop=shop, fixed=fixed).solve(rows, weights, _TOL)
+        found = Scale(programme, central=False, shop=shop, fixed=fixed).solve(rows, weights, _TOL)
     except (ImpossibleError, BoundNotApplicableError, ParameterError):
         return None
     whole = {**fixed, **found.mechanisms}

@@ -31,11 +31,6 @@ _LEAST_WEIGHT, _MOST_WEIGHT = 1e-6, 1e6
 _ALIKE = 1e-3
 
 
-def opened(spec: str) -> Mechanism:
-    """The mechanism that a spec in a file names."""
-    return mechanism_in_file(spec)
-
-
 @dataclass(frozen=True)
 class Opening:
     """Specs of which one is run, without the number to solve for; ``weight`` is its share.

@@ -67,9 +67,8 @@ class CheckedRounds:
 
     def cost_of(self, count: int) -> int:
         """How many times one user's value is put at stake in so many of these rounds."""
-        return (
-            count if self.participation_limit is None else min(count, self.participation_limit)
-        ) * self.reports_per_user
+        most = count if self.participation_limit is None else self.participation_limit
+        return min(count, most) * self.reports_per_user
 
     def __repr__(self) -> str:
         """One line: how many rounds of which mechanism, and the eps of one of them."""
@@ -78,11 +77,8 @@ class CheckedRounds:
 
     def __str__(self) -> str:
         """One line of the statement."""
-        text = (
-            f"{self.name}: {rounds_in_words(self.count)} of {self.mechanism}"
-            if self.name != self.mechanism
-            else (f"{self.mechanism}: {rounds_in_words(self.count)}")
-        )
+        text = f"{self.name}: {rounds_in_words(self.count)}"
+        text += f" of {self.mechanism}" if self.name != self.mechanism else ""
         text += f" with {self.users:,} users"
         if self.minimum_batch is None:
             text += absent(self.users, self.dropouts, self.colluding, 1.0)

@@ -22,7 +22,7 @@ from ..composing.accountant import Accountant
 from ..errors import BoundNotApplicableError, ImpossibleError, ParameterError
 from ..mechanisms.base import Mechanism
 from ..numerics.composition.gaussian import epsilon_of, mu_of
-from .spec import Draft, Period, Terms
+from .spec import Draft, Period
 from .together import Together
 
 #: Figures of a number that was found.
@@ -32,6 +32,8 @@ _MORE = 1.0 + 1e-12
 _LEAST_SHARE = 1e-7
 #: Relative accuracy of a first look.
 _COARSE = 1e-2
+#: The mechanisms of the open entries at a scale.
+Make = Callable[[float], dict[int, Mechanism]]
 
 
 @dataclass(frozen=True)
@@ -87,9 +89,8 @@ class Scale:
 
         start = self._start(rows, weights, low, high)
         slope = 1.0 if self.central else max(1.0, 0.5 * math.exp(start) * max(weights.values()))
-        u = largest(
-            excess, low=low, high=high, start=start, window=-math.log1p(-tol), close=1e-9, reach=0.3, slope=slope
-        )
+        window = -math.log1p(-tol)
+        u = largest(excess, low=low, high=high, start=start, window=window, close=1e-9, reach=0.3, slope=slope)
         if u is None:
             raise self._impossible(make(math.exp(low)))
         return seen[u]
@@ -100,17 +101,10 @@ class Scale:
 
     # -- the parts of the search ----------------------------------------------------------------------------------
 
-    def _by_budget(
-        self, rows: Mapping[int, Unknown], weights: Mapping[int, float]
-    ) -> Callable[[float], dict[int, Mechanism]]:
-        def make(scale: float) -> dict[int, Mechanism]:
-            return {i: row.make(shortened(scale * weights[i], row)) for i, row in rows.items()}
+    def _by_budget(self, rows: Mapping[int, Unknown], weights: Mapping[int, float]) -> Make:
+        return lambda scale: {i: row.make(shortened(scale * weights[i], row)) for i, row in rows.items()}
 
-        return make
-
-    def _by_share(
-        self, rows: Mapping[int, Unknown], weights: Mapping[int, float]
-    ) -> Callable[[float], dict[int, Mechanism]]:
+    def _by_share(self, rows: Mapping[int, Unknown], weights: Mapping[int, float]) -> Make:
         targets = {i: self.target(i, 1.0) for i in rows}
 
         def one(i: int, scale: float) -> Mechanism:
@@ -137,7 +131,7 @@ class Scale:
             )
         return low, high
 
-    def _look(self, scale: float, make: Callable[[float], dict[int, Mechanism]]) -> Found | None:
+    def _look(self, scale: float, make: Make) -> Found | None:
         """What the programme costs at a scale, as check computes it; None outside the range of a mechanism."""
         try:
             mechanisms = make(scale)
@@ -168,10 +162,8 @@ class Scale:
         shares = self.shares(weights)
         guess = min(shares[i] / w for i, w in weights.items())
         if make is not None:
-            near = [self.target(i, shares[i]).near(row) for i, row in rows.items()]
-            budgets = [
-                row.value(u) / weights[i] for (i, row), u in zip(rows.items(), near, strict=True) if u is not None
-            ]
+            near = {i: self.target(i, shares[i]).near(row) for i, row in rows.items()}
+            budgets = [rows[i].value(u) / weights[i] for i, u in near.items() if u is not None]
             guess = min(budgets, default=math.exp(low))
         begin = min(max(math.log(guess), low), high)
         found = largest(excess, low=low, high=high, start=begin, window=_COARSE, close=1e-3, slope=1.5)
@@ -182,18 +174,16 @@ class Scale:
         terms = self.draft.entries[number]
         asked = mechanism or self.fixed.get(number) or terms.made().whole
         try:
-            crowd = self.target(number, 1.0).crowd
-            crowd = dataclasses.replace(crowd, reports_per_user=1)
+            crowd = dataclasses.replace(terms.crowd, reports_per_user=1)
             return Rounds(asked, terms.bound, crowd).epsilon(delta=self.draft.delta, tol=tol)
         except (BoundNotApplicableError, ParameterError):
             return math.inf
 
     def _cost(self, number: int, period: Period) -> int:
         """How many times one user's value is at stake in the rounds of an entry in a period."""
-        terms: Terms = self.draft.entries[number]
-        limit = terms.numbers.get("participation_limit")
-        times = period.counts[number]
-        reports: int = terms.numbers.get("reports_per_user", 1)
+        numbers, times = self.draft.entries[number].numbers, period.counts[number]
+        limit = numbers.get("participation_limit")
+        reports: int = numbers.get("reports_per_user", 1)
         return (times if limit is None else min(times, limit)) * reports
 
     def _impossible(self, most_private: dict[int, Mechanism]) -> ImpossibleError:

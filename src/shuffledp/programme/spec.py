@@ -6,9 +6,8 @@ with every mechanism in its place.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import date
 from typing import Any
 
@@ -19,8 +18,9 @@ from ..accounting.resolve import subject_of
 from ..composing.ledger import LedgerEntry, make_entry
 from ..errors import ParameterError
 from ..mechanisms.base import Mechanism
+from ..mechanisms.registry import mechanism_in_file
 from .dates import MOST_DATES, Step, read_date
-from .opening import OPENING, Opening, opened
+from .opening import OPENING, Opening
 from .values import below_written, delta_rule, kind, one_line, place, shown, whole_number
 
 VERSION = 1
@@ -62,30 +62,6 @@ class Period:
 
 
 @dataclass(frozen=True)
-class Programme:
-    """All rounds of a programme and its budget.
-
-    ``epsilon`` and ``delta`` are the largest floats that are not above what was written, to be compared with;
-    ``written`` are the nearest ones, to be shown.  ``per`` is the period that the budget is for, None for all rounds;
-    ``periods`` are those that no other exceeds in every entry.
-    """
-
-    name: str | None
-    epsilon: float
-    delta: float
-    written: tuple[float, float]
-    rounds: tuple[PlannedRounds, ...]
-    per: str | None
-    periods: tuple[Period, ...]
-    draft: Draft
-
-    @property
-    def dated(self) -> bool:
-        """Whether the budget is one per period and the periods are known by their dates."""
-        return self.per is not None and any(terms.dates is not None for terms in self.draft.entries)
-
-
-@dataclass(frozen=True)
 class Terms:
     """One entry of a draft: all but its mechanism, which is ``spec``, or is ``open``."""
 
@@ -107,7 +83,7 @@ class Terms:
                 "let shuffledp calibrate --programme FILE find it."
             )
         with place(f"{self.where}.mechanism"):
-            asked = subject_of(mechanism or opened(self.spec or ""))
+            asked = subject_of(mechanism or mechanism_in_file(self.spec or ""))
         with place(self.where):
             left = asked.left_of(self.crowd)
             entry = make_entry(left, n=self.crowd.honest, bound=self.bound, name=self.name, **self.numbers)
@@ -117,7 +93,12 @@ class Terms:
 
 @dataclass(frozen=True)
 class Draft:
-    """A programme of which some mechanisms may be open; ``weights`` says what is divided, None by default."""
+    """A programme of which some mechanisms may be open, and its budget; ``weights`` says what is divided, if not None.
+
+    ``epsilon`` and ``delta`` are the largest floats that are not above what was written, to be compared with;
+    ``written`` are the nearest ones, to be shown.  ``per`` is the period that the budget is for, None for all rounds;
+    ``periods`` are those that no other exceeds in every entry.
+    """
 
     name: str | None
     epsilon: float
@@ -132,7 +113,20 @@ class Draft:
         """The programme with the mechanisms that were found, by the number of their entry."""
         settled = found or {}
         rounds = tuple(terms.made(settled.get(i)) for i, terms in enumerate(self.entries))
-        return Programme(self.name, self.epsilon, self.delta, self.written, rounds, self.per, self.periods, self)
+        known = {field.name: getattr(self, field.name) for field in fields(Draft)}
+        return Programme(**known, rounds=rounds)
+
+
+@dataclass(frozen=True)
+class Programme(Draft):
+    """A draft with every mechanism in its place: all rounds."""
+
+    rounds: tuple[PlannedRounds, ...]
+
+    @property
+    def dated(self) -> bool:
+        """Whether the budget is one per period and the periods are known by their dates."""
+        return self.per is not None and any(terms.dates is not None for terms in self.entries)
 
 
 def parse(data: object) -> Programme:
@@ -151,8 +145,7 @@ def draft(data: object) -> Draft:
     population = mapping("population", whole.get("population", {}), optional=CROWD)
     epsilon, shown_epsilon = below_written("target.epsilon", target.get("epsilon"))
     with place("target"):
-        hint = "it is the eps that all rounds together may cost"
-        valid.in_range("epsilon", epsilon, low=0.0, high=math.inf, low_open=True, high_open=True, hint=hint)
+        valid.inside("epsilon", epsilon, hint="it is the eps that all rounds together may cost")
     delta_among = delta_rule(target.get("delta"))
     per = None if target.get("per") is None else Step.read("target.per", target["per"])
     weights = whole.get("weights")
@@ -173,16 +166,9 @@ def draft(data: object) -> Draft:
     with place("target"):  # at most c/n for the n of every round
         delta, shown_delta = delta_among(max(terms.crowd.n for terms in planned))
     origin = read_date("start", whole["start"]) if "start" in whole else None
-    return Draft(
-        one_line("name", whole.get("name")),
-        epsilon,
-        delta,
-        (shown_epsilon, shown_delta),
-        tuple(planned),
-        None if per is None else str(per),
-        _periods(planned, per, origin),
-        weights,
-    )
+    name, each = one_line("name", whole.get("name")), None if per is None else str(per)
+    written, periods = (shown_epsilon, shown_delta), _periods(planned, per, origin)
+    return Draft(name, epsilon, delta, written, tuple(planned), each, periods, weights)
 
 
 def _one_rule(where: str, given: dict[str, Any]) -> None:

@@ -91,5 +91,4 @@ def kind(value: object) -> str:
 
 def shown(value: object) -> str:
     """A value as it stands in an error message, shortened."""
-    text = repr(value)
-    return text if len(text) <= 40 else f"{text[:37]}..."
+    return valid.shown(value, 40)

@@ -60,6 +60,15 @@ def refuse_twice(ids: Iterable[str], known: Container[str], verb: str) -> None:
     )
 
 
+def refuse_other_plan(plan: Plan, digest: object, where: str = "") -> None:
+    """Raise if a batch is not of this plan."""
+    if digest != plan.digest:
+        raise ParameterError(
+            f"batch must be of this plan ({plan.digest[:12]}...), got one of another ({str(digest)[:12]}...){where}; "
+            "use the plan that its clients had."
+        )
+
+
 @dataclass(frozen=True)
 class Header:
     """What is said about a batch: never about one of its messages.
@@ -117,11 +126,7 @@ class Header:
                 "shuffle again."
             )
         found["made_from"] = tuple(inside)
-        if found["plan"] != plan.digest:
-            raise ParameterError(
-                f"batch must be of this plan ({plan.digest[:12]}...), got one of another "
-                f"({str(found['plan'])[:12]}...) in {shown}; use the plan that its clients had."
-            )
+        refuse_other_plan(plan, found["plan"], f" in {shown}")
         size = message_length(plan.query.randomizer.codec)
         if found["bytes"] != size:
             raise ParameterError(f"messages of this plan have {size} bytes, got {found['bytes']} in {shown}.")

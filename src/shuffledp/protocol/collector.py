@@ -16,7 +16,7 @@ from ..errors import ParameterError
 from ..estimation.estimate import Estimate
 from ..mechanisms.reports import Tally
 from . import collector_file
-from .batch import Batch, as_tally, refuse_twice
+from .batch import Batch, as_tally, refuse_other_plan, refuse_twice
 from .collector_file import Sums
 from .plan import Plan, plan_of
 
@@ -72,11 +72,7 @@ class Collector:
         """
         found = batch if isinstance(batch, Batch) else Batch.read(batch, self.plan)
         header = found.header
-        if header.plan != self.plan.digest:
-            raise ParameterError(
-                f"batch must be of this plan ({self.plan.digest[:12]}...), got one of another "
-                f"({header.plan[:12]}...); use the plan that its clients had."
-            )
+        refuse_other_plan(self.plan, header.plan)
         if self._counted(header.id, header.users):
             return False
         tally = as_tally(self.plan, found.data, header)

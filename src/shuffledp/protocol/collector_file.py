@@ -62,13 +62,16 @@ def read(
         return batches, inside, incomplete, _sums(plan, batches, state["sums"], shown)
 
 
+def _wrong(what: str, shown: str, got: str = "something else") -> ParameterError:
+    """The error for a part of the file that is not what it should be."""
+    part, _, wanted = what.partition(": ")
+    return ParameterError(f"{part} of a collector file must {wanted}, got {got} in {shown}; restore it from a copy.")
+
+
 def _batches(found: object, shown: str) -> dict[str, int]:
     """Ids of batches with their users."""
     if not isinstance(found, dict) or not all(type(n) is int and 0 < n <= 10**15 for n in found.values()):
-        raise ParameterError(
-            f"batches of a collector file must be ids with their numbers of users, got something else in {shown}; "
-            "restore it from a copy."
-        )
+        raise _wrong("batches: be ids with their numbers of users", shown)
     return dict(found)
 
 
@@ -76,20 +79,14 @@ def _inside(found: object, batches: dict[str, int], shown: str) -> dict[str, str
     """Ids of batches that the counted ones were made from, each with that of the counted one."""
     pairs = found.items() if isinstance(found, dict) else [(None, None)]
     if not all(is_id(part) and part not in batches and is_id(whole) and whole in batches for part, whole in pairs):
-        raise ParameterError(
-            f"inside of a collector file must say which batch is a part of which, got something else in {shown}; "
-            "restore it from a copy."
-        )
+        raise _wrong("inside: say which batch is a part of which", shown)
     return dict(pairs)
 
 
 def _incomplete(found: object, batches: dict[str, int], shown: str) -> set[str]:
     """Ids of counted batches that may have been made from others."""
     if not isinstance(found, list) or not all(isinstance(batch, str) and batch in batches for batch in found):
-        raise ParameterError(
-            f"incomplete of a collector file must be ids of its batches, got something else in {shown}; restore it "
-            "from a copy."
-        )
+        raise _wrong("incomplete: be ids of its batches", shown)
     return {*found}
 
 
@@ -100,10 +97,7 @@ def _sums(plan: Plan, batches: dict[str, int], found: object, shown: str) -> Sum
     items = [mapping("sums of a collector file", item, needed=_SUM_KEYS) for item in found]
     ids = [batch for item in items for batch in (item["batches"] if isinstance(item["batches"], list) else [None])]
     if ids != list(batches) or not all(item["batches"] for item in items):
-        raise ParameterError(
-            f"sums of a collector file must be over its batches, each once, got others in {shown}; restore it from a "
-            "copy."
-        )
+        raise _wrong("sums: be over its batches, each once", shown, "others")
     query = plan.query
     like = query.randomizer.privatize_counts(query.inputs([[None]] * len(query.columns))).counts
     return [
@@ -116,19 +110,11 @@ def _tally(plan: Plan, state: dict[str, Any], users: int, like: Any, shown: str)
     """The counts, if they are such as this plan makes of so many users."""
     m, release, counts = plan.query.randomizer, state["for_release"], restored(state["counts"])
     if not _alike(counts, like):
-        raise ParameterError(
-            f"counts of a collector file must be those of the plan, got numbers of another shape in {shown}; "
-            "restore it from a copy."
-        )
+        raise _wrong("counts: be those of the plan", shown, "numbers of another shape")
     if state["users"] != users * plan.reports_per_user or type(state["users"]) is not int:
-        raise ParameterError(
-            f"users of a collector file must be those of its batches, got {state['users']!r:.40} in {shown}; restore "
-            "it from a copy."
-        )
+        raise _wrong("users: be those of its batches", shown, f"{state['users']!r:.40}")
     if release is not None and not isinstance(release, bool):
-        raise ParameterError(
-            f"for_release of a collector file must be true, false or null, got {release!r:.40} in {shown}; restore it."
-        )
+        raise _wrong("for_release: be true, false or null", shown, f"{release!r:.40}")
     return Tally(counts, m.spec, users * plan.reports_per_user, release)
 
 

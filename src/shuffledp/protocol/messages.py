@@ -12,12 +12,6 @@ from ..errors import ParameterError
 from ..mechanisms.codecs import Codec
 
 
-def message_dtype(codec: Codec) -> np.dtype[Any]:
-    """The dtype of one message, in the byte order of files (little-endian)."""
-    found: np.dtype[Any] = np.dtype((codec.dtype, codec.shape)).newbyteorder("<")
-    return found
-
-
 def message_length(codec: Codec) -> int:
     """Bytes of every message."""
     return codec.dtype.itemsize * math.prod(codec.shape)

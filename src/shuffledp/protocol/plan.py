@@ -14,6 +14,7 @@ from typing import Any, Self
 
 from .._support import validation as check
 from .._support.files import write_whole
+from .._support.json_ready import json_object
 from .._support.numbers import round_up
 from .._support.reading import Kind, contained, mapping, read_json
 from ..errors import ParameterError
@@ -112,12 +113,8 @@ class Plan:
         """The :class:`Guarantee` of a batch of ``minimum_batch`` users; larger ones are at least as private."""
         from ..accounting.amplification import amplify
 
-        return amplify(
-            self.query.randomizer,
-            n=self.smallest_batch,
-            delta=self.delta,
-            reports_per_user=self.reports_per_user,
-        )
+        n, reports = self.smallest_batch, self.reports_per_user
+        return amplify(self.query.randomizer, n=n, delta=self.delta, reports_per_user=reports)
 
     @property
     def smallest_batch(self) -> int:
@@ -152,22 +149,10 @@ class Plan:
         if kept is not None:
             return dict(json.loads(kept))
         found = self.guarantee
-        return {
-            "version": VERSION,
-            "name": self.name,
-            "query": self.query.to_dict(),
-            "users": self.users,
-            "minimum_batch": self.minimum_batch,
-            "delta": self.delta,
-            "reports_per_user": self.reports_per_user,
-            "user_column": self.user_column,
-            "guarantee": {
-                "epsilon": float(round_up(found.epsilon)) if found.epsilon < float("inf") else "inf",
-                "delta": self.delta,
-                "bound": found.bound,
-                "local_epsilon": found.local_epsilon if found.local_epsilon < float("inf") else "inf",
-            },
-        }
+        eps = float(round_up(found.epsilon))
+        stated = json_object(dict(zip(_GUARANTEE, (eps, self.delta, found.bound, found.local_epsilon), strict=True)))
+        held = {"version": VERSION, "query": self.query.to_dict(), "guarantee": stated}
+        return {key: held[key] if key in held else getattr(self, key) for key in _KEYS}
 
     @classmethod
     def from_dict(cls, data: object, *, verify: bool = True) -> Self:
@@ -180,10 +165,7 @@ class Plan:
         _refuse_named_files(given["query"])
         made = cls(
             query=query_from(given["query"]),
-            **{
-                key: given[key]
-                for key in ("users", "minimum_batch", "delta", "reports_per_user", "user_column", "name")
-            },
+            **{key: given[key] for key in _KEYS if key not in ("version", "query", "guarantee")},
         )
         claimed, local = (_number(stated, key) for key in ("epsilon", "local_epsilon"))
         if _number(stated, "delta") != made.delta:

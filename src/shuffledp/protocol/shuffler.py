@@ -21,7 +21,8 @@ from ..errors import ParameterError
 from ..mechanisms.reports import both_for_release
 from ..randomness.permutation import permute
 from ..randomness.sampling import Source, source
-from .batch import MOST_MADE_FROM, Batch, Header, as_tally, new_id, refuse_twice, write_batch, wrong_number
+from . import batch as of_batches
+from .batch import Batch, Header, as_tally, new_id, refuse_other_plan, refuse_twice, write_batch, wrong_number
 from .messages import from_bytes, message_length, to_bytes
 from .plan import Plan, plan_of
 from .scattered import FILES, Scattered
@@ -133,16 +134,13 @@ class Shuffler:
         one was made from the other or both from a third.
         """
         header = batch.header
-        if header.plan != self.plan.digest:
-            raise ParameterError(
-                f"batch must be of this plan ({self.plan.digest[:12]}...), got one of another "
-                f"({header.plan[:12]}...); use the plan that its clients had."
-            )
+        refuse_other_plan(self.plan, header.plan)
         for known in (self._held.batches, self._released):
             refuse_twice(header.ids, known, "merged")
-        if len(self._held.batches) + len(header.ids) > MOST_MADE_FROM:
+        most = of_batches.MOST_MADE_FROM
+        if len(self._held.batches) + len(header.ids) > most:
             raise ParameterError(
-                f"a batch must be made from {MOST_MADE_FROM:,} others at most, got more; release those merged so far."
+                f"a batch must be made from {most:,} others at most, got more; release those merged so far."
             )
         as_tally(self.plan, batch.data, header)
         raw = to_bytes(self._codec, batch.data).tobytes()
@@ -242,15 +240,9 @@ class Shuffler:
         # not yet whole are private.)
         held, read = self._held, 0
         length = held.near + sum(held.far)
+        inside, number = tuple(sorted(held.batches)), length // self._size
         header = Header(
-            self.plan.digest,
-            held.users,
-            length // self._size,
-            self._size,
-            held.for_release,
-            held.id,
-            tuple(sorted(held.batches)),
-            held.complete,
+            self.plan.digest, held.users, number, self._size, held.for_release, held.id, inside, held.complete
         )
 
         def parts() -> Iterator[bytearray]:

@@ -77,9 +77,7 @@ class Simulation(Tabular):
                 "truth": self.truth.value.tolist(),
                 "value": self.answer.value.tolist(),
                 "stderr": self.answer.stderr.tolist(),
-                "rmse": self.rmse,
-                "predicted": self.predicted,
-                "covered": self.covered,
+                **{key: getattr(self, key) for key in ("rmse", "predicted", "covered")},
                 "users": self.answer.n,
             }
         )

@@ -5,8 +5,9 @@ from __future__ import annotations
 import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
-from typing import Any, ClassVar, Self
+from dataclasses import fields, replace
+from functools import cached_property
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from ..mechanisms.registry import mechanism_in_file, split
 from ..mechanisms.reports import Tally
 from . import KINDS
 from .columns import Column, Weights
+from .domains import OPTION, Interval, number_or_option
 from .value_counts import ValueCounts
 
 
@@ -111,9 +113,32 @@ class Query(ABC):
         try:
             return cls(**given)
         except TypeError as error:
-            raise ParameterError(
-                f"query must have all fields of {cls.kind!r}, got fewer ({error}); add them."
-            ) from None
+            got = f"got fewer ({error}); add them."
+            raise ParameterError(f"query must have all fields of {cls.kind!r}, {got}") from None
+
+
+class NumberQuery(Query):
+    """A question about numbers of a range, whose missing ones may be an option of their own."""
+
+    low: float
+    high: float
+    missing: float | Literal["option"] | None
+    unit: str
+
+    @cached_property
+    def domain(self) -> Interval:
+        """The range."""
+        return Interval(self.low, self.high, number_or_option(self.missing), self.unit)
+
+    @property
+    def _option(self) -> bool:
+        """Whether it is asked who has a number at all."""
+        return self.missing == OPTION
+
+    def _settle_range(self) -> None:
+        """The fields as the range has checked them."""
+        found = self.domain
+        vars(self).update(low=found.low, high=found.high, missing=OPTION if self._option else found.missing)
 
 
 def query_from(data: object) -> Query:
@@ -157,15 +182,8 @@ def oracles(subject: object, sizes: Sequence[int]) -> tuple[FrequencyOracle, ...
 def known_shares(value: FloatArray, rows: int, constraint: Constraint, names: Sequence[str] = ()) -> Estimate:
     """Shares of all rows of the data: without privacy noise, yet a sample of a population."""
     n = max(rows, 1)
-    return Estimate(
-        value=value,
-        stderr=np.zeros(value.size),
-        n=n,
-        constraint=constraint,
-        sampling=share_sampling(n),
-        names=tuple(names),
-        quantity=SHARE,
-    )
+    found = Estimate(value, np.zeros(value.size), n, constraint=constraint, sampling=share_sampling(n))
+    return replace(found, names=tuple(names), quantity=SHARE)
 
 
 def must_take(subject: object, kinds: Sequence[str], *, what: str, choose: str) -> str:

@@ -78,9 +78,7 @@ class HeavyHitters(Query):
     def __post_init__(self) -> None:
         must_take(self.mechanism, ["bytes"], what="strings", choose="prefix-hash")
         length = check.whole("length", self.length, low=1, high=256, hint="it counts the bytes of a string")
-        level = check.in_range(
-            "false_positives", self.false_positives, low=0.0, high=1.0, low_open=True, high_open=True
-        )
+        level = check.inside("false_positives", self.false_positives, 0.0, 1.0)
         given = self.mechanism
         if isinstance(given, str) and "salt=" not in given.replace(" ", ""):
             given = f"{given}{',' if ':' in given else ':'}salt={secrets.randbits(_SALT_BITS)}"

@@ -16,7 +16,7 @@ from .._support.tables import Table, number_column
 from ..estimation.constraints import Box
 from ..estimation.drawing import Look
 from ..estimation.estimate import COVERED, SHARE, Estimate
-from ..estimation.variance import Variance, share_sampling
+from .base import known_shares
 from .domains import Interval
 
 if TYPE_CHECKING:
@@ -125,7 +125,24 @@ class KeyValueAnswer(Estimate):
         return draw_key_values(self, look)
 
 
-def _answer(shares: Estimate, means: HolderMeans) -> KeyValueAnswer:
+def _answer(
+    shares: Estimate, values: Interval, mean: FloatArray, stderr: FloatArray, bias: FloatArray, **known: Any
+) -> KeyValueAnswer:
+    """The shares with the means, which are of values in [-1, 1], in the unit of the query."""
+    half, middle = 0.5 * values.width, 0.5 * (values.low + values.high)
+    means = HolderMeans(
+        value=middle + half * mean,
+        stderr=half * stderr,
+        n=shares.n,
+        for_release=shares.for_release,
+        names=shares.names,
+        unit=values.unit,
+        quantity="mean value of the holders",
+        bias=half * bias,
+        low=values.low,
+        high=values.high,
+        **known,
+    )
     kept = {key: entry for key, entry in vars(shares).items() if key in Estimate.__dataclass_fields__}
     return KeyValueAnswer(**kept, means=means)
 
@@ -149,52 +166,12 @@ def key_value_answer(found: Estimate, keep: float, names: tuple[str, ...], value
     mean = total / divide
     bias = (mean * spread[0] - spread[2]) / divide**2
     stderr = np.sqrt(np.maximum(spread[1] - 2.0 * mean * spread[2] + mean**2 * spread[0], 0.0)) / divide
-    half, middle = 0.5 * values.width, 0.5 * (values.low + values.high)
-    means = HolderMeans(
-        value=middle + half * mean,
-        stderr=half * stderr,
-        n=n,
-        for_release=found.for_release,
-        names=names,
-        unit=values.unit,
-        quantity="mean value of the holders",
-        bias=half * bias,
-        share=share,
-        total=total,
-        spread=spread,
-        low=values.low,
-        high=values.high,
-    )
-    return _answer(shares, means)
+    return _answer(shares, values, mean, stderr, bias, share=share, total=total, spread=spread)
 
 
 def known_answer(shares: FloatArray, sums: FloatArray, n: int, names: tuple[str, ...], values: Interval) -> Estimate:
     """The answer of known users, without noise; sums are of values in [-1, 1]."""
-    none = np.zeros(shares.size)
-    half, middle = 0.5 * values.width, 0.5 * (values.low + values.high)
-    mean = middle + half * np.divide(sums, shares, out=np.full(shares.size, np.nan), where=shares > 0.0)
-    held = Estimate(
-        value=shares,
-        stderr=none,
-        n=n,
-        constraint=Box(0.0, 1.0),
-        noise=Variance(none),
-        sampling=share_sampling(n),
-        names=names,
-        quantity=SHARE,
-    )
-    means = HolderMeans(
-        value=mean,
-        stderr=none,
-        n=n,
-        names=names,
-        unit=values.unit,
-        quantity="mean value of the holders",
-        bias=none,
-        share=shares,
-        total=sums,
-        spread=np.zeros((3, shares.size)),
-        low=values.low,
-        high=values.high,
-    )
-    return _answer(held, means)
+    none, spread = np.zeros(shares.size), np.zeros((3, shares.size))
+    mean = np.divide(sums, shares, out=np.full(shares.size, np.nan), where=shares > 0.0)
+    held = known_shares(shares, n, Box(0.0, 1.0), names)
+    return _answer(held, values, mean, none, none, share=shares, total=sums, spread=spread)

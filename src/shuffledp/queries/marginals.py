@@ -16,12 +16,11 @@ from .._support import validation as check
 from ..errors import ParameterError
 from ..estimation.constraints import Simplex
 from ..estimation.estimate import Estimate
-from ..estimation.variance import Variance, share_sampling
 from ..mechanisms.composite.sampled_query import one_drawn
 from ..mechanisms.frequency import FrequencyOracle
 from ..mechanisms.randomizer import Randomizer
 from ..mechanisms.reports import Tally
-from .base import Query, oracles
+from .base import Query, known_shares, oracles
 from .columns import Column, Weights, shares_of
 from .domains import MOST_LABELS, Label, Labels
 from .marginals_answer import MarginalsAnswer, marginals_answer
@@ -181,17 +180,7 @@ class Marginals(Query):
 
     def exact(self, columns: Sequence[Column], *, weights: Weights = None) -> Estimate:
         """The marginals of these rows."""
-        parts = []
-        for cells, size in zip(self._cells(columns), self.sizes, strict=True):
-            n, none = max(len(cells), 1), np.zeros(size)
-            parts.append(
-                Estimate(
-                    value=shares_of(cells, size, weights),
-                    stderr=none,
-                    n=n,
-                    constraint=Simplex(),
-                    noise=Variance(none),
-                    sampling=share_sampling(n),
-                )
-            )
-        return self._answer(parts)
+        every = zip(self._cells(columns), self.sizes, strict=True)
+        return self._answer(
+            [known_shares(shares_of(cells, size, weights), len(cells), Simplex()) for cells, size in every]
+        )

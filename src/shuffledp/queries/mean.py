@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -16,15 +15,14 @@ from ..estimation.estimate import Estimate, rescaled
 from ..estimation.variance import range_sampling
 from ..mechanisms.randomizer import Randomizer
 from ..mechanisms.reports import Tally
-from .base import Query, must_take, runnable
+from .base import NumberQuery, must_take, runnable
 from .columns import Column, Weights, as_numbers, total
-from .domains import OPTION, Interval, number_or_option
 from .key_value_answer import key_value_answer, known_answer
 from .value_counts import ValueCounts
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mean(Query):
+class Mean(NumberQuery):
     """The mean of one number per user, or of several, each in [low, high].
 
     Parameters
@@ -74,7 +72,7 @@ class Mean(Query):
         if not self.columns or not all(isinstance(name, str) for name in self.columns):
             raise ParameterError(f"column must be a name or several, got {self.column!r:.60}; write column='wait'.")
         option, size = self._option, len(self.columns)
-        vars(self).update(low=self.domain.low, high=self.domain.high, missing=OPTION if option else self.domain.missing)
+        self._settle_range()
         if option:
             must_take(self.mechanism, ["key-values"], what="numbers that may be missing", choose="pckv-grr")
         made = runnable(self.mechanism, d=size, l=size) if option else runnable(self.mechanism, dim=size)
@@ -85,22 +83,11 @@ class Mean(Query):
             )
         object.__setattr__(self, "mechanism", made)
 
-    @cached_property
-    def domain(self) -> Interval:
-        """The range."""
-        return Interval(self.low, self.high, number_or_option(self.missing), self.unit)
-
-    @property
-    def _option(self) -> bool:
-        """Whether it is asked who has a number at all."""
-        return self.missing == OPTION
-
     @property
     def question(self) -> str:
         """In words."""
-        return (
-            f"the mean of {', '.join(map(repr, self.columns))} in [{self.domain.low:g}, {self.domain.words(self.high)}]"
-        )
+        names = ", ".join(map(repr, self.columns))
+        return f"the mean of {names} in [{self.domain.low:g}, {self.domain.words(self.high)}]"
 
     @property
     def _inner(self) -> tuple[float, float]:

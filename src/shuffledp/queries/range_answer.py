@@ -184,14 +184,13 @@ class RangeAnswer(Estimate):
         Where missing numbers are an option of their own, it is the quantile of the users who have one: half of
         1 - ``level`` is spent on the interval of their share, the rest on that of the distribution function.
         """
-        share = check.in_range("share", share, low=0.0, high=1.0, low_open=True, high_open=True)
+        share = check.inside("share", share, 0.0, 1.0)
         found = self._cdf
         fewest = most = share  # of all users
         if self.option:
-            level = 0.5 + 0.5 * check.in_range("level", level, low=0.0, high=1.0, low_open=True, high_open=True)
-            fewest, most = (
-                share * (1.0 - float(np.clip(end[0], 0.0, 1.0))) for end in self.missing.interval(level)[::-1]
-            )
+            level = 0.5 + 0.5 * check.inside("level", level, 0.0, 1.0)
+            ends = self.missing.interval(level)[::-1]
+            fewest, most = (share * (1.0 - float(np.clip(end[0], 0.0, 1.0))) for end in ends)
         low, high = found.interval(level)
         edges, size = self.edges, self._bins
         exceeded = np.concatenate([[False], low[: size - 1] > most])  # at the lower end of each bin
@@ -202,8 +201,8 @@ class RangeAnswer(Estimate):
         if not self.option or rising[-1] <= 0.0:
             rising[-1] = 1.0
         value = float(np.interp(share * rising[-1], rising, edges))
-        ends = float(edges[first]), float(edges[last])
-        return Quantile(min(max(value, ends[0]), ends[1]), *ends)
+        start, end = float(edges[first]), float(edges[last])
+        return Quantile(min(max(value, start), end), start, end)
 
     @cached_property
     def _cdf(self) -> Estimate:
@@ -262,16 +261,10 @@ def range_answer(domain: Interval, branching: int, parts: Sequence[Estimate], op
     leaves = parts[0]
     edges = domain.edges(leaves.value.size - option)
     names = [f"{a:g} to {domain.words(b)}" for a, b in itertools.pairwise(edges)]  # the unit is that of the bins
+    same = ("value", "stderr", "n", "for_release", "noise", "sampling", "grain", "influence")
     return RangeAnswer(
-        value=leaves.value,
-        stderr=leaves.stderr,
-        n=leaves.n,
-        for_release=leaves.for_release,
+        **{key: getattr(leaves, key) for key in same},
         constraint=Simplex(),
-        noise=leaves.noise,
-        sampling=leaves.sampling,
-        grain=leaves.grain,
-        influence=leaves.influence,
         names=(*names, *(["missing"] if option else [])),
         quantity=SHARE,
         option=option,

@@ -19,9 +19,8 @@ from ..mechanisms.composite.tree_levels import TreeLevels
 from ..mechanisms.frequency import FrequencyOracle
 from ..mechanisms.randomizer import Randomizer
 from ..mechanisms.reports import Tally
-from .base import Query, runnable
+from .base import NumberQuery, runnable
 from .columns import Column, Weights, as_numbers, shares_of
-from .domains import OPTION, Interval, number_or_option
 from .range_answer import RangeAnswer, range_answer
 from .value_counts import ValueCounts
 
@@ -32,7 +31,7 @@ _SHARES = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
-class RangeQuery(Query):
+class RangeQuery(NumberQuery):
     """The share of users in any range of a number: each reports its node on one random level of a tree of bins.
 
     Parameters
@@ -88,10 +87,8 @@ class RangeQuery(Query):
     unit: str = ""
 
     def __post_init__(self) -> None:
+        self._settle_range()
         vars(self).update(
-            low=self.domain.low,
-            high=self.domain.high,
-            missing=OPTION if self._option else self.domain.missing,
             bins=check.whole("bins", self.bins, low=2, high=MOST_BINS, hint="bins divide the range"),
             branching=check.whole("branching", self.branching, low=2, high=MOST_BINS, hint="a node has two or more"),
         )
@@ -102,16 +99,6 @@ class RangeQuery(Query):
             raise ParameterError(f"mechanism must be a frequency mechanism such as 'grr:eps0=2', got {oracle.spec}.")
         object.__setattr__(self, "mechanism", oracle)
         _ = self.tree.oracles  # refuses what cannot stand on several levels
-
-    @cached_property
-    def domain(self) -> Interval:
-        """The range."""
-        return Interval(self.low, self.high, number_or_option(self.missing), self.unit)
-
-    @property
-    def _option(self) -> bool:
-        """Whether users without a number are an option of their own: the leaf after the last bin."""
-        return self.missing == OPTION
 
     @property
     def question(self) -> str:

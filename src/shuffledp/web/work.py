@@ -19,9 +19,9 @@ _CURVE_SECONDS = 0.05
 Answer = Callable[[Mapping[str, str]], Any]
 
 
-def _asked(answer: Callable[[Question], Any]) -> Answer:
-    """The answer to the question of a request."""
-    return lambda given: answer(Question.read(given))
+def _asked(name: str) -> Answer:
+    """The answer of this name to the question of a request."""
+    return lambda given: getattr(answers, name)(Question.read(given))
 
 
 def _curves(given: Mapping[str, str]) -> Any:
@@ -44,13 +44,13 @@ def _listed(content: Callable[[], Any]) -> Answer:
 
 #: Address -> the answer.
 ANSWERS: dict[str, Answer] = {
-    "/api/guarantee": _asked(answers.guarantee),
+    "/api/guarantee": _asked("guarantee"),
     "/api/curves": _curves,
     "/api/mechanisms": _listed(mechanisms),
     "/api/tasks": _listed(ranking.tasks),
-    "/api/compare": _asked(answers.compare),
-    "/api/dropouts": _asked(answers.dropouts),
-    "/api/compose": _asked(answers.compose),
+    "/api/compare": _asked("compare"),
+    "/api/dropouts": _asked("dropouts"),
+    "/api/compose": _asked("compose"),
     "/api/rank": ranking.rank,
 }
 
