@@ -120,7 +120,7 @@ EPS, DELTA, N = set_at("epsilon"), set_at("delta"), set_at("n")
         (set_at("mechanism"), "general:eps0=5"),
         (set_at("mechanism"), "variation-ratio:p=inf,beta=1,q=inf"),
         (set_at("mechanism"), "nonsense"),
-        (set_at("bound"), "variation-ratio"),
+        (set_at("bound"), "swap"),
         (set_at("bound"), "variation-ratio-published"),
         (set_at("bound"), "nonsense"),
         (set_at("matrix"), [["0.9375", "0.0625"], ["0.0625", "0.9375"]]),
