@@ -268,16 +268,18 @@ def _largest_values(owner: IntArray, curve: Curve, eps: FloatArray, tol: float) 
         lead = np.zeros(rows.size, dtype=bool)
         lead[_leaders(owner[rows], score, size)] = True
         chosen, at_first = rows[lead], size in (1, owner.size)
+        part = curve.take(chosen)
         if not at_first:  # of later ones few are near the largest
-            glance = curve.take(chosen).at(eps[owner[chosen]], np.full(chosen.size, max(tuning.GLANCE, tol))).log_delta
-            chosen = chosen[glance > best[owner[chosen]]]
-        value = curve.take(chosen).at(eps[owner[chosen]], np.full(chosen.size, tol)).log_delta
+            glance = part.at(eps[owner[chosen]], np.full(chosen.size, max(tuning.GLANCE, tol))).log_delta
+            near = np.flatnonzero(glance > best[owner[chosen]])
+            chosen, part = chosen[near], part.take(near)
+        value = part.at(eps[owner[chosen]], np.full(chosen.size, tol)).log_delta
         np.maximum.at(best, owner[chosen], value)
         rows, score = rows[~lead], score[~lead]
         if at_first and rows.size:
             score = curve.take(rows).screen(eps[owner[rows]], best[owner[rows]])
         open_ = score > best[owner[rows]]
-        rows, score, size = rows[open_], score[open_], max(4 * size, tuning.AT_ONCE)
+        rows, score, size = rows[open_], score[open_], 4 * size
         if rows.size > curve.most_evaluated:  # the bounds of all but the largest count
             few = np.zeros(rows.size, dtype=bool)
             few[_leaders(owner[rows], score, curve.most_evaluated)] = True
