@@ -15,6 +15,7 @@ from .._support.by_name import refuse_positional
 from .._support.numbers import round_down
 from .._support.spelling import Renamed
 from ..errors import BoundNotApplicableError, ExtensionError, ParameterError
+from .derived import Derived
 from .law import Law
 from .parameters import declared
 
@@ -39,8 +40,10 @@ class _InitSignature:
         return whole.replace(parameters=list(whole.parameters.values())[1:])
 
 
-class Mechanism(Renamed):
+class Mechanism(Derived, Renamed):
     """Base of every local randomizer; subclasses are frozen keyword-only dataclasses with a ``name``.
+
+    A mechanism never changes, so its properties are computed once (derived.py).
 
     ``name`` is the word of the spec string.  A class with a name must be complete: defining one that
     lacks an abstract member raises an error that names the member.
@@ -102,8 +105,8 @@ class Mechanism(Renamed):
         self._check_together()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Its parameters and what was derived from them, without families of pairs, which are made again."""
-        return {key: value for key, value in vars(self).items() if not key.startswith(Law.KEPT)}
+        """Its parameters; what is derived from them is made again."""
+        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}  # type: ignore[arg-type]
 
     def _check_together(self) -> None:
         """Refuse parameters that are in range one by one but not together; nothing to do by default."""

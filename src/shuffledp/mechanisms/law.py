@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ..numerics.family import Family
@@ -19,37 +19,34 @@ class Law:
     must be.  Families of pairs are made once and kept with the mechanism.
     """
 
-    __slots__ = ("_of",)
-    #: Families are kept among the attributes of the mechanism, under names that begin so.
-    KEPT: ClassVar[str] = "_kept"
+    __slots__ = ("_families", "_of")
 
     def __init__(self, mechanism: Mechanism) -> None:
         self._of = mechanism
+        self._families: dict[str, Family] = {}
 
-    def _kept(self, name: str, make: Callable[[], Family]) -> Family:
-        kept, name = vars(self._of), self.KEPT + name
-        if name not in kept:
-            kept[name] = make()
-        found: Family = kept[name]
-        return found
+    def _once(self, name: str) -> Family:
+        if name not in self._families:
+            self._families[name] = getattr(self._of, name)()
+        return self._families[name]
 
     # -- families of pairs --------------------------------------------------------------------------------------
 
     def blanket(self) -> Family:
         """All input pairs over the privacy blanket: an upper bound that needs the whole law."""
-        return self._kept("_blanket", self._of._blanket)
+        return self._once("_blanket")
 
     def swap(self) -> Family:
         """All input pairs among others of every type, by the swap bound: it needs the law of each type."""
-        return self._kept("_swap", self._of._swap)
+        return self._once("_swap")
 
     def constant_datasets(self) -> Family:
         """Exact divergences of datasets in which all others hold one value: a lower bound."""
-        return self._kept("_constant_datasets", self._of._constant_datasets)
+        return self._once("_constant_datasets")
 
     def two_counts(self) -> Family:
         """The paper's Theorem 5.1: the same datasets through two counts."""
-        return self._kept("_two_counts", self._of._two_counts)
+        return self._once("_two_counts")
 
     def among(self, pairs: Sequence[ShuffledPair]) -> Family:
         """These pairs, hidden by the messages of n users of this mechanism."""

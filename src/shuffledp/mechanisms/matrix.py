@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from abc import abstractmethod
-from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -62,7 +61,7 @@ class MatrixRandomizer(Randomizer):
 
     # -- its law ----------------------------------------------------------------------------------------------
 
-    @cached_property
+    @property
     def _worst_ratio(self) -> float:
         """max over outputs of max_x R / min_x R."""
         top, bottom = self._law.max(axis=0), self._law.min(axis=0)
@@ -78,7 +77,7 @@ class MatrixRandomizer(Randomizer):
         """log of the largest ratio between two inputs, rounded up."""
         return log_up(self._worst_ratio)
 
-    @cached_property
+    @property
     def _largest_variation(self) -> float:
         """Largest total variation, correctly rounded: the largest few in floats are summed again exactly."""
         rows = self._law[distinct(self._law)[0]]
@@ -151,14 +150,14 @@ class MatrixRandomizer(Randomizer):
         unit = max(below for row in rows for _, below in row)
         return [[above * (unit // below) for above, below in row] for row in rows]
 
-    @cached_property
+    @property
     def _table(self) -> AliasTable:
         return AliasTable(self._weights())
 
     def _randomize(self, values: Array, src: Source) -> Array:
         return self._table.draw(src, values)
 
-    @cached_property
+    @property
     def _inverse(self) -> FloatArray:
         """Maps the shares of the outputs to frequencies: A with A R^T = 1, the best such at equal frequencies."""
         shares = self._rows.sum(axis=0)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -56,7 +55,7 @@ class RandomizedResponse(GRR):
 
     d: int = field(default=2, init=False, repr=False)
 
-    @cached_property
+    @property
     def _every_dataset(self) -> Family:
         return ExactCounts(self.eps0)
 

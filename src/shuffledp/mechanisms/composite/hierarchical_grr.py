@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -87,7 +86,7 @@ class HierarchicalGRR(Randomizer):
         levels = f"{len(self.levels)} level{'s' if len(self.levels) > 1 else ''}"
         return f"randomized response on one of {levels} over {self.d:,} leaves with eps0 = {round_down(self.eps0, 6)}"
 
-    @cached_property
+    @property
     def levels(self) -> tuple[GRR, ...]:
         """The randomizer of every level, leaves first."""
         found, nodes = [], self.d
@@ -96,7 +95,7 @@ class HierarchicalGRR(Randomizer):
             nodes = -(-nodes // self.branching)
         return tuple(found)
 
-    @cached_property
+    @property
     def _starts(self) -> list[int]:
         """Number of the first node of every level, and of all nodes."""
         return [0, *np.cumsum([level.d for level in self.levels]).tolist()]

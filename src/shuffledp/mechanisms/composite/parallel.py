@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -106,13 +105,13 @@ class Parallel(Randomizer):
     def _mechanisms(self) -> list[Mechanism]:
         return [m for _, m in self._queries]
 
-    @cached_property
+    @property
     def _shares(self) -> list[Fraction]:
         """The weights as written in decimals, summing to 1 exactly."""
         written = [Fraction(repr(weight)) for weight, _ in self._queries]
         return [w / sum(written) for w in written]
 
-    @cached_property
+    @property
     def _sure_shares(self) -> list[Fraction]:
         """At least the weights, whatever they leave out: what they miss of 1 is charged by :func:`union`."""
         given = np.array([float(weight) for weight, _ in self._queries])

@@ -6,7 +6,6 @@ import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -116,7 +115,7 @@ class PrefixHash(Randomizer):
         """The bytes of a prefix of this level."""
         return min((level + 1) * self.step, self.length)
 
-    @cached_property
+    @property
     def _response(self) -> GRR:
         return GRR(eps0=self.eps0, d=self.l)
 
@@ -138,7 +137,7 @@ class PrefixHash(Randomizer):
 
     # -- the functions ------------------------------------------------------------------------------------------
 
-    @cached_property
+    @property
     def _coefficients(self) -> NDArray[np.uint64]:
         """a0, a1, a2 of every function of every level."""
         size = self.levels * self.functions * 3
@@ -234,7 +233,7 @@ class PrefixHash(Randomizer):
         table = counts.reshape(self.levels, -1)[0]
         return self._shares(table[self._first].sum(axis=1), int(table.sum()), users)
 
-    @cached_property
+    @property
     def _first(self) -> NDArray[np.int64]:
         return self._places(0, self.extensions([b""], 0))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -117,7 +116,7 @@ listed inputs first, at random without bias or to the nearest.
 
         return of_cdf(cdf, inputs, edges, sf)
 
-    @cached_property
+    @property
     def _rows(self) -> FloatArray:
         """As they are drawn: divided by their sums."""
         given = np.asarray(self.matrix)
@@ -126,7 +125,7 @@ listed inputs first, at random without bias or to the nearest.
         rows.setflags(write=False)
         return rows
 
-    @cached_property
+    @property
     def _law(self) -> FloatArray:
         """As it is accounted for, with what the given rows leave out."""
         extended = with_symbols(np.asarray(self.matrix))

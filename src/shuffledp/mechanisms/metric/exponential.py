@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -124,7 +123,7 @@ class ExponentialMetric(MatrixRandomizer):
         weight = np.exp(-0.5 * self.eps * np.asarray(self.distances))
         return np.asarray(weight / weight.sum(axis=1, keepdims=True))
 
-    @cached_property
+    @property
     def _multiples(self) -> NDArray[np.int64]:
         """Whole numbers with rows summing to 2^62; the rounding of a row goes to the point itself, its likeliest."""
         multiples = np.floor(self._ideal * 2.0**BITS).astype(np.int64)
@@ -132,7 +131,7 @@ class ExponentialMetric(MatrixRandomizer):
         np.fill_diagonal(multiples, (1 << BITS) - multiples.sum(axis=1))
         return multiples
 
-    @cached_property
+    @property
     def _rows(self) -> FloatArray:
         """The law: whole multiples of 2^-62, each to the nearest float."""
         return self._multiples / 2.0**BITS

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -110,7 +109,7 @@ class PlanarCells(PlanarLaplace):
         found = np.clip(np.floor(noisy), 0, [self.across - 1, self.up - 1]).astype(np.int64)
         return (found[:, 1] * self.across + found[:, 0]).astype(self.codec.dtype)
 
-    @cached_property
+    @property
     def _rows(self) -> FloatArray:
         """Pr[report | cell], rows = inputs: rectangles around the middle of the cell, those at the rim unbounded."""
         sides = []
@@ -126,7 +125,7 @@ class PlanarCells(PlanarLaplace):
         size = self.across * self.up
         return np.maximum(table.transpose(1, 0, 3, 2).reshape(size, size), 0.0)
 
-    @cached_property
+    @property
     def _inverse(self) -> FloatArray:
         """Maps shares of reports to frequencies; the noise has no frequency that it hides entirely."""
         return np.asarray(np.linalg.inv(self._rows.T))

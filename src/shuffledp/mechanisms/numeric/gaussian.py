@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from itertools import pairwise
 from numbers import Real
 from typing import Any
@@ -199,7 +198,7 @@ class Gaussian(MatrixRandomizer):
             return (0.5 * (start + stop),)
         return tuple(np.linspace(start, stop, self.edges - 1).tolist())
 
-    @cached_property
+    @property
     def _rows(self) -> FloatArray:
         return normal_cells(self._grid, self.sigma, self._cuts)
 
@@ -237,7 +236,7 @@ class Gaussian(MatrixRandomizer):
         point = np.minimum(np.floor(scaled), last - 1).astype(np.int64)
         return super()._randomize(point + coins(src, scaled - point), src)
 
-    @cached_property
+    @property
     def _weights_of_cells(self) -> FloatArray:
         """w with sum_y R(x)_y w_y = x at every grid point, of least variance at equal frequencies."""
         rows, points = self._rows, self._centers
@@ -252,7 +251,7 @@ class Gaussian(MatrixRandomizer):
             )
         return np.asarray(found)
 
-    @cached_property
+    @property
     def _spreads(self) -> FloatArray:
         """The variance of a weight at every grid point."""
         away = self._weights_of_cells[None, :] - self._centers[:, None]
@@ -262,7 +261,7 @@ class Gaussian(MatrixRandomizer):
     def _step(self) -> float:
         return (self.high - self.low) / (int(self.inputs) - 1)
 
-    @cached_property
+    @property
     def _noise(self) -> float:
         """The largest variance of a weight: at grid points that of the cells; between two, rounding adds step^2/4."""
         return float(np.max(self._spreads)) + 0.25 * self._step**2

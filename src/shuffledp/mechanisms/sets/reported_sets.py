@@ -12,7 +12,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import combinations, product
 
 import numpy as np
@@ -68,24 +68,24 @@ class SetRandomizer(FrequencyOracle):
     def _miss(self, items: int) -> Fraction:
         return _miss(self.domain, self.k, items)
 
-    @cached_property
+    @property
     def _total(self) -> float:
         """Omega."""
         miss = self._miss(self.held)
         return float(1 - miss) + math.exp(-self.eps0) * float(miss)
 
-    @cached_property
+    @property
     def keep(self) -> float:
         """Probability that the report names an item that is held: (k/D)/Omega."""
         return self.k / self.domain / self._total
 
-    @cached_property
+    @property
     def stray(self) -> float:
         """Probability that it names another item: keep less (1-t) Pr[y names it and misses S]/Omega."""
         miss = self._miss(self.held) - self._miss(self.held + 1)
         return float(Fraction(self.k, self.domain) - (1 - Fraction(math.exp(-self.eps0))) * miss) / self._total
 
-    @cached_property
+    @property
     def beta(self) -> float:
         """(1-t)(miss(s) - miss(2s))/Omega: the total variation of two disjoint sets."""
         apart = float(self._miss(self.held) - self._miss(2 * self.held))
@@ -137,7 +137,7 @@ class SetRandomizer(FrequencyOracle):
     def _by_bits(self) -> bool:
         return self.k > _FEW_MEMBERS or isinstance(self.codec, PackedBits)
 
-    @cached_property
+    @property
     def codec(self) -> Members | PackedBits:
         """The members, or bits where they are shorter."""
         members = Members(self.k, self.domain)

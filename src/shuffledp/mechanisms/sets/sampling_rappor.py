@@ -6,7 +6,6 @@ import math
 from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 
 import numpy as np
 
@@ -84,7 +83,7 @@ class SamplingRappor(FixedSets):
         exact = self.eps0 + ratio + math.log1p((self.s / self._apart - 1.0) * math.exp(-self.eps0))
         return min(self.eps0, exact * (1.0 + 2.0**-50) + 2.0**-50)
 
-    @cached_property
+    @property
     def stray(self) -> float:
         """f; the sampler flips with exactly this double and the law is that of this double."""
         t = math.exp(-0.5 * self.eps0)
@@ -95,7 +94,7 @@ class SamplingRappor(FixedSets):
         """Probability of a one at an item that is held: f + (1-2f)/s."""
         return self.stray + math.tanh(0.25 * self.eps0) / self.s
 
-    @cached_property
+    @property
     def beta(self) -> float:
         """The exact one (see Notes; the printed one is too small)."""
         most = math.tanh(0.25 * self.eps0)
@@ -113,7 +112,7 @@ class SamplingRappor(FixedSets):
 
     # -- the law ------------------------------------------------------------------------------------------------
 
-    @cached_property
+    @property
     def _odds(self) -> tuple[int, int]:
         """Integers F, G with f = F/(F+G) exactly."""
         f = Fraction(self.stray)
