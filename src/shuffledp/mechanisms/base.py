@@ -20,7 +20,7 @@ from .law import Law
 from .parameters import declared
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -177,7 +177,8 @@ class Mechanism(Derived, Renamed):
 
     def _swap(self) -> Family:
         """All input pairs among others of every type, by the swap bound: it needs the law of each type."""
-        if not self._lists_every_type:
+        listed = self._types()
+        if listed is None:
             whole = self._whole_matrix()
             if whole is not None:
                 from .known.finite import FiniteRandomizer
@@ -187,11 +188,16 @@ class Mechanism(Derived, Renamed):
                 f"bound 'swap' needs the laws of all that another user may hold, and {self.name} does not list them; "
                 "use bound='auto'."
             )
-        from ..numerics.family import EVERY
         from ..numerics.swap.family import SwapSet
         from ..numerics.swap.pair import among
 
-        return SwapSet([among(self.law.constant_datasets().pairs(EVERY) or (), self.law.blanket())])
+        return SwapSet([among(types, self.law.blanket()) for types in listed])
+
+    def _types(self) -> Iterable[Sequence[ShuffledPair]] | None:
+        """For each of a few input pairs that stand for all: the pair among every type of other users; None: unknown."""
+        from ..numerics.family import EVERY
+
+        return [self.law.constant_datasets().pairs(EVERY) or ()] if self._lists_every_type else None
 
     def _whole_matrix(self) -> NDArray[np.float64] | None:
         """The probability matrix of all inputs, where the law is finite, small and known to be complete."""

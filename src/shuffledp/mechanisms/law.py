@@ -110,8 +110,9 @@ class Law:
         """Whether a statement of what other users may hold would give the swap bound, and nobody has made one."""
         from .base import Mechanism
 
-        own = type(self._of)._swap is not Mechanism._swap
-        return self._of._lists_every_type is None and not own and self._of._whole_matrix() is None
+        kind = type(self._of)
+        stated = kind._swap is not Mechanism._swap or kind._types is not Mechanism._types
+        return self._of._lists_every_type is None and not stated and self._of._whole_matrix() is None
 
     # -- users who are missing, send several reports, or run another budget -------------------------------------
 

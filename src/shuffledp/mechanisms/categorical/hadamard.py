@@ -15,8 +15,6 @@ from ...estimation.estimate import Estimate, modeled
 from ...estimation.variance import Variance, share_sampling
 from ...numerics.family import PairSet
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
-from ...numerics.swap.family import SwapSet
-from ...numerics.swap.pair import among
 from ...randomness.sampling import Array, Source, bernoulli, pick, words
 from ..accuracy import Accuracy
 from ..codecs import Category
@@ -218,9 +216,9 @@ class Hadamard(Randomizer):
         """Every kind of (x0, x1, x*) that exists."""
         return PairSet([*self._within(), *self._across()])
 
-    def _swap(self) -> SwapSet:
+    def _types(self) -> list[list[ShuffledPair]]:
         """Pairs within a block and pairs across blocks, each among every kind of others."""
-        return SwapSet([among(types, self.law.blanket()) for types in (self._within(), self._across()) if types])
+        return [types for types in (self._within(), self._across()) if types]
 
     # -- running it -------------------------------------------------------------------------------------------
 

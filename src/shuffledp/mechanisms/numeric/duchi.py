@@ -12,8 +12,6 @@ import numpy as np
 from ...estimation.estimate import Estimate
 from ...numerics.family import PairSet
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
-from ...numerics.swap.family import SwapSet
-from ...numerics.swap.pair import among
 from ...randomness.sampling import Array, Source, bernoulli, words
 from ..row_codecs import PackedBits
 from ..two_level import MIRRORED, Shares, law, mirrored_with_ties, vertices
@@ -87,7 +85,7 @@ class Duchi(Cube):
         e, half = math.exp(self.eps0), 0.5 * (1.0 - self._ties)
         return PairSet([self._pair([(half, e, 1, 1), (half, 1, e, 1), (self._ties, 1, 1, 1)])])
 
-    def _swap(self) -> SwapSet:
+    def _types(self) -> list[list[ShuffledPair]]:
         """Every way in which z and -z may lie to three vertices (cube.py); with ties, those of actual vertices."""
         low, high = self._low, math.exp(self.eps0) * self._low
         kinds: Iterable[Sequence[Shares]] = [MIRRORED]
@@ -95,7 +93,7 @@ class Duchi(Cube):
             kinds = triples(self.dim)
         elif self._ties:
             kinds = [vertices((1 - Fraction(self._ties)) / 2, mirrored_with_ties())]
-        return SwapSet([among([law(shares, low, high) for shares in types], self.law.blanket()) for types in kinds])
+        return [[law(shares, low, high) for shares in types] for types in kinds]
 
     def _constant_datasets(self) -> PairSet:
         """The others hold v0, or v0 with one coordinate flipped (then z.v0 > 0 without z.v* > 0 has share step)."""

@@ -10,8 +10,6 @@ import numpy as np
 from ...estimation.estimate import Estimate
 from ...numerics.family import PairSet
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
-from ...numerics.swap.family import SwapSet
-from ...numerics.swap.pair import among
 from ...randomness.sampling import Array, Source, below, bernoulli
 from ..codecs import Category
 from ..two_level import MIRRORED, law
@@ -65,10 +63,9 @@ class Harmony(Cube):
         f = self._flip
         return PairSet([ShuffledPair(P0=[1.0 - f, f], P1=[f, 1.0 - f], t=[f, f])])
 
-    def _swap(self) -> SwapSet:
+    def _types(self) -> list[list[ShuffledPair]]:
         """In every coordinate a third vertex agrees with both, one or none of the victim's two (cube.py)."""
-        types = [law(kind, 2.0 * self._flip, 2.0 * (1.0 - self._flip)) for kind in MIRRORED]
-        return SwapSet([among(types, self.law.blanket())])
+        return [[law(kind, 2.0 * self._flip, 2.0 * (1.0 - self._flip)) for kind in MIRRORED]]
 
     def _constant_datasets(self) -> PairSet:
         """The others agree with v0 in all coordinates, all but one, or half of them (any number, if dim is small)."""

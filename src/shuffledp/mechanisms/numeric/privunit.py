@@ -16,8 +16,6 @@ from ...estimation.estimate import FEW, Estimate, modeled
 from ...estimation.variance import Variance
 from ...numerics.family import PairSet
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
-from ...numerics.swap.family import SwapSet
-from ...numerics.swap.pair import among
 from ...randomness.sampling import Array, Source, bernoulli
 from ..accuracy import Accuracy
 from ..codecs import Numbers, column_sums
@@ -125,10 +123,10 @@ class PrivUnit(Randomizer):
         """x0 = -x1: the caps (or their complements) are disjoint; the others favor nothing for certain."""
         return PairSet([self._pair([(area, own, other, 0) for area, own, other in self._opposite()])])
 
-    def _swap(self) -> SwapSet:
+    def _types(self) -> list[list[ShuffledPair]]:
         """Three caps of this area, however they may meet."""
         low, high = reversed(self._densities)
-        return SwapSet([among([law(shares, low, high) for shares in vertices(Fraction(self.cap))], self.law.blanket())])
+        return [[law(shares, low, high) for shares in vertices(Fraction(self.cap))]]
 
     def _constant_datasets(self) -> PairSet:
         """The others hold x0 = -x1, or a third vector whose cap meets neither of the others."""

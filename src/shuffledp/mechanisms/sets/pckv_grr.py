@@ -16,8 +16,6 @@ from ...estimation.estimate import Estimate, modeled, pure
 from ...estimation.variance import Variance
 from ...numerics.family import PairSet
 from ...numerics.pair import FloatArray, IntArray, ShuffledPair, both_directions
-from ...numerics.swap.family import SwapSet
-from ...numerics.swap.pair import among
 from ...randomness.sampling import Array, Source, below, bernoulli, words
 from ..codecs import Category
 from ..frequency import FrequencyOracle
@@ -129,12 +127,10 @@ class PCKVGRR(FrequencyOracle):
         l = self.l
         return PairSet([self._pair((l, 1, 0, 0), (l, 0, 1, 0), (2 * self.d, 0, 0, 0))])
 
-    def _swap(self) -> SwapSet:
+    def _types(self) -> list[list[ShuffledPair]]:
         """Three sets of l symbols each, of all 2(d+l): every law is a mixture of uniform ones on such sets."""
         b, size = self._unit, self._symbols
-        shares = vertices(Fraction(self.l, size))
-        types = [law(share, size * b, size * (b + self._gain)) for share in shares]
-        return SwapSet([among(types, self.law.blanket())])
+        return [[law(share, size * b, size * (b + self._gain)) for share in vertices(Fraction(self.l, size))]]
 
     def _constant_datasets(self) -> PairSet:
         """Others hold up to l further keys (dummies for the rest), nothing, or what the victim may hold."""

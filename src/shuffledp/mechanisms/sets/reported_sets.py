@@ -20,8 +20,6 @@ import numpy as np
 from ...errors import BoundNotApplicableError
 from ...numerics.family import PairSet
 from ...numerics.pair import FloatArray, IntArray, ShuffledPair, both_directions
-from ...numerics.swap.family import SwapSet
-from ...numerics.swap.pair import among
 from ...randomness.lookup import categorical
 from ...randomness.sampling import Array, Source
 from ..base import Mechanism
@@ -113,17 +111,15 @@ class SetRandomizer(FrequencyOracle):
         pairs = (self._pair(range(s), range(s, 2 * s), others) for others in _others(self.domain, s))
         return PairSet([direction for pair in pairs for direction in both_directions(pair)])
 
-    def _swap(self) -> SwapSet:
+    def _types(self) -> list[list[ShuffledPair]]:
         """Every two sets among every third one, up to permutations of the items; for small sets."""
         if self.held > MOST_HELD:
             raise BoundNotApplicableError(
                 f"bound 'swap' lists how three sets may meet, for sets of at most {MOST_HELD} items, got {self.held}; "
                 "use bound='auto'."
             )
-        members = []
-        for first, second, thirds in triples(self.domain, self.held):
-            members.append(among([self._pair(first, second, third) for third in thirds], self.law.blanket()))
-        return SwapSet(members)
+        listed = triples(self.domain, self.held)
+        return [[self._pair(first, second, third) for third in thirds] for first, second, thirds in listed]
 
     def _blanket_ratio(self, victim: Mechanism) -> float:
         """w = t/(C(D,k) Omega) on every subset, so the ratio is the same for all reports."""

@@ -12,8 +12,6 @@ import numpy as np
 from ...errors import BoundNotApplicableError
 from ...numerics.family import PairSet
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
-from ...numerics.swap.family import SwapSet
-from ...numerics.swap.pair import among
 from ...randomness.sampling import Array, Source, below
 from ..bit_rows import flip_bits, noise_rows
 from ..row_codecs import PackedBits
@@ -148,7 +146,7 @@ class SamplingRappor(FixedSets):
         least = float(self._likelihood(0))
         return PairSet([product(ones, lambda own, other: own[0] * other[0] * least)])
 
-    def _swap(self) -> SwapSet:
+    def _types(self) -> list[list[ShuffledPair]]:
         """Every two sets among every third one, up to permutations of the items; for small sets."""
         if self.s > MOST_HELD:
             raise BoundNotApplicableError(
@@ -162,8 +160,8 @@ class SamplingRappor(FixedSets):
                 items = sorted({*first, *second, *third})
                 groups = Counter((int(i in first), int(i in second), int(i in third)) for i in items)
                 types.append(self._pair(count(groups.items(), *self._odds), len(items)))
-            members.append(among(types, self.law.blanket()))
-        return SwapSet(members)
+            members.append(types)
+        return members
 
     def _constant_datasets(self) -> PairSet:
         """Others hold S0, or what S0 and S1 share and as many items outside both as there are.

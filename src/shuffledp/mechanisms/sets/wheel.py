@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from ...errors import BoundNotApplicableError, ParameterError
 from ...numerics.family import PairSet
 from ...numerics.pair import ShuffledPair, both_directions
-from ...numerics.swap.family import SwapSet
-from ...numerics.swap.pair import among
 from ...randomness.columns import sort_columns
 from ...randomness.sampling import Array, Source, below, below_each, bernoulli
 from ..free_setting import FreeSetting, open_setting
@@ -170,7 +168,7 @@ class Wheel(FixedSets):
             [ShuffledPair(independent(level, share), independent(share, level), miss * independent(share, share))]
         )
 
-    def _swap(self) -> SwapSet:
+    def _types(self) -> list[list[ShuffledPair]]:
         """Single items: the arcs of different items are independent, and the others hold x0, x1 or a third one."""
         if self.s > 1:
             raise BoundNotApplicableError(
@@ -183,7 +181,7 @@ class Wheel(FixedSets):
         if self.d > 2:
             laws = (independent(*(held if i == k else share for i in range(3))) for k in range(3))
             types.append(ShuffledPair(*laws))
-        return SwapSet([among(types, self.law.blanket())])
+        return [types]
 
     def _constant_datasets(self) -> PairSet:
         """Others hold x0, or a set apart from both, seen through "y is on an arc of an item that only x0 has" etc."""
