@@ -217,9 +217,15 @@ class Randomizer(Mechanism):
         total = self._tally_of(reports, users, for_release, threads)
         return replace(self._infer(total.counts, total.users), for_release=total.for_release)
 
-    def estimates(self, reports: Reports | Tally | ArrayLike, *, for_release: bool | None = None) -> list[Estimate]:
-        """The estimate of every part, for a mechanism that is made of others; else the one there is."""
-        return [self.estimate(reports, for_release=for_release)]
+    def estimates(
+        self, reports: Reports | Tally | ArrayLike, *, for_release: bool | None = None, threads: int | None = None
+    ) -> list[Estimate]:
+        """The estimate of every part, in its own shape, of a mechanism that is made of others; else the one there is."""
+        total = self._tally_of(reports, None, for_release, threads)
+        return [replace(e, for_release=total.for_release) for e in self._each(total.counts, total.users)]
+
+    def _each(self, counts: Array, users: int) -> list[Estimate]:
+        return [self._infer(counts, users)]
 
     def _tally_of(
         self,

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ..._support import validation as check
 from ..._support.numbers import round_down
@@ -25,7 +24,6 @@ from ..codecs import Category
 from ..known.variation_ratio import VariationRatio
 from ..parameters import budget, whole
 from ..randomizer import Randomizer
-from ..reports import Reports, Tally
 from ..samples import joined, sampled, without_reports
 from ..values import categories
 
@@ -164,13 +162,8 @@ class HierarchicalGRR(Randomizer):
             out[at] = level._randomize(nodes, src) + out.dtype.type(self._starts[h])
         return out
 
-    def estimates(self, reports: Reports | Tally | ArrayLike, *, for_release: bool | None = None) -> list[Estimate]:
-        """The estimate of every level, leaves first."""
-        total = self._tally_of(reports, None, for_release)
-        return [replace(e, for_release=total.for_release) for e in self._each(total.counts, total.users)]
-
     def _each(self, counts: Array, users: int) -> list[Estimate]:
-        """Each level from its own reports; those are a random sample of the users, which adds to the error."""
+        """Each level from its own reports, a random sample of the users, which adds to the error; leaves first."""
         parts = []
         for h, level in enumerate(self.levels):
             hits = counts[self.level(h)]

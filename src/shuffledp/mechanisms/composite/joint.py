@@ -5,35 +5,30 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ...errors import ParameterError
-from ...estimation.constraints import Blocks
 from ...estimation.estimate import Estimate
 from ...randomness.sampling import Array, Source
 from ..base import Mechanism
-from ..free_setting import SharedBudget
 from ..known.variation_ratio import VariationRatio
 from ..laws import SLACK
-from ..randomizer import Randomizer
 from ..record_codecs import Tuples
 from ..registry import mechanism_in_file
-from ..reports import Reports, Tally
-from ..samples import joined
 from . import joint_law
 from .parallel_law import tells
-from .parts import SideBySide, shared_eps0, words_of_neighbors
+from .parts import Composite
 from .queries import JOINT, checked_answers, read_answers
 
 
 @dataclass(frozen=True)
-class Joint(Randomizer):
+class Joint(Composite):
     """A tuple of answers: question k is answered by M_k, and one report holds all k answers.
 
     Parameters
@@ -72,6 +67,7 @@ class Joint(Randomizer):
     """
 
     name = JOINT
+    _part, _asked = "answer", "question"
     _file_parameters = ()
 
     answers: Sequence[Mechanism | str]
@@ -89,7 +85,7 @@ class Joint(Randomizer):
         return cls(checked_answers(specs, mechanism_in_file))  # a spec may come from a file, and must import nothing
 
     @property
-    def _answers(self) -> tuple[Mechanism, ...]:
+    def _mechanisms(self) -> tuple[Mechanism, ...]:
         return self.answers  # type: ignore[return-value]  # checked in __post_init__
 
     @property
@@ -99,48 +95,33 @@ class Joint(Randomizer):
 
     @property
     def _words(self) -> str:
-        return "; ".join(m.spec for m in self._answers)
-
-    def _files(self) -> Iterator[str]:
-        """Those that its answers were read from."""
-        for m in self._answers:
-            yield from m.law.files()
+        return "; ".join(m.spec for m in self._mechanisms)
 
     @property
     def description(self) -> str:
         """In words."""
-        return f"{len(self._answers)} mechanisms whose answers travel as one tuple ({self._words})"
+        return f"{len(self._mechanisms)} mechanisms whose answers travel as one tuple ({self._words})"
 
     @property
     def local_epsilon(self) -> float:
         """The sum of the answers', rounded up."""
-        return _sum_up(m.local_epsilon for m in self._answers)
+        return _sum_up(m.local_epsilon for m in self._mechanisms)
 
     @property
     def _left_out(self) -> float:
         """By the laws of the answers, together."""
-        return math.fsum(m.law.left_out for m in self._answers)
+        return math.fsum(m.law.left_out for m in self._mechanisms)
 
     @property
     def _crowd_epsilon(self) -> float:
         """The sum of the answers': in metric privacy another user may hold a value further away."""
-        return _sum_up(m.law.crowd_epsilon for m in self._answers)
-
-    @property
-    def _ratios_both_ways(self) -> bool:
-        """If it is so for every answer."""
-        return all(m.law.ratios_both_ways for m in self._answers)
-
-    @property
-    def neighbors(self) -> str:
-        """Replace-one; an answer with metric privacy covers only values that are near enough."""
-        return words_of_neighbors(self._answers, super().neighbors)
+        return _sum_up(m.law.crowd_epsilon for m in self._mechanisms)
 
     # -- accounting ---------------------------------------------------------------------------------------------
 
     def variation_ratio(self) -> VariationRatio:
         """(prod p_k, 1 - prod (1 - beta_k), prod q_k), with beta at most (p-1)/(p+1)."""
-        telling = [m.variation_ratio() for m in self._answers if tells(m)]
+        telling = [m.variation_ratio() for m in self._mechanisms if tells(m)]
         if not telling:
             raise ParameterError("an answer must depend on its input for (p, beta, q) to exist, got none; eps is 0.")
         room = 1.0 + len(telling) * 2.0**-52
@@ -151,50 +132,35 @@ class Joint(Randomizer):
 
     def _blanket(self) -> joint_law.Rounded:
         """All pairs of tuples of inputs over the product of the blankets."""
-        return joint_law.blanket(self._answers)
+        return joint_law.blanket(self._mechanisms)
 
     def _swap(self) -> joint_law.Rounded:
         """All pairs of tuples of inputs among others of every tuple of types (see joint_types.py)."""
         from .joint_types import swap
 
-        return swap(self._answers)
+        return swap(self._mechanisms)
 
     def _constant_datasets(self) -> joint_law.Subsets:
         """Products of the constant datasets of the answers."""
-        return joint_law.constant_datasets(self._answers)
+        return joint_law.constant_datasets(self._mechanisms)
 
     def _blanket_ratio(self, victim: Mechanism) -> float:
         """The product of the ratios of the answers, as blankets are products."""
-        if not isinstance(victim, Joint) or len(victim._answers) != len(self._answers):
+        if not isinstance(victim, Joint) or len(victim._mechanisms) != len(self._mechanisms):
             return super()._blanket_ratio(victim)
-        pairs = zip(self._answers, victim._answers, strict=True)
+        pairs = zip(self._mechanisms, victim._mechanisms, strict=True)
         ratios = [1.0 if own == other else own.law.blanket_ratio(other) for own, other in pairs]
         return math.prod(ratios) * (1.0 - SLACK)
 
-    def _shared_budget(self) -> SharedBudget | None:
-        """One eps0 of every answer that has one; the rest is kept."""
-        return shared_eps0(self._answers, Joint)
+    def _remade(self, parts: list[Any]) -> Joint:
+        return Joint(parts)
 
     # -- running it ---------------------------------------------------------------------------------------------
-
-    @property
-    def _runnable(self) -> list[Randomizer]:
-        for m in self._answers:
-            if not isinstance(m, Randomizer):
-                raise ParameterError(f"every answer must be one that can be run, got {m.spec}; name its mechanism.")
-        return list(self._answers)  # type: ignore[arg-type]
 
     @property
     def codec(self) -> Tuples:
         """All answers, one field each."""
         return Tuples(tuple(m.codec for m in self._runnable))
-
-    def _inputs(self, values: ArrayLike) -> SideBySide:
-        """One record per user with the checked input of every question."""
-        return SideBySide(values, self._runnable, "question")
-
-    def _check(self, values: Array) -> Array:
-        return values  # checked where they are put side by side
 
     def _randomize(self, values: Array, src: Source) -> Array:
         answers = [m._randomize(values[f"q{k}"], src) for k, m in enumerate(self._runnable)]
@@ -205,25 +171,13 @@ class Joint(Randomizer):
 
     def _tally(self, data: Array) -> Array:
         """The tally of every answer."""
-        out = np.zeros(len(self._answers), dtype=object)
+        out = np.zeros(len(self._mechanisms), dtype=object)
         for k, (m, answers) in enumerate(zip(self._runnable, self.codec.answers(data), strict=True)):
             out[k] = m._tally(answers)
         return out
 
-    def estimates(
-        self, reports: Reports | Tally | ArrayLike, *, for_release: bool | None = None, threads: int | None = None
-    ) -> list[Estimate]:
-        """The estimate of every question, in its own shape."""
-        total = self._tally_of(reports, None, for_release, threads)
-        return [replace(e, for_release=total.for_release) for e in self._each(total.counts, total.users)]
-
     def _each(self, counts: Array, users: int) -> list[Estimate]:
         return [m._infer(tally, users) for m, tally in zip(self._runnable, counts, strict=True)]
-
-    def _infer(self, counts: Array, users: int) -> Estimate:
-        parts = self._each(counts, users)
-        known = [(p.value.shape, p.constraint) for p in parts if p.constraint is not None]
-        return joined(parts, Blocks(tuple(known)) if len(known) == len(parts) else None, users)
 
     def inputs(self) -> list[Any]:
         """Every combination of inputs, one per question."""

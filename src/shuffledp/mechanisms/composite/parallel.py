@@ -5,18 +5,16 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ..._support import validation as check
 from ...errors import BoundNotApplicableError, ParameterError
-from ...estimation.constraints import Blocks
 from ...estimation.estimate import Estimate
 from ...numerics.family import PairSet
 from ...numerics.pair import FloatArray, IntArray, sure
@@ -25,14 +23,11 @@ from ...numerics.swap.pair import SwapPair
 from ...randomness.lookup import categorical
 from ...randomness.sampling import Array, Source
 from ..base import Mechanism
-from ..free_setting import SharedBudget
 from ..known.variation_ratio import VariationRatio
-from ..randomizer import Randomizer
 from ..record_codecs import Records
-from ..reports import Reports, Tally
-from ..samples import joined, sampled
+from ..samples import sampled
 from .parallel_law import MAX_PAIRS, MOST_TYPES, both_unlike, dataset_pairs, dominating_pairs, swap_pairs, tells, union
-from .parts import SideBySide, shared_eps0, words_of_neighbors
+from .parts import Composite
 from .queries import PARALLEL, Query, checked, read_queries
 
 #: Combinations of datasets tried for the lower bound.
@@ -42,7 +37,7 @@ _CELLS, _OPTIONS = 10**6, 1000
 
 
 @dataclass(frozen=True)
-class Parallel(Randomizer):
+class Parallel(Composite):
     """Parallel local randomizer: query k with probability w_k, answered by M_k (paper, Algorithm 2 and Theorem 6.1).
 
     Parameters
@@ -83,6 +78,7 @@ class Parallel(Randomizer):
     """
 
     name = PARALLEL
+    _part = _asked = "query"
     _file_parameters = ()
 
     queries: Sequence[tuple[float | Fraction, Mechanism | str]]
@@ -133,12 +129,6 @@ class Parallel(Randomizer):
     def _words(self) -> str:
         return "; ".join(f"{weight:g} of {m.spec}" for weight, m in self._queries)
 
-    def _files(self) -> Iterator[str]:
-        """Its own file, and those that its queries were read from."""
-        yield from super()._files()
-        for m in self._mechanisms:
-            yield from m.law.files()
-
     @property
     def description(self) -> str:
         """In words."""
@@ -153,16 +143,6 @@ class Parallel(Randomizer):
     def _crowd_epsilon(self) -> float:
         """The largest of the queries: in metric privacy another user may hold a value further away."""
         return max(m.law.crowd_epsilon for m in self._mechanisms)
-
-    @property
-    def _ratios_both_ways(self) -> bool:
-        """If it is so for every query."""
-        return all(m.law.ratios_both_ways for m in self._mechanisms)
-
-    @property
-    def neighbors(self) -> str:
-        """Replace-one; a query with metric privacy covers only values that are near enough."""
-        return words_of_neighbors(self._mechanisms, super().neighbors)
 
     # -- accounting ---------------------------------------------------------------------------------------------
 
@@ -231,10 +211,9 @@ class Parallel(Randomizer):
         pairs = [union(list(zip(self._shares, choice, strict=True))) for choice in itertools.product(*listed)]
         return PairSet(both_unlike(pairs))
 
-    def _shared_budget(self) -> SharedBudget | None:
-        """One eps0 for all queries that have one; the rest is kept, except the file name (its budgets differ)."""
-        weights = [w for w, _ in self._queries]
-        return shared_eps0(self._mechanisms, lambda changed: Parallel(list(zip(weights, changed, strict=True))))
+    def _remade(self, parts: list[Any]) -> Parallel:
+        """With the same weights, but not of the same file."""
+        return Parallel([(weight, part) for (weight, _), part in zip(self._queries, parts, strict=True)])
 
     def groups(self, *, n: int) -> list[tuple[int, Mechanism]]:
         """(users, mechanism) of every query if fixed groups of floor(n w_k) users answered it instead.
@@ -251,23 +230,9 @@ class Parallel(Randomizer):
     # -- running it ---------------------------------------------------------------------------------------------
 
     @property
-    def _runnable(self) -> list[Randomizer]:
-        for m in self._mechanisms:
-            if not isinstance(m, Randomizer):
-                raise ParameterError(f"every query must be one that can be run, got {m.spec}; name its mechanism.")
-        return self._mechanisms  # type: ignore[return-value]
-
-    @property
     def codec(self) -> Records:
         """The number of the query, and its answer."""
         return Records(tuple(m.codec for m in self._runnable))
-
-    def _inputs(self, values: ArrayLike) -> SideBySide:
-        """One record per user with the checked input of every query."""
-        return SideBySide(values, self._runnable, "query")
-
-    def _check(self, values: Array) -> Array:
-        return values  # checked where they are put side by side
 
     def _randomize(self, values: Array, src: Source) -> Array:
         unit = math.lcm(*(share.denominator for share in self._shares))
@@ -294,24 +259,12 @@ class Parallel(Randomizer):
                 out[1, k] = m._tally(answers)
         return out
 
-    def estimates(
-        self, reports: Reports | Tally | ArrayLike, *, for_release: bool | None = None, threads: int | None = None
-    ) -> list[Estimate]:
-        """The estimate of every query, in its own shape."""
-        total = self._tally_of(reports, None, for_release, threads)
-        return [replace(e, for_release=total.for_release) for e in self._each(total.counts, total.users)]
-
     def _each(self, counts: Array, users: int) -> list[Estimate]:
         if not all(counts[0]):
             raise ParameterError("every query needs a report for its estimate, got none for some; collect more.")
         return [
             sampled(m._infer(tally, int(here)), users) for m, here, tally in zip(self._runnable, *counts, strict=True)
         ]
-
-    def _infer(self, counts: Array, users: int) -> Estimate:
-        parts = self._each(counts, users)
-        known = [(p.value.shape, p.constraint) for p in parts if p.constraint is not None]
-        return joined(parts, Blocks(tuple(known)) if len(known) == len(parts) else None, users)
 
     def inputs(self) -> list[Any]:
         """Every combination of inputs, one per query."""

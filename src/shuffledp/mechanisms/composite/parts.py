@@ -1,19 +1,23 @@
-"""What mechanisms that are made of others share: inputs side by side, a common budget, neighbors in words."""
+"""What mechanisms that are made of others share: inputs side by side, one estimate after the other, a common budget."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...errors import ParameterError
+from ...estimation.constraints import Blocks
+from ...estimation.estimate import Estimate
 from ..base import Mechanism
 from ..free_setting import SharedBudget
 from ..parameters import declared
 from ..randomizer import Randomizer
+from ..samples import joined
 
 
 class SideBySide:
@@ -48,23 +52,76 @@ class SideBySide:
         return out
 
 
-def shared_eps0(parts: Sequence[Mechanism], make: Callable[[list[Any]], Mechanism]) -> SharedBudget | None:
-    """One eps0 of all parts that have one; None if none has."""
-    ranges = [declared(type(m))["eps0"].limits(m) for m in parts if "eps0" in declared(type(m))]
-    if not ranges:
-        return None
+class Composite(Randomizer):
+    """A mechanism that is made of others."""
 
-    def made(eps0: float) -> Mechanism:
-        return make([replace(m, eps0=eps0) if "eps0" in declared(type(m)) else m for m in parts])  # type: ignore[type-var]
+    #: What a part is called, and what a user's input for it is.
+    _part: ClassVar[str]
+    _asked: ClassVar[str]
 
-    return SharedBudget("eps0", max(low for low, _ in ranges), min(high for _, high in ranges), made)
+    @property
+    @abstractmethod
+    def _mechanisms(self) -> Sequence[Mechanism]:
+        """The parts."""
 
+    @abstractmethod
+    def _remade(self, parts: list[Any]) -> Mechanism:
+        """The same of other parts."""
 
-def words_of_neighbors(parts: Sequence[Mechanism], any_value: str) -> str:
-    """The changes that all parts cover; a part with metric privacy covers only values that are near enough."""
-    kinds = dict.fromkeys(m.neighbors for m in parts)
-    if len(kinds) == 1:
-        return next(iter(kinds))
-    near = [(m.neighbors.removeprefix(any_value).strip(), m.spec) for m in parts]
-    said = dict.fromkeys(f"{where} in {spec}" for where, spec in near if where)
-    return f"{any_value}, {' and '.join(said)}"
+    @abstractmethod
+    def _each(self, counts: NDArray[Any], users: int) -> list[Estimate]:
+        """The estimate of every part."""
+
+    def _files(self) -> Iterator[str]:
+        """Its own file, and those that its parts were read from."""
+        yield from super()._files()
+        for m in self._mechanisms:
+            yield from m.law.files()
+
+    @property
+    def _ratios_both_ways(self) -> bool:
+        """If it is so for every part."""
+        return all(m.law.ratios_both_ways for m in self._mechanisms)
+
+    @property
+    def neighbors(self) -> str:
+        """The changes that all parts cover; a part with metric privacy covers only values that are near enough."""
+        any_value, kinds = super().neighbors, dict.fromkeys(m.neighbors for m in self._mechanisms)
+        if len(kinds) == 1:
+            return next(iter(kinds))
+        near = [(m.neighbors.removeprefix(any_value).strip(), m.spec) for m in self._mechanisms]
+        said = dict.fromkeys(f"{where} in {spec}" for where, spec in near if where)
+        return f"{any_value}, {' and '.join(said)}"
+
+    def _shared_budget(self) -> SharedBudget | None:
+        """One eps0 of all parts that have one, the rest is kept; None if none has."""
+        parts = self._mechanisms
+        ranges = [declared(type(m))["eps0"].limits(m) for m in parts if "eps0" in declared(type(m))]
+        if not ranges:
+            return None
+
+        def made(eps0: float) -> Mechanism:
+            return self._remade([replace(m, eps0=eps0) if "eps0" in declared(type(m)) else m for m in parts])  # type: ignore[type-var]
+
+        return SharedBudget("eps0", max(low for low, _ in ranges), min(high for _, high in ranges), made)
+
+    @property
+    def _runnable(self) -> list[Randomizer]:
+        for m in self._mechanisms:
+            if not isinstance(m, Randomizer):
+                raise ParameterError(
+                    f"every {self._part} must be one that can be run, got {m.spec}; name its mechanism."
+                )
+        return list(self._mechanisms)  # type: ignore[arg-type]
+
+    def _inputs(self, values: ArrayLike) -> SideBySide:
+        """One record per user with the checked input of every part."""
+        return SideBySide(values, self._runnable, self._asked)
+
+    def _check(self, values: NDArray[Any]) -> NDArray[Any]:
+        return values  # checked where they are put side by side
+
+    def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
+        parts = self._each(counts, users)
+        known = [(p.value.shape, p.constraint) for p in parts if p.constraint is not None]
+        return joined(parts, Blocks(tuple(known)) if len(known) == len(parts) else None, users)
