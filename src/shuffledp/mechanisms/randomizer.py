@@ -181,6 +181,8 @@ class Randomizer(Mechanism):
         else:
             data = as_array("reports", reports)
             refuse_single("reports", "report", data, reports)
+            if users is None and not self.single_message:
+                raise ParameterError(f"users must be given with raw messages of {self.name}, got None; pass users=n.")
             count, release = len(data) if users is None else check.users(users, "users"), _said(for_release)
         if not len(data):
             raise ParameterError("reports must hold at least one report, got none; collect some first.")
@@ -220,7 +222,7 @@ class Randomizer(Mechanism):
     def estimates(
         self, reports: Reports | Tally | ArrayLike, *, for_release: bool | None = None, threads: int | None = None
     ) -> list[Estimate]:
-        """The estimate of every part, in its own shape, of a mechanism that is made of others; else the one there is."""
+        """The estimate of every part, in its own shape, if the mechanism is made of others; else the only one."""
         total = self._tally_of(reports, None, for_release, threads)
         return [replace(e, for_release=total.for_release) for e in self._each(total.counts, total.users)]
 

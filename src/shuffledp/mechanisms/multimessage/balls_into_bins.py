@@ -53,11 +53,6 @@ class BallsIntoBins(Dump):
     d: int = whole(low=2, high=2**32, hint="d counts the bins")
     special: int = whole(low=1, high=lambda m: m.d // 2, hint="two items need 2 * special <= d bins")
 
-    @property
-    def local_epsilon(self) -> float:
-        """inf: without a shuffler a special bin reveals its item."""
-        return math.inf
-
     def variation_ratio(self) -> VariationRatio:
         """p = inf, beta = 1, q = d/s."""
         return VariationRatio(p=math.inf, beta=1.0, q=self.d / self.special)

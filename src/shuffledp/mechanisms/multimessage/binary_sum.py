@@ -36,11 +36,6 @@ class BinarySum(MultiMessage):
         """Probability that a blanket message is 1."""
         return 0.5
 
-    @property
-    def local_epsilon(self) -> float:
-        """inf: without a shuffler the bit itself is seen."""
-        return math.inf
-
     def variation_ratio(self) -> VariationRatio:
         """p = inf, beta = 1, q = max(1/c, 1/(1-c))."""
         return VariationRatio(p=math.inf, beta=1.0, q=max(1.0 / self._coin, 1.0 / (1.0 - self._coin)))

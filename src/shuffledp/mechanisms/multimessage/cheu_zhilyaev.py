@@ -13,7 +13,6 @@ from ...numerics.counts import Count
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
 from ...numerics.swap.groups import Messages
 from ...randomness.sampling import Array, Source
-from ..base import plain
 from ..bit_rows import flip_bits, noise_rows
 from ..known.variation_ratio import VariationRatio
 from ..laws import independent
@@ -53,6 +52,7 @@ class CheuZhilyaev(MultiMessage):
     """
 
     name = "cheu-zhilyaev"
+    _in_words = "Cheu-Zhilyaev histograms of {d:,} items with flip probability {flip!r} and {_blanket_words}"
     serves = ("options",)
 
     flip: float = real(
@@ -69,12 +69,6 @@ class CheuZhilyaev(MultiMessage):
     def local_epsilon(self) -> float:
         """2 log((1-f)/f): two bits of the user's row change."""
         return 2.0 * (math.log1p(-self.flip) - math.log(self.flip))
-
-    @property
-    def description(self) -> str:
-        """In words."""
-        what = f"Cheu-Zhilyaev histograms of {self.d:,} items with flip probability {plain(self.flip)}"
-        return f"{what} and {self._blanket_words}"
 
     def variation_ratio(self) -> VariationRatio:
         """p = ((1-f)/f)^2, beta = 1-2f, q = (1-f)/f."""

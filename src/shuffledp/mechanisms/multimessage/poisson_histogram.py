@@ -80,11 +80,6 @@ class PoissonHistogram(RawMessages):
     )
 
     @property
-    def local_epsilon(self) -> float:
-        """inf: without a shuffler the indices themselves are seen."""
-        return math.inf
-
-    @property
     def description(self) -> str:
         """In words."""
         held = "one index" if self.indices == 1 else f"up to {self.indices:,} different indices"

@@ -41,11 +41,6 @@ class PureDump(Dump):
     name = "pure-dump"
     _in_words = "pureDUMP on {d:,} options with {_blanket_words}"
 
-    @property
-    def local_epsilon(self) -> float:
-        """inf: without a shuffler the value itself is seen."""
-        return math.inf
-
     def variation_ratio(self) -> VariationRatio:
         """p = inf, beta = 1, q = d."""
         return VariationRatio(p=math.inf, beta=1.0, q=float(self.d))
