@@ -16,8 +16,7 @@ from reference.places import golden
 from shuffledp.mechanisms.metric.exponential import BITS, ExponentialMetric
 from shuffledp.mechanisms.metric.general import MetricGeneral
 from shuffledp.mechanisms.metric.laplace import MetricLaplace
-from shuffledp.mechanisms.metric.planar_laplace import PlanarLaplace
-from shuffledp.mechanisms.metric.planar_noise import planar_noise, planar_variation
+from shuffledp.mechanisms.metric.planar_laplace import PlanarLaplace, planar_noise, planar_variation
 from shuffledp.mechanisms.numeric.laplace import Laplace
 from shuffledp.numerics.family import PairSet
 from shuffledp.randomness.sampling import source

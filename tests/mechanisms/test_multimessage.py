@@ -19,8 +19,7 @@ from shuffledp.mechanisms.multimessage.balcer_coin import BalcerCoin
 from shuffledp.mechanisms.multimessage.balls_into_bins import BallsIntoBins
 from shuffledp.mechanisms.multimessage.base import MultiMessage
 from shuffledp.mechanisms.multimessage.cheu_zhilyaev import CheuZhilyaev
-from shuffledp.mechanisms.multimessage.coin_pieces import _ratios_below
-from shuffledp.mechanisms.multimessage.mix_dump import MixDump
+from shuffledp.mechanisms.multimessage.mix_dump import MixDump, _ratios_below
 from shuffledp.mechanisms.multimessage.pure_dump import PureDump
 from shuffledp.numerics.family import PairSet
 from shuffledp.randomness.sampling import source

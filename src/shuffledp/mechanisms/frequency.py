@@ -11,18 +11,19 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ParameterError
-from ..estimation.constraints import Constraint, Simplex
+from ..estimation.constraints import Constraint, FixedSum, Simplex
 from ..estimation.estimate import Estimate, pure
 from .accuracy import Accuracy, of_shares
 from .parameters import budget, whole
 from .randomizer import Randomizer
-from .values import categories
+from .values import categories, item_sets
 
 #: Options up to which the swap bound may be derived from the matrix.
 _MOST_OPTIONS = 300
@@ -155,3 +156,29 @@ class FrequencyOracle(Randomizer):
     def inputs(self) -> list[Any]:
         """0, ..., d-1."""
         return list(range(self.d))
+
+
+@dataclass(frozen=True, kw_only=True)
+class FixedSets(FrequencyOracle):
+    """A pure frequency oracle on sets of s items, one row of s different numbers per user."""
+
+    _takes = "full sets"
+    serves = ("full sets",)
+    #: of the items that are asked for: the others may be dummies
+    _holds = (0, "s")
+
+    d: int = whole(low=2, high=2**32, hint="d counts the items")
+    s: int = whole(low=1, high=lambda m: m.d - 1, hint="s counts the items of a set, fewer than d")
+
+    @property
+    def _constraint(self) -> FixedSum:
+        """The frequencies add up to s."""
+        return FixedSum(self.s)
+
+    def _check(self, values: NDArray[Any]) -> NDArray[Any]:
+        return item_sets(values, self.d, self.s)
+
+    def inputs(self) -> list[Any]:
+        """Every set of s items."""
+        self._few_cells(math.comb(self.d, self.s) if self.d <= 10**6 else math.inf)
+        return list(combinations(range(self.d), self.s))

@@ -5,13 +5,15 @@ from __future__ import annotations
 import itertools
 import math
 from abc import abstractmethod
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ..errors import ParameterError
+from ..estimation.constraints import Simplex
 from ..estimation.estimate import Estimate
+from ..estimation.variance import Variance, share_sampling
 from ..numerics.datasets import constant_datasets, two_count_datasets
 from ..numerics.family import Family, PairSet
 from ..numerics.matrix import blanket_pairs
@@ -20,7 +22,6 @@ from ..numerics.swap.matrix import swap_pairs
 from ..randomness.alias import AliasTable
 from ..randomness.sampling import Array, Source
 from .codecs import Category
-from .inversion import inverted
 from .known.variation_ratio import VariationRatio
 from .randomizer import Randomizer
 from .values import categories
@@ -31,6 +32,8 @@ _FEW_TIES = 256
 _SINGULAR = 1e-10
 #: Inputs that a sentence names.
 _MOST_NAMED = 6
+#: Inputs up to which the covariance of the estimate is kept.
+_MOST_COVARIANCE = 2000
 
 
 class MatrixRandomizer(Randomizer):
@@ -194,3 +197,41 @@ def _variation(a: FloatArray, b: FloatArray) -> float:
     """sum over a > b of a - b, in one exact sum."""
     more = a > b
     return math.fsum([*a[more].tolist(), *(-b[more]).tolist()])
+
+
+def inverted(counts: NDArray[Any], users: int, rows: FloatArray, inverse: FloatArray) -> Estimate:
+    """The frequencies ``inverse @ shares``, where ``inverse @ rows.T`` is the identity: unbiased.
+
+    Standard errors come from the law at the nearest valid frequencies: small counts cannot give them.
+
+    Examples
+    --------
+    >>> rows = np.array([[0.75, 0.25], [0.25, 0.75]])
+    >>> inverted(np.array([600, 400]), 1000, rows, np.linalg.inv(rows.T)).value.round(6).tolist()
+    [0.7, 0.3]
+    """
+    value = inverse @ (np.asarray(counts, dtype=np.float64) / users)
+    nearest = Simplex().nearest(value)
+    # squares[i, x]: mean square of what a report of a user at x adds to the frequency of input i
+    squares = inverse**2 @ rows.T
+    own, away = np.diag(squares), 1.0 - nearest
+    even = (squares.sum(axis=1) - own) / max(len(rows) - 1, 1)  # where nobody seems to be elsewhere
+    known = away > 1e-12
+    rest = np.where(known, (squares @ nearest - own * nearest) / np.where(known, away, 1.0), even)
+    return Estimate(
+        value=value,
+        stderr=np.sqrt(np.maximum(squares @ nearest - nearest, 0.0) / users),
+        n=users,
+        covariance=_covariance(nearest, users, rows, inverse) if len(rows) <= _MOST_COVARIANCE else None,
+        constraint=Simplex(),
+        noise=Variance(rest / users, (own - 1.0 - rest) / users),
+        sampling=share_sampling(users),
+        grain=np.ptp(inverse, axis=1) / users,
+        influence=np.ptp(inverse, axis=1) / users,
+    )
+
+
+def _covariance(frequencies: FloatArray, n: int, rows: FloatArray, inverse: FloatArray) -> FloatArray:
+    """[A diag(shares) A^T - diag(frequencies)]/n with A the inverse: users are fixed, reports are random."""
+    shares = frequencies @ rows
+    return np.asarray(((inverse * shares) @ inverse.T - np.diag(frequencies)) / n)

@@ -14,7 +14,7 @@ from ...numerics.family import PairSet
 from ...randomness.sampling import Array, Source
 from ..accuracy import Accuracy
 from ..codecs import Category
-from ..inversion import inverted
+from ..matrix import inverted
 from ..parameters import real, whole
 from ..values import categories
 from .planar_laplace import PlanarLaplace

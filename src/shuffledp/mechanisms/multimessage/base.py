@@ -36,8 +36,7 @@ from ..accuracy import Accuracy, of_shares
 from ..base import Mechanism, plain
 from ..parameters import real, whole
 from ..values import categories
-from .raw_messages import RawMessages
-from .shares import Shares
+from .raw_messages import RawMessages, Shares
 
 #: The parameters of which exactly one says how many blanket messages there are.
 _NUMBERS = ("messages", "total_messages", "poisson")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
@@ -17,7 +19,9 @@ from ..row_codecs import PackedBits
 from ..two_level import MIRRORED, Shares, law, mirrored_with_ties, vertices
 from .cube import Cube
 from .discrete_laplace import coins
-from .half_spaces import MOST_DIMENSIONS, triples
+
+#: Largest dimension in which all triples of vertices are listed.
+MOST_DIMENSIONS = 16
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,3 +160,37 @@ def _central(m: int) -> float:
     x = 2.0 / m
     # Gamma(k + 1/2)/(sqrt(pi) Gamma(k + 1)) at k = 1/x (DLMF 5.11.13); the next term is below 1e-15 of the sum
     return math.sqrt(x / math.pi) * (1.0 - x / 8 + x**2 / 128 + 5 * x**3 / 1024 - 21 * x**4 / 32768)
+
+
+def triples(dim: int) -> Iterator[list[Shares]]:
+    """For every distance between v0 and v1, the shares of z with positive products for each third vertex (even dim).
+
+    Only the numbers of coordinates matter in which v1 and the third vertex v differ from v0.
+
+    Examples
+    --------
+    >>> [len(thirds) for thirds in triples(2)]
+    [4, 3]
+    """
+    for apart in range(1, dim + 1):
+        sizes = ((dim - apart - j, j, apart - i, i) for i in range(apart + 1) for j in range(dim - apart + 1))
+        yield [_shares(*some) for some in sizes]
+
+
+def _shares(agree: int, third: int, second: int, both: int) -> Shares:
+    """Coordinates in which neither v1 nor v, only v, only v1, or both differ from v0."""
+    blocks = [_block(size) for size in (agree, third, second, both)]
+    a, b, c, d = np.ix_(*(sums for sums, _ in blocks))
+    w, x, y, z = np.ix_(*(counts for _, counts in blocks))
+    code = 4 * (a + b + c + d > 0) + 2 * (a + b - c - d > 0) + (a - b + c - d > 0)
+    # at most 2^16 choices: their sums are exact
+    found = np.bincount(code.reshape(-1), weights=(w * x * y * z).reshape(-1), minlength=8).astype(np.int64).tolist()
+    total = 2 ** (agree + third + second + both)
+    cells = itertools.product((0, 1), repeat=3)
+    return {cell: Fraction(count, total) for cell, count in zip(cells, found, strict=True) if count}  # type: ignore[misc]
+
+
+@lru_cache(maxsize=32)
+def _block(size: int) -> tuple[np.ndarray, np.ndarray]:
+    """Values of a sum of ``size`` signs, and how many choices give each."""
+    return np.arange(-size, size + 1, 2), np.array([math.comb(size, k) for k in range(size + 1)])

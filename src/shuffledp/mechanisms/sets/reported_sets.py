@@ -8,6 +8,7 @@ t = e^-eps0 and miss(m) = C(D-m, k)/C(D, k), the probability that a uniform y av
 
 from __future__ import annotations
 
+import itertools
 import math
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
@@ -27,7 +28,6 @@ from ..frequency import FrequencyOracle
 from ..laws import rounded_down
 from ..row_codecs import Members, PackedBits
 from .drawing import by_bits, by_members, shuffle
-from .triples import MOST_HELD, triples
 
 #: Up to this many members a report is drawn one member at a time, comparing with those before.
 _FEW_MEMBERS = 64
@@ -35,6 +35,9 @@ _FEW_MEMBERS = 64
 _EXACT_BITS, _BITS, _BLOCK = 20_000, 2400, 64
 #: The default k is searched on grids of this many points.
 _GRID = 64
+#: Sets up to this size are listed: there are about s^4/10 ways.
+MOST_HELD = 4
+_Items = tuple[int, ...]
 
 
 class SetRandomizer(FrequencyOracle):
@@ -255,3 +258,25 @@ def _mean_variance(eps0: float, D: int, s: int, k: IntArray, miss: FloatArray) -
     b = a - gain
     with np.errstate(divide="ignore", over="ignore"):
         return np.asarray((s / D * a * (1 - a) + (1 - s / D) * b * (1 - b)) / gain**2)
+
+
+def triples(domain: int, s: int) -> Iterator[tuple[_Items, _Items, list[_Items]]]:
+    """Two different sets for every number of items that they share, and every third set.
+
+    Examples
+    --------
+    >>> [(first, second, len(thirds)) for first, second, thirds in triples(domain=5, s=2)]
+    [((0, 1), (2, 3), 5), ((0, 1), (1, 2), 7)]
+    """
+    for shared in range(s):
+        if 2 * s - shared > domain:
+            continue
+        first, second = tuple(range(s)), tuple(range(s - shared, 2 * s - shared))
+        alone, both, other = first[: s - shared], first[s - shared :], second[shared:]
+        outside = range(2 * s - shared, domain)
+        thirds = []
+        for i, j, k in itertools.product(range(len(alone) + 1), range(len(both) + 1), range(len(other) + 1)):
+            rest = s - i - j - k
+            if 0 <= rest <= len(outside):
+                thirds.append((*alone[:i], *both[:j], *other[:k], *outside[:rest]))
+        yield first, second, thirds

@@ -14,10 +14,10 @@ from ...numerics.family import PairSet
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
 from ...randomness.sampling import Array, Source, below
 from ..bit_rows import flip_bits, noise_rows
+from ..frequency import FixedSets
 from ..row_codecs import PackedBits
 from .coin_counts import Classes, count, meetings, merged, merged_ones, product, spread_ones, times
-from .fixed_sets import FixedSets
-from .triples import MOST_HELD, triples
+from .reported_sets import MOST_HELD, triples
 
 #: A law is stated class by class up to this many classes; beyond, classes are grouped on the safe side.
 MAX_CLASSES = 1000

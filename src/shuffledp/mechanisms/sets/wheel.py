@@ -16,11 +16,11 @@ from ...numerics.pair import ShuffledPair, both_directions
 from ...randomness.columns import sort_columns
 from ...randomness.sampling import Array, Source, below, below_each, bernoulli
 from ..free_setting import FreeSetting, open_setting
+from ..frequency import FixedSets
 from ..laws import independent
 from ..parameters import real, whole
 from ..row_codecs import Digits
 from .circle import positions, supported, wrapped
-from .fixed_sets import FixedSets
 
 
 @dataclass(frozen=True, kw_only=True)
