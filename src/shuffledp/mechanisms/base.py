@@ -289,6 +289,15 @@ class Mechanism(Derived, Renamed):
     @classmethod
     def _free_setting(cls, given: dict[str, Any]) -> FreeSetting | None:
         """The setting that ``given`` leaves open and calibration may choose; None if there is none."""
+        from .free_setting import open_setting
+
+        for name, parameter in declared(cls).items():
+            if parameter.free is not None:
+                ratio, frequency, limits = parameter.free
+                limits = limits or parameter.limits
+                return open_setting(
+                    cls, given, name, limits=limits, whole=parameter.whole, ratio=ratio, frequency=frequency
+                )
         return None
 
     def _shared_budget(self) -> SharedBudget | None:

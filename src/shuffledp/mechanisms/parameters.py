@@ -14,7 +14,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from .._support import validation as check
 
@@ -23,6 +23,18 @@ Limit = float | Callable[[Any], float]
 #: What calibration may do with a parameter: a smaller budget is more private, so are larger values of the next three;
 #: a setting says how the mechanism works and is not solved for.
 Role = Literal["budget", "flip", "messages", "noise", "setting"]
+
+
+class Free(NamedTuple):
+    """How calibration tries the values of a setting that is left open.
+
+    ``ratio`` is the step of the first grid; ``frequency`` is where the variance is the mean over the items (None: it
+    takes none), and ``limits`` the range that is tried unless it is that of the parameter, both of the mechanism.
+    """
+
+    ratio: float
+    frequency: Callable[[Any], float] | None = None
+    limits: Callable[[Any], tuple[float, float]] | None = None
 
 
 @dataclass(frozen=True)
@@ -37,6 +49,7 @@ class Parameter:
     whole : whether it is a whole number
     choose : the value that the mechanism takes if none is given, as a function of the mechanism
     optional : whether None is a value (one of several parameters is given instead)
+    free : how calibration chooses it where it is left out; None: it does not
     """
 
     low: Limit
@@ -48,6 +61,7 @@ class Parameter:
     high_open: bool = False
     choose: Callable[[Any], Any] | None = None
     optional: bool = False
+    free: Free | None = None
 
     def limits(self, mechanism: Any) -> tuple[float, float]:
         """The range, given the parameters that come before this one."""
@@ -86,9 +100,10 @@ def whole(
     choose: Callable[[Any], int] | None = None,
     default: int | None = None,
     optional: bool = False,
+    free: Free | None = None,
 ) -> Any:
     """A whole number; with ``choose`` or ``default`` it may be left out."""
-    return _field(Parameter(low, high, hint, role, whole=True, choose=choose, optional=optional), default)
+    return _field(Parameter(low, high, hint, role, True, choose=choose, optional=optional, free=free), default)
 
 
 def real(
@@ -102,10 +117,10 @@ def real(
     choose: Callable[[Any], float] | None = None,
     default: float | None = None,
     optional: bool = False,
+    free: Free | None = None,
 ) -> Any:
     """A real number; with ``choose`` or ``default`` it may be left out."""
-    made = Parameter(low, high, hint, role, False, low_open, high_open, choose, optional)
-    return _field(made, default)
+    return _field(Parameter(low, high, hint, role, False, low_open, high_open, choose, optional, free), default)
 
 
 def _field(parameter: Parameter, default: float | None = None) -> Any:

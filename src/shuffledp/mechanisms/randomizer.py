@@ -100,14 +100,17 @@ class Randomizer(Mechanism):
         """The fewest and the most messages of a report; None: as many as its noise asks for."""
         return 1, 1
 
+    #: Parameters, beside the sizes, that a plan starts from.
+    _design: ClassVar[tuple[tuple[str, float], ...]] = ()
+
     @classmethod
     def _designs(cls, sizes: Mapping[str, int]) -> list[dict[str, Any]]:
         """Parameters for a task of these sizes (d, dim, s, ...), without the one that is solved for; several to try.
 
-        By default the sizes that it has a parameter for.
+        By default the sizes that it has a parameter for, and ``_design``.
         """
         known = {field.name for field in fields(cls) if field.init}  # type: ignore[arg-type]
-        return [{name: size for name, size in sizes.items() if name in known}]
+        return [{**{name: size for name, size in sizes.items() if name in known}, **dict(cls._design)}]
 
     def accuracy(self, n: int, *, items: int | None = None) -> Accuracy:
         """The error of the estimate among n users; ``items`` are those that are asked for, without dummies."""

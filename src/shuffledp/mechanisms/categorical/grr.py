@@ -47,6 +47,7 @@ class GRR(FrequencyOracle):
     name = "grr"
     _in_words = "generalized randomized response on {d:,} options with eps0 = {eps0}"
     _lists_every_type = True
+    _both = (0.0, 0.0)  # a report names one option
 
     @property
     def keep(self) -> float:
@@ -62,11 +63,6 @@ class GRR(FrequencyOracle):
     def beta(self) -> float:
         """(e-1)/(e+d-1)."""
         return -math.expm1(-self.eps0) * self.keep
-
-    @property
-    def _both(self) -> tuple[float, float]:
-        """A report names one option."""
-        return 0.0, 0.0
 
     @property
     def codec(self) -> Category:

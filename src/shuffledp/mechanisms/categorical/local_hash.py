@@ -11,9 +11,8 @@ import numpy as np
 from ...numerics.family import PairSet
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
 from ...randomness.sampling import Array, Source, below, bernoulli, pick
-from ..free_setting import FreeSetting, open_setting
 from ..frequency import FrequencyOracle
-from ..parameters import whole
+from ..parameters import Free, whole
 from ..row_codecs import Digits
 
 _MOST_BUCKETS = 2**31
@@ -68,14 +67,8 @@ class LocalHash(FrequencyOracle):
         high=_MOST_BUCKETS,
         hint="l counts the buckets",
         choose=lambda m: min(round(math.exp(m.eps0) + 1.0), _MOST_BUCKETS),
+        free=Free(4.0, lambda m: 1.0 / m.d),  # the mean error over the options
     )
-
-    @classmethod
-    def _free_setting(cls, given: dict[str, Any]) -> FreeSetting | None:
-        """The setting l, chosen by the mean error over the options."""
-        return open_setting(
-            cls, given, "l", limits=lambda m: (2, _MOST_BUCKETS), whole=True, ratio=4.0, frequency=lambda m: 1.0 / m.d
-        )
 
     @property
     def _bits(self) -> int:

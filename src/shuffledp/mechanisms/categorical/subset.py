@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from ...randomness.sampling import Array, Source
-from ..free_setting import FreeSetting, open_setting
-from ..parameters import whole
+from ..parameters import Free, whole
 from ..sets.reported_sets import SetRandomizer, best_k
 
 
@@ -39,28 +37,21 @@ class Subset(SetRandomizer):
     """
 
     name = "subset"
+    held = 1
     _in_words = "the k-subset mechanism reporting {k:,} of {d:,} options with eps0 = {eps0}"
 
     k: int = whole(
-        low=1, high=lambda m: m.d - 1, hint="k of the d options are reported", choose=lambda m: best_k(m.eps0, m.d, 1)
+        low=1,
+        high=lambda m: m.d - 1,
+        hint="k of the d options are reported",
+        choose=lambda m: best_k(m.eps0, m.d, 1),
+        free=Free(2.0, lambda m: 1.0 / m.d),  # the mean error over the options
     )
-
-    @classmethod
-    def _free_setting(cls, given: dict[str, Any]) -> FreeSetting | None:
-        """The setting k, chosen by the mean error over the options."""
-        return open_setting(
-            cls, given, "k", limits=lambda m: (1, m.d - 1), whole=True, ratio=2.0, frequency=lambda m: 1.0 / m.d
-        )
 
     @property
     def domain(self) -> int:
         """d."""
         return self.d
-
-    @property
-    def held(self) -> int:
-        """One option."""
-        return 1
 
     @property
     def _both(self) -> tuple[float, float]:

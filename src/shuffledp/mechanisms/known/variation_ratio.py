@@ -47,6 +47,7 @@ class VariationRatio(Mechanism):
     name = "variation-ratio"
     _in_words = "the same randomizer with variation-ratio parameters p = {p}, beta = {beta}, q = {q}"
     _lower_scope = "mechanisms known only by (p, beta, q)"
+    _ratios_both_ways = False  # q bounds the victim's law over another user's only
 
     p: float = real(low=1.0, high=math.inf, low_open=True, hint="p is a ratio of probabilities, exp(eps0) for LDP")
     beta: float = real(low=0.0, high=1.0, hint="beta is a total variation distance")
@@ -65,11 +66,6 @@ class VariationRatio(Mechanism):
     def local_epsilon(self) -> float:
         """log p, rounded up."""
         return log_up(self.p)
-
-    @property
-    def _ratios_both_ways(self) -> bool:
-        """No: q bounds the victim's law over another user's only."""
-        return False
 
     @property
     def _crowd_epsilon(self) -> float:

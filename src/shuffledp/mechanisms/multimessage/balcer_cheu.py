@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from ..parameters import real
 from .binary_sum import BinarySum
@@ -42,11 +40,5 @@ class BalcerCheu(BinarySum):
 
     coin: float = real(low=0.0, high=1.0, low_open=True, high_open=True, hint="coin is the chance of a 1")
 
-    @classmethod
-    def _designs(cls, sizes: Mapping[str, int]) -> list[dict[str, Any]]:
-        """Coins that are mostly 0: their messages could be left out, so that other numbers of them suit a channel."""
-        return [{**given, "coin": 0.25} for given in super()._designs(sizes)]
-
-    @property
-    def _coin(self) -> float:
-        return self.coin
+    #: Coins that are mostly 0: their messages could be left out, so that other numbers of them suit a channel.
+    _design = (("coin", 0.25),)

@@ -30,4 +30,5 @@ class BalcerCoin(BinarySum):
     """
 
     name = "balcer-coin"
+    coin = 0.5
     _in_words = "the binary sum of Balcer et al. 2021 with fair coins and {_blanket_words}"

@@ -20,6 +20,9 @@ class BinarySum(MultiMessage):
     serves = ("bits",)
     _message_bits = 1
     _items = 2
+    _constraint = Box(0.0, 1.0)
+    #: Probability that a blanket message is 1.
+    coin: float
 
     def accuracy(self, n: int, *, items: int | None = None) -> Accuracy:
         """Of the share of ones, whatever it is: the coins do not depend on the bits."""
@@ -31,31 +34,22 @@ class BinarySum(MultiMessage):
         """A bit."""
         return Category(2, scratch=self._scratch())
 
-    @property
-    def _coin(self) -> float:
-        """Probability that a blanket message is 1."""
-        return 0.5
-
     def variation_ratio(self) -> VariationRatio:
         """p = inf, beta = 1, q = max(1/c, 1/(1-c))."""
-        return VariationRatio(p=math.inf, beta=1.0, q=max(1.0 / self._coin, 1.0 / (1.0 - self._coin)))
+        return VariationRatio(p=math.inf, beta=1.0, q=max(1.0 / self.coin, 1.0 / (1.0 - self.coin)))
 
     def _pairs(self) -> list[ShuffledPair]:
-        return both_directions(ShuffledPair(P0=[1.0, 0.0], P1=[0.0, 1.0], t=[1.0 - self._coin, self._coin]))
+        return both_directions(ShuffledPair(P0=[1.0, 0.0], P1=[0.0, 1.0], t=[1.0 - self.coin, self.coin]))
 
     @property
     def _rates(self) -> Rates:
-        return Rates(1.0, 0.0, self._coin)
-
-    @property
-    def _constraint(self) -> Box:
-        return Box(0.0, 1.0)
+        return Rates(1.0, 0.0, self.coin)
 
     def _own(self, values: Array, src: Source) -> Array:
         return values
 
     def _noise(self, size: int, src: Source) -> Array:
-        return bernoulli(src, self._coin, size).astype(self.codec.dtype)
+        return bernoulli(src, self.coin, size).astype(self.codec.dtype)
 
     def _hits(self, data: Array) -> Array:
         return super()._hits(data)[1:]

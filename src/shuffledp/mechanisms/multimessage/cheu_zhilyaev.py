@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -60,10 +59,8 @@ class CheuZhilyaev(MultiMessage):
     )
     d: int = whole(low=2, high=10**6, hint="d counts the items")
 
-    @classmethod
-    def _designs(cls, sizes: Mapping[str, int]) -> list[dict[str, Any]]:
-        """One blanket row per user: more of them need fewer flips, at about the same error."""
-        return [{**given, "messages": 1.0} for given in super()._designs(sizes)]
+    #: One blanket row per user: more of them need fewer flips, at about the same error.
+    _design = (("messages", 1.0),)
 
     @property
     def local_epsilon(self) -> float:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -66,10 +64,8 @@ class MixDump(Dump):
         hint="flip = 0 is pure-dump, and from (d-1)/d on a report says nothing about the value",
     )
 
-    @classmethod
-    def _designs(cls, sizes: Mapping[str, int]) -> list[dict[str, Any]]:
-        """More flips leave more of a local guarantee and need fewer dummy points."""
-        return [{**given, "flip": flip} for given in super()._designs(sizes) for flip in (0.01,)]
+    #: More flips leave more of a local guarantee and need fewer dummy points.
+    _design = (("flip", 0.01),)
 
     @property
     def _stray(self) -> float:

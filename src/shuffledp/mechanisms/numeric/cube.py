@@ -36,6 +36,7 @@ class Cube(Randomizer):
     """A vector in [-1, 1]^dim per user; the estimate is the mean."""
 
     serves = ("vectors",)
+    _number_range = (-1.0, 1.0)  # every coordinate
 
     eps0: float = budget()
     dim: int = whole(low=1, high=2**31, hint="dim counts the coordinates of a vector")
@@ -49,11 +50,6 @@ class Cube(Randomizer):
         """p = q = e^eps0, and beta as stated."""
         p = math.exp(self.eps0)
         return VariationRatio(p=p, beta=self.beta, q=p)
-
-    @property
-    def _number_range(self) -> tuple[float, float]:
-        """[-1, 1], every coordinate."""
-        return -1.0, 1.0
 
     def _check(self, values: NDArray[Any]) -> NDArray[Any]:
         return numbers(values, -1.0, 1.0, columns=self.dim)

@@ -80,6 +80,7 @@ class Laplace(Randomizer):
     name = "laplace"
     _in_words = "Laplace noise of scale 1/{eps0} on numbers in [0, 1]"
     serves = ("numbers",)
+    _number_range = (0.0, 1.0)
     #: The grid has 2^BITS steps; pieces of a segment (upper bound) and groups of inner reports (lower bound).
     BITS = 10
     PIECES = 64
@@ -176,11 +177,6 @@ class Laplace(Randomizer):
         return math.exp(min(level + 0.5 * gap - 1000.0 * 2.0**-52, 700.0)) * (1.0 - 2.0**-46)
 
     # -- running it -------------------------------------------------------------------------------------------
-
-    @property
-    def _number_range(self) -> tuple[float, float]:
-        """[0, 1]."""
-        return 0.0, 1.0
 
     def _check(self, values: Array) -> Array:
         return numbers(values, 0.0, 1.0)

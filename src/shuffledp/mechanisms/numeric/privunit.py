@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from scipy import special  # type: ignore[import-untyped]
@@ -19,9 +18,8 @@ from ...numerics.pair import FloatArray, ShuffledPair, both_directions
 from ...randomness.sampling import Array, Source, bernoulli
 from ..accuracy import Accuracy
 from ..codecs import Numbers, column_sums
-from ..free_setting import FreeSetting, open_setting
 from ..known.variation_ratio import VariationRatio
-from ..parameters import budget, real, whole
+from ..parameters import Free, budget, real, whole
 from ..randomizer import Randomizer
 from ..two_level import law, vertices
 from ..values import numbers
@@ -88,12 +86,8 @@ class PrivUnit(Randomizer):
         high_open=True,
         hint="cap is the share of the sphere around the input, leave it out for the best one",
         choose=lambda m: _best_cap(m.eps0, m.dim),
+        free=Free(4.0, limits=lambda m: (2.0**-70, 0.5)),  # an eps0 above 50 would be needed to use a smaller cap
     )
-
-    @classmethod
-    def _free_setting(cls, given: dict[str, Any]) -> FreeSetting | None:
-        """The cap; a smaller one than 2^-70 would need an eps0 above 50 to be of use."""
-        return open_setting(cls, given, "cap", limits=lambda m: (2.0**-70, 0.5), whole=False, ratio=4.0, frequency=None)
 
     @property
     def _densities(self) -> tuple[float, float]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -11,8 +10,7 @@ from ...errors import ParameterError
 from ...estimation.constraints import SumAtMost
 from ...estimation.estimate import Estimate
 from ...randomness.sampling import Array, Source
-from ..free_setting import FreeSetting, open_setting
-from ..parameters import whole
+from ..parameters import Free, whole
 from ..values import repeated
 from .drawing import shuffle
 from .reported_sets import SetRandomizer, best_k
@@ -75,15 +73,12 @@ class PrivSet(SetRandomizer):
     d: int = whole(low=1, high=2**31, hint="d counts the real items")
     s: int = whole(low=1, high=lambda m: min(m.d, 10**4), hint="users hold s of the d items; smaller sets are padded")
     k: int = whole(
-        low=1, high=lambda m: m.d, hint="larger reports meet every set", choose=lambda m: best_k(m.eps0, m.d + m.s, m.s)
+        low=1,
+        high=lambda m: m.d,
+        hint="larger reports meet every set",
+        choose=lambda m: best_k(m.eps0, m.d + m.s, m.s),
+        free=Free(2.0, lambda m: m.s / (m.d + m.s)),  # the mean error over the items and the dummies
     )
-
-    @classmethod
-    def _free_setting(cls, given: dict[str, Any]) -> FreeSetting | None:
-        """The setting k, chosen by the mean error over the items and the dummies."""
-        return open_setting(
-            cls, given, "k", limits=lambda m: (1, m.d), whole=True, ratio=2.0, frequency=lambda m: m.s / (m.d + m.s)
-        )
 
     @property
     def domain(self) -> int:

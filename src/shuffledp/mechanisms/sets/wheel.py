@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +14,9 @@ from ...numerics.family import PairSet
 from ...numerics.pair import ShuffledPair, both_directions
 from ...randomness.columns import sort_columns
 from ...randomness.sampling import Array, Source, below, below_each, bernoulli
-from ..free_setting import FreeSetting, open_setting
 from ..frequency import FixedSets
 from ..laws import independent
-from ..parameters import real, whole
+from ..parameters import Free, real, whole
 from ..row_codecs import Digits
 from .circle import positions, supported, wrapped
 
@@ -93,6 +91,8 @@ class Wheel(FixedSets):
         hint="arcs must leave a gap",
         # an arc has at least one point, whatever the rounding of w
         choose=lambda m: max(1.0 / (2 * m.s - 1 + m.s * math.exp(m.eps0)), 1.5 / m._points),
+        # the mean error over the items; eps0 would be above 50 to use shorter arcs than 2^-30 well
+        free=Free(4.0, lambda m: m.s / m.d, lambda m: (2.0**-30, (1.0 - 2.0**-20) / m.s)),
     )
 
     def _check_together(self) -> None:
@@ -101,19 +101,6 @@ class Wheel(FixedSets):
                 f"w must leave a point of the circle of {self._points} on and off the arcs, got {self.w!r}; "
                 "leave w out for the best one."
             )
-
-    @classmethod
-    def _free_setting(cls, given: dict[str, Any]) -> FreeSetting | None:
-        """w, for the mean error over the items; eps0 would be above 50 to use shorter arcs than 2^-30 well."""
-        return open_setting(
-            cls,
-            given,
-            "w",
-            limits=lambda m: (2.0**-30, (1.0 - 2.0**-20) / m.s),
-            whole=False,
-            ratio=4.0,
-            frequency=lambda m: m.s / m.d,
-        )
 
     @property
     def _width(self) -> int:
