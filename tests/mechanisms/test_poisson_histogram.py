@@ -117,7 +117,7 @@ def test_rows_of_indices_and_the_fabricated_ones() -> None:
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ([[1, 1]], "got one twice"),
+        ([[1, 1]], "got 1 twice"),
         ([[1, 2, 3]], "m <= 2"),
         ([[1, 9]], r"\[0, 9\)"),
         ([[1, -2]], "got -2"),

@@ -12,12 +12,10 @@ from scipy import special, stats
 
 import shuffledp as sdp
 from shuffledp.mechanisms.bit_rows import column_counts, flip_bits, noise_rows, set_bits
-from shuffledp.mechanisms.codecs import column_sums
 from shuffledp.mechanisms.numeric import discrete_laplace as noise
 from shuffledp.mechanisms.numeric import sphere
 from shuffledp.mechanisms.sets import circle
 from shuffledp.mechanisms.sets.drawing import _chosen, by_members
-from shuffledp.randomness.columns import _network, sort_columns
 from shuffledp.randomness.sampling import Keystream, Seeded
 
 
@@ -80,30 +78,7 @@ def test_bits_of_reports_are_independent() -> None:
     assert np.all(np.abs(across) < 5.5 / math.sqrt(users))
 
 
-@pytest.mark.parametrize("shape", [(0, 3), (5, 3), (1000, 10), (1000, 700), (77,), (513, 1)])
-def test_column_sums(shape: tuple[int, ...]) -> None:
-    data = np.random.default_rng(0).integers(-1000, 1000, shape)
-    assert np.array_equal(column_sums(data), data.sum(axis=0))
-
-
 # -- sets --------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("size", range(1, 13))
-def test_networks_sort_all_columns_of_zeros_and_ones(size: int) -> None:
-    """The 0-1 principle: then they sort everything."""
-    table = np.array(list(itertools.product([0, 1], repeat=size)), dtype=np.int8).T.copy()
-    for i, j in _network(size):
-        table[[i, j]] = np.minimum(table[i], table[j]), np.maximum(table[i], table[j])
-    assert np.all(table[1:] >= table[:-1])
-
-
-@pytest.mark.parametrize(("rows", "columns"), [(1, 600), (5, 3), (15, 2000), (64, 900), (65, 900)])
-def test_columns_are_sorted_in_place(rows: int, columns: int) -> None:
-    table = np.random.default_rng(1).integers(0, 50, (rows, columns)).astype(np.uint16)
-    wanted = np.sort(table, axis=0)
-    sort_columns(table)
-    assert np.array_equal(table, wanted)
 
 
 @pytest.mark.parametrize(("size", "k"), [(5, 1), (5, 3), (6, 5), (4, 4), (7, 2)])

@@ -15,11 +15,6 @@ from numpy.typing import NDArray
 
 from ..errors import ParameterError
 
-#: Entries of a long row that short ones are put together to.
-_FOLD = 512
-#: From this many bytes on it pays to count them in pairs.
-_MANY = 1 << 18
-
 
 class Codec(Protocol):
     """One way of writing reports."""
@@ -65,7 +60,7 @@ class Category:
 
     def tally(self, data: NDArray[Any]) -> NDArray[Any]:
         """How often each category was sent."""
-        return counts_of(data, self.size)
+        return np.bincount(data, minlength=self.size)
 
     def columns(self, data: NDArray[Any]) -> NDArray[np.int64]:
         """The category itself."""
@@ -75,26 +70,6 @@ class Category:
 def all_below(data: NDArray[Any], limit: int) -> bool:
     """Whether these are whole numbers in [0, limit)."""
     return data.size == 0 or (int(data.max()) < limit and (data.dtype.kind == "u" or int(data.min()) >= 0))
-
-
-def counts_of(data: NDArray[Any], size: int) -> NDArray[np.int64]:
-    """How often each number below ``size`` occurs; many bytes are counted two at a time, as one number each."""
-    flat = data.reshape(-1)
-    if flat.dtype != np.uint8 or size > 256 or flat.size < _MANY or not flat.flags.c_contiguous:
-        return np.bincount(flat, minlength=size)
-    pairs = np.bincount(flat[: flat.size // 2 * 2].view(np.uint16), minlength=1 << 16).reshape(256, 256)
-    total = pairs.sum(axis=0) + pairs.sum(axis=1) + np.bincount(flat[flat.size // 2 * 2 :], minlength=256)
-    return np.asarray(total[: max(size, 1 + int(np.flatnonzero(total)[-1]))])
-
-
-def column_sums(data: NDArray[Any]) -> NDArray[Any]:
-    """The sum over rows; of short rows, many are added at once as one long row."""
-    fold = _FOLD // data.shape[1] if data.ndim == 2 and data.flags.c_contiguous and data.shape[1] else 0
-    many = len(data) // fold * fold if fold > 1 else 0
-    if not many:
-        return np.asarray(data.sum(axis=0))
-    folded = data[:many].reshape(-1, fold * data.shape[1]).sum(axis=0)
-    return np.asarray(folded.reshape(fold, -1).sum(axis=0) + data[many:].sum(axis=0))
 
 
 @dataclass(frozen=True)
@@ -127,7 +102,7 @@ class Numbers:
     def tally(self, data: NDArray[Any]) -> NDArray[Any]:
         """The sum over reports."""
         wide = data.astype(np.int64 if self.dtype.kind in "iu" else np.float64, copy=False)
-        return np.atleast_1d(column_sums(wide))
+        return np.atleast_1d(wide.sum(axis=0))
 
     def columns(self, data: NDArray[Any]) -> NDArray[np.int64]:
         """Only a mechanism knows how its numbers are grouped."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..errors import ParameterError
 from .bit_rows import column_counts
-from .codecs import all_below, counts_of
+from .codecs import all_below
 
 #: Sets are numbered up to this many of them.
 _MOST_SETS = 10**6
@@ -93,7 +93,7 @@ class Members(_WholeRows):
 
     def tally(self, data: NDArray[Any]) -> NDArray[Any]:
         """How often each item was named."""
-        return counts_of(data, self.limit)
+        return np.bincount(data.reshape(-1), minlength=self.limit)
 
     def columns(self, data: NDArray[Any]) -> NDArray[np.int64]:
         """The place of each set among those of its size, in lexicographic order."""

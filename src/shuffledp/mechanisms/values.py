@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from numbers import Number
 from typing import Any
@@ -10,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ParameterError
-from ..randomness.columns import sort_columns
 
 
 def refuse_single(name: str, of: str, array: NDArray[Any], given: object) -> None:
@@ -63,9 +63,8 @@ def categories(values: NDArray[Any], d: int, name: str = "values") -> NDArray[An
 
 def repeated(sets: NDArray[Any]) -> NDArray[Any]:
     """The entries that occur more than once in their row."""
-    ordered = sets.T.copy()
-    sort_columns(ordered)
-    return np.asarray(ordered[1:][ordered[1:] == ordered[:-1]])
+    ordered = np.sort(sets, axis=1)
+    return np.asarray(ordered[:, 1:][ordered[:, 1:] == ordered[:, :-1]])
 
 
 def item_sets(values: NDArray[Any], d: int, s: int) -> NDArray[Any]:
@@ -85,21 +84,25 @@ def item_sets(values: NDArray[Any], d: int, s: int) -> NDArray[Any]:
     return sets
 
 
-def padded_sets(values: NDArray[Any], d: int, most: int) -> NDArray[np.int64]:
-    """Sets of at most ``most`` different items of [0, d), one row per user, padded with -1; flat for one item each."""
-    if values.ndim == 1:
-        values = values[:, None]
-    if values.dtype.kind not in "iu" or values.ndim != 2 or not 1 <= values.shape[1] <= most:
+def padded_sets(values: NDArray[Any], d: int, most: int | None = None) -> NDArray[Any]:
+    """Sets of (at most ``most``) different items of [0, d), one row per user, padded with -1."""
+    if values.dtype.kind not in "iu" or values.ndim != 2 or not 1 <= values.shape[1] <= (most or math.inf):
+        limit = f"m) with m <= {most}" if most else "items)"
         raise ParameterError(
-            f"values must be whole numbers of shape (users, m) with m <= {most}, got {values.dtype} of shape "
-            f"{values.shape}; give the items of each user in one row, padded with -1."
+            f"values must be whole numbers of shape (users, {limit}, -1 for no item, got {values.dtype} of shape "
+            f"{values.shape}; give one row per user."
         )
-    sets = values.astype(np.int64, copy=False)
-    if sets.min() < -1 or sets.max() >= d or values.max() >= d:
-        bad = int(sets.min()) if sets.min() < -1 else int(values.max())
-        raise ParameterError(f"values must lie in [0, {d}), or be -1 for none, got {bad}; number the items from 0.")
-    if (repeated(sets) >= 0).any():
-        raise ParameterError("values must hold different items in every row, got one twice; send each item once.")
+    low, high = int(values.min()), int(values.max())
+    if low < -1 or high >= d:
+        raise ParameterError(
+            f"values must be items in [0, {d}) or -1 for none, got {low if low < -1 else high}; "
+            "number the items from 0."
+        )
+    sets = values.astype(np.min_scalar_type(-d), copy=False)
+    twice = repeated(sets)
+    if (twice >= 0).any():
+        item = int(twice[twice >= 0][0])
+        raise ParameterError(f"values must not repeat an item in a row, got {item} twice; list each item once.")
     return sets
 
 

@@ -155,7 +155,7 @@ class PoissonHistogram(RawMessages):
         return SumAtMost(self.indices)
 
     def _check(self, values: Array) -> Array:
-        return padded_sets(values, self.d, self.indices)
+        return padded_sets(values[:, None] if values.ndim == 1 else values, self.d, self.indices)
 
     def _randomize(self, values: Array, src: Source) -> Array:
         size = poisson_total(src, self._fabricated, len(values))

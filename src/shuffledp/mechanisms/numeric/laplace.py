@@ -19,6 +19,7 @@ from ..accuracy import Accuracy
 from ..base import Mechanism
 from ..codecs import Numbers
 from ..known.variation_ratio import VariationRatio
+from ..laws import rounded_down
 from ..parameters import budget
 from ..randomizer import Randomizer
 from ..values import numbers
@@ -173,8 +174,7 @@ class Laplace(Randomizer):
         if gap < 0.0:
             return 0.0
         level = math.log(math.tanh(0.5 * self._rate) / math.tanh(0.5 * victim._rate))
-        # the exponent is a sum of terms up to 500, rounded down; the ratio is at most e^700
-        return math.exp(min(level + 0.5 * gap - 1000.0 * 2.0**-52, 700.0)) * (1.0 - 2.0**-46)
+        return rounded_down(level + 0.5 * gap, 1.0)
 
     # -- running it -------------------------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ from ...numerics.family import PairSet
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
 from ...randomness.sampling import Array, Source, bernoulli
 from ..accuracy import Accuracy
-from ..codecs import Numbers, column_sums
+from ..codecs import Numbers
 from ..known.variation_ratio import VariationRatio
 from ..parameters import Free, budget, real, whole
 from ..randomizer import Randomizer
@@ -177,7 +177,7 @@ class PrivUnit(Randomizer):
     def _tally(self, data: Array) -> Array:
         """Sums of the coordinates and of their squares, for the standard error."""
         wide = data.astype(np.float64)  # sums of squares of a chunk are whole numbers below 2^53
-        return np.stack([column_sums(wide), column_sums(wide * wide)]).astype(np.int64)
+        return np.stack([wide.sum(axis=0), (wide * wide).sum(axis=0)]).astype(np.int64)
 
     def _infer(self, counts: Array, users: int) -> Estimate:
         """The sample mean, and its error by the law of a report.

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...randomness.columns import sort_columns
 from ...randomness.sampling import Array, Source, below, pick
 
 
@@ -27,8 +26,7 @@ def by_members(src: Source, D: int, k: int, held: Array, hits: NDArray[np.int64]
 
     k items that are not held are chosen, and as many of them as there are hits, at random, make room for held ones.
     """
-    own = held.copy()
-    sort_columns(own)
+    own = np.sort(held, axis=0)
     out = _chosen(src, D - len(held), k, held.shape[1], held.dtype)
     room = min(len(held), k)
     shuffle(src, out, first=room)
@@ -36,7 +34,7 @@ def by_members(src: Source, D: int, k: int, held: Array, hits: NDArray[np.int64]
         out += out >= skipped
     for i in range(room):
         out[i] = pick(hits > i, held[i], out[i])
-    sort_columns(out)
+    out.sort(axis=0)
     return np.ascontiguousarray(out.T)
 
 

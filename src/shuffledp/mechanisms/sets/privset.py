@@ -6,12 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...errors import ParameterError
 from ...estimation.constraints import SumAtMost
 from ...estimation.estimate import Estimate
 from ...randomness.sampling import Array, Source
 from ..parameters import Free, whole
-from ..values import repeated
+from ..values import padded_sets
 from .drawing import shuffle
 from .reported_sets import SetRandomizer, best_k
 
@@ -96,23 +95,7 @@ class PrivSet(SetRandomizer):
         return SumAtMost(self.s)
 
     def _check(self, values: Array) -> Array:
-        if values.dtype.kind not in "iu" or values.ndim != 2 or values.shape[1] == 0:
-            raise ParameterError(
-                "values must be whole numbers of shape (users, items), -1 for no item, "
-                f"got {values.dtype} of shape {values.shape}; give one row per user."
-            )
-        low, high = int(values.min()), int(values.max())
-        if low < -1 or high >= self.d:
-            raise ParameterError(
-                f"values must be items in [0, {self.d}) or -1 for none, got {low if low < -1 else high}; "
-                "number the items from 0."
-            )
-        values = values.astype(np.min_scalar_type(-self.d), copy=False)
-        twice = repeated(values)
-        if (twice >= 0).any():
-            item = int(twice[twice >= 0][0])
-            raise ParameterError(f"values must not repeat an item in a row, got {item} twice; list each item once.")
-        return values
+        return padded_sets(values, self.d)
 
     def _randomize(self, values: Array, src: Source) -> Array:
         held = values.T.copy()

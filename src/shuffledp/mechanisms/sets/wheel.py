@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from ...errors import BoundNotApplicableError, ParameterError
 from ...numerics.family import PairSet
 from ...numerics.pair import ShuffledPair, both_directions
-from ...randomness.columns import sort_columns
 from ...randomness.sampling import Array, Source, below, below_each, bernoulli
 from ..frequency import FixedSets
 from ..laws import independent
@@ -195,7 +194,7 @@ class Wheel(FixedSets):
         out[:-1] = below(src, self._points, self._terms * n).reshape(self._terms, n)
         items = np.ascontiguousarray(values.T, dtype=np.uint64)
         start = np.stack([positions(out[:-1], item, self._points) for item in items])
-        sort_columns(start)
+        start.sort(axis=0)
         spacing = np.empty_like(start)
         np.subtract(start[1:], start[:-1], out=spacing[:-1])
         np.subtract(start[0] + np.uint64(self._points), start[-1], out=spacing[-1])
