@@ -31,7 +31,7 @@ class RandomizedResponse(GRR):
     Notes
     -----
     p = q = e^eps0, beta = tanh(eps0/2).  To leading order in n the blanket's eps is sqrt(2a) times the truth.  What is
-    proved, and for which n, is in numerics/families/binary_response.py: the truth, or where there are so many users
+    proved, and for which n, is in numerics/binary.py: the truth, or where there are so many users
     that it would take long, the swap bound, which then is about as small.  A certificate proves the
     swap bound, or with bound="variation-ratio" the blanket.  The estimate holds the frequencies of 0 and of 1.
 

@@ -25,7 +25,7 @@ class FiniteRandomizer(MatrixRandomizer):
     ----------
     matrix : rows = inputs, columns = outputs
         Non-negative, every row summing to 1.  What a row misses beyond rounding, up to 1e-9, is accounted for as an
-        output that only its input has (numerics/left_out.py); more is refused.  Reports are drawn from the rows
+        output that only its input has (numerics/pair.py); more is refused.  Reports are drawn from the rows
         divided by their sums.
     source : str
         Where it came from, for the spec (the file name); optional.

@@ -191,7 +191,7 @@ class MultiMessage(RawMessages):
         )
 
     def _swap(self) -> SwapGroups:
-        """Own messages with some blanket messages each: see swap_groups.py."""
+        """Own messages with some blanket messages each: see numerics/swap/groups.py."""
         return SwapGroups(self._own_types(), self._own_share, self._blankets)
 
     def _dataset(self) -> tuple[list[ShuffledPair], Callable[[int], Count]]:

@@ -53,7 +53,7 @@ class PoissonHistogram(RawMessages):
     Exact: n users give every index an independent Poisson(n m) number of fabricated messages, the victim's own
     included, since they do not depend on the value; the others' own messages are known in the worst case and are
     subtracted.  What is left are independent counts of which up to k are raised by one, and up to k others if the
-    victim's set is replaced (numerics/families/poisson_shift.py), so that upper and lower bound agree.
+    victim's set is replaced (numerics/poisson.py), so that upper and lower bound agree.
     A user with no index at all is allowed: she sends fabricated messages only.
     Values are rows of up to k indices, padded with -1.
 
