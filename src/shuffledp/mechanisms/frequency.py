@@ -21,8 +21,13 @@ from ..errors import ParameterError
 from ..estimation.constraints import Constraint, FixedSum, Simplex
 from ..estimation.estimate import Estimate, pure
 from .accuracy import Accuracy, of_shares
+<<<<<<< HEAD
 from .parameters import budget, whole
 from .randomizer import Randomizer
+=======
+from .local_budget import LocalBudget
+from .parameters import whole
+>>>>>>> r-mech
 from .values import categories, item_sets
 
 #: Options up to which the swap bound may be derived from the matrix.
@@ -30,11 +35,10 @@ _MOST_OPTIONS = 300
 
 if TYPE_CHECKING:
     from ..numerics.family import Family
-    from .known.variation_ratio import VariationRatio
 
 
 @dataclass(frozen=True, kw_only=True)
-class FrequencyOracle(Randomizer):
+class FrequencyOracle(LocalBudget):
     """One of d options per user, or a set of them; the estimate is the share of users who hold each.
 
     Parameters
@@ -53,7 +57,6 @@ class FrequencyOracle(Randomizer):
 
     serves: ClassVar[tuple[str, ...]] = ("options",)
 
-    eps0: float = budget()
     d: int = whole(low=2, high=2**32, hint="d counts the options")
 
     @property
@@ -65,11 +68,6 @@ class FrequencyOracle(Randomizer):
     @abstractmethod
     def stray(self) -> float:
         """Probability that a report supports another item."""
-
-    @property
-    @abstractmethod
-    def beta(self) -> float:
-        """Largest total variation distance of two inputs, without cancellation."""
 
     @abstractmethod
     def _blanket(self) -> Family:
@@ -98,13 +96,6 @@ class FrequencyOracle(Randomizer):
     def _constraint(self) -> Constraint:
         """What is known of the true frequencies."""
         return Simplex()
-
-    def variation_ratio(self) -> VariationRatio:
-        """p = q = e^eps0, and beta as stated."""
-        from .known.variation_ratio import VariationRatio
-
-        p = math.exp(self.eps0)
-        return VariationRatio(p=p, beta=self.beta, q=p)
 
     def _check(self, values: NDArray[Any]) -> NDArray[Any]:
         return categories(values, self.d)

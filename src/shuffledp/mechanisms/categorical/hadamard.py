@@ -19,9 +19,8 @@ from ...randomness.sampling import Array, Source, bernoulli, pick, words
 from ..accuracy import Accuracy
 from ..codecs import Category
 from ..free_setting import FreeSetting
-from ..known.variation_ratio import VariationRatio
-from ..parameters import budget, whole
-from ..randomizer import Randomizer
+from ..local_budget import LocalBudget
+from ..parameters import whole
 from ..values import categories
 
 #: How many outputs, and whether (0 or 1) they lie in the sets of x0, of x1 and of what the others send.
@@ -29,7 +28,7 @@ _Class = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Hadamard(Randomizer):
+class Hadamard(LocalBudget):
     """Hadamard response (Acharya, Sun, Zhang, AISTATS 2019), with the blocks of the authors' code.
 
     With e = e^eps0: B = 2^(ceil(log2 min(e, 2d)) - 1) blocks of b = 2^ceil(log2(d/B + 1)) outputs, K = B b, s = b/2.
@@ -70,7 +69,6 @@ class Hadamard(Randomizer):
     _in_words = "Hadamard response on {d:,} options with eps0 = {eps0}"
     serves = ("options",)
 
-    eps0: float = budget()
     d: int = whole(low=2, high=2**28, hint="d counts the options")
 
     # -- the construction, in powers of two --------------------------------------------------------------------
@@ -157,11 +155,6 @@ class Hadamard(Randomizer):
     def beta(self) -> float:
         """s(e-1)/Omega, halved if all items share a block."""
         return 1.0 / self._gain if self.populated > 1 else 0.5 / self._gain
-
-    def variation_ratio(self) -> VariationRatio:
-        """p = q = e^eps0, and beta."""
-        p = math.exp(self.eps0)
-        return VariationRatio(p=p, beta=self.beta, q=p)
 
     def _pair(self, *classes: _Class) -> ShuffledPair:
         """The classes, and all other outputs as the last one."""

@@ -21,9 +21,14 @@ from ...numerics.swap.pair import SwapPair
 from ...randomness.sampling import Array, Source, below
 from ..categorical.grr import GRR
 from ..codecs import Category
+<<<<<<< HEAD
 from ..known.variation_ratio import VariationRatio
 from ..parameters import budget, whole
 from ..randomizer import Randomizer
+=======
+from ..local_budget import LocalBudget
+from ..parameters import whole
+>>>>>>> r-mech
 from ..samples import joined, sampled, without_reports
 from ..values import categories
 
@@ -33,7 +38,7 @@ _LISTED = 32
 
 
 @dataclass(frozen=True, kw_only=True)
-class HierarchicalGRR(Randomizer):
+class HierarchicalGRR(LocalBudget):
     """One of H levels of a tree, uniformly, and GRR on the node of that level (paper, section 7.3 and figure 5).
 
     Level h = 0, ..., H-1 has k_h = ceil(d / branching^h) nodes; h = 0 are the leaves, and node x // branching^h holds
@@ -74,7 +79,6 @@ class HierarchicalGRR(Randomizer):
     serves = ("leaves of a tree",)
     _lists_every_type = True
 
-    eps0: float = budget()
     d: int = whole(low=2, high=2**31, hint="d counts the leaves")
     branching: int = whole(low=2, high=2**31, hint="a node has two children or more", default=2)
 
@@ -103,11 +107,10 @@ class HierarchicalGRR(Randomizer):
         h = check.whole("h", h, low=0, high=len(self.levels) - 1, hint="level 0 holds the leaves")
         return slice(self._starts[h], self._starts[h + 1])
 
-    def variation_ratio(self) -> VariationRatio:
-        """p = q = e^eps0, beta = the mean over the levels."""
-        p = math.exp(self.eps0)
-        beta = math.fsum(level.beta for level in self.levels) / len(self.levels)
-        return VariationRatio(p=p, beta=beta, q=p)
+    @property
+    def beta(self) -> float:
+        """The mean over the levels."""
+        return math.fsum(level.beta for level in self.levels) / len(self.levels)
 
     def _pair(self, where: list[str]) -> ShuffledPair:
         """First and last leaf; others hold x* whose node is that of "x0" or a "third", or the "blanket", by level."""

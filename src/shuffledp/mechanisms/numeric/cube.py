@@ -25,22 +25,21 @@ from ...estimation.constraints import Box
 from ...estimation.estimate import Estimate, modeled
 from ...estimation.variance import Variance
 from ..accuracy import Accuracy
-from ..known.variation_ratio import VariationRatio
-from ..parameters import budget, whole
-from ..randomizer import Randomizer
+from ..local_budget import LocalBudget
+from ..parameters import whole
 from ..values import numbers
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cube(Randomizer):
+class Cube(LocalBudget):
     """A vector in [-1, 1]^dim per user; the estimate is the mean."""
 
     serves = ("vectors",)
     _number_range = (-1.0, 1.0)  # every coordinate
 
-    eps0: float = budget()
     dim: int = whole(low=1, high=2**31, hint="dim counts the coordinates of a vector")
 
+<<<<<<< HEAD
     @property
     @abstractmethod
     def beta(self) -> float:
@@ -51,6 +50,8 @@ class Cube(Randomizer):
         p = math.exp(self.eps0)
         return VariationRatio(p=p, beta=self.beta, q=p)
 
+=======
+>>>>>>> r-mech
     def _check(self, values: NDArray[Any]) -> NDArray[Any]:
         return numbers(values, -1.0, 1.0, columns=self.dim)
 

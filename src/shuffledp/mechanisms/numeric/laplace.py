@@ -18,17 +18,21 @@ from ...randomness.sampling import Array, Source
 from ..accuracy import Accuracy
 from ..base import Mechanism
 from ..codecs import Numbers
+<<<<<<< HEAD
 from ..known.variation_ratio import VariationRatio
 from ..laws import rounded_down
+=======
+from ..laws import rounded_down
+from ..local_budget import LocalBudget
+>>>>>>> r-mech
 from ..parameters import budget
-from ..randomizer import Randomizer
 from ..values import numbers
 from .discrete_laplace import discrete_laplace, on_grid
 from .laplace_types import swap_set
 
 
 @dataclass(frozen=True, kw_only=True)
-class Laplace(Randomizer):
+class Laplace(LocalBudget):
     """Laplace noise on a number in [0, 1] (Dwork, McSherry, Nissim, Smith, TCC 2006), on a grid of step 1/N, N = 2^10.
 
     x is rounded to a grid point g/N at random, up or down, without bias; the report is the whole number
@@ -99,10 +103,10 @@ class Laplace(Randomizer):
     def _rate(self) -> float:
         return self.eps0 / self._steps  # exact: a power of two
 
-    def variation_ratio(self) -> VariationRatio:
-        """p = q = e^eps0, beta = 1 - e^(-eps0/2)."""
-        p = math.exp(self.eps0)
-        return VariationRatio(p=p, beta=-math.expm1(-0.5 * self.eps0), q=p)
+    @property
+    def beta(self) -> float:
+        """1 - e^(-eps0/2)."""
+        return -math.expm1(-0.5 * self.eps0)
 
     # -- the law ----------------------------------------------------------------------------------------------
 

@@ -18,9 +18,14 @@ from ...numerics.pair import FloatArray, ShuffledPair, both_directions
 from ...randomness.sampling import Array, Source, bernoulli
 from ..accuracy import Accuracy
 from ..codecs import Numbers
+<<<<<<< HEAD
 from ..known.variation_ratio import VariationRatio
 from ..parameters import Free, budget, real, whole
 from ..randomizer import Randomizer
+=======
+from ..local_budget import LocalBudget
+from ..parameters import Free, real, whole
+>>>>>>> r-mech
 from ..two_level import law, vertices
 from ..values import numbers
 from .sphere import normals, quantile, uniform
@@ -34,7 +39,7 @@ _LEAST_CAP = 1e-150
 
 
 @dataclass(frozen=True, kw_only=True)
-class PrivUnit(Randomizer):
+class PrivUnit(LocalBudget):
     """Unit vectors of R^dim (Bhowmick, Duchi, Freudiger, Kapoor, Rogers, 2018).
 
     Let the cap of x be {v : <v, x> >= gamma}, a share c of the sphere, and e = e^eps0.  The report V is uniform on
@@ -78,7 +83,6 @@ class PrivUnit(Randomizer):
     _takes = "unit vectors"
     serves = ("unit vectors",)
 
-    eps0: float = budget()
     dim: int = whole(low=2, high=10**6, hint="dim counts the coordinates of a vector")
     cap: float = real(
         low=_LEAST_CAP,
@@ -102,11 +106,10 @@ class PrivUnit(Randomizer):
         half = 0.5 * (self.dim - 1)
         return 1.0 - 2.0 * float(special.betaincinv(half, half, self.cap))
 
-    def variation_ratio(self) -> VariationRatio:
-        """p = q = e^eps0, beta = min(c, 1-c) (e-1)/Z."""
-        p, (high, _) = math.exp(self.eps0), self._densities
-        beta = min(self.cap, 1.0 - self.cap) * -math.expm1(-self.eps0) * high
-        return VariationRatio(p=p, beta=beta, q=p)
+    @property
+    def beta(self) -> float:
+        """min(c, 1-c) (e-1)/Z."""
+        return min(self.cap, 1.0 - self.cap) * -math.expm1(-self.eps0) * self._densities[0]
 
     def _pair(self, rows: list[tuple[float, int, int, int]]) -> ShuffledPair:
         """Regions by area and by whether x0, x1 and the others favor them (1) or not (0)."""
