@@ -21,13 +21,8 @@ from ..errors import ParameterError
 from ..estimation.constraints import Constraint, FixedSum, Simplex
 from ..estimation.estimate import Estimate, pure
 from .accuracy import Accuracy, of_shares
-<<<<<<< HEAD
-from .parameters import budget, whole
-from .randomizer import Randomizer
-=======
 from .local_budget import LocalBudget
 from .parameters import whole
->>>>>>> r-mech
 from .values import categories, item_sets
 
 #: Options up to which the swap bound may be derived from the matrix.

@@ -21,14 +21,8 @@ from ...numerics.swap.pair import SwapPair
 from ...randomness.sampling import Array, Source, below
 from ..categorical.grr import GRR
 from ..codecs import Category
-<<<<<<< HEAD
-from ..known.variation_ratio import VariationRatio
-from ..parameters import budget, whole
-from ..randomizer import Randomizer
-=======
 from ..local_budget import LocalBudget
 from ..parameters import whole
->>>>>>> r-mech
 from ..samples import joined, sampled, without_reports
 from ..values import categories
 

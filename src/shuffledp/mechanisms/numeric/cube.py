@@ -39,19 +39,6 @@ class Cube(LocalBudget):
 
     dim: int = whole(low=1, high=2**31, hint="dim counts the coordinates of a vector")
 
-<<<<<<< HEAD
-    @property
-    @abstractmethod
-    def beta(self) -> float:
-        """Total variation distance of two opposite vertices."""
-
-    def variation_ratio(self) -> VariationRatio:
-        """p = q = e^eps0, and beta as stated."""
-        p = math.exp(self.eps0)
-        return VariationRatio(p=p, beta=self.beta, q=p)
-
-=======
->>>>>>> r-mech
     def _check(self, values: NDArray[Any]) -> NDArray[Any]:
         return numbers(values, -1.0, 1.0, columns=self.dim)
 

@@ -18,13 +18,8 @@ from ...randomness.sampling import Array, Source
 from ..accuracy import Accuracy
 from ..base import Mechanism
 from ..codecs import Numbers
-<<<<<<< HEAD
-from ..known.variation_ratio import VariationRatio
-from ..laws import rounded_down
-=======
 from ..laws import rounded_down
 from ..local_budget import LocalBudget
->>>>>>> r-mech
 from ..parameters import budget
 from ..values import numbers
 from .discrete_laplace import discrete_laplace, on_grid

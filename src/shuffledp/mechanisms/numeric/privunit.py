@@ -18,14 +18,8 @@ from ...numerics.pair import FloatArray, ShuffledPair, both_directions
 from ...randomness.sampling import Array, Source, bernoulli
 from ..accuracy import Accuracy
 from ..codecs import Numbers
-<<<<<<< HEAD
-from ..known.variation_ratio import VariationRatio
-from ..parameters import Free, budget, real, whole
-from ..randomizer import Randomizer
-=======
 from ..local_budget import LocalBudget
 from ..parameters import Free, real, whole
->>>>>>> r-mech
 from ..two_level import law, vertices
 from ..values import numbers
 from .sphere import normals, quantile, uniform
