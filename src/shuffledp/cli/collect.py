@@ -310,6 +310,7 @@ def _as_json(answer: Estimate, collector: Collector) -> dict[str, Any]:
     from .._support.json_ready import json_object
 
     low, high = answer.interval()
+    numbers = {"value": answer.value, "stderr": answer.stderr, "low": low, "high": high}
     return json_object(
         {
             "question": collector.plan.query.question,
@@ -317,10 +318,7 @@ def _as_json(answer: Estimate, collector: Collector) -> dict[str, Any]:
             "batches": collector.batches,
             "unit": answer.unit,
             "items": answer.labels,
-            "value": answer.value.tolist(),
-            "stderr": answer.stderr.tolist(),
-            "low": low.tolist(),
-            "high": high.tolist(),
+            **{key: entries.tolist() for key, entries in numbers.items()},
             "influence": None if answer.influence is None else answer.poisoned(1).tolist(),
             **answer.details(),
             "for_release": answer.for_release,
