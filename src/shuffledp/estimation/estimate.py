@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._support import validation as check
+from .._support.arrays import FloatArray
 from .._support.figures import TEXT_WIDTH
 from .._support.numbers import round_down, round_up
 from .._support.tables import Column, Table, Tabular, number_column
@@ -24,7 +25,6 @@ from .variance import Variance, share_sampling, upper_end
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-FloatArray = NDArray[np.float64]
 #: What is estimated, where it is how many users hold something.
 SHARE = "share of users"
 
