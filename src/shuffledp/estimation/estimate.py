@@ -397,12 +397,7 @@ def rescaled(estimate: Estimate, *, scale: float, shift: float) -> Estimate:
 
 
 def pure(
-    hits: FloatArray,
-    n: int,
-    keep: float,
-    stray: float,
-    constraint: Constraint,
-    both: tuple[float, float] | None = None,
+    hits: FloatArray, n: int, keep: float, stray: float, constraint: Constraint, both: tuple[float, float] | None = None
 ) -> Estimate:
     """Estimate of frequencies from support counts of a pure protocol (Wang et al., USENIX Security 2017).
 
