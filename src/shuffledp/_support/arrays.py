@@ -5,8 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
 
-def reals(values: ArrayLike) -> NDArray[np.float64]:
+
+def reals(values: ArrayLike) -> FloatArray:
     """A fresh array of doubles; TypeError or ValueError if it holds anything but real numbers.
 
     NumPy alone drops the imaginary part of a complex number, and reads text as numbers, in the digits of any script.

@@ -91,15 +91,9 @@ class Table:
         >>> print(Table.facts([("n", "1,000"), ("note", "")]).text())
         n  1,000
         """
-        kept = [(name, text) for name, text in pairs if text]
-        return cls(
-            (
-                Column(name="name", head="", values=[name for name, _ in kept]),
-                Column(name="value", head="", values=[text for _, text in kept]),
-            ),
-            caption=caption,
-            notes=tuple(notes),
-        )
+        kept = [pair for pair in pairs if pair[1]]
+        columns = (Column(name=key, head="", values=[x[i] for x in kept]) for i, key in enumerate(("name", "value")))
+        return cls(tuple(columns), caption, tuple(notes))
 
     def __len__(self) -> int:
         """The number of rows."""
@@ -180,12 +174,11 @@ class Table:
     def frame(self) -> pd.DataFrame:
         """A pandas DataFrame in full precision; absent values are missing (needs the extra ``frame``)."""
         pandas = require("pandas", extra="frame", purpose="to_frame")
-        return pandas.DataFrame(
-            {
-                name: list(column.values) if column.kind is None else pandas.array(column.values, dtype=column.kind)
-                for name, column in self._named().items()
-            }
-        )
+
+        def typed(column: Column) -> Any:
+            return list(column.values) if column.kind is None else pandas.array(column.values, dtype=column.kind)
+
+        return pandas.DataFrame({name: typed(column) for name, column in self._named().items()})
 
 
 def _escaped(text: str) -> str:

@@ -71,6 +71,14 @@ def inside(name: str, value: object, low: float = 0.0, high: float = math.inf, *
     return in_range(name, value, low=low, high=high, low_open=True, high_open=True, hint=hint)
 
 
+def interval(low: object, high: object) -> tuple[float, float]:
+    """The ends of a range, of which the second is above the first."""
+    ends = [in_range(name, value, low=-1e300, high=1e300) for name, value in (("low", low), ("high", high))]
+    if not ends[0] < ends[1]:
+        raise ParameterError(f"high must be above low, got low = {ends[0]:g} and high = {ends[1]:g}; exchange them.")
+    return ends[0], ends[1]
+
+
 def users(value: object, name: str = "n") -> int:
     """A whole number of users between 1 and 1e15 (1e6 as a float and "2M" are fine, 10.5 is not)."""
     if type(value) is int and 1 <= value <= _MAX_USERS:  # the usual case, at once

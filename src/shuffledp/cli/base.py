@@ -112,6 +112,22 @@ def wrote(*paths: str | None) -> None:
     say(*(f"wrote {path}" for path in paths if path), err=True)
 
 
+def prepared(plot: str | None) -> None:
+    """Refuse a figure with a wrong suffix before the work, not after."""
+    if plot:
+        from .._support.figures import prepare
+
+        prepare(plot)
+
+
+def drawn(found: Any, plot: str | None) -> None:
+    """The figure of a result, where it was asked for."""
+    if plot:
+        from .._support.figures import save
+
+        save(found.plot(), plot)
+
+
 def distinct(files: dict[str, str | None]) -> None:
     """Refuse one file for two outputs: the second would replace the first."""
     taken: dict[str, str] = {}

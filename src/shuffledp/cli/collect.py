@@ -9,7 +9,7 @@ import click
 
 from ..errors import ParameterError
 from . import options
-from .base import main, print_json, say, wrote
+from .base import drawn, main, prepared, print_json, say, wrote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -53,23 +53,6 @@ def _rows_per_second(what: str) -> Iterator[Callable[[int, int], None]]:
         say(f"{what}: {rows_done:,} rows in {took:.1f} s, {rows_done / took:,.0f} a second", err=True)
 
 
-class Told:
-    """What an engine said about the values: for the operator, at the end."""
-
-    def __init__(self) -> None:
-        from ..queries.value_counts import ValueCounts
-
-        self.found = ValueCounts()
-
-    def __call__(self, found: ValueCounts) -> None:
-        """Keep it."""
-        self.found = found
-
-    def say(self) -> None:
-        """One line on stderr for each column."""
-        say(*str(self.found).split("\n"), err=True)
-
-
 @main.command()
 @click.argument("plan")
 @click.argument("data")
@@ -89,12 +72,13 @@ def privatize(plan: str, data: str, out: str, overwrite: bool, engine_name: str,
     from ..protocol.plan import Plan
 
     check_out(out, plan, data)
-    known, values = Plan.load(plan), Told()
+    known = Plan.load(plan)
+    told: list[ValueCounts] = []
     with _rows_per_second("privatizing") as advance:
         header = engine(engine_name).privatize(
-            known, data, out, overwrite=overwrite, progress=advance, accept=accept, tell=values
+            known, data, out, overwrite=overwrite, progress=advance, accept=accept, tell=told.append
         )
-    values.say()
+    say(*str(told[0]).split("\n"), err=True)
     wrote(out)
     least = known.smallest_batch
     if header.users < least:
@@ -105,7 +89,7 @@ def privatize(plan: str, data: str, out: str, overwrite: bool, engine_name: str,
         )
     said = {"out": out, "users": header.users, "messages": header.messages, "batch": header.id, "plan": header.plan}
     if as_json:
-        print_json({**said, "minimum": least, "values": values.found.to_dict()})
+        print_json({**said, "minimum": least, "values": told[0].to_dict()})
     else:
         say(f"{header.users:,} users sent {header.messages:,} messages of {header.bytes} bytes, in random order.")
 
@@ -160,15 +144,13 @@ def estimate(
     """
     from contextlib import nullcontext
 
-    from .._support.figures import prepare
     from .._support.locking import alone_with
     from ..protocol.collector import Collector
     from ..protocol.plan import Plan
 
     if dropped and not state:
         raise click.UsageError("--drop needs --state FILE, from which batches are dropped.")
-    if shown["plot"]:
-        prepare(shown["plot"])
+    prepared(shown["plot"])
     known = Plan.load(plan)
     with alone_with(state, name="state") if state else nullcontext():
         collector = _without(dropped, state, known) if state else Collector(known)
@@ -221,26 +203,26 @@ def simulate(
     """
     import numpy as np
 
-    from .._support.figures import prepare
     from ..engines.base import engine
     from ..engines.local import Local
     from ..protocol.plan import Plan
     from ..protocol.simulation import simulated
 
-    if plot:
-        prepare(plot)
-    known, values = Plan.load(plan), Told()
+    prepared(plot)
+    known = Plan.load(plan)
+    told: list[ValueCounts] = []
     if seed is not None and seed < 0:
         raise ParameterError(f"seed must be a whole number of at least 0, got {seed}; choose another.")
     rng = None if seed is None else np.random.default_rng(seed)
     with _rows_per_second("simulating") as advance:
-        collector = engine(engine_name).count(known, data, rng=rng, progress=advance, accept=accept, tell=values)
+        collector = engine(engine_name).count(known, data, rng=rng, progress=advance, accept=accept, tell=told.append)
     answer = _fitted(collector.estimate(release_early=True), fit)
     found = simulated(answer, Local().exact(known, data))
-    values.say()
-    _draw(found, plot)
+    say(*str(told[0]).split("\n"), err=True)
+    drawn(found, plot)
+    wrote(plot)
     if as_json:
-        print_json({**found.to_dict(), "values": values.found.to_dict()})
+        print_json({**found.to_dict(), "values": told[0].to_dict()})
     else:
         say(*str(found.table().text()).split("\n"), "", str(found))
 
@@ -281,24 +263,15 @@ def _fitted(answer: Estimate, fit: bool) -> Estimate:
     return fitted
 
 
-def _draw(found: Any, plot: str | None) -> None:
-    """The figure of an answer or a simulation, where it was asked for."""
-    if plot:
-        from .._support.figures import save
-
-        save(found.plot(), plot)
-        wrote(plot)
-
-
 def _show(answer: Estimate, collector: Collector, *, plot: str | None, report: str | None, as_json: bool) -> None:
     from ..engines.page import answer_page
 
-    _draw(answer, plot)
+    drawn(answer, plot)
     if report:
         from .._support.files import write_whole
 
         write_whole(report, answer_page(answer, collector), name="report")
-        wrote(report)
+    wrote(plot, report)
     if as_json:
         print_json(_as_json(answer, collector))
         return
@@ -310,6 +283,7 @@ def _as_json(answer: Estimate, collector: Collector) -> dict[str, Any]:
     from .._support.json_ready import json_object
 
     low, high = answer.interval()
+    numbers = {"value": answer.value, "stderr": answer.stderr, "low": low, "high": high}
     return json_object(
         {
             "question": collector.plan.query.question,
@@ -317,10 +291,7 @@ def _as_json(answer: Estimate, collector: Collector) -> dict[str, Any]:
             "batches": collector.batches,
             "unit": answer.unit,
             "items": answer.labels,
-            "value": answer.value.tolist(),
-            "stderr": answer.stderr.tolist(),
-            "low": low.tolist(),
-            "high": high.tolist(),
+            **{key: entries.tolist() for key, entries in numbers.items()},
             "influence": None if answer.influence is None else answer.poisoned(1).tolist(),
             **answer.details(),
             "for_release": answer.for_release,

@@ -11,7 +11,7 @@ from .._support import delta_rules as _delta_rules
 from .._support import validation as check
 from ..errors import ParameterError
 from . import options
-from .base import SPEC_HELP, distinct, grid, main, print_json, wrote
+from .base import SPEC_HELP, distinct, grid, main, prepared, print_json, wrote
 
 if TYPE_CHECKING:
     from ..accounting.comparison import Comparison
@@ -59,10 +59,7 @@ def compare(
     if curves is not None:
         most = check.whole("curves", check.parse_number("curves", curves), low=1, high=1000)
     distinct(files)
-    if files["plot"] is not None:
-        from .._support.figures import prepare
-
-        prepare(files["plot"])  # a wrong suffix is refused before the work, not after
+    prepared(files["plot"])
     result = _run(spec, swept is not None, terms)
     _write(result, **files, most=most)
     if as_json:

@@ -9,7 +9,7 @@ import click
 from .._support import validation as check
 from ..errors import ParameterError
 from . import options
-from .base import distinct, main, print_json, wrote
+from .base import distinct, drawn, main, prepared, print_json, wrote
 
 if TYPE_CHECKING:
     from ..planning.recommendation import Recommendation
@@ -54,10 +54,7 @@ def plan(task: str, as_json: bool, **given: Any) -> None:
     files = {key: given.pop(key) for key in ("plot", "report", "save")}
     shape = {key: given.pop(key) for key in ("choose", "column", "labels", "name")}
     distinct(files)
-    if files["plot"]:
-        from .._support.figures import prepare
-
-        prepare(files["plot"])  # a wrong suffix is refused before the work, not after
+    prepared(files["plot"])
     labels = None if shape["labels"] is None else _labels(shape["labels"])
     from ..planning.recommending import recommend
 
@@ -94,10 +91,7 @@ def _write(found: Recommendation, files: dict[str, Any], chosen: str, shape: dic
         if column is not None and "," in column:
             column = [part.strip() for part in column.split(",")]
         found.plan(chosen, column=column, labels=labels, name=shape["name"]).save(files["save"])
-    if files["plot"]:
-        from .._support.figures import save
-
-        save(found.plot(), files["plot"])
+    drawn(found, files["plot"])
     if files["report"]:
         found.report(files["report"], chosen)
     wrote(*files.values())

@@ -24,13 +24,11 @@ def as_column(array: pa.Array | pa.ChunkedArray) -> NDArray[Any] | Coded:
     if isinstance(array, arrow.ChunkedArray):  # no chunk at all
         array = arrow.array([], type=array.type)
     kind = array.type
-    if arrow.types.is_floating(kind) or arrow.types.is_integer(kind):
-        if array.null_count == 0:
-            return np.asarray(array.to_numpy(zero_copy_only=False))
-        wide = arrow.types.is_integer(kind) and kind.bit_width == 64
-        if not wide:
-            return np.asarray(array.cast(arrow.float64(), safe=False).to_numpy(zero_copy_only=False))
-    if arrow.types.is_decimal(kind):
+    whole = arrow.types.is_integer(kind)
+    if (whole or arrow.types.is_floating(kind)) and array.null_count == 0:
+        return np.asarray(array.to_numpy(zero_copy_only=False))
+    # whole numbers of 64 bits would lose some of them as floats
+    if arrow.types.is_floating(kind) or arrow.types.is_decimal(kind) or (whole and kind.bit_width < 64):
         return np.asarray(array.cast(arrow.float64(), safe=False).to_numpy(zero_copy_only=False))
     if arrow.types.is_nested(kind):  # lists, pairs: every row on its own
         return Coded(np.arange(len(array)), array.to_pylist())

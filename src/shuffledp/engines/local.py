@@ -80,7 +80,7 @@ class Local(Engine):
 
         data = source_of(source)
         run.judge(values_of(plan, data))
-        return privatize(plan, data, out, overwrite=overwrite, rng=run.rng, progress=run.progress)
+        return privatize(plan, data, out, overwrite, run)
 
     def exact(self, plan: Plan, source: Any) -> Any:
         """The answer without noise, for simulations.

@@ -36,7 +36,7 @@ from ..queries.columns import length
 from ..randomness.permutation import permute
 from ..randomness.sampling import below
 from ..randomness.sampling import source as random_source
-from .base import Advance
+from .base import Run
 from .local import encoded_parts
 from .reading import Source
 from .report_files import check_out, header_of, refuse_second, write_reports
@@ -50,20 +50,12 @@ _NEW_KEYS = ("id", "done")
 _ANEW = "or pass overwrite=True (--overwrite on the command line), which draws a new report of everybody"
 
 
-def privatize(
-    plan: Plan,
-    data: Source,
-    out: str | os.PathLike[str],
-    *,
-    overwrite: bool,
-    rng: np.random.Generator | None,
-    progress: Advance,
-) -> Header:
+def privatize(plan: Plan, data: Source, out: str | os.PathLike[str], overwrite: bool, run: Run) -> Header:
     """The header of the batch that was written to ``out``, by this run or by one that was killed after that."""
     path = check_out(out, data.path)
     try:
         with closing(Work(plan, data, path, overwrite=overwrite)) as work:
-            header = work.result or _privatized(plan, data, path, work, rng, progress)
+            header = work.result or _privatized(plan, data, path, work, run)
             work.finish()
             return header
     except OSError as error:
@@ -73,10 +65,8 @@ def privatize(
         ) from None
 
 
-def _privatized(
-    plan: Plan, data: Source, out: Path, work: Work, rng: np.random.Generator | None, progress: Advance
-) -> Header:
-    query, codec = plan.query, plan.query.randomizer.codec
+def _privatized(plan: Plan, data: Source, out: Path, work: Work, run: Run) -> Header:
+    query, codec, rng = plan.query, plan.query.randomizer.codec, run.rng
     src = random_source(rng)
     for group in _groups(plan, data)[work.groups :]:
         try:
@@ -84,7 +74,7 @@ def _privatized(
                 made = query.randomizer.privatize(query.inputs(columns, rng=rng), rng=rng)
                 raw = to_bytes(codec, made.data)
                 work.scatter(raw, below(src, _FILES, len(raw)), users=length(columns[0]), for_release=made.for_release)
-                progress(work.users, data.rows)
+                run.progress(work.users, data.rows)
         except ShuffleDPError:  # these data will never be finished, and may not stand in the way of others
             work.discard()
             raise

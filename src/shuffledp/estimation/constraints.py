@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._support.arrays import FloatArray
 from .tree_projection import nearest_tree
 
-FloatArray = NDArray[np.float64]
 Limit = float | FloatArray
 
 

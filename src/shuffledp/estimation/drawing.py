@@ -128,10 +128,8 @@ def _bars(
         return
     reach = np.abs(np.array([value - ends[0], ends[1] - value]))[:, sure]
     look: dict[str, Any] = {"ecolor": "#000000", "elinewidth": 0.9, "capsize": min(2.5, 90.0 / max(value.size, 1))}
-    if lying:
-        axes.errorbar(value[sure], place[sure], xerr=reach, linestyle="none", **look)
-    else:
-        axes.errorbar(place[sure], value[sure], yerr=reach, linestyle="none", **look)
+    look["xerr" if lying else "yerr"] = reach
+    axes.errorbar(*((value[sure], place[sure]) if lying else (place[sure], value[sure])), linestyle="none", **look)
 
 
 def _beside(axes: Any, shown: list[str], said: str) -> None:

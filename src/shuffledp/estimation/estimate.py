@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._support import validation as check
+from .._support.arrays import FloatArray
 from .._support.figures import TEXT_WIDTH
 from .._support.numbers import round_down, round_up
 from .._support.tables import Column, Table, Tabular, number_column
@@ -24,7 +25,6 @@ from .variance import Variance, share_sampling, upper_end
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-FloatArray = NDArray[np.float64]
 #: What is estimated, where it is how many users hold something.
 SHARE = "share of users"
 
@@ -397,12 +397,7 @@ def rescaled(estimate: Estimate, *, scale: float, shift: float) -> Estimate:
 
 
 def pure(
-    hits: FloatArray,
-    n: int,
-    keep: float,
-    stray: float,
-    constraint: Constraint,
-    both: tuple[float, float] | None = None,
+    hits: FloatArray, n: int, keep: float, stray: float, constraint: Constraint, both: tuple[float, float] | None = None
 ) -> Estimate:
     """Estimate of frequencies from support counts of a pure protocol (Wang et al., USENIX Security 2017).
 

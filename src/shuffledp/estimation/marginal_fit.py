@@ -25,12 +25,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._support.arrays import FloatArray
 from .moments import Moments, Sums
 from .variance import Variance
 
-FloatArray = NDArray[np.float64]
 Columns = tuple[str, ...]
 
 

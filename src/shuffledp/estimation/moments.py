@@ -20,12 +20,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._support.arrays import FloatArray
 from .constraints import Limit, Simplex
 from .variance import Variance
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

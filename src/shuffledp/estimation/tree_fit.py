@@ -24,10 +24,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .._support.arrays import FloatArray, IntArray
 from .moments import Moments, Sums
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 #: Ranges whose sums are formed at once.
 _RANGES = 1 << 16

@@ -14,15 +14,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from .._support.arrays import FloatArray, IntArray
 
 
 class _Kinks(NamedTuple):
     """G of every node of a level: kinks in rising order, node after node."""
 
-    first: NDArray[np.int64]  # place of the first kink of every node
+    first: IntArray  # place of the first kink of every node
     at: FloatArray  # lambda of a kink
     slope: FloatArray  # of G after it
     value: FloatArray  # of G at it
@@ -62,7 +61,7 @@ def nearest_tree(value: FloatArray, sizes: tuple[int, ...], branching: int) -> F
     return np.concatenate(out)
 
 
-def _merged(owner: NDArray[np.int64], at: FloatArray, gain: FloatArray, nodes: int) -> _Kinks:
+def _merged(owner: IntArray, at: FloatArray, gain: FloatArray, nodes: int) -> _Kinks:
     """The sum of the functions gain (lambda - at)_+ of every owner; both sorted by owner, then by place."""
     first = np.searchsorted(owner, np.arange(nodes))
     slope = _running(gain, first)
@@ -71,7 +70,7 @@ def _merged(owner: NDArray[np.int64], at: FloatArray, gain: FloatArray, nodes: i
     return _Kinks(first, at, slope, _running((slope - gain) * gap, first))
 
 
-def _running(x: FloatArray, first: NDArray[np.int64]) -> FloatArray:
+def _running(x: FloatArray, first: IntArray) -> FloatArray:
     """Cumulative sums that start again at every ``first``."""
     total = np.cumsum(x)
     start = total[first] - x[first]

@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._support.arrays import FloatArray
 from .constraints import Limit
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

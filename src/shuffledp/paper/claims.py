@@ -136,10 +136,7 @@ def _search(results: Results) -> dict[str, Any]:
         "Section 7.2; figure 4",
         "The same 75 % for balls-into-bins, whose authors also publish a numerical search.",
         verdict(found.share),
-        {
-            "saved against the authors' numerical search": found,
-            "as a factor": f"{small[0]:.2f} to {small[1]:.2f}",
-        },
+        {"saved against the authors' numerical search": found, "as a factor": f"{small[0]:.2f} to {small[1]:.2f}"},
         "Most of the gain over the formula is gained by the original authors' own program already; the larger factors "
         "belong to eps' below 0.1.",
     )

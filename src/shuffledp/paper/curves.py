@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..accounting.crowd import Crowd
 from ..accounting.many import attempts
@@ -24,6 +24,10 @@ class Series(NamedTuple):
     key: str
     label: str
     bounds: tuple[str, ...]
+
+    def drawn(self, epsilon: list[float | None]) -> dict[str, Any]:
+        """The curve as it is stored."""
+        return {"label": self.label, "bounds": list(self.bounds), "epsilon": epsilon}
 
 
 #: The same names, and in draw.py the same lines, in all figures.
@@ -70,10 +74,9 @@ def best_epsilons(
 
 def curve(
     series: Series, points: Sequence[float], make: Callable[[float], Mechanism], *, n: int, delta: float
-) -> dict[str, object]:
+) -> dict[str, Any]:
     """One curve for results.json: its name and an eps (or None) for every point of the axis."""
-    eps = best_epsilons(series.bounds, [make(x) for x in points], n=n, delta=delta)
-    return {"label": series.label, "bounds": list(series.bounds), "epsilon": eps}
+    return series.drawn(best_epsilons(series.bounds, [make(x) for x in points], n=n, delta=delta))
 
 
 def spaced(low: float, high: float, count: int) -> list[float]:

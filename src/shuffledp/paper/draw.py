@@ -76,16 +76,9 @@ def figure(part: str, panels: Sequence[dict[str, Any]]) -> Figure:
     """Draw one of figures 1 to 5 from its panels."""
     keys, (xlabel, ylabel), strip = _LAYOUT[part]
     with style():
-        height = 5.2 if strip else 3.6
-        drawn = new_figure(TEXT_WIDTH, height)
-        grid = drawn.subplots(
-            1 + strip,
-            len(panels),
-            sharex=True,
-            sharey="row",
-            squeeze=False,
-            height_ratios=[2.4, 1.0] if strip else [1.0],
-        )
+        drawn = new_figure(TEXT_WIDTH, 5.2 if strip else 3.6)
+        shared: dict[str, Any] = {"sharex": True, "sharey": "row", "squeeze": False}
+        grid = drawn.subplots(1 + strip, len(panels), height_ratios=[2.4, 1.0] if strip else [1.0], **shared)
         for column, panel in enumerate(panels):
             _ratios(grid[0, column], part, keys, panel)
             grid[0, column].set_title(panel["title"])

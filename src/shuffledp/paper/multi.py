@@ -59,15 +59,10 @@ def cheu_panel(settings: dict[str, Any]) -> dict[str, Any]:
     flips = [flip_probability(x, n, delta) for x in settings["x"]]
     makes = [None if f is None else CheuZhilyaev(flip=f, d=d, messages=1) for f in flips]
     found = {
-        s.key: {
-            "label": s.label,
-            "bounds": list(s.bounds),
-            "epsilon": [None if m is None else best_epsilon(s.bounds, m, n=n, delta=delta) for m in makes],
-        }
+        s.key: s.drawn([None if m is None else best_epsilon(s.bounds, m, n=n, delta=delta) for m in makes])
         for s in (*CORE, *CLOSED, CLAIM)
     }
-    rows = [None if m is None else rows_only(m, n=n, delta=delta) for m in makes]
-    found[ROWS.key] = {"label": ROWS.label, "bounds": [], "epsilon": rows}
+    found[ROWS.key] = ROWS.drawn([None if m is None else rows_only(m, n=n, delta=delta) for m in makes])
     found["flip"] = {"label": "flip probability", "bounds": [], "value": flips}
     return found
 
@@ -88,14 +83,9 @@ def balls_panel(settings: dict[str, Any]) -> dict[str, Any]:
     d, special, delta = settings["d"], settings["special"], settings["delta"]
     totals = [blanket_messages(x, d / special, delta) for x in settings["x"]]
     makes = [BallsIntoBins(d=d, special=special, total_messages=total) for total in totals]
-    found: dict[str, Any] = {
-        s.key: {
-            "label": s.label,
-            "bounds": list(s.bounds),
-            "epsilon": [
-                best_epsilon(s.bounds, m, n=total, delta=delta) for m, total in zip(makes, totals, strict=True)
-            ],
-        }
+    every = list(zip(makes, totals, strict=True))
+    found = {
+        s.key: s.drawn([best_epsilon(s.bounds, m, n=total, delta=delta) for m, total in every])
         for s in (*CORE, *CLOSED, FORMULA, SEARCH)
     }
     found["messages"] = {"label": "blanket messages", "bounds": [], "value": totals}

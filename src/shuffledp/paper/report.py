@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from html import escape
+from importlib.resources import files
 from typing import Any
 
 from .._support.numbers import round_down, round_up
@@ -15,41 +16,6 @@ PAPER = (
     "doi 10.14778/3659437.3659444"
 )
 
-_CSS = """
-:root { --ink: #1b1f24; --soft: #57606a; --line: #d8dee4; --wash: #f6f8fa; }
-* { box-sizing: border-box; }
-body { margin: 0 auto; max-width: 60rem; padding: 2rem 1.25rem 4rem; background: #fff; color: var(--ink);
-  font: 16px/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
-h1 { font-size: 1.75rem; line-height: 1.25; margin: 0 0 .5rem; }
-h2 { font-size: 1.3rem; margin: 2.75rem 0 .75rem; border-bottom: 1px solid var(--line); padding-bottom: .3rem; }
-h3 { font-size: 1rem; margin: 0; font-weight: 600; }
-p, ul { margin: .5rem 0; }
-.soft, figcaption, caption { color: var(--soft); font-size: .875rem; }
-.scroll { overflow-x: auto; }
-table { border-collapse: collapse; width: 100%; font-size: .875rem; font-variant-numeric: tabular-nums; }
-caption { text-align: left; padding-bottom: .4rem; }
-th, td { text-align: left; vertical-align: top; padding: .4rem .6rem; border-bottom: 1px solid var(--line); }
-th { font-weight: 600; background: var(--wash); }
-td[style*="right"] { white-space: nowrap; }
-.claim { border: 1px solid var(--line); border-radius: 6px; margin: 1rem 0; padding: 1rem; break-inside: avoid; }
-.claim header { display: flex; gap: 1rem; justify-content: space-between; align-items: baseline; }
-.claim .sides { display: grid; grid-template-columns: 1fr 1.6fr; gap: 1.5rem; margin-top: .6rem; }
-.claim h4 { margin: 0 0 .25rem; font-size: .75rem; text-transform: uppercase; letter-spacing: .04em;
-  color: var(--soft); }
-.claim dl { margin: 0; font-size: .875rem; }
-.claim dt { color: var(--soft); }
-.claim dd { margin: 0 0 .35rem; font-variant-numeric: tabular-nums; }
-.v { font-size: .8125rem; font-weight: 600; white-space: nowrap; border-radius: 1rem; padding: .1rem .7rem;
-  border: 1px solid; }
-.holds { color: #00563b; background: #e6f4ee; } .partly { color: #6b4700; background: #fdf3dc; }
-.fails { color: #8a2c00; background: #fdeae0; }
-figure { margin: 1rem 0 2rem; break-inside: avoid; }
-figure svg { width: 100%; height: auto; display: block; }
-code { font-size: .875em; background: var(--wash); padding: .1em .3em; border-radius: 3px; }
-@media (max-width: 44rem) { .claim .sides { grid-template-columns: 1fr; } }
-@media print { body { font-size: 10.5pt; max-width: none; padding: 0; } h2 { break-after: avoid; }
-  .scroll { overflow: visible; } .v { -webkit-print-color-adjust: exact; print-color-adjust: exact; } }
-"""
 
 _CAPTIONS = {
     "figure1": "Above, the paper's axes: higher is more private. Lower bounds limit what any analysis can claim, so "
@@ -90,9 +56,10 @@ def page(found: dict[str, Any], pictures: dict[str, str]) -> str:
         "<h2>Again</h2><p><code>shuffledp reproduce</code> writes this page, <code>results.json</code> with every "
         "number on it, and the figures as PDF, SVG and PNG.</p>"
     )
+    style = files(__package__).joinpath("report.css").read_text(encoding="utf-8")
     head = (
         '<meta charset="utf-8"/><meta name="viewport" content="width=device-width, initial-scale=1"/>'
-        f"<title>What the paper says, and what is true</title><style>{_CSS}</style>"
+        f"<title>What the paper says, and what is true</title><style>\n{style}</style>"
     )
     return f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head>\n<body>\n' + "\n".join(body) + "\n</body></html>\n"
 

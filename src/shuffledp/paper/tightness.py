@@ -11,17 +11,7 @@ from typing import Any, NamedTuple
 
 from ..errors import BoundNotApplicableError
 from ..mechanisms.base import Mechanism
-from ..mechanisms.categorical.grr import GRR
-from ..mechanisms.categorical.hadamard import Hadamard
-from ..mechanisms.categorical.local_hash import LocalHash
-from ..mechanisms.categorical.subset import Subset
-from ..mechanisms.multimessage.balls_into_bins import BallsIntoBins
-from ..mechanisms.multimessage.cheu_zhilyaev import CheuZhilyaev
-from ..mechanisms.multimessage.mix_dump import MixDump
-from ..mechanisms.multimessage.pure_dump import PureDump
-from ..mechanisms.numeric.privunit import PrivUnit
-from ..mechanisms.sets.pckv_grr import PCKVGRR
-from ..mechanisms.sets.wheel import Wheel
+from ..mechanisms.registry import mechanism as parse
 from .curves import CORE, best_epsilon
 
 
@@ -40,22 +30,26 @@ def rows(eps0: float) -> list[Row]:
     >>> [row.mechanism.spec for row in rows(3.0)][:2]
     ['grr:eps0=3,d=16', 'subset:eps0=3,d=16,k=1']
     """
-    return [
-        Row("randomized response, more than 2 options", GRR(eps0=eps0, d=16)),
-        Row("k-subset, k = 1", Subset(eps0=eps0, d=16, k=1)),
-        Row("k-subset, k = 2", Subset(eps0=eps0, d=16, k=2)),
-        Row("local hash, l = 4, fresh random hash", LocalHash(eps0=eps0, d=16, l=4)),
-        Row("local hash, l = 4, one public hash (= randomized response on 4)", GRR(eps0=eps0, d=4)),
-        Row("Hadamard response", Hadamard(eps0=eps0, d=16)),
-        Row("PrivUnit, cap 1/2", PrivUnit(eps0=eps0, dim=10, cap=0.5)),
-        Row("PrivUnit, cap 1/20", PrivUnit(eps0=eps0, dim=10, cap=0.05)),
-        Row("PCKV-GRR", PCKVGRR(eps0=eps0, d=16, l=3)),
-        Row("Wheel, length 1/(2s)", Wheel(eps0=eps0, d=16, s=3, w=1.0 / 6.0)),
-        Row("Cheu et al., d >= 3, one fake row per user", CheuZhilyaev(flip=0.1, d=16, messages=1)),
-        Row("balls-into-bins, d >= 3s", BallsIntoBins(d=16, special=4, messages=1)),
-        Row("pureDUMP, d >= 3", PureDump(d=16, messages=1)),
-        Row("mixDUMP, d >= 3", MixDump(d=16, flip=0.1, messages=1)),
-    ]
+    local = {
+        "randomized response, more than 2 options": "grr:d=16",
+        "k-subset, k = 1": "subset:d=16,k=1",
+        "k-subset, k = 2": "subset:d=16,k=2",
+        "local hash, l = 4, fresh random hash": "local-hash:d=16,l=4",
+        "local hash, l = 4, one public hash (= randomized response on 4)": "grr:d=4",
+        "Hadamard response": "hadamard:d=16",
+        "PrivUnit, cap 1/2": "privunit:dim=10,cap=0.5",
+        "PrivUnit, cap 1/20": "privunit:dim=10,cap=0.05",
+        "PCKV-GRR": "pckv-grr:d=16,l=3",
+        "Wheel, length 1/(2s)": f"wheel:d=16,s=3,w={1.0 / 6.0!r}",
+    }
+    several = {
+        "Cheu et al., d >= 3, one fake row per user": "cheu-zhilyaev:flip=0.1,d=16,messages=1",
+        "balls-into-bins, d >= 3s": "balls-into-bins:d=16,special=4,messages=1",
+        "pureDUMP, d >= 3": "pure-dump:d=16,messages=1",
+        "mixDUMP, d >= 3": "mix-dump:d=16,flip=0.1,messages=1",
+    }
+    specs = {claim: f"{spec},eps0={eps0!r}" for claim, spec in local.items()} | several
+    return [Row(claim, parse(spec)) for claim, spec in specs.items()]
 
 
 def judge(published: float, blanket: float, dataset: float, *, tol: float) -> str:

@@ -12,13 +12,9 @@ if TYPE_CHECKING:
 
 def _asked(found: Recommendation) -> dict[str, Any]:
     target = {"error": found.error} if found.error is not None else {"epsilon": found.epsilon}
-    given = {"n": found.n, **found.question.sizes, **target, "delta": found.delta}
-    if found.dropouts:
-        given["dropouts"] = found.dropouts
-    if found.rounds > 1:
-        given["rounds"] = found.rounds
-    given |= {key: value for key, value in (("messages", found.messages), ("bits", found.bits)) if value is not None}
-    return given
+    usual = {"dropouts": 0, "rounds": 1, "messages": None, "bits": None}
+    more = {key: getattr(found, key) for key, value in usual.items() if getattr(found, key) != value}
+    return {"n": found.n, **found.question.sizes, **target, "delta": found.delta, **more}
 
 
 def _written(value: Any) -> str:

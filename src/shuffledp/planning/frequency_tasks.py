@@ -12,7 +12,7 @@ from ..mechanisms.accuracy import Accuracy
 from ..mechanisms.base import Mechanism
 from ..queries.base import Query
 from .candidates import runnable
-from .tasks import Columns, Labels, Sensitivity, Task, default_labels, interval, one_column, options
+from .tasks import Columns, Labels, Sensitivity, Task, default_labels, one_column, options
 
 #: Items of one user, at most.
 _MOST_HELD = 10**4
@@ -133,7 +133,7 @@ class KeyValueTask(ShareTask):
     def __post_init__(self) -> None:
         d = options(self.d, low=1, what="keys")
         size = check.whole("size", self.size, low=1, high=d, hint="it is how many keys a user holds")
-        low, high = interval(self.low, self.high)
+        low, high = check.interval(self.low, self.high)
         vars(self).update(d=d, size=size, low=low, high=high)
 
     @property

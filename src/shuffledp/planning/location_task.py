@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from .._support import validation as check
 from ..calibration.unknowns import budget
 from ..errors import ParameterError
 from ..mechanisms.base import Mechanism
@@ -14,7 +15,7 @@ from ..mechanisms.registry import find
 from ..queries.base import Query
 from .candidates import Candidate, Refusal, plain_rows, runnable
 from .frequency_tasks import HistogramTask
-from .tasks import Columns, Labels, interval, no_labels, options
+from .tasks import Columns, Labels, no_labels, options
 
 #: What noise on places is called among the inputs of mechanisms.
 _PLACES = "cells of a map"
@@ -38,7 +39,7 @@ class LocationTask(HistogramTask):
     high: float = 1.0
 
     def __post_init__(self) -> None:
-        low, high = interval(self.low, self.high)
+        low, high = check.interval(self.low, self.high)
         vars(self).update(d=options(self.d, what="cells"), low=low, high=high)
 
     @property

@@ -14,7 +14,7 @@ from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import find
 from ..queries.base import Query
 from .candidates import runnable
-from .tasks import Columns, Labels, Sensitivity, Task, interval, no_labels, one_column, per_entry
+from .tasks import Columns, Labels, Sensitivity, Task, no_labels, one_column, per_entry
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +28,7 @@ class MeanTask(Task):
     high: float = 1.0
 
     def __post_init__(self) -> None:
-        low, high = interval(self.low, self.high)
+        low, high = check.interval(self.low, self.high)
         vars(self).update(low=low, high=high)
 
     @property

@@ -33,6 +33,7 @@ _CERTIFIED = ("auto", "blanket", "variation-ratio")
 def review_page(found: Recommendation, choice: Choice) -> str:
     """One HTML file: statement, assumptions, ranking, curves, certificate and the code that makes them again."""
     title = f"Design review: {found.task}, {found.n:,} users"
+    names, reasons = ([getattr(no, key) for no in found.refused] for key in ("mechanism", "reason"))
     parts = [
         f"<h1>{_text(title)}</h1>",
         _paragraphs(found.statement_of(choice)),
@@ -51,12 +52,7 @@ def review_page(found: Recommendation, choice: Choice) -> str:
         "<h2>The same in code</h2>",
         f"<pre>{_text(python_code(found))}</pre><pre>{_text(command_line(found))}</pre>",
         "<h2>Not ranked</h2>",
-        Table(
-            (
-                Column(name="mechanism", head="mechanism", values=[r.mechanism for r in found.refused]),
-                Column(name="reason", head="why", values=[r.reason for r in found.refused]),
-            )
-        ).html(),
+        Table((Column(head="mechanism", values=names), Column(head="why", values=reasons))).html(),
     ]
     return as_page(title, "\n".join(parts), style=_STYLE)
 
@@ -78,13 +74,11 @@ def _asked(found: Recommendation) -> Table:
     sizes = ", ".join(f"{key} = {value:g}" for key, value in found.question.sizes.items())
     target = f"error of at most {found.error:g}" if found.error is not None else f"eps = {found.epsilon:g}"
     limits = [f"{value:g} {key}" for key, value in (("messages", found.messages), ("bits", found.bits)) if value]
+    away = f", of whom up to {found.dropouts:,} may be missing" if found.dropouts else ""
     return Table.facts(
         [
             ("task", f"{found.task} ({sizes})" if sizes else found.task),
-            (
-                "users",
-                f"{found.n:,}" + (f", of whom up to {found.dropouts:,} may be missing" if found.dropouts else ""),
-            ),
+            ("users", f"{found.n:,}{away}"),
             ("rounds", f"{found.rounds:,}"),
             ("target", f"{target} at delta = {round_up(found.delta, 6)} over all rounds"),
             ("limits per user and round", " and ".join(limits)),

@@ -20,8 +20,9 @@ from functools import partial
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._support import validation as check
+from .._support.arrays import FloatArray, IntArray
 from ..calibration.unknowns import budget
 from ..mechanisms.accuracy import Accuracy
 from ..mechanisms.base import Mechanism
@@ -34,9 +35,7 @@ from ..queries.base import Query
 from ..queries.range_answer import whole_nodes
 from ..queries.ranges import MOST_BINS
 from .candidates import Candidate, Refusal, plain_rows, runnable
-from .tasks import Columns, Labels, Sensitivity, Task, interval, no_labels, options
-
-FloatArray = NDArray[np.float64]
+from .tasks import Columns, Labels, Sensitivity, Task, no_labels, options
 
 #: Children of a node that are tried, besides all bins at once.
 _BRANCHINGS = (2, 4, 16)
@@ -62,7 +61,7 @@ class RangeTask(Task):
     high: float = 1.0
 
     def __post_init__(self) -> None:
-        low, high = interval(self.low, self.high)
+        low, high = check.interval(self.low, self.high)
         vars(self).update(d=options(self.d, high=MOST_BINS, what="bins"), low=low, high=high)
 
     @property
@@ -71,7 +70,7 @@ class RangeTask(Task):
         return {"options": {"d": self.d}}
 
     @property
-    def ranges(self) -> NDArray[np.int64]:
+    def ranges(self) -> IntArray:
         """First bin and last bin + 1 of the ranges over which the error is averaged."""
         if self.d * (self.d + 1) // 2 <= _RANGES:
             return np.array([(i, j) for i in range(self.d) for j in range(i + 1, self.d + 1) if j - i < self.d])
@@ -150,7 +149,7 @@ class QuantileTask(RangeTask):
     )
 
     @property
-    def ranges(self) -> NDArray[np.int64]:
+    def ranges(self) -> IntArray:
         """From the first bin to every end of a bin but the last, or to some of them."""
         ends = np.unique(np.linspace(1, self.d - 1, min(self.d - 1, _RANGES)).astype(np.int64))
         return np.stack([np.zeros_like(ends), ends], axis=1)

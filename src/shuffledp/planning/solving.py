@@ -109,7 +109,8 @@ class Budget:
                 passing = each, found
             elif total > epsilon:
                 failing = min(failing, each)
-            if epsilon * (1.0 - _TOL_ROUNDS) <= total <= epsilon or (total <= epsilon and self._is_loosest(row, found)):
+            near = total >= epsilon * (1.0 - _TOL_ROUNDS)
+            if total <= epsilon and (near or found.spec == row.make(row.loose).spec):
                 break
             if total == 0.0 or math.isinf(total):
                 aim = each * (2.0 if total == 0.0 else 0.5)
@@ -135,10 +136,6 @@ class Budget:
     def _target(self, epsilon: float) -> Target:
         """Of one round."""
         return Target(crowd=Crowd(self.n), epsilon=epsilon, delta=self.delta, bound="auto", tol=self.tol)
-
-    @staticmethod
-    def _is_loosest(row: Unknown, found: Mechanism) -> bool:
-        return found.spec == row.make(row.loose).spec
 
     def _settled(self, candidate: Candidate, free: FreeSetting, epsilon: float) -> Unknown:
         """The row with the value of the open setting that is best by a quick measure of privacy.

@@ -118,14 +118,6 @@ def options(value: object, *, low: int = 2, high: int = 2**28, what: str = "opti
     return check.whole("d", value, low=low, high=high, hint=f"it is the number of {what}")
 
 
-def interval(low: object, high: object) -> tuple[float, float]:
-    """A checked range."""
-    ends = [check.in_range(name, value, low=-1e300, high=1e300) for name, value in (("low", low), ("high", high))]
-    if not ends[0] < ends[1]:
-        raise ParameterError(f"high must be above low, got low = {ends[0]:g} and high = {ends[1]:g}; exchange them.")
-    return ends[0], ends[1]
-
-
 def no_labels(labels: object, name: str) -> None:
     """Refuse labels where the values are numbers."""
     if labels is not None:

@@ -111,10 +111,7 @@ def _one(planned: PlannedRounds, delta: float) -> CheckedRounds:
         colluding=crowd.colluding,
         counted=crowd.honest,
         minimum_batch=planned.minimum_batch,
-        count=entry.count,
-        participation_limit=entry.participation_limit,
-        reports_per_user=entry.reports_per_user,
-        cost=entry.cost,
+        **{key: getattr(entry, key) for key in ("count", "participation_limit", "reports_per_user", "cost")},
         local_epsilon=planned.whole.local_epsilon,
     )
 

@@ -11,10 +11,11 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
+from .._support.arrays import FloatArray
 from .._support.reading import mapping
 from ..errors import ParameterError
 from ..estimation.constraints import Constraint
-from ..estimation.estimate import SHARE, Estimate, FloatArray
+from ..estimation.estimate import SHARE, Estimate
 from ..estimation.variance import share_sampling
 from ..mechanisms.base import Mechanism
 from ..mechanisms.frequency import FrequencyOracle

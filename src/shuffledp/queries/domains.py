@@ -255,11 +255,7 @@ class Interval:
     unit: str = ""
 
     def __post_init__(self) -> None:
-        low = check.in_range("low", self.low, low=-1e300, high=1e300)
-        high = check.in_range("high", self.high, low=-1e300, high=1e300)
-        if not low < high:
-            raise ParameterError(f"high must be above low, got low = {low:g} and high = {high:g}; exchange them.")
-        missing = self.missing
+        (low, high), missing = check.interval(self.low, self.high), self.missing
         if missing is not None:
             hint = "a missing value counts as a number of the range"
             missing = check.in_range("missing", missing, low=low, high=high, hint=hint)

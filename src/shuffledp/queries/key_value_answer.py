@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._support import validation as check
+from .._support.arrays import FloatArray
 from .._support.json_ready import json_object
 from .._support.numbers import round_down, round_up
 from .._support.tables import Table, number_column
@@ -21,8 +22,6 @@ from .domains import Interval
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-FloatArray = NDArray[np.float64]
 
 
 def _zeros() -> FloatArray:

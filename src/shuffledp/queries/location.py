@@ -87,23 +87,13 @@ class Location(Query):
             raise ParameterError(f"column must name the two coordinates, got {self.column!r:.60}; write ('x', 'y').")
         x, y = self.sides
         across, up = (check.whole(key, getattr(self, key), low=1, high=1024) for key in ("across", "up"))
-        vars(self).update(
-            column=column,
-            west=x.low,
-            east=x.high,
-            south=y.low,
-            north=y.high,
-            across=across,
-            up=up,
-            missing=None if self.missing is None else (x.missing, y.missing),
-            eps=check.in_range("eps", self.eps, low=0.0, high=500.0, low_open=True, hint="it is per unit of distance"),
-        )
-        if self.near is not None:
-            wide = math.hypot(x.width, y.width)
-            near = check.in_range(
-                "near", self.near, low=0.0, high=wide, low_open=True, hint="no two places are further"
-            )
-            object.__setattr__(self, "near", near)
+        eps = check.in_range("eps", self.eps, low=0.0, high=500.0, low_open=True, hint="it is per unit of distance")
+        near, wide, hint = self.near, math.hypot(x.width, y.width), "no two places are further"
+        if near is not None:
+            near = check.in_range("near", near, low=0.0, high=wide, low_open=True, hint=hint)
+        missing = None if self.missing is None else (x.missing, y.missing)
+        vars(self).update(column=column, west=x.low, east=x.high, south=y.low, north=y.high)
+        vars(self).update(across=across, up=up, missing=missing, eps=eps, near=near)
         _ = self.randomizer  # refuses what the noise cannot do
 
     @cached_property
@@ -141,10 +131,8 @@ class Location(Query):
 
     def encode(self, columns: Sequence[Column]) -> NDArray[Any]:
         """The cell of every row."""
-        x, y = (
-            side.bins(column, number)
-            for side, column, number in zip(self.sides, columns, (self.across, self.up), strict=True)
-        )
+        every = zip(self.sides, columns, (self.across, self.up), strict=True)
+        x, y = (side.bins(column, number) for side, column, number in every)
         return y * self.across + x
 
     @property

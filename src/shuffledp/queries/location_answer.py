@@ -7,15 +7,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._support.arrays import FloatArray
 from ..estimation.drawing import Look
 from ..estimation.estimate import SHARE, Estimate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -9,9 +9,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._support import validation as check
+from .._support.arrays import FloatArray, IntArray
 from ..errors import ParameterError
 from ..estimation.constraints import Box, Simplex
 from ..estimation.drawing import Look
@@ -23,8 +23,6 @@ from .domains import Interval
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-FloatArray = NDArray[np.float64]
 
 
 class Quantile(NamedTuple):
@@ -125,10 +123,10 @@ class RangeAnswer(Estimate):
         )
         return replace(found, names=tuple(names), quantity=SHARE, note=self.note, for_release=self.for_release)
 
-    def _used(self, pairs: NDArray[np.int64]) -> Iterator[tuple[Any, ...]]:
+    def _used(self, pairs: IntArray) -> Iterator[tuple[Any, ...]]:
         return whole_nodes(pairs, [level.value.size for level in self.levels], self.branching)
 
-    def _from_nodes(self, pairs: NDArray[np.int64]) -> FloatArray:
+    def _from_nodes(self, pairs: IntArray) -> FloatArray:
         """The fewest whole nodes: on every level up to branching - 1 at either end, then on with their parents."""
         value = np.zeros(len(pairs))
         for level, (first, up, down, last) in zip(self.levels, self._used(pairs), strict=True):
@@ -136,7 +134,7 @@ class RangeAnswer(Estimate):
             value += sums[up] - sums[first] + sums[last] - sums[down]
         return value
 
-    def _noise(self, pairs: NDArray[np.int64]) -> Variance:
+    def _noise(self, pairs: IntArray) -> Variance:
         """The variance of the shares of ranges, none of which holds all bins (estimation/moments.py)."""
         if not any(np.any(level.stderr) for level in self.levels):
             return Variance(np.zeros(len(pairs)))  # the truth itself
@@ -145,7 +143,7 @@ class RangeAnswer(Estimate):
         sums = self._node_sums(pairs, parts) if tree is None else tree.sums(pairs, self._plausible, parts)
         return sums.variance(parts).plus(share_sampling(self.n), -1.0)
 
-    def _node_sums(self, pairs: NDArray[np.int64], parts: Sequence[Moments]) -> Sums:
+    def _node_sums(self, pairs: IntArray, parts: Sequence[Moments]) -> Sums:
         """Weights of 1 at whole nodes."""
         nodes, share = (np.zeros((len(pairs), len(parts))) for _ in range(2))
         at = self._plausible
@@ -229,8 +227,8 @@ class RangeAnswer(Estimate):
 
 
 def whole_nodes(
-    pairs: NDArray[np.int64], sizes: Sequence[int], branching: int
-) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
+    pairs: IntArray, sizes: Sequence[int], branching: int
+) -> Iterator[tuple[IntArray, IntArray, IntArray, IntArray]]:
     """The nodes of every level, leaves first, that ranges of bins are made of: first to up, and down to last.
 
     Examples
@@ -250,7 +248,7 @@ def whole_nodes(
         last = np.where(rest, 0, -(-down // branching))
 
 
-def between(shares: FloatArray, pairs: NDArray[np.int64]) -> FloatArray:
+def between(shares: FloatArray, pairs: IntArray) -> FloatArray:
     """The sum of these shares from the first to before the last of every pair."""
     sums = np.concatenate([[0.0], np.cumsum(shares)])
     return np.asarray(sums[pairs[:, 1]] - sums[pairs[:, 0]])

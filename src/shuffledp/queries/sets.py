@@ -97,9 +97,8 @@ class SetFrequency(Query):
             raise ParameterError(
                 f"size must be at most the {len(self.names):,} items of this domain, got {size:,}; lower it."
             )
-        object.__setattr__(
-            self, "mechanism", runnable(self.mechanism, d=len(self.names) + dummies, s=size, indices=size)
-        )
+        made = runnable(self.mechanism, d=len(self.names) + dummies, s=size, indices=size)
+        object.__setattr__(self, "mechanism", made)
 
     @cached_property
     def domain(self) -> Labels:

@@ -55,13 +55,11 @@ class ValueCounts:
 
     def _line(self, name: str) -> str:
         found = self.columns[name]
-        said = [
-            f"{found[kind]:,} {word} ({self._share(name, kind)})" for kind, (word, _) in KINDS.items() if found[kind]
-        ]
+        words = {kind: word for kind, (word, _) in KINDS.items() if found[kind]}
+        said = [f"{found[kind]:,} {word} ({self._share(name, kind)})" for kind, word in words.items()]
         said += [f"{found[key]:,} of these but for {word}" for key, word in _NEARLY.items() if found[key]]
-        return f"values of {name!r}: {found['values']:,}, " + (
-            f"of which {', '.join(said)}" if said else "all as declared"
-        )
+        what = f"of which {', '.join(said)}" if said else "all as declared"
+        return f"values of {name!r}: {found['values']:,}, {what}"
 
     def _share(self, name: str, kind: str) -> str:
         return f"{100 * self.columns[name][kind] / self.columns[name]['values']:.3g} %"
@@ -90,10 +88,8 @@ class ValueCounts:
         if kind == "unlisted":
             close = [(found[key], near) for key, near in _NEARLY.items() if found[key]]
             if close:
-                cure = (
-                    "; ".join(f"{many:,} of them differ from a label by {near} alone" for many, near in close)
-                    + ": correct them"
-                )
+                told = (f"{many:,} of them differ from a label by {near} alone" for many, near in close)
+                cure = "; ".join(told) + ": correct them"
         return (
             f"at most {100 * MOST:g} % of the values of the column {name!r} may be {word}, got "
             f"{self._share(name, kind)} ({found[kind]:,} of {found['values']:,}); {cure}, or accept this: accept=True "

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -83,9 +82,8 @@ class VectorMean(Query):
         unit = f" {self.unit}" if self.unit else ""
         return f"the mean of ({', '.join(self.columns)}), vectors of length at most {self.norm:g}{unit}"
 
-    @cached_property
-    def _names(self) -> tuple[str, ...]:
-        return tuple(self.column)
+    def _named(self, found: Estimate) -> Estimate:
+        return found.named(names=self.column, unit=self.unit, quantity="mean")
 
     @property
     def clipping(self) -> str:
@@ -123,18 +121,12 @@ class VectorMean(Query):
     def answer(self, tally: Tally) -> Estimate:
         """The mean of every coordinate."""
         found = self.randomizer.estimate(tally).taken(np.arange(len(self.columns)))
-        found = rescaled(found, scale=self.norm, shift=0.0).named(names=self._names, unit=self.unit, quantity="mean")
-        return replace(found, note=self.clipping)
+        return replace(self._named(rescaled(found, scale=self.norm, shift=0.0)), note=self.clipping)
 
     def exact(self, columns: Sequence[Column], *, weights: Weights = None) -> Estimate:
         """The mean of these rows, after shortening."""
         rows = self.norm * self._inside(columns)
         none = np.zeros(len(self.columns))
-        return Estimate(
-            value=np.average(rows, axis=0, weights=weights) if len(rows) else none,
-            stderr=none,
-            n=max(len(rows), 1),
-            constraint=Ball(self.norm),
-            noise=Variance(none),
-            sampling=Variance(0.0),
-        ).named(names=self._names, unit=self.unit, quantity="mean")
+        value = np.average(rows, axis=0, weights=weights) if len(rows) else none
+        kinds: dict[str, Any] = {"constraint": Ball(self.norm), "noise": Variance(none), "sampling": Variance(0.0)}
+        return self._named(Estimate(value, none, max(len(rows), 1), **kinds))

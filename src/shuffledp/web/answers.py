@@ -21,6 +21,8 @@ from .questions import MOST_ROUNDS, Question
 _MISSING = (0.0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.5)
 #: Numbers of rounds beside the one that was asked.
 _ROUNDS = (1, 3, 10, 30, 100, 300, 1000, 3000, 10_000)
+#: What is told of a guarantee beside what was asked.
+_FACTS = ("dropouts", "epsilon", "lower", "bound", "local_epsilon", "neighbors", "trust")
 
 
 def guarantee_of(asked: Question) -> Guarantee:
@@ -42,17 +44,9 @@ def guarantee(asked: Question) -> dict[str, Any]:
     return json_object(
         {
             "spec": found.mechanism,
-            "description": found.description,
-            "n": found.n,
-            "delta": found.delta,
+            **{key: getattr(found, key) for key in ("description", "n", "delta")},
             "rounds": asked.rounds,
-            "dropouts": found.dropouts,
-            "epsilon": found.epsilon,
-            "lower": found.lower,
-            "bound": found.bound,
-            "local_epsilon": found.local_epsilon,
-            "neighbors": found.neighbors,
-            "trust": found.trust,
+            **{key: getattr(found, key) for key in _FACTS},
             "shown": {
                 "epsilon": round_up(found.epsilon),
                 "lower": None if found.lower is None else round_down(found.lower),

@@ -6,7 +6,7 @@ import dataclasses
 import importlib
 import json
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from .._support import validation as check
@@ -19,7 +19,6 @@ from ..planning.tasks import TASKS, Task, task_named
 from ..protocol.plan import Plan
 from . import answers
 from .catalog import mechanisms
-from .kept import Kept
 from .questions import MOST_OPTIONS, Question
 
 #: Sizes that a task may have, and what the page starts those with that must be given.
@@ -28,7 +27,6 @@ _SIZES = ("d", "dim", "size", "low", "high", "norm")
 _NAMES = ("task", "epsilon", "messages", "choice", *_SIZES)
 #: A plan file names every option.
 _MOST_LABELS = 10_000
-_RANKINGS: Kept[Recommendation] = Kept(64)
 
 
 @cache
@@ -125,13 +123,15 @@ def _found(asked: Question, given: Mapping[str, str]) -> Recommendation:
     task = _task(given)
     epsilon = check.parse_number("epsilon", given["epsilon"]) if given.get("epsilon") else _reached(asked)
     messages = check.parse_number("messages", given["messages"]) if given.get("messages") else None
-    key = (task, asked.n, asked.at, asked.rounds, asked.dropouts, epsilon, messages)
-    known = _RANKINGS.get(key)
-    if known is None:
-        terms = {"n": asked.n, "delta": asked.at, "dropouts": asked.dropouts, "rounds": asked.rounds, **task.sizes}
-        known = recommend(task.name, epsilon=epsilon, messages=messages, **terms)
-        _RANKINGS.put(key, known)
-    return known
+    return _ranked(task, asked.n, asked.at, asked.rounds, asked.dropouts, epsilon, messages)
+
+
+@lru_cache(maxsize=64)
+def _ranked(
+    task: Task, n: int, delta: float, rounds: int, dropouts: float, epsilon: float, messages: float | None
+) -> Recommendation:
+    crowd: dict[str, Any] = {"n": n, "delta": delta, "rounds": rounds, "dropouts": dropouts}
+    return recommend(task.name, epsilon=epsilon, messages=messages, **crowd, **task.sizes)
 
 
 def _task(given: Mapping[str, str]) -> Task:

@@ -30,11 +30,7 @@ def is_loopback(host: str) -> bool:
 
 
 def serve(
-    *,
-    host: str = "127.0.0.1",
-    port: int = 8000,
-    allowed: Iterable[str] = (),
-    ready: Callable[[str], None] = print,
+    *, host: str = "127.0.0.1", port: int = 8000, allowed: Iterable[str] = (), ready: Callable[[str], None] = print
 ) -> None:
     """Serve the page until interrupted; ``ready`` is given its address once it is reachable.
 

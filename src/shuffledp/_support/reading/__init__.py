@@ -6,43 +6,21 @@ tables (matrices and distances).  Whatever the bytes are, the result is plain da
 
 from __future__ import annotations
 
-from .files import (
-    CERTIFICATE,
-    DEPLOYMENT,
-    LABELS,
-    LEDGER,
-    PROGRAMME,
-    QUERIES,
-    STORED,
-    TABLE,
-    Kind,
-    contained,
-    digest_of,
-    opened,
-    read_bytes,
-    read_text,
-)
-from .json_text import parse_json, read_json
-from .keys import mapping
-from .numbers import as_written
-
-__all__ = [
-    "CERTIFICATE",
-    "DEPLOYMENT",
-    "LABELS",
-    "LEDGER",
-    "PROGRAMME",
-    "QUERIES",
-    "STORED",
-    "TABLE",
-    "Kind",
-    "as_written",
-    "contained",
-    "digest_of",
-    "mapping",
-    "opened",
-    "parse_json",
-    "read_bytes",
-    "read_json",
-    "read_text",
-]
+from .files import CERTIFICATE as CERTIFICATE
+from .files import DEPLOYMENT as DEPLOYMENT
+from .files import LABELS as LABELS
+from .files import LEDGER as LEDGER
+from .files import PROGRAMME as PROGRAMME
+from .files import QUERIES as QUERIES
+from .files import STORED as STORED
+from .files import TABLE as TABLE
+from .files import Kind as Kind
+from .files import contained as contained
+from .files import digest_of as digest_of
+from .files import opened as opened
+from .files import read_bytes as read_bytes
+from .files import read_text as read_text
+from .json_text import parse_json as parse_json
+from .json_text import read_json as read_json
+from .keys import mapping as mapping
+from .numbers import as_written as as_written

@@ -51,12 +51,7 @@ STORED = Kind("a stored part", 2**28, "compute it again")
 #: O_NONBLOCK: opening does not block if a pipe replaces the file after it was checked.
 _FLAGS = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY"))
 _CHUNK = 2**20
-_NAMES = {
-    stat.S_IFIFO: "a named pipe",
-    stat.S_IFSOCK: "a socket",
-    stat.S_IFCHR: "a device",
-    stat.S_IFBLK: "a device",
-}
+_NAMES = {stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
 
 
 def opened(path: str | os.PathLike[str], kind: Kind) -> BinaryIO:
