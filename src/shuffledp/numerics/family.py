@@ -15,9 +15,9 @@ import numpy as np
 from ..errors import BoundNotApplicableError
 from . import tuning
 from .curve import Curve, PairCurve
+from .largest import largest_epsilons, largest_values
 from .pair import FloatArray, IntArray, ShuffledPair, Side
 from .rows import numbered
-from .solve import solve
 
 if TYPE_CHECKING:
     from .swap.pair import SwapPair
@@ -143,7 +143,7 @@ class Listed(Family):
     ) -> list[Answer]:
         """The largest eps over the members of every question."""
         owner, curve = cls.rows(families, n, tol, side)
-        best, evaluated, looser = _largest_epsilons(owner, curve, np.log(delta), n, tol)
+        best, evaluated, looser = largest_epsilons(owner, curve, np.log(delta), n, tol)
         notes = [_LOOSER if crowded else "" for crowded in looser.tolist()]
         count = np.bincount(owner, minlength=n.size)
         return [Answer(*row) for row in zip(best.tolist(), evaluated.tolist(), count.tolist(), notes, strict=True)]
@@ -154,145 +154,7 @@ class Listed(Family):
     ) -> FloatArray:
         """The largest log delta over the members of every question at its eps."""
         owner, curve = cls.rows(families, n, tol / 30.0, side)
-        return _largest_values(owner, curve, eps, tol)
-
-
-def _largest_epsilons(
-    owner: IntArray, curve: Curve, log_delta: FloatArray, n: FloatArray, tol: float
-) -> tuple[FloatArray, IntArray, np.ndarray]:
-    """Solve the likeliest member of every question; the others are compared with it at its eps, and solved if above.
-
-    A member that is at most delta at some eps is so at every larger one, and needs no further look.  Also returned: how
-    many were evaluated, and whether eps was raised because too many could not be told from the largest one.
-    """
-    looser = np.zeros(n.size, dtype=bool)
-    best, root, evaluated = np.zeros(n.size), np.zeros(n.size), np.zeros(n.size, dtype=np.int64)
-    upper, score = curve.side == "upper", curve.spread.copy()
-    left, top = np.ones(owner.size, dtype=bool), np.zeros(n.size)
-    np.maximum.at(top, owner, curve.limit if upper else score)
-    if not upper:  # any subset of the members is a lower bound
-        left = (score >= tuning.ENOUGH_SPREAD * top[owner]) | (n[owner] < tuning.MANY_USERS)
-    chosen, least = _leaders(owner, score, 1), None
-    while chosen.size:
-        mine = owner[chosen]
-        left[chosen] = False
-        found = solve(curve if chosen.size == owner.size else curve.take(chosen), log_delta[mine], tol, least)
-        root[mine] = np.maximum(root[mine], found)
-        best[mine] = np.maximum(best[mine], found)
-        evaluated[mine] += 1
-        left &= curve.limit > best[owner]
-        rows = np.flatnonzero(left)
-        if not rows.size:
-            break
-        at = best
-        if upper:
-            at = np.minimum(root * (1.0 + 0.25 * tol), np.maximum(top, best))  # settles near ties
-            looser |= _screen(owner, curve, left, score, at, log_delta)
-            best[owner[rows]] = np.maximum(best, at)[owner[rows]]
-        chosen = _exceeding(owner, curve, left, score, at, log_delta, evaluated, tol)
-        least = best[owner[chosen]]
-    return best, evaluated, looser
-
-
-def _screen(
-    owner: IntArray, curve: Curve, left: np.ndarray, score: FloatArray, eps: FloatArray, log_delta: FloatArray
-) -> np.ndarray:
-    """Leave only members that cheap bounds at eps do not settle; eps is raised where they would be too many.
-
-    By how much: log delta is about proportional to the square of eps.
-    """
-    raised, rows = np.zeros(eps.size, dtype=bool), np.flatnonzero(left)
-    while rows.size:
-        level = log_delta[owner[rows]]
-        score[rows] = curve.take(rows).screen(eps[owner[rows]], level) - level
-        left[rows] = ~(score[rows] <= 0.0)
-        rows = rows[left[rows]]
-        if rows.size <= curve.most_evaluated:
-            break
-        excess = np.zeros(eps.size)
-        beyond = np.delete(rows, _leaders(owner[rows], score[rows], curve.most_evaluated))
-        np.maximum.at(excess, owner[beyond], score[beyond])
-        eps += np.where(excess > 0.0, np.maximum(eps, 1e-9) * (1e-3 + np.minimum(-0.4 * excess / log_delta, 1.0)), 0.0)
-        raised |= excess > 0.0
-        rows = rows[excess[owner[rows]] > 0.0]
-    return raised
-
-
-def _exceeding(
-    owner: IntArray,
-    curve: Curve,
-    left: np.ndarray,
-    score: FloatArray,
-    eps: FloatArray,
-    log_delta: FloatArray,
-    evaluated: IntArray,
-    tol: float,
-) -> IntArray:
-    """Of every question one member above delta at its eps, if there is any: members are looked at, the likeliest first.
-
-    A first look is quick; whom it does not settle is looked at once more, as finely as the solver looks.
-    """
-    found: list[IntArray] = [np.empty(0, dtype=np.int64)]
-    searched, size = np.ones(eps.size, dtype=bool), tuning.AT_ONCE
-    while True:
-        rows = np.flatnonzero(left & searched[owner])
-        if not rows.size:
-            return np.concatenate(found)
-        rows = rows[_leaders(owner[rows], score[rows], size)]
-        left[rows] = False
-        np.add.at(evaluated, owner[rows], 1)
-        rtol, part = np.full(rows.size, tuning.GLANCE), curve.take(rows)
-        for look in range(2):
-            value, slope = part.at(eps[owner[rows]], rtol)
-            score[rows] = value - log_delta[owner[rows]]
-            open_ = (score[rows] > 0.0) if curve.side == "upper" else (score[rows] > -2.0 * rtol)
-            rtol = np.clip(0.25 * tol * eps[owner[rows]] * slope, 1e-8, tuning.GLANCE)[open_]
-            rows = rows[open_]
-            if look or not rows.size:
-                break
-            part = part.take(np.flatnonzero(open_))
-        left[rows] = True
-        first = rows[_leaders(owner[rows], score[rows], 1)]
-        found.append(first)
-        searched[owner[first]] = False
-        size *= 4
-
-
-def _largest_values(owner: IntArray, curve: Curve, eps: FloatArray, tol: float) -> FloatArray:
-    """Evaluate the likeliest member, then in falling order of cheap bounds until none can exceed the largest found."""
-    best = np.full(eps.size, -np.inf)
-    rows, score, size = np.arange(owner.size), curve.spread, 1
-    if curve.side == "lower" or rows.size <= tuning.AT_ONCE * eps.size:
-        size = owner.size
-    while rows.size:
-        lead = np.zeros(rows.size, dtype=bool)
-        lead[_leaders(owner[rows], score, size)] = True
-        chosen, at_first = rows[lead], size in (1, owner.size)
-        part = curve.take(chosen)
-        if not at_first:  # of later ones few are near the largest
-            glance = part.at(eps[owner[chosen]], np.full(chosen.size, max(tuning.GLANCE, tol))).log_delta
-            near = np.flatnonzero(glance > best[owner[chosen]])
-            chosen, part = chosen[near], part.take(near)
-        value = part.at(eps[owner[chosen]], np.full(chosen.size, tol)).log_delta
-        np.maximum.at(best, owner[chosen], value)
-        rows, score = rows[~lead], score[~lead]
-        if at_first and rows.size:
-            score = curve.take(rows).screen(eps[owner[rows]], best[owner[rows]])
-        open_ = score > best[owner[rows]]
-        rows, score, size = rows[open_], score[open_], 4 * size
-        if rows.size > curve.most_evaluated:  # the bounds of all but the largest count
-            few = np.zeros(rows.size, dtype=bool)
-            few[_leaders(owner[rows], score, curve.most_evaluated)] = True
-            np.maximum.at(best, owner[rows[~few]], score[~few])
-            rows, score = rows[few], score[few]
-    return best
-
-
-def _leaders(owner: IntArray, score: FloatArray, most: int) -> IntArray:
-    """The places of the ``most`` largest scores of every owner."""
-    order = np.lexsort((-score, owner))
-    place = np.arange(order.size) - np.searchsorted(owner[order], owner[order])
-    return np.sort(order[place < most])
+        return largest_values(owner, curve, eps, tol)
 
 
 class PairSet(Listed):
