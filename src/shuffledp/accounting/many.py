@@ -112,22 +112,22 @@ def lowers(asked: Sequence[Resolved], *, delta: Sequence[float] | FloatArray, to
 
 def log_deltas(asked: Sequence[Resolved], eps: FloatArray, *, tol: float) -> FloatArray:
     """log delta of every question at its eps, as ``question.log_delta`` gives it."""
-    out = np.empty(len(asked))
+    out = np.full(len(asked), -np.inf)
     same: dict[int, list[int]] = {}
     for i, question in enumerate(asked):
         same.setdefault(id(question), []).append(i)
     # a question with several eps is asked once; questions with one eps each are asked together
     lone = [at[0] for at in same.values() if len(at) == 1 and asked[at[0]].by_family]
-    if len(lone) > 1:
-        mine = [asked[i] for i in lone]
+    below = [i for i in lone if not eps[i] >= asked[i].cap] if len(lone) > 1 else []
+    if below:
+        mine = [asked[i] for i in below]
         side = mine[0].bound.side
-        value = families.log_deltas([q.family for q in mine], eps[lone], n=_honest(mine), tol=tol, side=side)
-        for i, x in zip(lone, value, strict=True):
-            out[i] = asked[i].capped_log_delta(np.array([x]), eps[i : i + 1])[0]
-        done = set(lone)
-        same = {key: at for key, at in same.items() if at[0] not in done}
+        out[below] = families.log_deltas([q.family for q in mine], eps[below], n=_honest(mine), tol=tol, side=side)
     for at in same.values():
-        out[at] = asked[at[0]].log_delta(eps[at], tol=tol)
+        if len(lone) > 1 and at[0] in lone:
+            out[at] = asked[at[0]].capped_log_delta(out[at], eps[at])
+        else:
+            out[at] = asked[at[0]].log_delta(eps[at], tol=tol)
     return out
 
 

@@ -187,14 +187,14 @@ class Resolved:
         """eps at delta by the bound; an upper bound is at most the local guarantee."""
         if not self.by_family:
             answer = self.bound.epsilon(self.mechanism, n=self.n, delta=delta, tol=tol)
-            return self.capped(answer._replace(epsilon=self._cap) if self._several else answer, delta)
+            return self.capped(answer._replace(epsilon=self.cap) if self._several else answer, delta)
         return self.capped(self.family.epsilon(n=self.n, delta=delta, tol=tol, side=self.bound.side), delta)
 
     def capped(self, answer: Answer, delta: float) -> Answer:
         """An answer at delta, with its note; an upper bound is at most the local guarantee."""
         if self.bound.side == "lower":
             return answer
-        return answer._replace(epsilon=min(answer.epsilon, self._cap), note=self._note(delta) or answer.note)
+        return answer._replace(epsilon=min(answer.epsilon, self.cap), note=self._note(delta) or answer.note)
 
     def _note(self, delta: float) -> str:
         """Why the bound is looser than it could be: something is not known of the mechanism; empty if all is."""
@@ -217,17 +217,17 @@ class Resolved:
         return self._log_delta(eps, tol)
 
     def _log_delta(self, eps: FloatArray, tol: float) -> FloatArray:
-        value, below = np.full(eps.shape, -np.inf), ~(eps >= self._cap)  # from there on nothing is asked: delta is 0
+        value, below = np.full(eps.shape, -np.inf), ~(eps >= self.cap)  # from there on nothing is asked: delta is 0
         if below.any():
             value[below] = self.family.log_delta(eps[below], n=self.n, tol=tol, side=self.bound.side)
         return self.capped_log_delta(value, eps)
 
     def capped_log_delta(self, value: FloatArray, eps: FloatArray) -> FloatArray:
         """log delta(eps) of the family; 0 from the local guarantee on."""
-        return capped(value, eps, self._cap)
+        return capped(value, eps, self.cap)
 
     @property
-    def _cap(self) -> float:
+    def cap(self) -> float:
         """The local guarantee of all reports of one user."""
         return _of_reports(self.left.cap, self.crowd) if self._several else self.left.cap
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from .._support import validation as check
 from .._support.by_name import by_name
 from .._support.delta_rules import delta_at, read
 from .._support.numbers import round_down
 from ..accounting.crowd import Crowd, missing
+from ..accounting.many import log_deltas
 from ..accounting.resolve import MechanismLike, subject_of
 from ..accounting.rounds import Rounds, count_of
 from ..errors import ImpossibleError, ParameterError
@@ -17,7 +20,7 @@ from ..mechanisms.base import Mechanism
 from ..mechanisms.free_setting import FreeSetting
 from ..numerics.search import smallest_whole
 from .asked import Subject, question
-from .search import largest
+from .search import crossing, together
 from .target import Target, in_words, scaled
 from .unknowns import Unknown, row_of
 
@@ -165,10 +168,12 @@ def users_needed(
     def users(u: float) -> int:
         return min(max(round(math.exp(-u)), fewest), _MOST_USERS)
 
-    def excess(u: float) -> float:
-        n = users(u)
-        once = Target(Crowd(n), epsilon, rule.at(n), bound, tol, times).single.epsilon
-        return scaled(among(n, 1).log_delta(once, tol=1e-3)) - scaled(math.log(rule.at(n)))
+    def excesses(at: list[tuple[int, float]]) -> list[float]:
+        """delta of one round against that of the target, for several numbers of users at once."""
+        sizes = [users(u) for _, u in at]
+        once = [Target(Crowd(n), epsilon, rule.at(n), bound, tol, times).single.epsilon for n in sizes]
+        found = log_deltas([among(n, 1).one for n in sizes], np.array(once), tol=1e-3)
+        return [scaled(y) - scaled(math.log(rule.at(n))) for y, n in zip(found.tolist(), sizes, strict=True)]
 
     def reached(n: int) -> float:
         return among(n, times).epsilon(delta=rule.at(n), tol=tol)
@@ -177,15 +182,10 @@ def users_needed(
         return fewest
     # the leading order, as in Target: n = 2 log(1/delta) (2 sinh(eps0/2)/eps)^2
     guess = 30.0 * min(2.0 * math.sinh(0.5 * min(subject.cap, 20.0)) / epsilon, 1e100) ** 2 * times
-    near = largest(
-        excess,
-        low=-math.log(_MOST_USERS),
-        high=-math.log(fewest),
-        start=-math.log(max(guess, 2.0 * fewest)),
-        window=0.1 * tol,
-        close=0.1 * tol,
-    )
-    start = _MOST_USERS if near is None else users(near)
+    low, high = -math.log(_MOST_USERS), -math.log(fewest)
+    start = min(max(-math.log(max(guess, 2.0 * fewest)), low), high)
+    near = together([crossing(low=low, high=high, start=start, reach=1.0, window=0.1 * tol)], excesses)[0]
+    start = _MOST_USERS if near is None else users(near.u)
     found = smallest_whole(lambda n: reached(n) - epsilon, low=fewest, high=_MOST_USERS, start=start)
     if found is None:
         raise ImpossibleError(

@@ -1,22 +1,125 @@
 """Searches over the settings of a mechanism: the largest that is still private enough, and the best of several.
 
-Nothing here is trusted with privacy: a search returns a point at which its own test passed.
+Many settings are looked at in one pass, as rows of one question; what they show says where one setting is to be
+confirmed.  Nothing here is trusted with privacy: :func:`largest` returns a point at which its own test passed.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 _STEPS = 120
 #: Range of plausible slopes of an excess over its coordinate.
 _FLATTEST, _STEEPEST = 0.02, 1e12
-#: Errors within the first factor of the best may hide a better one nearby; only below the second one is better.
-_NEARLY, _BETTER = 1.05, 1.0 - 1e-4
+#: Most passes over several points, points of a polynomial, and how much farther each pass reaches.
+_PASSES, _DEGREE, _FARTHER = 12, 5, 4.0
+#: Errors within the factor of the best may hide a better one nearby.
+_NEARLY = 1.05
 #: Settings within these factors count as equal: near the best one the error changes by the square of that.
 _CLOSE, _CLOSE_WHOLE = 1.02, 1.002
+
+
+class Crossing(NamedTuple):
+    """Where an excess is about to become positive, and its slope there."""
+
+    u: float
+    slope: float
+
+
+Crossings = Generator[list[float], list[float], Crossing | None]
+
+
+def crossing(*, low: float, high: float, start: float, reach: float, window: float, slope: float = 0.5) -> Crossings:
+    """Where an excess that rises with u crosses 0, to within the window; None if nowhere.
+
+    It asks for the excess at one or two points at once, ``start`` first, with steps of at most ``reach`` times 4, 16,
+    ... until there is a bracket, and interpolates.  :func:`together` answers many such searches in common passes.
+    """
+    seen: dict[float, float] = {}
+    fresh, passing = [start], low
+    for _ in range(_PASSES):
+        fresh = sorted({min(max(u, low), high) for u in fresh} - seen.keys())
+        seen.update(zip(fresh, (yield fresh), strict=True))
+        passing = max((u for u, y in seen.items() if y <= 0.0), default=-math.inf)
+        failing = min((u for u, y in seen.items() if u > passing and not y <= 0.0), default=math.inf)
+        if passing == high:
+            return Crossing(high, slope)
+        if failing == low:
+            return None
+        near = min({passing, failing} & seen.keys(), key=lambda u: abs(seen[u]))
+        if abs(seen[near]) <= window:
+            return Crossing(near - seen[near] / slope, slope)
+        u, error, chord = _interpolated(seen)
+        slope = chord or slope
+        if math.isinf(failing - passing):
+            reach *= _FARTHER
+            aim = near - math.copysign(min(abs(seen[near]) / slope, reach), seen[near])
+            fresh = [aim - 0.1 * (aim - near), aim + 0.1 * (aim - near)]
+        elif error * slope <= window:
+            return Crossing(u, slope)
+        elif error < 0.1 * (failing - passing) and passing < u < failing:
+            fresh = [u]
+        else:
+            fresh = np.linspace(passing, failing, 4)[1:-1].tolist()
+    return Crossing(passing, slope)
+
+
+def _interpolated(seen: dict[float, float]) -> tuple[float, float, float]:
+    """Where the excess is 0, how far that may be off, and the slope (0 if unknown): u as a polynomial in the excess."""
+    finite = sorted(((y, u) for u, y in seen.items() if math.isfinite(y)), key=lambda p: abs(p[0]))[:_DEGREE]
+    ordered = [u for _, u in sorted(finite)]
+    if len(finite) < 2 or ordered != sorted(set(ordered)) or len({y for y, _ in finite}) < len(finite):
+        return math.nan, math.inf, 0.0
+    ys, table = ([y for y, _ in finite], [u for _, u in finite])
+    slope, error = (ys[1] - ys[0]) / (table[1] - table[0]), math.inf
+    for k in range(1, len(ys)):  # Neville's scheme
+        before = table[0]
+        for i in range(len(ys) - k):
+            table[i] -= ys[i] * (table[i + 1] - table[i]) / (ys[i + k] - ys[i])
+        error = abs(table[0] - before)
+    return (
+        table[0],
+        error if len(ys) > 2 else 0.05 * abs(finite[1][1] - finite[0][1]),
+        min(max(slope, _FLATTEST), _STEEPEST),
+    )
+
+
+def together(
+    searches: Sequence[Crossings],
+    ask: Callable[[list[tuple[int, float]]], Sequence[float]],
+    hopeless: Callable[[dict[int, float]], set[int]] | None = None,
+) -> list[Crossing | None]:
+    """The results of several searches; ``ask`` gives the excess at pairs (number of the search, u), in one call.
+
+    ``hopeless`` says after each pass, from the estimates so far, which searches may end with these.
+
+    Examples
+    --------
+    >>> rows = [crossing(low=0.0, high=9.0, start=start, reach=0.5, window=1e-6) for start in (1.0, 2.0)]
+    >>> [round(found.u, 5) for found in together(rows, lambda at: [u**3 - (8.0, 27.0)[i] for i, u in at])]
+    [2.0, 3.0]
+    """
+    found: dict[int, Crossing | None] = {}
+    wanted = {i: next(search) for i, search in enumerate(searches)}
+    while wanted:
+        values = iter(ask([(i, u) for i, points in wanted.items() for u in points]))
+        for i, points in list(wanted.items()):
+            try:
+                wanted[i] = searches[i].send([next(values) for _ in points])
+            except StopIteration as end:
+                found[i] = end.value
+                del wanted[i]
+        if hopeless is not None and wanted:
+            about = {i: sum(points) / len(points) for i, points in wanted.items()}
+            about |= {i: at.u for i, at in found.items() if at is not None}
+            for i in hopeless(about) & wanted.keys():
+                found[i] = Crossing(about[i], math.nan)
+                del wanted[i]
+    return [found[i] for i in range(len(searches))]
 
 
 def largest(
@@ -29,22 +132,20 @@ def largest(
     close: float = 1e-13,
     reach: float = 4.0,
     slope: float = 0.7,
-    trust: float = math.inf,
 ) -> float | None:
     """The largest u in [low, high] with excess(u) <= 0, for an excess that rises with u; None if there is none.
 
     A secant search inside a bracket.  It stops at a point with excess in [-window, 0], or where a passing and a
     failing point are ``close`` to each other (a jump); either way the excess at the returned u was seen to be <= 0.
     The excess may be infinite, and may wiggle a little: then the answer is *a* point next to which it fails.
-    ``reach`` is the longest first step; it doubles until there is a bracket.  Where ``slope`` is known, those of chords
-    that are more than ``trust`` times as large or as small are taken for wiggles.
+    ``reach`` is the longest first step; it doubles until there is a bracket.
 
     Examples
     --------
     >>> round(largest(lambda u: u**3 - 8.0, low=0.0, high=10.0, start=1.0, window=1e-6), 6)
     2.0
     """
-    passing, failing, known = low, high, slope
+    passing, failing = low, high
     passed = failed = False
     u, previous, width = min(max(start, low), high), (math.nan, math.nan), math.inf
     for step in range(_STEPS):
@@ -59,8 +160,7 @@ def largest(
             return None
         if passed and failed and failing - passing <= close * max(1.0, abs(passing)):
             break
-        chord = _slope((u, y), previous, slope)
-        slope = min(max(chord, known / trust), known * trust)
+        slope = _slope((u, y), previous, slope)
         previous = (u, y) if math.isfinite(y) else previous
         aim = u - math.copysign(min(abs(y + 0.5 * window) / slope, reach), y)
         reach *= 2.0
@@ -88,34 +188,50 @@ def best_of_range(
     whole: bool,
     start: float,
     ratio: float = 2.0,
-    close: float | None = None,
+) -> float:
+    """:func:`best_in_passes` of an ``error(s, limit)`` that looks at one setting; no limit is set."""
+
+    def errors(settings: list[float]) -> list[float]:
+        return [error(s, math.inf) for s in settings]
+
+    return best_in_passes(errors, low=low, high=high, whole=whole, start=start, ratio=ratio)
+
+
+def best_in_passes(
+    errors: Callable[[list[float]], list[float]],
+    *,
+    low: float,
+    high: float,
+    whole: bool,
+    start: float,
+    ratio: float = 2.0,
 ) -> float:
     """The setting in [low, high] with the smallest error, for an error with few local minima on a logarithmic scale.
 
-    ``error(s, limit)`` may return inf for an error above ``limit``, which is cheaper to find out.  A grid over the
-    whole range with steps of ``ratio`` comes first, tried from ``start`` outward, then finer ones around its
-    lowest point (and around a second local minimum that is nearly as low), until neighboring whole numbers, or numbers
-    that differ by less than 2 percent (whole ones: 0.2 percent), or by a factor ``close``, have been compared.
+    After ``start`` comes a grid over the whole range with steps of ``ratio``, then finer ones around its lowest point
+    (and around a second local minimum that is nearly as low), until neighboring whole numbers, or numbers that differ
+    by less than 2 percent (whole ones: 0.2 percent), have been compared.  ``errors`` gives those of all settings of a
+    grid at once.
 
     Examples
     --------
-    >>> best_of_range(lambda k, limit: (k - 37) ** 2, low=1, high=10**6, whole=True, start=500)
+    >>> best_in_passes(lambda grid: [(k - 37) ** 2 for k in grid], low=1, high=10**6, whole=True, start=500)
     37
     """
-    known: dict[float, float] = {}
+    start = min(max(start, low), high)
+    known = {start: errors([start])[0]}
     fresh = _grid(low, high, whole, math.ceil(math.log(high / low) / math.log(ratio)) + 1)
-    fresh = sorted({min(max(start, low), high), *fresh}, key=lambda s: abs(math.log(s / start)))
-    slack, close = _NEARLY, close or (_CLOSE_WHOLE if whole else _CLOSE)
+    fresh = sorted(set(fresh) - known.keys())
+    close = _CLOSE_WHOLE if whole else _CLOSE
     while fresh:
-        for s in fresh:
-            known[s] = error(s, slack * min(known.values(), default=math.inf))
-        slack = _BETTER  # from here on only what is better matters
+        known.update(zip(fresh, errors(fresh), strict=True))
         places = sorted(known)
-        fresh = []
+        between: set[float] = set()
         for i in _valleys([known[s] for s in places]):
             for a, b in ((i - 1, i), (i, i + 1)):
                 if a >= 0 and b < len(places) and places[b] > places[a] * close:
-                    fresh += [s for s in _grid(places[a], places[b], whole, 4) if s not in known]
+                    between.update(_grid(places[a], places[b], whole, 4))
+        fresh = sorted(between - known.keys())
     return min(known, key=lambda s: known[s])
 
 

@@ -3,47 +3,34 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+
+import numpy as np
 
 from .._support import validation as check
 from .._support.numbers import round_down, round_up
 from ..accounting.crowd import Crowd
+from ..accounting.many import log_deltas
+from ..accounting.resolve import Resolved
 from ..accounting.rounds import Rounds
 from ..errors import BoundNotApplicableError, ImpossibleError, ParameterError, ShuffleDPError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.free_setting import FreeSetting
 from ..numerics.composition.gaussian import epsilon_of, mu_of
 from ..numerics.search import smallest_whole
-from .search import best_of_range, largest
+from .search import Crossing, best_in_passes, crossing, largest, together
 from .unknowns import Unknown, row_of
 
-#: A setting is found to within the first factor by an approximate delta; it is the best within the second one by the
-#: exact delta, settings that are the third one apart being compared first.
-_ROUGHLY, _AROUND, _APART = 1.1, 1.3, 1.14
+#: The longest first steps of a search, from a guess and from an interpolated root.
+_REACH, _SURE = 0.5, 1e-3
+#: Settings with errors this much above the best are not looked at more closely, by a first guess and by a good one.
+_FIRST_LOOK, _NEARLY = 2.0, 1.05
+#: Relative accuracy of eps where settings are compared.
+_ALIKE = 1e-3
 #: The coarsest relative accuracy of delta.
 _COARSE = 0.02
-
-
-#: Accuracy of a root in units of the tolerance; how far a root of an approximate delta may be off; a step for slopes.
-_WINDOW, _DOUBT, _STEP = 0.3, 0.05, 1e-3
-#: From this d(log eps)/du on, an approximate delta does not tell where eps meets the target.
-_STEEP = 3.0
-
-
-class _UnknownError(Exception):
-    """No approximate delta is known."""
-
-
-class Start(NamedTuple):
-    """Where the search for the answer begins, d(log eps)/du there, how far it may be off, and by which factor that."""
-
-    u: float
-    slope: float
-    doubt: float
-    trust: float = 2.0
 
 
 @dataclass
@@ -60,8 +47,6 @@ class Target:
     tol: float
     count: int = 1
     start: float | None = None
-    #: how far the last root was from that of an approximate delta
-    _offset: float = 0.0
 
     @property
     def n(self) -> int:
@@ -90,23 +75,32 @@ class Target:
         def reached(value: float) -> float:
             return _or_inf(lambda: self.reached(unknown.make(value)))
 
-        def excess(u: float) -> float:
-            eps = reached(unknown.value(u))
-            return math.log(eps) - math.log(self.epsilon) if eps > 0.0 else -math.inf
-
-        near = self.single.start_of(unknown)
+        near = self.single.crossing(unknown)
         low, high = unknown.coordinate(unknown.private), unknown.coordinate(unknown.loose)
-        start = low if near is None else near.u
         value: float | None
         if unknown.whole:
             value = smallest_whole(
                 lambda m: reached(m) - self.epsilon,
                 low=int(unknown.loose),
                 high=int(unknown.private),
-                start=int(unknown.value(start)),
+                start=int(unknown.value(low if near is None else near.u)),
             )
         else:
-            u = self._loosest(unknown, excess, near, low, high)
+            start, slope = near or (low, 0.7)
+
+            def excess(u: float) -> float:
+                eps = reached(unknown.value(u))
+                return math.log(eps) - math.log(self.epsilon) if eps > 0.0 else -math.inf
+
+            u = largest(
+                excess,
+                low=low,
+                high=high,
+                start=start,
+                window=-math.log1p(-self.tol),
+                reach=max(2.0 * self.tol, _SURE) if self.count == 1 else 0.2,
+                slope=min(max(slope, 0.1), 1e12),
+            )
             value = None if u is None else unknown.value(u)
         if unknown.is_budget and (value is None or value < self.epsilon):  # the local guarantee alone may suffice
             plain = min(self.epsilon, unknown.loose)
@@ -114,27 +108,6 @@ class Target:
         if value is None:
             raise self._impossible(unknown)
         return unknown.make(value)
-
-    def _loosest(
-        self, unknown: Unknown, excess: Callable[[float], float], near: Start | None, low: float, high: float
-    ) -> float | None:
-        """The largest u without excess in log eps."""
-        window = -math.log1p(-self.tol)
-        if near is None or self.count > 1:
-            # of several rounds only the Gaussian picture is known
-            start, reach = (low, 2.0 * self.tol) if near is None else (near.u, 0.2)
-            return largest(excess, low=low, high=high, start=start, window=window, reach=reach)
-        reach = max(2.0 * self.tol, near.doubt)
-        return largest(
-            excess,
-            low=low,
-            high=high,
-            start=near.u,
-            window=window,
-            reach=reach,
-            slope=near.slope,
-            trust=near.trust,
-        )
 
     def _dealt_out(self, unknown: Unknown) -> Unknown:
         """In whole numbers, where several reports of a user share messages of which no part can be dealt out."""
@@ -152,92 +125,89 @@ class Target:
             )
         return unknown
 
-    def start_of(self, unknown: Unknown) -> Start | None:
-        """Where the answer is expected, and how fast log eps rises there; None if the target is never met.
+    def near(self, unknown: Unknown) -> float | None:
+        """About where the target is met, to within ``tol``; None if nowhere."""
+        found = self.crossing(unknown)
+        return None if found is None else found.u
 
-        An approximate delta is enough, unless eps is so steep that its error would cost many evaluations of eps.
-        """
-        found = self.near(unknown)
-        return None if found is None else Start(found, 0.7, 0.0, math.inf)
-
-    def near(self, unknown: Unknown, *, window: float | None = None, start: float | None = None) -> float | None:
-        """Where the target is met, from single evaluations of delta(epsilon), without solving for eps."""
-        log_delta = math.log(self.delta)
-        room = _WINDOW * self.tol if window is None else window
-        fine = min(max(room * -log_delta, 1e-7), _COARSE)
-        rtol = _COARSE if window is None else fine
-
-        def excess(u: float) -> float:
-            nonlocal rtol
-            y = self._look(unknown, u, rtol)
-            rtol = min(max(0.1 * abs(y) * -log_delta, fine), _COARSE)  # far from the root a coarse value suffices
-            return y
-
-        if start is None:
-            start = self._first(unknown)
-        found = self._root(unknown, excess, start, room)
+    def crossing(self, unknown: Unknown) -> Crossing | None:
+        """The same with the slope there, from settings that are looked at together."""
+        found = self._crossings([unknown], [self._guess(unknown) if self.start is None else self.start], self.tol)[0]
         if found is not None:
-            self.start = found
+            self.start = found.u
         return found
 
-    def _root(self, unknown: Unknown, excess: Callable[[float], float], start: float, window: float) -> float | None:
-        """The largest u without excess; with a budget below the target the local guarantee is enough."""
-        ends = [unknown.private]
-        if unknown.is_budget:
-            ends.insert(0, min(max(self._inside * (1.0 - 1e-9), unknown.private), unknown.loose))
-        slope = _usual_slope(unknown, start)
-        for end in dict.fromkeys(ends):
-            low, high = unknown.coordinate(end), unknown.coordinate(unknown.loose)
-            close = min(0.05 * self.tol, window)
-            found = largest(excess, low=low, high=high, start=start, window=window, close=close, slope=slope)
-            if found is not None:
-                return found
-        return None
+    def _crossings(
+        self,
+        rows: Sequence[Unknown],
+        starts: Sequence[float],
+        tol: float,
+        hopeless: Callable[[dict[int, float]], set[int]] | None = None,
+    ) -> list[Crossing | None]:
+        """Where every row of mechanisms meets the target; one call asks for one or two settings of each."""
+        searches = [
+            crossing(
+                low=row.coordinate(row.private),
+                high=row.coordinate(row.loose),
+                start=start,
+                reach=_REACH,
+                window=0.3 * tol,
+                slope=_usual_slope(row, start),
+            )
+            for row, start in zip(rows, starts, strict=True)
+        ]
+        return together(searches, lambda at: self._looks([self._question(rows[i], u) for i, u in at], tol), hopeless)
 
-    def _first(self, unknown: Unknown) -> float:
-        return self._guess(unknown) if self.start is None else self.start
+    def _question(self, row: Unknown, u: float) -> Resolved | None:
+        """One round of the mechanism at u; None outside its range and that of the bound."""
+        try:
+            question = self._rounds(row.at(u)).one
+            question.family  # noqa: B018
+        except (ParameterError, BoundNotApplicableError):
+            return None
+        return question
+
+    def _looks(self, asked: Sequence[Resolved | None], tol: float) -> list[float]:
+        """delta(epsilon) of every question against the target, positive if not private enough; nearly linear in u."""
+        at, rtol = self.epsilon * (1.0 - 0.5 * tol), min(max(0.3 * tol * -math.log(self.delta), 1e-7), _COARSE)
+        known = [question for question in asked if question is not None]
+        try:
+            found = iter(log_deltas(known, np.full(len(known), at), tol=rtol).tolist())
+        except (ParameterError, BoundNotApplicableError):  # of some of them: one by one
+            if len(asked) == 1:
+                return [math.inf]
+            return [y for question in asked for y in self._looks([question], tol)]
+        level = scaled(math.log(self.delta))
+        return [math.inf if question is None else scaled(next(found)) - level for question in asked]
 
     def setting(self, free: FreeSetting) -> float:
-        """The setting whose loosest mechanism has the smallest predicted error.
+        """The setting whose loosest mechanism has the smallest predicted error; all of a grid are asked together."""
+        known: dict[float, float] = {}
 
-        An approximate delta tells about where it is; settings around it are compared exactly.
-        """
+        def errors(settings: list[float]) -> list[float]:
+            rows = [row_of(free, setting) for setting in settings]
+            starts, margin = [self._guess(row) for row in rows], _FIRST_LOOK if len(best) <= 2 else _NEARLY
+            if known:
+                places = sorted(known)
+                starts = np.interp(np.log(settings), np.log(places), [known[s] for s in places]).tolist()
 
-        def error(setting: float, limit: float) -> float:
-            return self.error(free, setting, limit)
+            def error(i: int, u: float) -> float:
+                return free.error(rows[i].at(u), self.n)
 
+            def hopeless(about: dict[int, float]) -> set[int]:
+                return {i for i, u in about.items() if error(i, u) > margin * min(best)}
+
+            found = self._crossings(rows, starts, _ALIKE, hopeless)
+            known.update({s: at.u for s, at in zip(settings, found, strict=True) if at is not None})
+            values = [math.inf if at is None else error(i, at.u) for i, at in enumerate(found)]
+            best.append(min(values))
+            return values
+
+        best = [math.inf]
         start = free.start(self.likely_budget)
-        return best_of_range(error, low=free.low, high=free.high, whole=free.whole, start=start, ratio=free.ratio)
-
-    def error(self, free: FreeSetting, setting: float, limit: float) -> float:
-        """The predicted error of the loosest mechanism with this setting, inf if it is above ``limit``.
-
-        The error falls as eps0 rises.  Where eps0 would be too large at the limit already, one evaluation settles it.
-        """
-        row = row_of(free, setting)
-        if limit == 0.0:  # huge budgets: nothing is better
-            return math.inf
-
-        def short(u: float) -> float:
-            error = free.error(row.at(u), self.n)
-            return math.log(error) - math.log(limit) if error > 0.0 else -math.inf
-
-        low, high = row.coordinate(row.private), row.coordinate(row.loose)
-        start = None
-        if math.isfinite(limit):
-            # the smallest u with an error within the limit, as the largest -u
-            needed = largest(
-                lambda v: short(-v), low=-high, high=-low, start=-(self.start or 0.0), window=1e-6, slope=1.0
-            )
-            doubt = -0.5 * _COARSE / math.log(self.delta)  # error of a coarse value
-            if needed is None:
-                return math.inf
-            y = self._look(row, -needed, _COARSE)
-            if y > doubt:
-                return math.inf
-            start = -needed - y / _usual_slope(row, -needed) if math.isfinite(y) else None
-        u = self.near(row, start=start)
-        return math.inf if u is None else free.error(row.at(u), self.n)
+        chosen = best_in_passes(errors, low=free.low, high=free.high, whole=free.whole, start=start, ratio=free.ratio)
+        self.start = known.get(chosen)
+        return chosen
 
     @property
     def likely_budget(self) -> float:
@@ -248,23 +218,6 @@ class Target:
     def _noise(self) -> float:
         """eps^2 over 2 log(1/delta) + 1; targets beyond 1e-100 or 1e100 are treated as these."""
         return min(max(self.epsilon, 1e-100), 1e100) ** 2 / (1.0 - 2.0 * math.log(self.delta))
-
-    @property
-    def _inside(self) -> float:
-        """The reported eps is above the truth by some part of tol: aim at the middle of that margin."""
-        return self.epsilon * (1.0 - 0.5 * self.tol)
-
-    def _look(self, unknown: Unknown, u: float, rtol: float, eps: float | None = None) -> float:
-        """delta(epsilon) at u against the target, positive if not private enough; nearly linear in u."""
-
-        def log_delta() -> float:
-            return self._rounds(unknown.at(u)).log_delta(self._inside if eps is None else eps, tol=rtol)
-
-        return scaled(_or_inf(log_delta)) - scaled(math.log(self.delta))
-
-    @property
-    def _finest(self) -> float:
-        return min(max(1e-3 * _STEP * -math.log(self.delta), 1e-7), _COARSE)
 
     def _guess(self, unknown: Unknown) -> float:
         """The leading order, with 1/flip or the number of messages for the square in :attr:`likely_budget`."""
@@ -305,10 +258,11 @@ def _usual_slope(unknown: Unknown, u: float) -> float:
 
 
 def scaled(log_delta: float) -> float:
-    """-log(-log delta)/2: nearly linear in log eps0 and in log n, since log delta is like -(eps/sigma)^2/2."""
-    if log_delta == -math.inf:
-        return -math.inf
-    return -0.5 * math.log(-log_delta) if log_delta < -1e-9 else math.inf
+    """-log(z)/2, nearly linear in log eps0 and in log n: x = -log delta is about z = (eps/sigma)^2/2, and 3 more."""
+    x = -log_delta
+    if math.isinf(x):
+        return log_delta
+    return -0.5 * math.log(x * x / (x + 4.0)) if x > 1e-9 else math.inf
 
 
 def in_words(eps: float) -> str:
