@@ -39,6 +39,10 @@ def profile(ask: Ask, eps: FloatArray, tol: float, side: Side) -> FloatArray:
     while True:  # halve intervals until the chord is as good as the value in the middle
         wide = stop > start + 1
         start, stop = start[wide], stop[wide]
+        deep = out[start] < tuning.UNDERFLOW  # delta falls, and there it is 0 as a double
+        for a, b in zip(start[deep], stop[deep], strict=True):
+            out[a + 1 : b] = out[a]
+        start, stop = start[~deep], stop[~deep]
         if not start.size:
             break
         middle = (start + stop) // 2
