@@ -110,17 +110,10 @@ def test_tail_bound_at_the_edges() -> None:
     assert log_tail_bound(10, 0.3, 10) == pytest.approx(10 * math.log(0.3), rel=1e-14)
 
 
-def test_the_first_rare_count_is_found_in_a_few_evaluations(monkeypatch: pytest.MonkeyPatch) -> None:
-    tail, asked = binomial.log_tail_bound, [0]
-
-    def counted(n: int, t: float, k: float) -> float:
-        asked[0] += 1
-        return tail(n, t, k)
-
-    monkeypatch.setattr(binomial, "log_tail_bound", counted)
-    for n, t in ((10**6, 0.002), (10**4, 0.3), (10**9, 1e-8), (50, 0.99), (10**6, 0.999)):
-        asked[0] = 0
-        k = binomial.first_rare(n, t, -60.0, low=0, high=n + 1)
-        assert k is not None
-        assert asked[0] <= 8
-        assert tail(n, t, k) <= -60.0 < tail(n, t, k - 1)
+@pytest.mark.parametrize(
+    ("n", "t"), [(10**6, 0.002), (10**4, 0.3), (10**9, 1e-8), (50, 0.99), (10**6, 0.999), (3, 0.5)]
+)
+def test_the_first_rare_count_is_the_first_one(n: int, t: float) -> None:
+    k = binomial.first_rare(n, t)
+    tails = [log_tail_bound(n, t, at) <= binomial.LOG_LEFT_OUT for at in (k - 1, k)]
+    assert tails == [False, True] and 1 <= k <= n + 1

@@ -8,8 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from shuffledp.numerics.composition import loss_grid
-from shuffledp.numerics.composition.loss_grid import Factor, Sum, added, solve_epsilon
+from shuffledp.numerics.composition.loss_grid import Sum, solve_epsilon
 from shuffledp.numerics.composition.profile_curve import Masses
 
 STEP = 0.125
@@ -84,35 +83,3 @@ def test_the_solved_eps_is_on_the_safe_side(delta: float) -> None:
 def test_a_target_that_no_eps_meets() -> None:
     whole = Sum([masses(KINDS[1])], [10], STEP)  # infinite losses: delta stays above 10/64
     assert solve_epsilon(whole.around(1.0), 1e-3, upper=True, most=20 * STEP) == math.inf
-
-
-def test_losses_added_in_a_short_transform_err_as_little_as_they_say() -> None:
-    rng = np.random.default_rng(0)
-    half = [3, 5, 5, 9, 2, 7, 4, 1]
-    laws = [rng.dirichlet(np.ones(2 * h + 1)) for h in half]
-    found = added([Factor(np.arange(-h, h + 1), law, 1, 0.0) for h, law in zip(half, laws, strict=True)], half)
-    truth = np.ones(1)
-    for law in laws:
-        truth = np.convolve(truth, law)
-    assert found.cells[0] == -sum(half)
-    assert found.cells.size == found.mass.size == truth.size
-    assert np.linalg.norm(found.mass - truth) <= found.error <= 1e-12
-
-
-@pytest.mark.parametrize("eps", [0.2, 2.0, 5.0])
-def test_many_losses_used_once(eps: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Short transforms first, or all of them long: the same law, and brackets that both hold."""
-    rng = np.random.default_rng(1)
-    kinds = []
-    for _ in range(150):
-        mass = rng.random(21) * np.exp(-0.5 * np.arange(-10, 11) ** 2 / 9.0)
-        kinds.append(Masses(mass / mass.sum(), 0.0))
-    whole = Sum(kinds, [1] * 140 + [3] * 10, 0.02)
-    short = whole.around(eps)
-    monkeypatch.setattr(loss_grid, "_ADDED", 10**6)
-    long = whole.around(eps)
-    assert short.first == long.first
-    assert np.linalg.norm(short.law - long.law) <= short.error + long.error
-    assert short.error < 1e-10
-    assert short.delta(eps, upper=True) == pytest.approx(long.delta(eps, upper=True), rel=1e-7)
-    assert short.delta(eps, upper=False) <= long.delta(eps, upper=True)

@@ -40,7 +40,8 @@ def _matrix(kind: str, d: int, seed: int) -> np.ndarray:
     elif kind == "circulant":
         table = np.array([np.roll(table[0], i) for i in range(d)])
     elif kind == "equal":
-        table[1], table[:, -1] = table[0], 2.0 * table[:, 0]
+        table[1] = table[0]
+        table[:, -1] = 2.0 * table[:, 0]
     elif kind == "levels":
         table = np.where(rng.random(table.shape) < 0.5, 3.0, 1.0)
     elif kind == "ratios":

@@ -12,9 +12,9 @@ import shuffledp as sdp
 from reference.fractions_oracle import round_divergence
 from reference.message_counts import law
 from shuffledp.errors import ParameterError
+from shuffledp.numerics import counts
 from shuffledp.numerics.counts import Count
-from shuffledp.numerics.families import mixture
-from shuffledp.numerics.mixture import Mixture, Piece, among, pieces
+from shuffledp.numerics.mixture import Among, MixtureCurve, Piece, pieces
 from shuffledp.numerics.pair import ShuffledPair
 
 COIN = ShuffledPair(P0=[1, 0], P1=[0, 1], t=[0.5, 0.5])
@@ -42,13 +42,13 @@ def test_mixture_against_fractions(
     round_: ShuffledPair, count: Count, few: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if few:  # force rounding to three edges
-        monkeypatch.setattr(mixture, "edges", lambda c, tol: np.unique([c.least, int(c.mean), c.most]))
+        monkeypatch.setattr(counts, "edges", lambda c, tol: np.unique([c.least, int(c.mean), c.most]))
     for eps in (0.0, 0.3, 1.0):
         E = Fraction(math.exp(eps))
         truth = float(expected(round_, count, E))
         for side in ("upper", "lower"):
-            bracket = Mixture(pieces(round_, count, side, 1e-4), side).bracket(np.array([eps]), 1e-6)
-            value = math.exp((bracket.upper if side == "upper" else bracket.lower)[0])
+            curve = MixtureCurve.of([pieces(round_, count, side, 1e-4)], side)
+            value = math.exp(curve.at(np.array([eps]), np.full(1, 1e-6)).log_delta[0])
             assert value >= truth * (1 - 1e-12) if side == "upper" else value <= truth * (1 + 1e-12)
             if not few:
                 assert value == pytest.approx(truth, rel=1e-5, abs=1e-12)
@@ -65,7 +65,7 @@ def test_the_mean_is_not_enough() -> None:
     """The number 7.48e-5 against 6.66e-5 of the theory: four options, 200 users at 0.5 dummies each, eps = 1."""
     four = ShuffledPair(P0=[1, 0], P1=[0, 1], t=[0.25, 0.25])
     mixed, fixed = (
-        among([four], count).log_delta(np.array([1.0]), n=200, tol=1e-6, side="upper")[0]
+        Among([four], count).log_delta(np.array([1.0]), n=200, tol=1e-6, side="upper")[0]
         for count in (lambda n: Count(0, ((n, 0.5),)), lambda n: Count(n // 2))
     )
     assert f"{math.exp(mixed):.2e}" == "7.48e-05" and f"{math.exp(fixed):.2e}" == "6.66e-05"
@@ -73,18 +73,18 @@ def test_the_mean_is_not_enough() -> None:
 
 @pytest.mark.parametrize("n", [100, 10**4, 10**6, 10**9, 10**12])
 def test_bracket_is_narrow_and_fast_at_any_n(n: int) -> None:
-    family = among([THREE], lambda n: Count(n, ((n, 0.3), (n - 1, 0.125))))
+    family = Among([THREE], lambda n: Count(n, ((n, 0.3), (n - 1, 0.125))))
     upper, lower = (family.epsilon(n=n, delta=1e-8, tol=1e-4, side=side).epsilon for side in ("upper", "lower"))
     assert lower <= upper <= lower * 1.001
 
 
 def test_no_finite_eps_and_too_many_messages() -> None:
-    family = among([COIN], lambda n: Count(1, ((n, 0.5),)))
+    family = Among([COIN], lambda n: Count(1, ((n, 0.5),)))
     for side in ("upper", "lower"):
         assert family.epsilon(n=3, delta=1e-3, tol=1e-4, side=side).epsilon == math.inf
     assert family.pairs(10) is None
     with pytest.raises(ParameterError, match="at most 1e15 messages"):
-        among([COIN], lambda n: Count(2 * n)).epsilon(n=10**15, delta=1e-6, tol=1e-4, side="upper")
+        Among([COIN], lambda n: Count(2 * n)).epsilon(n=10**15, delta=1e-6, tol=1e-4, side="upper")
 
 
 def test_a_first_guess_may_run_out_of_range() -> None:

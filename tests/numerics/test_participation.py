@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from reference.fractions_oracle import round_divergence
-from shuffledp.numerics.counts import Count
+from shuffledp.numerics.counts import Count, present
 from shuffledp.numerics.family import PairSet
-from shuffledp.numerics.mixture import among
+from shuffledp.numerics.mixture import Among
 from shuffledp.numerics.pair import ShuffledPair
-from shuffledp.numerics.participation import Split, present, present_among
+from shuffledp.numerics.participation import Split
 
 
 def test_present_users_by_hand() -> None:
@@ -27,7 +27,7 @@ def test_present_users_by_hand() -> None:
 def test_split_encloses_the_mixture() -> None:
     r = ShuffledPair(P0=[0.75, 0.125, 0.125], P1=[0.125, 0.75, 0.125], t=[0.25, 0.25, 0.5])
     count = Count(3, ((60, 0.5), (30, 0.25)))
-    mixed, split = among([r], lambda _: count), Split(PairSet([r]), lambda _: count)
+    mixed, split = Among([r], lambda _: count), Split(PairSet([r]), lambda _: count)
     eps = np.array([0.0, 0.3, 0.6])
     for side, sign in (("upper", 1), ("lower", -1)):
         exact, rough = (f.log_delta(eps, n=1, tol=1e-5, side=side) for f in (mixed, split))
@@ -39,7 +39,7 @@ def test_split_encloses_the_mixture() -> None:
 
 def test_a_blend_of_one_user_is_that_user() -> None:
     coin = ShuffledPair(P0=[1, 0], P1=[0, 1], t=[0.5, 0.5])
-    alone = present_among([coin], lambda n: Count(3 * n), 0.5).log_delta(np.array([0.2]), n=1, tol=1e-5, side="upper")
+    alone = Among([coin], lambda n: Count(3 * n), 0.5).log_delta(np.array([0.2]), n=1, tol=1e-5, side="upper")
     assert math.exp(alone[0]) == pytest.approx(
         float(round_divergence([1, 0], [0, 1], [0.5, 0.5], 4, Fraction(math.exp(0.2))))
     )

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from reference.poisson_histogram import truth
 from shuffledp.errors import BoundNotApplicableError
-from shuffledp.numerics.composition import poisson_losses
-from shuffledp.numerics.family import thinned
+from shuffledp.numerics.composition.poisson_losses import above, below
 from shuffledp.numerics.poisson import PoissonShift
 
 EPS = np.array([0.0, 0.1, 0.4, 1.0, 2.0, 3.5])
@@ -123,12 +122,9 @@ def test_an_index_that_nobody_else_sends_sets_a_floor() -> None:
 def test_masses_from_above_and_below_enclose_those_of_the_poisson_law(mu: float) -> None:
     """At most one in all from below, at least one from above, and the mean of Q/P on the right side."""
     terms = {"step": 0.01 / math.sqrt(mu), "lowest": -40.0, "width": 0.02}
-    for above, below in (
-        (poisson_losses.raised_above, poisson_losses.raised_below),
-        (poisson_losses.lowered_above, poisson_losses.lowered_below),
-    ):
+    for raised in (True, False):
         for make, sign in ((above, 1.0), (below, -1.0)):
-            found = make(mu, **terms)
+            found = make(mu, raised=raised, **terms)
             total = float(found.mass.sum()) + found.infinite
             assert sign * (total - 1.0) >= -1e-12 and total == pytest.approx(1.0, abs=1e-5)
 
@@ -136,13 +132,13 @@ def test_masses_from_above_and_below_enclose_those_of_the_poisson_law(mu: float)
 def test_random_participation_rounds_users_down() -> None:
     family = PoissonShift(mean=0.001, d=100, most=4)
     terms = {"delta": 1e-8, "tol": 1e-4, "side": "upper"}
-    some = thinned(family, 0.5).epsilon(n=10**6, **terms).epsilon
+    some = family.thinned(0.5).epsilon(n=10**6, **terms).epsilon
     assert family.epsilon(n=10**6, **terms).epsilon < some
     assert family.epsilon(n=500_000, **terms).epsilon < some < family.epsilon(n=490_000, **terms).epsilon
     with pytest.raises(BoundNotApplicableError, match="no lower bound"):
-        thinned(family, 0.5).epsilon(n=10**6, delta=1e-8, tol=1e-4, side="lower")
+        family.thinned(0.5).epsilon(n=10**6, delta=1e-8, tol=1e-4, side="lower")
     with pytest.raises(BoundNotApplicableError, match="no lower bound"):
-        thinned(family, 0.5).log_delta(EPS, n=10**6, tol=1e-4, side="lower")
+        family.thinned(0.5).log_delta(EPS, n=10**6, tol=1e-4, side="lower")
 
 
 def test_participation_covers_the_mixture_over_users() -> None:
@@ -150,5 +146,5 @@ def test_participation_covers_the_mixture_over_users() -> None:
     family = PoissonShift(mean=0.8, d=2, most=1)
     for eps in (0.2, 1.0):
         true = sum(math.comb(2, u) / 4 * truth(2, 1, 0.8 * (1 + u), math.exp(eps)) for u in range(3))
-        found = math.exp(float(thinned(family, 0.5).log_delta(np.array([eps]), n=3, tol=1e-4, side="upper")[0]))
+        found = math.exp(float(family.thinned(0.5).log_delta(np.array([eps]), n=3, tol=1e-4, side="upper")[0]))
         assert found >= true

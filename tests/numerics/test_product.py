@@ -131,7 +131,7 @@ def test_other_pairs_do_not_cover_it() -> None:
 LISTED = [
     c.mechanism
     for c in all_cases()
-    if c.enumerable and isinstance(c.mechanism, Randomizer) and c.mechanism.dominating_pairs(1000) is not None
+    if c.enumerable and isinstance(c.mechanism, Randomizer) and c.mechanism.law.dominating_pairs(1000) is not None
     and c.mechanism.name not in ("laplace", "metric-laplace")  # below, with all their inputs
 ]  # fmt: skip
 
@@ -178,7 +178,7 @@ def test_so_does_laplace_noise_on_a_line(step: float, apart: int, length: int) -
     rows[:, [0, -1]] /= -np.expm1(-step)
     assert rows.sum(axis=1) == pytest.approx(1.0, abs=1e-12)
     omega = np.minimum(rows[0], rows[-1])
-    listed = both_unlike(LinePairs(step, apart, length).law.blanket().pairs(10**6) or ())
+    listed = both_unlike(LinePairs(step, apart, length).blanket().pairs(10**6) or ())
     for a, b in itertools.product(range(length + 1), repeat=2):
         if 0 < abs(a - b) <= apart:
             assert covered(listed, ShuffledPair(P0=rows[a], P1=rows[b], t=omega))

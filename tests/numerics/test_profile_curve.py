@@ -21,7 +21,7 @@ from shuffledp.numerics.composition.profile_curve import (
     losses,
     lower_hull,
     on_grid,
-    sample,
+    sampled,
     second_moment,
 )
 
@@ -35,14 +35,14 @@ def exact(eps: float) -> float:
     return float(round_enclosure(*LAWS, N, eps)[1])
 
 
-def log_delta(eps: np.ndarray, tol: float) -> np.ndarray:
+def log_delta(eps: np.ndarray) -> np.ndarray:
     with np.errstate(divide="ignore"):
         return np.log([exact(float(e)) for e in eps])
 
 
 @pytest.fixture(scope="module")
 def curve() -> Curve:
-    return sample(log_delta, limit=math.log(2), ladder=COARSE, lowest=-60.0)
+    return sampled(log_delta, limit=math.log(2), ladder=COARSE, lowest=-60.0)
 
 
 def profile_of(pair: Losses, eps: float) -> float:
@@ -69,7 +69,7 @@ def test_the_pair_of_a_curve_is_above_the_profile_and_close(curve: Curve) -> Non
 
 
 def test_a_finer_ladder_is_closer(curve: Curve) -> None:
-    fine = losses(sample(log_delta, limit=math.log(2), ladder=FINE, lowest=-60.0))
+    fine = losses(sampled(log_delta, limit=math.log(2), ladder=FINE, lowest=-60.0))
     gaps = [sum(profile_of(pair, eps) - exact(eps) for eps in AT) for pair in (losses(curve), fine)]
     assert 0.0 <= gaps[1] < 0.2 * gaps[0]
 
@@ -97,7 +97,7 @@ def test_second_moment() -> None:
 
 
 def test_nothing_revealed_is_one_node() -> None:
-    flat = sample(lambda eps, tol: np.full(eps.shape, -np.inf), limit=1.0, ladder=COARSE, lowest=-60.0)
+    flat = sampled(lambda eps: np.full(eps.shape, -np.inf), limit=1.0, ladder=COARSE, lowest=-60.0)
     assert flat.eps.tolist() == [0.0] and losses(flat).eps.size == 0
 
 

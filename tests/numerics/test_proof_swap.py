@@ -19,8 +19,9 @@ from shuffledp.bounds import BOUNDS
 from shuffledp.numerics.pair import ShuffledPair
 from shuffledp.numerics.proof.pairs import Method
 from shuffledp.numerics.proof.swap import MAX_NODES, MAX_TYPES, propose, prove, work
+from shuffledp.numerics.swap.curve import SwapCurve
 from shuffledp.numerics.swap.family import SwapSet
-from shuffledp.numerics.swap.pair import Curve, SwapPair
+from shuffledp.numerics.swap.pair import SwapPair
 
 Rows = list[list[float]]
 #: A mixed dataset is 22 % above the constant ones in delta.
@@ -107,14 +108,15 @@ def test_balls_agree_with_floats(spec: str, n: int) -> None:
         pair = member([[0.5, 0.3, 0.1, 0.1], [0.1, 0.4, 0.3, 0.2], [0.25, 0.25, 0.25, 0.25]])
     else:
         bound = "swap-general" if spec.startswith("general") else "swap"
-        (pair,) = BOUNDS[bound].family(sdp.mechanism(spec)).members(9)  # type: ignore[attr-defined]
+        (pair,) = BOUNDS[bound].family(sdp.mechanism(spec)).laws(9)
     delta = 0.01 / n
     eps = SwapSet([pair]).epsilon(n=n, delta=delta, tol=1e-4, side="upper").epsilon
     found = propose(pair, n, eps, delta)
     value = math.log(upper(pair, n, eps, found.method))
+    floats = SwapCurve.of([pair], np.array([float(n)]), 1e-4)
     assert value == pytest.approx(found.log_delta, abs=1e-3)
     assert value == pytest.approx(math.log(delta), abs=3e-3)
-    assert value == pytest.approx(float(Curve(pair, n, 1e-4).log_upper(np.array([eps]))[0]), abs=3e-3)
+    assert value == pytest.approx(float(floats.at(np.array([eps]), np.full(1, 1e-4)).log_delta[0]), abs=3e-3)
 
 
 def test_one_line_for_all_types() -> None:
