@@ -1,0 +1,150 @@
+"""The product of Poisson counts: the truth lies inside a narrow bracket, at every mean, and errors are charged."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reference.poisson_histogram import truth
+from shuffledp.errors import BoundNotApplicableError
+from shuffledp.numerics.composition.poisson_losses import above, below
+from shuffledp.numerics.poisson import PoissonShift
+
+EPS = np.array([0.0, 0.1, 0.4, 1.0, 2.0, 3.5])
+
+
+def bracket(family: PoissonShift, n: int = 1, eps: np.ndarray = EPS) -> tuple[np.ndarray, np.ndarray]:
+    upper, lower = (np.exp(family.log_delta(eps, n=n, tol=1e-4, side=side)) for side in ("upper", "lower"))
+    return upper, lower
+
+
+@pytest.mark.parametrize("mu", [0.01, 0.3, 1.0, 2.7])
+@pytest.mark.parametrize(("d", "most"), [(2, 1), (3, 1), (3, 2), (3, 3), (2, 2)])
+def test_the_truth_of_all_pairs_of_sets_is_inside_the_bracket(d: int, most: int, mu: float) -> None:
+    upper, lower = bracket(PoissonShift(mean=mu, d=d, most=most))
+    true = np.array([truth(d, most, mu, math.exp(e)) for e in EPS])
+    assert np.all(true <= upper * (1 + 1e-9) + 1e-14) and np.all(lower <= true * (1 + 1e-9) + 1e-14)
+    assert upper == pytest.approx(true, rel=3e-3, abs=1e-9) and lower == pytest.approx(true, rel=3e-2, abs=1e-6)
+
+
+def test_four_counts_move_together() -> None:
+    """Two indices for two others: the maximum is not that of one index."""
+    upper, lower = bracket(PoissonShift(mean=0.5, d=4, most=2), eps=EPS[:4])
+    true = np.array([truth_of_four(math.exp(e)) for e in EPS[:4]])
+    assert np.all(lower <= true * (1 + 1e-9)) and np.all(true <= upper * (1 + 1e-9))
+    assert upper == pytest.approx(true, rel=3e-3)
+
+
+def truth_of_four(ratio: float) -> float:
+    """Both of A raised against both of B, counts up to 20 at a mean of one half."""
+    k = np.arange(20)
+    plain = np.array([math.exp(i * math.log(0.5) - 0.5 - math.lgamma(i + 1.0)) for i in k])
+    own = np.append(0.0, plain[:-1])
+    p = np.einsum("i,j,k,l", own, own, plain, plain)
+    q = np.einsum("i,j,k,l", plain, plain, own, own)
+    return float(np.maximum(p - ratio * q, 0.0).sum())
+
+
+@pytest.mark.parametrize("mu", [40.0, 1245.12, 3e4, 1e8, 1e12])
+@pytest.mark.parametrize("k", [1, 18, 1000])
+def test_brackets_are_narrow_and_cost_nothing_more_for_large_means(k: int, mu: float) -> None:
+    family = PoissonShift(mean=mu / 1000, d=10**6, most=k)
+    upper, lower = (family.epsilon(n=1000, delta=1e-10, tol=1e-4, side=side).epsilon for side in ("upper", "lower"))
+    if math.isinf(upper):  # an index that nobody else sends: Pr[N = 0] = e^-mu
+        assert k * math.exp(-mu) > 1e-10 and math.isinf(lower)
+    else:
+        assert lower <= upper <= lower * (1 + 5e-4)
+
+
+def test_the_shipped_parameters() -> None:
+    """Check values of an independent computation with a loss grid of 5e-6."""
+    shipped = {"n": 10**6, "delta": 1e-10, "tol": 1e-5, "side": "upper"}
+    whole = PoissonShift(mean=0.00124512, d=10**6, most=18)
+    assert whole.epsilon(**shipped).epsilon == pytest.approx(0.99815, abs=2e-5)
+    assert PoissonShift(mean=0.00124512, d=10**6, most=1).epsilon(**shipped).epsilon == pytest.approx(0.2241, abs=5e-5)
+    assert PoissonShift(mean=0.0012407, d=10**6, most=18).epsilon(**shipped).epsilon == pytest.approx(1.0, abs=5e-5)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    mu=st.floats(20.0, 1e6),
+    k=st.integers(1, 40),
+    more=st.floats(1.001, 3.0),
+    log_delta=st.floats(-25.0, -3.0),
+)
+def test_more_noise_is_more_private_and_more_indices_less(mu: float, k: int, more: float, log_delta: float) -> None:
+    def eps(mean: float, most: int, n: int = 1) -> float:
+        family = PoissonShift(mean=mean, d=200, most=most)
+        return family.epsilon(n=n, delta=math.exp(log_delta), tol=1e-4, side="upper").epsilon
+
+    slack = 1 + 2e-4  # of the grids, which differ
+    assert eps(mu * more, k) <= eps(mu, k) * slack
+    assert eps(mu, k, n=2) <= eps(mu, k) * slack
+    assert eps(mu, k) <= eps(mu, k + 1) * slack
+
+
+def test_few_indices_in_all_take_the_worst_numbers() -> None:
+    """With d < 2k the sets overlap: never more than d counts move, and never fewer than for a smaller k."""
+
+    def delta(d: int, k: int) -> float:
+        return float(PoissonShift(mean=30.0, d=d, most=k).log_delta(np.array([0.5]), n=1, tol=1e-4, side="upper")[0])
+
+    assert delta(4, 2) <= delta(5, 3) <= delta(6, 3) and delta(6, 3) == delta(9, 3)
+    many = PoissonShift(mean=1000.0, d=200, most=180)  # more candidates than are tried
+    low, high = (many.epsilon(n=1, delta=1e-6, tol=1e-3, side=side).epsilon for side in ("lower", "upper"))
+    assert low <= high <= low * 1.03
+
+
+def test_without_noise_nothing_is_hidden() -> None:
+    for mean in (0.0, 1e-200, 1e-30):
+        family = PoissonShift(mean=mean, d=10, most=2)
+        assert math.isinf(family.epsilon(n=5, delta=0.5, tol=1e-4, side="upper").epsilon)
+        assert bracket(family, n=5)[0] == pytest.approx(1.0)
+    assert PoissonShift(mean=5.0, d=10, most=1).epsilon(n=1, delta=0.9, tol=1e-4, side="upper").epsilon == 0.0
+
+
+def test_an_index_that_nobody_else_sends_sets_a_floor() -> None:
+    family = PoissonShift(mean=10.0, d=10, most=3)
+    floor = -math.expm1(3 * math.log1p(-math.exp(-10.0)))
+    for side, toward in (("upper", 1e-6), ("lower", -1e-6)):
+        found = family.epsilon(n=1, delta=floor * (1 - 1e-3), tol=1e-4, side=side).epsilon
+        assert math.isinf(found)
+        far = math.exp(float(family.log_delta(np.array([30.0]), n=1, tol=1e-4, side=side)[0]))
+        assert far == pytest.approx(floor, rel=2e-4) and (far - floor) * toward >= -1e-12
+    assert math.isfinite(family.epsilon(n=1, delta=2.0 * floor, tol=1e-4, side="upper").epsilon)
+
+
+@pytest.mark.parametrize("mu", [0.7, 30.0, 5e5])
+def test_masses_from_above_and_below_enclose_those_of_the_poisson_law(mu: float) -> None:
+    """At most one in all from below, at least one from above, and the mean of Q/P on the right side."""
+    terms = {"step": 0.01 / math.sqrt(mu), "lowest": -40.0, "width": 0.02}
+    for raised in (True, False):
+        for make, sign in ((above, 1.0), (below, -1.0)):
+            found = make(mu, raised=raised, **terms)
+            total = float(found.mass.sum()) + found.infinite
+            assert sign * (total - 1.0) >= -1e-12 and total == pytest.approx(1.0, abs=1e-5)
+
+
+def test_random_participation_rounds_users_down() -> None:
+    family = PoissonShift(mean=0.001, d=100, most=4)
+    terms = {"delta": 1e-8, "tol": 1e-4, "side": "upper"}
+    some = family.thinned(0.5).epsilon(n=10**6, **terms).epsilon
+    assert family.epsilon(n=10**6, **terms).epsilon < some
+    assert family.epsilon(n=500_000, **terms).epsilon < some < family.epsilon(n=490_000, **terms).epsilon
+    with pytest.raises(BoundNotApplicableError, match="no lower bound"):
+        family.thinned(0.5).epsilon(n=10**6, delta=1e-8, tol=1e-4, side="lower")
+    with pytest.raises(BoundNotApplicableError, match="no lower bound"):
+        family.thinned(0.5).log_delta(EPS, n=10**6, tol=1e-4, side="lower")
+
+
+def test_participation_covers_the_mixture_over_users() -> None:
+    """Two others who each come with probability 1/2: E over their number is below the bound."""
+    family = PoissonShift(mean=0.8, d=2, most=1)
+    for eps in (0.2, 1.0):
+        true = sum(math.comb(2, u) / 4 * truth(2, 1, 0.8 * (1 + u), math.exp(eps)) for u in range(3))
+        found = math.exp(float(family.thinned(0.5).log_delta(np.array([eps]), n=3, tol=1e-4, side="upper")[0]))
+        assert found >= true
