@@ -61,20 +61,25 @@ def times(name: str, said: str) -> _Decorator:
     return _number(name, "K", said, "1", shown=True)
 
 
-def several(*options: _Decorator) -> _Decorator:
-    """These options, in this order."""
-    return lambda command: reduce(lambda made, option: option(made), reversed(options), command)
+def _all(command: Callable[..., Any], *options: _Decorator) -> Callable[..., Any]:
+    """The command with these options, in this order."""
+    return reduce(lambda made, option: option(made), reversed(options), command)
 
 
-#: For :func:`crowd_of`.
-crowd = several(
-    _number("--dropouts", "K", "Users who may drop out: a number such as 500, or a share such as 5%."),
-    _number("--colluding", "K", "Users who may help the adversary, likewise."),
-    _number("--participation", "P", "Probability with which every other user takes part, such as 0.6 or 60%.", "1"),
-    times("--reports-per-user", "Reports that every user sends into the batch, on any values."),
-)
-#: --n, --bound and --json.
-common = several(n(), bound("Which bound; auto: the smallest that applies."), as_json)
+def crowd(command: Callable[..., Any]) -> Callable[..., Any]:
+    """--dropouts, --colluding, --participation and --reports-per-user, for :func:`crowd_of`."""
+    return _all(
+        command,
+        _number("--dropouts", "K", "Users who may drop out: a number such as 500, or a share such as 5%."),
+        _number("--colluding", "K", "Users who may help the adversary, likewise."),
+        _number("--participation", "P", "Probability with which every other user takes part, such as 0.6 or 60%.", "1"),
+        times("--reports-per-user", "Reports that every user sends into the batch, on any values."),
+    )
+
+
+def common(command: Callable[..., Any]) -> Callable[..., Any]:
+    """--n, --bound and --json."""
+    return _all(command, n(), bound("Which bound; auto: the smallest that applies."), as_json)
 
 
 def crowd_of(given: dict[str, Any]) -> dict[str, Any]:
