@@ -110,7 +110,6 @@ def test_tail_bound_at_the_edges() -> None:
     assert log_tail_bound(10, 0.3, 10) == pytest.approx(10 * math.log(0.3), rel=1e-14)
 
 
-<<<<<<< HEAD
 def test_the_first_rare_count_is_found_in_a_few_evaluations(monkeypatch: pytest.MonkeyPatch) -> None:
     tail, asked = binomial.log_tail_bound, [0]
 
@@ -124,12 +123,3 @@ def test_the_first_rare_count_is_found_in_a_few_evaluations(monkeypatch: pytest.
         k = binomial.first_rare(n, t)
         assert asked[0] <= 8
         assert tail(n, t, k) <= binomial.LOG_LEFT_OUT < tail(n, t, k - 1)
-=======
-@pytest.mark.parametrize(
-    ("n", "t"), [(10**6, 0.002), (10**4, 0.3), (10**9, 1e-8), (50, 0.99), (10**6, 0.999), (3, 0.5)]
-)
-def test_the_first_rare_count_is_the_first_one(n: int, t: float) -> None:
-    k = binomial.first_rare(n, t)
-    tails = [log_tail_bound(n, t, at) <= binomial.LOG_LEFT_OUT for at in (k - 1, k)]
-    assert tails == [False, True] and 1 <= k <= n + 1
->>>>>>> t-num

@@ -9,7 +9,6 @@ from itertools import product
 import numpy as np
 import pytest
 
-<<<<<<< HEAD
 from shuffledp.errors import BoundNotApplicableError, ParameterError
 from shuffledp.numerics.binary import ExactCounts, lines
 from shuffledp.numerics.bundle import Bundle
@@ -52,16 +51,6 @@ def law(count: Count, most: int) -> list[float]:
         out = np.convolve(out, part)[: most + 1]
     return [float(x) for x in out]
 
-=======
-import shuffledp as sdp
-from reference.fractions_oracle import round_divergence
-from reference.message_counts import law
-from shuffledp.errors import ParameterError
-from shuffledp.numerics import counts
-from shuffledp.numerics.counts import Count
-from shuffledp.numerics.mixture import Among, MixtureCurve, Piece, pieces
-from shuffledp.numerics.pair import ShuffledPair
->>>>>>> t-num
 
 COUNTS = [
     Count(7),
@@ -83,7 +72,6 @@ def test_a_random_number_of_messages_is_a_mixture(count: Count) -> None:
     assert np.all(upper <= truth * (1 + 1e-4)) and np.all(lower >= truth * (1 - 1e-4) - 1e-15)
 
 
-<<<<<<< HEAD
 @pytest.mark.parametrize("count", COUNTS[1:])
 @pytest.mark.parametrize("side", SIDES)
 def test_buckets_are_stochastically_on_the_private_side(count: Count, side: Side) -> None:
@@ -91,25 +79,6 @@ def test_buckets_are_stochastically_on_the_private_side(count: Count, side: Side
     at, mass = buckets(count, side, 1e-2)
     rounded = np.array([mass[at <= k].sum() for k in range(60)])
     assert np.all(rounded >= exact[:60] - 1e-12) if side == "upper" else np.all(rounded <= exact[:60] + 1e-12)
-=======
-@pytest.mark.parametrize("round_", [COIN, THREE], ids=["coin", "three"])
-@pytest.mark.parametrize("count", COUNTS, ids=str)
-@pytest.mark.parametrize("few", [False, True])
-def test_mixture_against_fractions(
-    round_: ShuffledPair, count: Count, few: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if few:  # force rounding to three edges
-        monkeypatch.setattr(counts, "edges", lambda c, tol: np.unique([c.least, int(c.mean), c.most]))
-    for eps in (0.0, 0.3, 1.0):
-        E = Fraction(math.exp(eps))
-        truth = float(expected(round_, count, E))
-        for side in ("upper", "lower"):
-            curve = MixtureCurve.of([pieces(round_, count, side, 1e-4)], side)
-            value = math.exp(curve.at(np.array([eps]), np.full(1, 1e-6)).log_delta[0])
-            assert value >= truth * (1 - 1e-12) if side == "upper" else value <= truth * (1 + 1e-12)
-            if not few:
-                assert value == pytest.approx(truth, rel=1e-5, abs=1e-12)
->>>>>>> t-num
 
 
 def test_wide_numbers_are_rounded_to_cells_and_stay_on_their_sides() -> None:
@@ -119,7 +88,6 @@ def test_wide_numbers_are_rounded_to_cells_and_stay_on_their_sides() -> None:
     assert np.all(below <= above) and abs(above[4] - 0.5) < 0.02 and abs(below[4] - 0.5) < 0.02
 
 
-<<<<<<< HEAD
 def test_pieces_that_are_skipped_are_charged() -> None:
     rare = [Piece(1.0 - 1e-13, COIN, 2000), Piece(1e-13, COIN, 5)]
     curve = MixtureCurve.of([rare, rare], "upper")
@@ -150,32 +118,6 @@ def test_too_many_messages_and_unseen_users_are_refused() -> None:
         random.epsilon(n=10, delta=1e-6, tol=1e-3, side="lower")
     with pytest.raises(BoundNotApplicableError, match="does not show how many users"):
         PoissonShift(mean=1.0, d=4, most=1).thinned(0.5).epsilon(n=10, delta=1e-3, tol=1e-3, side="lower")
-=======
-def test_the_mean_is_not_enough() -> None:
-    """The number 7.48e-5 against 6.66e-5 of the theory: four options, 200 users at 0.5 dummies each, eps = 1."""
-    four = ShuffledPair(P0=[1, 0], P1=[0, 1], t=[0.25, 0.25])
-    mixed, fixed = (
-        Among([four], count).log_delta(np.array([1.0]), n=200, tol=1e-6, side="upper")[0]
-        for count in (lambda n: Count(0, ((n, 0.5),)), lambda n: Count(n // 2))
-    )
-    assert f"{math.exp(mixed):.2e}" == "7.48e-05" and f"{math.exp(fixed):.2e}" == "6.66e-05"
-
-
-@pytest.mark.parametrize("n", [100, 10**4, 10**6, 10**9, 10**12])
-def test_bracket_is_narrow_and_fast_at_any_n(n: int) -> None:
-    family = Among([THREE], lambda n: Count(n, ((n, 0.3), (n - 1, 0.125))))
-    upper, lower = (family.epsilon(n=n, delta=1e-8, tol=1e-4, side=side).epsilon for side in ("upper", "lower"))
-    assert lower <= upper <= lower * 1.001
-
-
-def test_no_finite_eps_and_too_many_messages() -> None:
-    family = Among([COIN], lambda n: Count(1, ((n, 0.5),)))
-    for side in ("upper", "lower"):
-        assert family.epsilon(n=3, delta=1e-3, tol=1e-4, side=side).epsilon == math.inf
-    assert family.pairs(10) is None
-    with pytest.raises(ParameterError, match="at most 1e15 messages"):
-        Among([COIN], lambda n: Count(2 * n)).epsilon(n=10**15, delta=1e-6, tol=1e-4, side="upper")
->>>>>>> t-num
 
 
 @pytest.mark.parametrize("side", SIDES)
