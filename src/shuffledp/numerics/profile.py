@@ -47,7 +47,7 @@ def profile(ask: Ask, eps: FloatArray, tol: float, side: Side) -> FloatArray:
             break
         middle = (start + stop) // 2
         out[middle] = ask(at[middle])
-        good = chord(at, out, start, stop, middle) <= out[middle] + 0.3 * tol
+        good = chord(at, out, start, stop, middle) <= out[middle] + 0.8 * tol
         for a, b in [*zip(start[good], middle[good], strict=True), *zip(middle[good], stop[good], strict=True)]:
             inner = np.arange(a + 1, b)
             out[inner] = chord(at, out, np.full(inner.size, a), np.full(inner.size, b), inner)
