@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, overload
+from typing import Any, TypedDict, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,47 +21,27 @@ from .many import answers, log_deltas, questions
 from .resolve import MechanismLike, resolve, subject_of
 
 
+class _Terms(TypedDict, total=False):
+    """What may be said beside the mechanism, n and delta."""
+
+    bound: str
+    tol: float
+    certify: bool
+    dropouts: float | str
+    colluding: float | str
+    participation: float | str
+    reports_per_user: int
+
+
+@overload
+def amplify(mechanism: MechanismLike, *, n: int, delta: float | str, **terms: Unpack[_Terms]) -> Guarantee: ...
 @overload
 def amplify(
-    mechanism: MechanismLike,
-    *,
-    n: int,
-    delta: float | str,
-    bound: str = "auto",
-    tol: float = 1e-4,
-    certify: bool = False,
-    dropouts: float | str = 0,
-    colluding: float | str = 0,
-    participation: float | str = 1.0,
-    reports_per_user: int = 1,
-) -> Guarantee: ...
-@overload
-def amplify(
-    mechanism: MechanismLike,
-    *,
-    n: arrays.Several,
-    delta: float | str | arrays.Several,
-    bound: str = "auto",
-    tol: float = 1e-4,
-    certify: bool = False,
-    dropouts: float | str = 0,
-    colluding: float | str = 0,
-    participation: float | str = 1.0,
-    reports_per_user: int = 1,
+    mechanism: MechanismLike, *, n: arrays.Several, delta: float | str | arrays.Several, **terms: Unpack[_Terms]
 ) -> Guarantees: ...
 @overload
 def amplify(
-    mechanism: MechanismLike,
-    *,
-    n: int,
-    delta: Sequence[float] | NDArray[Any],
-    bound: str = "auto",
-    tol: float = 1e-4,
-    certify: bool = False,
-    dropouts: float | str = 0,
-    colluding: float | str = 0,
-    participation: float | str = 1.0,
-    reports_per_user: int = 1,
+    mechanism: MechanismLike, *, n: int, delta: Sequence[float] | NDArray[Any], **terms: Unpack[_Terms]
 ) -> Guarantees: ...
 @by_name
 def amplify(
@@ -115,7 +95,8 @@ def amplify(
     """
     subject = subject_of(mechanism)
     tol = check.tolerance(tol)
-    who = {"dropouts": dropouts, "colluding": colluding, "participation": participation}
+    who: dict[str, Any] = {"dropouts": dropouts, "colluding": colluding, "participation": participation}
+    who["reports_per_user"] = reports_per_user
     if arrays.is_several(n) or arrays.is_several(delta):
         if certify:
             raise ParameterError(
@@ -123,15 +104,12 @@ def amplify(
             )
         sizes, targets = arrays.users_and_deltas(n, delta)
         flat = sizes.reshape(-1).tolist()
-        made = questions(subject, bound, flat, {**who, "reports_per_user": reports_per_user})
+        made = questions(subject, bound, flat, who)
         asked = [made[size] for size in flat]
         return Guarantees.of(asked, answers(asked, delta=targets.reshape(-1), tol=tol), targets, tol)
     n = check.users(n)
     delta = delta_at(delta, n)
-    crowd = Crowd.of(
-        n, dropouts=dropouts, colluding=colluding, participation=participation, reports_per_user=reports_per_user
-    )
-    question = resolve(subject, bound, crowd)
+    question = resolve(subject, bound, Crowd.of(n, **who))
     if certify:
         from .certificate import certify as prove
 

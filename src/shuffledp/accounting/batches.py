@@ -159,8 +159,7 @@ class BatchTable(Tabular):
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready dictionary; infinity is written as the string "inf"."""
-        ready: dict[str, Any] = json_ready({k: v for k, v in vars(self).items() if k not in ("randomizer", "tol")})
-        return ready
+        return dict(json_ready({k: v for k, v in vars(self).items() if k not in ("randomizer", "tol")}))
 
 
 @by_name

@@ -154,8 +154,7 @@ class Guarantee(Renamed):
         plain: dict[str, Any] = {"epsilon": self.epsilon, "lower": self.lower}
         plain |= {f.name: getattr(self, f.name) for f in fields(self) if f.name != "find_lower"}
         plain["certificate"] = self.certificate.to_dict() if self.certificate else None
-        ready: dict[str, Any] = json_ready(plain)
-        return ready
+        return dict(json_ready(plain))
 
     def _repr_html_(self) -> str:
         """A small table for notebooks."""

@@ -84,22 +84,20 @@ reports_per_user : as in a Guarantee; the same for all entries.
         """From resolved questions and their answers, one per entry of ``delta`` in C order."""
         first = asked[0]
         terms = {key: value for key, value in first.terms().items() if key not in _ARRAYS}
-        shape = delta.shape
-        epsilon = _frozen([a.epsilon for a in answers], shape, np.float64)
+        entries = {
+            "epsilon": [a.epsilon for a in answers],
+            "delta": delta,
+            "n": [q.crowd.n for q in asked],
+            "bound": [a.bound or q.bound.name for a, q in zip(answers, asked, strict=True)],
+            "evaluated": [a.evaluated for a in answers],
+            "members": [a.members for a in answers],
+            "dropouts": [q.crowd.dropouts for q in asked],
+            "colluding": [q.crowd.colluding for q in asked],
+            "note": [a.note for a in answers],
+        }
+        made: dict[str, Any] = {name: _frozen(values, delta.shape) for name, values in entries.items()}
         known = tuple(asked) if first.bound.side == "upper" and first.bound.sound else ()
-        return cls(
-            epsilon=epsilon,
-            delta=_frozen(delta, shape, np.float64),
-            n=_frozen([q.crowd.n for q in asked], shape, np.int64),
-            bound=_frozen([a.bound or q.bound.name for a, q in zip(answers, asked, strict=True)], shape, np.str_),
-            evaluated=_frozen([a.evaluated for a in answers], shape, np.int64),
-            members=_frozen([a.members for a in answers], shape, np.int64),
-            dropouts=_frozen([q.crowd.dropouts for q in asked], shape, np.int64),
-            colluding=_frozen([q.crowd.colluding for q in asked], shape, np.int64),
-            note=_frozen([a.note for a in answers], shape, np.str_),
-            find_lower=_LowerBounds(known, epsilon, delta, tol),
-            **terms,
-        )
+        return cls(**made, **terms, find_lower=_LowerBounds(known, made["epsilon"], delta, tol))
 
     def __getstate__(self) -> dict[str, Any]:
         """All numbers, the lower bounds included: a copy cannot compute them again."""
@@ -133,10 +131,10 @@ reports_per_user : as in a Guarantee; the same for all entries.
             return self._one(int(picked))
         parts = {f.name: getattr(self, f.name) for f in fields(self)}
         for name in _ARRAYS:
-            parts[name] = _frozen(parts[name].reshape(-1)[picked], picked.shape, parts[name].dtype)
+            parts[name] = _frozen(parts[name].reshape(-1)[picked], picked.shape)
         if self._lazily is not None:
             return Guarantees(**parts | {"find_lower": self._lazily.of(picked)})
-        known = _frozen(self.lower.reshape(-1)[picked], picked.shape, np.float64)
+        known = _frozen(self.lower.reshape(-1)[picked], picked.shape)
         return Guarantees(**parts | {"find_lower": partial(told, known)})
 
     @property
@@ -182,11 +180,8 @@ reports_per_user : as in a Guarantee; the same for all entries.
             number_column("lower", "lower", lower, ["" if x is None else round_down(x) for x in lower]),
             Column(name="bound", head="bound", values=self.bound.reshape(-1).tolist()),
         ]
-        if any(x is not None for x in lower):
-            shown = columns
-        else:
-            shown = [column for column in columns if column.name != "lower"]
-        return Table(tuple(shown), caption=self.title)
+        known = any(x is not None for x in lower)
+        return Table(tuple(c for c in columns if known or c.name != "lower"), caption=self.title)
 
     @property
     def title(self) -> str:
@@ -224,8 +219,7 @@ reports_per_user : as in a Guarantee; the same for all entries.
         plain = {"epsilon": self.epsilon, "lower": _without_nan(self.lower.tolist())}
         plain |= {f.name: getattr(self, f.name) for f in fields(self) if f.name != "find_lower"}
         plain |= {name: plain[name].tolist() for name in _ARRAYS}
-        ready: dict[str, Any] = json_ready({"shape": self.shape, **plain})
-        return ready
+        return dict(json_ready({"shape": self.shape, **plain}))
 
 
 class _LowerBounds:
@@ -242,7 +236,7 @@ class _LowerBounds:
         if self._asked:
             found = lowers(self._asked, delta=self._delta.reshape(-1), tol=self._tol)
         known = np.array([math.nan if x is None else x for x in found]).reshape(self._epsilon.shape)
-        return _frozen(np.minimum(known, self._epsilon), known.shape, np.float64)
+        return _frozen(np.minimum(known, self._epsilon), known.shape)
 
     def of(self, picked: NDArray[np.int64]) -> _LowerBounds:
         """Some of them, in the shape of their places."""
@@ -257,9 +251,9 @@ class _LowerBounds:
         return partial(self._asked[i].lower_beside, epsilon, delta=delta, tol=self._tol)
 
 
-def _frozen(values: Any, shape: tuple[int, ...], kind: Any) -> NDArray[Any]:
+def _frozen(values: Any, shape: tuple[int, ...]) -> NDArray[Any]:
     """A read-only array."""
-    made = np.array(values, dtype=kind).reshape(shape)
+    made = np.array(values).reshape(shape)
     made.setflags(write=False)
     return made
 

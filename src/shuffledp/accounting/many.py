@@ -1,4 +1,4 @@
-"""Many resolved questions at once: those whose answers come from families are answered together ."""
+"""Many resolved questions at once: those whose answers come from families are answered together."""
 
 from __future__ import annotations
 
@@ -10,10 +10,7 @@ import numpy as np
 from ..errors import BoundNotApplicableError, ParameterError, ShuffleDPError
 from ..numerics import family as families
 from ..numerics.family import Answer, Family
-from ..numerics.pair import (
-    FloatArray,
-    Side,
-)
+from ..numerics.pair import FloatArray, Side
 from .crowd import Crowd
 from .resolve import Resolved, Subject, resolve
 

@@ -110,8 +110,7 @@ class MixedGuarantee(Tabular):
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready dictionary; infinity is written as the string "inf"."""
-        ready: dict[str, Any] = json_ready(asdict(self))
-        return ready
+        return dict(json_ready(asdict(self)))
 
 
 @by_name

@@ -215,8 +215,7 @@ class Sweep(Tabular):
             for name in self.bounds
         }
         terms = {"mechanism": self.mechanism, "variable": self.variable, "values": self.values, "rule": self.rule}
-        ready: dict[str, Any] = json_ready({**terms, **columns, "bounds": curves, "absent": self.absent})
-        return ready
+        return dict(json_ready({**terms, **columns, "bounds": curves, "absent": self.absent}))
 
     def to_json(self) -> str:
         """The same as one JSON object."""

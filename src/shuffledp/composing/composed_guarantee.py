@@ -106,5 +106,4 @@ class ComposedGuarantee(Renamed):
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready dictionary; infinity is written as the string "inf"."""
-        ready: dict[str, Any] = json_ready(asdict(self))
-        return ready
+        return dict(json_ready(asdict(self)))
