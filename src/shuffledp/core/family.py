@@ -17,7 +17,7 @@ from .curve import Curve, PairCurve
 from .largest import largest_epsilons, largest_values
 from .pair import FloatArray, IntArray, ShuffledPair, Side
 
-_LOOSER = "looser, because too many pairs of inputs of this matrix are nearly alike for the swap bound"
+_LOOSER = "looser, because too many pairs of inputs of this matrix are nearly alike"
 #: Any number of shuffled pairs.
 EVERY = 10**9
 
