@@ -22,7 +22,7 @@ from .rows import numbered
 if TYPE_CHECKING:
     from .swap.pair import SwapPair
 
-_LOOSER = "looser, because too many pairs of inputs of this matrix are nearly alike for the swap bound"
+_LOOSER = "looser, because too many pairs of inputs of this matrix are nearly alike"
 #: Any number of shuffled pairs.
 EVERY = 10**9
 

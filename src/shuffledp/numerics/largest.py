@@ -68,7 +68,7 @@ def _screen(
         excess = np.zeros(eps.size)
         beyond = np.delete(rows, _leaders(owner[rows], score[rows], curve.most_evaluated))
         np.maximum.at(excess, owner[beyond], score[beyond])
-        eps += np.where(excess > 0.0, np.maximum(eps, 1e-9) * (1e-3 + np.minimum(-0.4 * excess / log_delta, 1.0)), 0.0)
+        eps += np.where(excess > 0.0, np.maximum(eps, 1e-9) * (3e-4 + np.minimum(-0.4 * excess / log_delta, 1.0)), 0.0)
         raised |= excess > 0.0
         rows = rows[excess[owner[rows]] > 0.0]
     return raised

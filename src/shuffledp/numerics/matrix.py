@@ -74,6 +74,7 @@ class BlanketPairs(Search):
         self.first, self.second = np.divmod(listed, len(rows))
         self._t, self._level, self._bare = _levels(rows, omega)
         self.cells = self._t.size + self._bare.shape[1]
+        self.most_evaluated = max(tuning.AT_ONCE, tuning.MOST_BLANKET_CELLS // self.cells)
         self._slack = mass_slack(rows.shape[1])
 
     def pairs(self, most: int) -> Sequence[ShuffledPair] | None:

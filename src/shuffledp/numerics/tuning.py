@@ -49,6 +49,8 @@ MANY_USERS = 1_000
 AT_ONCE = 16
 #: Rows of a search that are bounded at once: pairs of inputs x questions.
 MOST_ROWS = 1_000_000
+#: Pairs x symbols of a matrix over its blanket that are evaluated for one question; the bounds of other pairs count.
+MOST_BLANKET_CELLS = 600_000
 #: Numbers that the laws of rows which are evaluated at once consist of: rows x types x atoms.
 LARGEST_CURVE = 2_000_000
 
