@@ -54,12 +54,8 @@ def test_both_directions_are_the_same_with_zeros_and_ones_exchanged() -> None:
     E = Fraction(math.exp(0.2))
     for k, m in ((0, 3), (2, 1)):
         others = [1] * k + [0] * m
-        assert divergence(0.7, k, m, 0.2) == pytest.approx(
-            float(shuffled_divergence(R, 0, 1, others, E)), rel=1e-12
-        )
-        assert divergence(0.7, m, k, 0.2) == pytest.approx(
-            float(shuffled_divergence(R, 1, 0, others, E)), rel=1e-12
-        )
+        assert divergence(0.7, k, m, 0.2) == pytest.approx(float(shuffled_divergence(R, 0, 1, others, E)), rel=1e-12)
+        assert divergence(0.7, m, k, 0.2) == pytest.approx(float(shuffled_divergence(R, 1, 0, others, E)), rel=1e-12)
 
 
 @pytest.mark.parametrize("eps0", [0.2, 1.0, 4.0])

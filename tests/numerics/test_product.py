@@ -75,6 +75,7 @@ def test_equal_ratios_are_merged_although_they_are_rounded() -> None:
 
 @pytest.mark.parametrize("zeros", [False, True])
 def test_fewer_symbols_are_on_the_safe_side(monkeypatch: pytest.MonkeyPatch, zeros: bool) -> None:
+    """Symbols on a grid (product._on_grid): a spread above, merged below."""
     rng = np.random.default_rng(5)
     for grid in (2, 4, 12):
         monkeypatch.setattr(product, "_GRIDS", (grid,))
