@@ -27,6 +27,7 @@ def test_generated_words_are_up_to_date(mark: str) -> None:
     assert write.renewed(text := page.read_text("utf-8"), mark, make()) == text, "run make tables"
 
 
+@pytest.mark.slow_cases("brackets", "claims")
 @pytest.mark.parametrize("mark", numbers.TABLES)
 def test_a_sample_of_every_table_of_numbers_is_what_is_computed(mark: str) -> None:
     assert write.drifted(mark, numbers.TABLES[mark].sample()) == [], "run make tables"

@@ -1,4 +1,4 @@
-"""Every charge of the soundness ledger against the error that it is named after (those of the swap sum: test_swap_charges.py).
+"""Every charge of the soundness ledger against the error it is named after; test_swap_charges.py has the swap sum's.
 
 Each test places something badly, so that the error is there and the test fails without the charge.
 """

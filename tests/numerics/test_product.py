@@ -58,6 +58,7 @@ def dominates(big: ShuffledPair, small: ShuffledPair, a: float, b: float, tol: f
     return bool(np.all(over[0] >= over[1] - tol * (a + b) - 1e-13 * np.abs(at)))
 
 
+@pytest.mark.slow_cases("sizes1-False")
 @pytest.mark.parametrize("zeros", [False, True])
 @pytest.mark.parametrize("sizes", [(2, 3), (4, 4), (2, 3, 3)])
 def test_a_product_has_the_divergence_of_all_its_symbols(sizes: tuple[int, ...], zeros: bool) -> None:
