@@ -78,7 +78,7 @@ def test_block_bounds() -> None:
 
 
 def test_node_rounding_and_sum_rounding() -> None:
-    """Far out a phase has lost six digits; M^n loses n times as much."""
+    """Far out a phase has lost six digits (node_rounding); M^n loses n times as much (sum_rounding)."""
     whole, n = sum_at(0.4, 0.0, 1e5, 0, 1000), 1000
     node = nodes(X, whole.at, whole.h, np.zeros(3, dtype=np.int64), np.array([1, 40, 4000]))
     errors = []
@@ -132,9 +132,9 @@ def test_dither_price_and_aliases() -> None:
     n, s, c, h = 5, 0.8, 0.6, 1.5
     whole, (values, mass) = sum_at(c, s, h, 0, n), law_of_sum(5)
     peak = math.exp(whole.log_peak[0])
-    y = 0.01 * np.arange(-4000, 4001)
+    y = 0.02 * np.arange(-600, 601)
     wave = (mass * np.exp((c + 1j * y[:, None]) * values)).sum(axis=1) * np.exp(0.5 * s * s * (c + 1j * y) ** 2)
-    moment = 0.5 * 0.01 * wave.real.sum() / (peak * c * c)
+    moment = 0.5 * 0.02 * wave.real.sum() / (peak * c * c)
     gap = float(mass @ (dithered(values, s) - np.maximum(values, 0.0)))
     assert contour.dither_price(whole, np.array([moment]))[0] * peak >= gap > 0.01
     at = 2.0 * np.pi / h * np.array([k for k in range(-9, 10) if k])
@@ -327,6 +327,7 @@ def test_below_a_convex_profile() -> None:
 
 
 def test_transform_error_and_mass_error() -> None:
+    """window.error is transform_error, window.doubt is mass_error."""
     rng = np.random.default_rng(4)
     law = rng.dirichlet(np.ones(41))
     whole = Sum([Masses(law, 0.0)], [60], 0.05)
