@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import warnings
 from collections.abc import Iterator
@@ -22,24 +23,16 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "spark: needs a Spark cluster; run by make test-spark, where nothing is skipped")
     config.addinivalue_line("markers", "web: drives a browser; run by make test-web, where nothing is skipped")
     config.addinivalue_line("markers", "slow: more examples of the same properties; leave out with -m 'not slow'")
+    config.addinivalue_line("markers", "slow_cases(*ids): cases of a test that are slow; * stands for anything")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The cases of long_cases.txt are slow: the shorter cases of the same tests stay."""
-    listed = set((Path(__file__).parent / "long_cases.txt").read_text(encoding="utf-8").splitlines())
+    """The cases that a mark ``slow_cases`` names are slow: the shorter cases of the same tests stay."""
     for item in items:
-        if item.nodeid in listed:
-            item.add_marker("slow")
-
-
-@pytest.hookimpl(hookwrapper=True)
-def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    """CPU seconds of every test, without fixtures, with children, in the folder $CPU_TIMES (house/long_cases.py)."""
-    folder, start = os.environ.get("CPU_TIMES"), sum(os.times()[:4])
-    yield
-    if folder:
-        with open(Path(folder) / f"{os.getpid()}.txt", "a", encoding="utf-8") as out:
-            out.write(f"{sum(os.times()[:4]) - start:.2f} {item.nodeid}\n")
+        for mark in item.iter_markers("slow_cases"):
+            case = item.name.partition("[")[2].removesuffix("]")
+            if any(re.fullmatch(re.escape(one).replace(r"\*", ".*"), case) for one in mark.args):
+                item.add_marker("slow")
 
 
 @pytest.hookimpl(hookwrapper=True)

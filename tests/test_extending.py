@@ -142,6 +142,7 @@ def test_numbers_have_the_law_of_the_points_of_the_grid(
 # -- its law ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow_cases("*-3")
 @pytest.mark.parametrize(("eps0", "d", "n"), [(1.0, 2, 4), (2.0, 3, 3), (0.5, 3, 3)])
 def test_never_below_the_truth(m: Any, eps0: float, d: int, n: int) -> None:
     small = type(m)(eps0=eps0, d=d)

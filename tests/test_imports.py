@@ -51,6 +51,7 @@ def imports(path: Path) -> list[str]:
     return [name for name in found if name != "__version__"]
 
 
+@pytest.mark.slow_cases("numerics/composition/profile_curve.py", "programme/scale.py")
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_imports_go_down(path: Path) -> None:
     own = package_of(path)
@@ -102,6 +103,7 @@ def test_a_first_answer_loads_no_scipy() -> None:
     assert fresh(code) == "False"
 
 
+@pytest.mark.slow
 def test_names_stay_what_they_are_after_all_submodules_were_imported() -> None:
     code = (
         "import importlib, pkgutil, types, shuffledp as s\n"

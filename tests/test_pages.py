@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from house import citations, layers, numbers, theorems, write
+from house.charges import every_charge
 from reference.places import ROOT
 
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -26,6 +27,7 @@ def test_generated_words_are_up_to_date(mark: str) -> None:
     assert write.renewed(text := page.read_text("utf-8"), mark, make()) == text, "run make tables"
 
 
+@pytest.mark.slow_cases("brackets", "claims")
 @pytest.mark.parametrize("mark", numbers.TABLES)
 def test_a_sample_of_every_table_of_numbers_is_what_is_computed(mark: str) -> None:
     assert write.drifted(mark, numbers.TABLES[mark].sample()) == [], "run make tables"
@@ -137,6 +139,12 @@ def test_the_glossary_has_every_term_once() -> None:
     terms = re.findall(r"^\| \*\*(.+?)\*\* \| .+\. ?(?:`\w+` )?\|$", text, re.MULTILINE)
     assert 20 <= len(terms) <= 30 and len(terms) == len(set(terms)) == text.count("\n| **")
     assert "glossary.md" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", sorted({charge.function.__name__ for _, charge in every_charge()}))
+def test_every_charge_is_named_in_a_test_of_numerics(name: str) -> None:
+    texts = [path.read_text(encoding="utf-8") for path in (ROOT / "tests" / "numerics").glob("test_*.py")]
+    assert any(re.search(rf"\b{name}\b", text) for text in texts)
 
 
 @pytest.mark.parametrize("name", ["ball_oracle", "fractions_oracle", "randomizers", "rounds", "swap"])

@@ -81,6 +81,7 @@ def test_a_larger_beta_may_be_used_up_to_its_largest() -> None:
     )
 
 
+@pytest.mark.slow_cases("0", "2", "3", "4", "5")
 @pytest.mark.parametrize("seed", range(6))
 def test_one_randomizer_that_all_users_run_stays_below_the_stronger_clone(seed: int) -> None:
     """Laws with a remainder (s > 0), for which the published proof has an erratum, over all datasets of four users."""

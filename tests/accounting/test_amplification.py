@@ -24,6 +24,7 @@ MECHANISMS = [
 NAMES = ["general1", "general6", "ratio", "ratio-inf", "coin", "finite3", "open"]
 
 
+@pytest.mark.slow_cases("0.0001-50-finite3")
 @pytest.mark.parametrize("m", MECHANISMS, ids=NAMES)
 @pytest.mark.parametrize("n", [1, 2, 50, 10_000, 10**9])
 @pytest.mark.parametrize("delta", [0.3, 1e-4, 1e-12])
@@ -38,6 +39,7 @@ def test_round_trip(m: object, n: int, delta: float) -> None:
         assert float(sdp.profile(m, n=n, epsilon=g.lower, side="lower", tol=1e-7)) >= delta * (1 - 1e-3)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow_cases("*-general6")
 @pytest.mark.parametrize("m", MECHANISMS[:6], ids=NAMES[:6])
 @pytest.mark.parametrize("tol", [1e-1, 1e-3, 1e-5, 1e-7])
 def test_tol_is_respected(m: object, tol: float) -> None:
@@ -116,6 +118,7 @@ def test_no_finite_eps_is_said_in_words(n: int) -> None:
     assert g.to_dict()["epsilon"] == "inf"
 
 
+@pytest.mark.slow_cases("300")
 @pytest.mark.parametrize("n", [10, 40, 100, 300, 1000])
 def test_a_finite_eps_just_above_the_floor(n: int) -> None:
     """At 1.01 times the floor of delta there is a finite eps: "no finite eps" would be a false sentence."""
@@ -124,6 +127,7 @@ def test_a_finite_eps_just_above_the_floor(n: int) -> None:
     assert 0 < g.epsilon < 30.0
 
 
+@pytest.mark.slow_cases("weak-1000000")
 @pytest.mark.parametrize("n", [2, 10, 100, 1000, 10**6])
 @pytest.mark.parametrize(
     "m",

@@ -76,6 +76,7 @@ def check(m: Any, asked: dict[str, Any], names: list[str]) -> None:
         assert np.all(curve <= other * (1.0 + 3e-3) + 1e-300), name
 
 
+@pytest.mark.slow_cases("12", "8")
 @pytest.mark.parametrize("seed", range(20))
 def test_random_questions(seed: int) -> None:
     check(*drawn(seed), ["swap", "swap-general", "blanket", "variation-ratio", "general", "local"])
@@ -87,6 +88,7 @@ def test_more_random_questions_and_all_sound_bounds(seed: int) -> None:
     check(*drawn(seed), SOUND)
 
 
+@pytest.mark.slow_cases("laplace:eps0=6-1000-1e-05-swap", "metric-laplace:d01=1,dmax=1-15-6.5e-06-variation-ratio")
 @pytest.mark.parametrize(
     ("spec", "n", "delta", "bound"),
     [

@@ -135,6 +135,7 @@ def test_a_stronger_claim_is_refused(change: Callable[[Any, Any], None], value: 
         read(data, tmp_path / "forged.json")
 
 
+@pytest.mark.slow_cases("{'kind': 'counts', 'bits': 128, 'cap': 1000000000000}")
 @pytest.mark.parametrize(
     "method",
     [
@@ -175,6 +176,7 @@ def test_a_foolish_method_proves_nothing_false(method: dict[str, Any], tmp_path:
 NO_PROOF = [k for k, b in BOUNDS.items() if isinstance(b, Numerical) and (b.side == "lower" or not b.sound)]
 
 
+@pytest.mark.slow_cases("constant-dataset-lower", "variation-ratio-published")
 @pytest.mark.parametrize("bound", NO_PROOF)
 def test_a_certificate_forged_with_a_bound_that_is_none(bound: str) -> None:
     """The rounds of a lower or an unsound bound prove nothing about the mechanism, however well they are summed."""
@@ -206,6 +208,7 @@ def test_a_matrix_does_not_speak_for_another_mechanism() -> None:
         sdp.verify(replace(c, mechanism="general:eps0=9"))
 
 
+@pytest.mark.slow_cases("*-1000-1e-12", "auto-1e-09-2-1e-20")
 @pytest.mark.parametrize(("miss", "n", "delta"), [(4e-11, 2, 1e-12), (4e-10, 1000, 1e-12), (1e-9, 2, 1e-20)])
 @pytest.mark.parametrize("bound", ["auto", "blanket"])
 def test_a_tiny_eps_is_proved(miss: float, n: int, delta: float, bound: str) -> None:
@@ -251,6 +254,7 @@ COUNTS = {"kind": "counts", "bits": 128, "cap": 3}
 WILD = {"kind": "contour", "bits": 128, "c": 1e6, "s": 1e6, "h": 1.0, "nodes": 3}
 
 
+@pytest.mark.slow_cases("1e12", "wild")
 @pytest.mark.parametrize(
     ("n", "method"), [(10**12, COUNTS), (10**400, COUNTS), (10, WILD)], ids=["1e12", "1e400", "wild"]
 )

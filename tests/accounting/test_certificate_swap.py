@@ -83,6 +83,14 @@ def test_every_victim_pair_of_a_matrix_is_proved(n: int) -> None:
     assert lower <= epsilon <= lower * 1.002
 
 
+@pytest.mark.slow_cases(
+    "*-300-1e-200",
+    "grr:eps0=5,d=4-300-1e-*",
+    "general:eps0=0.5-10-0.001",
+    "general:eps0=0.5-10-1e-30",
+    "general:eps0=0.5-300-0.01",
+    "grr:eps0=5,d=4-300-0.01",
+)
 @pytest.mark.parametrize("delta", [1e-2, 1e-3, 1e-5, 1e-30, 1e-200])
 @pytest.mark.parametrize("n", [2, 10, 300, 10**5])
 @pytest.mark.parametrize("mechanism", ["grr:eps0=1,d=2", "general:eps0=0.5", "grr:eps0=5,d=4"])
@@ -106,6 +114,21 @@ def test_a_named_bound_is_proved(mechanism: str, bound: str) -> None:
     assert all(isinstance(step.pair, SwapPair) for step in g.certificate.steps)
 
 
+@pytest.mark.slow_cases(
+    "*-5.0-100",
+    "0.0001-2.0-20",
+    "0.0001-5.0-400",
+    "1e-08-0.1-20",
+    "1e-08-2.0-100",
+    "1e-08-2.0-400",
+    "1e-100-0.1-100",
+    "1e-100-0.1-20",
+    "1e-100-2.0-100",
+    "1e-100-2.0-20",
+    "1e-100-2.0-400",
+    "1e-100-5.0-20",
+    "1e-100-5.0-400",
+)
 @pytest.mark.parametrize("n", [2, 20, 100, 400])
 @pytest.mark.parametrize("eps0", [0.1, 2.0, 5.0])
 @pytest.mark.parametrize("delta", [1e-4, 1e-8, 1e-100])

@@ -37,6 +37,14 @@ def refused(words: str, call: Any, *args: object, **kwargs: object) -> None:
 # -- compare --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow_cases(
+    "gaussian:sigma=2,low=-*",
+    "gaussian:sigma=0.5,low=0,high=1,inputs=3,edges=8-*",
+    "general-weak-10000",
+    "privset:eps0=3,d=2,s=2,k=2-30",
+    "subset:eps0=4,d=6,k=5-30",
+    "zeros-10000",
+)
 @pytest.mark.parametrize("n", [30, 10_000])
 @pytest.mark.parametrize("subject", SUBJECTS)
 def test_every_bound_of_every_mechanism(subject: str, n: int) -> None:

@@ -402,6 +402,7 @@ def test_a_random_number_of_messages_costs_little_more_than_its_mean(crowd: dict
 # -- Poisson blanket messages ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow_cases("2-*", "0-0.125", "0-4.5")
 @pytest.mark.parametrize("mean", [0.125, 1.0, 4.5])
 @pytest.mark.parametrize("fixed", [0, 2])
 def test_a_poisson_number_of_messages_against_fractions(mean: float, fixed: int) -> None:

@@ -85,6 +85,7 @@ def test_a_spec_is_parsed_and_analyzed_once(built: Counter[str]) -> None:
     assert built == ONCE
 
 
+@pytest.mark.slow_cases("*-over")
 @pytest.mark.parametrize("epsilon", [1.0, 1e-4], ids=["within", "over"])
 @pytest.mark.parametrize("missing", [{}, {"dropouts": 0.1, "colluding": 7}], ids=["all", "missing"])
 def test_check_builds_each_family_once(built: Counter[str], epsilon: float, missing: dict[str, float]) -> None:

@@ -61,6 +61,12 @@ def sound(classes: list[tuple[Any, int]], **terms: float) -> sdp.MixedGuarantee:
 # -- brute force ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow_cases(
+    "grr:*",
+    "unary:*",
+    "optimized-unary:eps0=0.5,d=2*2 optimized-unary:eps0=3,d=2*2",
+    "subset:eps0=1,d=4,k=2*2 subset:eps0=2,d=4,k=2*2",
+)
 @pytest.mark.parametrize(
     "classes",
     [
@@ -79,6 +85,7 @@ def test_never_below_the_truth(classes: list[tuple[Any, int]]) -> None:
     sound(classes)
 
 
+@pytest.mark.slow_cases("0", "1", "11", "2", "3", "4", "5", "6", "7", "8")
 @pytest.mark.parametrize("seed", range(12))
 def test_random_matrices_are_never_below_the_truth(seed: int) -> None:
     rng = Random(seed)
@@ -119,6 +126,7 @@ class Coarse(sdp.Laplace):
         return [[Fraction(float(x)) for x in row] for row in law]
 
 
+@pytest.mark.slow_cases("1.0-3.0")
 @pytest.mark.parametrize(("first", "second"), [(1.0, 3.0), slow(2.0, 2.5), slow(0.3, 6.0)])
 def test_laplace_is_never_below_a_view_of_the_truth(first: float, second: float) -> None:
     classes = [(Coarse(eps0=first), 2), (Coarse(eps0=second), 2)]

@@ -80,6 +80,7 @@ def check_rate(runs: range) -> None:
     assert laws <= most
 
 
+@pytest.mark.slow
 def test_false_alarms_are_as_rare_as_stated() -> None:
     check_rate(range(2))
 
@@ -132,6 +133,7 @@ def test_choosing_among_many_events_costs_nothing() -> None:
         assert found.lower == 0.0 and not found.violated
 
 
+@pytest.mark.slow
 def test_chi_square_meets_its_level() -> None:
     rng = seeded(3)
     for weights in ([0.002, 0.998], [0.0012] * 9 + [0.9892], 0.5 ** np.arange(1, 30), np.ones(200)):

@@ -155,6 +155,7 @@ def pids(here: Path, wait: float = 60.0) -> list[int]:
 # -- answers ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_audit_of_code(here: Path) -> None:
     args = ["--inputs", "0,1", "--samples", "4000", "--json"]
     good = really("audited_code:honest", "--eps0", "1", *args)
@@ -201,6 +202,24 @@ def test_code_is_not_run_unasked(here: Path) -> None:
 # -- one sentence ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow_cases(
+    "*-got a whole number of more than 307 digits",
+    "*-got the end of its process (exit code 0) instead",
+    "audited_code:aborts-got a crash of its process (SIGABRT)",
+    "audited_code:closes-instead; run it by itself",
+    "audited_code:escape-got *",
+    "audited_code:exits_with-*",
+    "audited_code:forges-got an answer that cannot be read",
+    "audited_code:generator-got GeneratorExit on input 0",
+    "audited_code:interrupts-got KeyboardInterrupt",
+    "audited_code:killed-got a crash of its process (SIGKILL)",
+    "audited_code:leaves-got Leave on input 0 (0)",
+    "audited_code:mute-got Mute on input 0;",
+    "audited_code:odd-got Mute when they were",
+    "audited_code:stops-got Stop on input 0",
+    "lazy_code:f-got GeneratorExit; check the module",
+    "leaving_code:f-got SystemExit (0)",
+)
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
@@ -230,6 +249,7 @@ def test_hostile_code_is_one_sentence(here: Path, name: str, expected: str) -> N
     assert expected in said and said.startswith("shuffledp: ") and said.endswith(".")
 
 
+@pytest.mark.slow_cases("audited_code:exits", "audited_code:segfault")
 @pytest.mark.parametrize("name", ["audited_code:exits", "audited_code:interrupts", "audited_code:segfault"])
 def test_hostile_code_in_a_real_process(here: Path, name: str) -> None:
     result = really(name, *FEW)
@@ -238,6 +258,14 @@ def test_hostile_code_in_a_real_process(here: Path, name: str) -> None:
     assert len(said) == 1 and said[0].startswith("shuffledp: ") and said[0].endswith(".")
 
 
+@pytest.mark.slow_cases(
+    "audited_code:*",
+    "-module:function",
+    "broken_code:f-RuntimeError (no luck)",
+    "no_such_module:f-ModuleNotFoundError",
+    "os.system('x'):f-module:function",
+    "syntax_code:f-SyntaxError",
+)
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
@@ -274,6 +302,7 @@ def test_bad_time_limits(here: Path) -> None:
 # -- nothing is left behind ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_time_limit_ends_the_code_and_what_it_started(here: Path) -> None:
     begun = time.monotonic()
     result = really("audited_code:patient", *FEW, "--time-limit", "10")
@@ -287,6 +316,7 @@ def test_an_answer_ends_what_the_code_started(here: Path) -> None:
     assert gone(*pids(here))
 
 
+@pytest.mark.slow_cases("2-130", "9--9")
 @pytest.mark.parametrize(
     ("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, -signal.SIGTERM), (signal.SIGKILL, -signal.SIGKILL)]
 )

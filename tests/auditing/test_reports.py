@@ -78,6 +78,7 @@ def test_a_list_that_is_used_again_is_copied() -> None:
     assert 0.7 < sdp.audit(reuse, inputs=[0, 1], samples=6000).lower < 1.0
 
 
+@pytest.mark.slow
 def test_messages_of_one_user() -> None:
     m = sdp.MixDump(d=3, flip=0.3, messages=1)
     rng = seeded(5)
@@ -144,6 +145,7 @@ def test_what_the_law_rules_out_settles_it() -> None:
     assert sdp.audit(lambda x: 300 + x, claimed="grr:eps0=1,d=4", inputs=[0, 1], samples=400).law == 0.0
 
 
+@pytest.mark.slow
 def test_a_mechanism_claimed_by_a_function_that_writes_it_otherwise() -> None:
     """Rows of bits, sets, and the library's own packing are read; the law is the same."""
     m = sdp.Unary(eps0=2.0, d=6)

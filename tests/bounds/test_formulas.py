@@ -140,6 +140,7 @@ CASES: list[Mechanism] = [
 ]
 
 
+@pytest.mark.slow_cases("balls-search-balls-into-bins")
 @pytest.mark.parametrize("m", CASES, ids=lambda m: m.name)
 @pytest.mark.parametrize("bound", [b for b in BOUNDS if b != "local"])
 def test_eps_and_delta_are_inverse(m: Mechanism, bound: str) -> None:
@@ -278,6 +279,12 @@ def least_near_zero(m: Mechanism) -> tuple[int, np.ndarray, np.ndarray]:
     return n, eps, sdp.profile(m, n=n, epsilon=eps, side="lower")
 
 
+@pytest.mark.slow_cases(
+    "GRR(eps0=6.4e-06, d=4)-variation-ratio",
+    "Hadamard(eps0=0.3, d=4)-blanket",
+    "Hadamard(eps0=0.3, d=4)-general",
+    "Hadamard(eps0=0.3, d=4)-variation-ratio",
+)
 @pytest.mark.parametrize("bound", [name for name, b in BOUNDS.items() if b.side == "upper" and b.sound])
 @pytest.mark.parametrize(
     "m", [sdp.GRR(eps0=1e-9, d=2), sdp.GRR(eps0=6.4e-6, d=4), sdp.Hadamard(eps0=0.3, d=4)], ids=str

@@ -62,6 +62,7 @@ def test_every_mechanism_with_a_budget_is_here() -> None:
 # -- round trips -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow_cases("privset-1000-0.01")
 @pytest.mark.parametrize("epsilon", [0.01, 1.0])
 @pytest.mark.parametrize("n", [10**3, 10**6])
 @pytest.mark.parametrize("name", QUICK)
@@ -90,6 +91,7 @@ OF_ONE_PROTOCOL = {"cheu-zhilyaev", "balls-formula", "balls-search"}
 SOUND = [b.name for b in bounds.BOUNDS.values() if b.sound and b.side == "upper" and b.name not in OF_ONE_PROTOCOL]
 
 
+@pytest.mark.slow_cases("4.0-swap-general", "4.0-variation-ratio")
 @pytest.mark.parametrize("bound", SOUND)
 @pytest.mark.parametrize("epsilon", [0.05, 1.0, 4.0])
 def test_every_sound_bound(bound: str, epsilon: float) -> None:
@@ -103,6 +105,7 @@ def test_every_sound_bound(bound: str, epsilon: float) -> None:
     assert looser > epsilon * (1 - TOL)
 
 
+@pytest.mark.slow_cases("0.1-10", "3.0-10")
 @pytest.mark.parametrize("n", [1, 2, 10])
 @pytest.mark.parametrize("epsilon", [1e-6, 0.1, 3.0])
 def test_few_users_keep_at_least_the_local_guarantee(n: int, epsilon: float) -> None:
@@ -119,6 +122,16 @@ def test_a_target_beyond_the_range_gives_the_end_of_it() -> None:
     assert sdp.calibrate("general", n=10, epsilon=600.0, delta=1e-6) == sdp.General(eps0=500.0)
 
 
+@pytest.mark.slow_cases(
+    "general",
+    "laplace",
+    "optimized-unary",
+    "prefix-hash",
+    "privset",
+    "privunit",
+    "randomized-response",
+    "sampling-rappor",
+)
 @pytest.mark.parametrize("name", [slow(name) if name == "wheel" else name for name in FIXED])
 def test_every_finite_target_has_an_answer(name: str) -> None:
     for epsilon in (499.0, 1e160, 1.7e308):
@@ -126,6 +139,7 @@ def test_every_finite_target_has_an_answer(name: str) -> None:
         assert m.eps0 == 500.0 or eps_of(m, 1000, 1e-6) <= epsilon == 499.0 <= m.eps0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [1e-300, 5e-324])
 def test_tiny_targets(epsilon: float) -> None:
     m = sdp.calibrate("grr:d=4", n=1000, epsilon=epsilon, delta=1e-6)
@@ -149,6 +163,7 @@ def test_tol(tol: float) -> None:
     assert 0.2 * (1 - tol) <= sdp.amplify(m, n=10_000, delta=1e-6, tol=tol).epsilon <= 0.2
 
 
+@pytest.mark.slow_cases("0.01", "0.5")
 @pytest.mark.parametrize("delta", [1e-300, 1e-12, 0.01, 0.5])
 def test_extreme_delta(delta: float) -> None:
     m = sdp.calibrate("grr:d=8", n=10**6, epsilon=0.5, delta=delta)
@@ -173,6 +188,7 @@ def test_name_spec_mechanism_and_function_agree() -> None:
     assert by_name == by_spec
 
 
+@pytest.mark.slow
 def test_a_mechanism_keeps_its_integers() -> None:
     start = sdp.Subset(eps0=0.5, d=16)
     m: Any = sdp.calibrate(start, n=10**6, epsilon=1.0, delta=1e-8)
@@ -210,6 +226,7 @@ def test_parallel_queries_share_one_budget(tmp_path: Path) -> None:
     said(sdp.ParameterError, "pass a function", lambda: sdp.calibrate(alone, **ask))
 
 
+@pytest.mark.slow_cases("metric-general")
 @pytest.mark.parametrize("name", ["metric-general", "planar-laplace"])
 def test_metric_privacy(name: str) -> None:
     ask: dict[str, Any] = {"n": 1000, "epsilon": 0.3, "delta": 1e-6}
@@ -235,6 +252,7 @@ def test_distances_from_a_file() -> None:
 ASK: dict[str, Any] = {"n": 500, "epsilon": 0.5, "delta": 1e-6}
 
 
+@pytest.mark.slow_cases("balls-into-bins:d=9,special=2")
 @pytest.mark.parametrize(
     "spec", ["pure-dump:d=8", "balcer-coin", "balcer-cheu:coin=0.3", "balls-into-bins:d=9,special=2"]
 )
@@ -249,6 +267,7 @@ def test_fewest_messages(spec: str) -> None:
     assert abs(whole.total_messages / (500 * m.messages) - 1) < 0.05
 
 
+@pytest.mark.slow_cases("mix-dump:d=6,total_messages=300")
 @pytest.mark.parametrize("spec", ["cheu-zhilyaev:d=4,total_messages=300", "mix-dump:d=6,total_messages=300"])
 def test_smallest_flip(spec: str) -> None:
     m: Any = sdp.calibrate(spec, **ASK)
@@ -260,6 +279,7 @@ def test_smallest_flip(spec: str) -> None:
     assert abs(back.total_messages - 300) <= 2 and back.messages is None
 
 
+@pytest.mark.slow_cases("cheu-zhilyaev:d=4,flip=0.01")
 @pytest.mark.parametrize("spec", ["pure-dump:d=8", "cheu-zhilyaev:d=4,flip=0.01"])
 def test_fewest_poisson_messages(spec: str) -> None:
     m: Any = sdp.calibrate(spec, unknown="poisson", **ASK)
@@ -281,6 +301,7 @@ def test_several_reports_share_a_whole_number_of_messages() -> None:
     assert spent[0] <= 0.2 < spent[1]
 
 
+@pytest.mark.slow
 def test_smallest_flip_beside_poisson_messages() -> None:
     ask: dict[str, Any] = {"n": 2000, "epsilon": 1.0, "delta": 1e-6}
     m: Any = sdp.calibrate("cheu-zhilyaev:d=16,poisson=1", unknown="flip", **ask)
@@ -308,6 +329,16 @@ def exhaustive(
     return errors
 
 
+@pytest.mark.slow_cases(
+    "local-hash-l-values2-0.1-fixed2-100-0.05",
+    "local-hash-l-values2-0.1-fixed2-1000-0.01",
+    "local-hash-l-values2-0.1-fixed2-1000000-0.1",
+    "privset-k-values1-0.2-fixed1-100-0.05",
+    "privset-k-values1-0.2-fixed1-1000-0.01",
+    "privset-k-values1-0.2-fixed1-1000000-0.1",
+    "subset-k-values0-0.08333333333333333-fixed0-100-0.05",
+    "subset-k-values0-0.08333333333333333-fixed0-1000-0.01",
+)
 @pytest.mark.parametrize(("n", "epsilon"), [(100, 0.05), (1000, 0.01), slow(1000, 1.0), (10**6, 0.1)])
 @pytest.mark.parametrize(
     ("name", "setting", "values", "f", "fixed"),
@@ -334,6 +365,7 @@ def test_the_best_subset_size(d: int, n: int, epsilon: float) -> None:
     assert m.variance(n, 1 / d) <= min(errors.values()) * (1 + 1e-3)
 
 
+@pytest.mark.slow_cases("*-0.3", "privunit:dim=20-cap-None-1000000-0.05")
 @pytest.mark.parametrize(("n", "epsilon"), [(1000, 0.3), (10**6, 0.05)])
 @pytest.mark.parametrize(("spec", "setting", "held"), [("wheel:d=20,s=2", "w", 0.1), ("privunit:dim=20", "cap", None)])
 def test_the_best_share(spec: str, setting: str, held: float | None, n: int, epsilon: float) -> None:
@@ -350,6 +382,7 @@ def test_the_best_share(spec: str, setting: str, held: float | None, n: int, eps
             assert error(m) <= error(other) * (1 + 1e-3)
 
 
+@pytest.mark.slow_cases("*-1.0-16")
 @pytest.mark.parametrize("points", [16, slow(151)])
 @pytest.mark.parametrize(("n", "epsilon"), [(1000, 0.1), (1000, 1.0), (10**6, 0.02), (10**6, 1.0)])
 def test_hadamard_against_a_scan(n: int, epsilon: float, points: int) -> None:
@@ -361,6 +394,7 @@ def test_hadamard_against_a_scan(n: int, epsilon: float, points: int) -> None:
             assert eps_of(other, n, 0.01 / n) > epsilon
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["subset", "local-hash"])
 def test_large_domains(name: str) -> None:
     m: Any = sdp.calibrate(name, n=10**6, epsilon=0.1, delta=1e-8, d=10**6)
@@ -373,6 +407,7 @@ def test_large_domains(name: str) -> None:
 # -- users and delta ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow_cases("randomized-response:eps0=1-0.4-1e-08")
 @pytest.mark.parametrize("delta", [1e-8, "0.01/n"])
 @pytest.mark.parametrize(
     ("spec", "epsilon"),
@@ -398,6 +433,7 @@ def test_one_user_is_enough_for_the_local_guarantee() -> None:
     assert sdp.users_needed("grr:eps0=2,d=64", epsilon=2.0, delta=1e-8) == 1
 
 
+@pytest.mark.slow_cases("grr:eps0=20,d=64-3.0-0.0001-4468984474", "randomized-response:eps0=20-10.0-1e-10-11171319454")
 @pytest.mark.parametrize(
     ("spec", "epsilon", "delta", "before"),
     [  # before: the answers of a bisection with a contour of many nodes in every step
@@ -419,6 +455,7 @@ def test_users_for_large_budgets(spec: str, epsilon: float, delta: float | str, 
     assert reached(n) <= epsilon < reached(n - 1)
 
 
+@pytest.mark.slow_cases("general:eps0=1-0.7", "laplace:eps0=1-0.7", "unary:eps0=3,d=4-1.8")
 @pytest.mark.parametrize(
     ("spec", "epsilon"),
     [
@@ -468,6 +505,7 @@ def said(error: type[Exception], words: str, call: Callable[[], object]) -> None
     assert text.endswith((".", "?")) and "\n" not in text
 
 
+@pytest.mark.slow_cases("even 1e15 users-<lambda>0")
 @pytest.mark.parametrize(
     ("words", "call"),
     [
@@ -595,6 +633,7 @@ def test_best_of_range(best: int) -> None:
     assert len(looked) == len(set(looked)) < 80
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "epsilon"), [(10**6, 1.0), (10**4, 0.3)])
 def test_large_domains_of_sets(n: int, epsilon: float) -> None:
     """Reports of nearly all items say nothing about one of them in double precision: an error of inf, not a crash."""
@@ -607,6 +646,7 @@ def test_large_domains_of_sets(n: int, epsilon: float) -> None:
         assert best <= other.variance(n, 10 / (10**6 + 10)) * 1.05
 
 
+@pytest.mark.slow_cases("hierarchical-grr-fixed2-1000000000-5.0-4", "sampling-rappor-fixed3-1000000000-5.0-3")
 @pytest.mark.parametrize(
     ("name", "fixed", "n", "epsilon", "most"),
     [

@@ -21,6 +21,7 @@ CROWDS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.slow_cases("reports")
 @pytest.mark.parametrize("crowd", CROWDS.values(), ids=list(CROWDS))
 def test_one_round_is_amplify(crowd: dict[str, Any]) -> None:
     terms = {"delta": DELTA, **crowd}
@@ -33,6 +34,7 @@ def test_one_round_is_amplify(crowd: dict[str, Any]) -> None:
     assert sdp.amplify(m, n=n, **terms).epsilon <= 0.3 < sdp.amplify(m, n=n - 1, **terms).epsilon
 
 
+@pytest.mark.slow_cases("both", "chance", "dropouts", "reports")
 @pytest.mark.parametrize("crowd", CROWDS.values(), ids=list(CROWDS))
 def test_many_rounds_are_the_accountant(crowd: dict[str, Any]) -> None:
     m: Any = sdp.calibrate(
@@ -69,6 +71,7 @@ def test_a_fixed_total_loses_the_messages_of_the_missing() -> None:
     assert acc.epsilon(delta=1e-6) == pytest.approx(sdp.amplify(m, n=1000, delta=1e-6, dropouts=0.3).epsilon, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_chance_in_the_ledger(tmp_path: Path) -> None:
     acc = sdp.Accountant().compose("grr:eps0=1,d=4", n=1000, count=3, participation=0.5, dropouts=100)
     one = sdp.Accountant().compose("grr:eps0=1,d=4", n=1000, participation=0.5, dropouts=100)
@@ -117,6 +120,7 @@ def test_impossible_names_the_rounds() -> None:
 # -- the command line ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_commands() -> None:
     crowd = ["--dropouts", "0.05", "--colluding", "10", "--count", "4", "--delta", "1e-6"]
     spec = json.loads(run("calibrate", "grr:d=16", "--n", "1e4", "--epsilon", "0.5", *crowd, "--json").stdout)

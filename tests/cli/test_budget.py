@@ -104,6 +104,7 @@ def test_calibrate_parallel_queries(here: Path) -> None:
 # -- compose ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_compose_without_a_ledger(here: Path) -> None:
     result = run("compose", "--round", f"{ROUND},count=10", "--delta", "1e-6")
     acc = sdp.Accountant().compose("grr:eps0=2,d=16", n=10_000, count=10)
@@ -113,6 +114,7 @@ def test_compose_without_a_ledger(here: Path) -> None:
     assert data["delta_at_epsilon"] == acc.delta(epsilon=0.2) and "guarantee" not in data
 
 
+@pytest.mark.slow
 def test_a_ledger_grows_and_is_guarded(here: Path) -> None:
     budget = ["--delta", "1e-6", "--target", "0.25"]
     first = run("compose", "ledger.json", "--round", f"{ROUND},count=10,name=kind", *budget)
@@ -134,6 +136,7 @@ def test_a_ledger_grows_and_is_guarded(here: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_how_many_more_fit(here: Path) -> None:
     sdp.Accountant().compose("grr:eps0=2,d=16", n=10_000, count=3).save("ledger.json")
     ask = ["compose", "ledger.json", "--delta", "1e-6", "--target", "0.2", "--remaining", ROUND]
@@ -187,6 +190,7 @@ def test_a_ledger_is_never_half_written(here: Path, monkeypatch: pytest.MonkeyPa
     assert (here / "ledger.json").read_bytes() == before and [p.name for p in here.iterdir()] == ["ledger.json"]
 
 
+@pytest.mark.slow
 def test_of_additions_at_the_same_time_none_is_lost(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "shuffledp", "compose", "ledger.json", "--round", ROUND]
     started = [subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL) for _ in range(4)]
@@ -197,6 +201,7 @@ def test_of_additions_at_the_same_time_none_is_lost(tmp_path: Path) -> None:
 # -- check -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_check(here: Path) -> None:
     for eps, code in (("1.0", 0), ("0.01", 1)):
         Path("p.yaml").write_text(PROGRAMME.replace("EPS", eps))
@@ -212,6 +217,7 @@ def test_check_prints_its_schema() -> None:
     assert result.exit_code == 0 and json.loads(result.stdout)["title"] == "shuffledp programme, version 1"
 
 
+@pytest.mark.slow
 def test_check_in_a_real_process(tmp_path: Path) -> None:
     (tmp_path / "p.yaml").write_text(PROGRAMME.replace("EPS", "0.01"))
     command = [sys.executable, "-m", "shuffledp", "check"]

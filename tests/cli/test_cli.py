@@ -157,6 +157,7 @@ BAD = [
 ]
 
 
+@pytest.mark.slow_cases("profile general:eps0=1 --n 10 --epsilon 0:1:1e12")
 @pytest.mark.parametrize("args", BAD, ids=lambda a: " ".join(a)[:70])
 def test_bad_input_is_one_sentence(args: list[str]) -> None:
     if args[-1] == "0:1:1e12":  # must not be tried: a grid of 1e12 points fills the memory
@@ -223,6 +224,7 @@ def test_ctrl_c_and_files(broken: Callable[[BaseException], None]) -> None:
     assert refused(run(*AMPLIFY)) == "shuffledp: 'x.bin' cannot be used (Permission denied); check it."
 
 
+@pytest.mark.slow_cases("['amplify', 'general:*", "['mechanisms']")
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only on Linux")
 @pytest.mark.parametrize("args", [["--help"], ["mechanisms"], AMPLIFY, [*AMPLIFY, "--json"]], ids=str)
 def test_output_that_cannot_be_written(args: list[str]) -> None:

@@ -91,6 +91,7 @@ def test_sweep_tables() -> None:
     assert "Every bound" not in few and "clone" in few.splitlines()[2]
 
 
+@pytest.mark.slow
 def test_files(tmp_path: Path) -> None:
     paths = {kind: str(tmp_path / f"x.{kind}") for kind in ("csv", "html", "svg", "png", "pdf")}
     for base in (POINT, SWEEP):
@@ -110,6 +111,7 @@ def test_files(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 5, "a temporary file was left behind"
 
 
+@pytest.mark.slow_cases("0=2,d=16 --n 1e4 --delta*")
 @pytest.mark.parametrize(
     ("args", "words"),
     [
@@ -208,6 +210,7 @@ def test_help_and_the_other_commands_are_still_there() -> None:
     assert "finite:matrix.csv" in good("compare", "--help") and "--sweep" in good("compare", "--help")
 
 
+@pytest.mark.slow
 def test_a_real_process(tmp_path: Path) -> None:
     out = tmp_path / "x.pdf"
     done = subprocess.run(

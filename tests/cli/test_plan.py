@@ -29,12 +29,14 @@ def test_a_table_and_a_sentence() -> None:
     assert "pure-dump" in text and "local eps" in text and "central model" in text.lower() and "1e-06)-DP" in text
 
 
+@pytest.mark.slow
 def test_json_is_the_result() -> None:
     data = json.loads(good(*ASK, "--json"))
     found = sdp.recommend("histogram", n=2000, d=3, epsilon=1.0, delta=1e-6)
     assert data == found.to_dict()
 
 
+@pytest.mark.slow
 def test_from_the_plan_to_the_answer(tmp_path: Path) -> None:
     plan, data, out, batch = (tmp_path / name for name in ("plan.json", "v.csv", "r.parquet", "s.parquet"))
     labels = tmp_path / "labels.txt"
@@ -52,11 +54,13 @@ def test_from_the_plan_to_the_answer(tmp_path: Path) -> None:
     assert "Design review" in (tmp_path / "r.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_another_choice_is_saved(tmp_path: Path) -> None:
     good(*ASK, "--save", tmp_path / "plan.json", "--choose", "grr")
     assert sdp.Plan.load(tmp_path / "plan.json").query.randomizer.name == "grr"
 
 
+@pytest.mark.slow_cases("location", "mean", "quantile", "range", "sets", "sum-of-bits")
 @pytest.mark.parametrize("task", ["sum-of-bits", "mean", "range", "quantile", "location", "sets", "key-value"])
 def test_plans_of_every_task_run(task: str, tmp_path: Path) -> None:
     plan, data = tmp_path / "plan.json", tmp_path / "v.csv"
@@ -69,6 +73,7 @@ def test_plans_of_every_task_run(task: str, tmp_path: Path) -> None:
     good("simulate", plan, data, "--seed", "1", *accepted)
 
 
+@pytest.mark.slow_cases("more4-choice must be one of")
 @pytest.mark.parametrize(
     ("more", "words"),
     [

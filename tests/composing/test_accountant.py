@@ -75,6 +75,7 @@ def adaptive(first: Iterable[Pair], second: list[Pair], E: float) -> float:
 # -- check values --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow_cases("grr:eps0=2,d=16-10000-auto-10-0.2315")
 @pytest.mark.parametrize(
     ("spec", "n", "bound", "count", "expected"),
     [
@@ -160,6 +161,7 @@ def test_one_user_is_randomized_response_exactly(spec: str, eps0: float, count: 
 # -- pessimism against brute force ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow_cases("3")
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_two_rounds_of_every_dataset(n: int) -> None:
     """Different randomizers, all datasets and input pairs of either, the second chosen by the first's outcome."""
@@ -174,6 +176,7 @@ def test_two_rounds_of_every_dataset(n: int) -> None:
         assert truth * (1 - 1e-12) <= found <= max(1.5 * truth, 1e-12), (eps, truth, found)
 
 
+@pytest.mark.slow
 @examples(15)
 @given(rounds(most=3), rounds(most=3), st.integers(1, 3), st.floats(0.0, 3.0))
 def test_two_random_rounds(one: Laws, two: Laws, n: int, eps: float) -> None:
@@ -190,6 +193,7 @@ def test_two_random_rounds(one: Laws, two: Laws, n: int, eps: float) -> None:
         assert low is not None and low <= eps * (1 + 1e-9) + 1e-9
 
 
+@pytest.mark.slow_cases("9")
 @pytest.mark.parametrize("n", [1, 4, 9])
 def test_two_symmetric_rounds_are_tight(n: int) -> None:
     round_ = sdp.VariationRatio(p=5.0, beta=0.2, q=9.0).pair()
@@ -209,6 +213,7 @@ def test_two_symmetric_rounds_are_tight(n: int) -> None:
 SPECS = ["general:eps0=1", "grr:eps0=2,d=16", "variation-ratio:p=5,beta=0.2,q=9", "subset:eps0=1,d=8,k=2"]
 
 
+@pytest.mark.slow_cases("general:eps0=1", "grr:eps0=2,d=16")
 @pytest.mark.parametrize("spec", [*SPECS[:2], *map(slow, SPECS[2:])])
 def test_count_is_repetition_and_order_leaves_no_trace(spec: str) -> None:
     at_once = sdp.Accountant().compose(spec, n=500, count=4).compose("grr:eps0=1,d=3", n=2000, count=2)
@@ -221,6 +226,7 @@ def test_count_is_repetition_and_order_leaves_no_trace(spec: str) -> None:
     assert np.array_equal(at_once.renyi([2.0, 5.0]), one_by_one.renyi([2.0, 5.0]))
 
 
+@pytest.mark.slow_cases("10000-*", "1-grr:eps0=2,d=16", "1-subset:eps0=1,d=8,k=2", "1-variation-ratio:p=5,beta=0.2,q=9")
 @pytest.mark.parametrize("spec", SPECS)
 @pytest.mark.parametrize("n", [1, slow(30), 10**4, slow(10**9)])
 def test_monotone_and_bracketed(spec: str, n: int) -> None:
@@ -240,6 +246,7 @@ def test_monotone_and_bracketed(spec: str, n: int) -> None:
         before = eps
 
 
+@pytest.mark.slow_cases("1e-*", "0.001")
 @pytest.mark.parametrize("delta", [0.5, 1e-3, 1e-9, 1e-15, 1e-40, 1e-140])
 def test_any_delta(delta: float) -> None:
     """The tilt keeps the round-off below delta, however small it is."""
@@ -263,6 +270,7 @@ def test_many_rounds_stay_close_to_the_gaussian_limit() -> None:
     assert gaussian <= delta <= 1.05 * gaussian
 
 
+@pytest.mark.slow
 def test_many_different_rounds() -> None:
     """Coarser sampling for many kinds: still an upper bound, and within one percent of fine sampling."""
     many = sdp.Accountant()
@@ -300,6 +308,7 @@ def test_no_finite_eps() -> None:
 # -- cohorts, several reports, memoized answers ---------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_participation_limit_costs_the_worst_rounds() -> None:
     full = sdp.Accountant().compose("grr:eps0=1,d=4", n=1000, count=30)
     limited = sdp.Accountant().compose("grr:eps0=1,d=4", n=1000, count=30, participation_limit=7)
@@ -337,6 +346,7 @@ def test_memoized_answers_are_refused() -> None:
 # -- what still fits -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow_cases("rounds0-grr:eps0=1,d=4-1000-0.4")
 @pytest.mark.parametrize(
     ("rounds", "spec", "n", "epsilon"),
     [
@@ -360,6 +370,7 @@ def test_remaining_equals_the_slow_search(
     assert acc.remaining(epsilon=epsilon, delta=1e-5, mechanism=spec, n=n) == left
 
 
+@pytest.mark.slow
 def test_remaining_composes_a_few_times_only(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[float] = []
     plain = sdp.Accountant.epsilon
@@ -377,6 +388,7 @@ def test_remaining_composes_a_few_times_only(monkeypatch: pytest.MonkeyPatch) ->
     assert not acc.would_exceed(epsilon=5.0, delta=1e-6, mechanism="grr:eps0=2,d=16", n=10**6, count=left)
 
 
+@pytest.mark.slow_cases("optimized-unary:eps0=20,d=64-1000000000-11.169352370787177")
 @pytest.mark.parametrize(
     ("spec", "n", "before"),
     [slow("unary:eps0=20,d=64", 10**9, 83.1272750017748), ("optimized-unary:eps0=20,d=64", 10**9, 11.169352370787177)],
@@ -388,6 +400,7 @@ def test_a_profile_with_kinks_is_followed(spec: str, n: int, before: float) -> N
     assert found.lower is not None and found.lower <= found.epsilon < before * (1.0 - 1e-5)
 
 
+@pytest.mark.slow
 def test_remaining_and_would_exceed() -> None:
     acc = sdp.Accountant().compose("grr:eps0=2,d=16", n=10_000, count=20)
     left = acc.remaining(epsilon=0.5, delta=1e-6, mechanism="grr:eps0=1,d=4", n=10_000)
@@ -584,6 +597,7 @@ def test_other_events() -> None:
     assert sdp.Accountant().compose_event(dpa.NonPrivateDpEvent()).epsilon(delta=0.1) == math.inf
 
 
+@pytest.mark.slow
 def test_an_accountant_for_their_tools() -> None:
     from shuffledp.composing.dp_accounting.events import ShuffleAccountant, ShuffledRoundEvent
 
@@ -630,6 +644,7 @@ def test_events_without_noise_are_refused(noise: float) -> None:
         sdp.Accountant().compose_event(dpa.GaussianDpEvent(noise))
 
 
+@pytest.mark.slow_cases("general:eps0=1.9", "laplace:eps0=2")
 @pytest.mark.parametrize("spec", ["general:eps0=2", "laplace:eps0=2", "general:eps0=1.9"])
 def test_a_bracket_of_several_rounds_is_tight(spec: str) -> None:
     """An atom of 1e-73 far out must not blur the sum: the lower end was 0 for some local budgets."""
@@ -637,6 +652,7 @@ def test_a_bracket_of_several_rounds_is_tight(spec: str) -> None:
     assert 0.97 * acc.epsilon(delta=1e-7) < acc.lower_epsilon(delta=1e-7) <= acc.epsilon(delta=1e-7)  # type: ignore[operator]
 
 
+@pytest.mark.slow
 def test_an_accountant_can_be_pickled() -> None:
     made = sdp.Accountant().compose("grr:eps0=1,d=4", n=1000, count=3).compose("laplace:eps0=1", n=500)
     before = made.epsilon(delta=1e-6)

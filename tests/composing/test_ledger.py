@@ -224,6 +224,7 @@ def test_a_file_spec_without_its_hashes_is_refused(tmp_path: Path) -> None:
             sdp.Accountant.load(path)
 
 
+@pytest.mark.slow
 def test_a_file_that_changes_between_rounds_is_two_mechanisms(tmp_path: Path) -> None:
     listed, _ = queries(tmp_path)
     acc = sdp.Accountant().compose(f"parallel:{listed}", n=100)
@@ -268,6 +269,7 @@ def test_an_edited_local_guarantee_is_no_changed_file(tmp_path: Path) -> None:
         sdp.Accountant.load(path)
 
 
+@pytest.mark.slow_cases("balcer-coin:poisson=3-balcer-coin:poisson=0.75", "poisson-histogram:d=4,po*")
 @pytest.mark.parametrize(
     ("spec", "share"),
     [
@@ -408,6 +410,7 @@ def test_a_name_cannot_forge_a_line(tmp_path: Path) -> None:
         sdp.Accountant().compose("grr:eps0=1,d=4", n=10, name="\ud800").save(path)
 
 
+@pytest.mark.slow
 def test_a_long_ledger_is_read_in_seconds(tmp_path: Path) -> None:
     listed, _ = queries(tmp_path)
     entry = ledger_file.make_entry(f"parallel:{listed}", n=1000)

@@ -44,6 +44,14 @@ def answer(m: Mechanism, bound: str, **terms: float) -> sdp.Guarantee | None:
         return None
 
 
+@pytest.mark.slow_cases(
+    "general-weak-swap-general-1000",
+    "random-auto-1000",
+    "random-swap-1000",
+    "zeros-swap-1000",
+    "zeros-swap-100000000",
+    "zeros-swap-7",
+)
 @pytest.mark.parametrize("n", [1, 7, 1000, 10**8])
 @pytest.mark.parametrize("bound", names())
 @pytest.mark.parametrize("kind", MECHANISMS)
@@ -130,6 +138,7 @@ def test_monotone_in_n_delta_p_beta_and_q(drawn: tuple[float, float, float, int,
         assert here <= eps_of(larger, n, delta) * (1 + 1.1 * TOL)
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(st.floats(0.01, 12.0), st.floats(1.01, 2.0), st.integers(1, 10**9), st.integers(2, 12))
 def test_general_is_monotone_in_eps0(eps0: float, more: float, n: int, digits: int) -> None:

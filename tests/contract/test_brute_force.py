@@ -49,6 +49,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow_cases("randomized-response:eps0=1.5-4")
 @pytest.mark.parametrize(("m", "n"), CASES, ids=lambda x: x.spec if isinstance(x, sdp.Mechanism) else str(x))
 def test_no_bound_is_on_the_wrong_side(m: Any, n: int) -> None:
     truth = np.array(worst(m.probabilities(), n, np.exp(EPS).tolist()))
@@ -69,6 +70,7 @@ def test_no_bound_is_on_the_wrong_side(m: Any, n: int) -> None:
         assert at <= delta * (1.0 + 1e-9)
 
 
+@pytest.mark.slow_cases("harmony:eps0=1,dim=1-3-2")
 @pytest.mark.parametrize(
     ("m", "n", "reports"),
     [
@@ -95,6 +97,11 @@ ROUNDS = [
 ]
 
 
+@pytest.mark.slow_cases(
+    "grr:eps0=1,d=3+grr:eps0=0.5,d=2",
+    "pckv-grr:eps0=1,d=1,l=1+grr:eps0=1,d=2",
+    "randomized-response:eps0=1+randomized-response:eps0=1",
+)
 @pytest.mark.parametrize("rounds", ROUNDS, ids=lambda r: "+".join(m.spec for m, _ in r))
 def test_rounds_together(rounds: Any) -> None:
     """All datasets of every round, all pairs of the victim's values in every round: the profile of the product."""
@@ -116,6 +123,7 @@ def test_rounds_together(rounds: Any) -> None:
         assert max(composed(choice, ratio) for choice in itertools.product(*pairs)) <= delta * (1.0 + 1e-9)
 
 
+@pytest.mark.slow_cases("2-2-0.25")
 @pytest.mark.parametrize(("d", "indices", "mean"), [(2, 1, 0.5), (2, 2, 0.25)])
 def test_poisson_histograms_together(d: int, indices: int, mean: float) -> None:
     """Two rounds of Poisson histograms: every pair of sets in each, all counts up to where nothing is left."""

@@ -72,6 +72,7 @@ def check_many(seed: int, pairs: int) -> None:
         check_epsilon(matrix, n, truth)
 
 
+@pytest.mark.slow_cases("1", "2", "3")
 @pytest.mark.parametrize("seed", range(4))
 def test_chain_on_random_randomizers(seed: int) -> None:
     check_many(seed, 120)
@@ -83,6 +84,7 @@ def test_chain_on_many_random_randomizers(seed: int) -> None:
     check_many(seed, 400)
 
 
+@pytest.mark.slow_cases("grr3-3", "grr3-4", "grr3-weak-2", "grr3-weak-3", "grr3-weak-4")
 @pytest.mark.parametrize("n", [1, 2, 3, 4])
 @pytest.mark.parametrize(
     "matrix",

@@ -22,6 +22,15 @@ def _one_of_each() -> list[Case]:
     return list(found.values())
 
 
+@pytest.mark.slow_cases(
+    "cheu-zhilyaev:flip=0.2,d=5,messages=1.5-auto",
+    "cheu-zhilyaev:flip=0.2,d=5,messages=1.5-variation-ratio",
+    "laplace:eps0=0.5-auto",
+    "planar-cells:d01=4,dmax=4,across=3,up=2,wide=1.7,high=1.2-auto",
+    "poisson-histogram:d=4,indices=1,poisson_per_index=0.3-auto",
+    "pure-dump:d=4,messages=1.25-variation-ratio",
+    "randomized-response:eps0=0.5-blanket",
+)
 @pytest.mark.parametrize("bound", BOUNDS)
 @pytest.mark.parametrize("case", _one_of_each(), ids=str)
 def test_arrays_are_single_calls(case: Case, bound: str) -> None:

@@ -91,6 +91,12 @@ def test_the_sampler_follows_the_stated_law(case: Case) -> None:
             assert stats.chisquare(observed[keep], expected[keep], sum_check=False).pvalue > 1e-6
 
 
+@pytest.mark.slow_cases(
+    "*-hash:eps0=1.8,d=5,l=7",
+    "25-gaussian:sigma=0.5,low=0,high=1,inputs=3,edges=8",
+    "25-gaussian:sigma=2,low=-1,high=3,inputs=5,edges=16",
+    "3000-subset:eps0=4,d=6,k=5",
+)
 @each(SAME_LAW)
 @pytest.mark.parametrize("n", [1, 2, 25, 3000])
 def test_bounds_equal_those_of_the_matrix(case: Case, n: int) -> None:
@@ -139,6 +145,29 @@ def test_chain_of_bounds(case: Case) -> None:
         assert best.epsilon <= sdp.amplify(m, n=n, delta=1e-6, bound="variation-ratio").epsilon * (1 + 3e-4)
 
 
+@pytest.mark.slow_cases(
+    "gaussian:*",
+    "cheu-zhilyaev:flip=0.2,d=5,messages=1.5",
+    "duchi:eps0=2,dim=4",
+    "duchi:eps0=3,dim=5",
+    "grr:eps0=2.5,d=4",
+    "harmony:eps0=2,dim=3",
+    "harmony:eps0=4,dim=5",
+    "joint:<grr:eps0=1,d=2; grr:eps0=0.5,d=2>",
+    "joint:<randomized-respon*",
+    "joint:<unary:eps0=1,d=3; grr:eps0=2,d=3>",
+    "privset:eps0=2,d=5,s=2,k=1",
+    "privset:eps0=3,d=100,s=3,k=2",
+    "privset:eps0=3,d=2,s=2,k=2",
+    "privunit:eps0=2,dim=4,cap=0.7",
+    "privunit:eps0=4,dim=20,cap=0.06998131170458755",
+    "randomized-response:eps0=3",
+    "subset:eps0=1.5,d=8,k=4",
+    "subset:eps0=2,d=40,k=2",
+    "subset:eps0=2.5,d=4,k=2",
+    "subset:eps0=4,d=6,k=5",
+    "unary:eps0=2.5,d=4",
+)
 @each(CASES)
 def test_no_sound_bound_is_below_a_dataset(case: Case) -> None:
     """The lower bound is the exact divergence of a dataset: a bound by name that fell below it would be no bound."""
@@ -169,6 +198,7 @@ def test_the_estimate_is_unbiased_with_right_errors(case: Case) -> None:
     assert np.all(low <= est.value) and np.all(est.value <= high)
 
 
+@pytest.mark.slow_cases("planar-*", "prefix-*")
 @each(RUNNABLE)
 def test_the_standard_error_is_that_of_many_runs(case: Case) -> None:
     m, runs, n = case.mechanism, 150, 400

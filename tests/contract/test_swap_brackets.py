@@ -42,6 +42,7 @@ def test_half_a_per_cent_among_a_thousand(spec: str) -> None:
     assert excess(spec.format(e=1.0), 1_000) <= 5e-3
 
 
+@pytest.mark.slow_cases("1.0-50-laplace:eps0={e}", "4.0-1000-laplace:eps0={e}")
 @pytest.mark.parametrize("spec", SPECS)
 @pytest.mark.parametrize(("eps0", "n"), [(4.0, 1_000), (1.0, 50), slow(2.0, 10**6)])
 def test_auto_is_never_above_what_it_replaces(spec: str, eps0: float, n: int) -> None:

@@ -42,6 +42,7 @@ def same(one: Any, two: Any) -> bool:
     return np.array_equal(one, two)
 
 
+@pytest.mark.slow_cases("planar-*")
 @each(RUNNABLE)
 @pytest.mark.usefixtures("small_chunks")
 def test_reports_do_not_depend_on_the_number_of_threads(case: Case) -> None:
@@ -60,6 +61,7 @@ def test_reports_do_not_depend_on_the_number_of_threads(case: Case) -> None:
     assert not any(t.name.startswith("shuffledp") for t in threading.enumerate())
 
 
+@pytest.mark.slow_cases("planar-*")
 @each(RUNNABLE)
 @pytest.mark.usefixtures("small_chunks")
 def test_secure_reports_of_many_chunks(case: Case) -> None:
@@ -71,6 +73,7 @@ def test_secure_reports_of_many_chunks(case: Case) -> None:
     assert est.for_release and np.all(np.abs(est.value - truth) <= 6.0 * est.stderr + 1e-12)
 
 
+@pytest.mark.slow_cases("planar-laplace:*")
 @each(RUNNABLE)
 @pytest.mark.usefixtures("small_chunks")
 def test_bad_values_in_a_late_chunk_are_refused(case: Case) -> None:
@@ -130,6 +133,7 @@ WIDE = [
 ]
 
 
+@pytest.mark.slow_cases("*-1000000", "*-300000", "1-subset:eps0=2,d=128-500000")
 @pytest.mark.parametrize(("spec", "users"), WIDE)
 @pytest.mark.parametrize("threads", [1, 2])
 def test_memory_is_the_reports_and_a_chunk_per_thread(spec: str, users: int, threads: int) -> None:

@@ -118,6 +118,7 @@ def test_a_population_is_covered_by_the_binomial_law(level: float, eps0: float) 
 # -- by simulation -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow_cases("subset-0.5")
 @pytest.mark.parametrize("eps0", BUDGETS)
 @pytest.mark.parametrize("name", ONE_ITEM)
 def test_frequency_oracles_cover_the_users(name: str, eps0: float) -> None:
@@ -166,6 +167,7 @@ def test_multi_message_histograms_cover_the_users(spec: str) -> None:
 POPULATION = np.array([0.6, 0.25, 0.1, 0.04, 0.009, 0.001])
 
 
+@pytest.mark.slow_cases("unary:eps0=4,d=6")
 @pytest.mark.parametrize(
     "spec",
     ["grr:eps0=4,d=6", "hadamard:eps0=7,d=6", "unary:eps0=4,d=6", "pure-dump:d=6,messages=0.5", "grr:eps0=9,d=6"],
@@ -195,6 +197,7 @@ MEANS: dict[str, tuple[Callable[[np.random.Generator], Any], list[float]]] = {
 }
 
 
+@pytest.mark.slow_cases("*-laplace:d01=1,dmax=4", "duchi:eps0=6,dim=2", "privunit:eps0=6,dim=2")
 @pytest.mark.parametrize("spec", MEANS)
 def test_means_of_a_population_are_covered(spec: str) -> None:
     """Values at the ends of the range, where the sampling variance that is charged is the true one (planar: more)."""
@@ -203,6 +206,7 @@ def test_means_of_a_population_are_covered(spec: str) -> None:
     near_nominal(share, lattice if "planar" not in spec else lattice + 0.05, 400)
 
 
+@pytest.mark.slow_cases("planar-laplace:d01=1,dmax=4")
 @pytest.mark.parametrize("spec", MEANS)
 def test_means_of_the_users_are_covered(spec: str) -> None:
     """For some of them the spread of the users is not known and charged as noise: never too narrow."""

@@ -204,6 +204,7 @@ def test_specs() -> None:
     assert acc.entries[0].reproducible
 
 
+@pytest.mark.slow
 def test_two_sigmas_mix_where_the_cells_are_the_same() -> None:
     cells = [-1.0, 0.0, 1.0, 2.0]
     quiet, loud = (sdp.Gaussian(sigma=s, edges=cells) for s in (1.0, 2.0))

@@ -92,6 +92,7 @@ def test_one_sentence(make: Any, word: str) -> None:
 # -- bounds -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow_cases("hierarchical-grr0", "joint0", "joint1", "pckv-grr1", "pckv-grr2")
 @pytest.mark.parametrize("m", UNLIKE, ids=lambda m: m.name)
 def test_upper_bounds_are_those_of_the_matrix_and_lower_ones_no_smaller(m: Any) -> None:
     matrix = sdp.FiniteRandomizer(m.probabilities())
@@ -101,6 +102,7 @@ def test_upper_bounds_are_those_of_the_matrix_and_lower_ones_no_smaller(m: Any) 
         assert ours.lower >= theirs.lower * (1 - 4e-4)
 
 
+@pytest.mark.slow_cases("HierarchicalGRR(eps0=2.0, d=8, branching=2)")
 @pytest.mark.parametrize("m", [PCKVGRR(eps0=0.5, d=2, l=2), HierarchicalGRR(eps0=2.0, d=8)], ids=str)
 def test_lower_bounds_are_the_best_of_all_datasets(m: Any) -> None:
     rows = np.unique(m.probabilities(), axis=0)

@@ -136,6 +136,7 @@ def test_the_lower_bound_is_the_best_of_the_four(eps0: float, n: int, delta: flo
         assert got.epsilon / clone_eps == pytest.approx(leading / clone, rel=0.03)
 
 
+@pytest.mark.slow_cases("10000-300.0", "10000-500.0", "1000000000000000-300.0", "1000000000000000-500.0")
 @pytest.mark.parametrize("eps0", [1e-9, 1e-4, 0.5, 1.0, 4.0, 12.0, 300.0, 500.0])
 @pytest.mark.parametrize("n", [1, 2, 10**4, 10**15])
 def test_every_budget_has_an_answer(eps0: float, n: int) -> None:

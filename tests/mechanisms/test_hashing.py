@@ -179,6 +179,7 @@ def test_the_blanket_knows_collisions() -> None:
 # -- Hadamard -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow_cases("2.5-20")
 @pytest.mark.parametrize(("eps0", "d"), [(0.6, 6), (1.0, 3), (1.2, 10), (2.5, 20), (2.0, 5)])
 def test_the_listed_orbits_are_all(eps0: float, d: int) -> None:
     m = Hadamard(eps0=eps0, d=d)
@@ -234,6 +235,7 @@ def wheel_law(m: Wheel) -> tuple[list[tuple[int, ...]], np.ndarray]:
     return inputs, np.array(rows)
 
 
+@pytest.mark.slow_cases("4-2-*")
 @pytest.mark.parametrize(("d", "s", "w"), [(3, 1, 2 / 7), (4, 1, 4 / 7), (4, 2, 1 / 7), (4, 2, 3 / 7)])
 def test_the_wheel_on_a_circle_of_seven(d: int, s: int, w: float) -> None:
     m = Circle7(eps0=1.5, d=d, s=s, w=w + 1e-9 if 2 * s * w <= 1 else w - 1e-9)

@@ -50,6 +50,7 @@ MIXED = [
 # -- the law ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow_cases("finite+finite", "finite+unary+grr", "sampling-rappor+finite")
 @pytest.mark.parametrize("answers", MIXED, ids=lambda a: "+".join(str(getattr(m, "spec", m)).split(":")[0] for m in a))
 def test_the_bounds_are_those_of_the_product_matrix(answers: Any) -> None:
     joint, matrix = sdp.Joint(answers), whole(*answers)
@@ -64,6 +65,7 @@ def test_the_bounds_are_those_of_the_product_matrix(answers: Any) -> None:
     assert len(rows) == len(inputs) and np.array_equal(rows, matrix.probabilities())
 
 
+@pytest.mark.slow_cases("first0-second0", "first1-second1")
 @pytest.mark.parametrize(
     ("first", "second"), [(("1", "2"), ("1", "2")), (("1", "2"), ("0.5", "3")), (("2", "3"), ("0.3", "2"))]
 )
@@ -103,6 +105,7 @@ def test_answers_change_in_different_directions() -> None:
     assert listed is not None and len(listed) == 16  # (two directions + two unchanged)^2
 
 
+@pytest.mark.slow
 def test_many_pairs_are_searched_as_one_matrix_and_then_by_their_ratio() -> None:
     answers = [lopsided(seed, 7, 4) for seed in (1, 2)]
     joint = sdp.Joint(answers)
@@ -194,6 +197,7 @@ def separate(rows: list[list[Fraction]], n: int, E: Fraction, count: int) -> Fra
     return worst
 
 
+@pytest.mark.slow_cases("2-3", "2-5")
 @pytest.mark.parametrize(("d", "n"), [(2, 2), (2, 3), (2, 5), (3, 2)])
 def test_composed_rounds_are_never_below_the_truth_of_separate_shuffles(d: int, n: int) -> None:
     grr = sdp.GRR(eps0=1.0, d=d)
@@ -221,6 +225,7 @@ def test_one_tuple_is_less_private_than_separate_shuffles() -> None:
 # -- the rest of the library ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_library_knows_tuples(tmp_path: Path) -> None:
     joint = sdp.Joint(["grr:eps0=1,d=3", "unary:eps0=1,d=4"])
     acc = sdp.Accountant()

@@ -46,6 +46,7 @@ PRODUCTS = [
 ]
 
 
+@pytest.mark.slow_cases("finite+finite", "sampling-rappor+finite")
 @pytest.mark.parametrize(
     "answers", PRODUCTS, ids=lambda a: "+".join(str(getattr(m, "spec", m)).split(":")[0] for m in a)
 )
@@ -78,6 +79,7 @@ FRACTIONS = [
 ]
 
 
+@pytest.mark.slow_cases("4-*", "3-2", "3-3")
 @pytest.mark.parametrize("which", range(len(FRACTIONS)))
 @pytest.mark.parametrize("n", [2, 3, 4])
 def test_never_below_the_truth_over_every_dataset(which: int, n: int) -> None:

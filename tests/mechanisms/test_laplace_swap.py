@@ -184,6 +184,7 @@ def divergence(p0: FloatArray, p1: FloatArray, others: tuple[FloatArray, ...], e
     return sum(max(v, 0.0) for v in signed.values())
 
 
+@pytest.mark.slow_cases("0.5", "4.0")
 @pytest.mark.parametrize("eps0", [0.5, 1.5, 4.0])
 def test_no_dataset_of_few_users_exceeds_it(monkeypatch: pytest.MonkeyPatch, eps0: float) -> None:
     """All pairs and datasets on a grid of 4 steps, n = 2 to 4: the truth is never above the bound."""
@@ -270,6 +271,7 @@ def test_fewer_who_take_part_hide_less() -> None:
     assert lower.epsilon < few < 1.002 * lower.epsilon
 
 
+@pytest.mark.slow_cases("20.0")
 @pytest.mark.parametrize("eps0", [1e-6, 5.0, 9.0, 20.0, 50.0])
 def test_extreme_budgets(eps0: float) -> None:
     m = Laplace(eps0=eps0)

@@ -37,6 +37,7 @@ def test_planar_golden_values(entry: dict[str, Any]) -> None:
         assert truth <= got <= truth * (1 + 1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d01", [1e-6, 1e-3, 1.99e-3, 2.01e-3, 0.5, 1.0, 3.0, 20.0])
 def test_planar_variation_is_the_integral_of_its_definition(d01: float) -> None:
     # the marginal density is |x| K1(|x|)/pi; its mass within d01/2 of 0 is the total variation
@@ -116,6 +117,7 @@ def rows_of(m: MetricLaplace) -> Any:
 CASES = [(Coarse, 1.0, 1.0), (Coarse, 1.0, 3.0), (Coarse, 2.0, 4.0), (Coarse, 3.0, 4.5), (Finer, 0.5, 2.0)]
 
 
+@pytest.mark.slow_cases("10-Coarse-3.0-4.5")
 @pytest.mark.parametrize(("cls", "d01", "dmax"), [*CASES, (Finer, 1.0, 2.75)])
 @pytest.mark.parametrize("n", [2, 10, 1000])
 def test_the_bracket_holds_every_near_pair(cls: Any, d01: float, dmax: float, n: int) -> None:

@@ -116,6 +116,7 @@ SMALL: list[tuple[MultiMessage, int]] = [
 ]
 
 
+@pytest.mark.slow_cases("cheu-zhilyaev:flip=0.375,d=3,messages=0.5-2", "mix-dump:d=2,flip=0.25,messages=1-3")
 @pytest.mark.parametrize(("m", "n"), SMALL, ids=lambda x: getattr(x, "spec", x))
 def test_the_truth_is_inside_the_bracket(m: MultiMessage, n: int) -> None:
     exact = not isinstance(m, CheuZhilyaev | MixDump)

@@ -110,6 +110,7 @@ def test_coins() -> None:
 # -- Laplace -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow_cases("0.3-3")
 @pytest.mark.parametrize("bits", [1, 2, 3])
 @pytest.mark.parametrize("eps0", [0.3, 3.0])
 def test_ends_are_the_worst_pair_of_the_grid(bits: int, eps0: float) -> None:
@@ -172,6 +173,7 @@ def test_laplace_reports() -> None:
 # -- Duchi and Harmony -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow_cases("1.0-5", "3.0-6")
 @pytest.mark.parametrize(("eps0", "dim"), [(2.0, 4), (1.0, 5), (3.0, 6)])
 def test_duchi_against_every_pair(eps0: float, dim: int) -> None:
     m = Duchi(eps0=eps0, dim=dim)

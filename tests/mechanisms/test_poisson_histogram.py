@@ -50,6 +50,7 @@ def test_brute_force_over_all_sets(n: int) -> None:
         assert true <= float(sdp.profile(m, n=n, epsilon=eps)) * (1 + 1e-9) <= true * 1.003
 
 
+@pytest.mark.slow
 def test_every_question_can_be_asked(tmp_path: Path) -> None:
     n = sdp.users_needed(SPEC, epsilon=1.0, delta=1e-10)
     assert sdp.amplify(SPEC, n=n, delta=1e-10).epsilon <= 1.0 < sdp.amplify(SPEC, n=n - 1, delta=1e-10).epsilon

@@ -109,6 +109,7 @@ def test_members_given_the_hits(s: int, k: int) -> None:
         assert seen.sum() == users and agrees(seen, np.full(len(every), users / len(every)))
 
 
+@pytest.mark.slow_cases("*-8", "*-149")
 @pytest.mark.parametrize(
     ("d", "width", "terms"), [(5, 100, 2), (130, 10**8, 5), (200, 2**30, 8), (7, 2**31 - 2, 2), (9, 2**29, 149)]
 )

@@ -149,6 +149,14 @@ def test_masses_keep_their_digits_in_a_huge_domain() -> None:
     assert third.P0[at] == pytest.approx([float(only)], rel=1e-15)
 
 
+@pytest.mark.slow_cases(
+    "PrivSet(eps0=2.0, d=3, s=2, k=1)",
+    "PrivSet(eps0=2.0, d=4, s=3, k=2)",
+    "PrivSet(eps0=4.0, d=3, s=2, k=2)",
+    "PrivSet(eps0=4.0, d=4, s=2, k=2)",
+    "PrivSet(eps0=4.0, d=5, s=3, k=2)",
+    "Subset(eps0=1.5, d=9, k=4)",
+)
 @pytest.mark.parametrize(
     "m",
     [
@@ -194,6 +202,7 @@ def test_disjoint_sets_are_the_worst_pair() -> None:
                 assert np.all(more <= fewer + 1e-5)
 
 
+@pytest.mark.slow_cases("Subset(eps0=3.0, d=3000, k=70)-False-True")
 @pytest.mark.parametrize(
     ("m", "packed", "bits"),
     [

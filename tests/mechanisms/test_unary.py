@@ -87,6 +87,7 @@ def test_a_million_options_cost_what_sixteen_do(cls: type[Unary]) -> None:
     assert near == pytest.approx(far, rel=1e-9)
 
 
+@pytest.mark.slow_cases("40.0-*", "500.0-OptimizedUnary")
 @pytest.mark.parametrize("cls", BOTH)
 @pytest.mark.parametrize("eps0", [1e-3, 40.0, 500.0])
 def test_extreme_budgets(cls: type[Unary], eps0: float) -> None:

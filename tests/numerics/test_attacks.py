@@ -50,6 +50,7 @@ def test_the_largest_ratio_is_rounded_up(
     assert answer <= math.log(max(a / b for a, b in zip(P0, P1, strict=True))) * (1 + 1e-14)
 
 
+@pytest.mark.slow_cases("0.001", "0.01", "1e-05")
 @pytest.mark.parametrize("rtol", [1e-2, 1e-3, 1e-4, 1e-5])
 def test_the_point_mass_is_charged_where_the_comb_skips(rtol: float) -> None:
     laws = [
@@ -145,6 +146,7 @@ def test_a_symbol_that_the_others_almost_never_send_is_as_good_as_exposed() -> N
         assert high <= bare * (1 + 2e-4)
 
 
+@pytest.mark.slow_cases("1000-1e-100")
 @pytest.mark.parametrize("tiny", [1e-100, 1e-140, 1e-160, 1e-270])
 @pytest.mark.parametrize("n", [3, 1000])
 def test_a_tiny_t_neither_overflows_nor_crashes(tiny: float, n: int) -> None:
@@ -166,6 +168,7 @@ def test_rows_that_differ_by_rounding_are_not_the_same(exponent: int) -> None:
     assert sdp.amplify(m, n=np.array([1] * 20), delta=1e-60).epsilon.min() >= 2.0 * h * (1.0 - 2.0 * h)
 
 
+@pytest.mark.slow
 def test_many_rare_symbols_are_not_nothing() -> None:
     """A lower bound over symbols that others hardly send: where none of them is sent, the others are no more silent."""
     k, a = 1000, 1e-12

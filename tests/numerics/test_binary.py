@@ -111,6 +111,7 @@ def test_more_others_never_hurt() -> None:
         assert np.all(np.diff(table, axis=0) <= 1e-13) and np.all(np.diff(table, axis=1) <= 1e-13)
 
 
+@pytest.mark.slow_cases("5000")
 @pytest.mark.parametrize("n", [2, 50, 300, 5000, 100_000])
 def test_between_the_constant_datasets_and_the_blanket(n: int) -> None:
     for eps0, delta in ((0.3, 1e-4), (1.0, 1e-6), (5.0, 1e-6)):
@@ -148,6 +149,7 @@ def test_too_many_users(monkeypatch: pytest.MonkeyPatch) -> None:
     assert np.all(family.log_delta(eps, n=5000, tol=1e-4, side="lower") > -np.inf)
 
 
+@pytest.mark.slow_cases("1000-0.01", "1000-1e-06", "1000-500.0")
 @pytest.mark.parametrize("eps0", [1e-6, 0.01, 40.0, 500.0])
 @pytest.mark.parametrize("n", [1, 2, 1000])
 def test_extremes(eps0: float, n: int) -> None:
@@ -172,6 +174,7 @@ def test_members_are_not_rounds() -> None:
     assert ExactCounts(1.0).pairs(10**9) is None
 
 
+@pytest.mark.slow_cases("300-0.3")
 @pytest.mark.parametrize("eps0", [0.3, 1.0, 4.0, 9.0])
 @pytest.mark.parametrize("n", [1, 2, 5, 40, 300])
 def test_many_eps_are_those_one_by_one(eps0: float, n: int) -> None:

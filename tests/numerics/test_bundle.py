@@ -37,6 +37,7 @@ def unit(d: int, i: int) -> tuple[int, ...]:
     return tuple(int(j == i) for j in range(d))
 
 
+@pytest.mark.slow_cases("rows1-3")
 @pytest.mark.parametrize("reports", [2, 3])
 @pytest.mark.parametrize("rows", [((3, 1), (1, 3)), ((2, 1, 1), (1, 2, 1), (1, 1, 2))])
 def test_single_messages_against_all_datasets(rows: tuple[tuple[int, ...], ...], reports: int) -> None:
@@ -54,6 +55,7 @@ def test_single_messages_against_all_datasets(rows: tuple[tuple[int, ...], ...],
         assert worst <= upper * (1 + 1e-9) + 1e-14
 
 
+@pytest.mark.slow_cases("2-*")
 @pytest.mark.parametrize(
     ("spec", "n"),
     [("pure-dump:d=2,total_messages=8", 2), ("pure-dump:d=2,messages=3", 3), ("pure-dump:d=3,total_messages=6", 2)],
@@ -86,6 +88,7 @@ def test_an_index_sent_again_and_again() -> None:
     assert float(sdp.profile(different, n=2, epsilon=0.4)) < repeated(2.0, 2, math.exp(0.4))
 
 
+@pytest.mark.slow_cases("general:eps0=1", "grr:eps0=1,d=4", "pure-dump:d=16,poisson=2")
 @pytest.mark.parametrize(
     "spec", ["grr:eps0=1,d=4", "pure-dump:d=16,poisson=2", "pure-dump:d=16,messages=3", "general:eps0=1"]
 )
@@ -117,6 +120,7 @@ def test_one_report_is_as_before_and_more_reports_cost_more() -> None:
     assert closed.epsilon <= 4.0
 
 
+@pytest.mark.slow
 def test_calibration_knows_several_reports() -> None:
     m = sdp.calibrate("grr:d=10", n=10**4, epsilon=0.5, delta=1e-6, reports_per_user=5)
     assert 0.4999 <= sdp.amplify(m, n=10**4, delta=1e-6, reports_per_user=5).epsilon <= 0.5
@@ -154,6 +158,7 @@ def test_refusals() -> None:
         sdp.amplify("grr:eps0=1,d=4", n=100, delta=1e-200, reports_per_user=2)
 
 
+@pytest.mark.slow
 def test_curves_rise_with_the_reports() -> None:
     eps = np.linspace(0.0, 1.0, 5)
     curves = [sdp.profile("grr:eps0=1,d=4", n=300, epsilon=eps, reports_per_user=k) for k in (1, 2, 3)]

@@ -60,6 +60,7 @@ def test_any_line_brackets_the_fraction(
     assert math.exp(low) <= float(least) - bare + room
 
 
+@pytest.mark.slow_cases("laws1-120-0.3-abscissa-line3")
 @pytest.mark.parametrize(
     ("what", "line"),
     [
@@ -92,6 +93,7 @@ BALLS = [
 ]
 
 
+@pytest.mark.slow_cases("*-grid1", "*-grid2", "*-grid4")
 @pytest.mark.parametrize(("laws", "n", "grid"), BALLS)
 @pytest.mark.parametrize("rtol", [1e-2, 1e-4, 1e-6])
 def test_against_balls(laws: tuple[list[float], ...], n: int, grid: tuple[float, ...], rtol: float) -> None:

@@ -92,6 +92,14 @@ def test_sums_of_long_parts_are_enclosed_and_close(size: int) -> None:
     assert np.max(moved) < 4e-7  # as if the number were moved by this share: eps moves by half of it
 
 
+@pytest.mark.slow_cases(
+    "*-1000000000000",
+    "0.003-100000000",
+    "0.003-1000000000000000",
+    "0.3-1000000000000000",
+    "0.5-1000000000000000",
+    "0.9-100000000",
+)
 @pytest.mark.parametrize("size", [10, 10**4, 10**8, 10**12, 10**15])
 @pytest.mark.parametrize("chance", [0.003, 0.3, 0.5, 0.9])
 def test_binomial_distribution_against_ball_arithmetic(size: int, chance: float) -> None:

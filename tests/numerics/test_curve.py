@@ -36,6 +36,7 @@ def check(laws: Laws, n: int, eps: float, rtol: float) -> None:
         assert high / low <= 1 + 2 * rtol + 1e-9
 
 
+@pytest.mark.slow
 @settings(max_examples=120, deadline=None)
 @given(
     laws=rounds(4),
@@ -47,6 +48,7 @@ def test_brackets_the_fraction(laws: Laws, n: int, eps: float, rtol: float) -> N
     check(laws, n, eps, rtol)
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(laws=rounds(2), n=st.integers(20, 36), eps=st.sampled_from([0.0, 0.05, 0.3, 1.0]))
 def test_brackets_the_fraction_at_dozens(laws: Laws, n: int, eps: float) -> None:

@@ -58,6 +58,14 @@ def _pairs(matrix: np.ndarray) -> list[ShuffledPair]:
 KINDS = ("random", "zeros", "near", "circulant", "equal", "levels", "ratios")
 
 
+@pytest.mark.slow_cases(
+    "10-0.001-5-circulant",
+    "10-0.001-5-equal",
+    "10-0.001-5-levels",
+    "10-0.001-5-near",
+    "10-0.001-5-random",
+    "10-0.001-5-ratios",
+)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("d", [2, 5])
 @pytest.mark.parametrize(("n", "delta"), [(10, 1e-3), (10**5, 1e-9)])
@@ -84,6 +92,7 @@ def _swap_alone(matrix: np.ndarray) -> list[SwapPair]:
     return [SwapPair(tuple(ShuffledPair(a, b, x) for x in matrix), common) for a, b in different]
 
 
+@pytest.mark.slow_cases("400-0.001-5-circulant", "400-0.001-5-equal", "400-0.001-5-levels", "400-0.001-5-random")
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("zeros", "ratios")])
 @pytest.mark.parametrize("d", [3, 5])
 @pytest.mark.parametrize(("n", "delta"), [(400, 1e-3), (10**6, 1e-8)])
@@ -115,6 +124,7 @@ def test_many_questions_have_the_answers_of_each_alone(build: type[Family]) -> N
             assert answer.epsilon == pytest.approx(alone.epsilon, rel=2.0 * TOL)
 
 
+@pytest.mark.slow_cases("swap_pairs")
 @pytest.mark.parametrize("build", [blanket_pairs, swap_pairs])
 def test_profile_is_above_each_value(build: type[Family]) -> None:
     family, eps = build(_matrix("random", 6, 3)), np.linspace(0.0, 0.4, 1000)
@@ -203,6 +213,7 @@ def test_remainder_is_rounded_up(order: int) -> None:
     assert np.isinf(remainder(np.array([51.0]), order))
 
 
+@pytest.mark.slow_cases("3")
 @pytest.mark.parametrize("seed", range(4))
 def test_screens_are_above_the_truth(seed: int) -> None:
     matrix = _matrix("ratios" if seed % 2 else "random", 5, seed)

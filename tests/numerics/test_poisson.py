@@ -22,6 +22,7 @@ def bracket(family: PoissonShift, n: int = 1, eps: np.ndarray = EPS) -> tuple[np
     return upper, lower
 
 
+@pytest.mark.slow_cases("2-2-*", "3-3-*", "3-2-1.0", "3-2-2.7")
 @pytest.mark.parametrize("mu", [0.01, 0.3, 1.0, 2.7])
 @pytest.mark.parametrize(("d", "most"), [(2, 1), (3, 1), (3, 2), (3, 3), (2, 2)])
 def test_the_truth_of_all_pairs_of_sets_is_inside_the_bracket(d: int, most: int, mu: float) -> None:
@@ -49,6 +50,7 @@ def truth_of_four(ratio: float) -> float:
     return float(np.maximum(p - ratio * q, 0.0).sum())
 
 
+@pytest.mark.slow_cases("1000-100000000.0", "1000-1000000000000.0", "1000-40.0")
 @pytest.mark.parametrize("mu", [40.0, 1245.12, 3e4, 1e8, 1e12])
 @pytest.mark.parametrize("k", [1, 18, 1000])
 def test_brackets_are_narrow_and_cost_nothing_more_for_large_means(k: int, mu: float) -> None:
@@ -69,6 +71,7 @@ def test_the_shipped_parameters() -> None:
     assert PoissonShift(mean=0.0012407, d=10**6, most=18).epsilon(**shipped).epsilon == pytest.approx(1.0, abs=5e-5)
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(
     mu=st.floats(20.0, 1e6),

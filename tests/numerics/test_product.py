@@ -58,6 +58,7 @@ def dominates(big: ShuffledPair, small: ShuffledPair, a: float, b: float, tol: f
     return bool(np.all(over[0] >= over[1] - tol * (a + b) - 1e-13 * np.abs(at)))
 
 
+@pytest.mark.slow_cases("sizes1-False")
 @pytest.mark.parametrize("zeros", [False, True])
 @pytest.mark.parametrize("sizes", [(2, 3), (4, 4), (2, 3, 3)])
 def test_a_product_has_the_divergence_of_all_its_symbols(sizes: tuple[int, ...], zeros: bool) -> None:
@@ -75,6 +76,7 @@ def test_equal_ratios_are_merged_although_they_are_rounded() -> None:
 
 @pytest.mark.parametrize("zeros", [False, True])
 def test_fewer_symbols_are_on_the_safe_side(monkeypatch: pytest.MonkeyPatch, zeros: bool) -> None:
+    """Symbols on a grid (product._on_grid): a spread above, merged below."""
     rng = np.random.default_rng(5)
     for grid in (2, 4, 12):
         monkeypatch.setattr(product, "_GRIDS", (grid,))

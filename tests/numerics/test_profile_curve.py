@@ -68,6 +68,7 @@ def test_the_pair_of_a_curve_is_above_the_profile_and_close(curve: Curve) -> Non
         assert exact(eps) * (1 - 1e-9) <= profile_of(pair, eps) <= exact(eps) * 1.1 + 1e-4
 
 
+@pytest.mark.slow
 def test_a_finer_ladder_is_closer(curve: Curve) -> None:
     fine = losses(sampled(log_delta, limit=math.log(2), ladder=FINE, lowest=-60.0))
     gaps = [sum(profile_of(pair, eps) - exact(eps) for eps in AT) for pair in (losses(curve), fine)]

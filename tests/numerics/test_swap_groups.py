@@ -85,6 +85,7 @@ def test_never_below_the_truth_over_all_datasets_at_length(seed: int) -> None:
         attack(*random_protocol(rng), rng.choice([2, 3, 4, 5]), rng.choice([1, 2, 3, 4, 6, 8]))
 
 
+@pytest.mark.slow_cases("flip2-3-2")
 @pytest.mark.parametrize(("flip", "n", "blankets"), [(F(1, 4), 2, 2), (F(1, 10), 2, 1), (F(2, 5), 3, 2)])
 def test_rows_of_flipped_bits_over_all_datasets(flip: Fraction, n: int, blankets: int) -> None:
     """Three items: the others may hold a third one, whose bit tells their rows from blanket rows."""

@@ -114,6 +114,7 @@ def test_every_part_can_be_taken_again(whole: tuple[Path, dict[str, Any]]) -> No
         assert parts.load(folder / "parts", unit) == found["results"][unit.part][unit.name]["data"]
 
 
+@pytest.mark.slow
 def test_a_second_run_computes_nothing(tmp_path: Path) -> None:
     first = reproduce(tmp_path, only=FAST, points=3)
     pictures = [(tmp_path / f"figure4.{kind}").read_bytes() for kind in ("pdf", "svg", "png")]
@@ -124,6 +125,7 @@ def test_a_second_run_computes_nothing(tmp_path: Path) -> None:
     assert pictures == [(tmp_path / f"figure4.{kind}").read_bytes() for kind in ("pdf", "svg", "png")]
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_goes_on(tmp_path: Path) -> None:
     def stop_after_one(missing: list[Unit]) -> Iterator[Unit]:
         yield missing[0]
@@ -141,6 +143,7 @@ def test_an_interrupted_run_goes_on(tmp_path: Path) -> None:
     assert (kept.stat().st_mtime_ns, kept.read_bytes()) == before
 
 
+@pytest.mark.slow_cases("cut", "empty", "list", "settings", "version")
 @pytest.mark.parametrize("damage", ["cut", "edited", "version", "settings", "list", "empty"])
 def test_damaged_and_foreign_parts_are_computed_again(tmp_path: Path, damage: str) -> None:
     clean = reproduce(tmp_path, only=["errata"])
@@ -181,6 +184,7 @@ def test_claims_need_their_parts(tmp_path: Path) -> None:
     assert {Path(f).name for f in found["files"]} == {"results.json", "report.html"}
 
 
+@pytest.mark.slow
 def test_a_part_does_not_replace_the_whole(tmp_path: Path) -> None:
     """only names what to compute; results.json and the report cover all that the directory holds."""
     first = reproduce(tmp_path, only=["figure4"], points=3)
@@ -194,6 +198,7 @@ def test_a_part_does_not_replace_the_whole(tmp_path: Path) -> None:
     assert set(json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))["results"]) == {"figure4", "errata"}
 
 
+@pytest.mark.slow_cases("half")
 @pytest.mark.parametrize("spoil", ["half", "points"])
 def test_only_whole_parts_of_the_same_settings_are_taken(tmp_path: Path, spoil: str) -> None:
     reproduce(tmp_path, only=["figure4"], points=3)

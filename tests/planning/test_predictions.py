@@ -38,10 +38,12 @@ def judged(found: sdp.Recommendation, many: int = MANY) -> None:
     assert simulated[0] <= 1.10 * min(simulated)
 
 
+@pytest.mark.slow
 def test_histogram_predictions() -> None:
     judged(sdp.recommend("histogram", n=100_000, d=16, epsilon=1.0, delta=1e-8), many=1000)
 
 
+@pytest.mark.slow_cases("range-given0", "vector mean-given1")
 @pytest.mark.parametrize(
     ("task", "given"),
     [("range", {"d": 16, "epsilon": 0.3}), ("vector mean", {"dim": 3}), ("sets", {"d": 12, "size": 2})],
@@ -57,6 +59,7 @@ def test_predictions(task: str, given: dict[str, Any], epsilon: float) -> None:
     judged(sdp.recommend(task, n=100_000, epsilon=epsilon, delta=1e-8, **given))
 
 
+@pytest.mark.slow_cases("histogram", "sets")
 @pytest.mark.parametrize("task", ["histogram", "sets", "key-value"])
 def test_data_that_are_alike_stay_below_the_worst_case(task: str) -> None:
     given = {"d": 12} if task == "histogram" else {"d": 12, "size": 2}

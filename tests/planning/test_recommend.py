@@ -44,6 +44,7 @@ def test_every_task_is_tried_here() -> None:
     assert set(SMALL) == set(TASKS)
 
 
+@pytest.mark.slow_cases("histogram", "location", "mean", "quantile", "range", "sets", "sum of bits", "vector mean")
 @pytest.mark.parametrize("task", SMALL)
 def test_every_choice_meets_the_target_and_has_a_plan(task: str) -> None:
     found = asked(task)
@@ -61,6 +62,7 @@ def test_every_choice_meets_the_target_and_has_a_plan(task: str) -> None:
     )
 
 
+@pytest.mark.slow_cases("histogram", "location", "mean", "quantile", "range", "sets", "sum of bits", "vector mean")
 @pytest.mark.parametrize("task", SMALL)
 def test_every_mechanism_is_ranked_or_refused_with_a_sentence(task: str) -> None:
     found = asked(task)
@@ -69,11 +71,13 @@ def test_every_mechanism_is_ranked_or_refused_with_a_sentence(task: str) -> None
     assert all(r.reason[-1] in ".?" and "\n" not in r.reason for r in found.refused)
 
 
+@pytest.mark.slow
 def test_names_of_tasks_are_read_alike() -> None:
     for name in ("sum of bits", "sum-of-bits", "Sum_Of_Bits", " sum  of bits "):
         assert sdp.recommend(name, n=1000, epsilon=1.0, delta=1e-6).task == "sum of bits"
 
 
+@pytest.mark.slow
 def test_one_message_gives_the_best_of_single_messages(histogram: sdp.Recommendation) -> None:
     single = asked("histogram", messages=1)
     assert single.choices and all(c.messages == 1.0 for c in single.choices)
@@ -83,6 +87,7 @@ def test_one_message_gives_the_best_of_single_messages(histogram: sdp.Recommenda
     assert any(r.fits and "limit" in r.reason for r in single.refused)
 
 
+@pytest.mark.slow
 def test_bits_are_those_that_a_client_sends(histogram: sdp.Recommendation) -> None:
     for choice in histogram.choices:
         client = sdp.Client(histogram.plan(choice))
@@ -103,6 +108,7 @@ def test_the_front_is_what_nothing_beats(histogram: sdp.Recommendation) -> None:
     assert histogram.front[0] == histogram.best and len(histogram.front) >= 2
 
 
+@pytest.mark.slow
 def test_dropouts_are_not_counted_on() -> None:
     found = asked("histogram", dropouts=0.1)
     few = sdp.recommend("histogram", n=18_000, d=8, epsilon=1.0, delta=1e-6)
@@ -111,6 +117,7 @@ def test_dropouts_are_not_counted_on() -> None:
     assert found.best.error > asked("histogram").best.error
 
 
+@pytest.mark.slow
 def test_rounds_compose_to_the_target() -> None:
     found = asked("sum of bits", rounds=5, messages=1)
     for choice in found.choices[:3]:
@@ -120,6 +127,7 @@ def test_rounds_compose_to_the_target() -> None:
     assert found.best.error > asked("sum of bits", messages=1).best.error
 
 
+@pytest.mark.slow_cases("histogram", "mean")
 @pytest.mark.parametrize("task", ["histogram", "mean", "sets"])
 def test_an_error_is_reached_with_the_smallest_eps(task: str) -> None:
     wanted = 2.0 * asked(task).best.error
@@ -138,6 +146,7 @@ def test_an_error_under_a_limit_of_messages() -> None:
     assert all(c.messages <= 3.0 + 1e-6 for c in found.choices)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["subset", "local-hash", "hadamard"])
 def test_open_settings_are_as_good_as_those_of_calibrate(name: str) -> None:
     for n, eps in ((5_000, 0.2), (50_000, 1.0)):
@@ -146,6 +155,7 @@ def test_open_settings_are_as_good_as_those_of_calibrate(name: str) -> None:
         assert found.error <= 1.03 * best.accuracy(n).worst
 
 
+@pytest.mark.slow
 def test_a_mechanism_of_ones_own_is_ranked() -> None:
     from shuffledp.mechanisms.categorical.grr import GRR
 
@@ -161,11 +171,13 @@ def test_a_mechanism_of_ones_own_is_ranked() -> None:
     assert found.choice("mine-to-plan").error == pytest.approx(found.choice("grr").error, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_one_that_cannot_be_run_or_says_nothing_is_refused() -> None:
     reasons = {r.mechanism: r.reason for r in asked("histogram").refused}
     assert "cannot be run" in reasons["general"] and "file" in reasons["finite"] and "numbers" in reasons["laplace"]
 
 
+@pytest.mark.slow
 def test_references() -> None:
     # Gaussian: the sigma of (1, 1e-5) with sensitivity 1; rounds add squares
     one = Sensitivity(1.0, 1.0)
@@ -183,6 +195,7 @@ def test_references() -> None:
     assert sdp.mechanism(found.references[-1].mechanism).local_epsilon == 1.0
 
 
+@pytest.mark.slow
 def test_words_and_json(histogram: sdp.Recommendation) -> None:
     data = json.loads(json.dumps(histogram.to_dict(), allow_nan=False))
     assert data["choices"][0]["spec"] == histogram.best.spec and data["front"][0] == 0
@@ -213,6 +226,7 @@ def test_the_picture_has_every_choice(histogram: sdp.Recommendation) -> None:
     assert "central model" in labels and "local model" in labels
 
 
+@pytest.mark.slow_cases("histogram-given16-no mechanism meets the target")
 @pytest.mark.parametrize(
     ("task", "given", "words"),
     [
@@ -243,6 +257,7 @@ def test_bad_input_is_one_sentence(task: Any, given: dict[str, Any], words: str)
     assert words in said and said[-1] in ".?" and "\n" not in said
 
 
+@pytest.mark.slow_cases("given0", "given2")
 @pytest.mark.parametrize("given", [{"n": 10**15}, {"epsilon": 800.0}, {"epsilon": 1e-300}])
 def test_extreme_targets_are_planned(given: dict[str, Any]) -> None:
     asked = {"n": N, "epsilon": 1.0, "delta": 1e-6, **given}
@@ -250,6 +265,7 @@ def test_extreme_targets_are_planned(given: dict[str, Any]) -> None:
     assert best.epsilon <= asked["epsilon"] and best.local_epsilon > 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [0.1, 20_000.0])
 def test_noise_on_places_does_not_depend_on_the_unit(width: float) -> None:
     found = sdp.recommend("location", n=N, d=4, epsilon=1.0, delta=1e-6, high=width)
@@ -277,6 +293,7 @@ def test_bad_choices_and_columns(histogram: sdp.Recommendation) -> None:
             call()
 
 
+@pytest.mark.slow_cases("mean-sizes1-1")
 @pytest.mark.parametrize(
     ("task", "sizes", "rounds"),
     [

@@ -44,6 +44,7 @@ def pixels(figure: Figure, path: Path) -> Any:
     return imread(path)[..., :3].mean(axis=2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [plots.COLUMN_WIDTH, plots.TEXT_WIDTH])
 @pytest.mark.parametrize("kind", ["comparison", "epsilon", "ratio"])
 def test_three_formats_not_blank(kind: str, width: float, tmp_path: Path, comparison: Comparison, sweep: Sweep) -> None:
@@ -74,6 +75,7 @@ def boxes(figure: Figure) -> tuple[Any, Any, Any]:
     return axes.get_tightbbox(), legend.get_window_extent(), title.get_window_extent()
 
 
+@pytest.mark.slow_cases("sweep-3.33")
 @pytest.mark.parametrize("width", [plots.COLUMN_WIDTH, plots.TEXT_WIDTH])
 @pytest.mark.parametrize("kind", ["comparison", "sweep"])
 def test_nothing_overlaps(kind: str, width: float, comparison: Comparison, sweep: Sweep) -> None:
@@ -177,6 +179,7 @@ def test_text_stays_text(tmp_path: Path, comparison: Comparison) -> None:
     assert b"/Type3" not in (tmp_path / "a.pdf").read_bytes()
 
 
+@pytest.mark.slow
 def test_no_global_figure_and_no_pyplot(tmp_path: Path) -> None:
     code = (
         "import sys, shuffledp as s\nfrom shuffledp import plots\n"
@@ -289,6 +292,9 @@ SINGLE = ("estimate", "population", "consistent", "account", "rule", "batches", 
 NAMES = (*SINGLE, "check", "over", "audit", "broken", "unclaimed")
 
 
+@pytest.mark.slow_cases(
+    "gaps-*", "rule-*", "account-*", "batches-*", "estimate-*", "population-*", "consistent-*", "over-7.0"
+)
 @pytest.mark.parametrize("width", [plots.COLUMN_WIDTH, plots.TEXT_WIDTH])
 @pytest.mark.parametrize("name", NAMES)
 def test_every_result_draws_itself(name: str, width: float, tmp_path: Path, drawn: Any) -> None:
@@ -370,6 +376,7 @@ def test_bad_input_of_plot(sweep: Sweep, drawn: Any) -> None:
             call()
 
 
+@pytest.mark.slow_cases("a rather long label of item")
 @pytest.mark.parametrize("label", ["a", "a rather long label of item"])
 def test_one_item_far_above_the_others_is_cut(label: str) -> None:
     """The others fill the axes, and the value of the one is written."""

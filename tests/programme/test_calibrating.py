@@ -51,6 +51,7 @@ def said(data: Any) -> str:
 # -- the budget ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_weights_and_the_accountant() -> None:
     found = sdp.calibrate_programme(TWO)
     assert found.weights == "local" and close(found)
@@ -73,6 +74,7 @@ def test_one_round_is_calibrate() -> None:
     assert found.check.method == "amplify" and close(found)
 
 
+@pytest.mark.slow
 def test_more_budget_is_more_everywhere() -> None:
     last = [0.0, 0.0]
     for eps in ("0.02", "0.3", "2", "30"):
@@ -83,6 +85,7 @@ def test_more_budget_is_more_everywhere() -> None:
         last = now
 
 
+@pytest.mark.slow
 def test_the_others_stay_as_they_are() -> None:
     fixed = with_(TWO, rounds__1__mechanism="grr:eps0=1.5,d=4")
     found = sdp.calibrate_programme(fixed)
@@ -112,6 +115,7 @@ def test_central_weights_of_budgets() -> None:
     assert found.rounds[0].epsilon / found.rounds[1].epsilon == pytest.approx(2.0, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_limits_and_several_reports_are_counted() -> None:
     rounds = [{"mechanism": "grr:d=4", "count": 30, "participation_limit": 2, "reports_per_user": 2}]
     found = sdp.calibrate_programme(with_(TWO, rounds=rounds))
@@ -130,6 +134,7 @@ def test_a_tiny_delta() -> None:
     assert close(found) and found.check.method == "renyi"
 
 
+@pytest.mark.slow
 def test_joint_answers_share_a_budget() -> None:
     joint = {"mechanism": "joint:<grr:eps0=1,d=4; grr:eps0=1,d=3>", "weight": 1, "count": 2}
     found = sdp.calibrate_programme(with_(TWO, rounds=[joint]))
@@ -139,6 +144,7 @@ def test_joint_answers_share_a_budget() -> None:
 # -- choices ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_best_candidate_is_taken() -> None:
     rounds = [{"candidates": ["oue:d=16", "grr:d=16", "subset:d=16"], "count": 4}]
     found = sdp.calibrate_programme(with_(TWO, rounds=rounds))
@@ -208,6 +214,7 @@ def test_periods_that_no_other_exceeds() -> None:
     assert [(p.label, p.counts) for p in whole] == [(None, (53,))]
 
 
+@pytest.mark.slow
 def test_the_worst_period_meets_the_budget() -> None:
     told = with_(TWO, target__per="quarter") | {"start": "2024-01-01", "until": "2024-12-31"}
     told["rounds"] = [
@@ -230,6 +237,7 @@ def test_the_worst_period_meets_the_budget() -> None:
     assert f"In {found.check.period}, the quarter that costs most" in text and "all of them together: (" in text
 
 
+@pytest.mark.slow
 def test_counts_are_those_of_one_period() -> None:
     found = sdp.calibrate_programme(with_(TWO, target__per="quarter"))
     assert found.check == sdp.check(found.programme)
@@ -255,6 +263,7 @@ def test_periods_of_several_units_are_named() -> None:
 # -- over the budget -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_check_says_what_would_fit() -> None:
     over = with_(
         TWO, rounds=[{"name": "kind", "mechanism": "grr:eps0=8,d=16", "count": 9}, {"mechanism": "grr:eps0=4,d=4"}]
@@ -285,6 +294,7 @@ def test_nothing_fits_without_a_budget_to_lower() -> None:
 # -- files -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow_cases("yaml")
 @pytest.mark.parametrize("suffix", ["yaml", "json"])
 def test_what_is_saved_is_what_was_checked(suffix: str, tmp_path: Path) -> None:
     source, target = tmp_path / "open.yaml", tmp_path / f"calibrated.{suffix}"
@@ -316,6 +326,7 @@ def test_python_dates_and_tuples() -> None:
     assert found.check.rounds[0].count == 5 and json.dumps(found.to_dict())
 
 
+@pytest.mark.slow
 def test_the_result_says_itself() -> None:
     found = sdp.calibrate_programme(TWO)
     text = str(found)
@@ -480,6 +491,7 @@ def test_the_schema_takes_what_is_open() -> None:
 # -- the command line ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "open.json").write_text(json.dumps(TWO))

@@ -44,6 +44,7 @@ def test_the_example_is_the_shipped_report() -> None:
     assert 0.9999 <= sdp.amplify(least, n=10**6, delta=1e-10, tol=1e-5).epsilon <= 1.0
 
 
+@pytest.mark.slow
 def test_the_command_and_its_exit_codes(tmp_path: Path) -> None:
     met = run(EXAMPLE)
     assert met.exit_code == 0 and met.stdout.startswith("TARGET MET\n") and "0.00124073" in met.stdout
@@ -56,6 +57,7 @@ def test_the_command_and_its_exit_codes(tmp_path: Path) -> None:
     assert twice.exit_code == 1 and "no analysis" in twice.stdout
 
 
+@pytest.mark.slow
 def test_the_smallest_mean_meets_the_target_of_every_file(tmp_path: Path) -> None:
     for changed in ({"indices": 3, "max_index": 3}, {"epsilon": 0.1}, {"delta": "1e-6", "reporting_threshold": 5000}):
         found = deployment({**SHIPPED, **changed})
@@ -64,6 +66,7 @@ def test_the_smallest_mean_meets_the_target_of_every_file(tmp_path: Path) -> Non
         assert again.met and again.guarantee.epsilon == pytest.approx(found.target_epsilon, rel=1e-4)
 
 
+@pytest.mark.slow
 def test_few_indices_in_all_cost_less() -> None:
     """With max_index + 1 < 2 indices the sets of two devices overlap; from there on it makes no difference."""
     eps = [deployment({**SHIPPED, "max_index": top}).guarantee.epsilon for top in (17, 25, 35, 10**6)]

@@ -172,6 +172,7 @@ def test_the_terms_are_those_of_the_accountant() -> None:
 # -- the verdict -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow_cases("three")
 @pytest.mark.parametrize("base", [ONE, with_(ONE, rounds__0__count=3)], ids=["one", "three"])
 def test_the_budget_is_compared_as_written(base: dict[str, Any]) -> None:
     eps = Decimal(sdp.check(base).epsilon)
@@ -191,6 +192,7 @@ def test_delta_is_not_rounded_up(text: str) -> None:
     assert left is not None and Fraction(left) + Fraction(0.5 * programme.delta) <= Fraction(text)
 
 
+@pytest.mark.slow_cases("two")
 @pytest.mark.parametrize("base", [ONE, TWO], ids=["one", "two"])
 def test_what_is_left_fits(base: dict[str, Any]) -> None:
     found = sdp.check(base)
@@ -494,6 +496,7 @@ def test_the_documentation_names_every_key() -> None:
 CLIENT = "import random\ndef encode(x):\n    return x if random.random() < 0.8 else 1 - x\n"
 
 
+@pytest.mark.slow
 def test_the_documented_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("telemetry", "quarterly"):

@@ -205,6 +205,7 @@ def test_bytes_and_back(query: Any) -> None:
 # -- the shuffler -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow_cases("1")
 @pytest.mark.parametrize("memory", [2**20, 1])
 def test_the_order_is_uniform(memory: int) -> None:
     """All 24 orders of four messages, chi-square; with memory=1 every message goes through the files."""

@@ -33,6 +33,7 @@ def tail(**changed: Any) -> HeavyHitters:
     return HeavyHitters(**{**given, **changed})
 
 
+@pytest.mark.slow_cases("2048-1.0-200")
 @repeats
 @pytest.mark.parametrize(("functions", "eps0"), [(64, 3.0), (2048, 1.0)])
 def test_shares_are_unbiased_over_the_functions_with_the_right_errors(
@@ -70,6 +71,7 @@ def test_a_search_finds_what_is_common_and_nothing_else() -> None:
     assert np.mean(np.abs(scores) < 1.96) >= LEVEL - 4 * math.sqrt(LEVEL * (1 - LEVEL) / len(scores))
 
 
+@pytest.mark.slow_cases("1024")
 @pytest.mark.parametrize("functions", [64, 1024])
 def test_a_string_that_everybody_holds_brings_no_others_with_it(functions: int) -> None:
     """Few users a level: counts are skewed, and what shares buckets with the one string has more of them."""

@@ -30,6 +30,7 @@ def held(n: int = 3000) -> list[dict[str, float]]:
     return out
 
 
+@pytest.mark.slow_cases("200")
 @repeats
 def test_shares_are_unbiased_and_means_are_covered(repeats: int) -> None:
     query, values = rating(), held()
@@ -48,6 +49,7 @@ def test_shares_are_unbiased_and_means_are_covered(repeats: int) -> None:
     assert np.mean([high[3] - low[3] > 9 for low, high in ends]) > 0.8  # nothing is known where nobody holds it
 
 
+@pytest.mark.slow_cases("400")
 @pytest.mark.parametrize("repeats", [400, pytest.param(FULL, marks=pytest.mark.slow)])
 def test_the_bias_and_the_error_of_a_mean_are_as_reported(repeats: int) -> None:
     values = [{"tea": 9.0}] * 1200 + [{"milk": 1.0}] * 800

@@ -57,6 +57,7 @@ def test_calibrated_often(query: Query) -> None:
     judge(query, column_of(query), repeat=2000, seed=2)
 
 
+@pytest.mark.slow_cases("True-*", "False-parallel:*")
 @pytest.mark.parametrize("query", RANGES, ids=lambda q: q.randomizer.spec)
 @pytest.mark.parametrize("fitted", [False, True])
 def test_ranges_are_calibrated(query: Any, fitted: bool) -> None:
@@ -125,6 +126,7 @@ def test_the_fit_lowers_the_error() -> None:
     assert np.mean(after**2) < 0.6 * np.mean(before**2)
 
 
+@pytest.mark.slow_cases("10000-64")
 @pytest.mark.parametrize("d", [64, 2048])
 @pytest.mark.parametrize("n", [10**4, 10**5])
 def test_the_paper_s_range_query_has_the_guarantee_of_figure_5(d: int, n: int) -> None:
@@ -149,6 +151,7 @@ def test_quantiles_are_covered(share: float) -> None:
     assert hits >= 54
 
 
+@pytest.mark.slow_cases("True")
 @pytest.mark.parametrize("fitted", [False, True])
 def test_a_quantile_in_the_tail_is_covered_however_many_bins_lie_beyond_it(fitted: bool) -> None:
     """Under much noise one of many bins in the tail is far off by chance; it must not exclude the others."""

@@ -37,6 +37,7 @@ def seeded(seed: int = 0) -> Seeded:
     return Seeded(np.random.default_rng(seed))
 
 
+@pytest.mark.slow_cases("5-blocks of 1", "5-blocks of 2", "5-blocks of 3")
 @pytest.mark.parametrize("few", [1, 2, 3, 8192], ids=lambda k: f"blocks of {k}")
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 5])
 def test_all_orders_are_equally_likely(size: int, few: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -52,6 +53,7 @@ def test_all_orders_are_equally_likely(size: int, few: int, monkeypatch: pytest.
         assert stats.chisquare(seen).pvalue > 1e-4
 
 
+@pytest.mark.slow_cases("2")
 @pytest.mark.parametrize("few", [2, 7])
 def test_every_row_may_get_everywhere_across_blocks(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The place of each of 16 rows, and the places of two neighbors, are uniform."""
@@ -116,6 +118,7 @@ def test_three_alike_keys_are_drawn_again() -> None:
     assert _order(src, 3).tolist() == [1, 0, 2] and not src.left
 
 
+@pytest.mark.slow_cases("(32000000,)-<class 'numpy.uint8'>")
 @pytest.mark.parametrize(
     ("shape", "dtype"), [((32_000_000,), np.uint8), ((4_000_000,), np.uint64), ((25_600, 1250), np.uint8)], ids=str
 )

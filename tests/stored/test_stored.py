@@ -27,6 +27,21 @@ def cases() -> list[Any]:
     return [pytest.param(e, id=name, marks=[slow] if e.get("slow") else []) for name, e in ENTRIES.items()]
 
 
+@pytest.mark.slow_cases(
+    "Accountant.delta rounds=[{mechanism=grr*bound=variation-ratio}] epsilon=0.5",
+    "Accountant.epsilon rounds=[{mechanism=grr:eps0=2,d=16 n=10000 count=5 re*",
+    "Accountant.epsilon rounds=[{mechanism=grr*bound=variation-ratio}] delta=1e-12",
+    "Accountant.epsilon rounds=[{mechanism=grr*{mechanism=general:eps0=1 n=100000 count=10}] delta=1e-12",
+    "Accountant.guarantee rounds=[{mechanism=gene*",
+    "amplify general:eps0=1 n=10000 delta=1e-06 c*",
+    "amplify metric-laplace:d01=2,dmax=6 n=50 delta=0.001",
+    "calibrate cheu-zhilyaev:d=16,messages=1 *",
+    "calibrate privset:d=64,s=3 n*",
+    "calibrate privunit:dim=2*",
+    "compare randomized-response:eps0=1 n=100000 delta=1e-07",
+    "shuffledp certify grr:ep*",
+    "users_needed randomized-*",
+)
 @pytest.mark.parametrize("entry", cases())
 def test_no_answer_became_looser(entry: dict[str, Any]) -> None:
     before, now = numbers(entry["answer"]), ask(entry["asked"])

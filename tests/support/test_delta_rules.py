@@ -125,6 +125,7 @@ def test_batch_table_has_a_delta_for_every_size() -> None:
     assert fixed.rule is None and fixed.deltas == (1e-6, 1e-6) and fixed.epsilon(500) == fixed.epsilons[0]
 
 
+@pytest.mark.slow
 def test_an_account_takes_the_largest_n() -> None:
     """Then delta is at most c/n for the n of every round."""
     acc = sdp.Accountant().compose(GRR, n=1000).compose(GRR, n=N, count=2)
@@ -163,6 +164,7 @@ def test_check_takes_the_largest_number_of_users() -> None:
 # -- the command line ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow_cases("compose")
 @pytest.mark.parametrize(
     "args",
     [

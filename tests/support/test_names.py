@@ -32,6 +32,7 @@ ALIASES = {
 }
 
 
+@pytest.mark.slow_cases("olh", "ss")
 @pytest.mark.parametrize("alias", ALIASES)
 def test_aliases_in_any_case_make_the_canonical_mechanism(alias: str) -> None:
     word = ALIASES[alias]

@@ -228,6 +228,7 @@ def test_compose() -> None:
     assert budget is not None and float(budget[1]) <= found["target_epsilon"]
 
 
+@pytest.mark.slow_cases("0.0123456789")
 @pytest.mark.parametrize("target", ["0.5", "0.0123456789"])
 def test_check(target: str, tmp_path: Path) -> None:
     plan = {

@@ -138,6 +138,7 @@ def test_text_is_strict(kind: str, tmp_path: Path) -> None:
         assert "UTF-8" in said(read, tmp_path / name)
 
 
+@pytest.mark.slow_cases("ledger", "matrix", "programme")
 @pytest.mark.parametrize("kind", ["ledger", "matrix", "certificate", "programme"])
 def test_devices_and_pipes_on_the_command_line(kind: str, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.npy")
@@ -261,6 +262,7 @@ def test_yaml_does_not_grow() -> None:
 LONG = ["#" * 2**20, "a: " + "x" * 2**19, "- a\n" * 90_000, "'" + "a b " * 2**17, "[" + "a, " * 90_000, "a\n" * 2**18]
 
 
+@pytest.mark.slow_cases('"\'a b a b"', "'########'", "'- a\\\\n- a\\\\n'", "'[a, a, a'", "'a\\\\na\\\\na\\\\na\\\\n'")
 @pytest.mark.parametrize("text", LONG, ids=lambda t: repr(t[:8]))
 def test_a_long_yaml_file_is_read_in_seconds(text: str) -> None:
     start = time.process_time()
@@ -418,6 +420,7 @@ def test_a_method_that_no_proof_needs(which: int, method: dict[str, Any], tmp_pa
     assert "nodes" in said(sdp.verify, tmp_path / "proof.json") or "bits" in str(method)
 
 
+@pytest.mark.slow_cases("contour")
 @pytest.mark.parametrize(("which", "times"), [(0, 2000), (3, 200)], ids=["contour", "swap"])
 def test_equal_pairs_are_proved_once(which: int, times: int, tmp_path: Path) -> None:
     whole = json.loads(certificates()[which])
@@ -428,6 +431,7 @@ def test_equal_pairs_are_proved_once(which: int, times: int, tmp_path: Path) -> 
     assert time.process_time() - start < 5.0
 
 
+@pytest.mark.slow_cases("contour")
 @pytest.mark.parametrize(("which", "times"), [(0, 2000), (3, 200)], ids=["contour", "swap"])
 def test_many_different_proofs_are_refused(
     which: int, times: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

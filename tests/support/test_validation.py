@@ -43,6 +43,7 @@ def outcome(parse: Callable[..., Any], value: object) -> tuple[Any, str | None]:
         return None, str(error)
 
 
+@pytest.mark.slow
 @given(st.one_of(st.integers(), st.floats(), st.text(), st.booleans(), st.none(), st.complex_numbers()))
 def test_any_object_is_a_number_of_users_or_refused(value: object) -> None:
     n, said = outcome(check.users, value)
@@ -52,6 +53,7 @@ def test_any_object_is_a_number_of_users_or_refused(value: object) -> None:
         assert said.startswith("n must ")
 
 
+@pytest.mark.slow
 @given(st.text(max_size=12))
 def test_any_text_is_a_number_or_refused(text: str) -> None:
     for parse in (check.parse_users, lambda written: check.parse_number("x", written)):

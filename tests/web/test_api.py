@@ -72,6 +72,7 @@ def test_dropouts_and_rules_reach_the_guarantee(client: Client) -> None:
     assert (found["epsilon"], found["lower"], found["dropouts"]) == (same.epsilon, same.lower, 10_000)
 
 
+@pytest.mark.slow_cases("grr:eps0=2,d=64-more2")
 @pytest.mark.parametrize("more", [{}, {"dropouts": "0.05"}, {"rounds": "3", "dropouts": "0.05", "delta": "0.01/n"}])
 @pytest.mark.parametrize("spec", ["grr:eps0=2,d=64", "pure-dump:d=16,messages=2"])
 def test_the_lines_to_copy_say_the_same(client: Client, spec: str, more: dict[str, str]) -> None:
@@ -182,6 +183,7 @@ def test_a_law_without_a_dial_has_no_curve(client: Client) -> None:
     assert found == {"over": None, "x": [], "epsilon": [], "lower": [], "complete": True}
 
 
+@pytest.mark.slow_cases("metric-laplace", "mix-dump", "sampling-rappor")
 @pytest.mark.parametrize("name", sorted(mechanisms()))
 def test_every_answer_is_json_for_every_mechanism(client: Client, name: str) -> None:
     given = {"spec": started(name), "n": "5000", "delta": "1e-6", "dropouts": "0.2"}
@@ -240,6 +242,7 @@ def test_a_plan_of_other_sizes_is_refused(client: Client) -> None:
     assert answer.status_code == 400 and answer.json()["error"].startswith("mechanism must have d = 16")
 
 
+@pytest.mark.slow_cases("choice1")
 @pytest.mark.parametrize("choice", [{}, {"choice": "0"}, {"choice": "3"}])
 def test_a_plan_can_be_run(client: Client, tmp_path: Path, choice: dict[str, str]) -> None:
     text = client.get("/api/download/plan.json", params={**RANK, "d": "4", "spec": "grr:eps0=2,d=4", **choice}).text
@@ -268,6 +271,7 @@ def test_every_task_is_described(client: Client) -> None:
     assert "histogram" in found and all(task["measure"] and task["title"] for task in found.values())
 
 
+@pytest.mark.slow_cases("histogram", "location", "mean", "quantile", "range", "sets", "sum of bits", "vector mean")
 @pytest.mark.parametrize("task", sorted(ranking.tasks()))
 def test_every_task_is_ranked_and_its_plans_can_be_read(client: Client, task: str, tmp_path: Path) -> None:
     sizes = {

@@ -64,6 +64,7 @@ def is_answered(asking: Client, path: str, given: dict[str, str]) -> None:
         assert "\n" not in said and said.endswith((".", "?")), (path, given)
 
 
+@pytest.mark.slow_cases("laplace")
 @pytest.mark.parametrize("name", sorted(mechanisms()))
 def test_odd_questions_about_a_mechanism(client: Client, name: str) -> None:
     rng = random.Random(f"odd {name}")
@@ -80,6 +81,7 @@ def test_many_odd_questions_about_a_mechanism(asking: Client, name: str) -> None
     is_answered(asking, "/api/rank", question(rng, name, "/api/rank"))
 
 
+@pytest.mark.slow_cases("5e-324")
 @pytest.mark.parametrize("target", ["5e-324", "1e-300"])
 def test_a_target_next_to_nothing(client: Client, target: str) -> None:
     given = {"spec": "grr:eps0=1,d=4", "n": "1e9", "delta": "0.5", "task": "key-value", "d": "1000", "size": "1"}
