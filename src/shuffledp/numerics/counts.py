@@ -143,7 +143,7 @@ class Distribution:
         return out
 
 
-@charge("a distribution function", "docs/proofs.md, rounding of a number of messages")
+@charge("a distribution function", "docs/proofs.md, Lemma 15")
 def cumulative_error(value: FloatArray, left_out: float, *, up: bool) -> FloatArray:
     """A bound on Pr[count <= k].
 
@@ -260,7 +260,7 @@ def edges(count: Count | Blend, tol: float) -> IntArray:
     return np.unique(np.concatenate([[count.least], inner, [count.top]]))
 
 
-@charge("a number of messages that is rounded to an edge", "docs/theory.md: delta falls with the number of draws")
+@charge("a number of messages that is rounded to an edge", "docs/proofs.md, Lemma 15")
 def bucket_masses(distribution: Callable[[IntArray], FloatArray], at: IntArray, side: Side) -> FloatArray:
     """The masses of a law rounded to edges: down for an upper bound (the last takes the rest), up for a lower one.
 

@@ -180,7 +180,7 @@ class BlanketPairs(Search):
         return (mass * self._level).sum(axis=1) / (1.0 - self._slack), mass.sum(axis=1)
 
 
-@charge("a pair that is bounded from its second moment", "docs/proofs.md, screens by moments")
+@charge("a pair that is bounded from its second moment", "docs/proofs.md, Lemma 12")
 def second_moment(spread: FloatArray, own: FloatArray, growth: FloatArray) -> FloatArray:
     """sum (P0 - E P1)^2/t <= (sqrt(sum (P0 - P1)^2/t) + |E - 1| sqrt(sum P1^2/t))^2 (Minkowski), rounded up."""
     root = np.sqrt(spread) + np.abs(growth) * np.sqrt(own)

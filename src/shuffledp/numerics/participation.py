@@ -112,7 +112,7 @@ class Split(Family):
         return np.asarray(table.min(axis=1) if side == "upper" else table.max(axis=1))
 
 
-@charge("a random number of users that is cut in two", "participation.py: delta falls with the number of draws")
+@charge("a random number of users that is cut in two", "docs/proofs.md, Lemma 15")
 @np.errstate(divide="ignore")
 def log_delta_with_cut(value: FloatArray, mass: FloatArray, side: Side) -> FloatArray:
     """log delta among M others from log delta(k + 1) = ``value``: delta = E_M[delta(M + 1)] falls with M, so
@@ -124,7 +124,7 @@ def log_delta_with_cut(value: FloatArray, mass: FloatArray, side: Side) -> Float
     return np.asarray(value + np.log(mass) - 1e-14)
 
 
-@charge("the share of delta that is spent on a cut", "participation.py: delta falls with the number of draws")
+@charge("the share of delta that is spent on a cut", "docs/proofs.md, Lemma 15")
 def delta_left(delta: FloatArray, mass: FloatArray, side: Side) -> FloatArray:
     """The delta(k + 1) for which the inequality of :func:`log_delta_with_cut` gives delta, on the private side."""
     if side == "upper":

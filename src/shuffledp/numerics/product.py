@@ -41,7 +41,7 @@ _EQUAL_BITS = 47
 _EQUAL = 2.0 ** (1 - _EQUAL_BITS)
 
 
-@charge("rounding of the laws of a product", "docs/proofs.md, rounding of a law")
+@charge("rounding of the laws of a product", "docs/proofs.md, Lemma 5")
 def rounding_slack(factors: int) -> float:
     """How far rounding and the merging of nearly equal ratios can move eps, and log delta, of a product.
 

@@ -22,7 +22,7 @@ _CLOSE = (4.5, 6.0, 9.0)
 _FEW_DRAWS, _DOUBLINGS = 40.0, 5
 
 
-@charge("the exponential series beyond a few moments", "docs/proofs.md, screens by moments (Bennett)")
+@charge("the exponential series beyond a few moments", "docs/proofs.md, Lemma 12")
 def remainder(y: FloatArray, order: int) -> FloatArray:
     """phi(y) = (e^y - 1 - ... - y^(order-1)/(order-1)!)/y^order for y >= 0, rounded up; inf where y is too large.
 
@@ -41,7 +41,7 @@ def remainder(y: FloatArray, order: int) -> FloatArray:
     return np.asarray(np.where(y <= _LARGEST_RISE, value, np.inf))
 
 
-@charge("a row that is bounded from moments, not evaluated", "docs/proofs.md, screens by moments")
+@charge("a row that is bounded from moments, not evaluated", "docs/proofs.md, Lemma 12")
 def log_tail(variance: FloatArray, tail: FloatArray, width: FloatArray, c: FloatArray, s: FloatArray) -> FloatArray:
     """log of an upper value of (1/2 pi) Integral |M(z)/M(c)|^n e^(s^2 (c^2 - y^2)/2) / (c^2 + y^2) dy.
 
@@ -68,7 +68,7 @@ def log_tail(variance: FloatArray, tail: FloatArray, width: FloatArray, c: Float
     return np.asarray(np.fmin(sharp, -1.0) - np.log(c) + 1e-9)
 
 
-@charge("draws with a negative value, where few are expected", "docs/proofs.md, few draws")
+@charge("draws with a negative value, where few are expected", "docs/proofs.md, Lemma 13")
 def few_draws(x: FloatArray, t: FloatArray, n: FloatArray) -> tuple[FloatArray, FloatArray]:
     """log of an upper value of E[(mean of n copies of X)_+], close where few draws are expected, and its distance.
 

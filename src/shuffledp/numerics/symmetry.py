@@ -25,7 +25,7 @@ _FACTOR = 0x9E3779B97F4A7C15
 SAME_LAW = 2.0**-38
 
 
-@charge("a law that stands for others that are alike", "docs/proofs.md, laws that are alike")
+@charge("a law that stands for others that are alike", "docs/proofs.md, Lemma 14")
 def same_law(log_delta: FloatArray, eps: FloatArray, room: FloatArray) -> FloatArray:
     """log delta(eps) of all laws that one stands for, from its value at max(eps - room, 0), with t (1 - room).
 

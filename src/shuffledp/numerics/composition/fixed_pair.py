@@ -70,7 +70,7 @@ def pair_losses(pair: ShuffledPair, n: int) -> PairLosses | None:
     return PairLosses(loss[kept], mass[kept])
 
 
-@charge("losses of a lower bound between the points of a grid", "docs/proofs.md: D_E rises with every loss")
+@charge("losses of a lower bound between the points of a grid", "docs/proofs.md, section 7")
 def rounded_down(pair: PairLosses, step: float) -> Masses:
     """The atoms on multiples of ``step``, each moved to the next one below."""
     index = np.floor(pair.loss / step - 1e-9).astype(np.int64)

@@ -188,7 +188,7 @@ def _eta(n: int) -> float:
     return 16.0 * _U * max(math.log2(n), 1.0)
 
 
-@charge("rounding of tilted masses and of their product Z", "docs/proofs.md, rounding of a sum")
+@charge("rounding of tilted masses and of their product Z", "docs/proofs.md, Lemma 9")
 def mass_error(total: float, size: int, steepest: float) -> float:
     """The relative error of Z: every factor carries some roundings, those of a sum and those of its exponents."""
     return 8.0 * _U * total * (8.0 + math.log2(size + 1.0) + steepest) + 1e-13

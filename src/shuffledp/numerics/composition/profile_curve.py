@@ -132,7 +132,7 @@ def sampled(log_delta: Callable[[FloatArray], FloatArray], *, limit: float, ladd
             return found
 
 
-@charge("a profile between its nodes, and rounding of its masses", "docs/proofs.md, connecting the dots")
+@charge("a profile between its nodes, and rounding of its masses", "docs/proofs.md, section 7")
 def losses(curve: Curve, *, lowest: float = -np.inf) -> Losses:
     """The dominating pair of a curve; the tail from the first node below ``lowest`` on is an infinite loss.
 
@@ -161,7 +161,7 @@ def losses(curve: Curve, *, lowest: float = -np.inf) -> Losses:
     return Losses(eps[1:], mass, float(u[-1]), float(u[0]) * (1.0 + 1e-9))
 
 
-@charge("losses between the points of a grid", "docs/proofs.md, connecting the dots")
+@charge("losses between the points of a grid", "docs/proofs.md, section 7")
 def on_grid(pair: Losses, step: float) -> Masses:
     """The pair spread onto multiples of ``step``: every atom is split between its two neighbours on the grid.
 

@@ -69,7 +69,7 @@ def _divergence(curve: Curve, a: float) -> float:
     return min(value, float(curve.eps[-1]))  # no loss is larger than the local guarantee
 
 
-@charge("rounding of an integral of a profile", "docs/proofs.md, Renyi divergences")
+@charge("rounding of an integral of a profile", "docs/proofs.md, section 7")
 def _log_weights(first: FloatArray, last: FloatArray, b: float) -> list[FloatArray]:
     """log of the integrals over E of E^(b-2) times the hat functions of the two ends of every cell.
 

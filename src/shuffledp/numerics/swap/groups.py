@@ -106,7 +106,7 @@ def _multisets(symbols: int, count: int) -> tuple[IntArray, FloatArray, FloatArr
     return chosen, times.astype(np.float64), factorial[count] / np.prod(factorial[times], axis=1)
 
 
-@charge("rounding of the laws of groups", "docs/proofs.md, rounding of a product")
+@charge("rounding of the laws of groups", "docs/proofs.md, Lemma 5")
 def group_rounding(messages: int) -> float:
     """How far rounding can move eps, and log delta, of a group of so many messages and three more factors.
 

@@ -233,7 +233,7 @@ class PairMoments:
         return np.where(np.isnan(value), np.inf, value)
 
 
-@charge("rounding of moments that are formed by matrix products", "docs/proofs.md, screens by moments")
+@charge("rounding of moments that are formed by matrix products", "docs/proofs.md, Lemma 12")
 def product_rounding(symbols: int, *, single: bool) -> tuple[float, float]:
     """The relative error of G, and what may vanish in a product.
 
@@ -245,14 +245,14 @@ def product_rounding(symbols: int, *, single: bool) -> tuple[float, float]:
     return 6.0 * (3 * symbols + 40) * unit, floor
 
 
-@charge("M of a type that is known by its moments", "docs/proofs.md, screens by moments")
+@charge("M of a type that is known by its moments", "docs/proofs.md, Lemma 12")
 def log_growth(g: FloatArray, c: FloatArray, gain: FloatArray, missed: FloatArray, share: float) -> FloatArray:
     """log M(c) <= log(1 + c (1-E) + (c^2/2s) G), rounded up; ``missed`` is what the sums of two rows may be off 1."""
     excess = c * (missed - gain * (1.0 - np.copysign(1e-13, gain))) + 0.5 * c * c / share * g * (1.0 + 1e-12)
     return np.asarray(np.log1p(np.maximum(excess, -0.9) + 1e-15))
 
 
-@charge("the tilted variance of a type that is known by its moments", "docs/proofs.md, screens by moments")
+@charge("the tilted variance of a type that is known by its moments", "docs/proofs.md, Lemma 12")
 def tilted_variance(square: FloatArray, gain: FloatArray, swing: FloatArray, log_m: FloatArray) -> FloatArray:
     """At least e^-swing/M of the variance E X^2 - (E - 1)^2: a density of at least that keeps that part of it."""
     least = np.maximum(square * (1.0 - 1e-9) - gain * gain, 0.0)

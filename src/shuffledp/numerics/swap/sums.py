@@ -58,7 +58,7 @@ class Swapped(NamedTuple):
         return self.waiting.log_sum(np.arange(len(self.x)), log_top(self.at))
 
 
-@charge("rounding of M(c)", "docs/proofs.md, rounding of a sum")
+@charge("rounding of M(c)", "docs/proofs.md, Lemma 9")
 def log_top(at: Tilt) -> FloatArray:
     """log M(c), rounded up: its exponents carry c sum t |x| max(1, e^(cx)) / M(c) roundings."""
     return np.asarray(at.log_m + 2.0 * ULP * at.c * at.load + ULP * np.abs(at.log_m))
@@ -80,7 +80,7 @@ def log_upper(types: Swapped, *, phases: bool = False) -> FloatArray:
     return weighed(total, peak, line)
 
 
-@charge("rounding of the terms of the swap sum", "docs/proofs.md, rounding of a sum")
+@charge("rounding of the terms of the swap sum", "docs/proofs.md, Lemma 9")
 def weighed(total: FloatArray, peak: FloatArray, line: Line) -> FloatArray:
     """log of (h/2 pi) e^(s^2 c^2/2) e^peak total, raised by 1e-11 for some thousand roundings; inf if not a number.
 
@@ -148,7 +148,7 @@ def _real_parts(types: Swapped, node: Nodes, size: FloatArray, top: FloatArray, 
     return out
 
 
-@charge("rounding of a term with its phase", "docs/proofs.md, rounding of a sum")
+@charge("rounding of a term with its phase", "docs/proofs.md, Lemma 9")
 def phase_rounding(others: FloatArray, doubt: FloatArray, less: FloatArray, turn: FloatArray) -> FloatArray:
     """The error of A(M) e^(i turn) over A(|M|).
 
@@ -159,13 +159,13 @@ def phase_rounding(others: FloatArray, doubt: FloatArray, less: FloatArray, turn
     return np.asarray(grown + (doubt + ULP) / less + ULP * turn)
 
 
-@charge("rounding of |M| at a node", "docs/proofs.md, rounding of a sum")
+@charge("rounding of |M| at a node", "docs/proofs.md, Lemma 9")
 def log_modulus(node: Nodes, top: FloatArray) -> FloatArray:
     """log |M(c+iy)|, rounded up: by twice the bound on its error, and never above log M(c)."""
     return np.asarray(np.minimum(node.log_size + 2.0 * node.doubt, 0.0) + top[node.row, None])
 
 
-@charge("nodes beyond the last one", "docs/proofs.md, truncation of the swap sum")
+@charge("nodes beyond the last one", "docs/proofs.md, Lemma 8")
 def nodes_beyond(types: Swapped, end: FloatArray) -> FloatArray:
     """What all nodes from ``end`` on add, on both sides, in units of A(M(c)).
 
@@ -190,7 +190,7 @@ def dithered_nodes(line: Line, end: FloatArray) -> FloatArray:
     return np.asarray(2.0 * first * (1.0 + spread / h))
 
 
-@charge("types that are bounded, not evaluated", "docs/proofs.md, screening of types")
+@charge("types that are bounded, not evaluated", "docs/proofs.md, Lemma 12")
 @np.errstate(all="ignore")
 def log_screen(types: Swapped) -> FloatArray:
     """An upper value of log U from M(c), the tilted variance V and the range alone.

@@ -200,7 +200,7 @@ def all_waits(beta: FloatArray, log_miss: FloatArray, m: FloatArray, log_r: Floa
     return np.asarray(np.log(beta * v * series) + m * log_r + (_SUMMING + ULP / beta))
 
 
-@charge("A between two places", "docs/proofs.md: log A is convex in log r")
+@charge("A between two places", "docs/swap.md, Theorem 2")
 def chord_of_waits(table: FloatArray, row: IntArray, depth: FloatArray) -> FloatArray:
     """The chord between two places of a table: A has positive coefficients, so that log A is convex in log r.
 
