@@ -23,7 +23,6 @@ def test_there_is_code_to_run() -> None:
     assert len(RUNNING) >= 15 and PAGES[0] in RUNNING
 
 
-@pytest.mark.slow_cases("README.md")
 @pytest.mark.parametrize(
     "page",
     [
