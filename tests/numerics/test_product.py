@@ -189,6 +189,7 @@ def test_so_does_laplace_noise_on_a_line(step: float, apart: int, length: int) -
             assert covered(same, ShuffledPair(P0=rows[a], P1=rows[a], t=omega))
 
 
+@pytest.mark.slow
 def test_large_factors_are_made_smaller_before_they_are_multiplied() -> None:
     """2,500 symbols each: the product is never written down, costs little, and stays on the safe side."""
     y = np.linspace(-3.0, 4.0, 2500)

@@ -105,7 +105,7 @@ def test_every_line_is_above_the_truth(c: float, h: float, s: float, q: int, n: 
     line = Line(*(np.full(3, 10.0**v) for v in (c, h, s)))
     types = Swapped(x, tilt(x, t, line.c), waiting, line)
     found = log_upper(types)
-    assert np.all(log_screen(types) >= found - 1e-9)
+    assert np.all((log_screen(types) >= found - 1e-9) | np.isinf(found))  # inf: nothing is claimed
     local = float(np.maximum(x[0] * t[0], 0.0).sum())
     bound = math.exp(min(float(found.max()), 1.0)) + math.exp(float(waiting.log_rest[0])) * local
     truth = Datasets(matrix, n)

@@ -81,7 +81,7 @@ def test_many_odd_questions_about_a_mechanism(asking: Client, name: str) -> None
     is_answered(asking, "/api/rank", question(rng, name, "/api/rank"))
 
 
-@pytest.mark.slow_cases("5e-324")
+@pytest.mark.slow_cases("5e-324", "1e-300")
 @pytest.mark.parametrize("target", ["5e-324", "1e-300"])
 def test_a_target_next_to_nothing(client: Client, target: str) -> None:
     given = {"spec": "grr:eps0=1,d=4", "n": "1e9", "delta": "0.5", "task": "key-value", "d": "1000", "size": "1"}
