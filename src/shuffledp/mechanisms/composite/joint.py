@@ -78,7 +78,7 @@ class Joint(Composite):
 
     @classmethod
     def from_file(cls, path: str | Path) -> Joint:
-        """Read a list of entries with the key spec from JSON or plain YAML, or the specs themselves: "<spec; spec>"."""
+        """Read a list of entries with the key spec from JSON or YAML, or the specs themselves: "<spec; spec>"."""
         text = str(path).strip()
         inline = text.startswith("<") and text.endswith(">")
         specs = [part.strip() for part in text[1:-1].split(";")] if inline else read_answers(Path(path))

@@ -90,7 +90,7 @@ class Parallel(Composite):
 
     @classmethod
     def from_file(cls, path: str | Path) -> Parallel:
-        """Read a list of entries with keys weight and spec from a JSON file or from plain YAML (one key per line)."""
+        """Read a list of entries with keys weight and spec from a JSON or YAML file."""
         return cls(read_queries(Path(path)), source=str(path))
 
     @property
