@@ -255,7 +255,7 @@ class Randomizer(Mechanism):
         from ..numerics.family import PairSet
         from ..numerics.pair import two_counts
 
-        return PairSet([two_counts(r) for r in self.law.constant_datasets().pairs(1000) or ()])
+        return PairSet([two_counts(r) for r in self.law.dataset_pairs(1000) or ()])
 
     # -- for tests: the stated law, in full, where it is small --------------------------------------------
 

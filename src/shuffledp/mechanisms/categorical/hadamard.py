@@ -21,6 +21,7 @@ from ..codecs import Category
 from ..free_setting import FreeSetting
 from ..local_budget import LocalBudget
 from ..parameters import whole
+from ..two_level import pair
 from ..values import categories
 
 #: How many outputs, and whether (0 or 1) they lie in the sets of x0, of x1 and of what the others send.
@@ -159,9 +160,7 @@ class Hadamard(LocalBudget):
     def _pair(self, *classes: _Class) -> ShuffledPair:
         """The classes, and all other outputs as the last one."""
         rest = self.outputs - sum(size for size, *_ in classes)
-        full = [*classes, (rest, 0, 0, 0)]
-        laws = ([size * (self._own if member[i] else self._other) for size, *member in full] for i in range(3))
-        return ShuffledPair(*laws)
+        return pair([*classes, (rest, 0, 0, 0)], self._other, self._own)
 
     def _blanket(self) -> PairSet:
         """A pair within a block and a pair across blocks (see Notes)."""

@@ -14,6 +14,7 @@ from ...randomness.sampling import Array, Source, below, bernoulli, pick
 from ..frequency import FrequencyOracle
 from ..parameters import Free, whole
 from ..row_codecs import Digits
+from ..two_level import pair
 
 _MOST_BUCKETS = 2**31
 
@@ -110,15 +111,13 @@ class LocalHash(FrequencyOracle):
 
     def _pair(self, patterns: list[tuple[float, tuple[int, int, int]]]) -> ShuffledPair:
         """A pair from (probability, buckets of x0, x1 and of what the others send; -1: in no bucket)."""
-        rows: list[list[float]] = []
-        for chance, buckets in patterns:
-            used = max(buckets) + 1
-            if chance <= 0.0 or used > self.l:
-                continue
-            for y in range(used):
-                rows.append([chance * (self.keep if h == y else self._miss) for h in buckets])
-            rows.append([chance * (self.l - used) * self._miss] * 3)
-        return ShuffledPair(*zip(*rows, strict=True))
+        rows: list[tuple[float, int, int, int]] = []
+        for chance, (own, other, sent) in patterns:
+            used = max(own, other, sent) + 1
+            if chance > 0.0 and used <= self.l:
+                rows += [(chance, own == y, other == y, sent == y) for y in range(used)]
+                rows.append((chance * (self.l - used), 0, 0, 0))
+        return pair(rows, self._miss, self.keep)
 
     def _blanket(self) -> PairSet:
         """One pair, symmetric in x0 and x1: they hash apart, together, or together with every input."""

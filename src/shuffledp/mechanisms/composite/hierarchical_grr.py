@@ -10,7 +10,6 @@ import numpy as np
 
 from ..._support import validation as check
 from ..._support.numbers import round_down
-from ...errors import ParameterError
 from ...estimation.constraints import Simplex, Tree
 from ...estimation.estimate import Estimate
 from ...numerics.family import PairSet
@@ -26,7 +25,6 @@ from ..parameters import whole
 from ..samples import joined, sampled, without_reports
 from ..values import categories
 
-_CELLS = 10**6
 #: Leaves of a tree whose pairs are all listed for tuples.
 _LISTED = 32
 
@@ -108,16 +106,9 @@ class HierarchicalGRR(LocalBudget):
 
     def _pair(self, where: list[str]) -> ShuffledPair:
         """First and last leaf; others hold x* whose node is that of "x0" or a "third", or the "blanket", by level."""
-        laws: list[list[float]] = [[], [], []]
-        for level, node in zip(self.levels, where, strict=True):
-            a, b, rest = level.keep, level.stray, level.d - 2
-            if node == "third":
-                rows = [[a, b, b, (rest - 1) * b], [b, a, b, (rest - 1) * b], [b, b, a, (rest - 1) * b]]
-            else:
-                rows = [[a, b, rest * b], [b, a, rest * b], [a if node == "x0" else b, b, rest * b]]
-            for law, row in zip(laws, rows, strict=True):
-                law += [x / len(self.levels) for x in row]
-        return ShuffledPair(*laws)
+        pairs = [level._beside(node) for level, node in zip(self.levels, where, strict=True)]
+        laws = ([pair.P0 for pair in pairs], [pair.P1 for pair in pairs], [pair.t for pair in pairs])
+        return ShuffledPair(*(np.concatenate(law) / len(self.levels) for law in laws))
 
     def _blanket(self) -> PairSet:
         """First against last leaf."""
@@ -180,8 +171,7 @@ class HierarchicalGRR(LocalBudget):
 
     def inputs(self) -> list[int]:
         """0, ..., d-1."""
-        if self.d * self._starts[-1] > _CELLS:
-            raise ParameterError(f"{self.spec} has more than {_CELLS:,} cells; use a smaller d to enumerate it.")
+        self._few_cells(self.d * self._starts[-1])
         return list(range(self.d))
 
     def probabilities(self) -> FloatArray:

@@ -20,7 +20,7 @@ from ..accuracy import Accuracy
 from ..codecs import Numbers
 from ..local_budget import LocalBudget
 from ..parameters import Free, real, whole
-from ..two_level import law, vertices
+from ..two_level import law, pair, vertices
 from ..values import numbers
 from .sphere import normals, quantile, uniform
 
@@ -108,7 +108,7 @@ class PrivUnit(LocalBudget):
     def _pair(self, rows: list[tuple[float, int, int, int]]) -> ShuffledPair:
         """Regions by area and by whether x0, x1 and the others favor them (1) or not (0)."""
         high, low = self._densities
-        return ShuffledPair(*([area * (high if row[i] else low) for area, *row in rows if area > 0] for i in range(3)))
+        return pair([row for row in rows if row[0] > 0], low, high)
 
     def _blanket(self) -> PairSet:
         """x0 = -x1: the caps (or their complements) are disjoint; the others favor nothing for certain."""
