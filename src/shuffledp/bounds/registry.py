@@ -32,7 +32,6 @@ _COMPARED = ("swap", "swap-general", "blanket", "variation-ratio")
 GROUP = "shuffledp.bounds"
 #: The names of the library, which cannot be given to others; "auto" chooses among its bounds.
 _OURS = ("auto", *BOUNDS, *ALIASES)
-_plugins_loaded = False
 _Bound = TypeVar("_Bound", bound=Bound)
 
 
@@ -83,10 +82,7 @@ EpsilonFormula or DeltaFormula of shuffledp.bounds.
 
 def known() -> dict[str, Bound]:
     """Every bound by name, those of plug-ins included."""
-    global _plugins_loaded
-    if not _plugins_loaded:
-        _plugins_loaded = True
-        load_plugins(GROUP, register_bound)
+    load_plugins(GROUP, register_bound)
     return BOUNDS
 
 

@@ -22,6 +22,8 @@ from ..errors import ExtensionError, ParameterError
 from .base import Mechanism
 from .parameters import declared
 
+#: Groups of plug-ins that are loaded.
+LOADED: set[str] = set()
 #: What a name looks like.
 WORD = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _DECORATOR = "@dataclass(frozen=True, kw_only=True)"
@@ -99,9 +101,12 @@ def _faults(cls: type[Mechanism]) -> Iterator[str]:
 
 
 def load_plugins(group: str, register: Callable[[Any], object]) -> None:
-    """Register the plug-ins that installed packages offer in a group; warn about those that cannot be loaded."""
+    """Register, once, the plug-ins that installed packages offer in a group; warn about those that cannot be loaded."""
     from importlib import metadata  # slow to load, and rarely needed
 
+    if group in LOADED:
+        return
+    LOADED.add(group)  # first: loading a plug-in may look up a mechanism
     for entry in metadata.entry_points(group=group):
         try:
             register(entry.load())

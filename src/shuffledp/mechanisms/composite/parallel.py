@@ -32,8 +32,8 @@ from .queries import PARALLEL, Query, checked, read_queries
 
 #: Combinations of datasets tried for the lower bound.
 _DATASETS = 64
-#: Cells of the probability matrix that is written down, and options of a query in it.
-_CELLS, _OPTIONS = 10**6, 1000
+#: Options of a query up to which the probability matrix is written down.
+_OPTIONS = 1000
 
 
 @dataclass(frozen=True)
@@ -268,10 +268,9 @@ class Parallel(Composite):
 
     def inputs(self) -> list[Any]:
         """Every combination of inputs, one per query."""
-        many = max(getattr(m, "d", 0) for m in self._runnable) > _OPTIONS
-        parts = [] if many else [m.inputs() for m in self._runnable]
-        if many or math.prod(map(len, parts)) * sum(m.probabilities().shape[1] for m in self._runnable) > _CELLS:
-            raise ParameterError(f"{self.spec} has more than {_CELLS:,} cells; use smaller queries to enumerate it.")
+        self._few_cells(math.inf if max(getattr(m, "d", 0) for m in self._runnable) > _OPTIONS else 0.0)
+        parts = [m.inputs() for m in self._runnable]
+        self._few_cells(math.prod(map(len, parts)) * sum(m.probabilities().shape[1] for m in self._runnable))
         return list(itertools.product(*parts))
 
     def probabilities(self) -> FloatArray:

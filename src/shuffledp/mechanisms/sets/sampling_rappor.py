@@ -17,7 +17,7 @@ from ..bit_rows import flip_bits, noise_rows
 from ..frequency import FixedSets
 from ..row_codecs import PackedBits
 from .coin_counts import Classes, count, meetings, merged, merged_ones, product, spread_ones, times
-from .reported_sets import MOST_HELD, triples
+from .reported_sets import triples
 
 #: A law is stated class by class up to this many classes; beyond, classes are grouped on the safe side.
 MAX_CLASSES = 1000
@@ -148,11 +148,6 @@ class SamplingRappor(FixedSets):
 
     def _types(self) -> list[list[ShuffledPair]]:
         """Every two sets among every third one, up to permutations of the items; for small sets."""
-        if self.s > MOST_HELD:
-            raise BoundNotApplicableError(
-                f"bound 'swap' lists how three sets may meet, for sets of at most {MOST_HELD} items, got {self.s}; "
-                "use bound='auto'."
-            )
         members = []
         for first, second, thirds in triples(self.d, self.s):
             types = []
