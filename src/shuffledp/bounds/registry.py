@@ -64,7 +64,7 @@ EpsilonFormula or DeltaFormula of shuffledp.bounds.
         )
     if not isinstance(bound.name, str) or not WORD.fullmatch(bound.name):
         raise ExtensionError(
-            f"a bound must have a name of small letters, digits and hyphens, got {bound.name!r:.60}; rename it."
+            f"a bound must have a name of lowercase letters, digits and hyphens, got {bound.name!r:.60}; rename it."
         )
     if bound.side not in ("upper", "lower") or not isinstance(bound.sound, bool):
         raise ExtensionError(
@@ -97,7 +97,7 @@ def unalias(name: Any) -> Any:
 
 
 def called(name: str) -> str:
-    """The name that a bound has in answers and files, of whatever ``bound=`` takes; an unknown one is refused.
+    """The name in answers and files of a bound that ``bound=`` takes; an unknown one is refused.
 
     Examples
     --------

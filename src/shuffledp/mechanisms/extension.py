@@ -77,14 +77,14 @@ def _faults(cls: type[Mechanism]) -> Iterator[str]:
     fields = [f for f in dataclasses.fields(cls) if f.init]  # type: ignore[arg-type]
     bare = [f.name for f in fields if not f.kw_only]
     if bare and cls._file_parameters is None:
-        yield f"must take its parameters by name, got {', '.join(bare)} without; write {_DECORATOR}."
+        yield f"must take its parameters by name, got {', '.join(bare)} by position; write {_DECORATOR}."
     name = cls.__dict__.get("name")
     if not isinstance(name, str) or not WORD.fullmatch(name):
         got = "none" if name is None else repr(name)
-        yield f'must have a name of small letters, digits and hyphens, got {got}; write name = "my-mechanism".'
+        yield f'must have a name of lowercase letters, digits and hyphens, got {got}; write name = "my-mechanism".'
     missing = [n for n in dir(cls) if getattr(inspect.getattr_static(cls, n), "__isabstractmethod__", False)]
     if missing:
-        yield f"must define {', '.join(missing)} to be a mechanism, got a class without; add what is missing."
+        yield f"must define {', '.join(missing)} to be a mechanism, got a class without them; add what is missing."
     undeclared = [f.name for f in fields if f.name not in declared(cls)]
     if undeclared and cls._file_parameters is None:
         yield (

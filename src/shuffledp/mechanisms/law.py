@@ -60,13 +60,13 @@ class Law:
 
     #: (pairs): these pairs, hidden by the messages of n users of this mechanism.
     among = _Stated(lambda m: m._among)
-    #: (most): the input pairs over the blanket; None if there are too many or the mechanism is analyzed otherwise.
+    #: (most): the input pairs over the blanket; None if there are too many or it is analyzed in another way.
     blanket_pairs = _Stated(lambda m: m._blanket_pairs)
     #: (most): pairs that dominate every ordered input pair in convex order; None: not known.
     dominating_pairs = _Stated(lambda m: m._dominating_pairs)
     #: (most): the victim pairs of :meth:`swap` among all types, where products of them are enough; None: not known.
     swap_members = _Stated(lambda m: m._swap_members)
-    #: (most): constant datasets as shuffled pairs; None if there are too many or they are analyzed otherwise.
+    #: (most): constant datasets as shuffled pairs; None if there are too many or they are analyzed in another way.
     dataset_pairs = _Stated(lambda m: m._dataset_pairs)
 
     # -- single numbers and facts -------------------------------------------------------------------------------

@@ -248,9 +248,7 @@ def _values(cls: type[Mechanism], text: str, needed: list[str], optional: list[s
         key, equals, value = (x.strip() for x in part.partition("="))
         if not equals:
             if list(values) != fields[:position]:
-                raise ParameterError(
-                    f"{name} takes values without a name first, got {shown(key)} after a named one; {usage}."
-                )
+                raise ParameterError(f"{name} takes unnamed values first, got {shown(key)} after a named one; {usage}.")
             if position >= len(fields):
                 raise ParameterError(f"{name} takes {', '.join(fields)}, got the extra value {shown(key)}; {usage}.")
             key, value = fields[position], key

@@ -106,7 +106,7 @@ def _bases(
     right = (adjugate @ square == whole[:, None, None] * np.eye(4, dtype=np.int64)).all(axis=(1, 2))
     if not right.all():
         raise ParameterError(
-            "kinds must hold fractions with small denominators, got others; use halves, thirds and so on."
+            "kinds must hold fractions with small denominators, got larger ones; use halves, thirds and so on."
         )
     total, of_share = scale * adjugate[:, :, 0], scale * adjugate[:, :, 1:].sum(axis=2)
     likely = ((total + of_share * share) / whole[:, None]).min(axis=1) > -1e-9

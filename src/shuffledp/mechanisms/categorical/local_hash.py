@@ -120,7 +120,7 @@ class LocalHash(FrequencyOracle):
         return pair(rows, self._miss, self.keep)
 
     def _blanket(self) -> PairSet:
-        """One pair, symmetric in x0 and x1: they hash apart, together, or together with every input."""
+        """One pair, symmetric in x0 and x1: they hash to two buckets, to one, or with every input to one."""
         l, everything = self.l, float(self.l) ** -self._bits
         return PairSet(
             [self._pair([(1 - 1 / l, (0, 1, -1)), (1 / l - everything, (0, 0, -1)), (everything, (0, 0, 0))])]

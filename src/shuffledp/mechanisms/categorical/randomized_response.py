@@ -31,9 +31,9 @@ class RandomizedResponse(GRR):
     Notes
     -----
     p = q = e^eps0, beta = tanh(eps0/2).  To leading order in n the blanket's eps is sqrt(2a) times the truth.  What is
-    proved, and for which n, is in numerics/binary.py: the truth, or where there are so many users
-    that it would take long, the swap bound, which then is about as small.  A certificate proves the
-    swap bound, or with bound="variation-ratio" the blanket.  The estimate holds the frequencies of 0 and of 1.
+    proved, and for which n, is in numerics/binary.py: the truth, or the swap bound where n is so large that the truth
+    would take too long; there the two are about equal.  A certificate proves the swap bound, or with
+    bound="variation-ratio" the blanket.  The estimate holds the frequencies of 0 and of 1.
 
     Examples
     --------

@@ -52,7 +52,7 @@ class Joint(Composite):
     Values: a list with one array per question, or (scalar questions) one array of shape (users, questions).  Questions
     may be functions of one value; the upper bound still holds, but the lower bound need not.  A report is a record
     with the fields q0, q1, ...  The estimate is that of every question, one after the other (:meth:`estimates`
-    keeps them apart).
+    keeps them separate).
 
     Examples
     --------

@@ -30,7 +30,7 @@ _COMBINATIONS, _DATASETS = 4096, 16
 
 
 class Rounded(Alike):
-    """A family of products of so many laws, whose rounding is added to every upper answer."""
+    """A family of products of ``factors`` laws, whose rounding is added to every upper answer."""
 
     def __init__(self, family: Family, factors: int) -> None:
         super().__init__(family, room=rounding_slack(factors))

@@ -62,7 +62,7 @@ class Parallel(Composite):
     Values: a list with one array per query, or (scalar queries) one array of shape (users, queries).  Inputs of the
     queries are unrelated; if they are functions of one value the upper bound still holds, but the lower bound
     need not.  A report is a record of the query's number and its answer, in the field of that query.
-    The estimate is that of every query, one after the other (:meth:`estimates` keeps them apart), from the users
+    The estimate is that of every query, one after the other (:meth:`estimates` keeps them separate), from the users
     who answered it: a random sample, whose error is included.
 
     Examples

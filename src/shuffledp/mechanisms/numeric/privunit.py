@@ -223,7 +223,7 @@ class PrivUnit(LocalBudget):
         return along, (1.0 - along) / (self.dim - 1)
 
     def accuracy(self, n: int, *, items: int | None = None) -> Accuracy:
-        """Per coordinate; the reports spread otherwise along the vector than across it.
+        """Per coordinate; the spread of the reports along the vector differs from that across it.
 
         Typically the vectors point in random directions among the coordinates that are asked for (of VectorMean, all
         but the last).  At worst they all lie where the spread of the others is largest.

@@ -43,7 +43,7 @@ _Items = tuple[int, ...]
 class SetRandomizer(FrequencyOracle):
     """A mechanism that reports a k-subset of D items, e^eps0 times likelier if it meets the s items held.
 
-    A report is stored as its k members in rising order (the order must not reveal which of them was held), in the
+    A report is stored as its k members in ascending order (the order must not reveal which of them was held), in the
     smallest dtype, or as ceil(D/8) bytes of bits (``numpy.packbits``) where that is smaller.
     """
 

@@ -166,7 +166,7 @@ class SamplingRappor(FixedSets):
         k, shared, outside = self._apart, self.s - self._apart, self.d - self.s - self._apart
         pairs: list[ShuffledPair] = []
         if (k + 1) ** 3 * (shared + 1) <= 10 * MAX_CLASSES:
-            for own in sorted({k, k - min(k, outside)}):  # so many items of S0 alone, the others from outside
+            for own in sorted({k, k - min(k, outside)}):  # this many items of S0 alone, the rest from outside
                 groups = [((1, 0, 1), own), ((1, 0, 0), k - own), ((0, 1, 0), k), ((1, 1, 1), shared)]
                 groups.append(((0, 0, 1), k - own))
                 classes = count(groups, *self._odds)

@@ -170,8 +170,8 @@ class Wheel(FixedSets):
         return [types]
 
     def _constant_datasets(self) -> PairSet:
-        """Others hold x0, or a set apart from both, seen through "y is on an arc of an item that only x0 has" etc."""
-        own = min(self.s, self.d - self.s)  # items of x0 that x1 has not
+        """Others hold x0, or a set disjoint from both; seen: is y on an arc of an item that only x0 has, and so on?"""
+        own = min(self.s, self.d - self.s)  # items of x0 that are not in x1
         chance = 1 - Fraction(self._points - self._width, self._points) ** own
         free = [float(chance), float(1 - chance)]  # y on such an arc, or not, if the set is not held
         spare = float(self._covered - chance) + math.exp(-self.eps0) * float(1 - self._covered)
