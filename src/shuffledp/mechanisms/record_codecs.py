@@ -106,6 +106,14 @@ class Tuples(_Answers):
         """The dtype of tuples whose answers are of these kinds."""
         return np.dtype([(f"q{k}", *kind) for k, kind in enumerate(kinds)])
 
+    @staticmethod
+    def packed(answers: list[NDArray[Any]]) -> NDArray[Any]:
+        """One record per user of the answers to every question."""
+        out = np.empty(len(answers[0]), dtype=Tuples.layout([(a.dtype, a.shape[1:]) for a in answers]))
+        for k, answer in enumerate(answers):
+            out[f"q{k}"] = answer
+        return out
+
     def readable(self, data: NDArray[Any]) -> bool:
         """Records with one field for each answer."""
         wanted = tuple(f"q{k}" for k in range(len(self.parts)))

@@ -20,17 +20,16 @@ from ...numerics.swap.pair import SwapPair
 from ...randomness.sampling import Array, Source, below
 from ..categorical.grr import GRR
 from ..codecs import Category
-from ..local_budget import LocalBudget
+from ..frequency import Options
 from ..parameters import whole
 from ..samples import joined, sampled, without_reports
-from ..values import categories
 
 #: Leaves of a tree whose pairs are all listed for tuples.
 _LISTED = 32
 
 
 @dataclass(frozen=True, kw_only=True)
-class HierarchicalGRR(LocalBudget):
+class HierarchicalGRR(Options):
     """One of H levels of a tree, uniformly, and GRR on the node of that level (paper, section 7.3 and figure 5).
 
     Level h = 0, ..., H-1 has k_h = ceil(d / branching^h) nodes; h = 0 are the leaves, and node x // branching^h holds
@@ -138,9 +137,6 @@ class HierarchicalGRR(LocalBudget):
         """A node, counted through all levels."""
         return Category(self._starts[-1], scratch=96)
 
-    def _check(self, values: Array) -> Array:
-        return categories(values, self.d)
-
     def _randomize(self, values: Array, src: Source) -> Array:
         out = np.empty(len(values), dtype=self.codec.dtype)
         which = below(src, len(self.levels), len(values))
@@ -172,7 +168,7 @@ class HierarchicalGRR(LocalBudget):
     def inputs(self) -> list[int]:
         """0, ..., d-1."""
         self._few_cells(self.d * self._starts[-1])
-        return list(range(self.d))
+        return super().inputs()
 
     def probabilities(self) -> FloatArray:
         """The matrices of all levels side by side, over H."""

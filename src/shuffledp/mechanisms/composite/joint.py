@@ -163,11 +163,7 @@ class Joint(Composite):
         return Tuples(tuple(m.codec for m in self._runnable))
 
     def _randomize(self, values: Array, src: Source) -> Array:
-        answers = [m._randomize(values[f"q{k}"], src) for k, m in enumerate(self._runnable)]
-        out = np.zeros(len(values), dtype=Tuples.layout([(a.dtype, a.shape[1:]) for a in answers]))
-        for k, answer in enumerate(answers):
-            out[f"q{k}"] = answer
-        return out
+        return Tuples.packed([m._randomize(values[f"q{k}"], src) for k, m in enumerate(self._runnable)])
 
     def _tally(self, data: Array) -> Array:
         """The tally of every answer."""

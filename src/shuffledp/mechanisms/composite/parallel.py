@@ -18,6 +18,7 @@ from ...errors import BoundNotApplicableError, ParameterError
 from ...estimation.estimate import Estimate
 from ...numerics.family import PairSet
 from ...numerics.pair import FloatArray, IntArray, sure
+from ...numerics.product import tuples_up_to_order
 from ...numerics.swap.family import SwapSet
 from ...numerics.swap.pair import SwapPair
 from ...randomness.lookup import categorical
@@ -26,7 +27,7 @@ from ..base import Mechanism
 from ..known.variation_ratio import VariationRatio
 from ..record_codecs import Records
 from ..samples import sampled
-from .parallel_law import MAX_PAIRS, MOST_TYPES, both_unlike, dataset_pairs, dominating_pairs, swap_pairs, tells, union
+from . import parallel_law as laws
 from .parts import Composite
 from .queries import PARALLEL, Query, checked, read_queries
 
@@ -149,7 +150,7 @@ class Parallel(Composite):
     def variation_ratio(self) -> VariationRatio:
         """(max p_k, sum w_k beta_k, max q_k): Theorem 6.1, with p and q of each query its own."""
         listed = zip(self._sure_shares, self._mechanisms, strict=True)
-        telling = [(w, m.variation_ratio()) for w, m in listed if tells(m)]
+        telling = [(w, m.variation_ratio()) for w, m in listed if laws.tells(m)]
         if self._left_out:
             telling.append((Fraction(1 - sum(self._sure_shares)), VariationRatio(p=math.inf, beta=1.0, q=math.inf)))
         if not telling:
@@ -161,15 +162,12 @@ class Parallel(Composite):
         """All combinations of one ordered pair per query."""
         # equal queries are interchangeable: of c of them only the multiset of their pairs matters
         alike = Counter(zip(self._sure_shares, self._mechanisms, strict=True))
-        listed = {query: dominating_pairs(query[1]) for query in alike}
-        while math.prod(math.comb(len(listed[q]) + c - 1, c) for q, c in alike.items()) > MAX_PAIRS:
-            largest = max(alike, key=lambda q: math.comb(len(listed[q]) + alike[q] - 1, alike[q]))
+        listed = {query: laws.dominating_pairs(query[1]) for query in alike}
+        while tuples_up_to_order([(len(listed[q]), c) for q, c in alike.items()]) > laws.MAX_PAIRS:
+            largest = max(alike, key=lambda q: tuples_up_to_order([(len(listed[q]), alike[q])]))
             listed[largest] = [largest[1].variation_ratio().pair()]
-        choices = [
-            [[(query[0], r) for r in pairs] for pairs in itertools.combinations_with_replacement(listed[query], c)]
-            for query, c in alike.items()
-        ]
-        return PairSet([union(list(itertools.chain(*choice))) for choice in itertools.product(*choices)])
+        chosen = laws.multisets(([(q[0], pair) for pair in listed[q]], count) for q, count in alike.items())
+        return PairSet([laws.union(parts) for parts in chosen])
 
     def _swap(self) -> SwapSet:
         """All combinations of one victim pair per query, among all combinations of types.
@@ -178,19 +176,19 @@ class Parallel(Composite):
         those of the queries, scaled by their weights.  Victims who give the same answer to a query under both
         hypotheses need not be listed (see Notes): that argument holds for every dataset.
         """
-        listed = [swap_pairs(m) for m in self._mechanisms]
+        listed = [laws.swap_pairs(m) for m in self._mechanisms]
         combinations = math.prod(sum(len(member.types) for member in members) for members in listed)
-        if combinations > MOST_TYPES:
+        if combinations > laws.MOST_TYPES:
             raise BoundNotApplicableError(
-                f"bound 'swap' lists at most {MOST_TYPES:,} combinations of what another user may hold, got "
+                f"bound 'swap' lists at most {laws.MOST_TYPES:,} combinations of what another user may hold, got "
                 f"{combinations:,}; use bound='auto'."
             )
         members = []
         for choice in itertools.product(*listed):
             types = itertools.product(*(member.types for member in choice))
             mass = math.fsum(float(w) * c.common_mass for w, c in zip(self._sure_shares, choice, strict=True))
-            laws = tuple(union(list(zip(self._sure_shares, some, strict=True))) for some in types)
-            members.append(SwapPair(laws, mass * (1.0 - 2.0**-48)))
+            pairs = tuple(laws.union(list(zip(self._sure_shares, some, strict=True))) for some in types)
+            members.append(SwapPair(pairs, mass * (1.0 - 2.0**-48)))
         return SwapSet(members)
 
     def _dominating_pairs(self, most: int) -> None:
@@ -206,10 +204,10 @@ class Parallel(Composite):
         keep = max(1, int(_DATASETS ** (1.0 / len(self._queries)) + 1e-9))
         listed = []
         for m in self._mechanisms:
-            known = dataset_pairs(m)
+            known = laws.dataset_pairs(m)
             listed.append(sorted(known, key=lambda pair: pair.spread, reverse=True)[:keep])
-        pairs = [union(list(zip(self._shares, choice, strict=True))) for choice in itertools.product(*listed)]
-        return PairSet(both_unlike(pairs))
+        pairs = [laws.union(list(zip(self._shares, choice, strict=True))) for choice in itertools.product(*listed)]
+        return PairSet(laws.both_unlike(pairs))
 
     def _remade(self, parts: list[Any]) -> Parallel:
         """With the same weights, but not of the same file."""
