@@ -296,18 +296,9 @@ class MultiMessage(RawMessages):
         keep, stray, noise = self._rates
         value = (counts[:-1] - blankets * noise - users * stray) / (users * (keep - stray))
         base, held = (float(self._variance(users, blankets, np.asarray(share))) for share in (0.0, 1.0))
-        line = Variance(base, held - base)
-        grain = 1.0 / (users * (keep - stray))
-        return modeled(
-            value,
-            users,
-            self._constraint,
-            line,
-            share_sampling(users),
-            grain=grain,
-            influence=grain,
-            moments=self._moments(users, blankets),
-        )
+        line, sampling = Variance(base, held - base), share_sampling(users)
+        grain, moments = 1.0 / (users * (keep - stray)), self._moments(users, blankets)
+        return modeled(value, users, self._constraint, line, sampling, grain=grain, influence=grain, moments=moments)
 
     def _moments(self, users: int, blankets: int) -> Moments | None:
         """What the error of a sum of items follows from; None: their noise is uncorrelated."""

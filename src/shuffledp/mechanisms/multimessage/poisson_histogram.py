@@ -19,7 +19,7 @@ from ...numerics.pair import FloatArray, ShuffledPair
 from ...numerics.poisson import PoissonShift
 from ...randomness.poisson import poisson_total
 from ...randomness.sampling import Array, Source, below
-from ..accuracy import Accuracy
+from ..accuracy import Accuracy, of_shares
 from ..base import plain
 from ..codecs import Category
 from ..known.variation_ratio import VariationRatio
@@ -178,5 +178,4 @@ class PoissonHistogram(RawMessages):
 
     def accuracy(self, n: int, *, items: int | None = None) -> Accuracy:
         """The same for every index and all data."""
-        error = math.sqrt(self.variance(n))
-        return Accuracy(error, error, error)
+        return of_shares(lambda share: self.variance(n, share), least=0.0, most=0.0)

@@ -188,16 +188,10 @@ class PrivUnit(LocalBudget):
         value, gap = scale * mean, max(along - across, 1e-300)  # beyond 0 only by rounding
         spread = np.clip((square / GRID**2 - across) / gap, np.clip(value, -1.0, 1.0) ** 2, 1.0)
         noise = np.maximum((across + gap * spread) / self._gain**2 - spread, 0.0)
+        error, sampling = Variance(noise / users), Variance(spread / users, 0.0, -1.0 / users)
         influence = scale * self.codec.reach / users
-        return modeled(
-            value,
-            users,
-            Ball(1.0),
-            Variance(noise / users),
-            Variance(spread / users, 0.0, -1.0 / users),
-            influence=influence,
-            grain=influence if users < FEW else 0.0,  # reports outside of the cap are rare, and weigh much
-        )
+        grain = influence if users < FEW else 0.0  # reports outside of the cap are rare, and weigh much
+        return modeled(value, users, Ball(1.0), error, sampling, influence=influence, grain=grain)
 
     @property
     def _gain(self) -> float:

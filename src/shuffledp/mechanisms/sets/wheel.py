@@ -149,10 +149,8 @@ class Wheel(FixedSets):
         """The four corners of (u, v), each coordinate on its own at e with probability sw (see Notes)."""
         share = [float(self._covered), float(1 - self._covered)]
         hit, miss = self._on, math.exp(-self.eps0) * self._on
-        level = [share[0] * hit, share[1] * miss]
-        return PairSet(
-            [ShuffledPair(independent(level, share), independent(share, level), miss * independent(share, share))]
-        )
+        held, t = [share[0] * hit, share[1] * miss], miss * independent(share, share)
+        return PairSet([ShuffledPair(independent(held, share), independent(share, held), t)])
 
     def _types(self) -> list[list[ShuffledPair]]:
         """Single items: the arcs of different items are independent, and the others hold x0, x1 or a third one."""
