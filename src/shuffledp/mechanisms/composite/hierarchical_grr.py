@@ -82,11 +82,7 @@ class HierarchicalGRR(Options):
     @property
     def levels(self) -> tuple[GRR, ...]:
         """The randomizer of every level, leaves first."""
-        found, nodes = [], self.d
-        while nodes > 1:
-            found.append(GRR(eps0=self.eps0, d=nodes))
-            nodes = -(-nodes // self.branching)
-        return tuple(found)
+        return tuple(GRR(eps0=self.eps0, d=nodes) for nodes in level_sizes(self.d, self.branching))
 
     @property
     def _starts(self) -> list[int]:
@@ -175,3 +171,17 @@ class HierarchicalGRR(Options):
         leaves = np.array(self.inputs())
         rows = [level.probabilities()[leaves // self.branching**h] for h, level in enumerate(self.levels)]
         return np.concatenate(rows, axis=1) / len(self.levels)
+
+
+def level_sizes(leaves: int, branching: int) -> tuple[int, ...]:
+    """Nodes of every level of a tree, leaves first; a level of one node says nothing and is left out.
+
+    Examples
+    --------
+    >>> level_sizes(9, 2)
+    (9, 5, 3, 2)
+    """
+    found = [leaves]
+    while found[-1] > branching:
+        found.append(-(-found[-1] // branching))
+    return tuple(found)

@@ -25,6 +25,7 @@ from ...randomness.lookup import categorical
 from ...randomness.sampling import Array, Source
 from ..base import Mechanism
 from ..known.variation_ratio import VariationRatio
+from ..randomizer import Randomizer
 from ..record_codecs import Records
 from ..samples import sampled
 from . import parallel_law as laws
@@ -236,12 +237,12 @@ class Parallel(Composite):
         unit = math.lcm(*(share.denominator for share in self._shares))
         query = categorical(src, [int(share * unit) for share in self._shares], len(values))
         rows = [np.flatnonzero(query == k) for k in range(len(self._queries))]
-        # a query that nobody drew is run once, for the layout of its answers, and that answer is dropped
+        # a query that nobody drew is run once and its answer dropped: seeded reports depend on these draws
         answers = [
             m._randomize(values[f"q{k}"][at if at.size else [0]], src)[: at.size]
             for k, (m, at) in enumerate(zip(self._runnable, rows, strict=True))
         ]
-        out = np.zeros(len(values), dtype=Records.layout([(a.dtype, a.shape[1:]) for a in answers]))
+        out = np.zeros(len(values), dtype=self.codec.dtype)
         out["query"] = query
         for field_, at, answer in zip(Records.fields(out.dtype), rows, answers, strict=True):
             out[field_][at] = answer
@@ -284,3 +285,15 @@ class Parallel(Composite):
             out[at] = start + m._columns(answers)
             start += m.probabilities().shape[1]
         return out
+
+
+def one_drawn(parts: Sequence[Randomizer]) -> Randomizer:
+    """Each user answers one of them, drawn uniformly; the only one itself if there is one.
+
+    Examples
+    --------
+    >>> from shuffledp.mechanisms.categorical.grr import GRR
+    >>> one_drawn([GRR(eps0=1.0, d=2), GRR(eps0=1.0, d=3)]).spec
+    'parallel:<0.5 of grr:eps0=1,d=2; 0.5 of grr:eps0=1,d=3>'
+    """
+    return parts[0] if len(parts) == 1 else Parallel([(1.0 / len(parts), part) for part in parts])

@@ -22,7 +22,7 @@ from ..frequency import FrequencyOracle
 from ..randomizer import Randomizer
 from ..registry import mechanism
 from ..reports import Tally
-from .hierarchical_grr import HierarchicalGRR
+from .hierarchical_grr import HierarchicalGRR, level_sizes
 from .parallel import Parallel
 
 
@@ -45,11 +45,8 @@ class TreeLevels:
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
-        """Nodes of every level, leaves first; a level of one node says nothing and is left out."""
-        found = [int(self.leaves.d)]  # type: ignore[attr-defined]
-        while found[-1] > self.branching:
-            found.append(-(-found[-1] // self.branching))
-        return tuple(found)
+        """Nodes of every level, leaves first."""
+        return level_sizes(int(self.leaves.d), self.branching)  # type: ignore[attr-defined]
 
     @cached_property
     def oracles(self) -> tuple[Randomizer, ...]:
