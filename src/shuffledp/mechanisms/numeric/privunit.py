@@ -15,6 +15,7 @@ from ...estimation.estimate import FEW, Estimate, modeled
 from ...estimation.variance import Variance
 from ...numerics.family import PairSet
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
+from ...numerics.search import bisect
 from ...randomness.sampling import Array, Source, bernoulli
 from ..accuracy import Accuracy
 from ..codecs import Numbers
@@ -257,8 +258,6 @@ def _best_cap(eps0: float, dim: int) -> float:
         gain = constant + math.log1p(-2.0 * tail) - half * math.log(tail * (1.0 - tail))
         return gain > math.log(-math.expm1(-eps0) / (c + (1.0 - c) * t)) - 1e-13  # of equal ones, the larger cap
 
-    low, high = max(-eps0 - 3.0, math.log(_LEAST_CAP)), math.log(0.5)
-    while high - low > 1e-15 * (1.0 - low):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if rising(middle) else (low, middle)
-    return max(math.exp(low), _LEAST_CAP)
+    least = max(-eps0 - 3.0, math.log(_LEAST_CAP))
+    best = bisect(rising, safe=least, unsafe=math.log(0.5), close=lambda x: 1e-15 * (1.0 - x))
+    return max(math.exp(best), _LEAST_CAP)
