@@ -54,13 +54,13 @@ def register_bound(bound: _Bound) -> _Bound:
     >>> register_bound("mine")
     Traceback (most recent call last):
     shuffledp.errors.ExtensionError: register_bound must be given a bound, got str; make a Numerical, \
-EpsilonFormula or DeltaFormula of shuffledp.bounds.
+EpsilonFormula or DeltaFormula of shuffledp.extend.
     """
     if not isinstance(bound, Bound):
         got = bound.__name__ if isinstance(bound, type) else type(bound).__name__
         raise ExtensionError(
             f"register_bound must be given a bound, got {got}; make a Numerical, EpsilonFormula or DeltaFormula of "
-            "shuffledp.bounds."
+            "shuffledp.extend."
         )
     if not isinstance(bound.name, str) or not WORD.fullmatch(bound.name):
         raise ExtensionError(

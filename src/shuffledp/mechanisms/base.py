@@ -185,7 +185,7 @@ class Mechanism(Derived, Renamed):
 
                 return FiniteRandomizer(whole).law.swap()
             raise BoundNotApplicableError(
-                f"bound 'swap' needs the laws of all that another user may hold, and {self.name} does not list them; "
+                f"bound 'swap' needs the law of all that another user may hold, and {self.name} does not list it; "
                 "use bound='auto'."
             )
         from ..numerics.swap.family import SwapSet
@@ -205,7 +205,7 @@ class Mechanism(Derived, Renamed):
 
     def _constant_datasets(self) -> Family:
         """Exact divergences of datasets in which all others hold one value: a lower bound."""
-        raise BoundNotApplicableError(f"no dataset is known for {self.name}, so there is no lower bound of it.")
+        raise BoundNotApplicableError(f"no dataset is known for {self.name}, so it has no lower bound.")
 
     def _two_counts(self) -> Family:
         """The paper's Theorem 5.1: the same datasets through two counts."""

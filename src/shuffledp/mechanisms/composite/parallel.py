@@ -223,7 +223,9 @@ class Parallel(Composite):
         n = check.users(n)
         sizes = [math.floor(n * share) for share in self._shares]
         if not all(sizes):
-            raise ParameterError(f"n must leave every query a user, got {n} for weights down to {min(self._shares)}.")
+            raise ParameterError(
+                f"n must be at least 1/weight of every query, got {n} for weights down to {min(self._shares)}; raise n."
+            )
         return list(zip(sizes, self._mechanisms, strict=True))
 
     # -- running it ---------------------------------------------------------------------------------------------

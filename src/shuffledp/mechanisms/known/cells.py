@@ -111,7 +111,9 @@ def _row(x: float, cdf: Function, sf: Function | None, edges: FloatArray) -> Flo
         if np.any(np.diff(above) > 0.0):
             raise ParameterError(f"sf must not rise from one edge to the next, got a rise at input {x!r}; correct it.")
         if np.any(np.abs(below + above - 1.0) > _TOGETHER):
-            raise ParameterError(f"sf must be 1 - cdf at every edge, got another sum at input {x!r}; correct either.")
+            raise ParameterError(
+                f"sf must be 1 - cdf at every edge, got another sum at input {x!r}; correct one of them."
+            )
         high = np.concatenate([[1.0], above, [0.0]])
         flat = (mass == 0.0) & (np.diff(high) == 0.0)
         upper = high[:-1] < low[1:]

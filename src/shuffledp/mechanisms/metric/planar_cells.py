@@ -89,7 +89,7 @@ class PlanarCells(PlanarLaplace):
 
     def _constant_datasets(self) -> PairSet:
         """None: what distinguishes places in the plane need not be seen in the cells."""
-        raise BoundNotApplicableError(f"no dataset is known for {self.name}, so there is no lower bound of it.")
+        raise BoundNotApplicableError(f"no dataset is known for {self.name}, so it has no lower bound.")
 
     # -- running it -------------------------------------------------------------------------------------------
 

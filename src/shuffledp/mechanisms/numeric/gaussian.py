@@ -165,7 +165,7 @@ class Gaussian(MatrixRandomizer):
         if least < math.log(_LEAST):
             raise ParameterError(
                 f"edges must leave every cell a probability of {_LEAST:g} on every input, got cells {reach:.3g} sigma "
-                "away or narrower than rounding; raise sigma or bring the edges nearer."
+                "away or narrower than rounding; raise sigma or move the edges closer."
             )
 
     @property

@@ -173,7 +173,7 @@ class SamplingRappor(FixedSets):
                 found = self._pair(classes, sum(size for _, size in groups))
                 pairs += both_directions(found if len(classes) <= MAX_CLASSES else merged(found, classes))
         elif shared or self.s > MAX_SET:
-            raise BoundNotApplicableError(f"no dataset is evaluated for {self.spec}, so there is no lower bound of it.")
+            raise BoundNotApplicableError(f"no dataset is evaluated for {self.spec}, so it has no lower bound.")
         else:
             ones = merged_ones(self.s, *self._odds, self._likelihood)
             pairs = both_directions(product(ones, lambda own, other: own[1] * other[0]))
