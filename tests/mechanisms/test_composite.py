@@ -71,7 +71,7 @@ def test_golden_parameters(entry: dict[str, Any]) -> None:
         (lambda: Parallel([(1.0, Parallel([(1.0, "grr:1,2")]))]), "parallel themselves"),
         (lambda: Parallel([(1.0, "general:1")]).privatize([[0, 1]]), "can be run"),
         (lambda: Parallel([(0.5, "grr:1,2"), (0.5, "grr:1,3")]).privatize([[0, 1], [0]]), "one entry per user"),
-        (lambda: Parallel([(0.5, "grr:1,2"), (0.5, "grr:1,3")]).groups(n=1), "every query a user"),
+        (lambda: Parallel([(0.5, "grr:1,2"), (0.5, "grr:1,3")]).groups(n=1), "1/weight of every query"),
         (lambda: Parallel([(1.0, "grr:1,2")]).tally(np.array([1, 2])), "records"),
         (lambda: Parallel([(1.0, "grr:1,300"), (1e-12, "grr:1,2")]).estimates(
             Parallel([(1.0, "grr:1,300"), (1e-12, "grr:1,2")]).privatize([[0, 1]] * 2)), "collect more"),

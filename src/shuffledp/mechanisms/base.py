@@ -185,7 +185,7 @@ class Mechanism(Derived, Renamed):
 
                 return FiniteRandomizer(whole).law.swap()
             raise BoundNotApplicableError(
-                f"bound 'swap' needs the law of all that another user may hold, and {self.name} does not list it; "
+                f"bound 'swap' needs the laws of all that another user may hold, and {self.name} does not list them; "
                 "use bound='auto'."
             )
         from ..numerics.swap.family import SwapSet
