@@ -24,7 +24,7 @@ import shuffledp as sdp
 from reference.commands import refused, run
 from reference.fractions_oracle import worst_divergence
 from shuffledp.bounds import registry as bounds
-from shuffledp.mechanisms import registry
+from shuffledp.mechanisms import extension, registry
 from shuffledp.mechanisms.known.general import General
 from shuffledp.mechanisms.parameters import budget
 from shuffledp.numerics.family import PairSet
@@ -39,8 +39,7 @@ ASK: dict[str, Any] = {"n": 1000, "delta": 1e-6}
 def _as_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """What is registered in a test is forgotten after it."""
     monkeypatch.setattr(registry, "_REGISTERED", dict(registry._REGISTERED))
-    monkeypatch.setattr(registry, "_plugins_loaded", False)
-    monkeypatch.setattr(bounds, "_plugins_loaded", False)
+    monkeypatch.setattr(extension, "LOADED", set())
     before = dict(bounds.BOUNDS)
     yield
     bounds.BOUNDS.clear()
@@ -422,10 +421,10 @@ def frozen(**members: Any) -> Any:
         (lambda: int, "^register must be given a class"),
         (lambda: type("Mine", (Plain,), {"name": "mine"}), "frozen dataclass"),
         (lambda: frozen(name="grr"), "got 'grr', which is taken"),
-        (lambda: frozen(name="kRR"), "small letters"),
+        (lambda: frozen(name="kRR"), "lowercase letters"),
         (lambda: frozen(name="krr"), "got 'krr', which is taken"),
         (lambda: frozen(name="round"), "got 'round', which is taken"),
-        (lambda: frozen(name=3), "small letters"),
+        (lambda: frozen(name=3), "lowercase letters"),
         (lambda: dataclass(frozen=True, kw_only=True)(type("Mine", (Plain,), {})), "got none; write name"),
         (lambda: frozen(__annotations__={"k": int}), "range of every parameter, got k"),
         (lambda: frozen(variation_ratio=sdp.Mechanism.variation_ratio), "must state its law"),
@@ -468,7 +467,7 @@ def test_a_bound_in_every_part(folder: Path) -> None:
 def test_a_bound_as_a_plug_in(installed: Path) -> None:
     assert sdp.amplify("general:1.5", bound="rounded-budget", **ASK).bound == "rounded-budget"
     bounds.BOUNDS.pop("rounded-budget")
-    bounds._plugins_loaded = False
+    extension.LOADED.clear()
     assert "rounded-budget" in [row.bound for row in sdp.compare("general:1.5", **ASK)]
 
 
@@ -477,7 +476,7 @@ def test_a_bound_as_a_plug_in(installed: Path) -> None:
     [
         ({"name": "blanket"}, "'blanket', which is taken"),
         ({"name": "auto"}, "'auto', which is taken"),
-        ({"name": "Mine"}, "small letters"),
+        ({"name": "Mine"}, "lowercase letters"),
         ({"side": "both"}, "side 'upper' or 'lower'"),
         ({"sound": 1}, "sound True or False"),
     ],

@@ -67,11 +67,11 @@ def test_golden_parameters(entry: dict[str, Any]) -> None:
         (lambda: Parallel([(0.5, GRR(eps0=1.0, d=2))]), "sum to 1"),
         (lambda: Parallel([(0.0, "grr:1,2"), (1.0, "grr:1,2")]), "weight must lie in"),
         (lambda: Parallel([(1.0, "grrr:1,2")]), "did you mean"),
-        (lambda: Parallel([(1.0, 7)]), "mechanism or spec"),
+        (lambda: Parallel([(1.0, 7)]), "mechanisms or specs"),
         (lambda: Parallel([(1.0, Parallel([(1.0, "grr:1,2")]))]), "parallel themselves"),
         (lambda: Parallel([(1.0, "general:1")]).privatize([[0, 1]]), "can be run"),
         (lambda: Parallel([(0.5, "grr:1,2"), (0.5, "grr:1,3")]).privatize([[0, 1], [0]]), "one entry per user"),
-        (lambda: Parallel([(0.5, "grr:1,2"), (0.5, "grr:1,3")]).groups(n=1), "every query a user"),
+        (lambda: Parallel([(0.5, "grr:1,2"), (0.5, "grr:1,3")]).groups(n=1), "1/weight of every query"),
         (lambda: Parallel([(1.0, "grr:1,2")]).tally(np.array([1, 2])), "records"),
         (lambda: Parallel([(1.0, "grr:1,300"), (1e-12, "grr:1,2")]).estimates(
             Parallel([(1.0, "grr:1,300"), (1e-12, "grr:1,2")]).privatize([[0, 1]] * 2)), "collect more"),
@@ -245,9 +245,10 @@ def test_parallel_files(tmp_path: Path) -> None:
     assert first == second and hash(first) == hash(second)
     assert "0.333333 of grr:eps0=1,d=4" in first.description
     bad = {
-        "weight: 1": "line 1", "- weight: 1\n  spec: grr:1,2\n  spec: grr:1,3": "line 3", "- color: red": "line 1",
-        "- weight: 1": "none named 'spec'", '{"weight": 1}': "JSON list", "[1]": "keys of spec, weight",
-        "- weight: one\n  spec: grr:1,2": "such as 0.25", "": "at least one", "[": "JSON list",
+        "weight: 1": "list of queries", "- weight: 1\n  spec: grr:1,2\n  spec: grr:1,3": "'spec' twice",
+        "- color: red": "unknown key in entry 0", "- weight: 1\n- : 2": "mistake in line 2",
+        "- weight: 1": "none named 'spec'", '{"weight": 1}': "list of queries", "[1]": "keys of spec, weight",
+        "- weight: one\n  spec: grr:1,2": "such as 0.25", "": "at least one", "[": "must be YAML or JSON",
         '[{"weight": true, "spec": "grr:1,2"}]': "such as 0.25", f"- weight: 1\n  spec: parallel:{plain}": "parallel",
     }  # fmt: skip
     for text, word in bad.items():

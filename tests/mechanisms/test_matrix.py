@@ -152,7 +152,7 @@ def test_errors_covariance_and_coverage() -> None:
     ("matrix", "words"),
     [
         ([[0.5, 0.5], [0.5, 0.5]], "got inputs 0, 1, which have the same law; merge them into one input"),
-        ([[0.1, 0.9], [0.5, 0.5], [0.9, 0.1]], "got inputs 0, 1, 2, of which different mixtures agree"),
+        ([[0.1, 0.9], [0.5, 0.5], [0.9, 0.1]], "got inputs 0, 1, 2, of which mixtures have the same law"),
         ([[0.5, 0.5, 0.0], [0.2, 0.2, 0.6], [0.5, 0.5, 0.0]], "got inputs 0, 2, which have the same law"),
         ([[1.0, 0.0]] * 9, "got inputs 0, 1, 2, 3, 4, 5 and 3 more, which have the same law"),
     ],
@@ -162,7 +162,7 @@ def test_inputs_that_cannot_be_told_apart(matrix: list[list[float]], words: str)
     reports = m.privatize(np.arange(len(matrix)))  # it can be run and accounted for all the same
     with pytest.raises(sdp.ParameterError) as error:
         m.estimate(reports)
-    assert str(error.value).startswith("matrix must tell all inputs apart to estimate their frequencies")
+    assert str(error.value).startswith("matrix must distinguish all inputs to estimate their frequencies")
     assert words in str(error.value) and str(error.value).endswith(".")
 
 

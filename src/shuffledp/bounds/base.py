@@ -12,11 +12,8 @@ import numpy as np
 
 from ..errors import BoundNotApplicableError
 from ..mechanisms.base import Mechanism
-from ..numerics.family import Answer, Family
-from ..numerics.pair import (
-    FloatArray,
-    Side,
-)
+from ..numerics.family import Answer, Family, PairSet
+from ..numerics.pair import FloatArray, Side
 from ..numerics.search import bisect
 
 #: Closed forms are increased by this relative amount, to cover their rounding.
@@ -96,14 +93,14 @@ class Numerical(Bound):
     pairs: Callable[[Mechanism], Family]
 
     def family(self, mechanism: Mechanism) -> Family:
-        """The family of this bound."""
-        return self.pairs(mechanism)
+        """The family of this bound, which is empty where reports do not depend on the input."""
+        return self.pairs(mechanism) if mechanism.local_epsilon > 0.0 else PairSet([])
 
     def _epsilon(self, mechanism: Mechanism, n: int, delta: float, tol: float) -> Answer:
-        return self.pairs(mechanism).epsilon(n=n, delta=delta, tol=tol, side=self.side)
+        return self.family(mechanism).epsilon(n=n, delta=delta, tol=tol, side=self.side)
 
     def _log_delta(self, mechanism: Mechanism, eps: FloatArray, n: int, tol: float) -> FloatArray:
-        return self.pairs(mechanism).log_delta(eps, n=n, tol=tol, side=self.side)
+        return self.family(mechanism).log_delta(eps, n=n, tol=tol, side=self.side)
 
 
 def log_over(numerator: float, delta: float) -> float:

@@ -1,4 +1,7 @@
-"""The numerical bounds: each evaluates the formula of numerics/pair.py on another family of shuffled pairs."""
+"""The numerical bounds: each evaluates the formula of numerics/pair.py on another family of shuffled pairs.
+
+Mechanisms whose reports do not depend on the input do not come here: their eps is 0 (base.py).
+"""
 
 from __future__ import annotations
 
@@ -14,23 +17,17 @@ from ..numerics.family import Family, PairSet
 
 def variation_ratio(mechanism: Mechanism) -> Family:
     """The repaired reduction: t = (p alpha, p alpha, s)/q."""
-    if mechanism.local_epsilon <= 0.0:
-        return PairSet([])
     return mechanism.law.among([mechanism.variation_ratio().pair()])
 
 
 def published(mechanism: Mechanism) -> Family:
     """The reduction as printed: t = (r, r, 1 - 2r)."""
-    if mechanism.local_epsilon <= 0.0:
-        return PairSet([])
     return mechanism.law.among([mechanism.variation_ratio().published_pair()])
 
 
 def alone(mechanism: Mechanism) -> Family:
     """The victim's report on its own (evaluated at n = 1)."""
-    if mechanism.local_epsilon <= 0.0:
-        return PairSet([])
-    return PairSet([mechanism.variation_ratio().pair()])
+    return PairSet([mechanism.variation_ratio().pair()] if mechanism.local_epsilon > 0.0 else [])
 
 
 def stronger_clone(mechanism: Mechanism) -> Family:
@@ -43,8 +40,6 @@ def stronger_clone(mechanism: Mechanism) -> Family:
 
 def swap_general(mechanism: Mechanism) -> Family:
     """Uses eps0 only (docs/swap.md, Theorem 3): ratios of the victim's two values, and of two users."""
-    if mechanism.local_epsilon <= 0.0:
-        return PairSet([])
     if not mechanism.law.ratios_both_ways:
         raise BoundNotApplicableError(
             f"bound 'swap-general' needs a guarantee for any two users, both ways, and {mechanism.name} states only "
@@ -65,8 +60,6 @@ def clone(mechanism: Mechanism) -> Family:
 
 def _from_budget(mechanism: Mechanism, *, weaker: bool) -> Family:
     own, crowd = mechanism.local_epsilon, mechanism.law.crowd_epsilon
-    if own <= 0.0:
-        return PairSet([])
     if mechanism.law.pairwise_epsilon > check.MAX_EPS0:  # nothing is known: the report may reveal its input
         return PairSet([VariationRatio(p=math.inf, beta=1.0, q=math.inf).pair()])
     p, beta = math.exp(own), math.tanh(0.5 * own)  # the largest beta that eps0 allows; q >= 1 + beta always holds then

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from .._support import names as _names
@@ -10,210 +9,11 @@ from .._support import validation as check
 from ..errors import BoundNotApplicableError, ExtensionError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.extension import WORD, load_plugins
-from ..numerics.family import Answer, Family, Smallest
-from ..numerics.pair import FloatArray
-from . import blanket_tails, budget_forms, closed_forms, protocol_claims
-from . import dominating_pairs as pairs
-from .base import Bound, DeltaFormula, EpsilonFormula, Numerical
+from ..numerics.family import Family, Smallest
+from .base import Bound, Numerical
+from .table import bounds
 
-_PAPER = "Wang et al., PVLDB 2024"
-_BLANKET = "Balle, Bell, Gascon, Nissim, CRYPTO 2019"
-_RATIO, _LAW, _BUDGET = "(p, beta, q)", "the whole law", "eps0"
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Local(Bound):
-    """No shuffling: eps is the local guarantee, whatever n and delta are."""
-
-    def family(self, mechanism: Mechanism) -> Family:
-        """The victim's report alone, without a crowd."""
-        return pairs.alone(mechanism)
-
-    def _epsilon(self, mechanism: Mechanism, n: int, delta: float, tol: float) -> Answer:
-        return Answer(mechanism.local_epsilon, 0, 0)
-
-    def _log_delta(self, mechanism: Mechanism, eps: FloatArray, n: int, tol: float) -> FloatArray:
-        return pairs.alone(mechanism).log_delta(eps, n=1, tol=tol, side=self.side)
-
-
-def _tails(name: str, title: str, know: blanket_tails.Knows, needs: str, validity: str) -> list[Bound]:
-    """Hoeffding's and Bennett's version of one blanket bound."""
-    pair = (("hoeffding", "Hoeffding", blanket_tails.hoeffding), ("bennett", "Bennett", blanket_tails.bennett))
-    return [
-        DeltaFormula(
-            name=f"blanket-{word}{name}",
-            title=f"privacy blanket by {inequality}, {title}",
-            citation=f"{_BLANKET}, {inequality}",
-            needs=needs,
-            validity=validity,
-            curve=tail(know),
-        )
-        for word, inequality, tail in pair
-    ]
-
-
-_COVERED = "single-message mechanisms with at most 64 distinct input pairs whose blanket covers every output"
-
-BOUNDS: dict[str, Bound] = {
-    bound.name: bound
-    for bound in (
-        Numerical(
-            name="blanket",
-            title="exact privacy blanket, maximum over input pairs",
-            citation=f"{_BLANKET}, evaluated without tail bounds",
-            needs=_LAW,
-            pairs=lambda m: m.law.blanket(),
-        ),
-        Numerical(
-            name="swap",
-            title="swap bound, maximum over input pairs and over what the others hold",
-            citation="docs/swap.md, Theorems 1 and 2",
-            needs=_LAW,
-            validity="mechanisms whose laws share a common part",
-            pairs=lambda m: m.law.swap(),
-        ),
-        Numerical(
-            name="variation-ratio",
-            title="variation-ratio reduction, repaired",
-            citation=f"{_PAPER}, Theorem 4.7 with t = (p alpha, p alpha, s)/q",
-            needs=_RATIO,
-            pairs=pairs.variation_ratio,
-        ),
-        Numerical(
-            name="variation-ratio-published",
-            title="variation-ratio reduction as printed (not a bound)",
-            citation=f"{_PAPER}, Theorems 4.1, 4.7, 4.8",
-            sound=False,
-            needs=_RATIO,
-            pairs=pairs.published,
-        ),
-        Numerical(
-            name="variation-ratio-lower",
-            title="lower bound by two counts",
-            citation=f"{_PAPER}, Theorem 5.1 with the six masses",
-            side="lower",
-            needs=_LAW,
-            pairs=lambda m: m.law.two_counts(),
-        ),
-        Numerical(
-            name="constant-dataset-lower",
-            title="lower bound: the others all hold one value",
-            citation="the exact divergence of a dataset, t = R(x*)",
-            side="lower",
-            needs=_LAW,
-            pairs=lambda m: m.law.constant_datasets(),
-        ),
-        EpsilonFormula(
-            name="analytic",
-            title="closed form of the variation-ratio reduction, repaired",
-            citation=f"{_PAPER}, Theorem 4.2 with the supremum over likely clone counts",
-            needs=_RATIO,
-            formula=closed_forms.analytic,
-        ),
-        EpsilonFormula(
-            name="analytic-published",
-            title="closed form as in the proof of Theorem 4.2 (not a bound)",
-            citation=f"{_PAPER}, Theorem 4.2, F(Omega) of its appendix",
-            sound=False,
-            needs=_RATIO,
-            validity="the printed condition on Omega and (p, beta, q) of Theorem 4.2",
-            formula=closed_forms.analytic_published,
-        ),
-        EpsilonFormula(
-            name="asymptotic",
-            title="asymptotic form, with a complete proof",
-            citation=f"{_PAPER}, Theorem 4.3 with v = 2/9 or 0",
-            needs=_RATIO,
-            validity="r (n-1) >= 8 log(4/delta)",
-            formula=closed_forms.asymptotic,
-        ),
-        EpsilonFormula(
-            name="asymptotic-published",
-            title="asymptotic form as printed (proof incomplete)",
-            citation=f"{_PAPER}, Theorem 4.3",
-            sound=False,
-            needs=_RATIO,
-            validity="r n >= 8 log(2/delta)",
-            formula=closed_forms.asymptotic_published,
-        ),
-        Numerical(
-            name="general",
-            title="stronger clone: uses eps0 only",
-            citation="docs/proofs.md, corollary to the reduction theorem; Feldman, McMillan, Talwar, SODA 2023, whose "
-            "proof has an erratum (arXiv:2208.04591)",
-            needs=_BUDGET,
-            validity="one randomizer that everybody runs, not adaptive within the round",
-            pairs=pairs.stronger_clone,
-        ),
-        Numerical(
-            name="swap-general",
-            title="swap bound: uses eps0 only",
-            citation="docs/swap.md, Theorem 3",
-            needs=_BUDGET,
-            validity="one randomizer that everybody runs",
-            pairs=pairs.swap_general,
-        ),
-        Numerical(
-            name="clone",
-            title="clone, evaluated numerically",
-            citation="Feldman, McMillan, Talwar, FOCS 2021",
-            needs=_BUDGET,
-            pairs=pairs.clone,
-        ),
-        EpsilonFormula(
-            name="clone-closed",
-            title="clone, closed form",
-            citation="Feldman, McMillan, Talwar, FOCS 2021, Theorem 3.1",
-            needs=_BUDGET,
-            validity="eps0 <= log(n/(16 log(2/delta)))",
-            formula=budget_forms.clone_closed,
-        ),
-        *_tails("", "with its exact range and second moment", blanket_tails.exactly, _LAW, _COVERED),
-        *_tails("-gamma", "with the mechanism's blanket mass", blanket_tails.by_mass, "eps0 and gamma", _COVERED),
-        *_tails("-generic", "for any randomizer that all users run", blanket_tails.generic, _BUDGET, "eps0 <= 300"),
-        EpsilonFormula(
-            name="efmrtt19",
-            title="amplification by shuffling, the first bound",
-            citation="Erlingsson, Feldman, Mironov, Raghunathan, Talwar, Thakurta, SODA 2019",
-            needs=_BUDGET,
-            validity="n >= 1000 and delta < 0.01 where eps0 < 1/2",
-            formula=budget_forms.efmrtt19,
-            largest_delta=0.00999999,
-        ),
-        EpsilonFormula(
-            name="cheu-zhilyaev",
-            title="the authors' claim for their protocol",
-            citation="Cheu, Zhilyaev, IEEE S&P 2022, Claim 3.2",
-            needs="cheu-zhilyaev",
-            validity="cheu-zhilyaev with f(1-f) m > (33/5) log(4/delta), m blanket rows",
-            formula=protocol_claims.cheu_zhilyaev,
-        ),
-        EpsilonFormula(
-            name="balls-formula",
-            title="the authors' formula for their protocol",
-            citation="Luo, Wang, Yi, CCS 2022",
-            needs="balls-into-bins",
-            validity="balls-into-bins with eps <= 3",
-            formula=protocol_claims.balls_formula,
-        ),
-        DeltaFormula(
-            name="balls-search",
-            title="the authors' numerical search, with the joint law of the two counts",
-            citation="Luo, Wang, Yi, CCS 2022, released code",
-            needs="balls-into-bins",
-            validity="balls-into-bins with at least one blanket message that is sent for certain",
-            curve=protocol_claims.balls_search,
-            falling=True,
-        ),
-        _Local(
-            name="local",
-            title="the local guarantee, no shuffling",
-            citation="definition",
-            needs=_BUDGET,
-        ),
-    )
-}
-
+BOUNDS: dict[str, Bound] = {bound.name: bound for bound in bounds()}
 
 #: What bound="auto" stands for where two bounds are compared; an answer says which of them gave it.
 AUTO = Numerical(
@@ -232,7 +32,6 @@ _COMPARED = ("swap", "swap-general", "blanket", "variation-ratio")
 GROUP = "shuffledp.bounds"
 #: The names of the library, which cannot be given to others; "auto" chooses among its bounds.
 _OURS = ("auto", *BOUNDS, *ALIASES)
-_plugins_loaded = False
 _Bound = TypeVar("_Bound", bound=Bound)
 
 
@@ -255,17 +54,17 @@ def register_bound(bound: _Bound) -> _Bound:
     >>> register_bound("mine")
     Traceback (most recent call last):
     shuffledp.errors.ExtensionError: register_bound must be given a bound, got str; make a Numerical, \
-EpsilonFormula or DeltaFormula of shuffledp.bounds.
+EpsilonFormula or DeltaFormula of shuffledp.extend.
     """
     if not isinstance(bound, Bound):
         got = bound.__name__ if isinstance(bound, type) else type(bound).__name__
         raise ExtensionError(
             f"register_bound must be given a bound, got {got}; make a Numerical, EpsilonFormula or DeltaFormula of "
-            "shuffledp.bounds."
+            "shuffledp.extend."
         )
     if not isinstance(bound.name, str) or not WORD.fullmatch(bound.name):
         raise ExtensionError(
-            f"a bound must have a name of small letters, digits and hyphens, got {bound.name!r:.60}; rename it."
+            f"a bound must have a name of lowercase letters, digits and hyphens, got {bound.name!r:.60}; rename it."
         )
     if bound.side not in ("upper", "lower") or not isinstance(bound.sound, bool):
         raise ExtensionError(
@@ -283,10 +82,7 @@ EpsilonFormula or DeltaFormula of shuffledp.bounds.
 
 def known() -> dict[str, Bound]:
     """Every bound by name, those of plug-ins included."""
-    global _plugins_loaded
-    if not _plugins_loaded:
-        _plugins_loaded = True
-        load_plugins(GROUP, register_bound)
+    load_plugins(GROUP, register_bound)
     return BOUNDS
 
 
@@ -301,7 +97,7 @@ def unalias(name: Any) -> Any:
 
 
 def called(name: str) -> str:
-    """The name that a bound has in answers and files, of whatever ``bound=`` takes; an unknown one is refused.
+    """The name in answers and files of a bound that ``bound=`` takes; an unknown one is refused.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """How far the unbiased estimate of a mechanism is from the truth: what it declares for planning.
 
 All three numbers are root-mean-square errors of one entry of the estimate among n users whose values are fixed: only
-the mechanism draws.  They follow from ``variance``, which a frequency mechanism states as a linear function of the
+the mechanism is random.  They follow from ``variance``, which a frequency mechanism states as a linear function of the
 share of users who hold an item; its mean over the items then depends on the data through the mean share alone.
 """
 

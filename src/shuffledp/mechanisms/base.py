@@ -48,8 +48,8 @@ class Mechanism(Derived, Renamed):
     ``name`` is the word of the spec string.  A class with a name must be complete: defining one that
     lacks an abstract member raises an error that names the member.
 
-    Members that begin with an underscore are what a mechanism declares and the library reads; they are no business of
-    those who use it.  What is declared of its law is asked for through ``law``.
+    Members that begin with an underscore are what a mechanism declares and the library reads; users of a mechanism do
+    not need them.  What is declared of its law is asked for through ``law``.
 
     Examples
     --------
@@ -67,7 +67,7 @@ class Mechanism(Derived, Renamed):
     #: The pair of the paper's Theorem 4.7 as printed is the exact law of this mechanism (mixDUMP), hence a bound.
     _published_law_exact: ClassVar[bool] = False
     #: _constant_datasets() lists every law that another user may have, for one input pair that stands for all pairs.
-    #: None: nobody has said; where no other way to the swap bound is known, answers say so.
+    #: None: not stated; answers say so if nothing else leads to the swap bound.
     _lists_every_type: ClassVar[bool | None] = None
     #: Whether a user sends one message; several may be hidden by others' blanket messages.
     single_message: ClassVar[bool] = True
@@ -86,7 +86,7 @@ class Mechanism(Derived, Renamed):
         missing = [n for n in dir(cls) if getattr(inspect.getattr_static(cls, n), "__isabstractmethod__", False)]
         if missing:
             raise ExtensionError(
-                f"{cls.__name__} must define {', '.join(missing)} to be a mechanism, got a class without; "
+                f"{cls.__name__} must define {', '.join(missing)} to be a mechanism, got a class without them; "
                 "add what is missing, or leave out its name if it is a base for others."
             )
 
@@ -115,7 +115,7 @@ class Mechanism(Derived, Renamed):
 
     @property
     def spec(self) -> str:
-        """The spec string that makes this mechanism again: its parameters, how many messages there are last."""
+        """The spec string that makes this mechanism again: its parameters, the number of messages last."""
         parameters = declared(type(self))
         values = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.init}  # type: ignore[arg-type]
         last = [name for name in values if name in parameters and parameters[name].role == "messages"]
@@ -124,7 +124,7 @@ class Mechanism(Derived, Renamed):
 
     @property
     def description(self) -> str:
-        """The mechanism in words, to stand after "all running"."""
+        """The mechanism in words, to follow "all running"."""
         return self._in_words.format_map(_Shown(self))
 
     @property
@@ -205,7 +205,7 @@ class Mechanism(Derived, Renamed):
 
     def _constant_datasets(self) -> Family:
         """Exact divergences of datasets in which all others hold one value: a lower bound."""
-        raise BoundNotApplicableError(f"no dataset is known for {self.name}, so there is no lower bound of it.")
+        raise BoundNotApplicableError(f"no dataset is known for {self.name}, so it has no lower bound.")
 
     def _two_counts(self) -> Family:
         """The paper's Theorem 5.1: the same datasets through two counts."""
@@ -221,7 +221,7 @@ class Mechanism(Derived, Renamed):
         return PairSet(pairs)
 
     def _blanket_pairs(self, most: int) -> Sequence[ShuffledPair] | None:
-        """The input pairs over the blanket; None if there are too many or the mechanism is analyzed otherwise."""
+        """The input pairs over the blanket; None if there are too many or the mechanism is analyzed in another way."""
         return self.law.blanket().pairs(most)
 
     def _dominating_pairs(self, most: int) -> Sequence[ShuffledPair] | None:
@@ -247,7 +247,7 @@ class Mechanism(Derived, Renamed):
         return family.members(most) if type(family) is SwapSet else None
 
     def _dataset_pairs(self, most: int) -> Sequence[ShuffledPair] | None:
-        """Constant datasets as shuffled pairs; None if there are too many or they are analyzed otherwise."""
+        """Constant datasets as shuffled pairs; None if there are too many or they are analyzed in another way."""
         return self.law.constant_datasets().pairs(most)
 
     # -- deployments ------------------------------------------------------------------------------------------
@@ -264,7 +264,7 @@ class Mechanism(Derived, Renamed):
         """One of the ``reports`` separate shuffles into which a batch may be divided where users send several reports.
 
         Every part holds one report of each of the n users, and its share of the blanket messages, divided by a
-        public rule: see numerics/bundle.py.  The mechanism itself where reports bring all that hides them.
+        public rule: see numerics/bundle.py.  The mechanism itself where each report brings all that hides it.
         """
         if reports > 1 and type(self)._among is not Mechanism._among:
             raise ParameterError(

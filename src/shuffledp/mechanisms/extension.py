@@ -22,6 +22,8 @@ from ..errors import ExtensionError, ParameterError
 from .base import Mechanism
 from .parameters import declared
 
+#: Groups of plug-ins that are loaded.
+LOADED: set[str] = set()
 #: What a name looks like.
 WORD = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _DECORATOR = "@dataclass(frozen=True, kw_only=True)"
@@ -75,14 +77,14 @@ def _faults(cls: type[Mechanism]) -> Iterator[str]:
     fields = [f for f in dataclasses.fields(cls) if f.init]  # type: ignore[arg-type]
     bare = [f.name for f in fields if not f.kw_only]
     if bare and cls._file_parameters is None:
-        yield f"must take its parameters by name, got {', '.join(bare)} without; write {_DECORATOR}."
+        yield f"must take its parameters by name, got {', '.join(bare)} by position; write {_DECORATOR}."
     name = cls.__dict__.get("name")
     if not isinstance(name, str) or not WORD.fullmatch(name):
         got = "none" if name is None else repr(name)
-        yield f'must have a name of small letters, digits and hyphens, got {got}; write name = "my-mechanism".'
+        yield f'must have a name of lowercase letters, digits and hyphens, got {got}; write name = "my-mechanism".'
     missing = [n for n in dir(cls) if getattr(inspect.getattr_static(cls, n), "__isabstractmethod__", False)]
     if missing:
-        yield f"must define {', '.join(missing)} to be a mechanism, got a class without; add what is missing."
+        yield f"must define {', '.join(missing)} to be a mechanism, got a class without them; add what is missing."
     undeclared = [f.name for f in fields if f.name not in declared(cls)]
     if undeclared and cls._file_parameters is None:
         yield (
@@ -99,9 +101,12 @@ def _faults(cls: type[Mechanism]) -> Iterator[str]:
 
 
 def load_plugins(group: str, register: Callable[[Any], object]) -> None:
-    """Register the plug-ins that installed packages offer in a group; warn about those that cannot be loaded."""
+    """Register, once, the plug-ins that installed packages offer in a group; warn about those that cannot be loaded."""
     from importlib import metadata  # slow to load, and rarely needed
 
+    if group in LOADED:
+        return
+    LOADED.add(group)  # first: loading a plug-in may look up a mechanism
     for entry in metadata.entry_points(group=group):
         try:
             register(entry.load())

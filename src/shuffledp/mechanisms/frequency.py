@@ -33,7 +33,23 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FrequencyOracle(LocalBudget):
+class Options(LocalBudget):
+    """One of d options per user; values are 0, ..., d-1."""
+
+    serves: ClassVar[tuple[str, ...]] = ("options",)
+
+    d: int = whole(low=2, high=2**32, hint="d counts the options")
+
+    def _check(self, values: NDArray[Any]) -> NDArray[Any]:
+        return categories(values, self.d)
+
+    def inputs(self) -> list[Any]:
+        """0, ..., d-1."""
+        return list(range(self.d))
+
+
+@dataclass(frozen=True, kw_only=True)
+class FrequencyOracle(Options):
     """One of d options per user, or a set of them; the estimate is the share of users who hold each.
 
     Parameters
@@ -49,10 +65,6 @@ class FrequencyOracle(LocalBudget):
     >>> isinstance(sdp.GRR(eps0=1.0, d=4), sdp.FrequencyOracle)
     True
     """
-
-    serves: ClassVar[tuple[str, ...]] = ("options",)
-
-    d: int = whole(low=2, high=2**32, hint="d counts the options")
 
     @property
     @abstractmethod
@@ -91,9 +103,6 @@ class FrequencyOracle(LocalBudget):
     def _constraint(self) -> Constraint:
         """What is known of the true frequencies."""
         return Simplex()
-
-    def _check(self, values: NDArray[Any]) -> NDArray[Any]:
-        return categories(values, self.d)
 
     def _infer(self, counts: NDArray[Any], users: int) -> Estimate:
         return pure(counts, users, self.keep, self.stray, self._constraint, self._both)
@@ -138,10 +147,6 @@ class FrequencyOracle(LocalBudget):
         number = self.d if items is None else items
         least, most = (getattr(self, held) if isinstance(held, str) else held for held in self._holds)
         return of_shares(lambda share: self.variance(n, share), least=least / number, most=most / number)
-
-    def inputs(self) -> list[Any]:
-        """0, ..., d-1."""
-        return list(range(self.d))
 
 
 @dataclass(frozen=True, kw_only=True)

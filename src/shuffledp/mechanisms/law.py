@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
     from ..numerics.family import Family
-    from ..numerics.pair import ShuffledPair
-    from ..numerics.swap.pair import SwapPair
     from .base import Mechanism
+
+_T = TypeVar("_T")
+
+
+class _Stated(Generic[_T]):
+    """A fact or method of a law that its mechanism states."""
+
+    def __init__(self, read: Callable[[Mechanism], _T]) -> None:
+        self._read = read
+
+    def __get__(self, law: Law, owner: type) -> _T:
+        return self._read(law._of)
 
 
 class Law:
@@ -48,62 +58,33 @@ class Law:
         """The paper's Theorem 5.1: the same datasets through two counts."""
         return self._once("_two_counts")
 
-    def among(self, pairs: Sequence[ShuffledPair]) -> Family:
-        """These pairs, hidden by the messages of n users of this mechanism."""
-        return self._of._among(pairs)
-
-    def blanket_pairs(self, most: int) -> Sequence[ShuffledPair] | None:
-        """The input pairs over the blanket; None if there are too many or the mechanism is analyzed otherwise."""
-        return self._of._blanket_pairs(most)
-
-    def dominating_pairs(self, most: int) -> Sequence[ShuffledPair] | None:
-        """Pairs that dominate every ordered input pair in convex order; None: not known."""
-        return self._of._dominating_pairs(most)
-
-    def swap_members(self, most: int) -> Sequence[SwapPair] | None:
-        """The victim pairs of :meth:`swap` among all types, where products of them are enough; None: not known."""
-        return self._of._swap_members(most)
-
-    def dataset_pairs(self, most: int) -> Sequence[ShuffledPair] | None:
-        """Constant datasets as shuffled pairs; None if there are too many or they are analyzed otherwise."""
-        return self._of._dataset_pairs(most)
+    #: (pairs): these pairs, hidden by the messages of n users of this mechanism.
+    among = _Stated(lambda m: m._among)
+    #: (most): the input pairs over the blanket; None if there are too many or it is analyzed in another way.
+    blanket_pairs = _Stated(lambda m: m._blanket_pairs)
+    #: (most): pairs that dominate every ordered input pair in convex order; None: not known.
+    dominating_pairs = _Stated(lambda m: m._dominating_pairs)
+    #: (most): the victim pairs of :meth:`swap` among all types, where products of them are enough; None: not known.
+    swap_members = _Stated(lambda m: m._swap_members)
+    #: (most): constant datasets as shuffled pairs; None if there are too many or they are analyzed in another way.
+    dataset_pairs = _Stated(lambda m: m._dataset_pairs)
 
     # -- single numbers and facts -------------------------------------------------------------------------------
 
-    @property
-    def crowd_epsilon(self) -> float:
-        """log of the largest ratio between two users' reports; in metric privacy more than local_epsilon."""
-        return self._of._crowd_epsilon
-
-    @property
-    def pairwise_epsilon(self) -> float:
-        """log of the largest ratio between any two reports: what bounds from eps0 alone must use."""
-        return max(self._of.local_epsilon, self._of._crowd_epsilon)
-
-    @property
-    def ratios_both_ways(self) -> bool:
-        """Whether crowd_epsilon bounds the ratio of two users' laws both ways, as a local guarantee does."""
-        return self._of._ratios_both_ways
-
-    @property
-    def left_out(self) -> float:
-        """Probability that its law, as given, leaves out; bounds count it as an outcome that reveals its user."""
-        return self._of._left_out
-
-    @property
-    def lower_scope(self) -> str:
-        """What a lower bound refers to, in words."""
-        return self._of._lower_scope
-
-    @property
-    def inputs_alike(self) -> bool:
-        """Whether relabeling reports maps any two inputs to any other two."""
-        return self._of._inputs_alike
-
-    @property
-    def published_law_exact(self) -> bool:
-        """Whether the pair of the paper's Theorem 4.7 as printed is its exact law."""
-        return self._of._published_law_exact
+    #: log of the largest ratio between two users' reports; in metric privacy more than local_epsilon.
+    crowd_epsilon = _Stated(lambda m: m._crowd_epsilon)
+    #: log of the largest ratio between any two reports: what bounds from eps0 alone must use.
+    pairwise_epsilon = _Stated(lambda m: max(m.local_epsilon, m._crowd_epsilon))
+    #: Whether crowd_epsilon bounds the ratio of two users' laws both ways, as a local guarantee does.
+    ratios_both_ways = _Stated(lambda m: m._ratios_both_ways)
+    #: Probability that its law, as given, leaves out; bounds count it as an outcome that reveals its user.
+    left_out = _Stated(lambda m: m._left_out)
+    #: What a lower bound refers to, in words.
+    lower_scope = _Stated(lambda m: m._lower_scope)
+    #: Whether relabeling reports maps any two inputs to any other two.
+    inputs_alike = _Stated(lambda m: m._inputs_alike)
+    #: Whether the pair of the paper's Theorem 4.7 as printed is its exact law.
+    published_law_exact = _Stated(lambda m: m._published_law_exact)
 
     @property
     def types_unstated(self) -> bool:
@@ -116,17 +97,14 @@ class Law:
 
     # -- users who are missing, send several reports, or run another budget -------------------------------------
 
-    def other_messages(self, n: int) -> int:
-        """Messages that certainly hide the victim's among those of n users."""
-        return self._of._other_messages(n)
-
-    def without(self, missing: int, *, n: int, participation: float) -> Mechanism:
-        """The mechanism that the remaining users run if ``missing`` of n users, and their messages, are absent."""
-        return self._of._without(missing, n=n, participation=participation)
-
-    def bundled(self, reports: int, *, n: int, participation: float) -> Mechanism:
-        """One of the ``reports`` separate shuffles into which a batch may be divided where users send several."""
-        return self._of._bundled(reports, n=n, participation=participation)
+    #: (n): messages that certainly hide the victim's among those of n users.
+    other_messages = _Stated(lambda m: m._other_messages)
+    #: (missing, n=, participation=): what the remaining users run if ``missing`` of n users are absent.
+    without = _Stated(lambda m: m._without)
+    #: (reports, n=, participation=): one of the separate shuffles into which several reports per user may be divided.
+    bundled = _Stated(lambda m: m._bundled)
+    #: (victim): min over reports y of w_self(y)/w_victim(y), w the blanket, rounded down; 0: these users do not help.
+    blanket_ratio = _Stated(lambda m: m._blanket_ratio)
 
     @property
     def mixes(self) -> bool:
@@ -135,16 +113,9 @@ class Law:
 
         return type(self._of)._blanket_ratio is not Mechanism._blanket_ratio
 
-    def blanket_ratio(self, victim: Mechanism) -> float:
-        """min over reports y of w_self(y)/w_victim(y), w the blanket, rounded down; 0 where these users do not help."""
-        return self._of._blanket_ratio(victim)
-
     # -- what is written down -----------------------------------------------------------------------------------
 
-    def identity(self) -> dict[str, Any]:
-        """What a ledger or certificate stores to make the mechanism again: its spec, or its law."""
-        return self._of._identity()
-
-    def files(self) -> Iterator[str]:
-        """The files that the mechanism was read from."""
-        return self._of._files()
+    #: (): what a ledger or certificate stores to make the mechanism again: its spec, or its law.
+    identity = _Stated(lambda m: m._identity)
+    #: (): the files that the mechanism was read from.
+    files = _Stated(lambda m: m._files)

@@ -178,9 +178,9 @@ class MatrixRandomizer(Randomizer):
         more = f" and {len(places) - len(named)} more" if len(places) > len(named) else ""
         same = np.allclose(self._rows[places], self._rows[places[0]], rtol=1e-9, atol=0.0)
         return (
-            f"{self._made_of} must tell all inputs apart to estimate their frequencies, got inputs "
-            f"{', '.join(named)}{more}, {'which have the same law' if same else 'of which different mixtures agree'}; "
-            f"{self._merge}."
+            f"{self._made_of} must distinguish all inputs to estimate their frequencies, got inputs "
+            f"{', '.join(named)}{more}, {'which have the same law' if same else 'of which mixtures have the same law'}"
+            f"; {self._merge}."
         )
 
     def _infer(self, counts: Array, users: int) -> Estimate:

@@ -28,8 +28,9 @@ Role = Literal["budget", "flip", "messages", "noise", "setting"]
 class Free(NamedTuple):
     """How calibration tries the values of a setting that is left open.
 
-    ``ratio`` is the step of the first grid; ``frequency`` is where the variance is the mean over the items (None: it
-    takes none), and ``limits`` the range that is tried unless it is that of the parameter, both of the mechanism.
+    ``ratio`` is the step of the first grid.  Two functions of the mechanism: ``frequency``, where the variance is its
+    mean over the items (None: the variance takes no frequency), and ``limits``, the range to try (None: that of the
+    parameter).
     """
 
     ratio: float

@@ -97,7 +97,7 @@ class Randomizer(Mechanism):
 
     @property
     def _message_limits(self) -> tuple[int, int | None]:
-        """The fewest and the most messages of a report; None: as many as its noise asks for."""
+        """The fewest and the most messages of a report; None: as many as its noise requires."""
         return 1, 1
 
     #: Parameters, beside the sizes, that a plan starts from.
@@ -117,7 +117,7 @@ class Randomizer(Mechanism):
         raise ParameterError(f"{self.name} does not state the error of its estimate; declare accuracy to plan with it.")
 
     def _sum_variance(self, n: int, items: Array, share: Array) -> NDArray[np.float64]:
-        """Variance of the sum of several estimated shares: so many items, which this share of n users hold."""
+        """Variance of the sum of the estimated shares of ``items`` items, which a ``share`` of n users hold."""
         raise ParameterError(f"{self.name} does not state the error of a sum of items; plan with another mechanism.")
 
     @property
@@ -255,7 +255,7 @@ class Randomizer(Mechanism):
         from ..numerics.family import PairSet
         from ..numerics.pair import two_counts
 
-        return PairSet([two_counts(r) for r in self.law.constant_datasets().pairs(1000) or ()])
+        return PairSet([two_counts(r) for r in self.law.dataset_pairs(1000) or ()])
 
     # -- for tests: the stated law, in full, where it is small --------------------------------------------
 
@@ -281,7 +281,7 @@ class Randomizer(Mechanism):
     # -- helpers ------------------------------------------------------------------------------------------
 
     def _inputs(self, values: ArrayLike) -> Any:
-        """What was passed, with one entry per user: of slices of it :meth:`_check` is asked."""
+        """What was passed, with one entry per user; :meth:`_check` is called on slices of it."""
         array = as_array("values", values)
         refuse_single("values", "user", array, values)
         if len(array) == 0:
@@ -308,7 +308,7 @@ class Randomizer(Mechanism):
         return in_order(lambda i: work(i, chunks[i]), len(chunks), threads), len(chunks)
 
     def _chunks(self, users: int) -> list[slice]:
-        """The chunks of so many users, alike in length; they depend on the mechanism and the users, not on threads."""
+        """Chunks of users, about equally long; they depend on the mechanism and the number of users, not on threads."""
         least = -(-users // max(1, CHUNK_BYTES // self.codec.scratch))
         count = least if least <= 1 else min(-(-least // _TOGETHER) * _TOGETHER, users)
         ends = [i * users // count for i in range(count + 1)]

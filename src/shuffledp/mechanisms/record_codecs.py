@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -14,23 +13,13 @@ from .codecs import Codec
 
 
 @dataclass(frozen=True)
-class _Answers(ABC):
+class _Answers:
     """Answers of several mechanisms in one record; ``parts`` are the codecs of the answers."""
 
     parts: tuple[Codec, ...]
     shape: ClassVar[tuple[int, ...]] = ()
     #: what reports are called in errors
     _word: ClassVar[str]
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The dtype of a record."""
-        return self.layout([(part.dtype, part.shape) for part in self.parts])
-
-    @staticmethod
-    @abstractmethod
-    def layout(kinds: list[tuple[np.dtype[Any], tuple[int, ...]]]) -> np.dtype[Any]:
-        """The dtype of records whose answers are of these kinds."""
 
     def tally(self, data: NDArray[Any]) -> NDArray[Any]:
         """Only a mechanism knows how its answers are summed."""
@@ -55,13 +44,13 @@ class Records(_Answers):
         """That of the largest answer, and some for the record."""
         return 64 + max(part.scratch for part in self.parts)
 
-    @staticmethod
-    def layout(kinds: list[tuple[np.dtype[Any], tuple[int, ...]]]) -> np.dtype[Any]:
-        """The dtype of records whose answers are of these kinds."""
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The number of the query, and one field for each kind of answers."""
         fields: dict[tuple[np.dtype[Any], tuple[int, ...]], list[str]] = {}
-        for k, kind in enumerate(kinds):
-            fields.setdefault(kind, []).append(f"q{k}")
-        query = ("query", np.min_scalar_type(len(kinds) - 1))
+        for k, part in enumerate(self.parts):
+            fields.setdefault((part.dtype, part.shape), []).append(f"q{k}")
+        query = ("query", np.min_scalar_type(len(self.parts) - 1))
         return np.dtype([query, *(("+".join(names), *kind) for kind, names in fields.items())])
 
     @staticmethod
@@ -101,10 +90,18 @@ class Tuples(_Answers):
         """That of all answers, and some for the record."""
         return 64 + sum(part.scratch for part in self.parts)
 
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """One field for each answer."""
+        return np.dtype([(f"q{k}", part.dtype, part.shape) for k, part in enumerate(self.parts)])
+
     @staticmethod
-    def layout(kinds: list[tuple[np.dtype[Any], tuple[int, ...]]]) -> np.dtype[Any]:
-        """The dtype of tuples whose answers are of these kinds."""
-        return np.dtype([(f"q{k}", *kind) for k, kind in enumerate(kinds)])
+    def packed(answers: list[NDArray[Any]]) -> NDArray[Any]:
+        """One record per user of the answers to every question."""
+        out = np.empty(len(answers[0]), dtype=[(f"q{k}", a.dtype, a.shape[1:]) for k, a in enumerate(answers)])
+        for k, answer in enumerate(answers):
+            out[f"q{k}"] = answer
+        return out
 
     def readable(self, data: NDArray[Any]) -> bool:
         """Records with one field for each answer."""

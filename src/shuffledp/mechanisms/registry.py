@@ -22,7 +22,6 @@ BY_MATRIX, RESERVED = "finite", "round"
 GROUP = "shuffledp.mechanisms"
 #: Classes that were registered, by name; plug-ins of installed packages are loaded when a name is not known yet.
 _REGISTERED: dict[str, type[Mechanism]] = {}
-_plugins_loaded = False
 _Class = TypeVar("_Class", bound=type[Mechanism])
 
 
@@ -58,22 +57,15 @@ it from FrequencyOracle, Randomizer or Mechanism.
 
 def names() -> list[str]:
     """Every word that may start a spec, those of plug-ins included."""
-    _load_plugins()
+    load_plugins(GROUP, register)
     return sorted([*CATALOG, *_REGISTERED])
-
-
-def _load_plugins() -> None:
-    global _plugins_loaded
-    if not _plugins_loaded:
-        _plugins_loaded = True  # set first: loading a plug-in may look up a mechanism
-        load_plugins(GROUP, register)
 
 
 def _word(name: str) -> str | None:
     """The word behind a name; plug-ins are loaded only if the name is not known without them."""
     found = _names.resolve(name, [*CATALOG, *_REGISTERED])
-    if found is None and not _plugins_loaded:
-        _load_plugins()
+    if found is None:
+        load_plugins(GROUP, register)
         found = _names.resolve(name, _REGISTERED)
     return found
 
@@ -256,9 +248,7 @@ def _values(cls: type[Mechanism], text: str, needed: list[str], optional: list[s
         key, equals, value = (x.strip() for x in part.partition("="))
         if not equals:
             if list(values) != fields[:position]:
-                raise ParameterError(
-                    f"{name} takes values without a name first, got {shown(key)} after a named one; {usage}."
-                )
+                raise ParameterError(f"{name} takes unnamed values first, got {shown(key)} after a named one; {usage}.")
             if position >= len(fields):
                 raise ParameterError(f"{name} takes {', '.join(fields)}, got the extra value {shown(key)}; {usage}.")
             key, value = fields[position], key

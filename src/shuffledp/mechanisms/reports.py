@@ -53,7 +53,7 @@ class Reports:
     def shuffled(self, *, rng: np.random.Generator | None = None, threads: int | None = None) -> Reports:
         """The same reports in a uniformly random order, which says nothing about who sent what.
 
-        Secure unless a seeded ``rng`` is passed or made the reports, and is then used on (not for release; the order
+        Secure unless a seeded ``rng`` is passed, or made the reports and is then used again (not for release; the order
         does not depend on ``threads``, by default all cores).  The original reports are not changed; memory grows by
         the returned copy only.
 

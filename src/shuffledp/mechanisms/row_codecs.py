@@ -85,7 +85,7 @@ class _WholeRows:
 
 @dataclass(frozen=True)
 class Members(_WholeRows):
-    """``count`` different items of a domain of ``limit``, in rising order (so that the order reveals nothing)."""
+    """``count`` different items of a domain of ``limit``, in ascending order (so that the order reveals nothing)."""
 
     def readable(self, data: NDArray[Any]) -> bool:
         """Items of the domain, one row per report."""

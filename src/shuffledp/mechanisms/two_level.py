@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -29,10 +29,20 @@ MIRRORED: tuple[Shares, ...] = tuple(
 CELLS: tuple[Cell, ...] = tuple(itertools.product((0, 1), repeat=3))  # type: ignore[arg-type]
 
 
+def pair(rows: Iterable[tuple[float, int, int, int]], low: float, high: float) -> ShuffledPair:
+    """The shuffled pair of three sets: how many reports are in which of them, and their probabilities in and outside.
+
+    Examples
+    --------
+    >>> pair([(1, 1, 0, 0), (1, 0, 1, 0), (2, 0, 0, 0)], 0.125, 0.625).P0.tolist()
+    [0.625, 0.125, 0.25]
+    """
+    return ShuffledPair(*([size * (high if inside[i] else low) for size, *inside in rows] for i in range(3)))
+
+
 def law(shares: Shares, low: float, high: float) -> ShuffledPair:
-    """The shuffled pair of three sets: densities ``high`` inside a set, ``low`` outside."""
-    rows = [(float(share), cell) for cell, share in shares.items() if share > 0]
-    return ShuffledPair(*([share * (high if cell[i] else low) for share, cell in rows] for i in range(3)))
+    """The same of the shares of all reports, with densities ``high`` inside a set and ``low`` outside."""
+    return pair([(float(share), *cell) for cell, share in shares.items() if share > 0], low, high)
 
 
 def mirrored_with_ties() -> list[Shares]:
@@ -96,7 +106,7 @@ def _bases(
     right = (adjugate @ square == whole[:, None, None] * np.eye(4, dtype=np.int64)).all(axis=(1, 2))
     if not right.all():
         raise ParameterError(
-            "kinds must hold fractions with small denominators, got others; use halves, thirds and so on."
+            "kinds must hold fractions with small denominators, got larger ones; use halves, thirds and so on."
         )
     total, of_share = scale * adjugate[:, :, 0], scale * adjugate[:, :, 1:].sum(axis=2)
     likely = ((total + of_share * share) / whole[:, None]).min(axis=1) > -1e-9

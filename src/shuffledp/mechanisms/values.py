@@ -142,7 +142,7 @@ def key_values(values: NDArray[Any], d: int) -> NDArray[np.float64]:
     out = values.astype(np.float64, copy=False)
     keys, held = out[:, :, 0], out[:, :, 1]
     if not np.all((keys >= -1) & (keys < d) & (keys == np.floor(keys))):
-        raise ParameterError(f"keys must be whole numbers in [0, {d}) or -1 for none, got others; number keys from 0.")
+        raise ParameterError(f"keys must be whole numbers in [0, {d}) or -1 for none, got another; number keys from 0.")
     if (repeated(keys) >= 0).any():
         raise ParameterError("keys must differ within a user, got one twice; merge its values first.")
     if not np.all(((held >= -1) & (held <= 1)) | (keys < 0)):

@@ -16,7 +16,7 @@ from .._support import validation as check
 from ..errors import ParameterError
 from ..estimation.constraints import Simplex
 from ..estimation.estimate import Estimate
-from ..mechanisms.composite.sampled_query import one_drawn
+from ..mechanisms.composite.parallel import one_drawn
 from ..mechanisms.frequency import FrequencyOracle
 from ..mechanisms.randomizer import Randomizer
 from ..mechanisms.reports import Tally

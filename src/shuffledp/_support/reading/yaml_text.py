@@ -7,13 +7,14 @@ exactly what they say (a YAML 1.1 parser takes 1e-8 for a text, 010 for eight an
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import yaml
 
 from ...errors import ParameterError
-from .files import Kind
-from .json_text import MOST_DEPTH, too_deep, unrepeated
+from .files import Kind, contained, read_text
+from .json_text import MOST_DEPTH, NotJSONError, parse_json, too_deep, unrepeated
 
 #: Values in one file, keys included.
 MOST_NODES = 25_000
@@ -46,6 +47,20 @@ class _Loader(yaml.SafeLoader):  # type: ignore[misc]
         node = super().compose_node(parent, index)
         self.depth -= 1
         return node
+
+
+def read_plain(path: str | os.PathLike[str], kind: Kind) -> Any:
+    """The content of a YAML or JSON file; what cannot be read is refused in one sentence."""
+    shown = repr(os.fspath(path))
+    with contained(kind, os.fspath(path)):
+        text = read_text(path, kind)
+        if text.lstrip()[:1] in ("{", "["):
+            # JSON may hold tabs, which YAML does not read; what is no JSON gets its message from the YAML reader
+            try:
+                return parse_json(text, kind, shown, numbers_as_text=True)
+            except NotJSONError:
+                pass
+        return parse_yaml(text, kind, shown)
 
 
 def parse_yaml(text: str, kind: Kind, shown: str) -> Any:

@@ -14,6 +14,7 @@ from ..base import Mechanism
 from ..codecs import Category
 from ..frequency import FrequencyOracle
 from ..laws import SLACK
+from ..two_level import pair
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,25 +70,20 @@ class GRR(FrequencyOracle):
         """The option itself."""
         return Category(self.d)
 
-    def _pair(self, own: float, other: float, third: float) -> ShuffledPair:
-        """Others send x0, x1 and each further option with these probabilities."""
-        a, b, more = self.keep, self.stray, self.d - 2
-        return ShuffledPair(P0=[a, b, more * b], P1=[b, a, more * b], t=[own, other, more * third])
+    def _beside(self, held: str) -> ShuffledPair:
+        """The victim holds x0 or x1, others hold "x0" or a "third" option, or send at least the "blanket"."""
+        third = [(1, 0, 0, 1)] if held == "third" else []
+        rows = [(1, 1, 0, int(held == "x0")), (1, 0, 1, 0), *third, (self.d - 2 - len(third), 0, 0, 0)]
+        return pair(rows, self.stray, self.keep)
 
     def _blanket(self) -> Family:
         """The blanket is uniform with mass d b; the pair is symmetric in x0 and x1."""
-        b = self.stray
-        return PairSet([self._pair(b, b, b)])
+        return PairSet([self._beside("blanket")])
 
     def _constant_datasets(self) -> Family:
-        """Others hold a third option (two symbols left among the rest: x* and the others), or x0."""
-        a, b = self.keep, self.stray
-        held = both_directions(self._pair(a, b, b))
-        if self.d == 2:
-            return PairSet(held)
-        more = self.d - 3
-        third = ShuffledPair(P0=[a, b, b, more * b], P1=[b, a, b, more * b], t=[b, b, a, more * b])
-        return PairSet([third, *held])
+        """Others hold a third option, or x0."""
+        third = [self._beside("third")] if self.d > 2 else []
+        return PairSet([*third, *both_directions(self._beside("x0"))])
 
     def _blanket_ratio(self, victim: Mechanism) -> float:
         """b over that of the victim: both blankets are uniform on the d options."""

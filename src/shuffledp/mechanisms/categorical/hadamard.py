@@ -19,16 +19,16 @@ from ...randomness.sampling import Array, Source, bernoulli, pick, words
 from ..accuracy import Accuracy
 from ..codecs import Category
 from ..free_setting import FreeSetting
-from ..local_budget import LocalBudget
+from ..frequency import Options
 from ..parameters import whole
-from ..values import categories
+from ..two_level import pair
 
 #: How many outputs, and whether (0 or 1) they lie in the sets of x0, of x1 and of what the others send.
 _Class = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Hadamard(LocalBudget):
+class Hadamard(Options):
     """Hadamard response (Acharya, Sun, Zhang, AISTATS 2019), with the blocks of the authors' code.
 
     With e = e^eps0: B = 2^(ceil(log2 min(e, 2d)) - 1) blocks of b = 2^ceil(log2(d/B + 1)) outputs, K = B b, s = b/2.
@@ -67,7 +67,6 @@ class Hadamard(LocalBudget):
 
     name = "hadamard"
     _in_words = "Hadamard response on {d:,} options with eps0 = {eps0}"
-    serves = ("options",)
 
     d: int = whole(low=2, high=2**28, hint="d counts the options")
 
@@ -159,9 +158,7 @@ class Hadamard(LocalBudget):
     def _pair(self, *classes: _Class) -> ShuffledPair:
         """The classes, and all other outputs as the last one."""
         rest = self.outputs - sum(size for size, *_ in classes)
-        full = [*classes, (rest, 0, 0, 0)]
-        laws = ([size * (self._own if member[i] else self._other) for size, *member in full] for i in range(3))
-        return ShuffledPair(*laws)
+        return pair([*classes, (rest, 0, 0, 0)], self._other, self._own)
 
     def _blanket(self) -> PairSet:
         """A pair within a block and a pair across blocks (see Notes)."""
@@ -220,9 +217,6 @@ class Hadamard(LocalBudget):
         """The output."""
         return Category(self.outputs)
 
-    def _check(self, values: Array) -> Array:
-        return categories(values, self.d)
-
     def _randomize(self, values: Array, src: Source) -> Array:
         """A uniform output with probability K/Omega, else a uniform element of C_x, from the same random word."""
         dtype = self.codec.dtype
@@ -272,10 +266,6 @@ class Hadamard(LocalBudget):
         return Accuracy(math.sqrt(max(worst, typical)), math.sqrt(typical), math.sqrt(entry))
 
     # -- the law in full --------------------------------------------------------------------------------------
-
-    def inputs(self) -> list[int]:
-        """0, ..., d-1."""
-        return list(range(self.d))
 
     def probabilities(self) -> FloatArray:
         """e/Omega on C_x, 1/Omega elsewhere."""

@@ -14,6 +14,8 @@ from ...randomness.sampling import Array, Source, below, bernoulli, pick
 from ..frequency import FrequencyOracle
 from ..parameters import Free, whole
 from ..row_codecs import Digits
+from ..sets.circle import wrapped
+from ..two_level import pair
 
 _MOST_BUCKETS = 2**31
 
@@ -110,22 +112,19 @@ class LocalHash(FrequencyOracle):
 
     def _pair(self, patterns: list[tuple[float, tuple[int, int, int]]]) -> ShuffledPair:
         """A pair from (probability, buckets of x0, x1 and of what the others send; -1: in no bucket)."""
-        rows: list[list[float]] = []
-        for chance, buckets in patterns:
-            used = max(buckets) + 1
-            if chance <= 0.0 or used > self.l:
-                continue
-            for y in range(used):
-                rows.append([chance * (self.keep if h == y else self._miss) for h in buckets])
-            rows.append([chance * (self.l - used) * self._miss] * 3)
-        return ShuffledPair(*zip(*rows, strict=True))
+        rows: list[tuple[float, int, int, int]] = []
+        for chance, (own, other, sent) in patterns:
+            used = max(own, other, sent) + 1
+            if chance > 0.0 and used <= self.l:
+                rows += [(chance, own == y, other == y, sent == y) for y in range(used)]
+                rows.append((chance * (self.l - used), 0, 0, 0))
+        return pair(rows, self._miss, self.keep)
 
     def _blanket(self) -> PairSet:
-        """One pair, symmetric in x0 and x1: they hash apart, together, or together with every input."""
+        """One pair, symmetric in x0 and x1: they hash to two buckets, to one, or with every input to one."""
         l, everything = self.l, float(self.l) ** -self._bits
-        return PairSet(
-            [self._pair([(1 - 1 / l, (0, 1, -1)), (1 / l - everything, (0, 0, -1)), (everything, (0, 0, 0))])]
-        )
+        patterns = [(1 - 1 / l, (0, 1, -1)), (1 / l - everything, (0, 0, -1)), (everything, (0, 0, 0))]
+        return PairSet([self._pair(patterns)])
 
     def _constant_datasets(self) -> PairSet:
         """Others hold x0 (or x1), or a third value: the law of three hash values is exact (see Notes)."""
@@ -145,9 +144,8 @@ class LocalHash(FrequencyOracle):
         return np.min_scalar_type(2 * self.l - 1)
 
     def _add(self, a: Array, b: Array) -> Array:
-        """The sum mod l of numbers below l: where the sum is below l, subtracting l wraps to something larger."""
-        total = a + b
-        return np.asarray(np.minimum(total, total - total.dtype.type(self.l)))
+        """The sum mod l of numbers below l."""
+        return wrapped(a + b, self.l)
 
     def _randomize(self, values: Array, src: Source) -> Array:
         n, k = len(values), self._bits

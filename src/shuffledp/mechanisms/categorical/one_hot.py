@@ -76,15 +76,9 @@ class OneHot(FrequencyOracle):
         full = b.one ** (self.d - 2) if self.d <= 50 else 0.0
         partly = -math.expm1((self.d - 2) * math.log(b.one)) if full else 1.0
         same = [a.zero * b.zero, a.one * b.one * partly, a.one * b.one * full]
-        return PairSet(
-            [
-                ShuffledPair(
-                    P0=[a.one * b.zero, a.zero * b.one, *same],
-                    P1=[a.zero * b.one, a.one * b.zero, *same],
-                    t=[none * b.one, none * b.one, none * b.zero, b.one * (b.one / b.zero) * none * partly, same[2]],
-                )
-            ]
-        )
+        own, other = a.one * b.zero, a.zero * b.one
+        t = [none * b.one, none * b.one, none * b.zero, b.one * (b.one / b.zero) * none * partly, same[2]]
+        return PairSet([ShuffledPair(P0=[own, other, *same], P1=[other, own, *same], t=t)])
 
     def _constant_datasets(self) -> PairSet:
         """Others hold x0 (or x1), or a third option; the bits x0, x1 and x* are the symbols, the rest are noise."""

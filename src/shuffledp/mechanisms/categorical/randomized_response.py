@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...numerics.binary import ExactCounts
-from ...numerics.family import Family, PairSet
-from ...numerics.pair import ShuffledPair, two_counts
+from ...numerics.family import Family
+from ...numerics.pair import ShuffledPair
 from .grr import GRR
 
 
@@ -31,9 +31,9 @@ class RandomizedResponse(GRR):
     Notes
     -----
     p = q = e^eps0, beta = tanh(eps0/2).  To leading order in n the blanket's eps is sqrt(2a) times the truth.  What is
-    proved, and for which n, is in numerics/binary.py: the truth, or where there are so many users
-    that it would take long, the swap bound, which then is about as small.  A certificate proves the
-    swap bound, or with bound="variation-ratio" the blanket.  The estimate holds the frequencies of 0 and of 1.
+    proved, and for which n, is in numerics/binary.py: the truth, or the swap bound where n is so large that the truth
+    would take too long; there the two are about equal.  A certificate proves the swap bound, or with
+    bound="variation-ratio" the blanket.  The estimate holds the frequencies of 0 and of 1.
 
     Examples
     --------
@@ -55,13 +55,9 @@ class RandomizedResponse(GRR):
 
     d: int = field(default=2, init=False, repr=False)
 
-    @property
-    def _every_dataset(self) -> Family:
-        return ExactCounts(self.eps0)
-
     def _blanket(self) -> Family:
         """All datasets (tighter than the blanket, and never above it)."""
-        return self._every_dataset
+        return ExactCounts(self.eps0)
 
     def _blanket_pairs(self, most: int) -> Sequence[ShuffledPair] | None:
         """Those of GRR on two options: bounds from the blanket do not use the exact analysis."""
@@ -73,15 +69,11 @@ class RandomizedResponse(GRR):
 
     def _constant_datasets(self) -> Family:
         """All datasets, of which the constant ones are two."""
-        return self._every_dataset
+        return self.law.blanket()
 
     def _dataset_pairs(self, most: int) -> Sequence[ShuffledPair] | None:
         """The two constant ones, of GRR on two options."""
         return super()._constant_datasets().pairs(most)
-
-    def _two_counts(self) -> Family:
-        """Theorem 5.1 on the constant datasets: with two outputs nothing is merged."""
-        return PairSet([two_counts(pair) for pair in super()._constant_datasets().pairs(2) or ()])
 
     def _check(self, values: NDArray[Any]) -> NDArray[Any]:
         return super()._check(values.astype(np.uint8) if values.dtype == np.bool_ else values)

@@ -10,7 +10,6 @@ import numpy as np
 
 from ..._support import validation as check
 from ..._support.numbers import round_down
-from ...errors import ParameterError
 from ...estimation.constraints import Simplex, Tree
 from ...estimation.estimate import Estimate
 from ...numerics.family import PairSet
@@ -21,18 +20,16 @@ from ...numerics.swap.pair import SwapPair
 from ...randomness.sampling import Array, Source, below
 from ..categorical.grr import GRR
 from ..codecs import Category
-from ..local_budget import LocalBudget
+from ..frequency import Options
 from ..parameters import whole
 from ..samples import joined, sampled, without_reports
-from ..values import categories
 
-_CELLS = 10**6
 #: Leaves of a tree whose pairs are all listed for tuples.
 _LISTED = 32
 
 
 @dataclass(frozen=True, kw_only=True)
-class HierarchicalGRR(LocalBudget):
+class HierarchicalGRR(Options):
     """One of H levels of a tree, uniformly, and GRR on the node of that level (paper, section 7.3 and figure 5).
 
     Level h = 0, ..., H-1 has k_h = ceil(d / branching^h) nodes; h = 0 are the leaves, and node x // branching^h holds
@@ -85,11 +82,7 @@ class HierarchicalGRR(LocalBudget):
     @property
     def levels(self) -> tuple[GRR, ...]:
         """The randomizer of every level, leaves first."""
-        found, nodes = [], self.d
-        while nodes > 1:
-            found.append(GRR(eps0=self.eps0, d=nodes))
-            nodes = -(-nodes // self.branching)
-        return tuple(found)
+        return tuple(GRR(eps0=self.eps0, d=nodes) for nodes in level_sizes(self.d, self.branching))
 
     @property
     def _starts(self) -> list[int]:
@@ -108,16 +101,9 @@ class HierarchicalGRR(LocalBudget):
 
     def _pair(self, where: list[str]) -> ShuffledPair:
         """First and last leaf; others hold x* whose node is that of "x0" or a "third", or the "blanket", by level."""
-        laws: list[list[float]] = [[], [], []]
-        for level, node in zip(self.levels, where, strict=True):
-            a, b, rest = level.keep, level.stray, level.d - 2
-            if node == "third":
-                rows = [[a, b, b, (rest - 1) * b], [b, a, b, (rest - 1) * b], [b, b, a, (rest - 1) * b]]
-            else:
-                rows = [[a, b, rest * b], [b, a, rest * b], [a if node == "x0" else b, b, rest * b]]
-            for law, row in zip(laws, rows, strict=True):
-                law += [x / len(self.levels) for x in row]
-        return ShuffledPair(*laws)
+        pairs = [level._beside(node) for level, node in zip(self.levels, where, strict=True)]
+        laws = ([pair.P0 for pair in pairs], [pair.P1 for pair in pairs], [pair.t for pair in pairs])
+        return ShuffledPair(*(np.concatenate(law) / len(self.levels) for law in laws))
 
     def _blanket(self) -> PairSet:
         """First against last leaf."""
@@ -146,9 +132,6 @@ class HierarchicalGRR(LocalBudget):
     def codec(self) -> Category:
         """A node, counted through all levels."""
         return Category(self._starts[-1], scratch=96)
-
-    def _check(self, values: Array) -> Array:
-        return categories(values, self.d)
 
     def _randomize(self, values: Array, src: Source) -> Array:
         out = np.empty(len(values), dtype=self.codec.dtype)
@@ -180,12 +163,25 @@ class HierarchicalGRR(LocalBudget):
 
     def inputs(self) -> list[int]:
         """0, ..., d-1."""
-        if self.d * self._starts[-1] > _CELLS:
-            raise ParameterError(f"{self.spec} has more than {_CELLS:,} cells; use a smaller d to enumerate it.")
-        return list(range(self.d))
+        self._few_cells(self.d * self._starts[-1])
+        return super().inputs()
 
     def probabilities(self) -> FloatArray:
         """The matrices of all levels side by side, over H."""
         leaves = np.array(self.inputs())
         rows = [level.probabilities()[leaves // self.branching**h] for h, level in enumerate(self.levels)]
         return np.concatenate(rows, axis=1) / len(self.levels)
+
+
+def level_sizes(leaves: int, branching: int) -> tuple[int, ...]:
+    """Nodes of every level of a tree, leaves first; a level of one node says nothing and is left out.
+
+    Examples
+    --------
+    >>> level_sizes(9, 2)
+    (9, 5, 3, 2)
+    """
+    found = [leaves]
+    while found[-1] > branching:
+        found.append(-(-found[-1] // branching))
+    return tuple(found)

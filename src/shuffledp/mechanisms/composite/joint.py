@@ -52,7 +52,7 @@ class Joint(Composite):
     Values: a list with one array per question, or (scalar questions) one array of shape (users, questions).  Questions
     may be functions of one value; the upper bound still holds, but the lower bound need not.  A report is a record
     with the fields q0, q1, ...  The estimate is that of every question, one after the other (:meth:`estimates`
-    keeps them apart).
+    keeps them separate).
 
     Examples
     --------
@@ -78,7 +78,7 @@ class Joint(Composite):
 
     @classmethod
     def from_file(cls, path: str | Path) -> Joint:
-        """Read a list of entries with the key spec from JSON or plain YAML, or the specs themselves: "<spec; spec>"."""
+        """Read a list of entries with the key spec from JSON or YAML, or the specs themselves: "<spec; spec>"."""
         text = str(path).strip()
         inline = text.startswith("<") and text.endswith(">")
         specs = [part.strip() for part in text[1:-1].split(";")] if inline else read_answers(Path(path))
@@ -163,11 +163,7 @@ class Joint(Composite):
         return Tuples(tuple(m.codec for m in self._runnable))
 
     def _randomize(self, values: Array, src: Source) -> Array:
-        answers = [m._randomize(values[f"q{k}"], src) for k, m in enumerate(self._runnable)]
-        out = np.zeros(len(values), dtype=Tuples.layout([(a.dtype, a.shape[1:]) for a in answers]))
-        for k, answer in enumerate(answers):
-            out[f"q{k}"] = answer
-        return out
+        return Tuples.packed([m._randomize(values[f"q{k}"], src) for k, m in enumerate(self._runnable)])
 
     def _tally(self, data: Array) -> Array:
         """The tally of every answer."""

@@ -19,7 +19,7 @@ from ...numerics.swap.pair import SwapPair
 from ...numerics.symmetry import Alike
 from ..base import Mechanism
 from ..matrix import MatrixRandomizer
-from .parallel_law import both_unlike, dataset_pairs, dominating_pairs
+from .parallel_law import both_unlike, dataset_pairs, dominating_pairs, multisets
 
 #: Combinations of one pair per answer that are listed; beyond, answers fall back to one matrix or to (p, beta, q).
 MAX_PAIRS = 512
@@ -30,7 +30,7 @@ _COMBINATIONS, _DATASETS = 4096, 16
 
 
 class Rounded(Alike):
-    """A family of products of so many laws, whose rounding is added to every upper answer."""
+    """A family of products of ``factors`` laws, whose rounding is added to every upper answer."""
 
     def __init__(self, family: Family, factors: int) -> None:
         super().__init__(family, room=rounding_slack(factors))
@@ -59,8 +59,7 @@ def blanket(answers: Sequence[Mechanism]) -> Rounded:
             )
         left.remove(largest := max(left, key=combinations))
         listed[largest] = _with_unchanged(both_unlike([largest.variation_ratio().pair()]))
-    choices = [itertools.combinations_with_replacement(listed[m], count) for m, count in alike.items()]
-    tuples = (list(itertools.chain(*choice)) for choice in itertools.product(*choices))
+    tuples = multisets((listed[m], count) for m, count in alike.items())
     return Rounded(PairSet([product_pair(parts) for parts in tuples]), len(answers))
 
 

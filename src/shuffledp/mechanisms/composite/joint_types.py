@@ -11,7 +11,6 @@ spread of (P0/t, P1/t).  M of a product is affine in the law of each answer, and
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -27,7 +26,7 @@ from ...numerics.swap.matrix import swap_pairs
 from ...numerics.swap.pair import SwapPair
 from ..base import Mechanism
 from .joint_law import Rounded, matrix_of
-from .parallel_law import MAX_PAIRS, NOTHING, symbols_in_order, tells, unlike
+from .parallel_law import MAX_PAIRS, NOTHING, multisets, symbols_in_order, tells, unlike
 
 #: Tuples of types, over all pairs of the victim's values, that are listed.
 MOST_TYPES = 1000
@@ -54,9 +53,7 @@ def swap(answers: Sequence[Mechanism]) -> Rounded:
         return Rounded(swap_pairs(rows), len(answers))
     members: list[SwapPair] = []
     symbols = 0
-    per_answer = [itertools.combinations_with_replacement(listed[m], count) for m, count in alike.items()]
-    for choice in itertools.product(*per_answer):
-        parts = [part for some in choice for part in some]
+    for parts in multisets((listed[m], count) for m, count in alike.items()):
         if all(pair.max_ratio <= 1.0 for part in parts for pair in part.types):
             continue  # nothing changes
         mass = math.prod(part.common_mass for part in parts) * (1.0 - len(parts) * 2.0**-48)
@@ -93,8 +90,7 @@ def _tuples(parts: Sequence[SwapPair]) -> Iterator[list[ShuffledPair]]:
     """One type per answer; answers to which the same happens are interchangeable."""
     counts = Counter(map(id, parts))
     distinct = {id(part): part for part in parts}
-    ways = (itertools.combinations_with_replacement(distinct[key].types, count) for key, count in counts.items())
-    return ([pair for some in way for pair in some] for way in itertools.product(*ways))
+    return multisets((distinct[key].types, count) for key, count in counts.items())
 
 
 def _size(listed: dict[Mechanism, list[SwapPair]], alike: Counter[Mechanism]) -> int:

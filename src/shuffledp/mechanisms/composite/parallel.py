@@ -18,22 +18,24 @@ from ...errors import BoundNotApplicableError, ParameterError
 from ...estimation.estimate import Estimate
 from ...numerics.family import PairSet
 from ...numerics.pair import FloatArray, IntArray, sure
+from ...numerics.product import tuples_up_to_order
 from ...numerics.swap.family import SwapSet
 from ...numerics.swap.pair import SwapPair
 from ...randomness.lookup import categorical
 from ...randomness.sampling import Array, Source
 from ..base import Mechanism
 from ..known.variation_ratio import VariationRatio
+from ..randomizer import Randomizer
 from ..record_codecs import Records
 from ..samples import sampled
-from .parallel_law import MAX_PAIRS, MOST_TYPES, both_unlike, dataset_pairs, dominating_pairs, swap_pairs, tells, union
+from . import parallel_law as laws
 from .parts import Composite
 from .queries import PARALLEL, Query, checked, read_queries
 
 #: Combinations of datasets tried for the lower bound.
 _DATASETS = 64
-#: Cells of the probability matrix that is written down, and options of a query in it.
-_CELLS, _OPTIONS = 10**6, 1000
+#: Options of a query up to which the probability matrix is written down.
+_OPTIONS = 1000
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ class Parallel(Composite):
     Values: a list with one array per query, or (scalar queries) one array of shape (users, queries).  Inputs of the
     queries are unrelated; if they are functions of one value the upper bound still holds, but the lower bound
     need not.  A report is a record of the query's number and its answer, in the field of that query.
-    The estimate is that of every query, one after the other (:meth:`estimates` keeps them apart), from the users
+    The estimate is that of every query, one after the other (:meth:`estimates` keeps them separate), from the users
     who answered it: a random sample, whose error is included.
 
     Examples
@@ -90,7 +92,7 @@ class Parallel(Composite):
 
     @classmethod
     def from_file(cls, path: str | Path) -> Parallel:
-        """Read a list of entries with keys weight and spec from a JSON file or from plain YAML (one key per line)."""
+        """Read a list of entries with keys weight and spec from a JSON or YAML file."""
         return cls(read_queries(Path(path)), source=str(path))
 
     @property
@@ -149,7 +151,7 @@ class Parallel(Composite):
     def variation_ratio(self) -> VariationRatio:
         """(max p_k, sum w_k beta_k, max q_k): Theorem 6.1, with p and q of each query its own."""
         listed = zip(self._sure_shares, self._mechanisms, strict=True)
-        telling = [(w, m.variation_ratio()) for w, m in listed if tells(m)]
+        telling = [(w, m.variation_ratio()) for w, m in listed if laws.tells(m)]
         if self._left_out:
             telling.append((Fraction(1 - sum(self._sure_shares)), VariationRatio(p=math.inf, beta=1.0, q=math.inf)))
         if not telling:
@@ -161,15 +163,12 @@ class Parallel(Composite):
         """All combinations of one ordered pair per query."""
         # equal queries are interchangeable: of c of them only the multiset of their pairs matters
         alike = Counter(zip(self._sure_shares, self._mechanisms, strict=True))
-        listed = {query: dominating_pairs(query[1]) for query in alike}
-        while math.prod(math.comb(len(listed[q]) + c - 1, c) for q, c in alike.items()) > MAX_PAIRS:
-            largest = max(alike, key=lambda q: math.comb(len(listed[q]) + alike[q] - 1, alike[q]))
+        listed = {query: laws.dominating_pairs(query[1]) for query in alike}
+        while tuples_up_to_order([(len(listed[q]), c) for q, c in alike.items()]) > laws.MAX_PAIRS:
+            largest = max(alike, key=lambda q: tuples_up_to_order([(len(listed[q]), alike[q])]))
             listed[largest] = [largest[1].variation_ratio().pair()]
-        choices = [
-            [[(query[0], r) for r in pairs] for pairs in itertools.combinations_with_replacement(listed[query], c)]
-            for query, c in alike.items()
-        ]
-        return PairSet([union(list(itertools.chain(*choice))) for choice in itertools.product(*choices)])
+        chosen = laws.multisets(([(q[0], pair) for pair in listed[q]], count) for q, count in alike.items())
+        return PairSet([laws.union(parts) for parts in chosen])
 
     def _swap(self) -> SwapSet:
         """All combinations of one victim pair per query, among all combinations of types.
@@ -178,19 +177,19 @@ class Parallel(Composite):
         those of the queries, scaled by their weights.  Victims who give the same answer to a query under both
         hypotheses need not be listed (see Notes): that argument holds for every dataset.
         """
-        listed = [swap_pairs(m) for m in self._mechanisms]
+        listed = [laws.swap_pairs(m) for m in self._mechanisms]
         combinations = math.prod(sum(len(member.types) for member in members) for members in listed)
-        if combinations > MOST_TYPES:
+        if combinations > laws.MOST_TYPES:
             raise BoundNotApplicableError(
-                f"bound 'swap' lists at most {MOST_TYPES:,} combinations of what another user may hold, got "
+                f"bound 'swap' lists at most {laws.MOST_TYPES:,} combinations of what another user may hold, got "
                 f"{combinations:,}; use bound='auto'."
             )
         members = []
         for choice in itertools.product(*listed):
             types = itertools.product(*(member.types for member in choice))
             mass = math.fsum(float(w) * c.common_mass for w, c in zip(self._sure_shares, choice, strict=True))
-            laws = tuple(union(list(zip(self._sure_shares, some, strict=True))) for some in types)
-            members.append(SwapPair(laws, mass * (1.0 - 2.0**-48)))
+            pairs = tuple(laws.union(list(zip(self._sure_shares, some, strict=True))) for some in types)
+            members.append(SwapPair(pairs, mass * (1.0 - 2.0**-48)))
         return SwapSet(members)
 
     def _dominating_pairs(self, most: int) -> None:
@@ -206,10 +205,10 @@ class Parallel(Composite):
         keep = max(1, int(_DATASETS ** (1.0 / len(self._queries)) + 1e-9))
         listed = []
         for m in self._mechanisms:
-            known = dataset_pairs(m)
+            known = laws.dataset_pairs(m)
             listed.append(sorted(known, key=lambda pair: pair.spread, reverse=True)[:keep])
-        pairs = [union(list(zip(self._shares, choice, strict=True))) for choice in itertools.product(*listed)]
-        return PairSet(both_unlike(pairs))
+        pairs = [laws.union(list(zip(self._shares, choice, strict=True))) for choice in itertools.product(*listed)]
+        return PairSet(laws.both_unlike(pairs))
 
     def _remade(self, parts: list[Any]) -> Parallel:
         """With the same weights, but not of the same file."""
@@ -224,7 +223,9 @@ class Parallel(Composite):
         n = check.users(n)
         sizes = [math.floor(n * share) for share in self._shares]
         if not all(sizes):
-            raise ParameterError(f"n must leave every query a user, got {n} for weights down to {min(self._shares)}.")
+            raise ParameterError(
+                f"n must be at least 1/weight of every query, got {n} for weights down to {min(self._shares)}; raise n."
+            )
         return list(zip(sizes, self._mechanisms, strict=True))
 
     # -- running it ---------------------------------------------------------------------------------------------
@@ -238,12 +239,12 @@ class Parallel(Composite):
         unit = math.lcm(*(share.denominator for share in self._shares))
         query = categorical(src, [int(share * unit) for share in self._shares], len(values))
         rows = [np.flatnonzero(query == k) for k in range(len(self._queries))]
-        # a query that nobody drew is run once, for the layout of its answers, and that answer is dropped
+        # a query that nobody drew is run once and its answer dropped: seeded reports depend on these draws
         answers = [
             m._randomize(values[f"q{k}"][at if at.size else [0]], src)[: at.size]
             for k, (m, at) in enumerate(zip(self._runnable, rows, strict=True))
         ]
-        out = np.zeros(len(values), dtype=Records.layout([(a.dtype, a.shape[1:]) for a in answers]))
+        out = np.zeros(len(values), dtype=self.codec.dtype)
         out["query"] = query
         for field_, at, answer in zip(Records.fields(out.dtype), rows, answers, strict=True):
             out[field_][at] = answer
@@ -268,10 +269,9 @@ class Parallel(Composite):
 
     def inputs(self) -> list[Any]:
         """Every combination of inputs, one per query."""
-        many = max(getattr(m, "d", 0) for m in self._runnable) > _OPTIONS
-        parts = [] if many else [m.inputs() for m in self._runnable]
-        if many or math.prod(map(len, parts)) * sum(m.probabilities().shape[1] for m in self._runnable) > _CELLS:
-            raise ParameterError(f"{self.spec} has more than {_CELLS:,} cells; use smaller queries to enumerate it.")
+        self._few_cells(math.inf if max(getattr(m, "d", 0) for m in self._runnable) > _OPTIONS else 0.0)
+        parts = [m.inputs() for m in self._runnable]
+        self._few_cells(math.prod(map(len, parts)) * sum(m.probabilities().shape[1] for m in self._runnable))
         return list(itertools.product(*parts))
 
     def probabilities(self) -> FloatArray:
@@ -287,3 +287,15 @@ class Parallel(Composite):
             out[at] = start + m._columns(answers)
             start += m.probabilities().shape[1]
         return out
+
+
+def one_drawn(parts: Sequence[Randomizer]) -> Randomizer:
+    """Each user answers one of them, drawn uniformly; the only one itself if there is one.
+
+    Examples
+    --------
+    >>> from shuffledp.mechanisms.categorical.grr import GRR
+    >>> one_drawn([GRR(eps0=1.0, d=2), GRR(eps0=1.0, d=3)]).spec
+    'parallel:<0.5 of grr:eps0=1,d=2; 0.5 of grr:eps0=1,d=3>'
+    """
+    return parts[0] if len(parts) == 1 else Parallel([(1.0 / len(parts), part) for part in parts])

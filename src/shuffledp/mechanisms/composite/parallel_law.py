@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
+from typing import TypeVar
 
 import numpy as np
 
@@ -13,6 +15,7 @@ from ...numerics.swap.family import SwapSet
 from ...numerics.swap.pair import SwapPair
 from ..base import Mechanism
 
+_T = TypeVar("_T")
 #: Combinations of per-query input pairs that are listed; beyond, queries fall back to their (p, beta, q).
 MAX_PAIRS = 1024
 
@@ -80,6 +83,18 @@ def symbols_in_order(pair: ShuffledPair) -> bytes:
     """The same for pairs that only differ in the order of their symbols."""
     table = np.column_stack([np.asarray(x) for x in (pair.P0, pair.P1, pair.t)])
     return table[np.lexsort(table.T)].tobytes()
+
+
+def multisets(options: Iterable[tuple[Sequence[_T], int]]) -> Iterator[list[_T]]:
+    """Every choice of ``count`` of some, with repetition and up to their order, from every (some, count) at once.
+
+    Examples
+    --------
+    >>> list(multisets([("ab", 2), ("c", 1)]))
+    [['a', 'a', 'c'], ['a', 'b', 'c'], ['b', 'b', 'c']]
+    """
+    ways = (itertools.combinations_with_replacement(some, count) for some, count in options)
+    return (list(itertools.chain(*way)) for way in itertools.product(*ways))
 
 
 def union(parts: Sequence[tuple[Fraction, ShuffledPair]]) -> ShuffledPair:

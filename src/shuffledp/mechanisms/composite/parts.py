@@ -17,6 +17,7 @@ from ..base import Mechanism
 from ..free_setting import SharedBudget
 from ..parameters import declared
 from ..randomizer import Randomizer
+from ..record_codecs import Tuples
 from ..samples import joined
 
 
@@ -45,11 +46,7 @@ class SideBySide:
         return len(self._columns[0])
 
     def __getitem__(self, rows: slice) -> NDArray[Any]:
-        found = [m._check(column[rows]) for m, column in zip(self._parts, self._columns, strict=True)]
-        out = np.empty(len(found[0]), dtype=[(f"q{k}", part.dtype, part.shape[1:]) for k, part in enumerate(found)])
-        for k, part in enumerate(found):
-            out[f"q{k}"] = part
-        return out
+        return Tuples.packed([m._check(column[rows]) for m, column in zip(self._parts, self._columns, strict=True)])
 
 
 class Composite(Randomizer):

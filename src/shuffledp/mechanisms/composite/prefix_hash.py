@@ -124,7 +124,7 @@ class PrefixHash(Randomizer):
         return self._response.variation_ratio()
 
     def _blanket(self) -> Family:
-        """Two strings that no function takes together: randomized response on the buckets."""
+        """Two strings that no function maps to one bucket: randomized response on the buckets."""
         return self._response.law.blanket()
 
     def _dominating_pairs(self, most: int) -> None:
@@ -172,7 +172,7 @@ class PrefixHash(Randomizer):
                 "pad strings with zeros."
             )
         if values.min() < 0 or values.max() > 255:
-            raise ParameterError("values must be bytes in [0, 255], got others; encode strings as UTF-8 first.")
+            raise ParameterError("values must be bytes in [0, 255], got values outside; encode strings as UTF-8 first.")
         return values.astype(np.uint8, copy=False)
 
     def _randomize(self, values: Array, src: Source) -> Array:
@@ -214,7 +214,7 @@ class PrefixHash(Randomizer):
         return np.arange(self.functions) * self.l + self._buckets(self._coefficients[level], x[:, None, :])
 
     def _shares(self, hits: Array, here: int, users: int) -> Estimate:
-        """The estimate from so many reports of a level."""
+        """The estimate from ``here`` reports of a level."""
         if not here:
             return without_reports(len(hits), Simplex())
         found = pure(hits, here, self._response.keep, 1.0 / self.l, Simplex())

@@ -1,16 +1,15 @@
-"""Mechanisms that are parts of another: checked, and read from a list of specs (and weights) in JSON or plain YAML."""
+"""Mechanisms that are parts of another: checked, and read from a list of specs (and weights) in JSON or YAML."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from ..._support import validation as check
-from ..._support.reading import QUERIES, as_written, contained, mapping, parse_json, read_text
-from ..._support.reading.json_text import NotJSONError
+from ..._support.reading import QUERIES, as_written, mapping
 from ...errors import ParameterError
 from ...numerics.pair import MOST_LEFT_OUT
 from ..base import Mechanism
@@ -38,7 +37,7 @@ def checked(queries: Iterable[tuple[object, object]]) -> tuple[Query, ...]:
         ) from None
     if not pairs:
         raise ParameterError("queries must hold at least one (weight, mechanism), got none; add one.")
-    found = tuple((_weight(weight), _single(m)) for weight, m in pairs)
+    found = tuple((_weight(weight), _part(PARALLEL, "queries", m)) for weight, m in pairs)
     total = math.fsum(weight for weight, _ in found)
     if abs(total - 1.0) > MOST_LEFT_OUT:
         raise ParameterError(f"weights must sum to 1, got {total!r}; divide each by the sum.")
@@ -47,19 +46,6 @@ def checked(queries: Iterable[tuple[object, object]]) -> tuple[Query, ...]:
 
 def _weight(value: object) -> float:
     return check.in_range("weight", value, low=0.0, high=1.0, low_open=True, hint="leave out queries nobody answers")
-
-
-def _single(subject: object, parse: Callable[[str], Mechanism] = mechanism) -> Mechanism:
-    """A mechanism, possibly by its spec, that sends one report per user and is not parallel itself."""
-    if isinstance(subject, str) and subject.partition(":")[0].strip() != PARALLEL:
-        subject = parse(subject)
-    if isinstance(subject, str) or getattr(subject, "name", None) == PARALLEL:
-        raise ParameterError("queries must not be parallel themselves; list theirs, with weights multiplied.")
-    if not isinstance(subject, Mechanism):
-        raise ParameterError(f"queries must pair a weight with a mechanism or spec, got {subject!r}; name one.")
-    if not subject.single_message:
-        raise ParameterError(f"queries must send one report per user, got {subject.spec}; account for it on its own.")
-    return subject
 
 
 def checked_answers(answers: Iterable[object], parse: Callable[[str], Mechanism] = mechanism) -> tuple[Mechanism, ...]:
@@ -74,19 +60,19 @@ def checked_answers(answers: Iterable[object], parse: Callable[[str], Mechanism]
         ) from None
     if not 1 <= len(listed) <= MOST_ANSWERS:
         raise ParameterError(f"answers must hold 1 to {MOST_ANSWERS} mechanisms, got {len(listed)}; list one for each.")
-    return tuple(_answer(entry, parse) for entry in listed)
+    return tuple(_part(JOINT, "answers", entry, parse) for entry in listed)
 
 
-def _answer(subject: object, parse: Callable[[str], Mechanism]) -> Mechanism:
-    """A mechanism, possibly by its spec, that sends one report per user and is not a tuple itself."""
-    if isinstance(subject, str) and subject.partition(":")[0].strip() != JOINT:
+def _part(whole: str, parts: str, subject: object, parse: Callable[[str], Mechanism] = mechanism) -> Mechanism:
+    """A mechanism, possibly by its spec, that sends one report per user and is not of the same kind as the whole."""
+    if isinstance(subject, str) and subject.partition(":")[0].strip() != whole:
         subject = parse(subject)
-    if isinstance(subject, str) or getattr(subject, "name", None) == JOINT:
-        raise ParameterError("answers must not be tuples themselves, got a joint one; list its answers instead.")
+    if isinstance(subject, str) or (isinstance(subject, Mechanism) and subject.name == whole):
+        raise ParameterError(f"{parts} must not be {whole} themselves, got one that is; list its {parts} instead.")
     if not isinstance(subject, Mechanism):
-        raise ParameterError(f"answers must be mechanisms or specs, got {subject!r:.60}; name one for each answer.")
+        raise ParameterError(f"{parts} must be mechanisms or specs, got {subject!r:.60}; name one for each.")
     if not subject.single_message:
-        raise ParameterError(f"answers must be one report each, got {subject.spec}; account for it on its own.")
+        raise ParameterError(f"{parts} must send one report per user, got {subject.spec}; account for it on its own.")
     return subject
 
 
@@ -97,16 +83,22 @@ def read_answers(path: Path) -> list[str]:
 
 
 def read_queries(path: Path) -> list[tuple[Fraction, Mechanism]]:
-    """(weight, mechanism) of every entry; the YAML understood is a list of flat mappings, one key per line."""
+    """(weight, mechanism) of every entry of a list in JSON or YAML."""
     entries = _entries(path, ("weight", "spec"), "give weight and spec")
-    return [(_fraction(entry["weight"]), _single(_spec(entry["spec"]), mechanism_in_file)) for entry in entries]
+    return [
+        (_fraction(entry["weight"]), _part(PARALLEL, "queries", _spec(entry["spec"]), mechanism_in_file))
+        for entry in entries
+    ]
 
 
-def _entries(path: Path, needed: tuple[str, ...], advice: str) -> list[Mapping[str, Any]]:
-    shown = repr(str(path))
-    with contained(QUERIES, str(path)):
-        text = read_text(path, QUERIES)
-        listed = _from_json(text, shown) if text.lstrip()[:1] in ("[", "{") else _from_yaml(text, path)
+def _entries(path: Path, needed: tuple[str, ...], advice: str) -> list[dict[str, Any]]:
+    from ..._support.reading.yaml_text import read_plain  # loads yaml, which only files need
+
+    shown, listed = repr(str(path)), read_plain(path, QUERIES) or []
+    if not isinstance(listed, list):
+        raise ParameterError(
+            f"file must hold a list of queries, got something else in {shown}; start every entry with '- spec: ...'."
+        )
     if len(listed) > MOST_QUERIES:
         raise ParameterError(
             f"file must list at most {MOST_QUERIES:,} queries, got {len(listed):,} in {shown}; merge some of them."
@@ -129,34 +121,3 @@ def _spec(value: object) -> str:
     if not isinstance(value, str):
         raise ParameterError(f"spec must be a text such as 'grr:eps0=1,d=4', got {value!r:.40}; correct it.")
     return value
-
-
-def _from_json(text: str, shown: str) -> list[Any]:
-    try:
-        entries = parse_json(text, QUERIES, shown, numbers_as_text=True)
-    except NotJSONError:
-        entries = None
-    if not isinstance(entries, list):
-        raise ParameterError(f"file must hold a JSON list of queries, got something else in {shown}; correct it.")
-    return entries
-
-
-def _from_yaml(text: str, path: Path) -> list[dict[str, str]]:
-    """The part of YAML that a list of flat entries needs: "- key: value", further keys indented, # comments."""
-    entries: list[dict[str, str]] = []
-    for number, line in enumerate(text.splitlines(), start=1):
-        content = line.split(" #", 1)[0].strip()
-        if not content or content.startswith("#") or content == "---":
-            continue
-        if content.startswith("- "):
-            entries.append({})
-            content = content[2:].strip()
-        key, colon, value = (part.strip() for part in content.partition(":"))
-        if not entries or not colon or key not in ("weight", "spec") or key in entries[-1]:
-            raise ParameterError(
-                f"file must list '- weight: 0.5' with 'spec: grr:eps0=1,d=4' below it, got {line.strip()[:60]!r} "
-                f"in line {number} of {str(path)!r}; correct it."
-            )
-        quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "'\""
-        entries[-1][key] = value[1:-1] if quoted else value
-    return entries

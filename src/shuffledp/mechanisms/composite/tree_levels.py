@@ -22,7 +22,7 @@ from ..frequency import FrequencyOracle
 from ..randomizer import Randomizer
 from ..registry import mechanism
 from ..reports import Tally
-from .hierarchical_grr import HierarchicalGRR
+from .hierarchical_grr import HierarchicalGRR, level_sizes
 from .parallel import Parallel
 
 
@@ -45,20 +45,17 @@ class TreeLevels:
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
-        """Nodes of every level, leaves first; a level of one node says nothing and is left out."""
-        found = [int(self.leaves.d)]  # type: ignore[attr-defined]
-        while found[-1] > self.branching:
-            found.append(-(-found[-1] // self.branching))
-        return tuple(found)
+        """Nodes of every level, leaves first."""
+        return level_sizes(int(self.leaves.d), self.branching)  # type: ignore[attr-defined]
 
     @cached_property
     def oracles(self) -> tuple[Randomizer, ...]:
-        """The mechanism of every level: settings of the leaves, such as a size of sets, are chosen anew elsewhere."""
+        """The mechanism of every level: settings of the leaves, such as a size of sets, are chosen per level."""
         made: list[Randomizer] = [self.leaves]
         if len(self.sizes) > 1 and not self.pure:
             raise ParameterError(
                 f"mechanism must be a frequency mechanism of one message such as 'grr:eps0=2' for several levels, got "
-                f"{self.leaves.spec}; let branching be the number of bins to do without them."
+                f"{self.leaves.spec}; set branching to the number of bins to have one level only."
             )
         for size in self.sizes[1:]:
             other = mechanism(f"{self.leaves.name}:eps0={getattr(self.leaves, 'eps0', None)!r},d={size}")

@@ -81,7 +81,9 @@ def of_cdf(cdf: Function, inputs: ArrayLike, edges: ArrayLike, sf: Function | No
     if np.unique(listed).size < listed.size:
         raise ParameterError("inputs must be different numbers, got one twice; list each once.")
     if np.any(np.diff(cuts) <= 0.0):
-        raise ParameterError("edges must rise strictly, got some that do not; sort them and drop repeated ones.")
+        raise ParameterError(
+            "edges must be strictly increasing, got some that are not; sort them and drop repeated ones."
+        )
     rows = [_row(x, cdf, sf, cuts) for x in listed.tolist()]
     return CellRandomizer(np.array(rows), listed=tuple(listed.tolist()), edges=tuple(cuts.tolist()))
 
@@ -109,7 +111,9 @@ def _row(x: float, cdf: Function, sf: Function | None, edges: FloatArray) -> Flo
         if np.any(np.diff(above) > 0.0):
             raise ParameterError(f"sf must not rise from one edge to the next, got a rise at input {x!r}; correct it.")
         if np.any(np.abs(below + above - 1.0) > _TOGETHER):
-            raise ParameterError(f"sf must be 1 - cdf at every edge, got another sum at input {x!r}; correct either.")
+            raise ParameterError(
+                f"sf must be 1 - cdf at every edge, got another sum at input {x!r}; correct one of them."
+            )
         high = np.concatenate([[1.0], above, [0.0]])
         flat = (mass == 0.0) & (np.diff(high) == 0.0)
         upper = high[:-1] < low[1:]
@@ -138,5 +142,5 @@ def _called(name: str, function: Function, x: float, edges: FloatArray) -> Float
             f"return an array of {edges.size}."
         )
     if not np.all((found >= 0.0) & (found <= 1.0)):
-        raise ParameterError(f"{name} must return probabilities in [0, 1], got others at input {x!r}; correct it.")
+        raise ParameterError(f"{name} must return probabilities in [0, 1], got another at input {x!r}; correct it.")
     return found

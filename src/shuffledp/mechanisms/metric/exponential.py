@@ -79,7 +79,7 @@ class ExponentialMetric(MatrixRandomizer):
         if least < _LEAST:
             raise ParameterError(
                 f"eps times the largest distance must leave every output a probability of 2^-40, got {least:.3g} "
-                f"at eps = {self.eps!r}; lower eps or bring the points nearer."
+                f"at eps = {self.eps!r}; lower eps or move the points closer together."
             )
 
     def __eq__(self, other: object) -> bool:

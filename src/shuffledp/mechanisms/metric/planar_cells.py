@@ -88,8 +88,8 @@ class PlanarCells(PlanarLaplace):
         return math.hypot((self.across - 1) * self.wide, (self.up - 1) * self.high)
 
     def _constant_datasets(self) -> PairSet:
-        """None: those of the plane need not be visible in the cells."""
-        raise BoundNotApplicableError(f"no dataset is known for {self.name}, so there is no lower bound of it.")
+        """None: what distinguishes places in the plane need not be seen in the cells."""
+        raise BoundNotApplicableError(f"no dataset is known for {self.name}, so it has no lower bound.")
 
     # -- running it -------------------------------------------------------------------------------------------
 

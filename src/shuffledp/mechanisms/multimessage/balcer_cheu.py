@@ -40,5 +40,5 @@ class BalcerCheu(BinarySum):
 
     coin: float = real(low=0.0, high=1.0, low_open=True, high_open=True, hint="coin is the chance of a 1")
 
-    #: Coins that are mostly 0: their messages could be left out, so that other numbers of them suit a channel.
+    #: Coins that are mostly 0: where messages that are 0 can be left out, few are sent.
     _design = (("coin", 0.25),)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...numerics.pair import ShuffledPair
 from ...randomness.sampling import Array, Source, below
 from ..known.variation_ratio import VariationRatio
 from ..parameters import whole
@@ -56,10 +55,6 @@ class BallsIntoBins(Dump):
     def variation_ratio(self) -> VariationRatio:
         """p = inf, beta = 1, q = d/s."""
         return VariationRatio(p=math.inf, beta=1.0, q=self.d / self.special)
-
-    def _pairs(self) -> list[ShuffledPair]:
-        share = self.special / self.d
-        return [ShuffledPair(P0=[1.0, 0.0], P1=[0.0, 1.0], t=[share, share])]
 
     @property
     def _items(self) -> int:

@@ -18,7 +18,6 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ...errors import BoundNotApplicableError, ParameterError
 from ...estimation.constraints import Constraint, Simplex
@@ -32,11 +31,12 @@ from ...numerics.pair import FloatArray, ShuffledPair, two_counts
 from ...numerics.swap.groups import Messages, SwapGroups
 from ...randomness.poisson import poisson_total
 from ...randomness.sampling import Array, Source, bernoulli
+from ...randomness.streams import Streams
 from ..accuracy import Accuracy, of_shares
 from ..base import Mechanism, plain
 from ..parameters import real, whole
 from ..values import categories
-from .raw_messages import RawMessages, Shares
+from .raw_messages import RawMessages
 
 #: The parameters of which exactly one says how many blanket messages there are.
 _NUMBERS = ("messages", "total_messages", "poisson")
@@ -255,28 +255,33 @@ class MultiMessage(RawMessages):
             return 1, None
         return 1 + math.floor(self.messages), 1 + math.ceil(self.messages)
 
-    def _inputs(self, values: ArrayLike) -> Any:
-        """The values, with the number of blanket messages of each user where their total is fixed."""
-        array = super()._inputs(values)
-        return array if self.total_messages is None else Shares(array, self.total_messages)
-
     def _check(self, values: Array) -> Array:
-        if values.dtype.names is None:
-            return categories(values, self._items)
-        value = categories(values["value"], self._items)
-        both = np.empty(len(value), dtype=[("value", value.dtype), ("blankets", np.int64)])
-        both["value"], both["blankets"] = value, values["blankets"]
-        return both
+        return categories(values, self._items)
+
+    def _run(self, inputs: Any, streams: Streams) -> Callable[[int, slice], Array]:
+        """A chunk of users sends its share of a fixed total: total div n each, one more for the first total mod n."""
+        if self.total_messages is None:
+            return super()._run(inputs, streams)
+        each, more = divmod(self.total_messages, len(inputs))
+
+        def messages(i: int, rows: slice) -> Array:
+            blankets = each * (rows.stop - rows.start) + max(0, min(rows.stop, more) - rows.start)
+            return self._sent(self._check(inputs[rows]), blankets, streams.source(i))
+
+        return messages
 
     def _randomize(self, values: Array, src: Source) -> Array:
         if self.poisson is not None:
-            size = poisson_total(src, self.poisson, len(values))
-        elif self.messages is None:
-            size, values = int(values["blankets"].sum()), values["value"]
-        else:
-            whole = math.floor(self.messages)
-            size = whole * len(values) + int(np.count_nonzero(bernoulli(src, self.messages - whole, len(values))))
-        return np.concatenate([self._own(values, src), self._noise(size, src)])
+            return self._sent(values, poisson_total(src, self.poisson, len(values)), src)
+        if self.messages is None:
+            raise ParameterError("total_messages must be divided among all users, got some of them; call privatize.")
+        whole, rest = divmod(self.messages, 1.0)
+        more = int(np.count_nonzero(bernoulli(src, rest, len(values))))
+        return self._sent(values, int(whole) * len(values) + more, src)
+
+    def _sent(self, values: Array, blankets: int, src: Source) -> Array:
+        """The messages of some users, their blanket messages last."""
+        return np.concatenate([self._own(values, src), self._noise(blankets, src)])
 
     def _tally(self, data: Array) -> Array:
         return np.append(self._hits(data), len(data))
@@ -291,18 +296,9 @@ class MultiMessage(RawMessages):
         keep, stray, noise = self._rates
         value = (counts[:-1] - blankets * noise - users * stray) / (users * (keep - stray))
         base, held = (float(self._variance(users, blankets, np.asarray(share))) for share in (0.0, 1.0))
-        line = Variance(base, held - base)
-        grain = 1.0 / (users * (keep - stray))
-        return modeled(
-            value,
-            users,
-            self._constraint,
-            line,
-            share_sampling(users),
-            grain=grain,
-            influence=grain,
-            moments=self._moments(users, blankets),
-        )
+        line, sampling = Variance(base, held - base), share_sampling(users)
+        grain, moments = 1.0 / (users * (keep - stray)), self._moments(users, blankets)
+        return modeled(value, users, self._constraint, line, sampling, grain=grain, influence=grain, moments=moments)
 
     def _moments(self, users: int, blankets: int) -> Moments | None:
         """What the error of a sum of items follows from; None: their noise is uncorrelated."""

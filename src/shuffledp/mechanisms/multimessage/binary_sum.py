@@ -7,7 +7,6 @@ import math
 from ...estimation.constraints import Box
 from ...numerics.pair import ShuffledPair, both_directions
 from ...randomness.sampling import Array, Source, bernoulli
-from ..accuracy import Accuracy
 from ..codecs import Category
 from ..known.variation_ratio import VariationRatio
 from .base import MultiMessage, Rates
@@ -23,11 +22,6 @@ class BinarySum(MultiMessage):
     _constraint = Box(0.0, 1.0)
     #: Probability that a blanket message is 1.
     coin: float
-
-    def accuracy(self, n: int, *, items: int | None = None) -> Accuracy:
-        """Of the share of ones, whatever it is: the coins do not depend on the bits."""
-        worst = math.sqrt(max(self.variance(n, share) for share in (0.0, 1.0)))
-        return Accuracy(worst, math.sqrt(self.variance(n, 0.5)), worst)
 
     @property
     def codec(self) -> Category:

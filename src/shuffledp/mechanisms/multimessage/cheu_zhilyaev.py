@@ -74,11 +74,8 @@ class CheuZhilyaev(MultiMessage):
 
     def _pairs(self) -> list[ShuffledPair]:
         f, g = self.flip, 1.0 - self.flip  # bits of (x0, x1): 10, 01, 11, 00
-        return [
-            ShuffledPair(
-                P0=[g * g, f * f, f * g, f * g], P1=[f * f, g * g, f * g, f * g], t=[f * g, f * g, f * f, g * g]
-            )
-        ]
+        laws = [g * g, f * f, f * g, f * g], [f * f, g * g, f * g, f * g], [f * g, f * g, f * f, g * g]
+        return [ShuffledPair(*laws)]
 
     @property
     def _own_share(self) -> float:

@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...estimation.moments import Moments
+from ...numerics.pair import ShuffledPair
 from ...randomness.sampling import Array, Source, below
 from ..codecs import Category
 from ..parameters import whole
-from .base import MultiMessage
+from .base import MultiMessage, Rates
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +35,16 @@ class Dump(MultiMessage):
     @property
     def _items(self) -> int:
         return self.d
+
+    @property
+    def _rates(self) -> Rates:
+        """Of a value that is sent as it is."""
+        return Rates(1.0, 0.0, 1.0 / self.d)
+
+    def _pairs(self) -> list[ShuffledPair]:
+        """The same: only the two values matter, which blanket messages hit equally often."""
+        noise = self._rates.noise
+        return [ShuffledPair(P0=[1.0, 0.0], P1=[0.0, 1.0], t=[noise, noise])]
 
     def _sum_variance(self, n: int, items: Array, share: Array) -> NDArray[np.float64]:
         """A message names one option, so that several options together are one that is named more often."""

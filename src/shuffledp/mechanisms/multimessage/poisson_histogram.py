@@ -19,7 +19,7 @@ from ...numerics.pair import FloatArray, ShuffledPair
 from ...numerics.poisson import PoissonShift
 from ...randomness.poisson import poisson_total
 from ...randomness.sampling import Array, Source, below
-from ..accuracy import Accuracy
+from ..accuracy import Accuracy, of_shares
 from ..base import plain
 from ..codecs import Category
 from ..known.variation_ratio import VariationRatio
@@ -32,7 +32,7 @@ from .raw_messages import RawMessages
 class PoissonHistogram(RawMessages):
     """A Poisson histogram: up to k different indices per user among Poisson numbers of fabricated ones of every index.
 
-    A user holds a set of at most k *different* indices and sends each of them as one message, without noise.  She adds
+    A user holds a set of at most k *different* indices and sends each of them as one message, without noise, and adds
     a Poisson(d m) number of messages with uniform indices, that is an independent Poisson(m) number for every index.
     The estimate of the share of users who hold an index is count/n - m, with variance m/n whatever the share is.
 
@@ -54,7 +54,7 @@ class PoissonHistogram(RawMessages):
     included, since they do not depend on the value; the others' own messages are known in the worst case and are
     subtracted.  What is left are independent counts of which up to k are raised by one, and up to k others if the
     victim's set is replaced (numerics/poisson.py), so that upper and lower bound agree.
-    A user with no index at all is allowed: she sends fabricated messages only.
+    A user may hold no index at all, and then sends fabricated messages only.
     Values are rows of up to k indices, padded with -1.
 
     Examples
@@ -178,5 +178,4 @@ class PoissonHistogram(RawMessages):
 
     def accuracy(self, n: int, *, items: int | None = None) -> Accuracy:
         """The same for every index and all data."""
-        error = math.sqrt(self.variance(n))
-        return Accuracy(error, error, error)
+        return of_shares(lambda share: self.variance(n, share), least=0.0, most=0.0)

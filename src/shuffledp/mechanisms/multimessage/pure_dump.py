@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ...numerics.pair import ShuffledPair
 from ...randomness.sampling import Array, Source
 from ..known.variation_ratio import VariationRatio
-from .base import Rates
 from .dump import Dump
 
 
@@ -44,13 +42,6 @@ class PureDump(Dump):
     def variation_ratio(self) -> VariationRatio:
         """p = inf, beta = 1, q = d."""
         return VariationRatio(p=math.inf, beta=1.0, q=float(self.d))
-
-    def _pairs(self) -> list[ShuffledPair]:
-        return [ShuffledPair(P0=[1.0, 0.0], P1=[0.0, 1.0], t=[1.0 / self.d, 1.0 / self.d])]
-
-    @property
-    def _rates(self) -> Rates:
-        return Rates(1.0, 0.0, 1.0 / self.d)
 
     def _own(self, values: Array, src: Source) -> Array:
         return values

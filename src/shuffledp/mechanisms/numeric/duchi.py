@@ -90,7 +90,7 @@ class Duchi(Cube):
         return PairSet([self._pair([(half, e, 1, 1), (half, 1, e, 1), (self._ties, 1, 1, 1)])])
 
     def _types(self) -> list[list[ShuffledPair]]:
-        """Every way in which z and -z may lie to three vertices (cube.py); with ties, those of actual vertices."""
+        """Every way in which z and -z may lie relative to three vertices (cube.py); with ties, those of actual ones."""
         low, high = self._low, math.exp(self.eps0) * self._low
         kinds: Iterable[Sequence[Shares]] = [MIRRORED]
         if self._ties and self.dim <= MOST_DIMENSIONS:

@@ -29,7 +29,7 @@ from ..parameters import Parameter, real, whole
 from ..values import numbers
 from .discrete_laplace import coins
 
-#: Inputs and cells unless they are given; edges then reach so many sigma beyond low and high.
+#: Inputs and cells unless they are given; edges then reach this many sigma beyond low and high.
 _INPUTS, _CELLS, _REACH = 5, 16, 2.0
 #: Most inputs and cells: every probability is computed in ball arithmetic.
 _MOST_INPUTS, _MOST_CELLS = 257, 1024
@@ -37,7 +37,7 @@ _MOST_INPUTS, _MOST_CELLS = 257, 1024
 _LEAST = 1e-250
 #: sigma over high - low.
 _SMALLEST, _LARGEST = 1 / 30, 1e6
-#: Weights that miss an input by more than this part of the range are no unbiased estimate.
+#: Weights whose mean misses an input by more than this part of the range do not count as unbiased.
 _MISSED = 1e-9
 
 
@@ -70,7 +70,7 @@ class _Edges(Parameter):
     """A number of cells, or the edges between them."""
 
     def checked(self, name: str, value: object, mechanism: Any) -> Any:
-        """A whole number, or a tuple of numbers that rise strictly."""
+        """A whole number, or a tuple of strictly increasing numbers."""
         if value is None or (isinstance(value, Real) and not isinstance(value, bool)):
             return super().checked(name, value, mechanism)
         if isinstance(value, str | bytes) or not isinstance(value, Sequence | np.ndarray):
@@ -81,7 +81,7 @@ class _Edges(Parameter):
         rising = all(a < b for a, b in pairwise(found))
         if not 1 <= len(found) < _MOST_CELLS or not rising or not all(map(math.isfinite, found)):
             raise ParameterError(
-                f"{name} must be 1 to {_MOST_CELLS - 1} finite numbers that rise strictly, got {value!r:.60}; "
+                f"{name} must be 1 to {_MOST_CELLS - 1} strictly increasing finite numbers, got {value!r:.60}; "
                 "sort them and drop repeated ones."
             )
         return found
@@ -165,7 +165,7 @@ class Gaussian(MatrixRandomizer):
         if least < math.log(_LEAST):
             raise ParameterError(
                 f"edges must leave every cell a probability of {_LEAST:g} on every input, got cells {reach:.3g} sigma "
-                "away or narrower than rounding; raise sigma or bring the edges nearer."
+                "away or narrower than rounding; raise sigma or move the edges closer."
             )
 
     @property

@@ -12,7 +12,7 @@ from ...numerics.family import PairSet
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
 from ...randomness.sampling import Array, Source, below, bernoulli
 from ..codecs import Category
-from ..two_level import MIRRORED, law
+from ..two_level import MIRRORED, law, pair
 from .cube import Cube
 from .discrete_laplace import coins
 
@@ -60,8 +60,7 @@ class Harmony(Cube):
 
     def _blanket(self) -> PairSet:
         """Two kinds of reports: those that v0 prefers and those that -v0 prefers."""
-        f = self._flip
-        return PairSet([ShuffledPair(P0=[1.0 - f, f], P1=[f, 1.0 - f], t=[f, f])])
+        return PairSet([pair([(1, 1, 0, 0), (1, 0, 1, 0)], self._flip, 1.0 - self._flip)])
 
     def _types(self) -> list[list[ShuffledPair]]:
         """In every coordinate a third vertex agrees with both, one or none of the victim's two (cube.py)."""
@@ -69,14 +68,12 @@ class Harmony(Cube):
 
     def _constant_datasets(self) -> PairSet:
         """The others agree with v0 in all coordinates, all but one, or half of them (any number, if dim is small)."""
-        f, g = self._flip, 1.0 - self._flip
-        agree, differ = [(g, f, g), (f, g, f)], [(g, f, f), (f, g, g)]
         few = range(self.dim + 1) if self.dim <= 8 else (self.dim, self.dim - 1, (self.dim + 1) // 2)
         pairs = []
         for k in few:
-            share = k / self.dim
-            rows = [[share * x for x in row] for row in agree] + [[(1.0 - share) * x for x in row] for row in differ]
-            pairs += both_directions(ShuffledPair(*zip(*rows, strict=True)))
+            agree, differ = k / self.dim, 1.0 - k / self.dim
+            rows = [(agree, 1, 0, 1), (agree, 0, 1, 0), (differ, 1, 0, 0), (differ, 0, 1, 1)]
+            pairs += both_directions(pair(rows, self._flip, 1.0 - self._flip))
         return PairSet(pairs)
 
     # -- running it -------------------------------------------------------------------------------------------

@@ -133,16 +133,9 @@ class Laplace(LocalBudget):
         t[0] = self._power(np.array(2 * half)) / (1.0 + a) + omega[0] * back  # with the whole tail y <= 0
         t[1:] += omega[:-1] * forward
         center = omega[-1] + 2.0 * omega[-2] * forward
-        left, u = t[:-1], self._power(2 * (ends[:-1] - half))
-        return PairSet(
-            [
-                ShuffledPair(
-                    P0=np.concatenate([left * u, [center], left]),
-                    P1=np.concatenate([left, [center], left * u]),
-                    t=np.concatenate([left, [center], left]),
-                )
-            ]
-        )
+        low, high = t[:-1], t[:-1] * self._power(2 * (ends[:-1] - half))
+        laws = (np.concatenate([left, [center], right]) for left, right in ((high, low), (low, high), (low, low)))
+        return PairSet([ShuffledPair(*laws)])
 
     def _swap(self) -> SwapSet:
         """All pairs and all types of the others, through the laws of laplace_types.py."""

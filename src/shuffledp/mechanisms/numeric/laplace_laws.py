@@ -39,118 +39,95 @@ def law(slot: Slot, rate: float, power: Power) -> ShuffledPair:
 
 def table(slots: Sequence[Slot], both_ways: Sequence[bool], rate: float, power: Power) -> TypeTable:
     """The laws of all slots; those ``both_ways`` with P0 and P1 in either order."""
-    laws = [_Powers(slots, rate, power).laws(wide=wide) for wide in (False, True)]
-    width = max(part.t.shape[1] for part in laws)
-    rows = np.concatenate([part.slot for part in laws])
-    twice = np.array(both_ways, dtype=bool)[rows]
-    p0, p1, t = (
-        np.concatenate([np.pad(part, ((0, 0), (0, width - part.shape[1]))) for part in parts])
-        for parts in zip(*(part[1:] for part in laws), strict=True)
-    )
+    laws: list[FloatArray] = []
+    twice: list[bool] = []
+    for wide, made in ((False, _plain), (True, _wide)):
+        some = [k for k, slot in enumerate(slots) if (slot.nearest is not None) == wide]
+        if some:
+            laws.append(made([slots[k] for k in some], rate, power))
+            twice += [both_ways[k] for k in some]
+    width = max(part.shape[2] for part in laws)
+    p0, p1, t = np.concatenate([np.pad(part, ((0, 0), (0, 0), (0, width - part.shape[2]))) for part in laws], axis=1)
     return TypeTable(np.concatenate([p0, p1[twice]]), np.concatenate([p1, p0[twice]]), np.concatenate([t, t[twice]]))
 
 
-class _Laws(NamedTuple):
-    """Which slots, and their laws: (slot, symbol)."""
+def _plain(slots: Sequence[Slot], rate: float, power: Power) -> FloatArray:
+    """(P0, P1, t) of every slot: a^|y-x| at the ends of the pieces, with what the pieces hold."""
+    apart, held = (np.array([slot[k] for slot in slots], dtype=np.int64) for k in (0, 1))
+    row, ends = _ends(apart, held, rate)
+    same = row[1:] == row[:-1]
+    count = np.diff(ends)[same] + 1.0
+    more = np.expm1(-rate * count) / (math.expm1(-rate) * (1.0 + np.exp(-rate * (count - 1.0)))) - 1.0
+    weight = np.ones(ends.size)
+    first, last = np.append(True, ~same), np.append(~same, True)
+    weight[first | last] = -1.0 / math.expm1(-rate)  # with the whole tail
+    weight[~last] += more
+    weight[~first] += more
+    weight *= -math.expm1(-rate) / (1.0 + math.exp(-rate))
+    column = np.arange(ends.size) - np.flatnonzero(first)[row]
+    made = np.zeros((3, len(slots), int(column.max()) + 1))
+    falls = power(np.arange(max(apart.max(), held.max()) + 1))
+    for law, x in zip(made, (np.zeros_like(apart), apart, held), strict=True):
+        law[row, column] = weight * falls[np.abs(ends - x[row])]
+    made[2] *= np.array([slot.share for slot in slots])[:, None]
+    return made
 
-    slot: Whole
-    P0: FloatArray
-    P1: FloatArray
-    t: FloatArray
+
+def _wide(slots: Sequence[Slot], rate: float, power: Power) -> FloatArray:
+    """The laws that cover the distances ``nearest`` to ``apart``: u is K or 0, v is put on the ends of pieces."""
+    apart, held, nearest = (np.array([slot[k] or 0 for slot in slots], dtype=np.int64) for k in (0, 1, 3))
+    beyond = np.maximum(held - nearest, apart - held)  # K = a^-this
+    ends = _wide_ends(held, rate)  # filled up with ``held``
+    # the points of every piece but its right end, and in the last column held, ..., max(held, apart)
+    top = np.maximum(held, apart)
+    points = np.diff(ends, append=top[:, None] + 1, axis=1)
+    live = points > 0
+    size = points[live]
+    first = np.cumsum(size) - size
+    inside = np.arange(first[-1] + size[-1]) - np.repeat(first, size)
+    y = inside + np.repeat(ends[live], size)
+    whole = points.sum(axis=1)
+    from_held = y - np.repeat(held, whole)
+    from_apart = np.abs(y - np.repeat(apart, whole))
+    at_held = np.abs(from_held)
+    weight = np.full(y.size, -math.expm1(-rate) / (1.0 + math.exp(-rate)))
+    last = np.cumsum(whole) - 1
+    weight[last] = weight[last - top] = 1.0 / (1.0 + math.exp(-rate))  # with the whole tail
+    steps = np.arange(2 * int(top.max()) + 1)
+    falls, less = power(steps), -np.expm1(-rate * steps)  # a^k and 1 - a^k
+    # u/K = a^(|y - apart| - |y - held| + beyond); the part with u = K, and the rest
+    masses = (
+        weight * falls[from_apart] * np.repeat(power(beyond), whole),
+        weight * falls[at_held] * less[from_apart - at_held + np.repeat(beyond, whole)],
+    )
+    step = np.where(live, points, 1)
+    ahead = less[2 * inside] / np.repeat(less[2 * step[live]], size)  # the part that goes to the right
+    ahead[from_held >= 0] = 0.0  # already at the right end
+    parts = []
+    for mass in masses:
+        at = np.zeros((2, *ends.shape))
+        at[0, live] = np.add.reduceat(mass * (1.0 - ahead), first)
+        at[1, live] = np.add.reduceat(mass * ahead, first)
+        at[0, :, 1:] += at[1, :, :-1]  # to the next end; what fills a row up stands for ``held`` too
+        parts.append(at[0])
+    v = power(2 * ends - held[:, None])
+    sent, rest = parts
+    p0 = np.concatenate([sent * v, rest * v], axis=1)
+    p1 = np.concatenate([sent * power(-beyond)[:, None], np.zeros(rest.shape)], axis=1)
+    share = np.array([slot.share for slot in slots])[:, None]
+    return np.stack([p0, p1, share * np.concatenate([sent, rest], axis=1)])
 
 
-class _Powers:
-    """Slots, and a table of a^k for all k that their laws need."""
-
-    def __init__(self, slots: Sequence[Slot], rate: float, power: Power) -> None:
-        self.rate, self.power = rate, power
-        self.apart, self.held = (np.array([slot[k] for slot in slots], dtype=np.int64) for k in (0, 1))
-        self.share = np.array([slot.share for slot in slots])
-        self.wide = np.array([slot.nearest is not None for slot in slots], dtype=bool)
-        self.nearest = np.array([slot.nearest or 0 for slot in slots], dtype=np.int64)
-        self.table = power(np.arange(2 * int(max(self.apart.max(), self.held.max())) + 1))
-
-    def laws(self, *, wide: bool) -> _Laws:
-        """Those of the wider laws, or those of the others."""
-        rows = np.flatnonzero(self.wide == wide)
-        if not rows.size:
-            return _Laws(rows, *(np.zeros((0, 1)) for _ in range(3)))
-        return self._wide(rows) if wide else self._plain(rows)
-
-    def _plain(self, rows: Whole) -> _Laws:
-        """P0, P1 and t are a^|y-x| at the ends of the pieces, with what the pieces hold."""
-        row, ends = _ends(self.apart[rows], self.held[rows], self.rate)
-        same = row[1:] == row[:-1]
-        count = np.diff(ends)[same] + 1.0
-        rate = self.rate
-        more = np.expm1(-rate * count) / (math.expm1(-rate) * (1.0 + np.exp(-rate * (count - 1.0)))) - 1.0
-        weight = np.ones(ends.size)
-        first, last = np.append(True, ~same), np.append(~same, True)
-        weight[first | last] = -1.0 / math.expm1(-rate)  # with the whole tail
-        weight[~last] += more
-        weight[~first] += more
-        weight *= -math.expm1(-rate) / (1.0 + math.exp(-rate))
-        apart, held = self.apart[rows][row], self.held[rows][row]
-        column = np.arange(ends.size) - np.flatnonzero(first)[row]
-        made = np.zeros((3, rows.size, int(column.max()) + 1))
-        for part, x in zip(made, (np.zeros_like(apart), apart, held), strict=True):
-            part[row, column] = weight * self.table[np.abs(ends - x)]
-        made[2] *= self.share[rows, None]
-        return _Laws(rows, *made)
-
-    def _wide(self, rows: Whole) -> _Laws:
-        """The law that covers the distances ``nearest`` to ``apart``: u is K or 0, v is put on the ends of pieces."""
-        rate, apart, held = self.rate, self.apart[rows], self.held[rows]
-        beyond = np.maximum(held - self.nearest[rows], apart - held)  # K = a^-this
-        ends = self._wide_ends(held)  # filled up with ``held``
-        # the points of every piece but its right end, and in the last column held, ..., max(held, apart)
-        top = np.maximum(held, apart)
-        points = np.diff(ends, append=top[:, None] + 1, axis=1)
-        live = points > 0
-        size = points[live]
-        first = np.cumsum(size) - size
-        inside = np.arange(first[-1] + size[-1]) - np.repeat(first, size)
-        y = inside + np.repeat(ends[live], size)
-        whole = points.sum(axis=1)
-        from_held = y - np.repeat(held, whole)
-        from_apart = np.abs(y - np.repeat(apart, whole))
-        at_held = np.abs(from_held)
-        weight = np.full(y.size, -math.expm1(-rate) / (1.0 + math.exp(-rate)))
-        last = np.cumsum(whole) - 1
-        weight[last] = weight[last - top] = 1.0 / (1.0 + math.exp(-rate))  # with the whole tail
-        less = -np.expm1(-rate * np.arange(self.table.size))  # 1 - a^k
-        # u/K = a^(|y - apart| - |y - held| + beyond); the part with u = K, and the rest
-        masses = (
-            weight * self.table[from_apart] * np.repeat(self.power(beyond), whole),
-            weight * self.table[at_held] * less[from_apart - at_held + np.repeat(beyond, whole)],
-        )
-        step = np.where(live, points, 1)
-        ahead = less[2 * inside] / np.repeat(less[2 * step[live]], size)  # the part that goes to the right
-        ahead[from_held >= 0] = 0.0  # already at the right end
-        parts = []
-        for mass in masses:
-            at = np.zeros((2, *ends.shape))
-            at[0, live] = np.add.reduceat(mass * (1.0 - ahead), first)
-            at[1, live] = np.add.reduceat(mass * ahead, first)
-            at[0, :, 1:] += at[1, :, :-1]  # to the next end; what fills a row up stands for ``held`` too
-            parts.append(at[0])
-        v = self.power(2 * ends - held[:, None])
-        sent, rest = parts
-        k = self.power(-beyond)[:, None]
-        p0 = np.concatenate([sent * v, rest * v], axis=1)
-        p1 = np.concatenate([sent * k, np.zeros(rest.shape)], axis=1)
-        return _Laws(rows, p0, p1, self.share[rows, None] * np.concatenate([sent, rest], axis=1))
-
-    def _wide_ends(self, held: Whole) -> Whole:
-        """0, ..., held, finest near 0, in PIECES/2 pieces or fewer; each row is filled up with ``held``."""
-        most = PIECES // 2
-        share = np.arange(most) / most
-        found = np.rint(-np.log1p(np.expm1(-self.rate * held)[:, None] * share) / self.rate).astype(np.int64)
-        found = np.where(held[:, None] <= most, np.arange(most), found)
-        found = np.minimum(found, held[:, None])
-        found[:, 1:][found[:, 1:] == found[:, :-1]] = int(held.max()) + 1  # the same twice
-        ends = np.sort(np.concatenate([found, held[:, None]], axis=1), axis=1)
-        return np.asarray(np.minimum(ends, held[:, None]))
+def _wide_ends(held: Whole, rate: float) -> Whole:
+    """0, ..., held, finest near 0, in PIECES/2 pieces or fewer; each row is filled up with ``held``."""
+    most = PIECES // 2
+    share = np.arange(most) / most
+    found = np.rint(-np.log1p(np.expm1(-rate * held)[:, None] * share) / rate).astype(np.int64)
+    found = np.where(held[:, None] <= most, np.arange(most), found)
+    found = np.minimum(found, held[:, None])
+    found[:, 1:][found[:, 1:] == found[:, :-1]] = int(held.max()) + 1  # the same twice
+    ends = np.sort(np.concatenate([found, held[:, None]], axis=1), axis=1)
+    return np.asarray(np.minimum(ends, held[:, None]))
 
 
 def _ends(apart: Whole, held: Whole, rate: float) -> tuple[Whole, Whole]:

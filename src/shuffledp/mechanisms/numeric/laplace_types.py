@@ -1,7 +1,7 @@
 """Laplace noise on a line: finitely many laws of a slot that cover all pairs and all that the others hold.
 
 Grid inputs 0, ..., N; R(x)_y = tanh(r/2) a^|y-x| on all whole y, a = e^-r.  The victim's values are g < h, P0 and P1
-their laws in either order; another user of type x fills her slot with X = (P0 - E P1)(J) / R(x)_J, J ~ R(x).  The swap
+their laws in either order; another user of type x fills a slot with X = (P0 - E P1)(J) / R(x)_J, J ~ R(x).  The swap
 bound (docs/swap.md, Theorem 1) is a mean of (a mean of independent slots)_+, so it rises if the law of any
 slot rises in convex order, whatever the others are.  For E >= a^(g-h) delta is 0; let E be smaller.
 

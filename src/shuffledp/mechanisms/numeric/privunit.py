@@ -15,12 +15,13 @@ from ...estimation.estimate import FEW, Estimate, modeled
 from ...estimation.variance import Variance
 from ...numerics.family import PairSet
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
+from ...numerics.search import bisect
 from ...randomness.sampling import Array, Source, bernoulli
 from ..accuracy import Accuracy
 from ..codecs import Numbers
 from ..local_budget import LocalBudget
 from ..parameters import Free, real, whole
-from ..two_level import law, vertices
+from ..two_level import law, pair, vertices
 from ..values import numbers
 from .sphere import normals, quantile, uniform
 
@@ -108,7 +109,7 @@ class PrivUnit(LocalBudget):
     def _pair(self, rows: list[tuple[float, int, int, int]]) -> ShuffledPair:
         """Regions by area and by whether x0, x1 and the others favor them (1) or not (0)."""
         high, low = self._densities
-        return ShuffledPair(*([area * (high if row[i] else low) for area, *row in rows if area > 0] for i in range(3)))
+        return pair([row for row in rows if row[0] > 0], low, high)
 
     def _blanket(self) -> PairSet:
         """x0 = -x1: the caps (or their complements) are disjoint; the others favor nothing for certain."""
@@ -188,16 +189,10 @@ class PrivUnit(LocalBudget):
         value, gap = scale * mean, max(along - across, 1e-300)  # beyond 0 only by rounding
         spread = np.clip((square / GRID**2 - across) / gap, np.clip(value, -1.0, 1.0) ** 2, 1.0)
         noise = np.maximum((across + gap * spread) / self._gain**2 - spread, 0.0)
+        error, sampling = Variance(noise / users), Variance(spread / users, 0.0, -1.0 / users)
         influence = scale * self.codec.reach / users
-        return modeled(
-            value,
-            users,
-            Ball(1.0),
-            Variance(noise / users),
-            Variance(spread / users, 0.0, -1.0 / users),
-            influence=influence,
-            grain=influence if users < FEW else 0.0,  # reports outside of the cap are rare, and weigh much
-        )
+        grain = influence if users < FEW else 0.0  # reports outside of the cap are rare, and weigh much
+        return modeled(value, users, Ball(1.0), error, sampling, influence=influence, grain=grain)
 
     @property
     def _gain(self) -> float:
@@ -223,7 +218,7 @@ class PrivUnit(LocalBudget):
         return along, (1.0 - along) / (self.dim - 1)
 
     def accuracy(self, n: int, *, items: int | None = None) -> Accuracy:
-        """Per coordinate; the reports spread otherwise along the vector than across it.
+        """Per coordinate; the spread of the reports along the vector differs from that across it.
 
         Typically the vectors point in random directions among the coordinates that are asked for (of VectorMean, all
         but the last).  At worst they all lie where the spread of the others is largest.
@@ -263,8 +258,6 @@ def _best_cap(eps0: float, dim: int) -> float:
         gain = constant + math.log1p(-2.0 * tail) - half * math.log(tail * (1.0 - tail))
         return gain > math.log(-math.expm1(-eps0) / (c + (1.0 - c) * t)) - 1e-13  # of equal ones, the larger cap
 
-    low, high = max(-eps0 - 3.0, math.log(_LEAST_CAP)), math.log(0.5)
-    while high - low > 1e-15 * (1.0 - low):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if rising(middle) else (low, middle)
-    return max(math.exp(low), _LEAST_CAP)
+    least = max(-eps0 - 3.0, math.log(_LEAST_CAP))
+    best = bisect(rising, safe=least, unsafe=math.log(0.5), close=lambda x: 1e-15 * (1.0 - x))
+    return max(math.exp(best), _LEAST_CAP)

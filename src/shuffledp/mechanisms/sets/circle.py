@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 _MERSENNE = 2**31 - 1
 #: Items at a time; products in one block, few enough for BLAS to use no threads of its own; cells in one step.
 _ITEMS, _PRODUCTS, _CELLS = 128, 200_000, 1 << 18
-#: A turn has this many units: as many as an integer of 16 bits can tell apart.
+#: A turn has this many units: as many as there are integers of 16 bits.
 _UNITS = 1 << 16
 _NONE = np.empty(0, dtype=np.intp)
 

@@ -59,12 +59,8 @@ def times(count: int, factor: Fraction) -> float:
 
 def product(ones: list[Piece], blanket: Callable[[Piece, Piece], float]) -> ShuffledPair:
     """Numbers of ones in S0 and in S1 are independent under plain coins; t as a function of the two."""
-    pairs = list(itertools.product(ones, ones))
-    return ShuffledPair(
-        P0=[own[1] * other[0] for own, other in pairs],
-        P1=[own[0] * other[1] for own, other in pairs],
-        t=[blanket(own, other) for own, other in pairs],
-    )
+    rows = [(x[1] * y[0], x[0] * y[1], blanket(x, y)) for x, y in itertools.product(ones, ones)]
+    return ShuffledPair(*zip(*rows, strict=True))
 
 
 def merged(pair: ShuffledPair, classes: Classes) -> ShuffledPair:

@@ -22,7 +22,7 @@ def shuffle(src: Source, table: Array, first: int) -> None:
 
 
 def by_members(src: Source, D: int, k: int, held: Array, hits: NDArray[np.int64]) -> Array:
-    """k members per user in rising order: the first ``hits`` held items, and others that are not held.
+    """k members per user in ascending order: the first ``hits`` held items, and others that are not held.
 
     k items that are not held are chosen, and as many of them as there are hits, at random, make room for held ones.
     """

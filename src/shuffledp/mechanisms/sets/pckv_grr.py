@@ -81,16 +81,19 @@ class PCKVGRR(FrequencyOracle):
         return 2 * (self.d + self.l)
 
     @property
+    def _total(self) -> float:
+        """Omega/e."""
+        return self.l * -math.expm1(-self.eps0) + self._symbols * math.exp(-self.eps0)
+
+    @property
     def _unit(self) -> float:
         """1/Omega: the probability of a symbol that could not have been sampled."""
-        t = math.exp(-self.eps0)
-        return t / (self.l * -math.expm1(-self.eps0) + self._symbols * t)
+        return math.exp(-self.eps0) / self._total
 
     @property
     def _gain(self) -> float:
         """(e-1)/Omega: what holding a key adds to the probability of reporting it."""
-        t = math.exp(-self.eps0)
-        return -math.expm1(-self.eps0) / (self.l * -math.expm1(-self.eps0) + self._symbols * t)
+        return -math.expm1(-self.eps0) / self._total
 
     @property
     def keep(self) -> float:

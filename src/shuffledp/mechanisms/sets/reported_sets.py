@@ -36,14 +36,14 @@ _EXACT_BITS, _BITS, _BLOCK = 20_000, 2400, 64
 #: The default k is searched on grids of this many points.
 _GRID = 64
 #: Sets up to this size are listed: there are about s^4/10 ways.
-MOST_HELD = 4
+_MOST_HELD = 4
 _Items = tuple[int, ...]
 
 
 class SetRandomizer(FrequencyOracle):
     """A mechanism that reports a k-subset of D items, e^eps0 times likelier if it meets the s items held.
 
-    A report is stored as its k members in rising order (the order must not reveal which of them was held), in the
+    A report is stored as its k members in ascending order (the order must not reveal which of them was held), in the
     smallest dtype, or as ceil(D/8) bytes of bits (``numpy.packbits``) where that is smaller.
     """
 
@@ -116,11 +116,6 @@ class SetRandomizer(FrequencyOracle):
 
     def _types(self) -> list[list[ShuffledPair]]:
         """Every two sets among every third one, up to permutations of the items; for small sets."""
-        if self.held > MOST_HELD:
-            raise BoundNotApplicableError(
-                f"bound 'swap' lists how three sets may meet, for sets of at most {MOST_HELD} items, got {self.held}; "
-                "use bound='auto'."
-            )
         listed = triples(self.domain, self.held)
         return [[self._pair(first, second, third) for third in thirds] for first, second, thirds in listed]
 
@@ -261,16 +256,19 @@ def _mean_variance(eps0: float, D: int, s: int, k: IntArray, miss: FloatArray) -
 
 
 def triples(domain: int, s: int) -> Iterator[tuple[_Items, _Items, list[_Items]]]:
-    """Two different sets for every number of items that they share, and every third set.
+    """Two different sets for every number of items that they share, and every third set; for small sets.
 
     Examples
     --------
     >>> [(first, second, len(thirds)) for first, second, thirds in triples(domain=5, s=2)]
     [((0, 1), (2, 3), 5), ((0, 1), (1, 2), 7)]
     """
-    for shared in range(s):
-        if 2 * s - shared > domain:
-            continue
+    if s > _MOST_HELD:
+        raise BoundNotApplicableError(
+            f"bound 'swap' lists how three sets may meet, for sets of at most {_MOST_HELD} items, got {s}; "
+            "use bound='auto'."
+        )
+    for shared in range(max(0, 2 * s - domain), s):
         first, second = tuple(range(s)), tuple(range(s - shared, 2 * s - shared))
         alone, both, other = first[: s - shared], first[s - shared :], second[shared:]
         outside = range(2 * s - shared, domain)

@@ -17,7 +17,7 @@ from ..bit_rows import flip_bits, noise_rows
 from ..frequency import FixedSets
 from ..row_codecs import PackedBits
 from .coin_counts import Classes, count, meetings, merged, merged_ones, product, spread_ones, times
-from .reported_sets import MOST_HELD, triples
+from .reported_sets import triples
 
 #: A law is stated class by class up to this many classes; beyond, classes are grouped on the safe side.
 MAX_CLASSES = 1000
@@ -148,11 +148,6 @@ class SamplingRappor(FixedSets):
 
     def _types(self) -> list[list[ShuffledPair]]:
         """Every two sets among every third one, up to permutations of the items; for small sets."""
-        if self.s > MOST_HELD:
-            raise BoundNotApplicableError(
-                f"bound 'swap' lists how three sets may meet, for sets of at most {MOST_HELD} items, got {self.s}; "
-                "use bound='auto'."
-            )
         members = []
         for first, second, thirds in triples(self.d, self.s):
             types = []
@@ -171,14 +166,14 @@ class SamplingRappor(FixedSets):
         k, shared, outside = self._apart, self.s - self._apart, self.d - self.s - self._apart
         pairs: list[ShuffledPair] = []
         if (k + 1) ** 3 * (shared + 1) <= 10 * MAX_CLASSES:
-            for own in sorted({k, k - min(k, outside)}):  # so many items of S0 alone, the others from outside
+            for own in sorted({k, k - min(k, outside)}):  # this many items of S0 alone, the rest from outside
                 groups = [((1, 0, 1), own), ((1, 0, 0), k - own), ((0, 1, 0), k), ((1, 1, 1), shared)]
                 groups.append(((0, 0, 1), k - own))
                 classes = count(groups, *self._odds)
                 found = self._pair(classes, sum(size for _, size in groups))
                 pairs += both_directions(found if len(classes) <= MAX_CLASSES else merged(found, classes))
         elif shared or self.s > MAX_SET:
-            raise BoundNotApplicableError(f"no dataset is evaluated for {self.spec}, so there is no lower bound of it.")
+            raise BoundNotApplicableError(f"no dataset is evaluated for {self.spec}, so it has no lower bound.")
         else:
             ones = merged_ones(self.s, *self._odds, self._likelihood)
             pairs = both_directions(product(ones, lambda own, other: own[1] * other[0]))

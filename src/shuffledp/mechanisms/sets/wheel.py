@@ -149,10 +149,8 @@ class Wheel(FixedSets):
         """The four corners of (u, v), each coordinate on its own at e with probability sw (see Notes)."""
         share = [float(self._covered), float(1 - self._covered)]
         hit, miss = self._on, math.exp(-self.eps0) * self._on
-        level = [share[0] * hit, share[1] * miss]
-        return PairSet(
-            [ShuffledPair(independent(level, share), independent(share, level), miss * independent(share, share))]
-        )
+        held, t = [share[0] * hit, share[1] * miss], miss * independent(share, share)
+        return PairSet([ShuffledPair(independent(held, share), independent(share, held), t)])
 
     def _types(self) -> list[list[ShuffledPair]]:
         """Single items: the arcs of different items are independent, and the others hold x0, x1 or a third one."""
@@ -170,8 +168,8 @@ class Wheel(FixedSets):
         return [types]
 
     def _constant_datasets(self) -> PairSet:
-        """Others hold x0, or a set apart from both, seen through "y is on an arc of an item that only x0 has" etc."""
-        own = min(self.s, self.d - self.s)  # items of x0 that x1 has not
+        """Others hold x0, or a set disjoint from both; seen: is y on an arc of an item that only x0 has, and so on?"""
+        own = min(self.s, self.d - self.s)  # items of x0 that are not in x1
         chance = 1 - Fraction(self._points - self._width, self._points) ** own
         free = [float(chance), float(1 - chance)]  # y on such an arc, or not, if the set is not held
         spare = float(self._covered - chance) + math.exp(-self.eps0) * float(1 - self._covered)
