@@ -108,24 +108,37 @@ def lowers(asked: Sequence[Resolved], *, delta: Sequence[float] | FloatArray, to
 
 
 def log_deltas(asked: Sequence[Resolved], eps: FloatArray, *, tol: float) -> FloatArray:
-    """log delta of every question at its eps, as ``question.log_delta`` gives it."""
+    """log delta of every question at its eps, as ``question.log_delta`` gives it.
+
+    A question with several eps is asked once, for chords may serve some of them; the others are asked together.
+    """
     out = np.full(len(asked), -np.inf)
     same: dict[int, list[int]] = {}
     for i, question in enumerate(asked):
         same.setdefault(id(question), []).append(i)
-    # a question with several eps is asked once; questions with one eps each are asked together
     lone = [at[0] for at in same.values() if len(at) == 1 and asked[at[0]].by_family]
-    below = [i for i in lone if not eps[i] >= asked[i].cap] if len(lone) > 1 else []
-    if below:
-        mine = [asked[i] for i in below]
-        side = mine[0].bound.side
-        out[below] = families.log_deltas([q.family for q in mine], eps[below], n=_honest(mine), tol=tol, side=side)
+    if lone:
+        out[lone] = np.concatenate(curves([asked[i] for i in lone], [eps[[i]] for i in lone], tol))
     for at in same.values():
-        if len(lone) > 1 and at[0] in lone:
-            out[at] = asked[at[0]].capped_log_delta(out[at], eps[at])
-        else:
+        if at[0] not in lone:
             out[at] = asked[at[0]].log_delta(eps[at], tol=tol)
     return out
+
+
+def curves(asked: Sequence[Resolved], eps: Sequence[FloatArray], tol: float) -> list[FloatArray]:
+    """log delta of every question at its own several eps, in one call; nothing is asked from the local guarantee on."""
+    flat, sizes = np.concatenate(eps), [at.size for at in eps]
+    rows = [question for question, size in zip(asked, sizes, strict=True) for _ in range(size)]
+    value, below = (
+        np.full(flat.size, -np.inf),
+        np.flatnonzero([not x >= q.cap for q, x in zip(rows, flat, strict=True)]),
+    )
+    if below.size:
+        mine = [rows[i] for i in below.tolist()]
+        side = mine[0].bound.side
+        value[below] = families.log_deltas([q.family for q in mine], flat[below], n=_honest(mine), tol=tol, side=side)
+    parts = np.split(value, np.cumsum(sizes)[:-1])
+    return [question.capped_log_delta(part, at) for question, part, at in zip(asked, parts, eps, strict=True)]
 
 
 def _pooled(

@@ -13,11 +13,12 @@ from .._support.json_ready import json_ready
 from .._support.reading import TABLE, read_bytes
 from ..accounting.crowd import Crowd
 from ..accounting.resolve import MechanismLike, Resolved, Subject, resolve, subject_of
-from ..accounting.rounds import MOST_ROUNDS, count_of, must_be_separate
+from ..accounting.rounds import MOST_ROUNDS, count_of, kind_of, must_be_separate
 from ..bounds import called
 from ..errors import ParameterError, ShuffleDPError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import mechanism_in_file
+from ..numerics.composition.sequential import Kind
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +76,10 @@ class LedgerEntry:
         One of these rounds; where users send several reports, one of the parts into which a round may be divided.
         """
         return resolve(self._part, self.bound, Crowd(self.n, participation=self.participation))
+
+    def kind(self) -> Kind:
+        """The privacy profile of what is paid ``cost`` times."""
+        return kind_of(self.resolved)
 
     @property
     def _part(self) -> Mechanism:
