@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, is_dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,11 +34,7 @@ from ..numerics.counts import Count
 from ..numerics.family import Family
 from ..numerics.matrix import blanket_pairs
 from ..numerics.mixture import Among
-from ..numerics.pair import (
-    FloatArray,
-    ShuffledPair,
-    with_symbols,
-)
+from ..numerics.pair import FloatArray, ShuffledPair, with_symbols
 from ..numerics.participation import Split
 from .crowd import Crowd
 
@@ -65,16 +61,20 @@ class _Shape:
     slack: float = 0.0
 
 
-def victim_epsilon(victim: Mechanism, sizes: dict[Mechanism, int], crowd: Crowd, delta: float, tol: float) -> float:
-    """The smallest eps over the most promising shapes (any one is sound), at most the local one."""
-    best = victim.local_epsilon
-    tried = [(shape, _draws(victim, sizes, shape.chances, crowd)) for shape in _shapes(victim, list(sizes))]
-    tried.sort(key=lambda x: x[0].spread / max(x[1].mean, 1e-300))
-    for shape, count in tried[:_SHAPES]:
-        family, n = shape.family(count)
-        found = family.epsilon(n=n, delta=delta, tol=tol, side="upper").epsilon
-        best = min(best, found + shape.slack if found > 0.0 else found)
-    return best
+class Candidate(NamedTuple):
+    """A bound on one class of victims: the eps of a family among n users at delta (1 - slack), plus the slack."""
+
+    bound: str
+    family: Family
+    n: int
+    slack: float = 0.0
+
+
+def blanket_candidates(victim: Mechanism, sizes: dict[Mechanism, int], crowd: Crowd) -> list[Candidate]:
+    """The most promising shapes; any of them is sound."""
+    known = [(shape, _draws(victim, sizes, shape.chances, crowd)) for shape in _shapes(victim, list(sizes))]
+    known.sort(key=lambda x: x[0].spread / max(x[1].mean, 1e-300))
+    return [Candidate("blanket", *shape.family(count), shape.slack) for shape, count in known[:_SHAPES]]
 
 
 def _draws(victim: Mechanism, sizes: dict[Mechanism, int], chances: dict[Mechanism, float], crowd: Crowd) -> Count:
