@@ -134,7 +134,7 @@ class Certificate(Renamed):
 _TERMS = ("law_sha256", "neighbors", "trust")
 #: Keys of every format; the first one has no terms, and the first two call the pairs rounds.
 _KEYS = ("format", "claim", "mechanism", "bound", "n", "epsilon", "delta")
-#: The stated ends of a proof may miss those that are found by this much: other versions of Arb round otherwise.
+#: The stated ends of a proof may differ from those found here by this much: other versions of Arb round differently.
 _SAME = Fraction(1, 10**9)
 
 
@@ -179,7 +179,7 @@ def _analyses(question: Resolved) -> dict[str, Family]:
     family = question.family
     if not isinstance(family, Smallest):
         return {question.bound.name: family}
-    # where the law is known, eps0 or (p, beta, q) alone may prove a far larger eps: that is for whoever asks for it
+    # where the law is known, eps0 or (p, beta, q) alone may prove a far larger eps: only on request
     weaker = {"swap-general": "swap", "variation-ratio": "blanket"}
     return {name: found for name, found in family.families.items() if weaker.get(name) not in family.families}
 

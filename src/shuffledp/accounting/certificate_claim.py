@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import BY_MATRIX, RESERVED, made_again
 from ..numerics.pair import ShuffledPair
 from ..numerics.swap.pair import SwapPair
+from .certificate_file import law_written
 from .certificate_steps import MAX_PAIRS, Law
 from .guarantee import SAME, TRUST, Guarantee
 
@@ -46,9 +47,9 @@ FORMAT_1 = (
     "Format 1: this certificate does not state the hash of its law, the neighbors or what is trusted; "
     "they were derived again from the mechanism that it names."
 )
-#: What certificates of former versions say is trusted, and what is said of them.
+#: What certificates of earlier versions say is trusted, and the note about them.
 _FORMER_TRUST = TRUST.replace(f"{SAME}, non-adaptively", "users are non-adaptive")
-_SAME_TOO = f"The file is of a former version, whose terms leave out what is assumed as well: {SAME}."
+_SAME_TOO = f"The file is of an earlier version, whose terms do not state one more assumption: {SAME}."
 #: The label of a matrix that was given in memory.
 _IN_MEMORY = re.compile(rf"{BY_MATRIX}:<[^<>]* matrix>")
 
@@ -65,20 +66,21 @@ def law_hash(matrix: tuple[tuple[float, ...], ...], pairs: Iterable[Law]) -> str
     >>> law_hash(((0.75, 0.25), (0.25, 0.75)), ())[:16]
     '2b9b2c6cf36645bb'
     """
-    written = [_written(row) for row in matrix] or sorted({_written_pair(r) for r in pairs})
-    text = f"[{','.join(written)}]"
-    return hashlib.sha256(text.encode("ascii")).hexdigest()
+    written = [_text([exact(Fraction(x)) for x in row]) for row in matrix] or sorted(
+        {_text(_numbers(r)) for r in pairs}
+    )
+    return hashlib.sha256(f"[{','.join(written)}]".encode("ascii")).hexdigest()
 
 
-def _written(numbers: Iterable[float]) -> str:
-    return json.dumps([exact(Fraction(float(x))) for x in numbers], separators=(",", ":"))
+def _text(numbers: list[Any]) -> str:
+    return json.dumps(numbers, separators=(",", ":"))
 
 
-def _written_pair(pair: Law) -> str:
-    if isinstance(pair, SwapPair):
-        mass = json.dumps(exact(Fraction(pair.common_mass)))
-        return f"[{','.join([*map(_written_pair, pair.types), mass])}]"
-    return f"[{','.join(_written(np.asarray(law).tolist()) for law in (pair.P0, pair.P1, pair.t))}]"
+def _numbers(law: Law) -> list[Any]:
+    """The exact decimals of a law, without the names that they have in the file."""
+    if isinstance(law, SwapPair):
+        return [*map(_numbers, law.types), exact(Fraction(law.common_mass))]
+    return list(law_written(law).values())
 
 
 def provable(bound: Bound) -> bool:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 MAX_PAIRS = 64
 #: What is added to an eps that balls did not confirm, beside a part of tol: the rounding of a law matters for tiny eps.
 _STEPS_UP = tuple(2.0**-k for k in (48, 45, 42, 39, 36, 33))
-#: Where a search for a larger eps ends: squares of e^eps are doubles there; where no eps is enough it would go on.
+#: A search for a larger eps ends here, where squares of e^eps are still doubles: there may be no eps that is enough.
 _LARGEST = 300.0
 #: What a step proves: delta of a shuffled pair, or of a victim pair among others of several types (the swap bound).
 Law = ShuffledPair | SwapPair

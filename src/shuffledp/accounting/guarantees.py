@@ -174,7 +174,9 @@ reports_per_user : as in a Guarantee; the same for all entries.
     @property
     def _known_lower(self) -> NDArray[Any]:
         """The lower bounds with None where nothing is known."""
-        return np.where(np.isnan(self.lower), None, self.lower)
+        known = self.lower.astype(object)
+        known[np.isnan(self.lower)] = None
+        return known
 
     @property
     def title(self) -> str:

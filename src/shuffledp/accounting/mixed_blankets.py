@@ -140,7 +140,7 @@ def _blanket_pairs(mechanism: Mechanism) -> Sequence[ShuffledPair]:
 
 
 def _mass(pairs: Sequence[ShuffledPair]) -> float:
-    """Of the blanket, which all pairs share."""
+    """The mass of the blanket, which all pairs share."""
     return min(float(np.asarray(r.t).sum()) for r in pairs)
 
 
@@ -214,7 +214,7 @@ def reports_of(mechanism: Mechanism) -> Any:
 def matrix_of(mechanism: Mechanism) -> FloatArray:
     """The whole law, where it is finite and small; numbers are listed with their tails merged, so not here.
 
-    Of probabilities that miss 1 it is what is sure of them (numerics/pair.py).
+    Where probabilities do not sum to 1, only what is certain of them counts (numerics/pair.py).
     """
     if _is_matrix(mechanism):
         given = np.asarray(mechanism.law.identity()["matrix"])

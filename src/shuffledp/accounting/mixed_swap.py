@@ -38,7 +38,7 @@ def swap_candidates(victim: Mechanism, sizes: dict[Mechanism, int], crowd: Crowd
 
 
 def _all_classes(victim: Mechanism, sizes: dict[Mechanism, int], crowd: Crowd) -> ClassSet | None:
-    """Where the laws are small and nobody is missing: a missing user may be of any class, which is not weighed up."""
+    """Where the laws are small and nobody is missing: a missing user could be of any class, which is not covered."""
     if crowd.honest < crowd.n or crowd.participation < 1.0 or crowd.n < 2:
         return None
     if not all(lists_its_law(m) for m in sizes) or len({reports_of(m) for m in sizes}) > 1:

@@ -73,7 +73,7 @@ class Search:
         return found[0], found[1]
 
     def _groups(self, i: int, j: int) -> Iterator[_Candidates]:
-        """The plainest first: the first of equals is taken."""
+        """The simplest events first: of equal scores the first one wins."""
         seen = self._seen
         if seen.bits is not None:
             yield from self._few_bits(seen.bits, i, j)

@@ -424,7 +424,7 @@ class Accountant(Tabular):
         if spent(0) > target:
             return 0
         start = 1
-        for _ in range(_GUESSES):  # the squares of eps add up, about
+        for _ in range(_GUESSES):  # roughly, the squares of eps add up
             cost = spent(start) ** 2 - spent(0) ** 2
             more = start * (target**2 - spent(0) ** 2) / cost if 0.0 < cost < math.inf else 2.0 * start
             start, last = min(max(round(more), 1), MOST_REMAINING), start
@@ -468,7 +468,7 @@ class Accountant(Tabular):
     def load(cls, path: str | Path) -> Accountant:
         """The accountant of a ledger file; every key and the chain of hashes are checked.
 
-        Remarks on the file, such as that it is of an old version, are in :attr:`notes`.
+        Remarks on the file, such as that an old version wrote it, are in :attr:`notes`.
         """
         found = ledger_file.load(path)
         made = cls()

@@ -54,7 +54,7 @@ class LedgerEntry:
     participation: float = 1.0
 
     def __getstate__(self) -> dict[str, Any]:
-        """What was said; what follows from it is found again."""
+        """The fields; what follows from them is computed again."""
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
     @property
@@ -142,7 +142,7 @@ class LedgerEntry:
             "bound": self.bound,
             "participation_limit": self.participation_limit,
             "reports_per_user": self.reports_per_user,
-            # as in all ledgers so far, where everybody takes part
+            # left out where everybody takes part, as in earlier ledgers
             **({} if self.participation == 1.0 else {"participation": self.participation}),
         }
 
@@ -174,29 +174,27 @@ def make_entry(
         participation=participation,
         reports_per_user=reports_per_user,
     )
-    reports, chance = crowd.reports_per_user, crowd.participation
     must_be_separate(crowd)
     left = subject_of(mechanism).left_of(replace(crowd, reports_per_user=1))
-    resolved = resolve(left, bound, Crowd(crowd.honest, participation=chance)).must_hold("be composed")
-    subject = resolved.mechanism
+    whole = Crowd(crowd.honest, participation=crowd.participation)
+    resolved = resolve(left, bound, whole).must_hold("be composed")
     if name is not None and not (isinstance(name, str) and 0 < len(name) <= 200):
         raise ParameterError(f"name must be a short text or None, got {check.shown(name)}; use up to 200 characters.")
     limit = participation_limit
     if limit is not None:
         hint = "it is the most rounds that one user takes part in"
         limit = check.whole("participation_limit", limit, low=1, high=MOST_ROUNDS, hint=hint)
-    part = subject.law.bundled(reports, n=resolved.n, participation=1.0)
     entry = LedgerEntry(
-        mechanism=subject,
-        n=resolved.n,
+        mechanism=left.mechanism,
+        n=whole.n,
         count=count_of(count),
         bound=called(bound),
         name=name,
         participation_limit=limit,
-        reports_per_user=reports,
-        participation=chance,
+        reports_per_user=crowd.reports_per_user,
+        participation=crowd.participation,
     )
-    if part is subject:
+    if entry._part is left.mechanism:
         vars(entry)["resolved"] = resolved  # the families are built once
     return entry
 
