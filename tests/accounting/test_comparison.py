@@ -373,9 +373,9 @@ def test_sweep_refuses_before_it_computes(monkeypatch: pytest.MonkeyPatch) -> No
     refused("without eps0 where eps0 is given", sdp.sweep, grr, eps0=[1, 2], n=10, delta=0.1)
     refused("^eps0 must be given once", sdp.sweep, "grr:4", eps0=[1, 2], n=10, delta=0.1)
     refused("^grr needs d", sdp.sweep, "grr", eps0=[1, 2], n=10, delta=0.1)
-    refused("^eps0 must stay out", sdp.sweep, "metric-laplace:1,2", eps0=[1, 2], n=10, delta=0.1)
-    refused("^eps0 must stay out", sdp.sweep, "finite:matrix.csv", eps0=[1, 2], n=10, delta=0.1)
-    refused("^eps0 must stay out", sdp.sweep, sdp.FiniteRandomizer(np.eye(2)), eps0=[1, 2], n=10, delta=0.1)
+    refused("^eps0 must be left out", sdp.sweep, "metric-laplace:1,2", eps0=[1, 2], n=10, delta=0.1)
+    refused("^eps0 must be left out", sdp.sweep, "finite:matrix.csv", eps0=[1, 2], n=10, delta=0.1)
+    refused("^eps0 must be left out", sdp.sweep, sdp.FiniteRandomizer(np.eye(2)), eps0=[1, 2], n=10, delta=0.1)
     refused("^unknown mechanism", sdp.sweep, "gr:d=4", eps0=[1, 2], n=10, delta=0.1)
     for subject in (sdp.GRR, 3, None):
         refused("^mechanism must ", sdp.sweep, subject, eps0=[1, 2], n=10, delta=0.1)

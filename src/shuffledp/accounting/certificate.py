@@ -31,8 +31,19 @@ from .._support.text import visible
 from ..errors import CertificationError, ParameterError, ShuffleDPError, VerificationError
 from ..numerics.family import Answer, Family, Smallest
 from .certificate_claim import FORMAT, STATEMENT, STATEMENTS, derived, law_hash, provable
-from .certificate_file import decimal, double, listed, step_of, written
-from .certificate_steps import MAX_PAIRS, Law, Step, proof_of, proved, refuse_endless
+from .certificate_steps import (
+    MAX_PAIRS,
+    Law,
+    Step,
+    decimal,
+    double,
+    listed,
+    proof_of,
+    proved,
+    refuse_endless,
+    step_of,
+    written,
+)
 from .guarantee import TRUST, Guarantee
 from .resolve import Resolved
 

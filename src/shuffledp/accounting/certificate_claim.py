@@ -25,8 +25,7 @@ from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import BY_MATRIX, RESERVED, made_again
 from ..numerics.pair import ShuffledPair
 from ..numerics.swap.pair import SwapPair
-from .certificate_file import law_written
-from .certificate_steps import MAX_PAIRS, Law
+from .certificate_steps import MAX_PAIRS, Law, law_written
 from .guarantee import SAME, TRUST, Guarantee
 
 if TYPE_CHECKING:

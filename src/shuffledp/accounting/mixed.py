@@ -1,6 +1,6 @@
 """Users with different budgets in one batch: every class of victims hides among the blankets of all classes.
 
-The formula, and why it is sound, is in mixed_blankets.py.
+The formula, and why it is sound, is in mixed_bounds.py.
 
 *What is not covered.*  Budgets are public.  A budget that depends on the value it protects leaks by itself.
 """
@@ -26,8 +26,7 @@ from ..mechanisms.base import Mechanism
 from ..numerics.family import epsilons
 from .crowd import Crowd
 from .guarantee import SAME, absent, at_most
-from .mixed_blankets import blanket_candidates, comparable
-from .mixed_swap import swap_candidates
+from .mixed_bounds import blanket_candidates, comparable, swap_candidates
 from .resolve import MechanismLike, as_mechanism
 
 OF_ITS_CLASS = "all users of a class run its mechanism"

@@ -313,7 +313,9 @@ def _maker(mechanism: Any, eps0: object) -> Callable[[float | None], Mechanism]:
 
 def _needs_eps0(cls: Any) -> None:
     if "eps0" not in (field.name for field in dataclasses.fields(cls)):
-        raise ParameterError(f"eps0 must be left out for {cls.name}, which has no such parameter; sweep n or delta.")
+        raise ParameterError(
+            f"eps0 must be left out for {cls.name}, which has no such parameter, got values; sweep n or delta."
+        )
 
 
 def _from_spec(cls: type[Mechanism], text: str, eps0: float | None) -> Mechanism:
