@@ -122,17 +122,15 @@ class BatchTable(Tabular):
         if self.rule is not None:
             deltas = [round_up(delta, 6) for delta in self.deltas]
             columns.append(number_column("delta", "delta", self.deltas, deltas))
-        delta = round_up(self.delta, 6) if self.rule is None else self.rule
-        terms = f"delta = {delta}, {self.neighbors} (bound: {self.bound}){self._away}"
+        terms = f"delta = {self._delta_text}, {self.neighbors} (bound: {self.bound}){self._away}"
         return Table(tuple(columns), caption=visible(f"{self.description}, {terms}"))
 
     def __repr__(self) -> str:
         """One line: the sizes, and the eps of the smallest and the largest batch."""
         ends = [round_up(eps) if math.isfinite(eps) else "none" for eps in (self.epsilons[0], self.epsilons[-1])]
-        delta = round_up(self.delta, 6) if self.rule is None else self.rule
         return visible(
             f"<BatchTable of {self.sizes[0]:,} to {self.sizes[-1]:,} users: eps <= {ends[0]} to {ends[1]} "
-            f"at delta = {delta}, {self.mechanism} ({self.bound})>"
+            f"at delta = {self._delta_text}, {self.mechanism} ({self.bound})>"
         )
 
     def __str__(self) -> str:
@@ -145,6 +143,10 @@ class BatchTable(Tabular):
         from .drawing import draw_batches
 
         return draw_batches(self, epsilon=epsilon, width=width)
+
+    @property
+    def _delta_text(self) -> str:
+        return self.rule or round_up(self.delta, 6)
 
     @property
     def _away(self) -> str:

@@ -100,9 +100,7 @@ class Sweep(Tabular):
 
         It is also masked where eps is 0 or both are infinite, where a ratio says nothing.
         """
-        local, eps = self.local_epsilon, self.epsilon(bound)
-        hide = local.mask | eps.mask | (eps.data == 0.0) | np.isinf(local.data)
-        return np.ma.MaskedArray(local.data / np.where(hide, 1.0, eps.data), mask=hide)
+        return _masked([_factor(point, row) for point, row in zip(self.points, self._column(bound), strict=True)])
 
     def _column(self, bound: str) -> list[Row | None]:
         bound = unalias(bound)
@@ -161,8 +159,7 @@ class Sweep(Tabular):
         """One row per value: the tightest sound upper bound and the best lower bound."""
         best = [point.best for point in self.points]
         lower = [point.lower for point in self.points]
-        local = [point.local_epsilon for point in self.points]
-        factors = [None if b is None else _factor(known, b.epsilon) for b, known in zip(best, local, strict=True)]
+        factors = [_factor(point, point.best) for point in self.points]
         return Table(
             (
                 self._variable_column(),
@@ -335,8 +332,10 @@ def _common(specs: Sequence[str]) -> str:
     return f"{name}:{','.join(kept)}" if kept else name
 
 
-def _factor(local: float | None, eps: float) -> float | None:
-    return None if local is None or eps == 0.0 or math.isinf(local) else local / eps
+def _factor(point: Comparison, row: Row | None) -> float | None:
+    """The local budget over the eps of a row; None where that says nothing."""
+    local = point.local_epsilon
+    return None if row is None or local is None or row.epsilon == 0.0 or math.isinf(local) else local / row.epsilon
 
 
 def _row_column(name: str, head: str, rows: Sequence[Row | None]) -> Column:
