@@ -115,15 +115,13 @@ class LedgerEntry:
 
     def sharing_law(self, other: LedgerEntry) -> LedgerEntry:
         """``other``, of the same mechanism, with the law of this entry: no file is read a second time."""
-        other.__dict__["law"] = self.law
+        vars(other)["law"] = self.law
         return other
 
     def first(self, count: int) -> LedgerEntry:
         """The first ``count`` rounds of this entry; each costs the same, and no file is read a second time."""
         made = replace(self, count=count)
-        made.__dict__.update({"law": self.law, "key": self.key})
-        if "resolved" in self.__dict__:  # of one round, whatever their number
-            made.__dict__["resolved"] = self.resolved
+        vars(made).update({"key": self.key, **vars(self), "count": count})  # the rest is of one round
         return made
 
     def to_dict(self) -> dict[str, Any]:
