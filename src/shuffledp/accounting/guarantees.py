@@ -17,10 +17,12 @@ from .._support.tables import Column, Table, Tabular, count_column, number_colum
 from .._support.text import visible
 from ..errors import ParameterError
 from ..numerics.family import Answer
-from .guarantee import Guarantee, absent, told
+from .guarantee import Guarantee, absent
 from .many import lowers
 from .resolve import Resolved
 
+#: Numbers of entries, in C order.
+Places = NDArray[np.int64]
 #: Fields with one entry per answer; the others are the same for all.
 _ARRAYS = ("epsilon", "delta", "n", "bound", "evaluated", "members", "dropouts", "colluding", "note")
 
@@ -70,12 +72,12 @@ reports_per_user : as in a Guarantee; the same for all entries.
     trust: str
     participation: float
     reports_per_user: int
-    find_lower: Callable[[], NDArray[np.float64]]
+    find_lower: Callable[[Places], NDArray[np.float64]]
 
     @cached_property
     def lower(self) -> NDArray[np.float64]:
         """The lower bounds beside epsilon; NaN where nothing is known."""
-        return self.find_lower()
+        return _frozen(self.find_lower(np.arange(self.size)), self.shape)
 
     @classmethod
     def of(
@@ -101,7 +103,7 @@ reports_per_user : as in a Guarantee; the same for all entries.
 
     def __getstate__(self) -> dict[str, Any]:
         """All numbers, the lower bounds included: a copy cannot compute them again."""
-        return {**vars(self), "lower": self.lower, "find_lower": partial(told, self.lower)}
+        return {**vars(self), "lower": self.lower, "find_lower": partial(np.take, self.lower)}
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -128,16 +130,22 @@ reports_per_user : as in a Guarantee; the same for all entries.
         except (IndexError, TypeError, ValueError):
             raise self._no_entry(key) from None
         single = not np.ndim(picked)
-        parts = {f.name: getattr(self, f.name) for f in fields(self)} | {"find_lower": partial(self._lower_of, picked)}
+        parts = {f.name: getattr(self, f.name) for f in fields(self)}
         for name in _ARRAYS:
             part = parts[name].reshape(-1)[picked]
             parts[name] = part.item() if single else _frozen(part, picked.shape)
+        parts["find_lower"] = partial(self._lower_of if single else self._lower_among, np.ravel(picked))
         return Guarantee(**parts) if single else Guarantees(**parts)
 
-    def _lower_of(self, picked: Any) -> Any:
-        """The lower bounds of some entries: all of them are computed together."""
-        part = self.lower.reshape(-1)[picked]
-        return _frozen(part, part.shape) if np.ndim(picked) else None if math.isnan(part) else float(part)
+    def _lower_among(self, picked: Places, places: Places) -> NDArray[np.float64]:
+        """The lower bounds at some places of the picked entries: only they are computed, unless all are known."""
+        find = partial(np.take, self.lower) if "lower" in vars(self) else self.find_lower
+        return find(picked[places])
+
+    def _lower_of(self, picked: Places) -> float | None:
+        """The lower bound of one entry."""
+        found = float(self._lower_among(picked, np.arange(1))[0])
+        return None if math.isnan(found) else found
 
     def _no_entry(self, key: object) -> Exception:
         if isinstance(key, int | np.integer):  # the protocol of sequences
@@ -217,12 +225,14 @@ reports_per_user : as in a Guarantee; the same for all entries.
 
 
 def _lower_bounds(
-    asked: Sequence[Resolved], epsilon: NDArray[np.float64], delta: NDArray[np.float64], tol: float
+    asked: Sequence[Resolved], epsilon: NDArray[np.float64], delta: NDArray[np.float64], tol: float, places: Places
 ) -> NDArray[np.float64]:
-    """The lower bounds beside these eps, computed together; NaN where nothing is known, as without questions."""
-    found = lowers(asked, delta=delta.reshape(-1), tol=tol) if asked else [None] * epsilon.size
-    known = np.array([math.nan if x is None else x for x in found]).reshape(epsilon.shape)
-    return _frozen(np.minimum(known, epsilon), known.shape)
+    """The lower bounds beside some of these eps, computed together; NaN where nothing is known."""
+    found: Sequence[float | None] = [None] * places.size
+    if asked:
+        found = lowers([asked[i] for i in places.tolist()], delta=delta.reshape(-1)[places], tol=tol)
+    known = np.array([math.nan if x is None else x for x in found])
+    return np.asarray(np.minimum(known, epsilon.reshape(-1)[places]))
 
 
 def _frozen(values: Any, shape: tuple[int, ...]) -> NDArray[Any]:
