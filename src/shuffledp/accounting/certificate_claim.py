@@ -1,4 +1,4 @@
-"""What a certificate claims besides its numbers, all of it checked: which law was proved, and on which terms.
+"""What a certificate claims, as its file states it, all of it checked: which law is proved, and on which terms.
 
 A label such as ``finite:matrix.csv`` is text that anyone can write.  What is proved is the law that the certificate
 carries, so the claim names that law by its hash, and a label that names a file is compared with the file.
@@ -17,15 +17,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._support import validation as check
 from .._support.numbers import exact
+from .._support.reading import CERTIFICATE, mapping, read_json
 from ..bounds import BOUNDS, Bound
 from ..bounds.base import Numerical
-from ..errors import ShuffleDPError, VerificationError
+from ..errors import ParameterError, ShuffleDPError, VerificationError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import BY_MATRIX, RESERVED, made_again
 from ..numerics.pair import ShuffledPair
 from ..numerics.swap.pair import SwapPair
-from .certificate_steps import MAX_PAIRS, Law, law_written
+from .certificate_steps import MAX_PAIRS, Law, decimal, double, law_written, listed, step_of
 from .guarantee import SAME, TRUST, Guarantee
 
 if TYPE_CHECKING:
@@ -41,6 +43,9 @@ STATEMENTS = {
     "shuffledp-certificate/1": None,
 }
 FORMAT, _, OLD_FORMAT = STATEMENTS
+_TERMS = ("law_sha256", "neighbors", "trust")
+#: Keys of every format; the first one has no terms, and the first two call the pairs rounds.
+_KEYS = ("format", "claim", "mechanism", "bound", "n", "epsilon", "delta")
 #: Said of a certificate of the first format, which stated less.
 FORMAT_1 = (
     "Format 1: this certificate does not state the hash of its law, the neighbors or what is trusted; "
@@ -51,6 +56,42 @@ _FORMER_TRUST = TRUST.replace(f"{SAME}, non-adaptively", "users are non-adaptive
 _SAME_TOO = f"The file is of an earlier version, whose terms do not state one more assumption: {SAME}."
 #: The label of a matrix that was given in memory.
 _IN_MEMORY = re.compile(rf"{BY_MATRIX}:<[^<>]* matrix>")
+
+
+def read_claim(path: Path) -> dict[str, Any]:
+    """The fields of a certificate as a file states them; anything missing, unknown or malformed is refused."""
+    data = read_json(path, CERTIFICATE)
+    if not isinstance(data, dict) or data.get("format") not in STATEMENTS:
+        raise ParameterError(
+            f"certificate must have format {FORMAT!r}, got another file in {str(path)!r}; certify again."
+        )
+    version = data["format"]
+    statement, new = STATEMENTS[version], version == FORMAT
+    try:
+        terms = _TERMS if statement else ()
+        key = "pairs" if new else "rounds"
+        whole = mapping("certificate", data, needed=(*_KEYS, key, *terms), optional=("matrix",))
+        if statement and whole["claim"] != statement:
+            raise VerificationError(f"claim must be {statement!r}, got {str(whole['claim'])[:200]!r}; certify again.")
+        steps = [step_of(item, types=new) for item in listed(whole[key], key)]
+        if not isinstance(whole["mechanism"], str) or not isinstance(whole["bound"], str):
+            raise ValueError("mechanism or bound")
+        return {
+            **{key: whole[key] for key in ("mechanism", "bound", "format", *terms)},
+            "n": check.users(check.real("n", whole["n"])),
+            "epsilon": decimal(whole["epsilon"], low=0, high=1000),
+            "delta": decimal(whole["delta"], low=0, high=1),
+            "steps": tuple(steps),
+            "matrix": tuple(tuple(double(x) for x in listed(row, "row")) for row in whole.get("matrix", ())),
+        }
+    except (TypeError, ValueError, ArithmeticError) as error:
+        if isinstance(error, ShuffleDPError) and str(error).startswith("certificate must "):
+            raise
+        reason = str(error).rstrip(".?")
+        raise ParameterError(
+            f"certificate must be a complete {FORMAT} file, got a malformed entry ({reason:.200}) in {str(path)!r}; "
+            "certify again."
+        ) from None
 
 
 def law_hash(matrix: tuple[tuple[float, ...], ...], pairs: Iterable[Law]) -> str:

@@ -63,11 +63,7 @@ class Rounds:
         """eps of all rounds together; ``tol`` is the accuracy of a single one."""
         if self._count == 1:
             return self.one.epsilon(delta=delta, tol=tol).epsilon
-        if delta < sequential.LEAST_DELTA:
-            raise ParameterError(
-                f"delta must be at least {sequential.LEAST_DELTA:g} for a composition, got {delta!r}; "
-                "profiles are not computed below it: use a larger delta."
-            )
+        must_be_composable(delta)
         return sequential.epsilon([kind_of(self.one)], [self.cost], delta)
 
     def log_delta(self, epsilon: float, *, tol: float) -> float:
@@ -84,6 +80,15 @@ def must_be_separate(crowd: Crowd) -> None:
         raise ParameterError(
             f"participation must be 1 where rounds of several reports per user are composed, got "
             f"{crowd.participation!r}; the reports of a user come or stay away together: state dropouts instead."
+        )
+
+
+def must_be_composable(delta: float, advice: str = "use a larger delta") -> None:
+    """Profiles are followed down to some delta only."""
+    if delta < sequential.LEAST_DELTA:
+        raise ParameterError(
+            f"delta must be at least {sequential.LEAST_DELTA:g} for a composition, got {delta!r}; "
+            f"profiles are not computed below it: {advice}."
         )
 
 

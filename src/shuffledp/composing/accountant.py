@@ -18,7 +18,7 @@ from .._support.delta_rules import read
 from .._support.figures import TEXT_WIDTH
 from .._support.tables import Column, Table, Tabular, count_column, number_column
 from ..accounting.resolve import MechanismLike
-from ..accounting.rounds import MOST_ROUNDS
+from ..accounting.rounds import MOST_ROUNDS, must_be_composable
 from ..errors import ParameterError
 from ..numerics.composition import renyi, sequential
 from ..numerics.composition.sequential import Kind
@@ -301,11 +301,7 @@ class Accountant(Tabular):
         if check.one_of("method", method, ("pld", "renyi")) == "renyi":
             values = self.renyi(renyi.ORDERS)
             return min(renyi.to_epsilon(renyi.ORDERS, values, delta), sequential.pure_epsilon(kinds, counts))
-        if delta < sequential.LEAST_DELTA:
-            raise ParameterError(
-                f"delta must be at least {sequential.LEAST_DELTA:g} for a composition, got {delta!r}; "
-                "profiles are not computed below it: use method='renyi' or a larger delta."
-            )
+        must_be_composable(delta, "use method='renyi' or a larger delta")
         return sequential.epsilon(kinds, counts, delta)
 
     @by_name
