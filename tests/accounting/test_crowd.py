@@ -18,6 +18,7 @@ from scipy import stats
 import shuffledp as sdp
 from reference.fractions_oracle import Law, _send, hockey_stick, round_divergence
 from reference.repetition import examples
+from reference.tolerances import within_tol
 from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.guarantee import TRUST
 from shuffledp.mechanisms.multimessage.base import MultiMessage
@@ -508,7 +509,7 @@ def test_batch_table() -> None:
     table = sdp.batch_table("grr:eps0=2,d=16", delta=1e-6, minimum=30, maximum=3000)
     assert table.sizes == (30, 50, 100, 200, 500, 1000, 2000, 3000)
     for n, eps in zip(table.sizes, table.epsilons, strict=True):
-        assert eps == pytest.approx(sdp.amplify("grr:eps0=2,d=16", n=n, delta=1e-6).epsilon, rel=1e-4)
+        assert eps == within_tol(sdp.amplify("grr:eps0=2,d=16", n=n, delta=1e-6).epsilon)
     assert list(table.epsilons) == sorted(table.epsilons, reverse=True)
     for target in (3.0, 0.5, table.epsilons[4], 0.13):
         least = table.minimum(target)
@@ -533,10 +534,10 @@ def test_batch_table_terms_and_infinity() -> None:
     assert "up to 1 user of a batch may drop out" in str(table)
     json.dumps(table.to_dict(), allow_nan=False)
     alone = sdp.amplify("pure-dump:d=4,messages=1", n=999, delta=1e-6).epsilon
-    assert table.epsilons[1] == pytest.approx(alone, rel=1e-4)
+    assert table.epsilons[1] == within_tol(alone)
     shares = sdp.batch_table("general:eps0=1", delta=1e-6, n=[100, 200], dropouts=0.05, colluding=0.1)
     alone = sdp.amplify("general:eps0=1", n=85, delta=1e-6).epsilon
-    assert shares.epsilons[0] == pytest.approx(alone, rel=1e-4)
+    assert shares.epsilons[0] == within_tol(alone)
     assert "up to 5 % of a batch may drop out and up to 10 % of a batch may collude" in str(shares)
     assert shares.epsilon(100) == shares.epsilons[0]
     with pytest.raises(sdp.ParameterError, match="must be a size of the table") as error:

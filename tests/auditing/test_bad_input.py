@@ -89,7 +89,7 @@ def in_turn(*reports: Any) -> Callable[[Any], Any]:
         ("got something unhashable", lambda x: (1, {})),
         ("got None inside a report", lambda x: [None]),
         ("got empty rows", lambda x: []),
-        ("got list and number reports in turn", in_turn([1], 1)),
+        ("got list and number reports mixed", in_turn([1], 1)),
         (r"got RuntimeError on input 0 \(line one line two\); try it", fails),
         ("got TypeError on input 0", lambda: 1),
         ("got GeneratorExit on input 0; try", throws(GeneratorExit())),

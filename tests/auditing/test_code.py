@@ -15,7 +15,7 @@ import pytest
 
 import shuffledp as sdp
 from reference.commands import refused, run
-from shuffledp.auditing import apart
+from shuffledp.auditing import isolated
 
 CODE = """
 import ctypes, os, random, signal, subprocess, sys, time
@@ -343,7 +343,7 @@ def answer(**changes: Any) -> dict[str, Any]:
 
 
 def test_a_true_answer_is_read_back() -> None:
-    found = apart._found(json.loads(json.dumps(answer())), TERMS)
+    found = isolated._found(json.loads(json.dumps(answer())), TERMS)
     assert found.to_dict() == answer() and found.violated and found.pair == (0, 1)
 
 
@@ -389,7 +389,7 @@ def test_a_true_answer_is_read_back() -> None:
 )
 def test_false_answers_are_refused(changes: dict[str, Any]) -> None:
     with pytest.raises(sdp.ParameterError, match="an answer that cannot be read"):
-        apart._found(answer(**changes), TERMS)
+        isolated._found(answer(**changes), TERMS)
 
 
 @pytest.mark.parametrize(
@@ -415,8 +415,8 @@ def test_false_answers_are_refused(changes: dict[str, Any]) -> None:
 )
 def test_other_messages_are_refused(line: bytes) -> None:
     with pytest.raises(sdp.ParameterError, match="an answer that cannot be read"):
-        apart._message(line)
+        isolated._message(line)
 
 
 def test_text_of_the_child_cannot_steer_a_terminal() -> None:
-    assert apart._found(answer(event="a\x1b[2J\nb"), TERMS).event == "a\\x1b[2J b"
+    assert isolated._found(answer(event="a\x1b[2J\nb"), TERMS).event == "a\\x1b[2J b"

@@ -160,6 +160,7 @@ def test_a_target_equal_to_the_local_budgets_is_within() -> None:
     told = with_(told, rounds=[{"mechanism": "grr:eps0=2,d=4", "count": 2}])
     found = sdp.check(told)
     assert found.within and found.pure_epsilon == 4.0 and 4.0 * (1.0 - 1e-9) <= found.epsilon <= 4.0
+    assert "eps <= 4 at delta = 1e-12" in repr(found)
     assert not sdp.check(with_(told, target__epsilon="3.99999")).within
 
 

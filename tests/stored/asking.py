@@ -22,11 +22,11 @@ from .values import users_values
 Asked = dict[str, Any]
 Answer = dict[str, Number]
 
-#: Many rounds: profiles are sampled to 1e-4 or 1e-3 of delta, which is so much of eps.
+#: Many rounds: profiles are sampled to 1e-4 or 1e-3 of delta, which moves eps by this share of it.
 ROUNDS_REL = 2e-5
-#: Of a delta of many rounds.
+#: The same for a delta of many rounds.
 ROUNDS_DELTA = 1e-3
-#: Seeded draws may change, their law may not: so many standard errors of a difference.
+#: Seeded draws may change, their law may not: six standard errors of a difference.
 STDERRS = 6.0 * math.sqrt(2.0)
 
 

@@ -17,7 +17,7 @@ class Number:
     """One number (or several, or a word) of an answer.
 
     side : "upper": may become smaller, not larger; "lower": the other way round; "exact": neither; "is": the same text
-    rel, absolute : how far it may move to the wrong side all the same
+    rel, absolute : how far it may move to the wrong side nevertheless
     """
 
     side: str

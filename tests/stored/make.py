@@ -1,4 +1,4 @@
-"""Answers the questions that have no stored answer yet, and forgets those that are asked no more.
+"""Answers the questions that have no stored answer yet, and drops those that are no longer asked.
 
     PYTHONPATH=tests python -m stored.make             new questions only: stored answers stay what they were
     PYTHONPATH=tests python -m stored.make --tighten   also replaces every answer that has become better on all counts

@@ -19,7 +19,7 @@ def _categories(users: int, d: int) -> Any:
 
 
 def _sets(users: int, size: list[int]) -> Any:
-    """s neighboring items of d, going round."""
+    """s neighboring items of d, wrapping around."""
     d, s = size
     return (_categories(users, d)[:, None] + np.arange(s)) % d
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,40 +43,36 @@ def users(values: object) -> NDArray[np.int64]:
     >>> users([1000, 1e6]).tolist()
     [1000, 1000000]
     """
-    found = _numbers("n", values, "whole numbers of users between 1 and 1e15", "write for example n=[1000, 1_000_000]")
-    bad = ~((found >= 1) & (found <= _MOST_USERS) & (found == np.floor(found)))
-    if bad.any():
-        raise ParameterError(
-            f"n must hold whole numbers of users between 1 and 1e15, got {check.shown(found[bad].flat[0].item())} "
-            "among them; correct it."
-        )
+    wanted, advice = "whole numbers of users between 1 and 1e15", "write for example n=[1000, 1_000_000]"
+    found = _numbers("n", values, wanted, advice, lambda x: (x >= 1) & (x <= _MOST_USERS) & (x == np.floor(x)))
     return found.astype(np.int64)
 
 
 def deltas(values: object) -> NDArray[np.float64]:
     """Numbers in (0, 1), of any shape."""
-    found = _numbers("delta", values, "numbers in (0, 1)", "write for example delta=[1e-6, 1e-8], or one rule '0.01/n'")
-    bad = ~((found > 0.0) & (found < 1.0))
-    if bad.any():
-        raise ParameterError(
-            f"delta must hold numbers in (0, 1), got {check.shown(found[bad].flat[0].item())} among them; correct it."
-        )
-    return found.astype(np.float64)
+    advice = "write for example delta=[1e-6, 1e-8], or one rule '0.01/n'"
+    return _numbers("delta", values, "numbers in (0, 1)", advice, lambda x: (x > 0.0) & (x < 1.0)).astype(np.float64)
 
 
-def _numbers(name: str, values: object, expected: str, advice: str) -> NDArray[Any]:
-    """An array of real numbers; texts, truth values, objects, ragged and empty lists are refused."""
+def _numbers(
+    name: str, values: object, wanted: str, advice: str, good: Callable[[NDArray[Any]], NDArray[np.bool_]]
+) -> NDArray[Any]:
+    """An array of good numbers; text, booleans, objects, ragged and empty lists are refused."""
     try:
         found = np.asarray(values)
     except (ValueError, TypeError, OverflowError):  # lists of different lengths
         found = np.empty(0, dtype=object)
     if found.dtype.kind not in "iuf":
-        raise ParameterError(f"{name} must hold {expected}, got {check.shown(values)}; {advice}.")
+        raise ParameterError(f"{name} must hold {wanted}, got {check.shown(values)}; {advice}.")
     if not 1 <= found.size <= MOST_ANSWERS:
         raise ParameterError(
             f"{name} must hold 1 to {MOST_ANSWERS:,} numbers, got {found.size:,}; "
             f"{'pass at least one' if not found.size else 'ask in several calls'}."
         )
+    bad = ~good(found)
+    if bad.any():
+        given = check.shown(found[bad].flat[0].item())
+        raise ParameterError(f"{name} must hold {wanted}, got {given} among them; correct it.")
     return found
 
 

@@ -41,11 +41,11 @@ class BatchTable(Tabular):
 
     Attributes
     ----------
-    sizes, epsilons : rising numbers of users, and an eps for each that is never too small (inf: none reaches delta).
+    sizes, epsilons : increasing numbers of users, and an eps for each, never too small (inf if none reaches delta).
     delta : of all sizes; by a rule, of the smallest size, which is the largest delta.
     deltas, rule : the delta of every size, and the rule as written ("0.01/n"), if one was given.
     mechanism, description, bound, local_epsilon, neighbors : as in a Guarantee.
-    dropouts, colluding : users not counted on, as given: numbers of users or fractions of the batch.
+    dropouts, colluding : users who cannot be counted on, as given: numbers of users or fractions of the batch.
     randomizer, tol : the mechanism itself and the accuracy, for sizes between the rows.
 
     Examples
@@ -122,17 +122,15 @@ class BatchTable(Tabular):
         if self.rule is not None:
             deltas = [round_up(delta, 6) for delta in self.deltas]
             columns.append(number_column("delta", "delta", self.deltas, deltas))
-        delta = round_up(self.delta, 6) if self.rule is None else self.rule
-        terms = f"delta = {delta}, {self.neighbors} (bound: {self.bound}){self._away}"
+        terms = f"delta = {self._delta_text}, {self.neighbors} (bound: {self.bound}){self._away}"
         return Table(tuple(columns), caption=visible(f"{self.description}, {terms}"))
 
     def __repr__(self) -> str:
         """One line: the sizes, and the eps of the smallest and the largest batch."""
         ends = [round_up(eps) if math.isfinite(eps) else "none" for eps in (self.epsilons[0], self.epsilons[-1])]
-        delta = round_up(self.delta, 6) if self.rule is None else self.rule
         return visible(
             f"<BatchTable of {self.sizes[0]:,} to {self.sizes[-1]:,} users: eps <= {ends[0]} to {ends[1]} "
-            f"at delta = {delta}, {self.mechanism} ({self.bound})>"
+            f"at delta = {self._delta_text}, {self.mechanism} ({self.bound})>"
         )
 
     def __str__(self) -> str:
@@ -147,10 +145,14 @@ class BatchTable(Tabular):
         return draw_batches(self, epsilon=epsilon, width=width)
 
     @property
+    def _delta_text(self) -> str:
+        return self.rule or round_up(self.delta, 6)
+
+    @property
     def _away(self) -> str:
-        """Users who are not counted on."""
+        """Users who cannot be counted on, in words."""
         counts = [
-            # never more of them than were allowed for
+            # rounded down: never more of them than were allowed for
             f"up to {count_of(x) if isinstance(x, int) else f'{round_down(100 * x, 6)} %'} of a batch may {what}"
             for x, what in ((self.dropouts, "drop out"), (self.colluding, "collude"))
             if x
@@ -183,7 +185,7 @@ def batch_table(
         "0.01/n" is applied to every size
     n : the sizes, or
     minimum, maximum : sizes 1, 2, 5, 10, 20, ... between these two, both included
-    dropouts, colluding : users of the batch not to be counted on: a number, or a fraction below 1 of every batch
+    dropouts, colluding : users of the batch who cannot be counted on: a number, or a fraction below 1 of every batch
 
     Returns
     -------
@@ -223,7 +225,7 @@ def batch_table(
 
 
 def _sizes(n: object, minimum: object, maximum: object) -> tuple[int, ...]:
-    """Rising, without repetition."""
+    """In increasing order, each once."""
     if (n is None) == (minimum is None and maximum is None) or (minimum is None) != (maximum is None):
         raise ParameterError(
             "batch_table needs either n (a list of sizes) or both minimum and maximum, got another combination; "

@@ -19,20 +19,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._support import validation as check
 from .._support.by_name import by_name
 from .._support.files import write_whole
 from .._support.numbers import exact as _exact
 from .._support.numbers import round_down, round_up
-from .._support.reading import CERTIFICATE, contained, mapping, read_json
+from .._support.reading import CERTIFICATE, contained
 from .._support.spelling import Renamed
 from .._support.tables import Table
 from .._support.text import visible
-from ..errors import CertificationError, ParameterError, ShuffleDPError, VerificationError
+from ..errors import CertificationError, ParameterError, VerificationError
 from ..numerics.family import Answer, Family, Smallest
-from .certificate_claim import FORMAT, STATEMENT, STATEMENTS, derived, law_hash, provable
-from .certificate_file import decimal, double, listed, step_of, written
-from .certificate_steps import MAX_PAIRS, Law, Step, proof_of, proved, refuse_endless
+from .certificate_claim import FORMAT, STATEMENT, derived, law_hash, provable, read_claim
+from .certificate_steps import MAX_PAIRS, Law, Step, proof_of, proved, refuse_endless, written
 from .guarantee import TRUST, Guarantee
 from .resolve import Resolved
 
@@ -131,10 +129,7 @@ class Certificate(Renamed):
         write_whole(path, self.to_json(), name="out")
 
 
-_TERMS = ("law_sha256", "neighbors", "trust")
-#: Keys of every format; the first one has no terms, and the first two call the pairs rounds.
-_KEYS = ("format", "claim", "mechanism", "bound", "n", "epsilon", "delta")
-#: The stated ends of a proof may miss those that are found by this much: other versions of Arb round otherwise.
+#: The stated ends of a proof may differ from those found here by this much: other versions of Arb round differently.
 _SAME = Fraction(1, 10**9)
 
 
@@ -179,7 +174,7 @@ def _analyses(question: Resolved) -> dict[str, Family]:
     family = question.family
     if not isinstance(family, Smallest):
         return {question.bound.name: family}
-    # where the law is known, eps0 or (p, beta, q) alone may prove a far larger eps: that is for whoever asks for it
+    # where the law is known, eps0 or (p, beta, q) alone may prove a far larger eps: only on request
     weaker = {"swap-general": "swap", "variation-ratio": "blanket"}
     return {name: found for name, found in family.families.items() if weaker.get(name) not in family.families}
 
@@ -228,7 +223,7 @@ def verify(source: Certificate | str | Path) -> Certificate:
     if isinstance(source, Certificate):
         return _verified(source)
     with contained(CERTIFICATE, str(source)):
-        return _verified(_read(Path(source)))
+        return _verified(Certificate(**read_claim(Path(source))))
 
 
 def _verified(claim: Certificate) -> Certificate:
@@ -261,41 +256,3 @@ def _verified(claim: Certificate) -> Certificate:
             )
         steps.append(replace(step, lower=proof.lower, upper=proof.upper))
     return replace(claim, steps=tuple(steps))
-
-
-def _read(path: Path) -> Certificate:
-    data = read_json(path, CERTIFICATE)
-    if not isinstance(data, dict) or data.get("format") not in STATEMENTS:
-        raise ParameterError(
-            f"certificate must have format {FORMAT!r}, got another file in {str(path)!r}; certify again."
-        )
-    version = data["format"]
-    statement, new = STATEMENTS[version], version == FORMAT
-    try:
-        terms = _TERMS if statement else ()
-        key = "pairs" if new else "rounds"
-        whole = mapping("certificate", data, needed=(*_KEYS, key, *terms), optional=("matrix",))
-        if statement and whole["claim"] != statement:
-            raise VerificationError(f"claim must be {statement!r}, got {str(whole['claim'])[:200]!r}; certify again.")
-        steps = [step_of(item, types=new) for item in listed(whole[key], key)]
-        if not isinstance(whole["mechanism"], str) or not isinstance(whole["bound"], str):
-            raise ValueError("mechanism or bound")
-        return Certificate(
-            mechanism=whole["mechanism"],
-            bound=whole["bound"],
-            n=check.users(check.real("n", whole["n"])),
-            epsilon=decimal(whole["epsilon"], low=0, high=1000),
-            delta=decimal(whole["delta"], low=0, high=1),
-            steps=tuple(steps),
-            matrix=tuple(tuple(double(x) for x in listed(row, "row")) for row in whole.get("matrix", ())),
-            **{term: whole[term] for term in terms},
-            format=whole["format"],
-        )
-    except (TypeError, ValueError, ArithmeticError) as error:
-        if isinstance(error, ShuffleDPError) and str(error).startswith("certificate must "):
-            raise
-        reason = str(error).rstrip(".?")
-        raise ParameterError(
-            f"certificate must be a complete {FORMAT} file, got a malformed entry ({reason:.200}) in {str(path)!r}; "
-            "certify again."
-        ) from None

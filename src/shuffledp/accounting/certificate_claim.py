@@ -1,4 +1,4 @@
-"""What a certificate claims besides its numbers, all of it checked: which law was proved, and on which terms.
+"""What a certificate claims, as its file states it, all of it checked: which law is proved, and on which terms.
 
 A label such as ``finite:matrix.csv`` is text that anyone can write.  What is proved is the law that the certificate
 carries, so the claim names that law by its hash, and a label that names a file is compared with the file.
@@ -13,19 +13,21 @@ from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._support import validation as check
 from .._support.numbers import exact
+from .._support.reading import CERTIFICATE, mapping, read_json
 from ..bounds import BOUNDS, Bound
 from ..bounds.base import Numerical
-from ..errors import ShuffleDPError, VerificationError
+from ..errors import ParameterError, ShuffleDPError, VerificationError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import BY_MATRIX, RESERVED, made_again
 from ..numerics.pair import ShuffledPair
 from ..numerics.swap.pair import SwapPair
-from .certificate_steps import MAX_PAIRS, Law
+from .certificate_steps import MAX_PAIRS, Law, decimal, double, law_written, listed, step_of
 from .guarantee import SAME, TRUST, Guarantee
 
 if TYPE_CHECKING:
@@ -41,16 +43,55 @@ STATEMENTS = {
     "shuffledp-certificate/1": None,
 }
 FORMAT, _, OLD_FORMAT = STATEMENTS
+_TERMS = ("law_sha256", "neighbors", "trust")
+#: Keys of every format; the first one has no terms, and the first two call the pairs rounds.
+_KEYS = ("format", "claim", "mechanism", "bound", "n", "epsilon", "delta")
 #: Said of a certificate of the first format, which stated less.
 FORMAT_1 = (
     "Format 1: this certificate does not state the hash of its law, the neighbors or what is trusted; "
     "they were derived again from the mechanism that it names."
 )
-#: What certificates of former versions say is trusted, and what is said of them.
+#: What certificates of earlier versions say is trusted, and the note about them.
 _FORMER_TRUST = TRUST.replace(f"{SAME}, non-adaptively", "users are non-adaptive")
-_SAME_TOO = f"The file is of a former version, whose terms leave out what is assumed as well: {SAME}."
+_SAME_TOO = f"The file is of an earlier version, whose terms do not state one more assumption: {SAME}."
 #: The label of a matrix that was given in memory.
 _IN_MEMORY = re.compile(rf"{BY_MATRIX}:<[^<>]* matrix>")
+
+
+def read_claim(path: Path) -> dict[str, Any]:
+    """The fields of a certificate as a file states them; anything missing, unknown or malformed is refused."""
+    data = read_json(path, CERTIFICATE)
+    if not isinstance(data, dict) or data.get("format") not in STATEMENTS:
+        raise ParameterError(
+            f"certificate must have format {FORMAT!r}, got another file in {str(path)!r}; certify again."
+        )
+    version = data["format"]
+    statement, new = STATEMENTS[version], version == FORMAT
+    try:
+        terms = _TERMS if statement else ()
+        key = "pairs" if new else "rounds"
+        whole = mapping("certificate", data, needed=(*_KEYS, key, *terms), optional=("matrix",))
+        if statement and whole["claim"] != statement:
+            raise VerificationError(f"claim must be {statement!r}, got {str(whole['claim'])[:200]!r}; certify again.")
+        steps = [step_of(item, types=new) for item in listed(whole[key], key)]
+        if not isinstance(whole["mechanism"], str) or not isinstance(whole["bound"], str):
+            raise ValueError("mechanism or bound")
+        return {
+            **{key: whole[key] for key in ("mechanism", "bound", "format", *terms)},
+            "n": check.users(check.real("n", whole["n"])),
+            "epsilon": decimal(whole["epsilon"], low=0, high=1000),
+            "delta": decimal(whole["delta"], low=0, high=1),
+            "steps": tuple(steps),
+            "matrix": tuple(tuple(double(x) for x in listed(row, "row")) for row in whole.get("matrix", ())),
+        }
+    except (TypeError, ValueError, ArithmeticError) as error:
+        if isinstance(error, ShuffleDPError) and str(error).startswith("certificate must "):
+            raise
+        reason = str(error).rstrip(".?")
+        raise ParameterError(
+            f"certificate must be a complete {FORMAT} file, got a malformed entry ({reason:.200}) in {str(path)!r}; "
+            "certify again."
+        ) from None
 
 
 def law_hash(matrix: tuple[tuple[float, ...], ...], pairs: Iterable[Law]) -> str:
@@ -65,20 +106,21 @@ def law_hash(matrix: tuple[tuple[float, ...], ...], pairs: Iterable[Law]) -> str
     >>> law_hash(((0.75, 0.25), (0.25, 0.75)), ())[:16]
     '2b9b2c6cf36645bb'
     """
-    written = [_written(row) for row in matrix] or sorted({_written_pair(r) for r in pairs})
-    text = f"[{','.join(written)}]"
-    return hashlib.sha256(text.encode("ascii")).hexdigest()
+    written = [_text([exact(Fraction(x)) for x in row]) for row in matrix] or sorted(
+        {_text(_numbers(r)) for r in pairs}
+    )
+    return hashlib.sha256(f"[{','.join(written)}]".encode("ascii")).hexdigest()
 
 
-def _written(numbers: Iterable[float]) -> str:
-    return json.dumps([exact(Fraction(float(x))) for x in numbers], separators=(",", ":"))
+def _text(numbers: list[Any]) -> str:
+    return json.dumps(numbers, separators=(",", ":"))
 
 
-def _written_pair(pair: Law) -> str:
-    if isinstance(pair, SwapPair):
-        mass = json.dumps(exact(Fraction(pair.common_mass)))
-        return f"[{','.join([*map(_written_pair, pair.types), mass])}]"
-    return f"[{','.join(_written(np.asarray(law).tolist()) for law in (pair.P0, pair.P1, pair.t))}]"
+def _numbers(law: Law) -> list[Any]:
+    """The exact decimals of a law, without the names that they have in the file."""
+    if isinstance(law, SwapPair):
+        return [*map(_numbers, law.types), exact(Fraction(law.common_mass))]
+    return list(law_written(law).values())
 
 
 def provable(bound: Bound) -> bool:

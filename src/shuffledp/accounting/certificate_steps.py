@@ -1,4 +1,8 @@
-"""The steps of a certificate: one law each, a shuffled pair or a victim pair with its types, and how it is proved."""
+"""The steps of a certificate: one law each, how it is proved, and how it is written.
+
+A law is a shuffled pair, or a victim pair with its types.  In JSON every number of it is an exact decimal, and nothing
+else is accepted.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +10,12 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._support.numbers import exact, round_down, round_up
+from .._support.reading import as_written, mapping
 from ..errors import CertificationError
 from ..numerics.pair import ShuffledPair
 from ..numerics.swap.pair import SwapPair
@@ -22,10 +28,22 @@ if TYPE_CHECKING:
 MAX_PAIRS = 64
 #: What is added to an eps that balls did not confirm, beside a part of tol: the rounding of a law matters for tiny eps.
 _STEPS_UP = tuple(2.0**-k for k in (48, 45, 42, 39, 36, 33))
-#: Where a search for a larger eps ends: squares of e^eps are doubles there; where no eps is enough it would go on.
+#: A search for a larger eps ends here, where squares of e^eps are still doubles: there may be no eps that is enough.
 _LARGEST = 300.0
 #: What a step proves: delta of a shuffled pair, or of a victim pair among others of several types (the swap bound).
 Law = ShuffledPair | SwapPair
+_LAW = ("P0", "P1", "t")
+_TYPES = ("types", "common_mass")
+#: Keys of a method besides its kind and bits.
+_METHOD = {
+    "counts": ("cap",),
+    "contour": ("c", "s", "h", "nodes"),
+    "swap": ("c", "s", "h", "nodes", "waits"),
+    "local": (),
+}
+_WHOLE = ("bits", "cap", "nodes", "waits")
+#: Figures before and after the point: the exact decimal of a double has up to 1074.
+_FIGURES = 1200
 
 
 @dataclass(frozen=True)
@@ -70,12 +88,12 @@ def proved(laws: Sequence[Law], *, n: int, epsilon: float, delta: float, tol: fl
     if swaps:
         epsilon = _provable(swaps, n, epsilon, delta, tol)
     for step_up in _STEPS_UP:
-        exact, target = Fraction(epsilon), Fraction(delta)
+        stated, target = Fraction(epsilon), Fraction(delta)
         methods = _methods(pairs, swaps, n, epsilon, delta, tol)
-        refuse_endless(methods, n, exact)  # what is certified can be verified
+        refuse_endless(methods, n, stated)  # what is certified can be verified
         steps = []
         for law, method in methods:
-            proof = proof_of(law, method, n, exact)
+            proof = proof_of(law, method, n, stated)
             steps.append(Step(law, method, proof.lower, proof.upper))
         if all(step.upper <= target for step in steps):
             return epsilon, tuple(steps)
@@ -134,3 +152,88 @@ def _accuracy(pair: ShuffledPair, n: int, epsilon: float, tol: float) -> float:
         PairCurve.of([pair], np.array([float(n)]), "upper").at(np.array([epsilon]), np.array([0.02])).slope[0]
     )
     return float(min(max(0.3 * tol * epsilon * slope, 1e-7), 0.02))
+
+
+# -- as JSON -----------------------------------------------------------------------------------------------------
+
+
+def written(step: Step) -> dict[str, Any]:
+    """One step, JSON-ready; the proved ends are rounded outward."""
+    method = step.method
+    return {
+        **law_written(step.pair),
+        "method": {"kind": method.kind, "bits": method.bits}
+        | {key: getattr(method, key) for key in _METHOD[method.kind]},
+        "proved": [round_down(step.lower, 25), round_up(step.upper, 25)],
+    }
+
+
+def law_written(law: Law) -> dict[str, Any]:
+    """A law in exact decimals."""
+    if isinstance(law, SwapPair):
+        return {"types": [law_written(pair) for pair in law.types], "common_mass": exact(Fraction(law.common_mass))}
+    return {key: [exact(Fraction(float(x))) for x in np.asarray(getattr(law, key))] for key in _LAW}
+
+
+def step_of(raw: object, *, types: bool) -> Step:
+    """A step as it was written; with ``types`` it may be one of the swap bound."""
+    swap = types and isinstance(raw, dict) and any(key in raw for key in _TYPES)
+    given = mapping("pair", raw, needed=(*(_TYPES if swap else _LAW), "method", "proved"))
+    law: Law
+    if swap:
+        from ..numerics.proof.swap import MAX_TYPES
+
+        if len(several := listed(given["types"], "types")) > MAX_TYPES:
+            raise ValueError(f"a pair has at most {MAX_TYPES:,} types, not {len(several):,}")
+        several = [mapping("type", item, needed=_LAW) for item in several]
+        law = SwapPair(tuple(_pair(item) for item in several), double(given["common_mass"]))
+    else:
+        law = _pair(given)
+    low, high = (decimal(text, low=0, high=10**9) for text in listed(given["proved"], "proved"))
+    return Step(law, _method(given["method"]), low, high)
+
+
+def _pair(given: dict[str, Any]) -> ShuffledPair:
+    return ShuffledPair(**{key: [double(x) for x in listed(given[key], key)] for key in _LAW})
+
+
+def _method(raw: object) -> Method:
+    """The stated method, with exactly the keys of its kind."""
+    from ..numerics.proof.pairs import MAX_BITS, MAX_NODES, Method
+
+    kind = raw.get("kind") if isinstance(raw, dict) else None
+    if kind not in _METHOD:
+        raise ValueError("method")
+    given = mapping("method", raw, needed=("kind", "bits", *_METHOD[kind]))
+    numbers: dict[str, Any] = {key: given[key] for key in given if key != "kind"}
+    for key, value in numbers.items():
+        if isinstance(value, bool) or not isinstance(value, int if key in _WHOLE else int | float):
+            raise ValueError(key)
+    numbers = {key: value if key in _WHOLE else float(value) for key, value in numbers.items()}
+    method = Method(kind, **numbers)
+    if not 64 <= method.bits <= MAX_BITS or not 0 <= method.nodes <= MAX_NODES:
+        raise ValueError("bits or nodes")
+    return method
+
+
+def listed(value: object, name: str) -> list[Any]:
+    """A list, or ValueError."""
+    if not isinstance(value, list):
+        raise ValueError(f"{name} must be a list")
+    return value
+
+
+def decimal(text: object, *, low: int, high: int) -> Fraction:
+    """A decimal in [low, high], as written."""
+    value = as_written(text, figures=_FIGURES, exponent=4) if isinstance(text, str) and "/" not in text else None
+    if value is None or not low <= value <= high:
+        raise ValueError(f"{text!s:.40} is not in [{low}, {high}]")
+    return value
+
+
+def double(text: object) -> float:
+    """The double that an exact decimal states; a decimal that is not a double is refused."""
+    value = decimal(text, low=0, high=2)
+    if Fraction(float(value)) != value:
+        raise ValueError(f"{text!s:.40} is not an exact double")
+    return float(value)

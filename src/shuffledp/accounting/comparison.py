@@ -48,7 +48,7 @@ class Row:
 
     @property
     def kind(self) -> str:
-        """What the number is worth, in words."""
+        """Whether it is an upper bound, a lower bound or neither, in words."""
         return "not a bound" if not self.sound else self.side
 
     @property
@@ -233,54 +233,41 @@ def compare(
 
 def compare_all(points: Sequence[tuple[Subject, int, float]], *, names: Sequence[str], tol: float) -> list[Comparison]:
     """A Comparison at every point (subject, n, delta); all bounds at all points are asked together."""
-    found = _asked(points, names, tol)
-    subjects = {id(subject): subject for subject, _, _ in points}
-    terms = {key: _terms(subject) for key, subject in subjects.items()}
-    out = []
-    for k, (subject, n, delta) in enumerate(points):
-        known = [(bound, answer.epsilon) for bound, answer in found[k].values() if bound and isinstance(answer, Answer)]
-        absent = {name: error for name, (_, error) in found[k].items() if isinstance(error, ShuffleDPError)}
-        for error in absent.values():  # of one bound, such as more messages than its arithmetic is proved for
-            if not known and isinstance(error, ParameterError):
-                raise error
-        words, local = terms[id(subject)]
-        reasons = {name: str(absent[name]) for name in names if name in absent}
-        out.append(
-            Comparison(n=n, delta=delta, tol=tol, local_epsilon=local, rows=_ranked(known), absent=reasons, **words)
-        )
-    return out
-
-
-_Found = dict[str, tuple[Bound | None, Answer | ShuffleDPError]]
-
-
-def _asked(points: Sequence[tuple[Subject, int, float]], names: Sequence[str], tol: float) -> list[_Found]:
-    """For every point the bounds by name, each with its answer or the reason why it has none."""
-    found: list[_Found] = [{} for _ in points]
-    asked: list[Resolved] = []
-    places: list[tuple[int, str]] = []
+    asked: dict[tuple[int, str], Resolved] = {}
+    known: list[list[tuple[Bound, float]]] = [[] for _ in points]
+    absent: list[dict[str, ShuffleDPError]] = [{} for _ in points]
     for k, (subject, n, _) in enumerate(points):
         for name in names:
             try:
-                asked.append(resolve(subject, name, Crowd(n)))
-                places.append((k, name))
+                asked[k, name] = resolve(subject, name, Crowd(n))
             except (BoundNotApplicableError, ParameterError) as error:
-                found[k][name] = None, error
-    answers = attempts(asked, delta=[points[k][2] for k, _ in places], tol=tol)
-    for (k, name), question, answer in zip(places, asked, answers, strict=True):
-        found[k][name] = question.bound, answer
-    return found
+                absent[k][name] = error
+    answers = attempts(list(asked.values()), delta=[points[k][2] for k, _ in asked], tol=tol)
+    for ((k, name), question), answer in zip(asked.items(), answers, strict=True):
+        if isinstance(answer, Answer):
+            known[k].append((question.bound, answer.epsilon))
+        else:
+            absent[k][name] = answer
+    terms = {id(subject): _terms(subject) for subject in {id(s): s for s, _, _ in points}.values()}
+    out = []
+    for (subject, n, delta), rows, errors in zip(points, known, absent, strict=True):
+        for refusal in errors.values():  # such as more messages than the arithmetic of a bound is proved for
+            if not rows and isinstance(refusal, ParameterError):
+                raise refusal
+        reasons = {name: str(errors[name]) for name in names if name in errors}
+        made = {"rows": _ranked(rows), "absent": reasons, **terms[id(subject)]}
+        out.append(Comparison(n=n, delta=delta, tol=tol, **made))
+    return out
 
 
-def _terms(subject: Subject) -> tuple[dict[str, Any], float | None]:
-    """What a Comparison says of a mechanism, and its local guarantee where there is one."""
-    asked = subject.mechanism
-    words = {"mechanism": asked.spec, "description": asked.description, "neighbors": asked.neighbors}
-    words["lower_scope"] = asked.law.lower_scope
+def _terms(subject: Subject) -> dict[str, Any]:
+    """What a Comparison says of a mechanism; its local guarantee where there is one."""
     try:
-        return words, subject.cap
+        return dict(subject.facts)
     except BoundNotApplicableError:
-        return words, None
+        asked = subject.mechanism
+        terms = {"mechanism": asked.spec, "description": asked.description, "neighbors": asked.neighbors}
+        return {**terms, "lower_scope": asked.law.lower_scope, "local_epsilon": None}
 
 
 def _ranked(found: list[tuple[Bound, float]]) -> tuple[Row, ...]:

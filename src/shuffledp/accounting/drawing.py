@@ -52,8 +52,8 @@ def draw_comparison(comparison: Comparison, *, width: float = TEXT_WIDTH) -> Fig
     title = f"ε of {users(comparison.n)} running {comparison.mechanism} {at_delta(comparison.delta)}"
     title += f", {comparison.neighbors}"
     around = figures.wrapped(title, width).count("\n") + math.ceil(len({row.kind for row in rows}) / columns)
-    with figures.style():  # title, legend and axis label need their height however few the rows are
-        figure = figures.new_figure(width, 0.165 * len(rows) + max(0.95, 0.75 + 0.165 * around))
+    # title, legend and axis label need their height however few the rows are
+    with figures.titled(title, width, 0.165 * len(rows) + max(0.95, 0.75 + 0.165 * around)) as figure:
         axes = figure.subplots()
         for kind, look in _DOTS.items():
             held = [(row.epsilon, y) for y, row in enumerate(rows) if row.kind == kind and math.isfinite(row.epsilon)]
@@ -65,7 +65,6 @@ def draw_comparison(comparison: Comparison, *, width: float = TEXT_WIDTH) -> Fig
             figures.logarithmic(axes, "x", min(finite), max(finite))
         figures.name_rows(axes, [row.bound for row in rows], [row.shown for row in rows])
         axes.set_xlabel("central ε (smaller is better)")
-        figures.add_title(figure, title)
         figures.add_legend(figure, *axes.get_legend_handles_labels())
     return figure
 
@@ -104,10 +103,9 @@ def draw_sweep(
     word, axis, better = _QUANTITIES[quantity]
     chosen = drawn_bounds(sweep, most)
     left_out = len(sweep.bounds) - len(chosen)
-    with figures.style():
-        wide = figures.is_wide(width)
-        lines = len(chosen) + bool(left_out)
-        figure = figures.new_figure(width, max(3.0, 0.6 + 0.18 * lines) if wide else 2.5 + 0.17 * lines)
+    wide, lines = figures.is_wide(width), len(chosen) + bool(left_out)
+    height = max(3.0, 0.6 + 0.18 * lines) if wide else 2.5 + 0.17 * lines
+    with figures.titled(_sweep_title(sweep, word), width, height) as figure:
         axes = figure.subplots()
         step = max(1, len(sweep.values) // 8)
         drawn: list[float] = []
@@ -115,7 +113,7 @@ def draw_sweep(
             values = sweep.epsilon(name) if quantity == "epsilon" else sweep.ratio(name)
             shown = np.ma.masked_where((values.data <= 0.0) | np.isinf(values.data), values)
             drawn.extend(shown.compressed())
-            # staggered markers: curves that lie on each other still show both
+            # staggered markers: curves that coincide are both seen
             axes.plot(sweep.values, shown, markevery=(i % step, step), **_look(sweep.row(name)))
         if drawn:
             figures.logarithmic(axes, "y", min(drawn), max(drawn))
@@ -123,7 +121,6 @@ def draw_sweep(
             figures.logarithmic(axes, "x", min(sweep.values), max(sweep.values))
         axes.set_xlabel(_VARIABLES[sweep.variable])
         axes.set_ylabel(f"{axis} ({better} is better)" if wide else axis)
-        figures.add_title(figure, _sweep_title(sweep, word))
         handles, labels = axes.get_legend_handles_labels()
         if quantity == "epsilon":  # in the order in which the curves end
             handles, labels = handles[::-1], labels[::-1]
@@ -163,7 +160,7 @@ def _look(row: Row) -> dict[str, Any]:
     look = LINES[list(BOUNDS).index(row.bound) % len(LINES)]
     if row.kind == "upper":
         return {**look, "label": row.bound}
-    # hollow: not a bound; broad: a lower bound, which shows below an upper one that meets it
+    # hollow: not a bound; wide: a lower bound, which stays visible under an upper one that meets it
     special = {"linewidth": 3.0, "markersize": 6.0} if row.sound else {"markerfacecolor": "white"}
     return {**look, **special, "label": f"{row.bound} ({row.kind})"}
 
@@ -186,11 +183,10 @@ def draw_batches(table: BatchTable, *, epsilon: float | None = None, width: floa
     target = None
     if epsilon is not None:
         target = check.in_range("epsilon", epsilon, low=0.0, high=math.inf, low_open=True, high_open=True)
-    with figures.style():
-        figure = figures.new_figure(width, 3.0 if figures.is_wide(width) else 3.3)
+    title = f"ε of a batch running {table.mechanism} {at_delta(table.rule or table.delta)}, {table.neighbors}"
+    with figures.titled(title, width, 3.0 if figures.is_wide(width) else 3.3) as figure:
         axes = figure.subplots()
-        eps = np.ma.masked_invalid(table.epsilons)
-        eps = np.ma.masked_less_equal(eps, 0.0)
+        eps = np.ma.masked_less_equal(np.ma.masked_invalid(table.epsilons), 0.0)
         axes.plot(table.sizes, eps, **CURVE, label="ε of the batch")
         seen = [*eps.compressed(), *([] if target is None else [target])]
         if target is not None:
@@ -204,7 +200,5 @@ def draw_batches(table: BatchTable, *, epsilon: float | None = None, width: floa
         figures.logarithmic(axes, "x", min(table.sizes), max(table.sizes))
         axes.set_xlabel("users in the batch n")
         axes.set_ylabel("central ε (smaller is better)")
-        title = f"ε of a batch running {table.mechanism} {at_delta(table.rule or table.delta)}, {table.neighbors}"
-        figures.add_title(figure, title)
         figures.add_legend(figure, *axes.get_legend_handles_labels())
     return figure

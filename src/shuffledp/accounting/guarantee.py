@@ -178,7 +178,7 @@ class Guarantee(Renamed):
 
 
 def told(known: T) -> T:
-    """What is known already, where something else may have to be found."""
+    """A value that is known already, in place of one that has to be computed."""
     return known
 
 

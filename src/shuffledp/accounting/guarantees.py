@@ -17,10 +17,12 @@ from .._support.tables import Column, Table, Tabular, count_column, number_colum
 from .._support.text import visible
 from ..errors import ParameterError
 from ..numerics.family import Answer
-from .guarantee import Guarantee, absent, told
+from .guarantee import Guarantee, absent
 from .many import lowers
 from .resolve import Resolved
 
+#: Numbers of entries, in C order.
+Places = NDArray[np.int64]
 #: Fields with one entry per answer; the others are the same for all.
 _ARRAYS = ("epsilon", "delta", "n", "bound", "evaluated", "members", "dropouts", "colluding", "note")
 
@@ -70,12 +72,12 @@ reports_per_user : as in a Guarantee; the same for all entries.
     trust: str
     participation: float
     reports_per_user: int
-    find_lower: Callable[[], NDArray[np.float64]]
+    find_lower: Callable[[Places], NDArray[np.float64]]
 
     @cached_property
     def lower(self) -> NDArray[np.float64]:
         """The lower bounds beside epsilon; NaN where nothing is known."""
-        return self.find_lower()
+        return _frozen(self.find_lower(np.arange(self.size)), self.shape)
 
     @classmethod
     def of(
@@ -97,11 +99,11 @@ reports_per_user : as in a Guarantee; the same for all entries.
         }
         made: dict[str, Any] = {name: _frozen(values, delta.shape) for name, values in entries.items()}
         known = tuple(asked) if first.bound.side == "upper" and first.bound.sound else ()
-        return cls(**made, **terms, find_lower=_LowerBounds(known, made["epsilon"], delta, tol))
+        return cls(**made, **terms, find_lower=partial(_lower_bounds, known, made["epsilon"], delta, tol))
 
     def __getstate__(self) -> dict[str, Any]:
         """All numbers, the lower bounds included: a copy cannot compute them again."""
-        return {**vars(self), "lower": self.lower, "find_lower": partial(told, self.lower)}
+        return {**vars(self), "lower": self.lower, "find_lower": partial(np.take, self.lower)}
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -127,41 +129,35 @@ reports_per_user : as in a Guarantee; the same for all entries.
             picked = np.arange(self.size).reshape(self.shape)[key]
         except (IndexError, TypeError, ValueError):
             raise self._no_entry(key) from None
-        if not np.ndim(picked):
-            return self._one(int(picked))
+        single = not np.ndim(picked)
         parts = {f.name: getattr(self, f.name) for f in fields(self)}
         for name in _ARRAYS:
-            parts[name] = _frozen(parts[name].reshape(-1)[picked], picked.shape)
-        if self._lazily is not None:
-            return Guarantees(**parts | {"find_lower": self._lazily.of(picked)})
-        known = _frozen(self.lower.reshape(-1)[picked], picked.shape)
-        return Guarantees(**parts | {"find_lower": partial(told, known)})
+            part = parts[name].reshape(-1)[picked]
+            parts[name] = part.item() if single else _frozen(part, picked.shape)
+        parts["find_lower"] = partial(self._lower_of if single else self._lower_among, np.ravel(picked))
+        return Guarantee(**parts) if single else Guarantees(**parts)
 
-    @property
-    def _lazily(self) -> _LowerBounds | None:
-        """The lower bounds that were not computed yet."""
-        return self.find_lower if "lower" not in vars(self) and isinstance(self.find_lower, _LowerBounds) else None
+    def _lower_among(self, picked: Places, places: Places) -> NDArray[np.float64]:
+        """The lower bounds at some places of the picked entries: only they are computed, unless all are known."""
+        find = partial(np.take, self.lower) if "lower" in vars(self) else self.find_lower
+        return find(picked[places])
+
+    def _lower_of(self, picked: Places) -> float | None:
+        """The lower bound of one entry."""
+        found = float(self._lower_among(picked, np.arange(1))[0])
+        return None if math.isnan(found) else found
 
     def _no_entry(self, key: object) -> Exception:
         if isinstance(key, int | np.integer):  # the protocol of sequences
             return IndexError(f"index must be below {len(self):,} here, got {key}; see shape.")
         return ParameterError(f"an index must fit the shape {self.shape}, got {key!r:.60}; index as in NumPy.")
 
-    def _one(self, i: int) -> Guarantee:
-        parts = {f.name: getattr(self, f.name) for f in fields(self)}
-        for name in _ARRAYS:
-            parts[name] = parts[name].reshape(-1)[i].item()
-        if self._lazily is not None:
-            return Guarantee(**parts | {"find_lower": self._lazily.one(i)})
-        known = self.lower.reshape(-1)[i].item()
-        return Guarantee(**parts | {"find_lower": partial(told, None if math.isnan(known) else known)})
-
     def __eq__(self, other: object) -> bool:
         """Whether all numbers and terms agree."""
         if not isinstance(other, Guarantees):
             return NotImplemented
         names = (f.name for f in fields(self) if f.name != "find_lower")
-        return self.shape == other.shape and all(_same(getattr(self, name), getattr(other, name)) for name in names)
+        return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in names)
 
     def __hash__(self) -> int:
         return hash((self.mechanism, self.shape, self.epsilon.tobytes()))
@@ -170,7 +166,7 @@ reports_per_user : as in a Guarantee; the same for all entries.
         """One row per entry, in C order; every number is rounded to its safe side where it is shown."""
         upper, flat = self.kind != "lower", self.epsilon.reshape(-1).tolist()
         side = round_up if upper else round_down
-        lower = [None if math.isnan(x) else x for x in self.lower.reshape(-1).tolist()]
+        lower = self._known_lower.reshape(-1).tolist()
         deltas = self.delta.reshape(-1).tolist()
         head = "eps" if upper and self.sound else "eps (lower)" if not upper else "eps (not a bound)"
         columns = [
@@ -184,14 +180,20 @@ reports_per_user : as in a Guarantee; the same for all entries.
         return Table(tuple(c for c in columns if known or c.name != "lower"), caption=self.title)
 
     @property
+    def _known_lower(self) -> NDArray[Any]:
+        """The lower bounds with None where nothing is known."""
+        known = self.lower.astype(object)
+        known[np.isnan(self.lower)] = None
+        return known
+
+    @property
     def title(self) -> str:
         """The terms in one line."""
         away = ""
         if self.dropouts.any() or self.colluding.any() or self.participation < 1.0:
             worst = int(self.n.argmax())
             n, gone, against = (int(x.reshape(-1)[worst]) for x in (self.n, self.dropouts, self.colluding))
-            away = absent(n, gone, against, self.participation)
-            away = f"; of the largest n{away}"
+            away = f"; of the largest n{absent(n, gone, against, self.participation)}"
         sent = "" if self.reports_per_user == 1 else f", {self.reports_per_user:,} reports per user"
         return visible(f"{self.description}{sent}, {self.neighbors}{away}")
 
@@ -216,39 +218,21 @@ reports_per_user : as in a Guarantee; the same for all entries.
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready dictionary; infinity is written as the string "inf", an unknown lower bound as null."""
-        plain = {"epsilon": self.epsilon, "lower": _without_nan(self.lower.tolist())}
+        plain = {"epsilon": self.epsilon, "lower": self._known_lower.tolist()}
         plain |= {f.name: getattr(self, f.name) for f in fields(self) if f.name != "find_lower"}
         plain |= {name: plain[name].tolist() for name in _ARRAYS}
         return dict(json_ready({"shape": self.shape, **plain}))
 
 
-class _LowerBounds:
-    """The lower bounds beside these eps, computed together when it is called; without questions nothing is known."""
-
-    def __init__(
-        self, asked: tuple[Resolved, ...], epsilon: NDArray[np.float64], delta: NDArray[np.float64], tol: float
-    ) -> None:
-        self._asked, self._epsilon, self._delta, self._tol = asked, epsilon, delta, tol
-
-    def __call__(self) -> NDArray[np.float64]:
-        """All of them; NaN where nothing is known."""
-        found: Sequence[float | None] = [None] * self._epsilon.size
-        if self._asked:
-            found = lowers(self._asked, delta=self._delta.reshape(-1), tol=self._tol)
-        known = np.array([math.nan if x is None else x for x in found]).reshape(self._epsilon.shape)
-        return _frozen(np.minimum(known, self._epsilon), known.shape)
-
-    def of(self, picked: NDArray[np.int64]) -> _LowerBounds:
-        """Some of them, in the shape of their places."""
-        asked = tuple(self._asked[i] for i in picked.reshape(-1).tolist() if self._asked)
-        return _LowerBounds(asked, self._epsilon.reshape(-1)[picked], self._delta.reshape(-1)[picked], self._tol)
-
-    def one(self, i: int) -> Callable[[], float | None]:
-        """The way to compute one of them."""
-        epsilon, delta = (float(values.reshape(-1)[i]) for values in (self._epsilon, self._delta))
-        if not self._asked:
-            return partial(told, None)
-        return partial(self._asked[i].lower_beside, epsilon, delta=delta, tol=self._tol)
+def _lower_bounds(
+    asked: Sequence[Resolved], epsilon: NDArray[np.float64], delta: NDArray[np.float64], tol: float, places: Places
+) -> NDArray[np.float64]:
+    """The lower bounds beside some of these eps, computed together; NaN where nothing is known."""
+    found: Sequence[float | None] = [None] * places.size
+    if asked:
+        found = lowers([asked[i] for i in places.tolist()], delta=delta.reshape(-1)[places], tol=tol)
+    known = np.array([math.nan if x is None else x for x in found])
+    return np.asarray(np.minimum(known, epsilon.reshape(-1)[places]))
 
 
 def _frozen(values: Any, shape: tuple[int, ...]) -> NDArray[Any]:
@@ -256,15 +240,3 @@ def _frozen(values: Any, shape: tuple[int, ...]) -> NDArray[Any]:
     made = np.array(values).reshape(shape)
     made.setflags(write=False)
     return made
-
-
-def _same(a: Any, b: Any) -> bool:
-    if isinstance(a, np.ndarray):
-        return np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
-    return bool(a == b)
-
-
-def _without_nan(values: Any) -> Any:
-    if isinstance(values, list):
-        return [_without_nan(x) for x in values]
-    return None if math.isnan(values) else values

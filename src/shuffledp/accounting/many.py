@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from functools import partial
+from operator import attrgetter
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -13,6 +15,10 @@ from ..numerics.family import Answer, Family
 from ..numerics.pair import FloatArray, Side
 from .crowd import Crowd
 from .resolve import Resolved, Subject, resolve
+
+T = TypeVar("T")
+#: The families of a question; refused where a bound does not apply.
+_FAMILY, _DATASETS = attrgetter("family"), attrgetter("datasets")
 
 
 def questions(subject: Subject, bound: str, sizes: Iterable[int], crowd: dict[str, Any]) -> dict[int, Resolved]:
@@ -55,77 +61,74 @@ def attempts(
 ) -> list[Answer | ShuffleDPError]:
     """The same, with the error in the place of an answer where a bound does not apply, or refuses a parameter."""
     targets = np.asarray(delta, dtype=np.float64)
-    out: list[Answer | ShuffleDPError | None] = [None] * len(asked)
     sides: dict[Side, list[int]] = {}
     for i, question in enumerate(asked):
-        if question.by_family:
-            refused = _refusal(question)
-            if refused is None:
-                sides.setdefault(question.bound.side, []).append(i)
-            out[i] = refused
-        else:
-            out[i] = _attempt(question, float(targets[i]), tol)
+        if question.by_family and not isinstance(_tried(partial(_FAMILY, question)), ShuffleDPError):
+            sides.setdefault(question.bound.side, []).append(i)
+    out: dict[int, Answer | ShuffleDPError] = {}
     for side, rows in sides.items():
-        try:
-            found = _pooled([asked[i] for i in rows], lambda q: q.family, targets[rows], tol, side)
-        except (BoundNotApplicableError, ParameterError):  # of some of them: one by one
-            for i in rows:
-                out[i] = _attempt(asked[i], float(targets[i]), tol)
-            continue
-        for i, answer in zip(rows, found, strict=True):
-            out[i] = asked[i].capped(answer, float(targets[i]))
-    return [answer for answer in out if answer is not None]
+        found = _tried(partial(_pooled, [asked[i] for i in rows], _FAMILY, targets[rows], tol, side))
+        if not isinstance(found, ShuffleDPError):
+            out |= {i: asked[i].capped(answer, float(targets[i])) for i, answer in zip(rows, found, strict=True)}
+    for i, question in enumerate(asked):
+        if i not in out:  # what was not answered together is asked alone
+            out[i] = _tried(partial(question.epsilon, delta=float(targets[i]), tol=tol))
+    return [out[i] for i in range(len(asked))]
 
 
-def _attempt(question: Resolved, delta: float, tol: float) -> Answer | ShuffleDPError:
+def _tried(call: Callable[[], T]) -> T | ShuffleDPError:
+    """The result, or why there is none."""
     try:
-        return question.epsilon(delta=delta, tol=tol)
+        return call()
     except (BoundNotApplicableError, ParameterError) as error:
         return error
-
-
-def _refusal(question: Resolved) -> ShuffleDPError | None:
-    """Why a question has no family, if it has none."""
-    try:
-        question.family  # noqa: B018
-    except (BoundNotApplicableError, ParameterError) as error:
-        return error
-    return None
 
 
 def lowers(asked: Sequence[Resolved], *, delta: Sequence[float] | FloatArray, tol: float) -> list[float | None]:
     """What no analysis of each question can go below, as ``question.lower`` gives it."""
     targets = np.asarray(delta, dtype=np.float64)
-    out: list[float | None] = [None] * len(asked)
-    rows = [i for i, question in enumerate(asked) if _has_datasets(question)]
+    rows = [i for i, q in enumerate(asked) if not isinstance(_tried(partial(_DATASETS, q)), ShuffleDPError)]
     try:
-        found = _pooled([asked[i] for i in rows], lambda q: q.datasets, targets[rows], tol, "lower")
+        found = _pooled([asked[i] for i in rows], _DATASETS, targets[rows], tol, "lower")
     except BoundNotApplicableError:  # not for all of them: one by one
         return [question.lower(delta=float(x), tol=tol) for question, x in zip(asked, targets, strict=True)]
-    for i, answer in zip(rows, found, strict=True):
-        out[i] = answer.epsilon
-    return out
+    known = dict(zip(rows, found, strict=True))
+    return [known[i].epsilon if i in known else None for i in range(len(asked))]
 
 
 def log_deltas(asked: Sequence[Resolved], eps: FloatArray, *, tol: float) -> FloatArray:
-    """log delta of every question at its eps, as ``question.log_delta`` gives it."""
+    """log delta of every question at its eps, as ``question.log_delta`` gives it.
+
+    A question with several eps is asked once, for chords may serve some of them; the others are asked together.
+    """
     out = np.full(len(asked), -np.inf)
     same: dict[int, list[int]] = {}
     for i, question in enumerate(asked):
         same.setdefault(id(question), []).append(i)
-    # a question with several eps is asked once; questions with one eps each are asked together
     lone = [at[0] for at in same.values() if len(at) == 1 and asked[at[0]].by_family]
-    below = [i for i in lone if not eps[i] >= asked[i].cap] if len(lone) > 1 else []
-    if below:
-        mine = [asked[i] for i in below]
-        side = mine[0].bound.side
-        out[below] = families.log_deltas([q.family for q in mine], eps[below], n=_honest(mine), tol=tol, side=side)
+    if lone:
+        out[lone] = np.concatenate(curves([asked[i] for i in lone], [eps[[i]] for i in lone], tol))
+    together = set(lone)
     for at in same.values():
-        if len(lone) > 1 and at[0] in lone:
-            out[at] = asked[at[0]].capped_log_delta(out[at], eps[at])
-        else:
+        if at[0] not in together:
             out[at] = asked[at[0]].log_delta(eps[at], tol=tol)
     return out
+
+
+def curves(asked: Sequence[Resolved], eps: Sequence[FloatArray], tol: float) -> list[FloatArray]:
+    """log delta of every question at its own several eps, in one call; nothing is asked from the local guarantee on."""
+    flat, sizes = np.concatenate(eps), [at.size for at in eps]
+    rows = [question for question, size in zip(asked, sizes, strict=True) for _ in range(size)]
+    value, below = (
+        np.full(flat.size, -np.inf),
+        np.flatnonzero([not x >= q.cap for q, x in zip(rows, flat, strict=True)]),
+    )
+    if below.size:
+        mine = [rows[i] for i in below.tolist()]
+        side = mine[0].bound.side
+        value[below] = families.log_deltas([q.family for q in mine], flat[below], n=_honest(mine), tol=tol, side=side)
+    parts = np.split(value, np.cumsum(sizes)[:-1])
+    return [question.capped_log_delta(part, at) for question, part, at in zip(asked, parts, eps, strict=True)]
 
 
 def _pooled(
@@ -136,10 +139,3 @@ def _pooled(
 
 def _honest(asked: Sequence[Resolved]) -> FloatArray:
     return np.array([float(question.n) for question in asked])
-
-
-def _has_datasets(question: Resolved) -> bool:
-    try:
-        return question.datasets is not None
-    except BoundNotApplicableError:
-        return False

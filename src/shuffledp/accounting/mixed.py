@@ -1,6 +1,6 @@
 """Users with different budgets in one batch: every class of victims hides among the blankets of all classes.
 
-The formula, and why it is sound, is in mixed_blankets.py.
+The formula, and why it is sound, is in mixed_bounds.py.
 
 *What is not covered.*  Budgets are public.  A budget that depends on the value it protects leaks by itself.
 """
@@ -12,6 +12,8 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
+
 from .._support import validation as check
 from .._support.by_name import by_name
 from .._support.delta_rules import delta_at
@@ -21,10 +23,10 @@ from .._support.tables import Column, Table, Tabular, count_column, epsilon_colu
 from .._support.text import visible
 from ..errors import BoundNotApplicableError, ParameterError
 from ..mechanisms.base import Mechanism
+from ..numerics.family import epsilons
 from .crowd import Crowd
 from .guarantee import SAME, absent, at_most
-from .mixed_blankets import comparable, victim_epsilon
-from .mixed_swap import swap_epsilon
+from .mixed_bounds import blanket_candidates, comparable, swap_candidates
 from .resolve import MechanismLike, as_mechanism
 
 OF_ITS_CLASS = "all users of a class run its mechanism"
@@ -166,18 +168,31 @@ def amplify_mixed(
             f"every class must have a law that can be compared with others, got {' and '.join(strange)}; give one "
             "mechanism with several budgets, such as grr with the same d, or matrices, or amplify each on its own."
         )
-    found: dict[Mechanism, float] = {}
-    bounds: dict[float, str] = {}
-    for m in sizes:
-        covered = victim_epsilon(m, sizes, crowd, delta, tol)
-        swapped = swap_epsilon(m, sizes, crowd, delta, tol, enough=covered)
-        found[m] = min(covered, swapped)
-        bounds[found[m]] = "swap" if swapped < covered else "blanket"
-    rows = tuple(ClassGuarantee(m.spec, m.description, size, found[m], m.local_epsilon) for m, size in members)
+    found = _smallest(sizes, crowd, delta, tol)
+    rows = tuple(ClassGuarantee(m.spec, m.description, size, found[m][0], m.local_epsilon) for m, size in members)
     terms = crowd.terms()
     terms["trust"] = terms["trust"].replace(SAME, OF_ITS_CLASS) + PUBLIC
-    worst = max(found.values())
-    return MixedGuarantee(worst, delta, n, rows, **terms, bound=bounds[worst])
+    worst, bound = max(found.values())
+    return MixedGuarantee(worst, delta, n, rows, **terms, bound=bound)
+
+
+def _smallest(
+    sizes: dict[Mechanism, int], crowd: Crowd, delta: float, tol: float
+) -> dict[Mechanism, tuple[float, str]]:
+    """For every class the smallest eps and its bound; all bounds of all classes are asked together."""
+    known = {m: blanket_candidates(m, sizes, crowd) + swap_candidates(m, sizes, crowd) for m in sizes}
+    asked = [candidate for candidates in known.values() for candidate in candidates]
+    deltas = np.array([delta * (1.0 - candidate.slack) for candidate in asked])
+    users = np.array([float(candidate.n) for candidate in asked])
+    answers = iter(epsilons([candidate.family for candidate in asked], n=users, delta=deltas, tol=tol, side="upper"))
+    found = {}
+    for m, candidates in known.items():
+        every = [(m.local_epsilon, "blanket")]
+        for candidate in candidates:
+            eps = next(answers).epsilon
+            every.append((eps + candidate.slack if eps > 0.0 else 0.0, candidate.bound))
+        found[m] = min(every)
+    return found
 
 
 def _members(classes: object) -> list[tuple[Mechanism, int]]:

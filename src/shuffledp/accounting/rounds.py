@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
 
 import numpy as np
 
 from .._support import validation as check
 from ..errors import ParameterError
-from ..numerics import bundle, family
+from ..numerics import bundle
 from ..numerics.composition import sequential
 from ..numerics.composition.sequential import Kind
 from ..numerics.pair import FloatArray
 from .crowd import Crowd
+from .many import curves
 from .resolve import MechanismLike, Resolved, Subject, resolve, subject_of
 
 #: Most rounds that are counted.
@@ -63,11 +63,7 @@ class Rounds:
         """eps of all rounds together; ``tol`` is the accuracy of a single one."""
         if self._count == 1:
             return self.one.epsilon(delta=delta, tol=tol).epsilon
-        if delta < sequential.LEAST_DELTA:
-            raise ParameterError(
-                f"delta must be at least {sequential.LEAST_DELTA:g} for a composition, got {delta!r}; "
-                "profiles are not computed below it: use a larger delta."
-            )
+        must_be_composable(delta)
         return sequential.epsilon([kind_of(self.one)], [self.cost], delta)
 
     def log_delta(self, epsilon: float, *, tol: float) -> float:
@@ -87,13 +83,22 @@ def must_be_separate(crowd: Crowd) -> None:
         )
 
 
+def must_be_composable(delta: float, advice: str = "use a larger delta") -> None:
+    """Profiles are followed down to some delta only."""
+    if delta < sequential.LEAST_DELTA:
+        raise ParameterError(
+            f"delta must be at least {sequential.LEAST_DELTA:g} for a composition, got {delta!r}; "
+            f"profiles are not computed below it: {advice}."
+        )
+
+
 def count_of(value: object) -> int:
     """A checked number of rounds."""
     return check.whole("count", value, low=1, high=MOST_ROUNDS, hint="it is the number of rounds")
 
 
-def kind_of(resolved: Resolved, *, together: bool = True) -> Kind:
-    """The privacy profile of one round, by its bound; ``together``: many such profiles may be sampled in one call."""
+def kind_of(resolved: Resolved) -> Kind:
+    """The privacy profile of one round, by its bound."""
 
     def once(delta: float) -> float:
         return resolved.epsilon(delta=delta, tol=_ACCURACY).epsilon
@@ -102,16 +107,6 @@ def kind_of(resolved: Resolved, *, together: bool = True) -> Kind:
         return resolved.log_delta(eps, tol=tol)
 
     made = bundle.kind_of(resolved.family, log_delta, n=resolved.n, limit=resolved.left.cap, once=once)
-    if resolved.by_family and together:
-        made.source, made.together = resolved, _together
+    if resolved.by_family:
+        made.source, made.together = resolved, curves
     return made
-
-
-def _together(asked: Sequence[Resolved], eps: Sequence[FloatArray], tol: float) -> list[FloatArray]:
-    """log delta of every question at its own eps, in one call."""
-    sizes = [at.size for at in eps]
-    families = [question.family for question, size in zip(asked, sizes, strict=True) for _ in range(size)]
-    users = np.repeat(np.array([float(question.n) for question in asked]), sizes)
-    values = family.log_deltas(families, np.concatenate(eps), n=users, tol=tol, side="upper")
-    parts = np.split(values, np.cumsum(sizes)[:-1])
-    return [question.capped_log_delta(part, at) for question, part, at in zip(asked, parts, eps, strict=True)]

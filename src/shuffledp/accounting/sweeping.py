@@ -6,7 +6,7 @@ import dataclasses
 import json
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -100,9 +100,7 @@ class Sweep(Tabular):
 
         It is also masked where eps is 0 or both are infinite, where a ratio says nothing.
         """
-        local, eps = self.local_epsilon, self.epsilon(bound)
-        hide = local.mask | eps.mask | (eps.data == 0.0) | np.isinf(local.data)
-        return np.ma.MaskedArray(local.data / np.where(hide, 1.0, eps.data), mask=hide)
+        return _masked([_factor(point, row) for point, row in zip(self.points, self._column(bound), strict=True)])
 
     def _column(self, bound: str) -> list[Row | None]:
         bound = unalias(bound)
@@ -131,10 +129,6 @@ class Sweep(Tabular):
             return f"{value:,}"
         return round_up(value, 6) if self.variable == "delta" else round_down(value, 6)
 
-    @property
-    def _names(self) -> list[str]:
-        return [self._named(value) for value in self.values]
-
     def columns(self) -> dict[str, list[Any]]:
         """One list per column, a value per point: the variable, n, delta, local eps, then eps of every bound."""
         named: dict[str, list[Any]] = {self.variable: list(self.values)}
@@ -146,16 +140,17 @@ class Sweep(Tabular):
     def table(self) -> Table:
         """One row per value: the variable, then eps of every bound rounded to its safe side."""
         columns = self.columns()
-        made = [
-            Column(name=name, values=columns.pop(name), kind="Int64" if name == "n" else "Float64")
-            for name in [name for name in columns if name not in self.bounds]
-        ]
-        made[0] = replace(made[0], head=self.variable, texts=self._names, right=True)
-        for name, values in columns.items():
-            kind = self.row(name).kind
-            texts = ["" if row is None else row.shown for row in self._column(name)]
-            made.append(number_column(name, name if kind == "upper" else f"{name} ({kind})", values, texts))
-        return Table(tuple(made), caption=self.title)
+        terms = [name for name in columns if name not in self.bounds and name != self.variable]
+        hidden = [Column(name=x, values=columns[x], kind="Int64" if x == "n" else "Float64") for x in terms]
+        kinds = {name: self.row(name).kind for name in self.bounds}
+        heads = {name: name if kind == "upper" else f"{name} ({kind})" for name, kind in kinds.items()}
+        shown = [_row_column(name, head, self._column(name)) for name, head in heads.items()]
+        return Table((self._variable_column(), *hidden, *shown), caption=self.title)
+
+    def _variable_column(self) -> Column:
+        texts = [self._named(value) for value in self.values]
+        kind = "Int64" if self.variable == "n" else "Float64"
+        return number_column(self.variable, self.variable, self.values, texts, kind=kind)
 
     def _tables(self) -> tuple[Table, ...]:
         return (self.table(), *absent_table(self.absent))
@@ -164,17 +159,10 @@ class Sweep(Tabular):
         """One row per value: the tightest sound upper bound and the best lower bound."""
         best = [point.best for point in self.points]
         lower = [point.lower for point in self.points]
-        local = [point.local_epsilon for point in self.points]
-        factors = [None if b is None else _factor(known, b.epsilon) for b, known in zip(best, local, strict=True)]
+        factors = [_factor(point, point.best) for point in self.points]
         return Table(
             (
-                Column(
-                    name=self.variable,
-                    head=self.variable,
-                    values=self.values,
-                    right=True,
-                    texts=self._names,
-                ),
+                self._variable_column(),
                 _row_column("epsilon", "eps", best),
                 Column(name="bound", head="bound", values=[None if b is None else b.bound for b in best]),
                 _row_column("lower", "lower", lower),
@@ -261,7 +249,12 @@ def sweep(
     values: list[float] = []
     terms: list[tuple[Subject, int, float]] = []
     subjects: dict[int, Subject] = {}  # one for every mechanism, so that its families are built once
-    for value in _listed(variable, given[variable]):  # everything is checked before the first answer is computed
+    listed: Any = given[variable]
+    if not 1 <= len(listed) <= _MOST_POINTS:
+        raise ParameterError(
+            f"{variable} must hold 1 to {_MOST_POINTS:,} values, got {len(listed):,}; change their number."
+        )
+    for value in list(listed):  # everything is checked before the first answer is computed
         term = {**given, variable: value}
         users = check.users(term["n"])
         target = delta_at(term["delta"], users)
@@ -287,44 +280,39 @@ def sweep(
     )
 
 
-def _is_sequence(value: object) -> bool:
+def _is_sequence(value: Any) -> bool:
     try:
-        return np.ndim(value) > 0  # type: ignore[arg-type]
+        return np.ndim(value) > 0
     except ValueError:  # lists of different lengths
         return True
 
 
-def _listed(name: str, values: Any) -> list[Any]:
-    if not 1 <= len(values) <= _MOST_POINTS:
-        raise ParameterError(
-            f"{name} must hold 1 to {_MOST_POINTS:,} values, got {len(values):,}; change their number."
-        )
-    return list(values)
-
-
-def _maker(mechanism: Sweepable, eps0: object) -> Callable[[float | None], Mechanism]:
+def _maker(mechanism: Any, eps0: object) -> Callable[[float | None], Mechanism]:
     """The mechanism as a function of eps0 (a constant one if eps0 is not given)."""
     if eps0 is None:
-        fixed = as_mechanism(mechanism)  # type: ignore[arg-type]
+        fixed = as_mechanism(mechanism)
         return lambda _: fixed
     if isinstance(mechanism, str):
         cls, text = split(mechanism)
-        _needs_eps0(cls.name, cls)
+        _needs_eps0(cls)
         return lambda value: _from_spec(cls, text, value)
     if isinstance(mechanism, Mechanism):
-        _needs_eps0(mechanism.name, type(mechanism))
-        return lambda value: dataclasses.replace(mechanism, eps0=value)  # type: ignore[type-var]
+        held: Any = mechanism
+        _needs_eps0(type(held))
+        return lambda value: dataclasses.replace(held, eps0=value)
     if callable(mechanism) and not isinstance(mechanism, type):
-        return lambda value: as_mechanism(mechanism(value))  # type: ignore[arg-type]
+        return lambda value: as_mechanism(mechanism(value))
     raise ParameterError(
         "mechanism must be a spec without eps0, a mechanism with a field eps0 or a function of eps0, "
         f"got {mechanism!r}; write for example 'subset:d=16' or lambda e: GRR(eps0=e, d=4)."
     )
 
 
-def _needs_eps0(name: str, cls: type[Mechanism]) -> None:
-    if "eps0" not in (field.name for field in dataclasses.fields(cls)):  # type: ignore[arg-type]
-        raise ParameterError(f"eps0 must stay out where {name} is swept, it has no such parameter; sweep n or delta.")
+def _needs_eps0(cls: Any) -> None:
+    if "eps0" not in (field.name for field in dataclasses.fields(cls)):
+        raise ParameterError(
+            f"eps0 must be left out for {cls.name}, which has no such parameter, got values; sweep n or delta."
+        )
 
 
 def _from_spec(cls: type[Mechanism], text: str, eps0: float | None) -> Mechanism:
@@ -344,8 +332,10 @@ def _common(specs: Sequence[str]) -> str:
     return f"{name}:{','.join(kept)}" if kept else name
 
 
-def _factor(local: float | None, eps: float) -> float | None:
-    return None if local is None or eps == 0.0 or math.isinf(local) else local / eps
+def _factor(point: Comparison, row: Row | None) -> float | None:
+    """The local budget over the eps of a row; None where that says nothing."""
+    local = point.local_epsilon
+    return None if row is None or local is None or row.epsilon == 0.0 or math.isinf(local) else local / row.epsilon
 
 
 def _row_column(name: str, head: str, rows: Sequence[Row | None]) -> Column:

@@ -1,4 +1,4 @@
-"""The process that runs somebody else's code: it imports the function, audits it and writes down what it found.
+"""The process that runs foreign code: it imports the function, audits it and writes down what it found.
 
 Its standard input holds one line of JSON, what to audit, and stays open as long as the parent lives; its standard
 output takes lines of JSON: {"progress": [done, total]}, and at last {"found": {...}} or {"refused": sentence}.  Both

@@ -29,11 +29,11 @@ def draw_audit(audit: Audit, *, width: float = TEXT_WIDTH) -> Figure:
     found, sure = max(audit.lower, 0.0), f"{round_down(100 * audit.confidence, 10)}% confidence"
     verdict = "VIOLATION" if audit.violated else "no violation found"
     look = BEYOND_BAR if audit.breaks_eps0 else WITHIN_BAR
-    with figures.style():
-        figure = figures.new_figure(width, 1.5 if figures.is_wide(width) else 1.9)
+    law = "; the reports do not follow the claimed law" if audit.refutes_law else ""
+    title = f"Audit of {audit.randomizer}: {verdict}{law}"
+    with figures.titled(title, width, 1.5 if figures.is_wide(width) else 1.9) as figure:
         axes = figure.subplots()
-        label = f"ε₀ is at least {round_down(found, 4)} ({sure})"
-        axes.barh(0, found, height=0.5, label=label, **look)
+        axes.barh(0, found, height=0.5, label=f"ε₀ is at least {round_down(found, 4)} ({sure})", **look)
         far = found
         if audit.claimed is not None and math.isfinite(audit.claimed):
             far = max(far, audit.claimed)
@@ -43,7 +43,5 @@ def draw_audit(audit: Audit, *, width: float = TEXT_WIDTH) -> Figure:
         axes.set_yticks([])
         axes.set_ylim(-0.6, 0.6)
         axes.set_xlabel("local budget ε₀")
-        law = "; the reports do not follow the claimed law" if audit.refutes_law else ""
-        figures.add_title(figure, f"Audit of {audit.randomizer}: {verdict}{law}")
         figures.add_legend(figure, *axes.get_legend_handles_labels())
     return figure

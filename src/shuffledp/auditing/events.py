@@ -73,7 +73,7 @@ class Search:
         return found[0], found[1]
 
     def _groups(self, i: int, j: int) -> Iterator[_Candidates]:
-        """The plainest first: the first of equals is taken."""
+        """The simplest events first: of equal scores the first one wins."""
         seen = self._seen
         if seen.bits is not None:
             yield from self._few_bits(seen.bits, i, j)
@@ -166,11 +166,10 @@ class Search:
 
         def hits(x: int) -> IntArray:
             table = _entries(bits, x, CHOOSE, top)
-            both = [table.astype(np.float32), (~table).astype(np.float32)]
-            place = {int(b): k for k, b in enumerate(top)}
-            joint = {(v, w): both[1 - v].T @ both[1 - w] for v in (0, 1) for w in (0, 1)}
-            ends = [(event[0], event[-1]) for event in choice]
-            return np.array([joint[v, w][place[a], place[b]] for (a, v), (b, w) in ends]).astype(np.int64)
+            both = np.stack([~table, table], axis=2).reshape(len(table), -1).astype(np.float32)
+            place = {(int(b), v): 2 * k + v for k, b in enumerate(top) for v in (0, 1)}
+            joint = (both.T @ both).astype(np.int64)
+            return np.array([joint[place[event[0]], place[event[-1]]] for event in choice])
 
         def make(k: int) -> Event:
             event = choice[k]

@@ -1,4 +1,4 @@
-"""Values and errors of somebody else's code in a few safe words, whatever their own ``repr`` or ``str`` may do."""
+"""Values and errors of foreign code in a few safe words, whatever their own ``repr`` or ``str`` may do."""
 
 from __future__ import annotations
 

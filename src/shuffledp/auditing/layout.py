@@ -66,7 +66,7 @@ class Layout:
         return data, possible
 
     def _from_integers(self, data: NDArray[Any]) -> tuple[NDArray[Any], BoolArray]:
-        """Whole numbers in the shape of the mechanism's own; those that it cannot hold are set aside."""
+        """Whole numbers in the shape of the mechanism's own; those that it cannot hold are marked as impossible."""
         limits = np.iinfo(self._empty.dtype)
         inside = (data >= limits.min) & (data <= limits.max)
         possible = np.all(inside.reshape(len(data), -1), axis=1)

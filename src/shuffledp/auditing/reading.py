@@ -148,7 +148,7 @@ def _objects(raw: list[list[Any]]) -> Observed:
         if not arrays and "list" in kinds:
             raise _junk("ragged ones", "pad them to one length, or return sets or tuples")
     if "list" in kinds and len(kinds) > 1:
-        raise _junk(f"{' and '.join(sorted(kinds))} reports in turn", "return one kind of report")
+        raise _junk(f"{' and '.join(sorted(kinds))} reports mixed", "return one kind of report")
     codes: dict[Any, int] = {}
     try:
         labels = [np.array([codes.setdefault(label(r), len(codes)) for r in part], dtype=np.int64) for part in raw]
@@ -191,7 +191,7 @@ def label(report: Any) -> Any:
     if isinstance(report, float) and math.isnan(report):
         raise _junk("NaN")
     if report is None:
-        raise _junk("None inside a report", "use a value of your own for nothing")
+        raise _junk("None inside a report", "return a value of your own that stands for nothing")
     _no_giant(report)
     return report
 
@@ -255,7 +255,7 @@ def vector_of(reports: Any, size: int) -> NDArray[Any]:
 
 
 def single(report: Any) -> Any:
-    """One report, kept apart from what the function may change later; array-like objects become arrays."""
+    """One report, copied so that the function cannot change it later; array-like objects become arrays."""
     if isinstance(report, Reports):  # of one user, so one report
         return report.data[0] if len(report.data) == 1 else report.data
     if isinstance(report, list | set | np.ndarray):

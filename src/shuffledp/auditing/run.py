@@ -115,7 +115,7 @@ def audit(
     raw = _collect(draw, chosen, samples, progress)
     alpha = (1.0 - confidence) * (1.0 if isinstance(law, str) else 0.5)
     source = runner if isinstance(runner, Randomizer) else None
-    look = _plainly if source is not None else looked_at
+    look: Callable[..., Any] = looked_at if source is None else lambda step, *reports: step(*reports)
     lower, event, pair, hits = look(_search, raw, source, alpha)
     verdict = None if isinstance(law, str) else look(compare, law, raw, chosen, alpha)
     return Audit(
@@ -133,10 +133,6 @@ def audit(
         law_words=law if isinstance(law, str) else verdict.words if verdict else "",
         randomizer=_name(runner),
     )
-
-
-def _plainly(step: Callable[..., Any], *reports: Any) -> Any:
-    return step(*reports)
 
 
 def _search(

@@ -56,10 +56,10 @@ def audit(subject: str, is_code: bool, time_limit: str | None, as_json: bool, **
 
     with progress("drawing reports") as advance:
         if is_code:
-            from ..auditing.apart import TIME_LIMIT, audit_apart
+            from ..auditing.isolated import TIME_LIMIT, audit_isolated
 
             limit = TIME_LIMIT if time_limit is None else valid.parse_number("time-limit", time_limit)
-            found = audit_apart(subject, terms=terms, time_limit=limit, progress=advance)
+            found = audit_isolated(subject, terms=terms, time_limit=limit, progress=advance)
         else:
             from ..auditing.run import audit as run
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,15 +18,15 @@ from .._support.delta_rules import read
 from .._support.figures import TEXT_WIDTH
 from .._support.tables import Column, Table, Tabular, count_column, number_column
 from ..accounting.resolve import MechanismLike
-from ..accounting.rounds import MOST_ROUNDS
+from ..accounting.rounds import MOST_ROUNDS, must_be_composable
 from ..errors import ParameterError
 from ..numerics.composition import renyi, sequential
 from ..numerics.composition.sequential import Kind
 from ..numerics.search import smallest_whole
 from . import ledger_file
 from .composed_guarantee import ComposedGuarantee, rounds_in_words, trust_text
+from .fixed_pairs import fixed_pairs
 from .ledger import LedgerEntry, make_entry
-from .profiles import fixed_pairs, kind_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -38,23 +40,33 @@ _CROWD = ("dropouts", "colluding", "participation")
 _TERMS = ("count", "bound", "name", "participation_limit", "reports_per_user", *_CROWD, "memoized")
 
 
-class _Event(NamedTuple):
-    """An event of dp-accounting that is no shuffled round, and how often it is repeated."""
+@dataclass(frozen=True)
+class _Event:
+    """``count`` repetitions of an event of dp-accounting that is not a shuffled round; accounted for like an entry."""
 
     leaf: Any
-    neighbors: str
-    repeats: int
+    relation: str
+    count: int
+
+    @property
+    def cost(self) -> int:
+        """Every repetition is paid for."""
+        return self.count
 
     @property
     def key(self) -> str:
         """Events with the same key have the same profile."""
-        return f"event {self.leaf!r} {self.neighbors}"
+        return f"event {self.leaf!r} {self.relation}"
 
     def kind(self) -> Kind:
         """The privacy profile of one repetition."""
         from .dp_accounting.export import limit, profile
 
-        return Kind(profile(self.leaf, neighbors=self.neighbors), limit(self.leaf, neighbors=self.neighbors))
+        return Kind(profile(self.leaf, neighbors=self.relation), limit(self.leaf, neighbors=self.relation))
+
+    def first(self, count: int) -> _Event:
+        """The first ``count`` repetitions."""
+        return replace(self, count=count)
 
 
 class Accountant(Tabular):
@@ -82,28 +94,25 @@ class Accountant(Tabular):
     """
 
     def __init__(self) -> None:
-        self._entries: list[LedgerEntry] = []
-        self._events: list[_Event] = []
+        self._composed: list[LedgerEntry | _Event] = []
         self._kinds: dict[str, Kind] = {}
         self._notes: tuple[str, ...] = ()
         self._seen: set[str] = set()  # digests of ledger files that hold no rounds but these
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the sampled profiles, which a copy computes again when it needs them."""
-        own = {name: value for name, value in vars(self).items() if name != "_kinds"}
-        return own | {"_entries": list(self._entries), "_events": list(self._events)}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
-        self._kinds = {entry.key: kind_of(entry) for entry in self._entries}
-        self._kinds |= {event.key: event.kind() for event in self._events}
+        return {**vars(self), "_composed": list(self._composed), "_kinds": {}}
 
     # -- what was run ---------------------------------------------------------------------------------------------
 
     @property
     def entries(self) -> tuple[LedgerEntry, ...]:
         """The rounds, in the order in which they were composed."""
-        return tuple(self._entries)
+        return tuple(item for item in self._composed if isinstance(item, LedgerEntry))
+
+    @property
+    def _events(self) -> list[_Event]:
+        return [item for item in self._composed if isinstance(item, _Event)]
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -112,7 +121,7 @@ class Accountant(Tabular):
 
     def table(self) -> Table:
         """One row per entry, in the order in which they were composed; events of dp-accounting are counted below."""
-        rows = self._entries
+        rows = self.entries
         limited = any(e.participation_limit is not None for e in rows)
         several = any(e.reports_per_user > 1 for e in rows)
         chance = any(e.participation < 1.0 for e in rows)
@@ -128,18 +137,18 @@ class Accountant(Tabular):
             number_column("participation", "chance" if chance else None, [e.participation for e in rows], shares),
             Column(name="bound", head="bound", values=[e.bound for e in rows]),
         )
-        events = sum(event.repeats for event in self._events)
+        events = sum(event.count for event in self._events)
         beside = (f"Events of dp-accounting composed beside these rounds: {events:,}.",) if events else ()
         return Table(columns, caption=f"{rounds_in_words(self.rounds)}, {self.neighbors}", notes=beside)
 
     @property
     def rounds(self) -> int:
         """How many rounds and events were composed."""
-        return sum(entry.count for entry in self._entries) + sum(event.repeats for event in self._events)
+        return sum(item.count for item in self._composed)
 
     def __repr__(self) -> str:
         """One line: how much was composed."""
-        entries = f"{len(self._entries):,} entr{'y' if len(self._entries) == 1 else 'ies'}"
+        entries = f"{len(self.entries):,} entr{'y' if len(self.entries) == 1 else 'ies'}"
         return f"<Accountant of {rounds_in_words(self.rounds)} in {entries}, {self.neighbors}>"
 
     def plot(self, *, delta: float | str, epsilon: float | None = None, width: float = TEXT_WIDTH) -> Figure:
@@ -205,15 +214,13 @@ class Accountant(Tabular):
     def add(self, entry: LedgerEntry) -> None:
         """Add the rounds of an entry that was checked before."""
         mine, theirs = self.neighbors, entry.mechanism.neighbors
-        if (self._entries or self._events) and mine != theirs:
+        if self._composed and mine != theirs:
             raise ParameterError(
                 f"mechanism must have neighbors {mine!r} like the rounds before it, got {theirs!r}; "
                 "keep one accountant for each kind of neighbors."
             )
-        key = entry.key
-        if key not in self._kinds:
-            self._kinds[key] = kind_of(entry)
-        self._entries.append(entry)
+        self._kind(entry)  # refused before it is added
+        self._composed.append(entry)
 
     @by_name
     def compose_event(self, event: Any, *, count: int = 1, neighbors: str = "replace-one") -> Accountant:
@@ -246,35 +253,39 @@ class Accountant(Tabular):
                 more.compose(leaf.mechanism, n=leaf.n, bound=leaf.bound, count=repeats)
                 continue
             made = _Event(leaf, neighbors, repeats)
-            if made.key not in self._kinds:
-                self._kinds[made.key] = made.kind()
-            more._events.append(made)
+            self._kind(made)
+            more._composed.append(made)
         if found and more.neighbors != "replace-one":
             raise ParameterError(
                 f"event must have neighbors 'replace-one', like all rounds beside it, got {more.neighbors!r}; "
                 "keep one accountant for each kind of neighbors."
             )
-        self._entries, self._events = more._entries, more._events
+        self._composed = more._composed
         return self
 
     @property
     def neighbors(self) -> str:
         """Which change of one user's value the guarantee covers."""
-        return self._entries[0].mechanism.neighbors if self._entries else "replace-one"
+        return next((entry.mechanism.neighbors for entry in self.entries), "replace-one")
+
+    def _kind(self, item: LedgerEntry | _Event) -> Kind:
+        """Its profile, which is shared by all that cost the same."""
+        if item.key not in self._kinds:
+            self._kinds[item.key] = item.kind()
+        return self._kinds[item.key]
 
     def _costs(self) -> tuple[list[Kind], list[int]]:
         """Distinct profiles and how often each is paid; sorted, so that the order of composition does not matter."""
-        totals: dict[str, int] = {}
-        for entry in self._entries:
-            totals[entry.key] = totals.get(entry.key, 0) + entry.cost
-        for event in self._events:
-            totals[event.key] = totals.get(event.key, 0) + event.repeats
-        keys = sorted(key for key in totals if self._kinds[key].limit > 0.0)
-        return [self._kinds[key] for key in keys], [totals[key] for key in keys]
+        kinds = {item.key: self._kind(item) for item in self._composed}
+        totals = Counter[str]()
+        for item in self._composed:
+            totals[item.key] += item.cost
+        keys = sorted(key for key, kind in kinds.items() if kind.limit > 0.0)
+        return [kinds[key] for key in keys], [totals[key] for key in keys]
 
     def _delta(self, delta: object, *further: int) -> float:
         """delta as a number; a rule takes the largest n of these rounds and of further ones."""
-        return read(delta).at_largest([*(entry.n for entry in self._entries), *further])
+        return read(delta).at_largest([*(entry.n for entry in self.entries), *further])
 
     # -- what it costs --------------------------------------------------------------------------------------------
 
@@ -290,11 +301,7 @@ class Accountant(Tabular):
         if check.one_of("method", method, ("pld", "renyi")) == "renyi":
             values = self.renyi(renyi.ORDERS)
             return min(renyi.to_epsilon(renyi.ORDERS, values, delta), sequential.pure_epsilon(kinds, counts))
-        if delta < sequential.LEAST_DELTA:
-            raise ParameterError(
-                f"delta must be at least {sequential.LEAST_DELTA:g} for a composition, got {delta!r}; "
-                "profiles are not computed below it: use method='renyi' or a larger delta."
-            )
+        must_be_composable(delta, "use method='renyi' or a larger delta")
         return sequential.epsilon(kinds, counts, delta)
 
     @by_name
@@ -316,9 +323,9 @@ class Accountant(Tabular):
         events of dp-accounting were composed.
         """
         delta = self._delta(delta)
-        if self._events or any(entry.reports_per_user > 1 for entry in self._entries):
+        if self._events or any(entry.reports_per_user > 1 for entry in self.entries):
             return None
-        found = fixed_pairs(self._entries)
+        found = fixed_pairs(self.entries)
         if found is None:
             return None
         upper = self.epsilon(delta=delta)
@@ -337,12 +344,12 @@ class Accountant(Tabular):
             lower=None if lower is None else min(lower, upper),
             delta=delta,
             rounds=self.rounds,
-            cost=sum(e.cost for e in self._entries) + sum(event.repeats for event in self._events),
+            cost=sum(item.cost for item in self._composed),
             pure_epsilon=sequential.pure_epsilon(kinds, counts),
             neighbors=self.neighbors,
             trust=trust_text(
-                limited=any(entry.participation_limit is not None for entry in self._entries),
-                chance=any(entry.participation < 1.0 for entry in self._entries),
+                limited=any(entry.participation_limit is not None for entry in self.entries),
+                chance=any(entry.participation < 1.0 for entry in self.entries),
             ),
         )
 
@@ -413,7 +420,7 @@ class Accountant(Tabular):
         if spent(0) > target:
             return 0
         start = 1
-        for _ in range(_GUESSES):  # the squares of eps add up, about
+        for _ in range(_GUESSES):  # roughly, the squares of eps add up
             cost = spent(start) ** 2 - spent(0) ** 2
             more = start * (target**2 - spent(0) ** 2) / cost if 0.0 < cost < math.inf else 2.0 * start
             start, last = min(max(round(more), 1), MOST_REMAINING), start
@@ -423,23 +430,19 @@ class Accountant(Tabular):
         return MOST_REMAINING if beyond is None else beyond - 1
 
     def first(self, rounds: int) -> Accountant:
-        """An accountant of the first so many rounds; events of dp-accounting count as the last ones."""
+        """An accountant of the first ``rounds`` rounds and events."""
         made, left = self._copy(), rounds
-        made._entries, made._events = [], []
-        for entry in self._entries:
+        made._composed = []
+        for item in self._composed:
             if left > 0:
-                made._entries.append(entry.first(min(left, entry.count)))
-            left -= entry.count
-        for event in self._events:
-            if left > 0:
-                made._events.append(event._replace(repeats=min(left, event.repeats)))
-            left -= event.repeats
+                made._composed.append(item.first(min(left, item.count)))
+            left -= item.count
         return made
 
     def _copy(self) -> Accountant:
         """Rounds added to the copy do not change this accountant; sampled profiles are shared."""
         copy = Accountant()
-        copy._entries, copy._events, copy._kinds = list(self._entries), list(self._events), self._kinds
+        copy._composed, copy._kinds = list(self._composed), self._kinds
         return copy
 
     # -- the ledger file ------------------------------------------------------------------------------------------
@@ -455,13 +458,13 @@ class Accountant(Tabular):
                 f"a ledger holds shuffled rounds only, got {len(self._events)} event(s) of dp-accounting as well; "
                 "keep them in its own ledger."
             )
-        ledger_file.save(self._entries, path, self._seen)
+        ledger_file.save(self.entries, path, self._seen)
 
     @classmethod
     def load(cls, path: str | Path) -> Accountant:
         """The accountant of a ledger file; every key and the chain of hashes are checked.
 
-        Remarks on the file, such as that it is of an old version, are in :attr:`notes`.
+        Remarks on the file, such as that an old version wrote it, are in :attr:`notes`.
         """
         found = ledger_file.load(path)
         made = cls()

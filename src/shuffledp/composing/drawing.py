@@ -45,8 +45,8 @@ def draw_accountant(
     at = read(delta).at_largest([entry.n for entry in accountant.entries])
     rounds = np.unique(np.linspace(1, accountant.rounds, _POINTS).round().astype(np.int64))
     eps = np.ma.masked_invalid([accountant.first(int(k)).epsilon(delta=at) for k in rounds])
-    with figures.style():
-        figure = figures.new_figure(width, 3.0 if figures.is_wide(width) else 3.2)
+    title = f"ε of {rounds_in_words(accountant.rounds)} over the same users {at_delta(at)}, {accountant.neighbors}"
+    with figures.titled(title, width, 3.0 if figures.is_wide(width) else 3.2) as figure:
         axes = figure.subplots()
         axes.plot(rounds, eps, **CURVE, label="ε of the rounds so far")
         if budget is not None:
@@ -56,7 +56,5 @@ def draw_accountant(
         figures.whole_ticks(axes)
         axes.set_xlabel("rounds composed")
         axes.set_ylabel("central ε (smaller is better)")
-        title = f"ε of {rounds_in_words(accountant.rounds)} over the same users {at_delta(at)}, {accountant.neighbors}"
-        figures.add_title(figure, title)
         figures.add_legend(figure, *axes.get_legend_handles_labels())
     return figure

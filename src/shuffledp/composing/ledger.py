@@ -13,11 +13,12 @@ from .._support.json_ready import json_ready
 from .._support.reading import TABLE, read_bytes
 from ..accounting.crowd import Crowd
 from ..accounting.resolve import MechanismLike, Resolved, Subject, resolve, subject_of
-from ..accounting.rounds import MOST_ROUNDS, count_of, must_be_separate
+from ..accounting.rounds import MOST_ROUNDS, count_of, kind_of, must_be_separate
 from ..bounds import called
 from ..errors import ParameterError, ShuffleDPError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import mechanism_in_file
+from ..numerics.composition.sequential import Kind
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +54,7 @@ class LedgerEntry:
     participation: float = 1.0
 
     def __getstate__(self) -> dict[str, Any]:
-        """What was said; what follows from it is found again."""
+        """The fields; what follows from them is computed again."""
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
     @property
@@ -75,6 +76,10 @@ class LedgerEntry:
         One of these rounds; where users send several reports, one of the parts into which a round may be divided.
         """
         return resolve(self._part, self.bound, Crowd(self.n, participation=self.participation))
+
+    def kind(self) -> Kind:
+        """The privacy profile of what is paid ``cost`` times."""
+        return kind_of(self.resolved)
 
     @property
     def _part(self) -> Mechanism:
@@ -110,15 +115,13 @@ class LedgerEntry:
 
     def sharing_law(self, other: LedgerEntry) -> LedgerEntry:
         """``other``, of the same mechanism, with the law of this entry: no file is read a second time."""
-        other.__dict__["law"] = self.law
+        vars(other)["law"] = self.law
         return other
 
     def first(self, count: int) -> LedgerEntry:
         """The first ``count`` rounds of this entry; each costs the same, and no file is read a second time."""
         made = replace(self, count=count)
-        made.__dict__.update({"law": self.law, "key": self.key})
-        if "resolved" in self.__dict__:  # of one round, whatever their number
-            made.__dict__["resolved"] = self.resolved
+        vars(made).update({"key": self.key, **vars(self), "count": count})  # the rest is of one round
         return made
 
     def to_dict(self) -> dict[str, Any]:
@@ -137,7 +140,7 @@ class LedgerEntry:
             "bound": self.bound,
             "participation_limit": self.participation_limit,
             "reports_per_user": self.reports_per_user,
-            # as in all ledgers so far, where everybody takes part
+            # left out where everybody takes part, as in earlier ledgers
             **({} if self.participation == 1.0 else {"participation": self.participation}),
         }
 
@@ -169,29 +172,27 @@ def make_entry(
         participation=participation,
         reports_per_user=reports_per_user,
     )
-    reports, chance = crowd.reports_per_user, crowd.participation
     must_be_separate(crowd)
     left = subject_of(mechanism).left_of(replace(crowd, reports_per_user=1))
-    resolved = resolve(left, bound, Crowd(crowd.honest, participation=chance)).must_hold("be composed")
-    subject = resolved.mechanism
+    whole = Crowd(crowd.honest, participation=crowd.participation)
+    resolved = resolve(left, bound, whole).must_hold("be composed")
     if name is not None and not (isinstance(name, str) and 0 < len(name) <= 200):
         raise ParameterError(f"name must be a short text or None, got {check.shown(name)}; use up to 200 characters.")
     limit = participation_limit
     if limit is not None:
         hint = "it is the most rounds that one user takes part in"
         limit = check.whole("participation_limit", limit, low=1, high=MOST_ROUNDS, hint=hint)
-    part = subject.law.bundled(reports, n=resolved.n, participation=1.0)
     entry = LedgerEntry(
-        mechanism=subject,
-        n=resolved.n,
+        mechanism=left.mechanism,
+        n=whole.n,
         count=count_of(count),
         bound=called(bound),
         name=name,
         participation_limit=limit,
-        reports_per_user=reports,
-        participation=chance,
+        reports_per_user=crowd.reports_per_user,
+        participation=crowd.participation,
     )
-    if part is subject:
+    if entry._part is left.mechanism:
         vars(entry)["resolved"] = resolved  # the families are built once
     return entry
 

@@ -42,7 +42,7 @@ class LedgerFile:
     Attributes
     ----------
     entries : the rounds, in the order in which they were added
-    notes : sentences for the reader, such as that the file is of an old version; usually none
+    notes : sentences for the reader, such as that an old version wrote the file; usually none
     seen : its digest, by which :func:`save` knows that nothing was added to it since
     """
 
@@ -165,7 +165,7 @@ def _check_chain(head: dict[str, Any], items: list[dict[str, Any]], shown: str) 
             why = "it was edited, or moved here" if number == len(items) else "a round before it was removed or added"
             raise ParameterError(
                 f"round {i} of the ledger must be what was recorded {f'after round {i - 1}' if i else 'first'}, got "
-                f"another hash in {shown} ({why}); {_RESTORE}."
+                f"a different hash in {shown} ({why}); {_RESTORE}."
             )
     if number != len(items):
         after = f"after round {len(items) - 1}" if items else "from the first on"
@@ -194,7 +194,7 @@ def _entry(item: dict[str, Any], number: int, known: dict[str, LedgerEntry]) -> 
             if entry.law.get("files") != item["mechanism"].get("files"):
                 raise ParameterError(
                     f"files must hold the SHA-256 of every file that {entry.mechanism.spec!r} was read from, got "
-                    "others or none; the ledger does not say what was run, so restore it or compose the rounds again."
+                    "something else; the ledger does not say what was run, so restore it or compose the rounds again."
                 )
             known[law] = entry
         local = entry.mechanism.local_epsilon

@@ -86,7 +86,7 @@ def leaves(event: object, count: int = 1) -> Iterator[tuple[Any, int]]:
     elif not isinstance(event, dp_event.NoOpDpEvent):
         noise = getattr(event, "noise_multiplier", None)
         if noise is not None:
-            check.in_range("noise_multiplier", noise, low=0.2, high=1e6, hint="less noise hides next to nothing")
+            check.in_range("noise_multiplier", noise, low=0.2, high=1e6, hint="less noise hides almost nothing")
         yield event, count
 
 

@@ -1,24 +1,17 @@
-"""From the entries of a ledger to the laws that are composed: a profile from above, one fixed pair from below."""
+"""The lower bound of a composition: one fixed pair of datasets for every entry of a ledger."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ..accounting import rounds
 from ..bounds import BOUNDS
 from ..errors import BoundNotApplicableError
 from ..numerics.composition.fixed_pair import PairLosses, most_telling, pair_losses
-from ..numerics.composition.sequential import Kind
 from ..numerics.pair import ShuffledPair
 from .ledger import LedgerEntry
 
 #: Families with more members than this are not searched for a fixed pair.
 _FEW = 64
-
-
-def kind_of(entry: LedgerEntry) -> Kind:
-    """The privacy profile of one round of this entry, by its bound."""
-    return rounds.kind_of(entry.resolved, together=entry.reports_per_user == 1)
 
 
 def fixed_pairs(entries: Iterable[LedgerEntry]) -> tuple[list[PairLosses], list[int]] | None:

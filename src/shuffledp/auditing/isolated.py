@@ -1,4 +1,4 @@
-"""An audit of somebody else's code in a process of its own, with a time limit.
+"""An audit of foreign code in a process of its own, with a time limit.
 
 The code may end its process, hang, crash or close its files: each becomes one error message here.  Nothing that comes
 back is unpickled or trusted to be well formed; it is JSON of limited size, and every field of the answer is checked.
@@ -19,7 +19,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Any, NoReturn
+from typing import Any, NoReturn
 
 from .._support import validation as check
 from ..errors import ParameterError
@@ -38,7 +38,7 @@ _START = "import sys; sys.path.append({root!r}); from shuffledp.auditing.child i
 Progress = Callable[[int, int], object]
 
 
-def audit_apart(
+def audit_isolated(
     subject: str, *, terms: dict[str, Any], time_limit: float = TIME_LIMIT, progress: Progress | None = None
 ) -> Audit:
     """Audit the function module:function of the current directory in a child process.
@@ -50,22 +50,21 @@ def audit_apart(
         "time-limit", time_limit, low=0.0, high=LONGEST, low_open=True, hint="it is a number of seconds"
     )
     deadline = time.monotonic() + limit
-    said: queue.Queue[bytes | None] = queue.Queue(maxsize=64)
+    said: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
     request = json.dumps({"subject": subject, "terms": terms}).encode() + b"\n"
     child = _started()
-    talk = threading.Thread(target=_converse, args=(child, request, said), daemon=True)
     try:
-        talk.start()
+        threading.Thread(target=_converse, args=(child, request, said), daemon=True).start()
         while (left := deadline - time.monotonic()) > 0.0:
+            has_ended = child.poll() is not None
             try:
-                line = said.get(timeout=min(left, _TICK))
+                line = said.get(timeout=1.0 if has_ended else min(left, _TICK))
             except queue.Empty:
-                if child.poll() is None:
+                if not has_ended:
                     continue
-                talk.join(timeout=1.0)  # processes that it started may keep its end of the pipe open
-                line = None if said.empty() else said.get()
+                line = None  # processes that it started keep its end of the pipe open
             if line is None:
-                _ended(child)
+                _no_answer(child)
             answer = _message(line)
             if "progress" in answer:
                 if progress is not None:
@@ -80,7 +79,6 @@ def audit_apart(
         )
     finally:
         _end(child)
-        _drain(child, talk, said)
 
 
 # -- the process -----------------------------------------------------------------------------------------------
@@ -93,7 +91,6 @@ def _started() -> subprocess.Popen[bytes]:
             [sys.executable, "-P", "-c", _START.format(root=root)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            bufsize=0,
             start_new_session=True,  # Ctrl-C reaches only the parent, and the child's own children end with it
         )
     except (OSError, ValueError) as error:
@@ -103,24 +100,15 @@ def _started() -> subprocess.Popen[bytes]:
         ) from None
 
 
-def _converse(child: subprocess.Popen[bytes], request: bytes, said: queue.Queue[bytes | None]) -> None:
-    """Write the request, then pass on line by line what comes back; None at its end, or if a line is too long."""
-    pipe_in, pipe_out = _pipes(child)
-    held = b""
-    with contextlib.suppress(OSError, ValueError):  # it may be gone, or its pipes closed
-        while request:
-            request = request[pipe_in.write(request) :]
-        while len(held) <= _LINE and (more := os.read(pipe_out.fileno(), 1 << 16)):
-            *lines, held = (held + more).split(b"\n")
-            for line in lines:
+def _converse(child: subprocess.Popen[bytes], request: bytes, said: queue.SimpleQueue[bytes | None]) -> None:
+    """Write the request, then pass on line by line what comes back; None at its end."""
+    if child.stdin is not None and child.stdout is not None:
+        with contextlib.suppress(OSError), child.stdout:  # the child may be gone, or its pipes closed
+            child.stdin.write(request)
+            child.stdin.flush()
+            while line := child.stdout.readline(_LINE):
                 said.put(line)
     said.put(None)
-
-
-def _pipes(child: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:
-    if child.stdin is None or child.stdout is None:
-        raise ValueError("started without pipes")
-    return child.stdin, child.stdout
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:
@@ -130,21 +118,13 @@ def _end(child: subprocess.Popen[bytes]) -> None:
             os.killpg(child.pid, signal.SIGKILL)
     child.kill()
     child.wait()
+    if child.stdin is not None:  # open until here: its end tells the child that this process is gone
+        with contextlib.suppress(OSError):
+            child.stdin.close()
 
 
-def _drain(child: subprocess.Popen[bytes], talk: threading.Thread, said: queue.Queue[bytes | None]) -> None:
-    """Wait for the reader to finish, which takes long only if another process holds the pipe, and close the pipes."""
-    until = time.monotonic() + 1.0
-    while talk.is_alive() and time.monotonic() < until:
-        with contextlib.suppress(queue.Empty):
-            said.get(timeout=0.02)
-    if not talk.is_alive():
-        for pipe in _pipes(child):
-            pipe.close()
-
-
-def _ended(child: subprocess.Popen[bytes]) -> NoReturn:
-    """The child, or its pipe, is gone and there was no answer."""
+def _no_answer(child: subprocess.Popen[bytes]) -> NoReturn:
+    """Say how the child, or its pipe, ended without an answer."""
     try:
         code = child.wait(timeout=1.0)
     except subprocess.TimeoutExpired:

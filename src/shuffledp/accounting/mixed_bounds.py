@@ -1,45 +1,49 @@
-"""One victim among users with other budgets: a law that all of them sometimes send, and how often each class does.
+"""One victim among users with other budgets: what all classes sometimes send hides it, or their whole laws do.
 
-*Formula.*  Let w_c(y) = min over inputs x of R_c(x)_y be the blanket of class c, and omega any probability law on the
+*Blankets.*  Let w_c(y) = min over inputs x of R_c(x)_y be the blanket of class c, and omega any probability law on the
 reports.  If chance_c omega <= w_c pointwise, every report of class c is a draw of omega with probability chance_c,
 for any inputs, and telling the adversary all the other reports only makes it stronger.  So a victim of class v hides
 among K = sum over c of Bin(n_c - [c = v], chance_c) draws of omega, and
 
     delta_v(eps) <= E_K[ D_E of the pair (R_v(x0), R_v(x1), t = omega) among K other messages ].
 
-K is a sum of independent coins (Poisson binomial), a ``message_counts.Count``.  Any omega is sound; the
+K is a sum of independent coins (Poisson binomial), a ``counts.Count``.  Any omega is sound; the
 largest chance for it is chance_c = min_y w_c(y)/omega(y).
 
 *Which omega.*  The normalized blanket of the victim itself: then the pairs that dominate in a batch of one class
 dominate here too, for the same reason.  For GRR and k-subsets all blankets are multiples of each other, and nothing is
 lost.  Where they are not and the whole laws are small, the blankets of the other classes and the pointwise minimum of
-all normalized blankets are tried as well, over all input pairs, and the smallest eps counts.  There the swap bound over
-classes is compared too (mixed_swap.py).
+all normalized blankets are tried as well, over all input pairs, and the smallest eps counts.
+
+*The swap bound* takes the victim's class alone, for what other classes send may be told to the adversary; where the
+whole laws are small, it takes all classes (``numerics/swap/family.py``, ``ClassSet``).
 """
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, is_dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import BoundNotApplicableError, ParameterError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.codecs import Numbers
+from ..mechanisms.composite.parallel_law import unlike
 from ..mechanisms.frequency import FrequencyOracle
 from ..mechanisms.randomizer import Randomizer
 from ..numerics.counts import Count
 from ..numerics.family import Family
 from ..numerics.matrix import blanket_pairs
 from ..numerics.mixture import Among
-from ..numerics.pair import (
-    FloatArray,
-    ShuffledPair,
-    with_symbols,
-)
+from ..numerics.pair import FloatArray, ShuffledPair, mass_slack, with_symbols
 from ..numerics.participation import Split
+from ..numerics.product import product_pair, rounding_slack
+from ..numerics.swap.family import Class, ClassSet, Mixed
+from ..numerics.swap.pair import SwapPair
 from .crowd import Crowd
 
 #: Different reports up to which other shapes than the victim's blanket are tried.
@@ -50,6 +54,8 @@ _FEW_PAIRS = 32
 _SHAPES = 2
 #: Rounding of masses, relative; and in eps where pairs are distinguished to 2^-40 only (numerics/matrix.py).
 _SLACK, _PAIR_SLACK = 2.0**-46, 2.0**-38
+#: Cells of the laws of all classes, and ordered pairs of the victim's inputs, up to which all classes are taken.
+_MOST_CELLS, _MOST_PAIRS = 20_000, 30
 
 
 @dataclass(frozen=True)
@@ -65,16 +71,20 @@ class _Shape:
     slack: float = 0.0
 
 
-def victim_epsilon(victim: Mechanism, sizes: dict[Mechanism, int], crowd: Crowd, delta: float, tol: float) -> float:
-    """The smallest eps over the most promising shapes (any one is sound), at most the local one."""
-    best = victim.local_epsilon
-    tried = [(shape, _draws(victim, sizes, shape.chances, crowd)) for shape in _shapes(victim, list(sizes))]
-    tried.sort(key=lambda x: x[0].spread / max(x[1].mean, 1e-300))
-    for shape, count in tried[:_SHAPES]:
-        family, n = shape.family(count)
-        found = family.epsilon(n=n, delta=delta, tol=tol, side="upper").epsilon
-        best = min(best, found + shape.slack if found > 0.0 else found)
-    return best
+class Candidate(NamedTuple):
+    """A bound on one class of victims: the eps of a family among n users at delta (1 - slack), plus the slack."""
+
+    bound: str
+    family: Family
+    n: int
+    slack: float = 0.0
+
+
+def blanket_candidates(victim: Mechanism, sizes: dict[Mechanism, int], crowd: Crowd) -> list[Candidate]:
+    """The most promising shapes; any of them is sound."""
+    known = [(shape, _draws(victim, sizes, shape.chances, crowd)) for shape in _shapes(victim, list(sizes))]
+    known.sort(key=lambda x: x[0].spread / max(x[1].mean, 1e-300))
+    return [Candidate("blanket", *shape.family(count), shape.slack) for shape, count in known[:_SHAPES]]
 
 
 def _draws(victim: Mechanism, sizes: dict[Mechanism, int], chances: dict[Mechanism, float], crowd: Crowd) -> Count:
@@ -92,10 +102,10 @@ def comparable(mechanism: Mechanism) -> bool:
     """Whether the mechanism can be mixed with another budget: it states a ratio of blankets, or its whole law."""
     if not mechanism.single_message:
         return False
-    return lists_its_law(mechanism) or mechanism.law.mixes
+    return _lists_its_law(mechanism) or mechanism.law.mixes
 
 
-def lists_its_law(mechanism: Mechanism) -> bool:
+def _lists_its_law(mechanism: Mechanism) -> bool:
     """Whether ``probabilities`` are the whole law, with nothing merged."""
     return _is_matrix(mechanism) or isinstance(mechanism, FrequencyOracle)
 
@@ -108,7 +118,7 @@ def _shapes(victim: Mechanism, classes: list[Mechanism]) -> list[_Shape]:
     """Every omega that is tried for this victim."""
     if any(_is_matrix(m) for m in classes):
         return _matrix_shapes(victim, classes)
-    if len(classes) > 1 and not any(m.law.mixes for m in classes) and len({reports_of(m) for m in classes}) == 1:
+    if len(classes) > 1 and not any(m.law.mixes for m in classes) and len({_reports_of(m) for m in classes}) == 1:
         return _matrix_shapes(victim, classes)
     own, proportional = _own_shape(victim, classes)
     return [own] if proportional else [own, *_few_matrix_shapes(victim, classes)]
@@ -140,7 +150,7 @@ def _blanket_pairs(mechanism: Mechanism) -> Sequence[ShuffledPair]:
 
 
 def _mass(pairs: Sequence[ShuffledPair]) -> float:
-    """Of the blanket, which all pairs share."""
+    """The mass of the blanket, which all pairs share."""
     return min(float(np.asarray(r.t).sum()) for r in pairs)
 
 
@@ -150,7 +160,7 @@ def _mass(pairs: Sequence[ShuffledPair]) -> float:
 def _few_matrix_shapes(victim: Mechanism, classes: list[Mechanism]) -> list[_Shape]:
     """The same where the whole laws are small; nothing otherwise."""
     try:
-        few = matrix_of(victim).shape[1] <= _FEW_REPORTS
+        few = _matrix_of(victim).shape[1] <= _FEW_REPORTS
         return _matrix_shapes(victim, classes) if few else []
     except BoundNotApplicableError:
         return []
@@ -158,7 +168,7 @@ def _few_matrix_shapes(victim: Mechanism, classes: list[Mechanism]) -> list[_Sha
 
 def _matrix_shapes(victim: Mechanism, classes: list[Mechanism]) -> list[_Shape]:
     """omega = the normalized blanket of each class, and the pointwise minimum of all of them."""
-    matrices = {m: matrix_of(m) for m in classes}
+    matrices = {m: _matrix_of(m) for m in classes}
     if len({rows.shape[1] for rows in matrices.values()}) > 1:
         raise BoundNotApplicableError(
             "matrices must have the same outputs in all classes, got "
@@ -168,12 +178,12 @@ def _matrix_shapes(victim: Mechanism, classes: list[Mechanism]) -> list[_Shape]:
     shapes = [w / w.sum() for w in blankets.values() if w.sum() > 0.0]
     if len(shapes) > 1:
         shapes.append(np.min(shapes, axis=0))
-    unlike = {omega.tobytes(): omega / omega.sum() for omega in shapes if omega.sum() > 0.0}
+    distinct = {omega.tobytes(): omega / omega.sum() for omega in shapes if omega.sum() > 0.0}
     nowhere = np.zeros(matrices[victim].shape[1])  # a blanket of nothing: the local guarantee
     rows = matrices[victim]
-    if all(m.law.inputs_alike for m in classes) and len({reports_of(m) for m in classes}) == 1:
+    if all(m.law.inputs_alike for m in classes) and len({_reports_of(m) for m in classes}) == 1:
         rows = rows[:2]  # relabeling the options makes all pairs alike, and leaves every omega as it is
-    return [_over(rows, omega, blankets) for omega in unlike.values() or [nowhere]]
+    return [_over(rows, omega, blankets) for omega in distinct.values() or [nowhere]]
 
 
 def _over(rows: FloatArray, omega: FloatArray, blankets: dict[Mechanism, FloatArray]) -> _Shape:
@@ -205,16 +215,16 @@ def _mixed(pairs: Sequence[ShuffledPair], count: Count) -> tuple[Family, int]:
     return Among(pairs, lambda _: count), 1
 
 
-def reports_of(mechanism: Mechanism) -> Any:
+def _reports_of(mechanism: Mechanism) -> Any:
     """How its reports are written: equal where two mechanisms send the same ones."""
-    codec = getattr(mechanism, "codec", None)
+    codec = mechanism.codec if isinstance(mechanism, Randomizer) else None
     return replace(codec, scratch=0) if is_dataclass(codec) and not isinstance(codec, type) else id(mechanism)
 
 
-def matrix_of(mechanism: Mechanism) -> FloatArray:
+def _matrix_of(mechanism: Mechanism) -> FloatArray:
     """The whole law, where it is finite and small; numbers are listed with their tails merged, so not here.
 
-    Of probabilities that miss 1 it is what is sure of them (numerics/pair.py).
+    Where probabilities do not sum to 1, only what is certain of them counts (numerics/pair.py).
     """
     if _is_matrix(mechanism):
         given = np.asarray(mechanism.law.identity()["matrix"])
@@ -227,3 +237,43 @@ def matrix_of(mechanism: Mechanism) -> FloatArray:
     raise BoundNotApplicableError(
         f"classes must all be matrices if one is, got {mechanism.spec} beside one; pass its law as FiniteRandomizer."
     )
+
+
+# -- the swap bound over classes -----------------------------------------------------------------------------------
+
+
+def swap_candidates(victim: Mechanism, sizes: dict[Mechanism, int], crowd: Crowd) -> list[Candidate]:
+    """The swap bound among the victim's own class and among all classes, where they apply."""
+    found = []
+    users = sizes[victim] - (crowd.n - crowd.honest)  # in the worst case all that are missing are of this class
+    with contextlib.suppress(BoundNotApplicableError):
+        if users >= 1:
+            found.append(Candidate("swap", victim.law.swap().thinned(crowd.participation), users))
+    with contextlib.suppress(BoundNotApplicableError):
+        if len(sizes) > 1 and (classes := _all_classes(victim, sizes, crowd)):
+            found.append(Candidate("swap", classes, crowd.n, rounding_slack(1)))
+    return found
+
+
+def _all_classes(victim: Mechanism, sizes: dict[Mechanism, int], crowd: Crowd) -> ClassSet | None:
+    """Where the laws are small and nobody is missing: a missing user could be of any class, which is not covered."""
+    if crowd.honest < crowd.n or crowd.participation < 1.0 or crowd.n < 2:
+        return None
+    if not all(map(_lists_its_law, sizes)) or len(set(map(_reports_of, sizes))) > 1:
+        return None
+    matrices = {m: _matrix_of(m) for m in sizes}
+    own = matrices[victim]
+    pairs = [(0, 1)] if all(m.law.inputs_alike for m in sizes) else list(itertools.permutations(range(len(own)), 2))
+    if len(pairs) > _MOST_PAIRS or sum(map(np.size, matrices.values())) > _MOST_CELLS:
+        return None
+    every = np.concatenate(list(matrices.values()))
+    common = float(every.min(axis=0).sum()) * (1.0 - mass_slack(every.shape[1]))
+    members = []
+    for a, b in pairs:
+        classes = []
+        for m, rows in matrices.items():
+            types = unlike(product_pair([ShuffledPair(P0=own[a], P1=own[b], t=row)]) for row in rows)
+            share = (sizes[m] - (m == victim)) / (crowd.n - 1)
+            classes.append(Class(share, SwapPair(tuple(types), common)))
+        members.append(Mixed(tuple(classes), common))
+    return ClassSet(members)
