@@ -57,7 +57,7 @@ def home(tmp_path: Path) -> Path:
 
 def test_from_data_to_the_statement(home: Path) -> None:
     plan, out = home / "fruit.json", home / "reports.parquet"
-    assert "3,000 users sent 3,000 messages of 1 bytes, in random order." in good(
+    assert "3,000 users sent 3,000 messages of 1 byte, in random order." in good(
         "privatize", plan, home / "data.parquet", "-o", out
     )
     text = good("estimate", plan, out, "--plot", home / "a.png", "--report", home / "a.html")
@@ -185,7 +185,7 @@ def test_a_file_of_an_earlier_version_is_read_with_a_note(home: Path) -> None:
     _, head, messages = old.read_bytes().split(b"\n", 2)
     first = json.loads(head)
     del first["made_from"], first["complete"]
-    old.write_bytes(b"shuffledp batch 1\n" + json.dumps(first).encode() + b"\n" + messages)
+    old.write_bytes(b"shuffledp batch 1\n" + json.dumps(first).encode() + b"\n" + messages[:-32])
     for given in (("estimate", plan, old, "--json"), ("shuffle", plan, old, "-o", new), ("estimate", plan, new)):
         result = run(*given)
         named = given[2]
@@ -284,6 +284,20 @@ def test_new_reports_replace_a_file_only_by_name(home: Path) -> None:
     assert "out must be a new file" in said and "a second report of the same users" in said and "--overwrite" in said
     assert out.read_bytes() == before
     good("privatize", plan, data, "-o", out, "--overwrite")
+    assert out.read_bytes() != before
+
+
+def test_a_merged_batch_replaces_a_file_only_by_name(home: Path) -> None:
+    """The file may be the only one that holds some reports."""
+    plan, a, b, out = home / "fruit.json", home / "a.batch", home / "b.batch", home / "m.parquet"
+    for part in (a, b):
+        good("privatize", plan, home / "data.parquet", "-o", part)
+    good("shuffle", plan, a, "-o", out)
+    before = out.read_bytes()
+    said = refused("shuffle", plan, b, "-o", out)
+    assert "out must be a new file" in said and "what is in it would be lost" in said and "--overwrite" in said
+    assert out.read_bytes() == before
+    good("shuffle", plan, b, "-o", out, "--overwrite")
     assert out.read_bytes() != before
 
 

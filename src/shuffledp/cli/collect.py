@@ -91,27 +91,30 @@ def privatize(plan: str, data: str, out: str, overwrite: bool, engine_name: str,
     if as_json:
         print_json({**said, "minimum": least, "values": told[0].to_dict()})
     else:
-        say(f"{header.users:,} users sent {header.messages:,} messages of {header.bytes} bytes, in random order.")
+        size = "1 byte" if header.bytes == 1 else f"{header.bytes} bytes"
+        say(f"{header.users:,} users sent {header.messages:,} messages of {size}, in random order.")
 
 
 @main.command()
 @click.argument("plan")
 @click.argument("reports", nargs=-1, required=True)
 @out_option
+@click.option("--overwrite", is_flag=True, help="Write although there is a file: what is in it is lost.")
 @click.option("--early", is_flag=True, help="Write a batch below the plan's minimum; it cannot be released.")
 @options.as_json
-def shuffle(plan: str, reports: tuple[str, ...], out: str, early: bool, as_json: bool) -> None:
+def shuffle(plan: str, reports: tuple[str, ...], out: str, overwrite: bool, early: bool, as_json: bool) -> None:
     """Merge files of REPORTS into one batch, in one uniformly random order."""
-    from ..engines.report_files import check_out, write_reports
+    from ..engines.report_files import check_out, refuse_existing, write_reports
     from ..protocol.plan import Plan
     from ..protocol.shuffler import Shuffler
 
-    check_out(out, plan, *reports)
+    path = check_out(out, plan, *reports)
     known = Plan.load(plan)
+    refuse_existing(path, known, overwrite=overwrite, new_reports=False)
     shuffler = Shuffler(known)
-    for path in reports:
-        with _about(path):
-            shuffler.add_batch(_batch(path, known))
+    for given in reports:
+        with _about(given):
+            shuffler.add_batch(_batch(given, known))
     with shuffler.release(early=early) as (header, parts):
         write_reports(out, header, parts)
     wrote(out)

@@ -197,5 +197,5 @@ def _reason(error: Exception) -> str:
         return "a name that is not UTF-8"
     text = " ".join(str(error).split())
     if "CSV" in text:  # a whole line may follow, with or without quotes: only what is known to be harmless is kept
-        return ", ".join(["not CSV of one kind", *dict.fromkeys(_HARMLESS.findall(text))])
+        return ", ".join(["malformed CSV", *dict.fromkeys(_HARMLESS.findall(text))])
     return re.sub(r"(['\"]).*\1", "...", text)[:160].rstrip(".")

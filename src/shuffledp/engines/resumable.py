@@ -39,7 +39,7 @@ from ..randomness.sampling import source as random_source
 from .base import Run
 from .local import encoded_parts
 from .reading import Source
-from .report_files import check_out, header_of, refuse_second, write_reports
+from .report_files import check_out, header_of, refuse_existing, write_reports
 
 _FILES = 64
 #: The mark of data that have no file.
@@ -175,7 +175,7 @@ class Work:
                 f"out must be privatized once, got {str(self._out)!r}, to which batch {self.id} was written and where "
                 f"it is no more; look where it was moved to, {_ANEW}."
             )
-        refuse_second(self._out, self._plan, overwrite=self._overwrite)
+        refuse_existing(self._out, self._plan, overwrite=self._overwrite)
         if self.done:
             self._forget()
         self._worth_keeping = self.groups > 0

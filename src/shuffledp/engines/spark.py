@@ -31,7 +31,7 @@ from ..randomness.sampling import source as random_source
 from . import spark_tasks as tasks
 from .base import Engine, Run
 from .local import check_users
-from .report_files import check_out, refuse_second, write_reports
+from .report_files import check_out, refuse_existing, write_reports
 from .spark_frames import Frame, failures_of, frame_of, session_of
 
 #: Hadoop's committer that moves the files of a task only when the whole job is done.
@@ -89,7 +89,7 @@ class Spark(Engine):
         equal (for a billion messages that fails with probability 2e-21), each order is equally likely.  A file that
         exists is refused unless ``overwrite`` says otherwise.
         """
-        refuse_second(check_out(out, source), plan, overwrite=overwrite)
+        refuse_existing(check_out(out, source), plan, overwrite=overwrite)
         frame, task = self._prepared(plan, source, run.rng)
         size = message_length(plan.query.randomizer.codec)
         with _working_folder(Path(out)) as folder:
