@@ -244,7 +244,7 @@ def test_nothing_is_lost_out_of_core(tmp_path: Path) -> None:
 def test_small_batches_and_bad_messages_are_refused() -> None:
     plan = plan_with(users=10)
     shuffler = sdp.Shuffler(plan)
-    with pytest.raises(ParameterError, match="a batch must hold a report at least"):
+    with pytest.raises(ParameterError, match="a batch must hold at least one report"):
         shuffler.batch()
     for bad in (b"", b"xx", "x", 7):
         with pytest.raises(ParameterError, match="a message of this plan must be 1 bytes"):

@@ -33,7 +33,7 @@ plot_option = click.option("--plot", metavar="FILE", help="Draw the answer (.pdf
 
 @contextmanager
 def _rows_per_second(what: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar with the rows done and how many a second; where there is no terminal, a line in the end if it took long."""
+    """A bar with the rows done and how many a second; where there is no terminal, a line at the end if it took long."""
     import time
 
     from .._support.progress import PATIENCE, on_terminal, progress
@@ -65,7 +65,7 @@ def privatize(plan: str, data: str, out: str, overwrite: bool, engine_name: str,
     """Privatize the rows of DATA (.parquet, .csv, .arrow) as PLAN says, and write the messages shuffled.
 
     Every row sends, whatever is in it.  How many values were missing, unreadable, clipped or unlisted is said here and
-    not in what is written.  A run that was interrupted goes on where it was if it is started again.
+    not in what is written.  An interrupted run resumes where it stopped if it is started again.
     """
     from ..engines.base import engine
     from ..engines.report_files import check_out

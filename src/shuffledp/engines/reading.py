@@ -32,8 +32,8 @@ class Source:
     ----------
     name : in words
     rows : how many in all; 0 if that is not known in advance
-    groups : parts that can be read on their own, which is what an interrupted run goes on by
-    path : of the file; None for data in memory, which nothing tells from others of the same size
+    groups : parts that can be read on their own: an interrupted run resumes with the next one
+    path : of the file; None for data in memory, which cannot be told from others of the same size
     """
 
     name: str

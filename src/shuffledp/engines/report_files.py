@@ -31,7 +31,7 @@ _GROUP = 1 << 20
 #: Bytes of messages that are read from any file, and beyond those how many for each of its own: a small file may not
 #: fill the memory.  Randomized messages are far from this; only a budget at which hardly one is random comes near.
 _SMALL, _RATIO = 1 << 26, 64
-#: Values in the footer of any file (a row group has about 30), and one more for so many bytes of the file.
+#: Values in the footer of any file (a row group has about 30), and bytes of a file for each further one.
 _FOOTER, _BYTES_PER_VALUE = 1 << 16, 1 << 10
 #: Bytes of the pages of a row group beside its messages.
 _AROUND = 1 << 16
@@ -185,7 +185,7 @@ def _messages(file: Any, header: Header, shown: str) -> NDArray[np.uint8]:
     for batch in file.iter_batches(batch_size=max(1, _AT_ONCE // header.bytes)):
         column, length = batch.column(0), batch.num_rows * header.bytes
         if column.null_count or done + length > data.size:
-            raise _other_messages(header, "others", shown)
+            raise _other_messages(header, "missing or further ones", shown)
         first = column.offset * header.bytes
         data[done : done + length] = np.frombuffer(column.buffers()[1], dtype=np.uint8)[first : first + length]
         done += length

@@ -112,7 +112,9 @@ class Header:
         numbers = [found[key] for key in ("users", "messages", "bytes")]
         known = found["for_release"] is None or isinstance(found["for_release"], bool)
         if not all(type(x) is int and 0 <= x <= 10**15 for x in numbers) or not known:
-            raise ParameterError(f"header of the batch must hold whole numbers, got others in {shown}; shuffle again.")
+            raise ParameterError(
+                f"header of the batch must hold whole numbers, got something else in {shown}; shuffle again."
+            )
         if not is_id(found["id"]):
             raise ParameterError(f"id of a batch must be 32 hexadecimal digits, got {found['id']!r:.40} in {shown}.")
         inside = found.setdefault("made_from", [])

@@ -97,7 +97,7 @@ def _sums(plan: Plan, batches: dict[str, int], found: object, shown: str) -> Sum
     items = [mapping("sums of a collector file", item, needed=_SUM_KEYS) for item in found]
     ids = [batch for item in items for batch in (item["batches"] if isinstance(item["batches"], list) else [None])]
     if ids != list(batches) or not all(item["batches"] for item in items):
-        raise _wrong("sums: be over its batches, each once", shown, "others")
+        raise _wrong("sums: be over its batches, each once", shown, "other batches")
     query = plan.query
     like = query.randomizer.privatize_counts(query.inputs([[None]] * len(query.columns))).counts
     return [
@@ -107,7 +107,7 @@ def _sums(plan: Plan, batches: dict[str, int], found: object, shown: str) -> Sum
 
 
 def _tally(plan: Plan, state: dict[str, Any], users: int, like: Any, shown: str) -> Tally:
-    """The counts, if they are such as this plan makes of so many users."""
+    """The counts, if they are such as this plan makes of this number of users."""
     m, release, counts = plan.query.randomizer, state["for_release"], restored(state["counts"])
     if not _alike(counts, like):
         raise _wrong("counts: be those of the plan", shown, "numbers of another shape")

@@ -104,8 +104,8 @@ class Plan:
             nothing = self.query.value_counts([[None]] * len(self.query.columns))
             if any(found["undeclared"] for found in nothing.columns.values()):
                 raise ParameterError(
-                    f"missing of the query must be said where users with fewer than {self.reports_per_user} rows "
-                    "report missing values, got none; declare missing= a number."
+                    f"missing of the query must be declared if users with fewer than {self.reports_per_user} "
+                    "rows report missing values, got none; declare missing= a number."
                 )
 
     # -- the guarantee ----------------------------------------------------------------------------------------------
