@@ -329,7 +329,7 @@ def test_a_batch_below_the_minimum_is_said_to_be_one(home: Path) -> None:
 def test_other_slips_of_the_hand(home: Path) -> None:
     plan, data = home / "fruit.json", home / "data.parquet"
     assert "seed must be a whole number of at least 0" in refused("simulate", plan, data, "--seed", "-1")
-    assert "which is a folder" in refused("simulate", plan, home)
+    assert "data must be a readable file" in refused("simulate", plan, home)
     assert "a collector file must be" in refused("estimate", plan, "--state", data)
     good("privatize", plan, data, "-o", home / "r.batch")
     good("estimate", plan, home / "r.batch", "--state", home / "state")

@@ -58,11 +58,7 @@ def source_of(data: Any) -> Source:
         return data
     if isinstance(data, str | os.PathLike):
         path = Path(data)
-        if path.is_dir():
-            raise ParameterError(f"data must be a file, got {str(path)!r}, which is a folder; name a file in it.")
-        if not path.exists():
-            raise ParameterError(f"data must be a file, got {str(path)!r}, which was not found; check the path.")
-        opened(path, DATA).close()  # neither a pipe nor a device
+        opened(path, DATA).close()  # a file, and neither a folder nor a pipe or a device
         with readable(repr(str(path))):
             return _of_file(path)
     if isinstance(data, arrow.Table):

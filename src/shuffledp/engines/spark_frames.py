@@ -109,10 +109,8 @@ def _by_user(session: Any, rows: Any, place: int) -> tuple[int, Any]:
 def _of_path(session: Any, text: str, wanted: list[str]) -> Frame:
     name, suffix = repr(text), Path(text).suffix.lower()
     there = "://" in text
-    if not there and not Path(text).exists():
-        raise ParameterError(f"data must be a file, got {name}, which was not found; check the path.")
     if not there and not Path(text).is_dir():
-        opened(text, DATA).close()  # neither a pipe nor a device
+        opened(text, DATA).close()  # there, and neither a pipe nor a device
     if suffix in (".csv", ".tsv", ".txt") and not there:
         return _of_csv(session, text, wanted)
     if suffix in (".parquet", ".pq"):
