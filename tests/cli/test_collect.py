@@ -236,7 +236,7 @@ def test_bad_input_is_one_sentence(home: Path) -> None:
     (home / "cut.parquet").write_bytes(data.read_bytes()[:500])
     assert "plan must be JSON" in refused("privatize", home / "bad.json", data, "-o", out)
     assert "must be a readable file" in refused("privatize", home / "none.json", data, "-o", out)
-    assert "was not found" in refused("privatize", plan, home / "none.parquet", "-o", out)
+    assert "No such file or directory" in refused("privatize", plan, home / "none.parquet", "-o", out)
     assert "data must be readable" in refused("privatize", plan, home / "cut.parquet", "-o", out)
     assert "data must have the column 'wait'" in refused("simulate", home / "wait.json", _only_fruit(home))
     assert "engine must be" in refused("privatize", plan, data, "-o", out, "--engine", "dask")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -107,24 +107,24 @@ def write_reports(path: str | os.PathLike[str], header: Header, parts: Iterable[
             stream, schema, compression="zstd", write_statistics=False, write_page_checksum=True
         ) as writer,
     ):
-        waiting = bytearray()
-        for part in parts:
+        for part in _groups(parts, _GROUP * header.bytes):
             checksum.update(part)
-            waiting += part
-            while len(waiting) >= _GROUP * header.bytes:
-                _write(writer, schema, bytes(waiting[: _GROUP * header.bytes]))
-                del waiting[: _GROUP * header.bytes]
-        if waiting:
-            _write(writer, schema, bytes(waiting))
+            buffers = [None, arrow.py_buffer(part)]
+            column = arrow.FixedSizeBinaryArray.from_buffers(schema.field(0).type, len(part) // header.bytes, buffers)
+            writer.write_table(arrow.Table.from_arrays([column], schema=schema))
         writer.add_key_value_metadata({_CHECKSUM: checksum.hexdigest()})
 
 
-def _write(writer: object, schema: object, raw: bytes) -> None:
-    import pyarrow as pa
-
-    width = schema.field(0).type.byte_width  # type: ignore[attr-defined]
-    column = pa.FixedSizeBinaryArray.from_buffers(pa.binary(width), len(raw) // width, [None, pa.py_buffer(raw)])
-    writer.write_table(pa.Table.from_arrays([column], schema=schema))  # type: ignore[attr-defined]
+def _groups(parts: Iterable[bytes | bytearray], size: int) -> Iterator[bytes]:
+    """The same bytes in pieces of ``size`` bytes, and what is left."""
+    waiting = bytearray()
+    for part in parts:
+        waiting += part
+        while len(waiting) >= size:
+            yield bytes(waiting[:size])
+            del waiting[:size]
+    if waiting:
+        yield bytes(waiting)
 
 
 def _footer(stream: BinaryIO, plan: Plan, shown: str) -> tuple[Footer, Header]:
