@@ -57,7 +57,7 @@ def home(tmp_path: Path) -> Path:
 
 def test_from_data_to_the_statement(home: Path) -> None:
     plan, out = home / "fruit.json", home / "reports.parquet"
-    assert "3,000 users sent 3,000 messages of 1 bytes, in random order." in good(
+    assert "3,000 users sent 3,000 messages of 1 byte, in random order." in good(
         "privatize", plan, home / "data.parquet", "-o", out
     )
     text = good("estimate", plan, out, "--plot", home / "a.png", "--report", home / "a.html")
@@ -185,7 +185,7 @@ def test_a_file_of_an_earlier_version_is_read_with_a_note(home: Path) -> None:
     _, head, messages = old.read_bytes().split(b"\n", 2)
     first = json.loads(head)
     del first["made_from"], first["complete"]
-    old.write_bytes(b"shuffledp batch 1\n" + json.dumps(first).encode() + b"\n" + messages)
+    old.write_bytes(b"shuffledp batch 1\n" + json.dumps(first).encode() + b"\n" + messages[:-32])
     for given in (("estimate", plan, old, "--json"), ("shuffle", plan, old, "-o", new), ("estimate", plan, new)):
         result = run(*given)
         named = given[2]
@@ -236,7 +236,7 @@ def test_bad_input_is_one_sentence(home: Path) -> None:
     (home / "cut.parquet").write_bytes(data.read_bytes()[:500])
     assert "plan must be JSON" in refused("privatize", home / "bad.json", data, "-o", out)
     assert "must be a readable file" in refused("privatize", home / "none.json", data, "-o", out)
-    assert "was not found" in refused("privatize", plan, home / "none.parquet", "-o", out)
+    assert "No such file or directory" in refused("privatize", plan, home / "none.parquet", "-o", out)
     assert "data must be readable" in refused("privatize", plan, home / "cut.parquet", "-o", out)
     assert "data must have the column 'wait'" in refused("simulate", home / "wait.json", _only_fruit(home))
     assert "engine must be" in refused("privatize", plan, data, "-o", out, "--engine", "dask")
@@ -287,6 +287,20 @@ def test_new_reports_replace_a_file_only_by_name(home: Path) -> None:
     assert out.read_bytes() != before
 
 
+def test_a_merged_batch_replaces_a_file_only_by_name(home: Path) -> None:
+    """The file may be the only one that holds some reports."""
+    plan, a, b, out = home / "fruit.json", home / "a.batch", home / "b.batch", home / "m.parquet"
+    for part in (a, b):
+        good("privatize", plan, home / "data.parquet", "-o", part)
+    good("shuffle", plan, a, "-o", out)
+    before = out.read_bytes()
+    said = refused("shuffle", plan, b, "-o", out)
+    assert "out must be a new file" in said and "what is in it would be lost" in said and "--overwrite" in said
+    assert out.read_bytes() == before
+    good("shuffle", plan, b, "-o", out, "--overwrite")
+    assert out.read_bytes() != before
+
+
 @pytest.mark.parametrize("out", ["", ".", "/", ".."])
 def test_a_result_needs_a_name(out: str, home: Path) -> None:
     plan, data = home / "fruit.json", home / "data.parquet"
@@ -315,7 +329,7 @@ def test_a_batch_below_the_minimum_is_said_to_be_one(home: Path) -> None:
 def test_other_slips_of_the_hand(home: Path) -> None:
     plan, data = home / "fruit.json", home / "data.parquet"
     assert "seed must be a whole number of at least 0" in refused("simulate", plan, data, "--seed", "-1")
-    assert "which is a folder" in refused("simulate", plan, home)
+    assert "data must be a readable file" in refused("simulate", plan, home)
     assert "a collector file must be" in refused("estimate", plan, "--state", data)
     good("privatize", plan, data, "-o", home / "r.batch")
     good("estimate", plan, home / "r.batch", "--state", home / "state")

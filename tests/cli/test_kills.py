@@ -125,7 +125,7 @@ def shuffling(story: Story) -> None:
         story.killed("shuffle", plan, *parts, "-o", out)
         if out.exists():
             copies.append(shutil.copy(out, story.home / f"copy-{i}.batch"))
-    story.whole("shuffle", plan, *parts, "-o", out)
+    story.whole("shuffle", plan, *parts, "-o", out, also=("and is done",))
     assert [part.read_bytes() for part in parts] == before
     wanted = sorted(story.messages(parts[0]) + story.messages(parts[1]))
     assert all(story.messages(Path(path)) == wanted for path in [out, *copies])

@@ -88,5 +88,5 @@ def test_two_columns_of_one_name(kind: str, tmp_path: Path) -> None:
 
 
 def test_a_folder_is_called_a_folder(tmp_path: Path) -> None:
-    with pytest.raises(ParameterError, match=r"data must be a file, got .*, which is a folder"):
+    with pytest.raises(ParameterError, match=r"data must be a readable file, got .* \(Is a directory\)"):
         Local().count(plan(), tmp_path)

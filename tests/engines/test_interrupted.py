@@ -20,6 +20,7 @@ from shuffledp.engines.reading import source_of
 from shuffledp.engines.report_files import read_reports
 from shuffledp.errors import ParameterError
 from shuffledp.protocol.batch import Header
+from shuffledp.randomness.sampling import source
 
 N = 400
 PLAN = sdp.Plan(
@@ -124,7 +125,7 @@ def test_rows_in_memory_are_always_drawn_anew(tmp_path: Path, monkeypatch: pytes
     )
     # as if it had been stopped after its only group
     work = resumable.Work(PLAN, source_of(table("a")), out)
-    work.scatter(np.zeros(N, dtype="V1"), np.zeros(N, dtype=np.int64), users=N, for_release=True)
+    work.scatter(np.zeros(N, dtype="V1"), source(None), users=N, for_release=True)
     work.finish_group()
     work.close()
     header = Local().privatize(PLAN, table("b"), out)
@@ -137,7 +138,7 @@ def test_a_file_that_changed_is_noticed_whatever_its_name(
     interrupted(monkeypatch, data, tmp_path / "r.batch")
     pq.write_table(table("b"), data, row_group_size=100)
     os.utime(data, (1, 1))
-    with pytest.raises(ParameterError, match="must go on with the same plan and data"):
+    with pytest.raises(ParameterError, match="must resume with the same plan and data"):
         Local().privatize(PLAN, data, tmp_path / "r.batch")
 
 
@@ -191,18 +192,20 @@ def test_messages_are_on_the_disk_before_they_are_written_down(
 
     monkeypatch.setattr(os, "fsync", noted)
     work = resumable.Work(PLAN, source_of(data), tmp_path / "r.batch")
-    work.scatter(np.zeros(2, dtype="V1"), np.array([3, 5]), users=2, for_release=True)
+    work.scatter(np.zeros(2, dtype="V1"), source(None), users=2, for_release=True)
     synced.clear()
+    used = sorted(path.name for path in (tmp_path / "r.batch.parts").iterdir() if path.name != "state.json")
     work.finish_group()
     work.close()
-    assert synced[:2] == ["03", "05"] and synced[2].endswith(".part") and synced[3:] == ["r.batch.parts"]
+    assert used and synced[: len(used)] == used
+    assert synced[len(used)].endswith(".part") and synced[len(used) + 1 :] == ["r.batch.parts"]
 
 
 def test_a_seeded_order_of_finished_messages_is_not_for_release(data: Path, tmp_path: Path) -> None:
     out = tmp_path / "r.batch"
     work = resumable.Work(PLAN, source_of(data), out)
     for _ in range(4):
-        work.scatter(np.zeros(100, dtype="V1"), np.zeros(100, dtype=np.int64), users=100, for_release=True)
+        work.scatter(np.zeros(100, dtype="V1"), source(None), users=100, for_release=True)
         work.finish_group()
     work.close()
     assert Local().privatize(PLAN, data, out, rng=np.random.default_rng(0)).for_release is False
@@ -307,7 +310,7 @@ def test_a_second_name_is_refused_while_an_interrupted_run_waits(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     interrupted(monkeypatch, data, tmp_path / "first.batch")
-    with pytest.raises(ParameterError, match=r"privatized once for a plan, .*'.*first\.batch'; go on with that as out"):
+    with pytest.raises(ParameterError, match=r"privatized once for a plan, .*'.*first\.batch'; resume that one"):
         Local().privatize(PLAN, data, tmp_path / "second.batch")
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([data.name, "first.batch.parts"])
     copy = tmp_path / "other.parquet"
@@ -324,7 +327,7 @@ def test_a_second_name_is_refused_while_a_run_is_at_work(tmp_path: Path) -> None
     tried = []
 
     def meanwhile(done: int, total: int) -> None:
-        with pytest.raises(ParameterError, match=r"at work, drew reports for '.*first\.batch'; go on with that as out"):
+        with pytest.raises(ParameterError, match=r"at work, drew reports for '.*first\.batch'; resume that one"):
             Local().privatize(PLAN, data, second)
         tried.append(done)
 
@@ -355,7 +358,7 @@ def test_data_that_are_refused_do_not_stand_in_the_way_of_others(bad: int, tmp_p
     data.write_bytes(raw)
     if not bad:
         pq.write_table(table("a").slice(0, 0), data)
-    with pytest.raises(ParameterError, match=r"data must be readable|data must have a row at least"):
+    with pytest.raises(ParameterError, match=r"data must be readable|data must have at least one row"):
         Local().privatize(PLAN, data, out)
     assert [path.name for path in tmp_path.iterdir()] == ["d.parquet"]
     assert Local().privatize(PLAN, table("b"), out).users == N

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -145,10 +146,10 @@ def test_a_law_that_the_digest_would_not_cover_is_refused(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("key", "change", "said"),
     [
-        ("epsilon", lambda x: x * 0.9995, "got eps = "),
+        ("epsilon", lambda x: x * 0.9999, "got eps = "),
         ("delta", lambda x: x / 10, "got delta = 1e-07 where the plan has 1e-06"),
         ("delta", lambda x: "small", "delta of the guarantee must be a number"),
-        ("local_epsilon", lambda x: x * 0.9995, "got local eps = 1.999 where the plan gives 2"),
+        ("local_epsilon", lambda x: x * (1 - 1e-9), "got local eps = 1.999999998 where the plan gives 2"),
         ("local_epsilon", lambda x: None, "local_epsilon of the guarantee must be a number"),
         ("bound", lambda x: "a bound of my own", "bound of the guarantee must be one that is known"),
         ("bound", lambda x: ["swap"], "bound of the guarantee must be one that is known"),
@@ -160,6 +161,31 @@ def test_every_number_of_a_stated_guarantee_is_checked(key: str, change: Any, sa
     data["guarantee"][key] = change(data["guarantee"][key])
     with pytest.raises(ParameterError, match=said):
         sdp.Plan.from_dict(data)
+
+
+@pytest.mark.parametrize("mechanism", ["grr:eps0=2", "unary:eps0=2", "pure-dump:messages=4"])
+def test_a_stated_eps_is_accepted_exactly_if_it_is_proved(mechanism: str) -> None:
+    plan = plan_with(mechanism, users=1000)
+    usual = plan.guarantee.epsilon
+    proved = sdp.amplify(plan.query.randomizer, n=1000, delta=plan.delta, tol=1e-7).epsilon
+    assert proved < usual  # within the usual tolerance, of which an earlier version may have used less
+    data = plan.to_dict()
+    data["guarantee"]["epsilon"] = proved
+    again = sdp.Plan.from_dict(data)
+    assert again.epsilon == usual and again.to_dict()["guarantee"]["epsilon"] == proved
+    data["guarantee"]["epsilon"] = proved * (1.0 - 3e-7)
+    with pytest.raises(ParameterError, match="the guarantee must be that of the plan"):
+        sdp.Plan.from_dict(data)
+
+
+def test_a_stated_eps_of_several_reports_is_accepted_exactly_if_it_is_proved() -> None:
+    plan = plan_with(users=1000, reports_per_user=2)
+    usual, data = plan.guarantee.epsilon, plan.to_dict()
+    for eps in usual * (1.0 - np.geomspace(1e-7, 1e-3, 9)):
+        data["guarantee"]["epsilon"] = float(eps)
+        delta = sdp.profile(plan.query.randomizer, n=1000, epsilon=eps, reports_per_user=2, tol=1e-7)
+        with nullcontext() if delta < plan.delta else pytest.raises(ParameterError, match="got eps = "):
+            sdp.Plan.from_dict(data)
 
 
 def test_a_plan_that_was_not_verified_never_shows_less_than_is_true() -> None:

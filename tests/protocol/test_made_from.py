@@ -176,10 +176,10 @@ def test_hostile_headers(changed: dict[str, Any], suffix: str, tmp_path: Path) -
 def test_a_newer_file_is_named_as_such(tmp_path: Path) -> None:
     stored(fresh(), tmp_path / "a.batch")
     raw = (tmp_path / "a.batch").read_bytes()
-    (tmp_path / "a.batch").write_bytes(MAGIC.replace(b"2", b"3") + raw[len(MAGIC) :])
+    (tmp_path / "a.batch").write_bytes(MAGIC.replace(b"3", b"4") + raw[len(MAGIC) :])
     with pytest.raises(ParameterError, match=r"got a newer one in .*; upgrade shuffledp"):
         Batch.read(tmp_path / "a.batch", PLAN)
-    (tmp_path / "a.batch").write_bytes(MAGIC.replace(b"2", b"1") + raw[len(MAGIC) :])
+    (tmp_path / "a.batch").write_bytes(MAGIC.replace(b"3", b"1") + raw[len(MAGIC) :])
     with pytest.raises(ParameterError, match="unknown key in header of the batch 'made_from'"):
         Batch.read(tmp_path / "a.batch", PLAN)
 

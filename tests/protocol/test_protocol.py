@@ -21,7 +21,7 @@ import pytest
 import shuffledp as sdp
 from shuffledp.errors import ParameterError
 from shuffledp.protocol import collector as collecting
-from shuffledp.protocol.batch import MAGIC, Batch, Header, as_tally
+from shuffledp.protocol.batch import MAGIC, MAGIC_2, Batch, Header, as_tally
 from shuffledp.protocol.messages import from_bytes, message_length, to_bytes
 from shuffledp.protocol.tallies import plain, restored
 
@@ -244,7 +244,7 @@ def test_nothing_is_lost_out_of_core(tmp_path: Path) -> None:
 def test_small_batches_and_bad_messages_are_refused() -> None:
     plan = plan_with(users=10)
     shuffler = sdp.Shuffler(plan)
-    with pytest.raises(ParameterError, match="a batch must hold a report at least"):
+    with pytest.raises(ParameterError, match="a batch must hold at least one report"):
         shuffler.batch()
     for bad in (b"", b"xx", "x", 7):
         with pytest.raises(ParameterError, match="a message of this plan must be 1 bytes"):
@@ -267,6 +267,11 @@ def written(tmp_path: Path) -> tuple[sdp.Plan, Path]:
     return plan, path
 
 
+def version_2(raw: bytes) -> bytes:
+    """The same file as an earlier version wrote it, without a checksum."""
+    return MAGIC_2 + raw[len(MAGIC) : -32]
+
+
 @pytest.mark.parametrize(
     ("damage", "said"),
     [
@@ -275,13 +280,17 @@ def written(tmp_path: Path) -> tuple[sdp.Plan, Path]:
         (lambda raw: raw[: len(MAGIC) + 20], "must start with its header"),
         (lambda raw: b"", "a file that a shuffler wrote"),
         (lambda raw: b"PAR1" + raw, "a file that a shuffler wrote"),
-        (lambda raw: raw.replace(b'"users": 50', b'"users": 51'), "a batch of 51 users must hold 51 messages"),
+        (lambda raw: raw.replace(b'"users": 50', b'"users": 51'), "got other bytes than its checksum says"),
+        (lambda raw: raw[:-40] + bytes([raw[-40] ^ 1]) + raw[-39:], "got other bytes than its checksum says"),
+        (lambda raw: raw[:-1] + bytes([raw[-1] ^ 1]), "got other bytes than its checksum says"),
+        (lambda raw: version_2(raw).replace(b'"users": 50', b'"users": 51'), "a batch of 51 users must hold 51 mess"),
+        (lambda raw: version_2(raw)[:-1], "got fewer"),
         (lambda raw: raw.replace(b'"bytes": 1', b'"bytes": 2'), "messages of this plan have 1 bytes"),
         (lambda raw: raw.replace(b'"messages": 50', b'"messages": 1e9'), "must hold whole numbers"),
         (lambda raw: raw.replace(b'"id"', b'"di"'), "unknown key"),
         (lambda raw: MAGIC + b"{" * 3000 + b"\n", "nested"),
         (lambda raw: MAGIC + b"\xff\xfe\n", "header"),
-        (lambda raw: raw[:-50] + b"\x07" * 50, "reports must be what privatize"),
+        (lambda raw: version_2(raw)[:-50] + b"\x07" * 50, "reports must be what privatize"),
     ],
 )
 def test_damaged_batches(damage: Any, said: str, tmp_path: Path) -> None:
@@ -291,6 +300,14 @@ def test_damaged_batches(damage: Any, said: str, tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match=said):
         collector.ingest(path)
     assert collector.users == 0 and not collector.batches
+
+
+def test_files_without_a_checksum_are_read(tmp_path: Path) -> None:
+    plan, path = written(tmp_path)
+    new = Batch.read(path, plan)
+    path.write_bytes(version_2(path.read_bytes()))
+    old = Batch.read(path, plan)
+    assert old.header == new.header and old.data.tolist() == new.data.tolist()
 
 
 def test_a_batch_of_another_plan_is_refused(tmp_path: Path) -> None:
@@ -303,14 +320,14 @@ def test_a_batch_of_another_plan_is_refused(tmp_path: Path) -> None:
 
 
 def test_reports_carry_no_order_and_no_identity(tmp_path: Path) -> None:
-    """Apart from one line about the whole batch a file holds the messages alone, as many bytes as they need."""
+    """Apart from one line about the whole batch and a checksum a file holds the messages alone, in their own bytes."""
     _plan, path = written(tmp_path)
     raw = path.read_bytes()
     assert raw.startswith(MAGIC)
     line, payload = raw[len(MAGIC) :].split(b"\n", 1)
     said = {"plan", "id", "users", "messages", "bytes", "for_release", "made_from", "complete"}
     assert set(json.loads(line)) == said
-    assert len(payload) == 50 and set(payload) <= {0, 1, 2}
+    assert len(payload) == 50 + 32 and set(payload[:50]) <= {0, 1, 2}
 
 
 # -- the collector ----------------------------------------------------------------------------------------------------

@@ -133,7 +133,7 @@ def test_a_failed_write_loses_and_corrupts_nothing(
     written(filled.shuffler, out / f"m{suffix}")
     filled.check(read_reports(out / f"m{suffix}", filled.plan), users)
     assert filled.shuffler.users == 0 and not [*temporary.iterdir()], "nothing is left behind"
-    with pytest.raises(ParameterError, match="must hold a report at least"):
+    with pytest.raises(ParameterError, match="must hold at least one report"):
         filled.shuffler.batch()
 
 

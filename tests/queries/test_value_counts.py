@@ -175,7 +175,7 @@ def test_missing_must_be_said(query: Query) -> None:
     )
     if query.kind != "key-value":  # users with fewer rows hold no key there
         with pytest.raises(
-            ParameterError, match="missing of the query must be said where users with fewer than 2 rows"
+            ParameterError, match="missing of the query must be declared if users with fewer than 2 rows"
         ):
             sdp.Plan(query=query, users=1000, delta=1e-6, reports_per_user=2, user_column="u")
 

@@ -158,10 +158,10 @@ def test_depth() -> None:
     for parse in (parse_json, parse_yaml):
         assert parse(quoted, PROGRAMME, "'x'") == json.loads(quoted)
         parse(fine, PROGRAMME, "'x'")
-        assert "nested so deeply" in said(parse, deep, PROGRAMME, "'x'")
-        assert "nested so deeply" in said(parse, "[" * 10**6, PROGRAMME, "'x'")
-    assert "nested so deeply" in said(parse_json, '{"a":' * 10**5, PROGRAMME, "'x'")
-    assert "nested so deeply" in said(parse_yaml, "- " * 10**5, PROGRAMME, "'x'")
+        assert "levels deep, got more" in said(parse, deep, PROGRAMME, "'x'")
+        assert "levels deep, got more" in said(parse, "[" * 10**6, PROGRAMME, "'x'")
+    assert "levels deep, got more" in said(parse_json, '{"a":' * 10**5, PROGRAMME, "'x'")
+    assert "levels deep, got more" in said(parse_yaml, "- " * 10**5, PROGRAMME, "'x'")
 
 
 def test_a_text_without_an_end_is_looked_through_once() -> None:

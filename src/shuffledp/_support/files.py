@@ -43,7 +43,7 @@ def writing_whole(path: str | os.PathLike[str], *, name: str = "path") -> Iterat
     try:
         target = Path(path).resolve()
     except (OSError, ValueError, RuntimeError) as error:  # links that lead to each other, or no path at all
-        raise _not_writable(name, path, error) from None
+        raise not_writable(name, path, error) from None
     part = target.with_name(f".{secrets.token_hex(8)}.part")
     left: Path | None = part
     try:
@@ -66,13 +66,14 @@ def writing_whole(path: str | os.PathLike[str], *, name: str = "path") -> Iterat
     except ParameterError:
         raise
     except (OSError, ValueError) as error:
-        raise _not_writable(name, path, error) from None
+        raise not_writable(name, path, error) from None
     finally:
         if left:
             left.unlink(missing_ok=True)
 
 
-def _not_writable(name: str, path: str | os.PathLike[str], error: Exception) -> ParameterError:
+def not_writable(name: str, path: str | os.PathLike[str], error: Exception) -> ParameterError:
+    """The error for a file that cannot be written."""
     reason = getattr(error, "strerror", None) or str(error)
     return ParameterError(
         f"{name} must be a file that can be written, got {os.fspath(path)!r} ({reason}); choose another path."

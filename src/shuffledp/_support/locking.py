@@ -37,7 +37,12 @@ def alone_in(folder: str | os.PathLike[str], *, wait: bool = True) -> Iterator[N
         if wait and place in mine:
             yield
             return
-        _lock(fcntl, handle, wait)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            raise
+        except OSError:  # a file system without locks
+            pass
         if not os.path.exists(folder) or not os.path.samestat(found, os.stat(folder)):
             raise BlockingIOError(f"{os.fspath(folder)!r} was removed meanwhile")
         mine.add(place)
@@ -47,15 +52,6 @@ def alone_in(folder: str | os.PathLike[str], *, wait: bool = True) -> Iterator[N
             mine.discard(place)
     finally:
         os.close(handle)
-
-
-def _lock(fcntl: object, handle: int, wait: bool) -> None:
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))  # type: ignore[attr-defined]
-    except BlockingIOError:
-        raise
-    except OSError:  # a file system without locks
-        return
 
 
 @contextmanager

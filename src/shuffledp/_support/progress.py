@@ -45,12 +45,15 @@ def progress(what: str) -> Iterator[Advance]:
     def advance(done: int, total: int, doing: str | None = None) -> None:
         bar.update(task, completed=done, total=total, description=doing or what)
 
-    late = _Late(bar.start)
+    late = threading.Timer(min(max(PATIENCE, 0.0), threading.TIMEOUT_MAX), bar.start)
+    late.daemon = True
+    late.start()
     try:
         yield advance
     finally:
-        if late.cancel():
-            bar.stop()
+        late.cancel()
+        late.join()  # a bar that is just being started is stopped, too
+        bar.stop()
 
 
 def on_terminal() -> bool:
@@ -74,29 +77,3 @@ def each(items: Sequence[Item], name: Callable[[Item], str]) -> Iterable[Item]:
         for done, item in enumerate(items):
             advance(done, len(items), name(item))
             yield item
-
-
-class _Late:
-    """Starts something once the patience is over, unless it is canceled before."""
-
-    def __init__(self, start: Callable[[], object]) -> None:
-        self._start, self._lock, self._open, self._started = start, threading.Lock(), True, False
-        self._timer = threading.Timer(min(max(PATIENCE, 0.0), threading.TIMEOUT_MAX), self._run)
-        self._timer.daemon = True
-        if PATIENCE > 0.0:
-            self._timer.start()
-        else:
-            self._run()
-
-    def _run(self) -> None:
-        with self._lock:
-            if self._open:
-                self._started = True
-                self._start()
-
-    def cancel(self) -> bool:
-        """From now on nothing starts; whether it had started."""
-        self._timer.cancel()
-        with self._lock:
-            self._open = False
-            return self._started

@@ -19,7 +19,7 @@ def visible(text: str) -> str:
 
 
 def shortened(text: str, most: int = 60) -> str:
-    """The :func:`visible` text in at most so many characters: of a longer one the beginning and the end.
+    """The :func:`visible` text in at most ``most`` characters: of a longer one the beginning and the end.
 
     Examples
     --------

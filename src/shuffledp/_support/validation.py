@@ -146,13 +146,10 @@ def parse_users(text: str, name: str = "n") -> int:
     (2000000, 2500000, 40000, 1000000)
     """
     scaled = _SCALED.fullmatch(text.strip().lower())
-    if scaled and scaled[2] in _SCALES:
-        number = _written(scaled[1])
-        if number is not None and (number * 10 ** _SCALES[scaled[2]]).denominator == 1:
-            return users(int(number * 10 ** _SCALES[scaled[2]]), name)
-    number = _written(text)
-    if number is not None and number.denominator == 1:
-        return users(int(number), name)
+    figures, power = (scaled[1], _SCALES[scaled[2]]) if scaled and scaled[2] in _SCALES else (text, 0)
+    number = _written(figures)
+    if number is not None and (number * 10**power).denominator == 1:
+        return users(int(number * 10**power), name)
     return users(parse_number(name, text), name)
 
 

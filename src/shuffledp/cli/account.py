@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from . import options
-from .base import SPEC_HELP, grid, main, print_json, say
+from .base import SPEC_HELP, answer, grid, main, print_json, say
 
 if TYPE_CHECKING:
     from ..accounting.guarantee import Guarantee
@@ -28,11 +28,8 @@ def amplify(spec: str, certified: bool, as_json: bool, **given: Any) -> None:
 
 
 def _show(guarantee: Guarantee, as_json: bool) -> None:
-    if as_json:
-        print_json(guarantee.to_dict())
-        return
-    say(str(guarantee))
-    if guarantee.members > 1:
+    answer(as_json, guarantee.to_dict(), str(guarantee))
+    if guarantee.members > 1 and not as_json:
         say(f"({guarantee.evaluated:,} of {guarantee.members:,} input pairs evaluated)", err=True)
 
 
@@ -119,8 +116,5 @@ def _verify(file: str, as_json: bool) -> None:
     from ..accounting.certificate import verify
 
     proof = verify(file)
-    if as_json:
-        print_json({"verified": True, "notes": list(proof.notes), **proof.to_dict()})
-        return
-    say(f"Verified: {proof}")
-    say(*proof.notes, f"Trusted: {proof.trust}.")
+    data = {"verified": True, "notes": list(proof.notes), **proof.to_dict()}
+    answer(as_json, data, f"Verified: {proof}", *proof.notes, f"Trusted: {proof.trust}.")

@@ -13,7 +13,7 @@ import click
 from .._support import validation as valid
 from ..errors import ParameterError
 from . import options
-from .base import SPEC_HELP, main, print_json, say
+from .base import SPEC_HELP, answer, main
 
 
 @main.command(epilog=SPEC_HELP)
@@ -64,10 +64,7 @@ def audit(subject: str, is_code: bool, time_limit: str | None, as_json: bool, **
             from ..auditing.run import audit as run
 
             found = run(_spec(subject), **terms, progress=advance)  # code is never run unless --python is given
-    if as_json:
-        print_json(found.to_dict())
-    else:
-        say(str(found))
+    answer(as_json, found.to_dict(), str(found))
     click.get_current_context().exit(1 if found.violated else 0)
 
 

@@ -99,12 +99,17 @@ def print_json(result: dict[str, Any]) -> None:
     click.echo(json.dumps(result, indent=2, allow_nan=False))
 
 
+def answer(as_json: bool, data: dict[str, Any], *lines: str) -> None:
+    """One JSON object, or these lines in its place."""
+    if as_json:
+        print_json(data)
+    else:
+        say(*lines)
+
+
 def show(found: Any, as_json: bool) -> None:
     """A result as one JSON object, or as the lines of its statement."""
-    if as_json:
-        print_json(found.to_dict())
-    else:
-        say(*str(found).split("\n"))
+    answer(as_json, found.to_dict(), *str(found).split("\n"))
 
 
 def wrote(*paths: str | None) -> None:

@@ -17,7 +17,7 @@ from .._support.progress import progress
 from .._support.spelling import american
 from ..errors import ImpossibleError, ParameterError
 from . import options
-from .base import SPEC_HELP, main, print_json, say, show, wrote
+from .base import SPEC_HELP, answer, main, print_json, say, show, wrote
 
 if TYPE_CHECKING:
     from ..accounting.guarantee import Guarantee
@@ -77,10 +77,8 @@ def calibrate(
         terms = options.crowd_of({**given, "bound": given["bound"] or "auto", "tol": given["tol"] or 1e-4})
         found = run(subject, n=n, epsilon=eps, unknown=unknown, **terms, **fixed)
         reached = _reached(found, n, terms)
-    if as_json:
-        print_json({"mechanism": found.spec, "target_epsilon": eps, "guarantee": reached.to_dict()})
-        return
-    say(found.spec, str(reached))
+    data = {"mechanism": found.spec, "target_epsilon": eps, "guarantee": reached.to_dict()}
+    answer(as_json, data, found.spec, str(reached))
 
 
 def _was_given(context: click.Context, name: str) -> bool:
@@ -127,9 +125,10 @@ def _reached(mechanism: Mechanism | str, n: int, terms: dict[str, Any]) -> Guara
 def _settings(texts: tuple[str, ...]) -> dict[str, Any]:
     """--set key=value, each once; the options of the command are not parameters of a mechanism."""
     found: dict[str, Any] = {}
+    taken = {option.name for option in click.get_current_context().command.params}
     for text in texts:
         key, equals, value = (part.strip() for part in text.partition("="))
-        if not equals or not key or key in found or key in _OPTIONS:
+        if not equals or not key or key in found or key in taken:
             raise ParameterError(
                 f"set must be KEY=VALUE with a parameter of the mechanism, each once, got {text!r}; write --set d=64."
             )
@@ -138,7 +137,6 @@ def _settings(texts: tuple[str, ...]) -> dict[str, Any]:
 
 
 _CROWD = ("reports_per_user", "dropouts", "colluding", "participation")
-_OPTIONS = {"subject", "n", "epsilon", "delta", "bound", "tol", "unknown", "count", *_CROWD, "programme", "save"}
 
 
 @main.command(epilog=SPEC_HELP)
@@ -159,10 +157,8 @@ def users(spec: str, epsilon: str, as_json: bool, **given: Any) -> None:
         terms = options.crowd_of(given)
         n = users_needed(spec, epsilon=eps, **terms)
         reached = _reached(spec, n, terms)
-    if as_json:
-        print_json({"n": n, "target_epsilon": eps, "guarantee": reached.to_dict()})
-        return
-    say("1 user" if n == 1 else f"{n:,} users", str(reached))
+    data = {"n": n, "target_epsilon": eps, "guarantee": reached.to_dict()}
+    answer(as_json, data, "1 user" if n == 1 else f"{n:,} users", str(reached))
 
 
 # -- many rounds -----------------------------------------------------------------------------------------------
@@ -256,11 +252,8 @@ def _at_delta(accountant: Accountant, delta: Any, most: float | None, further: A
 
 def _print(result: dict[str, Any], lines: list[str], accountant: Accountant, as_json: bool) -> None:
     """The answers, or the rounds where nothing was asked."""
-    if as_json:
-        print_json(result)
-        return
-    say(*lines)
-    if not lines:
+    answer(as_json, result, *lines)
+    if not lines and not as_json:
         from .terminal import show_table
 
         show_table(accountant.table())

@@ -9,7 +9,7 @@ import click
 
 from ..errors import ParameterError
 from . import options
-from .base import drawn, main, prepared, print_json, say, wrote
+from .base import answer, drawn, main, prepared, say, wrote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -33,7 +33,7 @@ plot_option = click.option("--plot", metavar="FILE", help="Draw the answer (.pdf
 
 @contextmanager
 def _rows_per_second(what: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar with the rows done and how many a second; where there is no terminal, a line in the end if it took long."""
+    """A bar with the rows done and how many a second; where there is no terminal, a line at the end if it took long."""
     import time
 
     from .._support.progress import PATIENCE, on_terminal, progress
@@ -65,7 +65,7 @@ def privatize(plan: str, data: str, out: str, overwrite: bool, engine_name: str,
     """Privatize the rows of DATA (.parquet, .csv, .arrow) as PLAN says, and write the messages shuffled.
 
     Every row sends, whatever is in it.  How many values were missing, unreadable, clipped or unlisted is said here and
-    not in what is written.  A run that was interrupted goes on where it was if it is started again.
+    not in what is written.  An interrupted run resumes where it stopped if it is started again.
     """
     from ..engines.base import engine
     from ..engines.report_files import check_out
@@ -88,37 +88,36 @@ def privatize(plan: str, data: str, out: str, overwrite: bool, engine_name: str,
             err=True,
         )
     said = {"out": out, "users": header.users, "messages": header.messages, "batch": header.id, "plan": header.plan}
-    if as_json:
-        print_json({**said, "minimum": least, "values": told[0].to_dict()})
-    else:
-        say(f"{header.users:,} users sent {header.messages:,} messages of {header.bytes} bytes, in random order.")
+    size = "1 byte" if header.bytes == 1 else f"{header.bytes} bytes"
+    sent = f"{header.users:,} users sent {header.messages:,} messages of {size}, in random order."
+    answer(as_json, {**said, "minimum": least, "values": told[0].to_dict()}, sent)
 
 
 @main.command()
 @click.argument("plan")
 @click.argument("reports", nargs=-1, required=True)
 @out_option
+@click.option("--overwrite", is_flag=True, help="Write although there is a file: what is in it is lost.")
 @click.option("--early", is_flag=True, help="Write a batch below the plan's minimum; it cannot be released.")
 @options.as_json
-def shuffle(plan: str, reports: tuple[str, ...], out: str, early: bool, as_json: bool) -> None:
+def shuffle(plan: str, reports: tuple[str, ...], out: str, overwrite: bool, early: bool, as_json: bool) -> None:
     """Merge files of REPORTS into one batch, in one uniformly random order."""
-    from ..engines.report_files import check_out, write_reports
+    from ..engines.report_files import check_out, refuse_existing, write_reports
     from ..protocol.plan import Plan
     from ..protocol.shuffler import Shuffler
 
-    check_out(out, plan, *reports)
+    path = check_out(out, plan, *reports)
     known = Plan.load(plan)
+    refuse_existing(path, known, overwrite=overwrite, new_reports=False)
     shuffler = Shuffler(known)
-    for path in reports:
-        with _about(path):
-            shuffler.add_batch(_batch(path, known))
+    for given in reports:
+        with _about(given):
+            shuffler.add_batch(_batch(given, known))
     with shuffler.release(early=early) as (header, parts):
         write_reports(out, header, parts)
     wrote(out)
-    if as_json:
-        print_json({"out": out, "users": header.users, "messages": header.messages, "batch": header.id})
-    else:
-        say(f"one batch of {header.users:,} users, {header.messages:,} messages.")
+    data = {"out": out, "users": header.users, "messages": header.messages, "batch": header.id}
+    answer(as_json, data, f"one batch of {header.users:,} users, {header.messages:,} messages.")
 
 
 @main.command()
@@ -162,12 +161,12 @@ def estimate(
             if not new:
                 say(f"{path}: {'dropped' if batch.header.id in dropped else 'counted before'}, skipped", err=True)
         if dropped and not collector.batches:
-            print_json({"users": 0, "batches": {}}) if shown["as_json"] else say("No batch is left.")
+            answer(shown["as_json"], {"users": 0, "batches": {}}, "No batch is left.")
             return
-        answer = _fitted(collector.estimate(release_early=release_early), shown.pop("fit"))
+        found = _fitted(collector.estimate(release_early=release_early), shown.pop("fit"))
         if state and len(collector.batches) > before:  # to look at a state, one need not be allowed to write it
             collector.save(state)
-    _show(answer, collector, **shown)
+    _show(found, collector, **shown)
 
 
 def _without(dropped: tuple[str, ...], state: str, plan: Plan) -> Collector:
@@ -216,15 +215,13 @@ def simulate(
     rng = None if seed is None else np.random.default_rng(seed)
     with _rows_per_second("simulating") as advance:
         collector = engine(engine_name).count(known, data, rng=rng, progress=advance, accept=accept, tell=told.append)
-    answer = _fitted(collector.estimate(release_early=True), fit)
-    found = simulated(answer, Local().exact(known, data))
+    estimated = _fitted(collector.estimate(release_early=True), fit)
+    found = simulated(estimated, Local().exact(known, data))
     say(*str(told[0]).split("\n"), err=True)
     drawn(found, plot)
     wrote(plot)
-    if as_json:
-        print_json({**found.to_dict(), "values": told[0].to_dict()})
-    else:
-        say(*str(found.table().text()).split("\n"), "", str(found))
+    values = {"values": told[0].to_dict()}
+    answer(as_json, {**found.to_dict(), **values}, *found.table().text().split("\n"), "", str(found))
 
 
 def _batch(path: str, plan: Plan) -> Batch:
@@ -251,50 +248,49 @@ def _about(path: str) -> Iterator[None]:
         raise ParameterError(text if path in text else f"{path}: {text}") from None
 
 
-def _fitted(answer: Estimate, fit: bool) -> Estimate:
+def _fitted(found: Estimate, fit: bool) -> Estimate:
     if not fit:
-        return answer
-    make = getattr(answer, "fitted", None)
-    if make is None:
+        return found
+    from ..queries.marginals_answer import MarginalsAnswer
+    from ..queries.range_answer import RangeAnswer
+
+    if not isinstance(found, MarginalsAnswer | RangeAnswer):
         raise ParameterError(
             "fit must be left out unless the plan asks for ranges or marginals, got it with another query."
         )
-    fitted: Estimate = make()
-    return fitted
+    return found.fitted()
 
 
-def _show(answer: Estimate, collector: Collector, *, plot: str | None, report: str | None, as_json: bool) -> None:
+def _show(found: Estimate, collector: Collector, *, plot: str | None, report: str | None, as_json: bool) -> None:
     from ..engines.page import answer_page
 
-    drawn(answer, plot)
+    drawn(found, plot)
     if report:
         from .._support.files import write_whole
 
-        write_whole(report, answer_page(answer, collector), name="report")
+        write_whole(report, answer_page(found, collector), name="report")
     wrote(plot, report)
-    if as_json:
-        print_json(_as_json(answer, collector))
-        return
-    lies = answer.lies(collector.plan.message_word)
-    say(*answer.table().text().split("\n"), *filter(None, ["", lies]), "", collector.statement())
+    lies = found.lies(collector.plan.message_word)
+    lines = [*found.table().text().split("\n"), *filter(None, ["", lies]), "", collector.statement()]
+    answer(as_json, _as_json(found, collector), *lines)
 
 
-def _as_json(answer: Estimate, collector: Collector) -> dict[str, Any]:
+def _as_json(found: Estimate, collector: Collector) -> dict[str, Any]:
     from .._support.json_ready import json_object
 
-    low, high = answer.interval()
-    numbers = {"value": answer.value, "stderr": answer.stderr, "low": low, "high": high}
+    low, high = found.interval()
+    numbers = {"value": found.value, "stderr": found.stderr, "low": low, "high": high}
     return json_object(
         {
             "question": collector.plan.query.question,
             "users": collector.users,
             "batches": collector.batches,
-            "unit": answer.unit,
-            "items": answer.labels,
+            "unit": found.unit,
+            "items": found.labels,
             **{key: entries.tolist() for key, entries in numbers.items()},
-            "influence": None if answer.influence is None else answer.poisoned(1).tolist(),
-            **answer.details(),
-            "for_release": answer.for_release,
+            "influence": None if found.influence is None else found.poisoned(1).tolist(),
+            **found.details(),
+            "for_release": found.for_release,
             "plan": collector.plan.digest,
             "epsilon": collector.plan.epsilon,
             "delta": collector.plan.delta,

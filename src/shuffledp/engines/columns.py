@@ -21,8 +21,6 @@ def as_column(array: pa.Array | pa.ChunkedArray) -> NDArray[Any] | Coded:
     compute = require("pyarrow.compute", extra="data", purpose="reading columns")
     if isinstance(array, arrow.ChunkedArray):
         array = array.combine_chunks()
-    if isinstance(array, arrow.ChunkedArray):  # no chunk at all
-        array = arrow.array([], type=array.type)
     kind = array.type
     whole = arrow.types.is_integer(kind)
     if (whole or arrow.types.is_floating(kind)) and array.null_count == 0:
@@ -59,8 +57,6 @@ def user_keys(array: pa.Array | pa.ChunkedArray, name: str) -> NDArray[Any]:
     if arrow.types.is_floating(kind):
         return np.asarray(as_column(plain))
     codes = compute.dictionary_encode(plain).combine_chunks()
-    if isinstance(codes, arrow.ChunkedArray):  # no chunk at all
-        return np.zeros(0, dtype=np.int64)
     return np.asarray(compute.fill_null(codes.indices.cast(arrow.int64()), -1).to_numpy(zero_copy_only=False))
 
 

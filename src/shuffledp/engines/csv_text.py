@@ -52,8 +52,8 @@ def names_of(path: str | os.PathLike[str], columns: Sequence[str]) -> list[str]:
         )
     if lacking:
         raise ParameterError(
-            f"data must have the column {lacking[0]!r}, got {len(names)} other names in the first line of {shown}; "
-            "name the columns there."
+            f"data must have the column {lacking[0]!r}, got none of that name in the first line of {shown}; name the "
+            "columns there."
         )
     return names
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -67,11 +67,11 @@ class Local(Engine):
             done += rows_done
             run.progress(done, data.rows)
         if total is None:
-            raise ParameterError(f"data must have a row at least, got none in {data.name}; collect some first.")
+            raise ParameterError(f"data must have at least one row, got none in {data.name}; collect some first.")
         return total
 
     def _privatize(self, plan: Plan, source: Any, out: str | os.PathLike[str], overwrite: bool, run: Run) -> Header:
-        """Privatize and write the messages in one uniformly random order; an interrupted run goes on where it was.
+        """Privatize and write the messages in one uniformly random order; an interrupted run resumes where it stopped.
 
         A file that exists is refused unless ``overwrite`` says otherwise, and so is another name while reports of the
         same data and plan wait in the folder of an interrupted run beside it.
@@ -137,18 +137,20 @@ def encoded_parts(
     rng: np.random.Generator | None,
     group: int | None = None,
     rows_at_once: int = ROWS,
-    seen: Callable[[list[Column]], None] = lambda columns: None,
+    seen: list[ValueCounts] | None = None,
 ) -> Iterator[list[Column]]:
-    """The columns of the query, part after part, one row per report; ``seen`` is called with those of the data."""
+    """The columns of the query, part after part, one row per report; what the values are like is added to ``seen``."""
     check_users(plan)
     if not plan.user_column:
         for batch in batches_of(plan, data, group):
             part = columns_of(plan, batch)
-            seen(part)
+            if seen is not None:
+                seen.append(plan.query.value_counts(part))
             yield part
         return
     columns, users = table_of(plan, data, group)
-    seen(columns)
+    if seen is not None:
+        seen.append(plan.query.value_counts(columns))
     places = chosen_rows(users, plan.reports_per_user, random_source(rng))
     for start in range(0, places.size, rows_at_once):
         yield [rows(column, places[start : start + rows_at_once]) for column in columns]

@@ -75,7 +75,7 @@ def _chunk(group: dict[int, Any], size: int) -> Chunk:
 
 
 def check_pages(stream: BinaryIO, chunk: Chunk, *, most: int) -> None:
-    """Refuse a chunk whose pages say that they unpack to more than so many bytes."""
+    """Refuse a chunk whose pages say that they unpack to more than ``most`` bytes."""
     total = 0
     for unpacked in _pages(stream, chunk):
         total += max(unpacked, _PAGE)
@@ -169,7 +169,7 @@ class _Compact:
         raise ValueError("a number that does not end")
 
     def _signed(self, bits: int) -> int:
-        """A number beyond so many bits is refused: another reader would keep its lower bits and see another one."""
+        """A number of more bits than these is refused: another reader would keep its lower bits and see another one."""
         value = self._unsigned()
         if value >> bits:
             raise ValueError("a number that is too large")

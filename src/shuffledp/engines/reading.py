@@ -32,8 +32,8 @@ class Source:
     ----------
     name : in words
     rows : how many in all; 0 if that is not known in advance
-    groups : parts that can be read on their own, which is what an interrupted run goes on by
-    path : of the file; None for data in memory, which nothing tells from others of the same size
+    groups : parts that can be read on their own: an interrupted run resumes with the next one
+    path : of the file; None for data in memory, which cannot be told from others of the same size
     """
 
     name: str
@@ -58,11 +58,7 @@ def source_of(data: Any) -> Source:
         return data
     if isinstance(data, str | os.PathLike):
         path = Path(data)
-        if path.is_dir():
-            raise ParameterError(f"data must be a file, got {str(path)!r}, which is a folder; name a file in it.")
-        if not path.exists():
-            raise ParameterError(f"data must be a file, got {str(path)!r}, which was not found; check the path.")
-        opened(path, DATA).close()  # neither a pipe nor a device
+        opened(path, DATA).close()  # a file, and neither a folder nor a pipe or a device
         with readable(repr(str(path))):
             return _of_file(path)
     if isinstance(data, arrow.Table):
@@ -197,5 +193,5 @@ def _reason(error: Exception) -> str:
         return "a name that is not UTF-8"
     text = " ".join(str(error).split())
     if "CSV" in text:  # a whole line may follow, with or without quotes: only what is known to be harmless is kept
-        return ", ".join(["not CSV of one kind", *dict.fromkeys(_HARMLESS.findall(text))])
+        return ", ".join(["malformed CSV", *dict.fromkeys(_HARMLESS.findall(text))])
     return re.sub(r"(['\"]).*\1", "...", text)[:160].rstrip(".")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -18,20 +18,20 @@ from .._support.files import writing_whole
 from .._support.optional import require
 from .._support.reading import contained, opened
 from ..errors import ParameterError
-from ..protocol.batch import BATCH, MAGIC, Batch, Header, read_header, write_batch
+from ..protocol.batch import BATCH, Batch, Header, read_header, write_batch
 from ..protocol.messages import from_bytes
 from ..protocol.plan import Plan
 from .parquet_sizes import Footer, SeveralColumnsError, check_pages, read_footer
 from .reading import readable
 
 #: Where the metadata hold the header, in this version and in the first, and the checksum.
-_KEY, _KEY_1, _CHECKSUM = MAGIC.strip(), b"shuffledp batch", b"shuffledp sha256"
+KEY, _KEY_1, _CHECKSUM = b"shuffledp batch 2", b"shuffledp batch", b"shuffledp sha256"
 #: Rows of one row group.
 _GROUP = 1 << 20
 #: Bytes of messages that are read from any file, and beyond those how many for each of its own: a small file may not
 #: fill the memory.  Randomized messages are far from this; only a budget at which hardly one is random comes near.
 _SMALL, _RATIO = 1 << 26, 64
-#: Values in the footer of any file (a row group has about 30), and one more for so many bytes of the file.
+#: Values in the footer of any file (a row group has about 30), and bytes of a file for each further one.
 _FOOTER, _BYTES_PER_VALUE = 1 << 16, 1 << 10
 #: Bytes of the pages of a row group beside its messages.
 _AROUND = 1 << 16
@@ -74,16 +74,20 @@ def header_of(path: str | os.PathLike[str], plan: Plan) -> Header | None:
         return None
 
 
-def refuse_second(out: Path, plan: Plan, *, overwrite: bool) -> None:
-    """Refuse to write new reports over a file, unless that is asked for."""
+def refuse_existing(out: Path, plan: Plan, *, overwrite: bool, new_reports: bool = True) -> None:
+    """Refuse to write over a file, unless that is asked for: with new reports of the same users, or with others."""
     if overwrite or not out.is_file():
         return
     found = header_of(out, plan)
     what = f"which holds batch {found.id} of this plan, of {found.users:,} users, and is done" if found else "a file"
+    why, unless = (
+        ("a second report of the same users gives whoever has both more than the plan says", "nobody has seen it")
+        if new_reports
+        else ("what is in it would be lost", "that is not needed")
+    )
     raise ParameterError(
-        f"out must be a new file, got {str(out)!r}, {what}; keep it, because a second report of the same users gives "
-        "whoever has both more than the plan says, or pass overwrite=True (--overwrite on the command line) if nobody "
-        "has seen it."
+        f"out must be a new file, got {str(out)!r}, {what}; keep it, because {why}, or pass overwrite=True "
+        f"(--overwrite on the command line) if {unless}."
     )
 
 
@@ -95,7 +99,7 @@ def write_reports(path: str | os.PathLike[str], header: Header, parts: Iterable[
     arrow = require("pyarrow", extra="data", purpose="writing Parquet files")
     parquet = require("pyarrow.parquet", extra="data", purpose="writing Parquet files")
     text = header.text().encode("utf-8")
-    schema = arrow.schema([("message", arrow.binary(header.bytes))], metadata={_KEY: text})
+    schema = arrow.schema([("message", arrow.binary(header.bytes))], metadata={KEY: text})
     checksum = hashlib.sha256(text)
     with (
         writing_whole(path, name="out") as stream,
@@ -103,24 +107,24 @@ def write_reports(path: str | os.PathLike[str], header: Header, parts: Iterable[
             stream, schema, compression="zstd", write_statistics=False, write_page_checksum=True
         ) as writer,
     ):
-        waiting = bytearray()
-        for part in parts:
+        for part in _groups(parts, _GROUP * header.bytes):
             checksum.update(part)
-            waiting += part
-            while len(waiting) >= _GROUP * header.bytes:
-                _write(writer, schema, bytes(waiting[: _GROUP * header.bytes]))
-                del waiting[: _GROUP * header.bytes]
-        if waiting:
-            _write(writer, schema, bytes(waiting))
+            buffers = [None, arrow.py_buffer(part)]
+            column = arrow.FixedSizeBinaryArray.from_buffers(schema.field(0).type, len(part) // header.bytes, buffers)
+            writer.write_table(arrow.Table.from_arrays([column], schema=schema))
         writer.add_key_value_metadata({_CHECKSUM: checksum.hexdigest()})
 
 
-def _write(writer: object, schema: object, raw: bytes) -> None:
-    import pyarrow as pa
-
-    width = schema.field(0).type.byte_width  # type: ignore[attr-defined]
-    column = pa.FixedSizeBinaryArray.from_buffers(pa.binary(width), len(raw) // width, [None, pa.py_buffer(raw)])
-    writer.write_table(pa.Table.from_arrays([column], schema=schema))  # type: ignore[attr-defined]
+def _groups(parts: Iterable[bytes | bytearray], size: int) -> Iterator[bytes]:
+    """The same bytes in pieces of ``size`` bytes, and what is left."""
+    waiting = bytearray()
+    for part in parts:
+        waiting += part
+        while len(waiting) >= size:
+            yield bytes(waiting[:size])
+            del waiting[:size]
+    if waiting:
+        yield bytes(waiting)
 
 
 def _footer(stream: BinaryIO, plan: Plan, shown: str) -> tuple[Footer, Header]:
@@ -129,11 +133,11 @@ def _footer(stream: BinaryIO, plan: Plan, shown: str) -> tuple[Footer, Header]:
         found = read_footer(stream, most=_FOOTER + os.fstat(stream.fileno()).st_size // _BYTES_PER_VALUE)
     except SeveralColumnsError:
         raise _not_ours(shown) from None
-    version = 2 if _KEY in found.entries else 1
-    text = found.entries.get(_KEY if version == 2 else _KEY_1)
+    old = KEY not in found.entries
+    text = found.entries.get(_KEY_1 if old else KEY)
     if text is None:
         raise _not_ours(shown)
-    return found, Header.parse(text.decode("utf-8", "replace"), plan, shown, version=version)
+    return found, Header.parse(text.decode("utf-8", "replace"), plan, shown, first_version=old)
 
 
 def read_reports(path: str | os.PathLike[str], plan: Plan) -> Batch:
@@ -161,7 +165,7 @@ def _read(stream: BinaryIO, plan: Plan, shown: str) -> Batch:
         check_pages(stream, chunk, most=2 * chunk.rows * (header.bytes + 8) + _AROUND)
     with parquet.ParquetFile(stream, pre_buffer=False, page_checksum_verification=True) as file:
         data = _messages(file, header, shown)
-    checksum = hashlib.sha256(footer.entries.get(_KEY, b""))
+    checksum = hashlib.sha256(footer.entries.get(KEY, b""))
     checksum.update(data.data)
     said = checksum.hexdigest().encode()
     if footer.entries.get(_CHECKSUM, said) != said:  # earlier versions wrote none
@@ -181,7 +185,7 @@ def _messages(file: Any, header: Header, shown: str) -> NDArray[np.uint8]:
     for batch in file.iter_batches(batch_size=max(1, _AT_ONCE // header.bytes)):
         column, length = batch.column(0), batch.num_rows * header.bytes
         if column.null_count or done + length > data.size:
-            raise _other_messages(header, "others", shown)
+            raise _other_messages(header, "missing or further ones", shown)
         first = column.offset * header.bytes
         data[done : done + length] = np.frombuffer(column.buffers()[1], dtype=np.uint8)[first : first + length]
         done += length

@@ -1,9 +1,9 @@
-"""Privatizing a file group by group, so that an interrupted run goes on where it was.
+"""Privatizing a file group by group, so that an interrupted run resumes where it stopped.
 
 Messages are scattered over the files of a private folder beside the result, as a shuffler does (protocol/shuffler.py).
 After every group the lengths of these files are written down; a run that starts again cuts them back to that and goes
 on with the next group.  What a cut-off group had written is thrown away and drawn anew: no report is used twice.
-Data in memory have no name by which to know them again, so that a run on them always starts anew.
+Data in memory have no name by which to know them again, so a run on them always starts over.
 
 The id of the batch is written down before the first message is drawn, so that a run that is killed after its result has
 its name, and before the folder is gone, knows the result as its own.  Then the folder says that the run is done, and
@@ -16,30 +16,29 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 import stat
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import numpy as np
+from numpy.typing import NDArray
 
-from .._support.files import write_whole
+from .._support.files import not_writable, write_whole
 from .._support.locking import alone_in
 from .._support.reading import STORED, mapping, read_json
 from ..errors import ParameterError, ShuffleDPError
-from ..protocol.batch import Header, new_id
+from ..protocol.batch import Header, is_id, new_id
 from ..protocol.messages import message_length, to_bytes
 from ..protocol.plan import Plan
+from ..protocol.scattered import divided, permuted
 from ..queries.columns import length
-from ..randomness.permutation import permute
-from ..randomness.sampling import below
+from ..randomness.sampling import Source as RandomSource
 from ..randomness.sampling import source as random_source
 from .base import Run
 from .local import encoded_parts
 from .reading import Source
-from .report_files import check_out, header_of, refuse_second, write_reports
+from .report_files import check_out, header_of, refuse_existing, write_reports
 
 _FILES = 64
 #: The mark of data that have no file.
@@ -73,7 +72,7 @@ def _privatized(plan: Plan, data: Source, out: Path, work: Work, run: Run) -> He
             for columns in encoded_parts(plan, data, rng=rng, group=group):
                 made = query.randomizer.privatize(query.inputs(columns, rng=rng), rng=rng)
                 raw = to_bytes(codec, made.data)
-                work.scatter(raw, below(src, _FILES, len(raw)), users=length(columns[0]), for_release=made.for_release)
+                work.scatter(raw, src, users=length(columns[0]), for_release=made.for_release)
                 run.progress(work.users, data.rows)
         except ShuffleDPError:  # these data will never be finished, and may not stand in the way of others
             work.discard()
@@ -81,20 +80,12 @@ def _privatized(plan: Plan, data: Source, out: Path, work: Work, run: Run) -> He
         work.finish_group()
     if not work.messages:
         work.discard()
-        raise ParameterError(f"data must have a row at least, got none in {data.name}; collect some first.")
+        raise ParameterError(f"data must have at least one row, got none in {data.name}; collect some first.")
     users = work.users // plan.reports_per_user
     # a seeded order is not for release either, even if an earlier run drew all messages
     release = work.for_release and src.for_release
     header = Header(plan.digest, users, work.messages, message_length(codec), release, id=work.id)
-
-    def parts() -> Iterator[bytes]:
-        for raw in work.contents():
-            messages = np.frombuffer(raw, dtype=f"V{header.bytes}")
-            messages.flags.writeable = True
-            permute(src, messages)
-            yield bytes(raw)
-
-    write_reports(out, header, parts())
+    write_reports(out, header, permuted(work.contents(), header.bytes, src))
     return header
 
 
@@ -140,9 +131,7 @@ class Work:
                 "or choose another path."
             ) from None
         except OSError as error:
-            raise ParameterError(
-                f"out must be a file that can be written, got {str(out)!r} ({error.strerror}); choose another path."
-            ) from None
+            raise not_writable("out", out, error) from None
 
     def _forget(self) -> None:
         """Nothing is drawn yet."""
@@ -175,7 +164,7 @@ class Work:
                 f"out must be privatized once, got {str(self._out)!r}, to which batch {self.id} was written and where "
                 f"it is no more; look where it was moved to, {_ANEW}."
             )
-        refuse_second(self._out, self._plan, overwrite=self._overwrite)
+        refuse_existing(self._out, self._plan, overwrite=self._overwrite)
         if self.done:
             self._forget()
         self._worth_keeping = self.groups > 0
@@ -194,8 +183,8 @@ class Work:
         same = {key: found[key] for key in self._mark} == self._mark
         if not same and found["groups"] and not found.get("done") and not self._overwrite:
             raise ParameterError(
-                f"an interrupted run must go on with the same plan and data, got others than in {str(self._folder)!r}; "
-                f"finish that run with its own, choose another path, {_ANEW}."
+                f"an interrupted run must resume with the same plan and data, got others than those of "
+                f"{str(self._folder)!r}; finish that run with its own, choose another path, {_ANEW}."
             )
         if not same or self._mark["data"] == _IN_MEMORY:  # nothing says that these are the same rows
             return
@@ -218,7 +207,7 @@ class Work:
         other = state.parent.name.removesuffix(".parts")
         raise ParameterError(
             f"data must be privatized once for a plan, got data of which a run that was interrupted, or is at work, "
-            f"drew reports for {str(state.parent.with_name(other))!r}; go on with that as out, {_ANEW}."
+            f"drew reports for {str(state.parent.with_name(other))!r}; resume that one by the same out, {_ANEW}."
         )
 
     def _found(self) -> dict[str, Any]:
@@ -238,7 +227,7 @@ class Work:
             or found["groups"] > self._most_groups
             or not (release is None or isinstance(release, bool))
             or not isinstance(found.get("done", False), bool)
-            or not re.fullmatch("[0-9a-f]{32}", str(found.get("id", self.id)))
+            or not is_id(found.get("id", self.id))
         ):
             raise self._damaged("numbers that do not agree")
         return found
@@ -263,16 +252,12 @@ class Work:
     def _paths(self) -> list[Path]:
         return [self._folder / f"{i:02d}" for i in range(_FILES)]
 
-    def scatter(self, raw: np.ndarray, where: np.ndarray, *, users: int, for_release: bool | None) -> None:
-        """Append every message to its file."""
-        order = np.argsort(where, kind="stable")
-        ends = np.searchsorted(where[order], np.arange(_FILES + 1))
-        for i, path in enumerate(self._paths):
-            some = raw[order[ends[i] : ends[i + 1]]]
-            if len(some):
-                with _private(path) as stream:
-                    stream.write(some.tobytes())
-                self._lengths[i] += len(some) * raw.dtype.itemsize
+    def scatter(self, raw: NDArray[Any], src: RandomSource, *, users: int, for_release: bool | None) -> None:
+        """Append every message to a random file."""
+        for i, some in divided(raw, _FILES, src):
+            with _private(self._paths[i]) as stream:
+                stream.write(some)
+            self._lengths[i] += len(some)
         self.users += users
         self.messages += len(raw)
         self.for_release = self.for_release and for_release
@@ -314,13 +299,13 @@ class Work:
             self._folder.rmdir()
 
     def discard(self) -> None:
-        """Nothing of what was drawn is to be gone on with: the folder goes when it is closed."""
+        """Nothing that was drawn is to be kept: the folder is removed when it is closed."""
         self._forget()
         self._write_down()
         self._worth_keeping = False
 
     def close(self) -> None:
-        """Let another run have the folder, if there is anything in it to go on with."""
+        """Let another run have the folder, if there is anything in it to resume."""
         if not self._worth_keeping:
             self._remove()
         self._lock.close()

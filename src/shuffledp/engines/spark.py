@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from .._support.files import not_writable
 from .._support.locking import alone_in
 from ..errors import ParameterError, ShuffleDPError
 from ..mechanisms.reports import Tally
@@ -31,7 +32,7 @@ from ..randomness.sampling import source as random_source
 from . import spark_tasks as tasks
 from .base import Engine, Run
 from .local import check_users
-from .report_files import check_out, refuse_second, write_reports
+from .report_files import check_out, refuse_existing, write_reports
 from .spark_frames import Frame, failures_of, frame_of, session_of
 
 #: Hadoop's committer that moves the files of a task only when the whole job is done.
@@ -55,7 +56,7 @@ class Spark(Engine):
 
     ``out`` of :meth:`privatize` and a working folder beside it must be on a file system that driver and executors
     share.  The working folder holds the messages, already randomized, beside their random keys until they are
-    sorted; it is private and is removed in the end, also after a failure.  A driver that is killed leaves it behind,
+    sorted; it is private and is removed at the end, also after a failure.  A driver that is killed leaves it behind,
     as ``.NAME.spark-...``; the next run with the same ``out`` removes it.
     """
 
@@ -76,7 +77,7 @@ class Spark(Engine):
         with failures_of(frame.name):
             found = frame.rows.mapInArrow(partial(tasks.counts, task), tasks.COUNTS).collect()
         if not found:
-            raise ParameterError(f"data must have a row at least, got none in {frame.name}; collect some first.")
+            raise ParameterError(f"data must have at least one row, got none in {frame.name}; collect some first.")
         run.judge(tasks.read_values(row["values"] for row in found))
         total = reduce(add, (tasks.read_tally(row["tally"], mechanism) for row in found))
         run.progress(total.users, total.users)
@@ -89,7 +90,7 @@ class Spark(Engine):
         equal (for a billion messages that fails with probability 2e-21), each order is equally likely.  A file that
         exists is refused unless ``overwrite`` says otherwise.
         """
-        refuse_second(check_out(out, source), plan, overwrite=overwrite)
+        refuse_existing(check_out(out, source), plan, overwrite=overwrite)
         frame, task = self._prepared(plan, source, run.rng)
         size = message_length(plan.query.randomizer.codec)
         with _working_folder(Path(out)) as folder:
@@ -101,7 +102,7 @@ class Spark(Engine):
                 reports, messages = kept.selectExpr("sum(users)", "count(key)").first()
                 values = kept.where("values is not null").select("values").collect()
             if not messages:
-                raise ParameterError(f"data must have a row at least, got none in {frame.name}; collect some first.")
+                raise ParameterError(f"data must have at least one row, got none in {frame.name}; collect some first.")
             run.judge(tasks.read_values(row["values"] for row in values))
             header = Header(plan.digest, reports // plan.reports_per_user, messages, size, run.rng is None)
             with failures_of(frame.name):
@@ -144,9 +145,7 @@ def _working_folder(out: Path) -> Iterator[Path]:
             stack.callback(shutil.rmtree, folder, ignore_errors=True)
             stack.enter_context(alone_in(folder, wait=False))
         except OSError as error:
-            raise ParameterError(
-                f"out must be a file that can be written, got {str(out)!r} ({error.strerror}); choose another path."
-            ) from None
+            raise not_writable("out", out, error) from None
         yield folder
 
 

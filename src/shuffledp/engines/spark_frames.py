@@ -90,7 +90,7 @@ def frame_of(session: Any, plan: Plan, data: Any) -> Frame:
         found = Frame(source.name, _passed(session, source, wanted))
     present(wanted, found.rows.columns, found.name)
     quoted = ["`" + name.replace("`", "``") + "`" for name in wanted]
-    # plain names on the way: Spark takes dots and backticks in a name apart
+    # plain names on the way: Spark reads meaning into dots and backticks
     chosen = found.rows.select([found.rows[name].alias(f"c{i}") for i, name in enumerate(quoted)])
     if plan.user_column:
         chosen = chosen.repartition(*_by_user(session, chosen, wanted.index(plan.user_column)))
@@ -109,10 +109,8 @@ def _by_user(session: Any, rows: Any, place: int) -> tuple[int, Any]:
 def _of_path(session: Any, text: str, wanted: list[str]) -> Frame:
     name, suffix = repr(text), Path(text).suffix.lower()
     there = "://" in text
-    if not there and not Path(text).exists():
-        raise ParameterError(f"data must be a file, got {name}, which was not found; check the path.")
     if not there and not Path(text).is_dir():
-        opened(text, DATA).close()  # neither a pipe nor a device
+        opened(text, DATA).close()  # there, and neither a pipe nor a device
     if suffix in (".csv", ".tsv", ".txt") and not there:
         return _of_csv(session, text, wanted)
     if suffix in (".parquet", ".pq"):
@@ -131,7 +129,7 @@ def _passed(session: Any, source: Any, wanted: list[str]) -> Any:
     arrow = require("pyarrow", extra="data", purpose="reading data")
     batches = list(source.batches(wanted))
     if not sum(batch.num_rows for batch in batches):
-        raise ParameterError(f"data must have a row at least, got none in {source.name}; collect some first.")
+        raise ParameterError(f"data must have at least one row, got none in {source.name}; collect some first.")
     with failures_of(source.name):
         return session.createDataFrame(arrow.Table.from_batches(batches))
 
@@ -141,7 +139,7 @@ def _of_csv(session: Any, text: str, wanted: list[str]) -> Frame:
     names = names_of(text, wanted)
     present(wanted, names, text)
     reader = session.read.schema(", ".join(f"c{i} string" for i in range(len(names))))
-    # rows are counted out even where few columns are wanted; bytes become characters, for the tasks to judge
+    # all values of a row are counted even where few columns are wanted; bytes become characters, for the tasks to judge
     reader = reader.option("columnPruning", "false").option("encoding", BYTES)
     with failures_of(repr(text)):
         rows = reader.csv(_address(text), header=True, sep=separator_of(text), quote='"', escape='"', mode="FAILFAST")

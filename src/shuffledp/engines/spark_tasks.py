@@ -20,7 +20,7 @@ from ..mechanisms.reports import Tally
 from ..protocol.messages import message_length, to_bytes
 from ..protocol.plan import Plan
 from ..protocol.tallies import plain, restored
-from ..queries.columns import Column, length
+from ..queries.columns import length
 from ..queries.value_counts import ValueCounts
 from ..randomness.sampling import source as random_source
 from .csv_text import as_written, other_encoding
@@ -61,12 +61,13 @@ def counts(task: Task, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordB
     import pyarrow as pa
 
     plan, rng = plan_from(task.plan), _generator(task)
-    query, total, values = plan.query, None, Watch(plan)
+    query, total = plan.query, None
+    values: list[ValueCounts] = []
     for columns in encoded_parts(plan, _source(task, batches, _ROWS), rng=rng, seen=values):
         part = query.randomizer.privatize_counts(query.inputs(columns, rng=rng), rng=rng)
         total = part if total is None else total + part
     if total is not None:
-        yield pa.RecordBatch.from_pydict({"tally": [_written(total)], "values": [str(values)]})
+        yield pa.RecordBatch.from_pydict({"tally": [_written(total)], "values": [_summed(values)]})
 
 
 def keyed(task: Task, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -75,7 +76,8 @@ def keyed(task: Task, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBa
 
     plan, rng = plan_from(task.plan), _generator(task)
     query, codec = plan.query, plan.query.randomizer.codec
-    src, reports, values = random_source(rng), 0, Watch(plan)
+    src, reports = random_source(rng), 0
+    values: list[ValueCounts] = []
     rows = max(1, min(_ROWS, _BYTES // message_length(codec)))
     kinds = [("key", pa.binary()), ("message", pa.binary()), ("users", pa.int64()), ("values", pa.string())]
     schema = pa.schema(kinds)
@@ -85,7 +87,7 @@ def keyed(task: Task, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBa
         none = [pa.nulls(len(raw), kind) for _, kind in kinds[2:]]
         yield pa.RecordBatch.from_arrays([_binary(keys, _KEY), _binary(raw, raw.dtype.itemsize), *none], schema=schema)
         reports += length(columns[0])
-    said = {"key": [None], "message": [None], "users": [reports], "values": [str(values)]}
+    said = {"key": [None], "message": [None], "users": [reports], "values": [_summed(values)]}
     yield pa.RecordBatch.from_pydict(said, schema=schema)
 
 
@@ -106,24 +108,15 @@ def read_tally(text: str, mechanism: str) -> Tally:
     return Tally(restored(found["counts"]), mechanism, found["users"], found["for_release"])
 
 
-class Watch:
-    """Counts the values of the data of a partition, as they are read."""
-
-    def __init__(self, plan: Plan) -> None:
-        self._query, self._found = plan.query, ValueCounts()
-
-    def __call__(self, columns: list[Column]) -> None:
-        """Count these too."""
-        self._found += self._query.value_counts(columns)
-
-    def __str__(self) -> str:
-        return json.dumps(self._found.columns)
-
-
 def read_values(texts: Iterable[str]) -> ValueCounts:
     """The sum of what the tasks counted."""
     found = (ValueCounts({name: Counter(one) for name, one in json.loads(text).items()}) for text in texts)
     return sum(found, ValueCounts())
+
+
+def _summed(found: Iterable[ValueCounts]) -> str:
+    """What :func:`read_values` reads."""
+    return json.dumps(sum(found, ValueCounts()).columns)
 
 
 def _written(tally: Tally) -> str:

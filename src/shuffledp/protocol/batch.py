@@ -1,32 +1,35 @@
 """A batch: the messages that were shuffled together, and a header that says of which plan.
 
-The file is a line that names the format and its version, a line of JSON (the header), then the messages, one after the
-other.  Version 1 did not say what a batch was made from; its files are still read, as batches that may hold any others.
+The file is a line that names the format and its version, a line of JSON (the header), the messages, one after the
+other, and the SHA-256 of all these bytes.  Version 2 had no checksum, and version 1 did not say either what a batch was
+made from; their files are still read, those of version 1 as batches that may hold any others.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
 import secrets
 from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._support.files import writing_whole
-from .._support.reading import Kind, contained, mapping, opened, parse_json
+from .._support.reading import Kind, NotJSONError, contained, mapping, opened, parse_json
 from ..errors import ParameterError
 from ..mechanisms.codecs import Codec
 from .messages import from_bytes, message_length, to_bytes
 from .plan import Plan
 
 BATCH = Kind("a batch", 2**40, "shuffle the reports again", "batch")
-#: The first line of a file.  As Parquet, the header stands under the same name without the line end.
-MAGIC, MAGIC_1 = b"shuffledp batch 2\n", b"shuffledp batch 1\n"
+#: The first line of a file, and of one of an earlier version.
+MAGIC, MAGIC_2, MAGIC_1 = (b"shuffledp batch %d\n" % version for version in (3, 2, 1))
 _KEYS_1 = ("plan", "id", "users", "messages", "bytes", "for_release")
 _KEYS = (*_KEYS_1, "made_from", "complete")
 #: Batches that one may be made from, and bytes of the header that names them: a hostile file can ask for no more.
@@ -97,21 +100,21 @@ class Header:
         return json.dumps({key: getattr(self, key) for key in _KEYS})
 
     @classmethod
-    def parse(cls, text: str, plan: Plan, shown: str, *, version: int = 2) -> Header:
+    def parse(cls, text: str, plan: Plan, shown: str, *, first_version: bool = False) -> Header:
         """A header of this plan; anything else is refused."""
         if len(text) > _MOST_HEADER:
             raise ParameterError(f"header of the batch must have {_MOST_HEADER:,} bytes at most, got more in {shown}.")
         try:
-            keys = _KEYS_1 if version == 1 else _KEYS
+            keys = _KEYS_1 if first_version else _KEYS
             found = mapping("header of the batch", parse_json(text, BATCH, shown), needed=keys)
-        except ParameterError:
-            raise
-        except ValueError:
+        except NotJSONError:
             raise ParameterError(f"a batch must start with its header, got something else in {shown}.") from None
         numbers = [found[key] for key in ("users", "messages", "bytes")]
         known = found["for_release"] is None or isinstance(found["for_release"], bool)
         if not all(type(x) is int and 0 <= x <= 10**15 for x in numbers) or not known:
-            raise ParameterError(f"header of the batch must hold whole numbers, got others in {shown}; shuffle again.")
+            raise ParameterError(
+                f"header of the batch must hold whole numbers, got something else in {shown}; shuffle again."
+            )
         if not is_id(found["id"]):
             raise ParameterError(f"id of a batch must be 32 hexadecimal digits, got {found['id']!r:.40} in {shown}.")
         inside = found.setdefault("made_from", [])
@@ -135,7 +138,7 @@ class Header:
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Messages in a uniformly random order, of so many users.
+    """Messages in a uniformly random order, and the header that says of how many users.
 
     Examples
     --------
@@ -159,17 +162,27 @@ class Batch:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], plan: Plan) -> Batch:
-        """Read a file of this plan; one that was cut off is refused."""
+        """Read a file of this plan; one that was cut off or changed is refused."""
         shown = repr(os.fspath(path))
         with opened(path, BATCH) as stream, contained(BATCH, os.fspath(path)):
             header = read_header(stream, plan, shown)
-            wanted = header.messages * header.bytes
-            there = os.fstat(stream.fileno()).st_size - stream.tell()
+            start, wanted = stream.tell(), header.messages * header.bytes
+            stream.seek(0)
+            said = stream.read(start)
+            checksum = hashlib.sha256(said)
+            size = checksum.digest_size if said.startswith(MAGIC) else 0
+            there = os.fstat(stream.fileno()).st_size - start - size
             raw = stream.read(wanted) if there == wanted else b""  # a header can claim any number of bytes
+            stated = stream.read(size)
         if not there == wanted == len(raw):
             raise ParameterError(
                 f"batch must hold {header.messages:,} messages of {header.bytes} bytes, got "
                 f"{'more' if there > wanted else 'fewer'} in {shown}; copy it again."
+            )
+        checksum.update(raw)
+        if size and stated != checksum.digest():
+            raise ParameterError(
+                f"batch must be as it was written, got other bytes than its checksum says in {shown}; copy it again."
             )
         return cls(header, from_bytes(plan.query.randomizer.codec, raw))
 
@@ -177,7 +190,7 @@ class Batch:
 def read_header(stream: BinaryIO, plan: Plan, shown: str) -> Header:
     """The header at the start of a file."""
     first = stream.read(len(MAGIC))
-    if first not in (MAGIC, MAGIC_1):
+    if first not in (MAGIC, MAGIC_2, MAGIC_1):
         newer = first.startswith(MAGIC[:-2])
         raise ParameterError(
             f"batch must be a file of a version that is known here, got a newer one in {shown}; upgrade shuffledp."
@@ -187,7 +200,7 @@ def read_header(stream: BinaryIO, plan: Plan, shown: str) -> Header:
     line = stream.readline(_MOST_HEADER + 1)
     if not line.endswith(b"\n") or len(line) > _MOST_HEADER:
         raise ParameterError(f"batch must start with its header, got something else in {shown}; copy it again.")
-    return Header.parse(line.decode("utf-8", "replace"), plan, shown, version=1 if first == MAGIC_1 else 2)
+    return Header.parse(line.decode("utf-8", "replace"), plan, shown, first_version=first == MAGIC_1)
 
 
 def write_batch(path: str | os.PathLike[str], header: Header, parts: Iterable[bytes | bytearray]) -> None:
@@ -196,10 +209,12 @@ def write_batch(path: str | os.PathLike[str], header: Header, parts: Iterable[by
         raise ParameterError(
             f"batch must be written to a file that ends in .batch, got {os.fspath(path)!r}; choose that ending."
         )
+    checksum = hashlib.sha256()
     with writing_whole(path, name="batch") as stream:
-        stream.write(MAGIC + header.text().encode("utf-8") + b"\n")
-        for part in parts:
+        for part in chain([MAGIC + header.text().encode("utf-8") + b"\n"], parts):
+            checksum.update(part)
             stream.write(part)
+        stream.write(checksum.digest())
 
 
 def as_tally(plan: Plan, data: NDArray[Any], header: Header) -> Any:
@@ -216,7 +231,7 @@ def as_tally(plan: Plan, data: NDArray[Any], header: Header) -> Any:
 
 
 def wrong_number(plan: Plan, messages: int, *, users: int) -> str:
-    """Nothing if so many users can have sent so many messages; else how many they send, in words."""
+    """An empty text if these users can have sent this number of messages; else how many they send, in words."""
     fewest, most = plan.query.randomizer._message_limits
     reports = users * plan.reports_per_user
     low, high = reports * fewest, None if most is None else reports * most

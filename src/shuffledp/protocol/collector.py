@@ -20,7 +20,7 @@ from .batch import Batch, as_tally, refuse_other_plan, refuse_twice
 from .collector_file import Sums
 from .plan import Plan, plan_of
 
-#: Numbers, in all, of batches whose counts are kept apart.
+#: Numbers, in all, of batches whose counts are kept separately.
 MOST_APART = 2**21
 
 
@@ -30,8 +30,9 @@ class Collector:
     Every batch was shuffled on its own, so each must have the plan's minimum number of users; the answer is refused
     while one has fewer, unless that is overridden, and then its statement says so.
 
-    The counts of every batch are kept apart, so that :meth:`drop` takes one away exactly, without its file.  Beyond two
-    million numbers in all the oldest are summed, and can no longer be dropped: memory and file do not grow without end.
+    The counts of every batch are kept separately, so that :meth:`drop` takes one away exactly, without its file.
+    Beyond two million numbers in all, the oldest are summed and can no longer be dropped: memory and file do not grow
+    without end.
 
     Examples
     --------
@@ -109,7 +110,7 @@ class Collector:
         return known is not None
 
     def _settle(self) -> None:
-        """Sum up the oldest batches where too much is kept apart."""
+        """Sum up the oldest batches where too much is kept separately."""
         while len(self._sums) > 1 and len(self._sums) * _size(self._sums[-1][1].counts) > MOST_APART:
             (some, first), (more, second), *rest = self._sums
             self._sums = [((*some, *more), first + second), *rest]
@@ -134,8 +135,8 @@ class Collector:
             )
         if all(ids != (batch,) for ids, _ in self._sums):
             raise ParameterError(
-                f"a batch to drop must be one whose counts are kept apart, got {batch}, which was summed with older "
-                "ones; count the others again, from their files, into a new state."
+                f"a batch to drop must be one whose counts are kept separately, got {batch}, which was summed with "
+                "older ones; count the others again, from their files, into a new state."
             )
         self._sums = [(ids, tally) for ids, tally in self._sums if ids != (batch,)]
         self._inside = {part: whole for part, whole in self._inside.items() if whole != batch}

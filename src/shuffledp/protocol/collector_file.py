@@ -53,41 +53,25 @@ def read(
             raise ParameterError(f"a collector file must be as it was written, got a damaged one in {shown}.")
         if state["plan"] != plan.digest:
             raise ParameterError(f"a collector file must be of this plan, got one of another in {shown}.")
-        batches = _batches(state["batches"], shown)
+        batches = state["batches"]
+        if not isinstance(batches, dict) or not all(type(n) is int and 0 < n <= 10**15 for n in batches.values()):
+            raise _wrong("batches: be ids with their numbers of users", shown)
         if old:
             one = {**{key: state.get(key) for key in _SUM_KEYS}, "batches": [*batches]}
             state |= {"inside": {}, "incomplete": [*batches], "sums": [one] if batches else []}
-        inside = _inside(state["inside"], batches, shown)
-        incomplete = _incomplete(state["incomplete"], batches, shown)
-        return batches, inside, incomplete, _sums(plan, batches, state["sums"], shown)
+        inside, incomplete = state["inside"], state["incomplete"]
+        pairs = inside.items() if isinstance(inside, dict) else [(None, None)]
+        if not all(is_id(part) and part not in batches and is_id(whole) and whole in batches for part, whole in pairs):
+            raise _wrong("inside: say which batch is a part of which", shown)
+        if not isinstance(incomplete, list) or not all(isinstance(b, str) and b in batches for b in incomplete):
+            raise _wrong("incomplete: be ids of its batches", shown)
+        return batches, inside, {*incomplete}, _sums(plan, batches, state["sums"], shown)
 
 
 def _wrong(what: str, shown: str, got: str = "something else") -> ParameterError:
     """The error for a part of the file that is not what it should be."""
     part, _, wanted = what.partition(": ")
     return ParameterError(f"{part} of a collector file must {wanted}, got {got} in {shown}; restore it from a copy.")
-
-
-def _batches(found: object, shown: str) -> dict[str, int]:
-    """Ids of batches with their users."""
-    if not isinstance(found, dict) or not all(type(n) is int and 0 < n <= 10**15 for n in found.values()):
-        raise _wrong("batches: be ids with their numbers of users", shown)
-    return dict(found)
-
-
-def _inside(found: object, batches: dict[str, int], shown: str) -> dict[str, str]:
-    """Ids of batches that the counted ones were made from, each with that of the counted one."""
-    pairs = found.items() if isinstance(found, dict) else [(None, None)]
-    if not all(is_id(part) and part not in batches and is_id(whole) and whole in batches for part, whole in pairs):
-        raise _wrong("inside: say which batch is a part of which", shown)
-    return dict(pairs)
-
-
-def _incomplete(found: object, batches: dict[str, int], shown: str) -> set[str]:
-    """Ids of counted batches that may have been made from others."""
-    if not isinstance(found, list) or not all(isinstance(batch, str) and batch in batches for batch in found):
-        raise _wrong("incomplete: be ids of its batches", shown)
-    return {*found}
 
 
 def _sums(plan: Plan, batches: dict[str, int], found: object, shown: str) -> Sums:
@@ -97,7 +81,7 @@ def _sums(plan: Plan, batches: dict[str, int], found: object, shown: str) -> Sum
     items = [mapping("sums of a collector file", item, needed=_SUM_KEYS) for item in found]
     ids = [batch for item in items for batch in (item["batches"] if isinstance(item["batches"], list) else [None])]
     if ids != list(batches) or not all(item["batches"] for item in items):
-        raise _wrong("sums: be over its batches, each once", shown, "others")
+        raise _wrong("sums: be over its batches, each once", shown, "other batches")
     query = plan.query
     like = query.randomizer.privatize_counts(query.inputs([[None]] * len(query.columns))).counts
     return [
@@ -107,7 +91,7 @@ def _sums(plan: Plan, batches: dict[str, int], found: object, shown: str) -> Sum
 
 
 def _tally(plan: Plan, state: dict[str, Any], users: int, like: Any, shown: str) -> Tally:
-    """The counts, if they are such as this plan makes of so many users."""
+    """The counts, if they are such as this plan makes of this number of users."""
     m, release, counts = plan.query.randomizer, state["for_release"], restored(state["counts"])
     if not _alike(counts, like):
         raise _wrong("counts: be those of the plan", shown, "numbers of another shape")

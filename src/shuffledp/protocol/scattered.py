@@ -6,16 +6,37 @@ import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import ParameterError
+from ..randomness.permutation import permute
 from ..randomness.sampling import Source, below
 
 FILES = 256
+
+
+def divided(rows: NDArray[Any], files: int, src: Source) -> Iterator[tuple[int, bytes]]:
+    """Every message to a file chosen uniformly: the number of each file that gets some, and its messages."""
+    where = below(src, files, len(rows))
+    order = np.argsort(where, kind="stable")
+    ends = np.searchsorted(where[order], np.arange(files + 1))
+    for i, (first, last) in enumerate(pairwise(ends)):
+        if last > first:
+            yield i, rows[order[first:last]].tobytes()
+
+
+def permuted(parts: Iterable[bytearray], size: int, src: Source) -> Iterator[bytearray]:
+    """The contents of the files, each in a uniformly random order of its messages, which have ``size`` bytes."""
+    for raw in parts:
+        permute(src, np.frombuffer(raw, dtype=f"V{size}"))
+        yield raw
 
 
 class Scattered:
@@ -31,17 +52,14 @@ class Scattered:
 
     def scatter(self, raw: bytes, lengths: tuple[int, ...], src: Source) -> tuple[int, ...]:
         """Append every message to a random file of that length, and give the new lengths."""
-        rows = np.frombuffer(raw, dtype=f"V{self._size}")
-        where = below(src, FILES, len(rows))
-        order = np.argsort(where, kind="stable")
-        ends = np.searchsorted(where[order], np.arange(FILES + 1))
-        for path, length, first, last in zip(self._paths, lengths, ends[:-1], ends[1:], strict=True):
-            if last > first:
-                with self._failures(), path.open("ab") as stream:
-                    self._refuse_short(stream.seek(0, os.SEEK_END), length)
-                    stream.truncate(length)
-                    stream.write(rows[order[first:last]].tobytes())
-        return tuple(int(n) for n in np.add(lengths, np.diff(ends) * self._size))
+        new = list(lengths)
+        for i, some in divided(np.frombuffer(raw, dtype=f"V{self._size}"), FILES, src):
+            with self._failures(), self._paths[i].open("ab") as stream:
+                self._refuse_short(stream.seek(0, os.SEEK_END), lengths[i])
+                stream.truncate(lengths[i])
+                stream.write(some)
+            new[i] += len(some)
+        return tuple(new)
 
     def contents(self, lengths: tuple[int, ...]) -> Iterator[bytearray]:
         """What was appended to every file."""

@@ -1,7 +1,7 @@
 """The shuffler: collects messages, and passes them on in one uniformly random order.
 
 Messages are kept in memory up to a limit.  Beyond it, each is written to one of many files, chosen uniformly at random
-and independently; in the end every file is permuted on its own and they are read one after the other.  That is a
+and independently; at the end every file is permuted on its own and they are read one after the other.  That is a
 uniform permutation of all messages: given the sizes of the files, all ways to divide the messages among them are
 equally likely, and so are all orders within each (the splitting of Rao, Sankhya A 1961, in one pass).
 """
@@ -19,13 +19,12 @@ from numpy.typing import NDArray
 from .._support import validation as check
 from ..errors import ParameterError
 from ..mechanisms.reports import both_for_release
-from ..randomness.permutation import permute
 from ..randomness.sampling import Source, source
 from . import batch as of_batches
 from .batch import Batch, Header, as_tally, new_id, refuse_other_plan, refuse_twice, write_batch, wrong_number
 from .messages import from_bytes, message_length, to_bytes
 from .plan import Plan, plan_of
-from .scattered import FILES, Scattered
+from .scattered import FILES, Scattered, permuted
 
 
 class _Held(NamedTuple):
@@ -153,7 +152,7 @@ class Shuffler:
         self._take(to_bytes(self._codec, data).tobytes(), users=users, for_release=for_release)
 
     def _take(self, raw: bytes, *, users: int, for_release: bool | None, header: Header | None = None) -> None:
-        """Hold so many more messages, or fail and hold what was held."""
+        """Hold these messages too, or fail and hold what was held."""
         self._refuse_while_releasing()
         held = self._held
         if len(self._near) != held.near:
@@ -247,9 +246,7 @@ class Shuffler:
 
         def parts() -> Iterator[bytearray]:
             nonlocal read
-            for raw in self._contents(held):
-                rows = np.frombuffer(raw, dtype=f"V{self._size}")
-                permute(self._src, rows)
+            for raw in permuted(self._contents(held), self._size, self._src):
                 read += len(raw)
                 yield raw
 
@@ -278,7 +275,7 @@ class Shuffler:
 
     def _refuse_small(self, early: bool) -> None:
         if not self.users:
-            raise ParameterError("a batch must hold a report at least, got none; collect some first.")
+            raise ParameterError("a batch must hold at least one report, got none; collect some first.")
         if not self.ready and not early:
             raise ParameterError(
                 f"a batch of this plan must hold {self.plan.smallest_batch:,} users, got {self.users:,}; wait for "

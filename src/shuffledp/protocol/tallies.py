@@ -52,4 +52,6 @@ def _restored(data: object) -> NDArray[Any] | int:
             raise ValueError(dtype)
         return np.array(entries, dtype=dtype).reshape(shape)
     except (TypeError, ValueError, OverflowError):
-        raise ParameterError("counts must be numbers of the stated shape, got others; restore the file.") from None
+        raise ParameterError(
+            "counts must be numbers of the stated shape, got something else; restore the file."
+        ) from None

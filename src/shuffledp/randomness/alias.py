@@ -52,7 +52,7 @@ def _thresholds(weights: Sequence[int]) -> tuple[list[int], list[int]]:
     """Threshold (in units of 2^-128) and alias of every outcome; one that fills its cell is its own alias."""
     total, size = sum(weights), len(weights)
     if total <= 0 or min(weights) < 0:
-        raise ParameterError("weights must be whole numbers >= 0 with a positive sum, got others; check them.")
+        raise ParameterError("weights must be whole numbers >= 0 with a positive sum, got something else; check them.")
     left = [weight * size for weight in weights]  # each cell holds ``total``
     cuts, alias = [0] * size, list(range(size))
     small = [j for j in range(size) if left[j] < total]

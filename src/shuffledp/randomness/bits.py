@@ -32,7 +32,7 @@ _DECIMAL = Context(prec=60, Emin=-(10**12), Emax=10**12)
 
 
 class _Plan(NamedTuple):
-    """A coin of probability numerator/2^digits, and rare places (so many per bit) that are set, or cleared."""
+    """A coin of probability numerator/2^digits, and rare places (``places`` per bit) that are set, or cleared."""
 
     numerator: int
     digits: int

@@ -36,7 +36,9 @@ class LookupTable:
     def __init__(self, weights: Sequence[int]) -> None:
         total = sum(weights)
         if not weights or total <= 0 or min(weights) < 0:
-            raise ParameterError("weights must be whole numbers >= 0 with a positive sum, got others; check them.")
+            raise ParameterError(
+                "weights must be whole numbers >= 0 with a positive sum, got something else; check them."
+            )
         sums = ((below << _BITS) // total for below in accumulate(weights[:-1]))
         self._sums = [cut for cut in sums if cut < 1 << _BITS]  # outcomes beyond have weight 0
         self._high = np.array([cut >> 64 for cut in self._sums], dtype=np.uint64)

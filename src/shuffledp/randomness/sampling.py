@@ -149,18 +149,11 @@ def _digits(probability: float | Fraction) -> bool | list[int]:
         return p == 1
     digits, rest = [], p
     for bits in _DIGIT_BITS:
-        digit, rest = _digit(rest, bits)
+        digit, rest = divmod(rest * (1 << bits), 1)
         digits.append(digit)
         if rest == 0:
             break
     return digits
-
-
-def _digit(p: Fraction, bits: int) -> tuple[int, Fraction]:
-    """The first ``bits`` binary digits of p in [0, 1), and what is left, scaled back to [0, 1)."""
-    scaled = p * (1 << bits)
-    digit = scaled.numerator // scaled.denominator
-    return digit, scaled - digit
 
 
 def pick(

@@ -77,7 +77,7 @@ def _answered(pool: Pool, path: str, line: Line, kind: str) -> Callable[[Request
             return refusal(503, str(error), retry_after="1")
         except LongError as error:
             return refusal(503, str(error))
-        except _LeftError:
+        if content is None:
             return Response(status_code=499)  # which nobody reads
         took = f"answer;dur={1e3 * (time.monotonic() - start):.1f}"
         file = {"content-disposition": f'attachment; filename="shuffledp-{name}"'}
@@ -87,18 +87,12 @@ def _answered(pool: Pool, path: str, line: Line, kind: str) -> Callable[[Request
     return respond
 
 
-class _LeftError(Exception):
-    """Whoever asked has closed the connection."""
-
-
-async def _unless_left(request: Request, answer: Coroutine[Any, Any, bytes]) -> bytes:
-    """The answer; who closes the connection, as a page does that asks something newer, no longer waits for it."""
+async def _unless_left(request: Request, answer: Coroutine[Any, Any, bytes]) -> bytes | None:
+    """The answer; None if whoever asked closes the connection first, as a page does that asks something newer."""
     asked, left = asyncio.create_task(answer), asyncio.create_task(_left(request))
     try:
         await asyncio.wait({asked, left}, return_when=asyncio.FIRST_COMPLETED)
-        if not asked.done():
-            raise _LeftError
-        return asked.result()
+        return asked.result() if asked.done() else None
     finally:
         asked.cancel()
         left.cancel()

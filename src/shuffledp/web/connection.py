@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-#: Seconds for the next whole request (from its last byte on the server is at it), or for reading a part of an answer.
+#: Seconds for sending the next whole request, or for reading a part of an answer.
 PATIENCE = 10
 
 

@@ -130,22 +130,12 @@ def _coarse_to_fine(count: int) -> list[int]:
 
 def _brackets(asked: list[Question]) -> list[tuple[float, float]]:
     """(eps, lower) of questions that differ in n only, asked together; NaN where there is no answer."""
-    if len(asked) > 1:
-        try:
-            sizes, deltas = [q.n for q in asked], [q.at for q in asked]
-            many = amplify(asked[0].mechanism, n=sizes, delta=deltas, dropouts=asked[0].dropouts)
-            return [(float(e), float(low)) for e, low in zip(many.epsilon, many.lower, strict=True)]
-        except ShuffleDPError:  # of one of them
-            pass
-    return [_bracket(q) for q in asked]
-
-
-def _bracket(asked: Question) -> tuple[float, float]:
     try:
-        found = amplify(asked.mechanism, n=asked.n, delta=asked.delta, dropouts=asked.dropouts)
-        return found.epsilon, math.nan if found.lower is None else found.lower
-    except ShuffleDPError:
-        return math.nan, math.nan
+        sizes, deltas = [q.n for q in asked], [q.at for q in asked]
+        many = amplify(asked[0].mechanism, n=sizes, delta=deltas, dropouts=asked[0].dropouts)
+        return [(float(e), float(low)) for e, low in zip(many.epsilon, many.lower, strict=True)]
+    except ShuffleDPError:  # of one of them
+        return [(math.nan, math.nan)] if len(asked) == 1 else [found for q in asked for found in _brackets([q])]
 
 
 def _number(value: float) -> float | None:

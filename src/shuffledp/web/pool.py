@@ -42,7 +42,7 @@ class Computes(Protocol):
         """The answer, or EndedError if it was stopped."""
 
     def stop(self) -> None:
-        """End what it is at."""
+        """End what it is doing."""
 
     def close(self) -> None:
         """Stop for good."""
@@ -74,7 +74,7 @@ class _Job:
             ) from None
         finally:
             late.cancel()
-            with self._lock:  # from here on it is at the question of somebody else
+            with self._lock:  # from here on it answers somebody else
                 self._worker = None
             idle.put(worker)
 

@@ -1,6 +1,6 @@
 """A process that computes answers, one at a time, and can be stopped at any moment: both of its ends.
 
-A question goes in as one line of JSON, its answer comes out as one line "KIND SIZE" and so many bytes; nothing that
+A question goes in as one line of JSON, its answer comes out as one line "KIND SIZE" and SIZE bytes; nothing that
 is read on either end can name code.  The process ends when its input does, so it does not outlive the server.
 """
 
@@ -57,7 +57,7 @@ class Worker:
         raise ParameterError(said) if kind == b"refused" else RuntimeError(said)
 
     def stop(self) -> None:
-        """End the process, whatever it is at."""
+        """End the process, whatever it is doing."""
         process = self._process
         if process is not None:
             process.kill()

@@ -20,6 +20,7 @@ from .files import digest_of as digest_of
 from .files import opened as opened
 from .files import read_bytes as read_bytes
 from .files import read_text as read_text
+from .json_text import NotJSONError as NotJSONError
 from .json_text import parse_json as parse_json
 from .json_text import read_json as read_json
 from .keys import mapping as mapping

@@ -7,9 +7,11 @@ import errno
 import hashlib
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 from typing import BinaryIO
 
 from ...errors import ParameterError
@@ -91,7 +93,9 @@ def read_bytes(path: str | os.PathLike[str], kind: Kind) -> bytes:
     with opened(path, kind) as stream:
         try:
             size = os.fstat(stream.fileno()).st_size
-            data = b"" if size > kind.most_bytes else _up_to(stream.read, kind.most_bytes + 1)
+            # the size that a file system states may be wrong (it is 0 in /proc)
+            parts = islice(iter(partial(stream.read, _CHUNK), b""), kind.most_bytes // _CHUNK + 1)
+            data = b"" if size > kind.most_bytes else b"".join(parts)
         except OSError as error:
             raise _unreadable(path, kind, error) from None
     if max(size, len(data)) > kind.most_bytes:
@@ -108,19 +112,6 @@ def _refuse_irregular(found: os.stat_result) -> None:
     if not stat.S_ISREG(found.st_mode):
         name = _NAMES.get(stat.S_IFMT(found.st_mode), "something special")
         raise OSError(errno.EINVAL, f"{name}, not a regular file")
-
-
-def _up_to(read: Callable[[int], bytes | None], most: int) -> bytes:
-    """At most so many bytes; the size that a file system states may be wrong (it is 0 in /proc)."""
-    parts: list[bytes] = []
-    left = most
-    while left > 0:
-        part = read(min(left, _CHUNK))
-        if not part:
-            break
-        parts.append(part)
-        left -= len(part)
-    return b"".join(parts)
 
 
 def read_text(path: str | os.PathLike[str], kind: Kind) -> str:

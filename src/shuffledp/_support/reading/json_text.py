@@ -115,5 +115,5 @@ def _refuse_depth(text: str, kind: Kind, shown: str) -> None:
 def too_deep(kind: Kind, shown: str) -> ParameterError:
     """The error message about nesting."""
     return ParameterError(
-        f"{kind.subject} must not be nested so deeply, got more than {MOST_DEPTH} levels in {shown}; {kind.advice}."
+        f"{kind.subject} must be nested at most {MOST_DEPTH} levels deep, got more in {shown}; {kind.advice}."
     )

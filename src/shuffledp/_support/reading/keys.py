@@ -7,6 +7,7 @@ from typing import Any
 
 from ...errors import ParameterError
 from ..spelling import american, nearest
+from ..validation import shown
 
 
 def mapping(
@@ -25,9 +26,9 @@ def mapping(
     """
     known = sorted({*needed, *optional})
     if not isinstance(value, dict):
+        got = "a list" if isinstance(value, list) else "nothing" if value is None else shown(value, 40)
         raise ParameterError(
-            f"{where} must be a mapping with keys of {', '.join(known)}, got {_kind(value)}; "
-            f"{advice or 'write key: value'}."
+            f"{where} must be a mapping with keys of {', '.join(known)}, got {got}; {advice or 'write key: value'}."
         )
     found: dict[str, Any] = {}
     for key, entry in value.items():
@@ -48,10 +49,3 @@ def mapping(
             f"{advice or 'add it'}."
         )
     return found
-
-
-def _kind(value: object) -> str:
-    if value is None:
-        return "nothing"
-    text = repr(value) if not isinstance(value, list) else "a list"
-    return text if len(text) <= 40 else f"{text[:37]}..."

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import math
-import re
 from pathlib import Path
 
 import numpy as np
+from numpy.lib import format as npy_format
 from numpy.typing import NDArray
 
 from ...errors import ParameterError
@@ -15,15 +16,10 @@ from .files import TABLE, contained, read_bytes, read_text
 #: Numbers in a table, and characters of one number in a CSV file.
 MOST_CELLS = 2**22
 MOST_CHARACTERS = 400
-_MAGIC = b"\x93NUMPY"
-#: Version of the format -> bytes that state the length of the header.
-_HEADER = {b"\x01\x00": 2, b"\x02\x00": 4}
+#: Bytes of the header of a .npy file.
 _MOST_HEADER = 2**12
-_ITEM = re.compile(
-    r"""\s*(['"])(?P<key>descr|fortran_order|shape)\1\s*:\s*"""
-    r"""(?:(['"])(?P<descr>[<>|=]?[fiubc][0-9]{1,2})\3|(?P<order>True|False)|\((?P<shape>[0-9\s,]{0,100})\))\s*(?:,|$)""",
-    re.ASCII,
-)
+#: Version of the format -> how its header is read.
+_HEADERS = {(1, 0): npy_format.read_array_header_1_0, (2, 0): npy_format.read_array_header_2_0}
 
 
 def read_table(path: str | Path) -> NDArray[np.float64]:
@@ -80,57 +76,30 @@ def _cell(text: str) -> float:
 
 def _npy(path: str | Path) -> NDArray[np.float64]:
     shown = repr(str(path))
-    data = read_bytes(path, TABLE)
-    found = _npy_header(data)
-    if found is None:
-        raise ParameterError(f"file must hold a plain numeric array, got {shown}; save it with numpy.save.")
-    kind, fortran, shape, start = found
-    if kind.kind not in "fiub":
-        got = "complex numbers" if kind.kind == "c" else "something else"
-        raise ParameterError(f"file must hold an array of real numbers, got {got} in {shown}; save the real numbers.")
+    stream = io.BytesIO(read_bytes(path, TABLE))
+    try:
+        version = npy_format.read_magic(stream)
+        shape, fortran, kind = _HEADERS[version](stream, max_header_size=_MOST_HEADER)
+        keys = [stream.getvalue()[: stream.tell()].count(key) for key in (b"descr", b"fortran_order", b"shape")]
+        if min(shape, default=0) < 0 or kind.kind not in "fiubc" or keys != [1, 1, 1]:  # no key says two things
+            raise ValueError("not a plain array")
+    except Exception:  # a hostile header makes the parser of Python raise many kinds
+        raise ParameterError(f"file must hold a plain numeric array, got {shown}; save it with numpy.save.") from None
+    data = stream.read()
+    if kind.kind == "c":
+        raise ParameterError(
+            f"file must hold an array of real numbers, got complex numbers in {shown}; save the real numbers."
+        )
     cells = math.prod(shape)
     _refuse_many(cells, shown)
-    if len(data) - start != cells * kind.itemsize:
+    if len(data) != cells * kind.itemsize:
         raise ParameterError(
-            f"file must hold as many numbers as its header says, {cells:,}, got {len(data) - start:,} bytes of them "
+            f"file must hold as many numbers as its header says, {cells:,}, got {len(data):,} bytes of them "
             f"in {shown}; save it again with numpy.save."
         )
-    flat = np.frombuffer(data, dtype=kind, count=cells, offset=start)
+    flat = np.frombuffer(data, dtype=kind, count=cells)
     with np.errstate(over="ignore", invalid="ignore"):  # long doubles: infinity is refused with its own sentence
         return flat.astype(np.float64).reshape(shape, order="F" if fortran else "C")
-
-
-def _npy_header(data: bytes) -> tuple[np.dtype[np.generic], bool, tuple[int, ...], int] | None:
-    """(type, Fortran order, shape, first byte of the numbers), or None if this is not a plain array."""
-    wide = _HEADER.get(data[6:8])
-    if not data.startswith(_MAGIC) or wide is None:
-        return None
-    start = 8 + wide
-    size = int.from_bytes(data[8:start], "little")
-    if size > _MOST_HEADER or len(data) < start + size:
-        return None
-    header = data[start : start + size].decode("latin-1").strip()
-    if not header.startswith("{") or not header.endswith("}"):
-        return None
-    fields: dict[str, str] = {}
-    rest = header[1:-1].rstrip()
-    while rest:
-        item = _ITEM.match(rest)
-        if item is None or item["key"] in fields:
-            return None
-        value = item[{"descr": "descr", "fortran_order": "order", "shape": "shape"}[item["key"]]]
-        if value is None:
-            return None
-        fields[item["key"]] = value
-        rest = rest[item.end() :]
-    if len(fields) != 3 or not re.fullmatch(r"\s*([0-9]+\s*,\s*)*([0-9]+\s*)?", fields["shape"]):
-        return None
-    try:
-        kind = np.dtype(fields["descr"])
-    except TypeError:
-        return None
-    shape = tuple(int(size) for size in fields["shape"].split(",") if size.strip())
-    return (kind, fields["fortran_order"] == "True", shape, start + size) if kind.itemsize else None
 
 
 def _refuse_many(cells: int, shown: str) -> None:
