@@ -17,10 +17,10 @@ from scipy import stats
 from reference.fractions_oracle import round_enclosure
 from shuffledp.numerics import contour, direct, matrix, product
 from shuffledp.numerics.binomial import binomial, outside_window, poisson
+from shuffledp.numerics.composition.conversions import _log_weights
 from shuffledp.numerics.composition.fixed_pair import _below
 from shuffledp.numerics.composition.loss_grid import Sum
 from shuffledp.numerics.composition.profile_curve import Masses
-from shuffledp.numerics.composition.renyi import _log_weights
 from shuffledp.numerics.counts import bucket_masses
 from shuffledp.numerics.curve import PairCurve
 from shuffledp.numerics.line import block_bounds, nodes, tilt

@@ -11,7 +11,7 @@ import pytest
 
 from shuffledp.errors import ParameterError
 from shuffledp.numerics.composition import sequential
-from shuffledp.numerics.composition.fixed_pair import PairLosses
+from shuffledp.numerics.composition.fixed_pair import PairLosses, lower_epsilon
 from shuffledp.numerics.composition.sequential import Kind, basic_composition, choose_step, pure_epsilon
 
 #: P = (stay, 1 - stay), Q the other way round: randomized response on two options, one user.
@@ -92,9 +92,9 @@ def test_the_lower_eps_is_below_the_truth_and_close(count: int) -> None:
     pair = PairLosses(np.array([-loss, loss]), np.array([0.25, 0.75]))
     eps = 0.5
     exact = float(truth([stay] * count, Fraction(math.exp(eps))))
-    found = sequential.lower_epsilon([pair], [count], exact, count * loss)
+    found = lower_epsilon([pair], [count], exact, count * loss)
     assert eps - 0.05 <= found <= eps + 1e-9
-    assert sequential.lower_epsilon([], [], 0.1, 1.0) == 0.0
+    assert lower_epsilon([], [], 0.1, 1.0) == 0.0
 
 
 def test_the_sum_of_local_budgets_is_exact_or_rounded_up() -> None:

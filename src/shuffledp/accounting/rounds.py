@@ -14,7 +14,7 @@ import numpy as np
 
 from .._support import validation as check
 from ..errors import ParameterError
-from ..numerics import bundle, family
+from ..numerics import family
 from ..numerics.composition import sequential
 from ..numerics.composition.sequential import Kind
 from ..numerics.pair import FloatArray
@@ -101,7 +101,7 @@ def kind_of(resolved: Resolved, *, together: bool = True) -> Kind:
     def log_delta(eps: FloatArray, tol: float) -> FloatArray:
         return resolved.log_delta(eps, tol=tol)
 
-    made = bundle.kind_of(resolved.family, log_delta, n=resolved.n, limit=resolved.left.cap, once=once)
+    made = sequential.kind_of(resolved.family, log_delta, n=resolved.n, limit=resolved.left.cap, once=once)
     if resolved.by_family and together:
         made.source, made.together = resolved, _together
     return made

@@ -18,7 +18,7 @@ from .._support.tables import Column, Table, Tabular, count_column, number_colum
 from ..accounting.resolve import MechanismLike
 from ..accounting.rounds import MOST_ROUNDS
 from ..errors import ParameterError
-from ..numerics.composition import renyi, sequential
+from ..numerics.composition import conversions, fixed_pair, sequential
 from ..numerics.composition.sequential import Kind
 from ..numerics.search import smallest_whole
 from . import ledger_file
@@ -288,8 +288,10 @@ class Accountant(Tabular):
         delta = self._delta(delta)
         kinds, counts = self._costs()
         if check.one_of("method", method, ("pld", "renyi")) == "renyi":
-            values = self.renyi(renyi.ORDERS)
-            return min(renyi.to_epsilon(renyi.ORDERS, values, delta), sequential.pure_epsilon(kinds, counts))
+            values = self.renyi(conversions.ORDERS)
+            return min(
+                conversions.to_epsilon(conversions.ORDERS, values, delta), sequential.pure_epsilon(kinds, counts)
+            )
         if delta < sequential.LEAST_DELTA:
             raise ParameterError(
                 f"delta must be at least {sequential.LEAST_DELTA:g} for a composition, got {delta!r}; "
@@ -305,7 +307,7 @@ class Accountant(Tabular):
         if check.one_of("method", method, ("pld", "renyi")) == "renyi":
             if eps >= sequential.pure_epsilon(kinds, counts):
                 return 0.0
-            return renyi.to_delta(renyi.ORDERS, self.renyi(renyi.ORDERS), eps)
+            return conversions.to_delta(conversions.ORDERS, self.renyi(conversions.ORDERS), eps)
         return sequential.delta(kinds, counts, eps)
 
     @by_name
@@ -324,7 +326,7 @@ class Accountant(Tabular):
         upper = self.epsilon(delta=delta)
         if math.isinf(upper):  # any finite eps can serve as a start
             upper = max((float(np.abs(p.loss).max()) * c for p, c in zip(*found, strict=True)), default=0.0)
-        return sequential.lower_epsilon(*found, delta, upper)
+        return fixed_pair.lower_epsilon(*found, delta, upper)
 
     @by_name
     def guarantee(self, *, delta: float | str) -> ComposedGuarantee:
@@ -346,7 +348,7 @@ class Accountant(Tabular):
             ),
         )
 
-    def renyi(self, orders: ArrayLike = renyi.ORDERS) -> NDArray[np.float64]:
+    def renyi(self, orders: ArrayLike = conversions.ORDERS) -> NDArray[np.float64]:
         """Upper values of the Renyi divergence of all rounds together, one per order > 1.
 
         The two arrays are what ``dp_accounting.rdp.compute_epsilon(orders, values, delta)`` takes.  Without a finite

@@ -264,7 +264,7 @@ class Mechanism(Derived, Renamed):
         """One of the ``reports`` separate shuffles into which a batch may be divided where users send several reports.
 
         Every part holds one report of each of the n users, and its share of the blanket messages, divided by a
-        public rule: see numerics/bundle.py.  The mechanism itself where reports bring all that hides them.
+        public rule (numerics/composition/sequential.py).  The mechanism itself where reports bring all that hides them.
         """
         if reports > 1 and type(self)._among is not Mechanism._among:
             raise ParameterError(
