@@ -61,7 +61,7 @@ def test_nothing_is_left_from_the_sum_of_the_local_budgets_on() -> None:
 
 def test_a_profile_is_sampled_once() -> None:
     asked: list[int] = []
-    inner = coin(COINS[0]).log_delta
+    inner = coin(COINS[0]).source
 
     def log_delta(eps: np.ndarray, tol: float) -> np.ndarray:
         asked.append(eps.size)

@@ -98,13 +98,14 @@ def kind_of(resolved: Resolved, *, together: bool = True) -> Kind:
     def once(delta: float) -> float:
         return resolved.epsilon(delta=delta, tol=_ACCURACY).epsilon
 
-    def log_delta(eps: FloatArray, tol: float) -> FloatArray:
-        return resolved.log_delta(eps, tol=tol)
+    ask = _together if resolved.by_family and together else _alone
+    limit = resolved.left.cap
+    return sequential.kind_of(resolved.family, resolved, n=resolved.n, limit=limit, ask=ask, once=once)
 
-    made = sequential.kind_of(resolved.family, log_delta, n=resolved.n, limit=resolved.left.cap, once=once)
-    if resolved.by_family and together:
-        made.source, made.together = resolved, _together
-    return made
+
+def _alone(asked: Sequence[Resolved], eps: Sequence[FloatArray], tol: float) -> list[FloatArray]:
+    """log delta of every question at its own eps, one by one."""
+    return [question.log_delta(at, tol=tol) for question, at in zip(asked, eps, strict=True)]
 
 
 def _together(asked: Sequence[Resolved], eps: Sequence[FloatArray], tol: float) -> list[FloatArray]:

@@ -70,28 +70,31 @@ LEAST_DELTA = 1e-150
 
 #: log delta of a profile at every eps, to a relative accuracy.
 Profile = Callable[[FloatArray, float], FloatArray]
-#: log delta of many profiles, each at its own eps.
-Together = Callable[[Sequence[Any], Sequence[FloatArray], float], Sequence[FloatArray]]
+#: log delta of many profiles, each at its own eps, to a relative accuracy.
+Ask = Callable[[Sequence[Any], Sequence[FloatArray], float], Sequence[FloatArray]]
+
+
+def one_by_one(profiles: Sequence[Profile], eps: Sequence[FloatArray], tol: float) -> list[FloatArray]:
+    """Profiles that can only be asked alone."""
+    return [profile(at, tol) for profile, at in zip(profiles, eps, strict=True)]
 
 
 @dataclass
 class Kind:
-    """A privacy profile that may be used many times: ``log_delta(eps, tol)`` is an upper bound on it.
+    """A privacy profile that may be used many times.
 
-    ``limit`` is an eps at which delta is 0 (inf if there is none); ``slow`` profiles are sampled at fewer nodes,
-    ``kinked`` ones (few clones, whose profile is nearly a polygon) at more.  ``once(delta)`` is the eps of a single
-    use, where there is a sharper way to it than through the profile.  ``together(sources, eps, tol)`` gives what
-    ``log_delta`` of every kind with these sources gives at its own eps, in one call; kinds with the same function are
-    sampled together.
+    ``ask(sources, eps, tol)`` gives upper bounds on log delta of many profiles, each at its own eps: kinds with the
+    same function are sampled together.  ``limit`` is an eps at which delta is 0 (inf if there is none); ``slow``
+    profiles are sampled at fewer nodes, ``kinked`` ones (few clones, whose profile is nearly a polygon) at more.
+    ``once(delta)`` is the eps of a single use, where there is a sharper way to it than through the profile.
     """
 
-    log_delta: Profile
+    source: Any
     limit: float
     slow: bool = False
     kinked: bool = False
     once: Callable[[float], float] | None = None
-    source: Any = None
-    together: Together | None = field(default=None, repr=False)
+    ask: Ask = field(default=one_by_one, repr=False)
     curves: dict[Ladder, Curve] = field(default_factory=dict, repr=False)
 
     def curve(self, ladder: Ladder, lowest: float) -> Curve:
@@ -120,17 +123,13 @@ def sample(kinds: Sequence[Kind], ladder: Ladder, lowest: float) -> list[Curve]:
 
 def _ask(kinds: Sequence[Kind], eps: Sequence[FloatArray], tols: Sequence[float]) -> list[FloatArray]:
     """log delta of every kind at its own eps: in one call for kinds with the same function and accuracy."""
-    out: list[FloatArray] = [np.zeros(0)] * len(kinds)
-    groups: dict[tuple[Together, float], list[int]] = {}
+    groups: dict[tuple[Ask, float], list[int]] = {}
     for i, (kind, tol) in enumerate(zip(kinds, tols, strict=True)):
-        if kind.together is None:
-            out[i] = kind.log_delta(eps[i], tol)
-        else:
-            groups.setdefault((kind.together, tol), []).append(i)
-    for (together, tol), rows in groups.items():
-        for i, value in zip(rows, together([kinds[i].source for i in rows], [eps[i] for i in rows], tol), strict=True):
-            out[i] = value
-    return out
+        groups.setdefault((kind.ask, tol), []).append(i)
+    out: dict[int, FloatArray] = {}
+    for (ask, tol), rows in groups.items():
+        out |= zip(rows, ask([kinds[i].source for i in rows], [eps[i] for i in rows], tol), strict=True)
+    return [out[i] for i in range(len(kinds))]
 
 
 def build(kinds: Sequence[Kind], counts: Sequence[int], log_delta: float, step: float | None = None) -> Sum:
@@ -224,7 +223,7 @@ def delta(kinds: Sequence[Kind], counts: Sequence[int], eps: float) -> float:
     best = 1.0
     if sum(counts) == 1:
         single = next(kind for kind, count in zip(kinds, counts, strict=True) if count)
-        best = min(math.exp(float(single.log_delta(np.array([eps]), 1e-4)[0])) * (1.0 + 1e-12), 1.0)
+        best = min(math.exp(float(_ask([single], [np.array([eps])], [1e-4])[0][0])) * (1.0 + 1e-12), 1.0)
     for log_delta in (-20.0, -60.0, -180.0, _DEEPEST):
         whole = build(kinds, counts, log_delta)
         best = min(best, delta_of(whole, eps))
@@ -273,13 +272,19 @@ def renyi_curve(kinds: Sequence[Kind], counts: Sequence[int], orders: FloatArray
 
 
 def kind_of(
-    family: Family, log_delta: Profile, *, n: int, limit: float, once: Callable[[float], float] | None = None
+    family: Family,
+    source: Any,
+    *,
+    n: int,
+    limit: float,
+    ask: Ask = one_by_one,
+    once: Callable[[float], float] | None = None,
 ) -> Kind:
-    """A profile to be composed, sampled as finely as its family allows; ``limit`` is an eps at which delta is 0."""
+    """A profile to be composed, sampled as finely as its family allows; the others as in :class:`Kind`."""
     pairs = family.pairs(_FEW)
     clones = [(n - 1) * float(pair.atoms.t.min(initial=np.inf)) for pair in pairs or ()]
     kinked = pairs is not None and all(number < _FEW_CLONES for number in clones)
-    return Kind(log_delta, limit, slow=not family.quick, kinked=kinked, once=once)
+    return Kind(source, limit, slow=not family.quick, kinked=kinked, once=once, ask=ask)
 
 
 class Bundle(OneByOne):

@@ -142,18 +142,16 @@ class Tilted(NamedTuple):
 
 def choose(pair: ShuffledPair, n: int, eps: float, rtol: float) -> Method:
     """A method whose upper end is about rtol above the truth; the choice itself needs no trust."""
-    bits, symbols, cap = 112 + 2 * n.bit_length(), pair.atoms.t.size, _cap(pair, n)
+    symbols, cap = pair.atoms.t.size, _cap(pair, n)
     if math.comb(min(cap, 10**6) + symbols, symbols) <= MAX_ROWS:
-        return Method("counts", bits, cap=cap)
-    line = _line(pair, n, eps, rtol)
-    if line is None:
-        return Method("local", bits)
-    if line.nodes > MAX_NODES:
+        return Method("counts", _bits(n), cap=cap)
+    method = _contour(pair, n, eps, rtol) or Method("local", _bits(n))
+    if method.nodes > MAX_NODES:
         raise CertificationError(
-            f"the proof would need {line.nodes:,} nodes, more than {MAX_NODES:,}; certify a larger delta or a "
+            f"the proof would need {method.nodes:,} nodes, more than {MAX_NODES:,}; certify a larger delta or a "
             "looser tol."
         )
-    return Method("contour", bits, c=line.c, s=line.s, h=line.h, nodes=line.nodes)
+    return method
 
 
 def _cap(pair: ShuffledPair, n: int) -> int:
@@ -164,25 +162,21 @@ def _cap(pair: ShuffledPair, n: int) -> int:
     return min(first_rare(n - 1, mass), n)
 
 
-class _Line(NamedTuple):
-    """Where a contour is summed."""
-
-    c: float
-    s: float
-    h: float
-    nodes: int
-
-
 @np.errstate(all="ignore")
-def _line(pair: ShuffledPair, n: int, eps: float, rtol: float) -> _Line | None:
-    """The line that floats would use; None where X is never above 0 (beyond rounding)."""
+def _contour(pair: ShuffledPair, n: int, eps: float, rtol: float) -> Method | None:
+    """The contour that floats would use; None where X is never above 0 (beyond rounding)."""
     x, t, users = pair.atoms.values(np.array([eps])), pair.atoms.t[None, :], np.array([float(n)])
     if not x.size or x.max() <= 1e-14 * np.abs(x).max():
         return None
     whole = place(x, t, users, tilt(x, t, saddle(x, t, users)), np.array([rtol]))
     last = float(whole.last[0])
     nodes = int(last) if math.isfinite(last) else 10**18
-    return _Line(float(whole.at.c[0]), float(whole.s[0]), float(whole.h[0]), nodes)
+    c, s, h = (float(part[0]) for part in (whole.at.c, whole.s, whole.h))
+    return Method("contour", _bits(n), c=c, s=s, h=h, nodes=nodes)
+
+
+def _bits(n: int) -> int:
+    return 112 + 2 * n.bit_length()
 
 
 def refuse_endless(steps: Iterable[tuple[ShuffledPair, Method]], n: int, eps: Fraction, *, more: float = 0.0) -> None:
@@ -224,7 +218,7 @@ def _work(method: Method, symbols: int, n: int) -> float:
 
 def _most_nodes(pair: ShuffledPair, n: int, eps: float) -> int:
     """Nodes of the finest proof that :func:`choose` would make by contour, and a quarter more."""
-    line = _line(pair, n, eps, _FINEST)  # where there is none, a proof that asks for a contour gets an error message
+    line = _contour(pair, n, eps, _FINEST)  # without one, a proof that asks for a contour gets an error message
     return MAX_NODES if line is None else min(MAX_NODES, 64 + math.ceil(1.25 * line.nodes))
 
 
