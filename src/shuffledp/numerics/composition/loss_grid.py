@@ -284,15 +284,24 @@ def solve_epsilon(window: Window, delta: float, *, upper: bool, most: float) -> 
     """
     if not most > 0.0:
         return 0.0
+
+    def excess(eps: float) -> float:
+        value = window.delta(min(eps, most), upper=upper)
+        return math.log(value / delta) if value > 0.0 else -math.inf
+
     start = min(most, max(window.middle, window.sum.step)) if upper else most * (1.0 - 1e-4)
     unit = 1e-8 * start
+    for _ in range(4):  # log delta falls about as fast as the tilt
+        off = excess(start)
+        if not abs(off) > 1e-3 * window.theta * start or off == -math.inf:
+            break
+        start = min(max(start + off / window.theta, 0.5 * start), most)
 
-    def excess(k: int) -> float:
-        value = window.delta(min(k * unit, most), upper=upper)
-        off = math.log(value / delta) if value > 0.0 else -math.inf
+    def at(k: int) -> float:
+        off = excess(k * unit)
         return off if upper or off != 0.0 else 5e-324  # a lower value may be met exactly
 
-    found = smallest_whole(excess, low=0, high=math.ceil(most / unit), start=round(start / unit))
+    found = smallest_whole(at, low=0, high=math.ceil(most / unit), start=round(start / unit))
     if found is None:
         return math.inf if upper else most
     return min(found * unit, most) if upper else max(found - 1, 0) * unit
