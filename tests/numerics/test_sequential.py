@@ -79,7 +79,7 @@ def test_a_step_that_is_too_fine_is_refused() -> None:
 
 
 def test_the_step_divides_the_largest_loss() -> None:
-    pair = sequential.losses(coin(COINS[0]).curve(sequential.FINE, -60.0))
+    pair = sequential.losses(sequential.sample([coin(COINS[0])], sequential.FINE, -60.0)[0])
     step = choose_step([pair], [10])
     assert pair.eps[-1] / step == pytest.approx(round(pair.eps[-1] / step), abs=1e-6)
     assert math.frexp(step)[0] * 2**30 == int(math.frexp(step)[0] * 2**30)

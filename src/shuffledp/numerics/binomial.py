@@ -19,7 +19,7 @@ from .search import smallest_whole
 
 #: Binomial windows leave out at most this log-probability on either side.
 LOG_LEFT_OUT = -110.0
-#: Poisson windows reach this many deviations, and so many numbers more above the mean.
+#: Poisson windows reach this many deviations from the mean, and this many numbers further above it.
 _DEVIATIONS, _MORE = 12.0, 60
 _EXACT_CORRECTION = np.array(
     [0.0] + [math.lgamma(k + 1.0) - (k + 0.5) * math.log(k) + k - 0.5 * math.log(2 * math.pi) for k in range(1, 16)]

@@ -242,13 +242,13 @@ class Blend(NamedTuple):
 
 
 def grid(mean: float, spread: float, least: int, most: int, half: int) -> IntArray:
-    """Whole numbers in [least, most], dense at the mean and ever wider apart up to _REACH deviations."""
+    """Whole numbers in [least, most], dense at the mean and sparser away from it, up to _REACH deviations."""
     z = np.sinh(np.linspace(-_WIDEN, _WIDEN, 2 * half + 1)) * (_REACH / math.sinh(_WIDEN))
     return np.unique(np.clip(np.rint(mean + spread * z), least, most).astype(np.int64))
 
 
 def edges(count: Count | Blend, tol: float) -> IntArray:
-    """Bucket edges from least to top, near enough for a relative accuracy ``tol`` of eps where _BUCKETS allow.
+    """Bucket edges from least to top, close enough for a relative accuracy ``tol`` of eps if _BUCKETS are enough.
 
     Rounding M by a relative r moves eps by about r/2.
     """

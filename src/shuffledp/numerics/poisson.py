@@ -232,7 +232,7 @@ def _moves(mu: float, *, raised: bool, lowest: float, width: float) -> Moves:
         low, high = ((mu - x - 1.0) / (x + 1.0) for x in (at.first, at.last))
         return Moves(at, low, high, at.last + 1.0, at.first)
     if at.from_zero:  # X = 0 is a block of its own, with an infinite loss
-        at = Blocks(*(part[1:] for part in at[:4]), at.tail, at.from_zero)
+        at = Blocks(at.first[1:], at.last[1:], at.least[1:], at.most[1:], at.tail, at.from_zero)
     return Moves(at, (at.last - mu) / mu, (at.first - mu) / mu, at.first - 1.0, at.last)
 
 

@@ -97,10 +97,6 @@ class Kind:
     ask: Ask = field(default=one_by_one, repr=False)
     curves: dict[Ladder, Curve] = field(default_factory=dict, repr=False)
 
-    def curve(self, ladder: Ladder, lowest: float) -> Curve:
-        """The sampled profile."""
-        return sample([self], ladder, lowest)[0]
-
     def own(self, ladder: Ladder) -> Ladder:
         """The ladder that suits this profile."""
         return COARSE if self.slow else _FINER[ladder] if self.kinked else ladder
@@ -226,17 +222,10 @@ def delta(kinds: Sequence[Kind], counts: Sequence[int], eps: float) -> float:
         best = min(math.exp(float(_ask([single], [np.array([eps])], [1e-4])[0][0])) * (1.0 + 1e-12), 1.0)
     for log_delta in (-20.0, -60.0, -180.0, _DEEPEST):
         whole = build(kinds, counts, log_delta)
-        best = min(best, delta_of(whole, eps))
+        best = min(best, whole.around(eps).delta(eps, upper=True))
         if whole.infinite <= 1e-3 * best:
             break
     return best
-
-
-def delta_of(whole: Sum, eps: float) -> float:
-    """An upper bound on the delta of a sum of losses at eps."""
-    if not whole.reach:
-        return whole.infinite * (1.0 + 1e-9)
-    return whole.window(whole.tilt_for_epsilon(eps), eps).delta(eps, upper=True)
 
 
 def pure_epsilon(kinds: Sequence[Kind], counts: Sequence[int]) -> float:
@@ -266,8 +255,8 @@ def basic_composition(guarantees: Iterable[tuple[float, int]]) -> float:
 def renyi_curve(kinds: Sequence[Kind], counts: Sequence[int], orders: FloatArray) -> FloatArray:
     """Upper values of the Renyi divergence of the composition: the sum over the rounds."""
     total = np.zeros(orders.shape)
-    for kind, count in zip(kinds, counts, strict=True):
-        total += count * conversions.from_curve(kind.curve(ladder_for(len(kinds)), -math.inf), orders)
+    for curve, count in zip(sample(kinds, ladder_for(len(kinds)), -math.inf), counts, strict=True):
+        total += count * conversions.from_curve(curve, orders)
     return total * (1.0 + 1e-14)
 
 

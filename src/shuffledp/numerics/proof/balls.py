@@ -21,7 +21,7 @@ _DIGITS, _FIRST = 60, 128
 
 @contextmanager
 def precision(bits: int) -> Iterator[None]:
-    """All balls have so many bits inside; another thread's proof waits."""
+    """Inside, all balls have this many bits; proofs of other threads wait."""
     with _PRECISION:
         before = ctx.prec
         ctx.prec = bits

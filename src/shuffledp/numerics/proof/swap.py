@@ -57,7 +57,7 @@ class _Block:
 
 
 def work(types: Sequence[ShuffledPair], method: Method) -> float:
-    """Steps of one proof, in units of about 5 microseconds; refused where no proof needs so many types or nodes."""
+    """Steps of one proof, in units of about 5 microseconds; refused where no proof needs that many types or nodes."""
     if len(types) > MAX_TYPES:
         raise CertificationError(
             f"a victim pair must have at most {MAX_TYPES:,} types, got {len(types):,}; merge some."
