@@ -63,11 +63,7 @@ class Rounds:
         """eps of all rounds together; ``tol`` is the accuracy of a single one."""
         if self._count == 1:
             return self.one.epsilon(delta=delta, tol=tol).epsilon
-        if delta < sequential.LEAST_DELTA:
-            raise ParameterError(
-                f"delta must be at least {sequential.LEAST_DELTA:g} for a composition, got {delta!r}; "
-                "profiles are not computed below it: use a larger delta."
-            )
+        sequential.refuse_tiny(delta)
         return sequential.epsilon([kind_of(self.one)], [self.cost], delta)
 
     def log_delta(self, epsilon: float, *, tol: float) -> float:

@@ -292,11 +292,7 @@ class Accountant(Tabular):
             return min(
                 conversions.to_epsilon(conversions.ORDERS, values, delta), sequential.pure_epsilon(kinds, counts)
             )
-        if delta < sequential.LEAST_DELTA:
-            raise ParameterError(
-                f"delta must be at least {sequential.LEAST_DELTA:g} for a composition, got {delta!r}; "
-                "profiles are not computed below it: use method='renyi' or a larger delta."
-            )
+        sequential.refuse_tiny(delta, instead="method='renyi' or a larger delta")
         return sequential.epsilon(kinds, counts, delta)
 
     @by_name

@@ -176,6 +176,15 @@ def thirty_bits(step: float) -> float:
     return math.ldexp(math.ceil(mantissa * 2.0**30), exponent - 30)
 
 
+def refuse_tiny(delta: float, what: str = "a composition", instead: str = "a larger delta") -> None:
+    """Raise where delta is below what profiles are sampled to."""
+    if delta < LEAST_DELTA:
+        raise ParameterError(
+            f"delta must be at least {LEAST_DELTA:g} for {what}, got {delta!r}; profiles are not computed below it: "
+            f"use {instead}."
+        )
+
+
 def epsilon(kinds: Sequence[Kind], counts: Sequence[int], delta: float) -> float:
     """An upper bound on the eps of the composition at delta; inf if there is no finite one."""
     most = pure_epsilon(kinds, counts)
@@ -308,11 +317,7 @@ class Bundle(OneByOne):
     def epsilon(self, *, n: int, delta: float, tol: float, side: Side) -> Answer:
         """The eps of all parts together."""
         kind = self._kind(n, side)
-        if delta < LEAST_DELTA:
-            raise ParameterError(
-                f"delta must be at least {LEAST_DELTA:g} for several reports per user, got {delta!r}; "
-                "profiles are not computed below it: use a larger delta."
-            )
+        refuse_tiny(delta, "several reports per user")
         return Answer(epsilon([kind], [self._reports], delta), 1, 1)
 
     def log_delta(self, eps: FloatArray, *, n: int, tol: float, side: Side) -> FloatArray:
