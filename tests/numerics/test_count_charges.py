@@ -34,7 +34,7 @@ def test_cumulative_error() -> None:
     off = []
     before, flint.ctx.prec = flint.ctx.prec, 300
     try:
-        for size, chance, z in itertools.product((10**4, 10**6, 10**8), (0.003, 0.3), (-4.0, -2.0, 1.0)):
+        for size, chance, z in itertools.product((10**4, 10**6), (0.003, 0.3), (-4.0, -2.0, 1.0)):
             k = math.floor(size * chance + z * math.sqrt(size * chance * (1.0 - chance)))
             ball = (1 - flint.arb(chance)).beta_lower(flint.arb(size - k), flint.arb(k + 1), regularized=True)
             if not ball.rel_accuracy_bits() > 60:
@@ -64,7 +64,7 @@ def test_rounded_mean() -> None:
 def test_sum_of_pieces() -> None:
     """A sum of 999 pieces in doubles is too small for some, too large for others; one that was skipped is missing."""
     off = []
-    for seed in range(20):
+    for seed in range(8):
         values = np.log(np.random.default_rng(seed).random(999))
         with mp.workdps(30):
             exact = mp.log(mp.fsum(mp.exp(mp.mpf(float(v))) for v in values))
@@ -167,7 +167,7 @@ def test_losses() -> None:
 
     short = 0
     with mp.workdps(30):
-        for j in np.flatnonzero(np.isin(eps, pair.eps))[::7].tolist():
+        for j in np.flatnonzero(np.isin(eps, pair.eps))[::29].tolist():
             assert at(pair.eps, pair.under_q, pair.infinite, j) >= mp.mpf(float(u[j]))
             short += at(eps[1:], plain, float(u[-1]), j) < mp.mpf(float(u[j]))
     assert short
