@@ -222,7 +222,7 @@ ITEMS = (
     ),
     Item(
         "beside the paper: composition of rounds, Renyi divergence",
-        ("Accountant", "numerics/composition/renyi.py:from_curve"),
+        ("Accountant", "numerics/composition/conversions.py:from_curve"),
         (
             "composing/test_accountant.py:test_two_rounds_of_every_dataset",
             "composing/test_accountant.py:test_one_user_is_randomized_response_exactly",

@@ -13,7 +13,7 @@ from scipy import special, stats
 
 import shuffledp as sdp
 from shuffledp.mechanisms.registry import mechanism_in_file
-from shuffledp.numerics.normal_cells import normal_cells
+from shuffledp.numerics.proof.balls import normal_cells
 
 ASK = {"n": 10**4, "delta": 1e-6}
 EDGES = [-2.0, -1.0, 0.0, 0.5, 1.0, 2.0, 3.0]

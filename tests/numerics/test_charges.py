@@ -1,4 +1,5 @@
-"""Every charge of the soundness ledger against the error it is named after; test_swap_charges.py has the swap sum's.
+"""Every charge of the soundness ledger against the error it is named after; test_swap_charges.py has the swap sum's,
+test_count_charges.py those of counts and compositions.
 
 Each test places something badly, so that the error is there and the test fails without the charge.
 """
@@ -17,17 +18,15 @@ from scipy import stats
 from reference.fractions_oracle import round_enclosure
 from shuffledp.numerics import contour, direct, matrix, product
 from shuffledp.numerics.binomial import binomial, outside_window, poisson
+from shuffledp.numerics.composition.conversions import _log_weights
 from shuffledp.numerics.composition.fixed_pair import _below
 from shuffledp.numerics.composition.loss_grid import Sum
 from shuffledp.numerics.composition.profile_curve import Masses
-from shuffledp.numerics.composition.renyi import _log_weights
 from shuffledp.numerics.counts import bucket_masses
 from shuffledp.numerics.curve import PairCurve
 from shuffledp.numerics.line import block_bounds, nodes, tilt
-from shuffledp.numerics.mixture import poisson_by_coins, sum_of_pieces
+from shuffledp.numerics.mixture import poisson_by_coins
 from shuffledp.numerics.pair import ShuffledPair
-from shuffledp.numerics.participation import delta_left, log_delta_with_cut
-from shuffledp.numerics.poisson import rounded_mean
 from shuffledp.numerics.profile import chord
 from shuffledp.numerics.rows import Laws, expose_rare
 from shuffledp.numerics.screen import log_tail
@@ -227,39 +226,6 @@ def test_poisson_by_coins() -> None:
         assert mp.log(mp.mpf(lower.mass)) <= none < -1e-5
         assert 4 * float(np.asarray(upper.pair.t)[0]) <= -mp.expm1(-x) * (1 + 1e-15) < x * (1 - 1e-10)
         assert 4 * float(np.asarray(lower.pair.t)[0]) >= x / (1 + x)
-
-
-def test_sum_of_pieces() -> None:
-    values = np.log(np.random.default_rng(1).random(999))
-    exact = math.fsum(math.exp(v) for v in values)
-    found = np.array([np.log(np.exp(values).sum())])
-    skipped = np.array([math.log(0.5)])
-    assert math.exp(sum_of_pieces(found, skipped, "upper")[0]) >= exact + 0.5
-    assert math.exp(sum_of_pieces(found, skipped, "lower")[0]) < exact
-
-
-def test_log_delta_with_cut_and_delta_left() -> None:
-    """Against E_M[delta(M + 1)] for M ~ Bin(9, 1/2), with every k."""
-    law = [math.comb(9, m) / 512 for m in range(10)]
-    each = [float(round_enclosure(COIN.P0, COIN.P1, COIN.t, m + 1, 0.25)[0]) for m in range(10)]
-    truth = math.fsum(w * d for w, d in zip(law, each, strict=True))
-    for k in range(10):
-        value = np.log(np.array([each[k]]))
-        assert log_delta_with_cut(value, np.array([sum(law[:k])]), "upper")[0] >= math.log(truth)
-        assert log_delta_with_cut(value, np.array([sum(law[: k + 1])]), "lower")[0] <= math.log(truth)
-    delta, mass = np.array([1e-6, 1e-9, 0.3]), np.array([3e-7, 1e-11, 0.1])
-    for d, m, left in zip(delta, mass, delta_left(delta, mass, "upper"), strict=True):
-        assert Fraction(left) + Fraction(m) < Fraction(d)
-    for d, m, left in zip(delta, mass + 0.6, delta_left(delta, mass + 0.6, "lower"), strict=True):
-        assert Fraction(left) * Fraction(m) > Fraction(d)
-
-
-def test_rounded_mean() -> None:
-    rng = np.random.default_rng(2)
-    products = [(int(n), float(m)) for n, m in zip(rng.integers(1, 10**9, 300), rng.random(300), strict=True)]
-    exact = [n * Fraction(m) for n, m in products]
-    assert all(Fraction(rounded_mean(n, m, "upper")) <= mu for (n, m), mu in zip(products, exact, strict=True))
-    assert all(Fraction(rounded_mean(n, m, "lower")) >= mu for (n, m), mu in zip(products, exact, strict=True))
 
 
 def test_rounding_slack() -> None:

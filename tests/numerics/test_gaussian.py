@@ -8,7 +8,7 @@ import mpmath
 import pytest
 
 import shuffledp as sdp
-from shuffledp.numerics.composition.gaussian import epsilon_of, mu_of
+from shuffledp.numerics.composition.conversions import epsilon_of, mu_of
 
 
 def profile(mu: float, epsilon: float) -> float:

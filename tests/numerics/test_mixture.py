@@ -11,7 +11,7 @@ import pytest
 
 from shuffledp.errors import BoundNotApplicableError, ParameterError
 from shuffledp.numerics.binary import ExactCounts, lines
-from shuffledp.numerics.bundle import Bundle
+from shuffledp.numerics.composition.sequential import Bundle
 from shuffledp.numerics.counts import UNLIMITED, Count, Distribution, buckets
 from shuffledp.numerics.family import PairSet
 from shuffledp.numerics.mixture import Among, MixtureCurve, Piece

@@ -10,7 +10,7 @@ import pytest
 from flint import arb, ctx, fmpq
 from scipy import special, stats
 
-from shuffledp.numerics.normal_cells import normal_cells
+from shuffledp.numerics.proof.balls import normal_cells
 
 
 def ball(q: Fraction) -> arb:

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from reference.poisson_histogram import truth
 from shuffledp.errors import BoundNotApplicableError
-from shuffledp.numerics.composition.poisson_losses import above, below
-from shuffledp.numerics.poisson import PoissonShift
+from shuffledp.numerics.poisson import PoissonShift, above, below
 
 EPS = np.array([0.0, 0.1, 0.4, 1.0, 2.0, 3.5])
 

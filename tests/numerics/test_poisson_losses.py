@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from shuffledp.numerics.composition.poisson_losses import above, below
 from shuffledp.numerics.composition.profile_curve import Masses
+from shuffledp.numerics.poisson import above, below
 
 RATIOS = np.exp(np.array([-2.0, -0.5, -0.1, 0.0, 0.05, 0.2, 0.7, 1.5]))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -14,15 +15,18 @@ from hypothesis import strategies as st
 from reference.fractions_oracle import round_enclosure
 from shuffledp.numerics.composition.profile_curve import (
     COARSE,
+    EMPTY,
     FINE,
     Curve,
+    Ladder,
     Losses,
     Masses,
+    Plan,
     losses,
     lower_hull,
-    on_grid,
     sampled,
     second_moment,
+    symmetric,
 )
 
 LAWS = ([0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.25, 0.25, 0.25])
@@ -35,14 +39,18 @@ def exact(eps: float) -> float:
     return float(round_enclosure(*LAWS, N, eps)[1])
 
 
-def log_delta(eps: np.ndarray) -> np.ndarray:
+def log_delta(which: Sequence[int], eps: Sequence[np.ndarray]) -> list[np.ndarray]:
     with np.errstate(divide="ignore"):
-        return np.log([exact(float(e)) for e in eps])
+        return [np.log([exact(float(e)) for e in at]) for at in eps]
+
+
+def sampled_by(ladder: Ladder) -> Curve:
+    return sampled(log_delta, [Plan(math.log(2), ladder, -60.0)], [EMPTY])[0]
 
 
 @pytest.fixture(scope="module")
 def curve() -> Curve:
-    return sampled(log_delta, limit=math.log(2), ladder=COARSE, lowest=-60.0)
+    return sampled_by(COARSE)
 
 
 def profile_of(pair: Losses, eps: float) -> float:
@@ -62,6 +70,16 @@ def test_nodes_rise_from_zero_to_the_limit(curve: Curve) -> None:
     assert curve.log_delta[-1] == -np.inf and np.all(curve.log_delta <= 0.0)
 
 
+def test_a_curve_that_is_continued_is_the_one_sampled_at_once() -> None:
+    def bell(lowest: float, known: Curve = EMPTY) -> Curve:
+        return sampled(lambda _, eps: [-3.0 - 50.0 * at**2 for at in eps], [Plan(9.0, COARSE, lowest)], [known])[0]
+
+    short, whole = bell(-20.0), bell(-200.0)
+    assert short.eps.size < whole.eps.size and short.log_delta[-1] <= -20.0
+    assert all(mine.tolist() == all_.tolist() for mine, all_ in zip(bell(-200.0, short), whole, strict=True))
+    assert bell(-20.0, whole) is whole
+
+
 def test_the_pair_of_a_curve_is_above_the_profile_and_close(curve: Curve) -> None:
     pair = losses(curve)
     for eps in AT:
@@ -70,7 +88,7 @@ def test_the_pair_of_a_curve_is_above_the_profile_and_close(curve: Curve) -> Non
 
 @pytest.mark.slow
 def test_a_finer_ladder_is_closer(curve: Curve) -> None:
-    fine = losses(sampled(log_delta, limit=math.log(2), ladder=FINE, lowest=-60.0))
+    fine = losses(sampled_by(FINE))
     gaps = [sum(profile_of(pair, eps) - exact(eps) for eps in AT) for pair in (losses(curve), fine)]
     assert 0.0 <= gaps[1] < 0.2 * gaps[0]
 
@@ -84,7 +102,7 @@ def test_a_cut_tail_is_an_infinite_loss(curve: Curve) -> None:
 
 @pytest.mark.parametrize("step", [0.3, 0.05, 0.004])
 def test_spreading_onto_a_grid_only_raises_the_profile(curve: Curve, step: float) -> None:
-    masses = on_grid(losses(curve), step)
+    masses = symmetric(losses(curve), step)
     assert masses.mass.sum() == pytest.approx(1.0, abs=1e-9)
     for eps in AT:
         assert profile_on_grid(masses, step, eps) >= exact(eps) * (1 - 1e-9)
@@ -98,7 +116,7 @@ def test_second_moment() -> None:
 
 
 def test_nothing_revealed_is_one_node() -> None:
-    flat = sampled(lambda eps: np.full(eps.shape, -np.inf), limit=1.0, ladder=COARSE, lowest=-60.0)
+    flat = sampled(lambda _, eps: [np.full(at.shape, -np.inf) for at in eps], [Plan(1.0, COARSE, -60.0)], [EMPTY])[0]
     assert flat.eps.tolist() == [0.0] and losses(flat).eps.size == 0
 
 

@@ -11,8 +11,8 @@ import pytest
 
 import shuffledp as sdp
 from reference.fractions_oracle import _send, fractions_of
-from shuffledp.numerics.composition import renyi
-from shuffledp.numerics.composition.profile_curve import FINE, Curve, sampled
+from shuffledp.numerics.composition import conversions as renyi
+from shuffledp.numerics.composition.profile_curve import EMPTY, FINE, Curve, Plan, sampled
 from shuffledp.numerics.curve import PairCurve
 
 ORDERS = [1.5, 2.0, 2.5, 3.0, 4.0, 6.0, 8.0, 11.3, 16.0]
@@ -63,7 +63,8 @@ def test_the_chord_integral_agrees_with_the_definition(name: str, n: int) -> Non
 @pytest.mark.parametrize("name", SYMMETRIC)
 def test_a_coarse_curve_errs_upwards_only(name: str) -> None:
     pair, truth = SYMMETRIC[name], exact(name, 7)
-    fine = sampled(lambda eps: log_delta(pair, 7, eps), limit=pair.limit, ladder=FINE, lowest=-math.inf)
+    plan = Plan(pair.limit, FINE, -math.inf)
+    fine = sampled(lambda _, eps: [log_delta(pair, 7, at) for at in eps], [plan], [EMPTY])[0]
     assert np.all(renyi.from_curve(fine, ORDERS) >= truth * (1 - 1e-12))
     assert np.all(renyi.from_curve(fine, ORDERS) <= truth * 1.01)
     for cells in (2, 3, 10):

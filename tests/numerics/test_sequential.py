@@ -11,7 +11,7 @@ import pytest
 
 from shuffledp.errors import ParameterError
 from shuffledp.numerics.composition import sequential
-from shuffledp.numerics.composition.fixed_pair import PairLosses
+from shuffledp.numerics.composition.fixed_pair import PairLosses, lower_epsilon
 from shuffledp.numerics.composition.sequential import Kind, basic_composition, choose_step, pure_epsilon
 
 #: P = (stay, 1 - stay), Q the other way round: randomized response on two options, one user.
@@ -61,7 +61,7 @@ def test_nothing_is_left_from_the_sum_of_the_local_budgets_on() -> None:
 
 def test_a_profile_is_sampled_once() -> None:
     asked: list[int] = []
-    inner = coin(COINS[0]).log_delta
+    inner = coin(COINS[0]).source
 
     def log_delta(eps: np.ndarray, tol: float) -> np.ndarray:
         asked.append(eps.size)
@@ -79,7 +79,7 @@ def test_a_step_that_is_too_fine_is_refused() -> None:
 
 
 def test_the_step_divides_the_largest_loss() -> None:
-    pair = sequential.losses(coin(COINS[0]).curve(sequential.FINE, -60.0))
+    pair = sequential.losses(sequential.sample([coin(COINS[0])], sequential.FINE, -60.0)[0])
     step = choose_step([pair], [10])
     assert pair.eps[-1] / step == pytest.approx(round(pair.eps[-1] / step), abs=1e-6)
     assert math.frexp(step)[0] * 2**30 == int(math.frexp(step)[0] * 2**30)
@@ -92,9 +92,9 @@ def test_the_lower_eps_is_below_the_truth_and_close(count: int) -> None:
     pair = PairLosses(np.array([-loss, loss]), np.array([0.25, 0.75]))
     eps = 0.5
     exact = float(truth([stay] * count, Fraction(math.exp(eps))))
-    found = sequential.lower_epsilon([pair], [count], exact, count * loss)
+    found = lower_epsilon([pair], [count], exact, count * loss)
     assert eps - 0.05 <= found <= eps + 1e-9
-    assert sequential.lower_epsilon([], [], 0.1, 1.0) == 0.0
+    assert lower_epsilon([], [], 0.1, 1.0) == 0.0
 
 
 def test_the_sum_of_local_budgets_is_exact_or_rounded_up() -> None:

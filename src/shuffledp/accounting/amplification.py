@@ -74,7 +74,7 @@ def amplify(
         guarantee is then one *before the batch is seen*: once its size is known, use that n with participation = 1
     reports_per_user : reports that every user sends into the batch, on values of its own choice, which may be equal;
         blanket messages stay as many per user, or in all, as the mechanism says.  The guarantee is for replacing all
-        values of a user, by composition (numerics/bundle.py)
+        values of a user, by composition (numerics/composition/sequential.py)
 
     Returns
     -------

@@ -11,7 +11,7 @@ t multiplied by pi.  This says nothing about the batch actually reached: once it
 that n with participation = 1 (see :func:`shuffledp.batch_table`).  The victim itself is taken to be present: if not,
 its value is not there to be protected.
 
-*Several reports* of every user in one batch are k rounds over the same users (numerics/bundle.py).
+*Several reports* of every user in one batch are k rounds over the same users (numerics/composition/sequential.py).
 """
 
 from __future__ import annotations

@@ -169,7 +169,7 @@ class Resolved:
                 f"bound {self.bound.name!r} is for one report per user, got reports_per_user = "
                 f"{self.crowd.reports_per_user:,}; no lower bound is known for several."
             )
-        from ..numerics.bundle import Bundle
+        from ..numerics.composition.sequential import Bundle
 
         one = self.left.family(self.bound) if isinstance(self.bound, Numerical) else _Curve(self.bound, self.mechanism)
         return Bundle(one, reports=self.crowd.reports_per_user, limit=self.left.cap)

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
 from .._support import validation as check
 from ..errors import ParameterError
-from ..numerics import bundle
 from ..numerics.composition import sequential
 from ..numerics.composition.sequential import Kind
 from ..numerics.pair import FloatArray
@@ -63,7 +63,7 @@ class Rounds:
         """eps of all rounds together; ``tol`` is the accuracy of a single one."""
         if self._count == 1:
             return self.one.epsilon(delta=delta, tol=tol).epsilon
-        must_be_composable(delta)
+        sequential.refuse_tiny(delta)
         return sequential.epsilon([kind_of(self.one)], [self.cost], delta)
 
     def log_delta(self, epsilon: float, *, tol: float) -> float:
@@ -83,15 +83,6 @@ def must_be_separate(crowd: Crowd) -> None:
         )
 
 
-def must_be_composable(delta: float, advice: str = "use a larger delta") -> None:
-    """Profiles are followed down to some delta only."""
-    if delta < sequential.LEAST_DELTA:
-        raise ParameterError(
-            f"delta must be at least {sequential.LEAST_DELTA:g} for a composition, got {delta!r}; "
-            f"profiles are not computed below it: {advice}."
-        )
-
-
 def count_of(value: object) -> int:
     """A checked number of rounds."""
     return check.whole("count", value, low=1, high=MOST_ROUNDS, hint="it is the number of rounds")
@@ -103,10 +94,11 @@ def kind_of(resolved: Resolved) -> Kind:
     def once(delta: float) -> float:
         return resolved.epsilon(delta=delta, tol=_ACCURACY).epsilon
 
-    def log_delta(eps: FloatArray, tol: float) -> FloatArray:
-        return resolved.log_delta(eps, tol=tol)
+    ask = curves if resolved.by_family else _alone
+    limit = resolved.left.cap
+    return sequential.kind_of(resolved.family, resolved, n=resolved.n, limit=limit, ask=ask, once=once)
 
-    made = bundle.kind_of(resolved.family, log_delta, n=resolved.n, limit=resolved.left.cap, once=once)
-    if resolved.by_family:
-        made.source, made.together = resolved, curves
-    return made
+
+def _alone(asked: Sequence[Resolved], eps: Sequence[FloatArray], tol: float) -> list[FloatArray]:
+    """log delta of every question at its own eps, one by one."""
+    return [question.log_delta(at, tol=tol) for question, at in zip(asked, eps, strict=True)]

@@ -18,7 +18,7 @@ from ..accounting.rounds import Rounds
 from ..errors import BoundNotApplicableError, ImpossibleError, ParameterError, ShuffleDPError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.free_setting import FreeSetting
-from ..numerics.composition.gaussian import epsilon_of, mu_of
+from ..numerics.composition.conversions import epsilon_of, mu_of
 from ..numerics.search import smallest_whole
 from .search import Crossing, best_in_passes, crossing, largest, together
 from .unknowns import Unknown, row_of

@@ -18,9 +18,9 @@ from .._support.delta_rules import read
 from .._support.figures import TEXT_WIDTH
 from .._support.tables import Column, Table, Tabular, count_column, number_column
 from ..accounting.resolve import MechanismLike
-from ..accounting.rounds import MOST_ROUNDS, must_be_composable
+from ..accounting.rounds import MOST_ROUNDS
 from ..errors import ParameterError
-from ..numerics.composition import renyi, sequential
+from ..numerics.composition import conversions, fixed_pair, sequential
 from ..numerics.composition.sequential import Kind
 from ..numerics.search import smallest_whole
 from . import ledger_file
@@ -299,9 +299,11 @@ class Accountant(Tabular):
         delta = self._delta(delta)
         kinds, counts = self._costs()
         if check.one_of("method", method, ("pld", "renyi")) == "renyi":
-            values = self.renyi(renyi.ORDERS)
-            return min(renyi.to_epsilon(renyi.ORDERS, values, delta), sequential.pure_epsilon(kinds, counts))
-        must_be_composable(delta, "use method='renyi' or a larger delta")
+            values = self.renyi(conversions.ORDERS)
+            return min(
+                conversions.to_epsilon(conversions.ORDERS, values, delta), sequential.pure_epsilon(kinds, counts)
+            )
+        sequential.refuse_tiny(delta, instead="method='renyi' or a larger delta")
         return sequential.epsilon(kinds, counts, delta)
 
     @by_name
@@ -312,7 +314,7 @@ class Accountant(Tabular):
         if check.one_of("method", method, ("pld", "renyi")) == "renyi":
             if eps >= sequential.pure_epsilon(kinds, counts):
                 return 0.0
-            return renyi.to_delta(renyi.ORDERS, self.renyi(renyi.ORDERS), eps)
+            return conversions.to_delta(conversions.ORDERS, self.renyi(conversions.ORDERS), eps)
         return sequential.delta(kinds, counts, eps)
 
     @by_name
@@ -331,7 +333,7 @@ class Accountant(Tabular):
         upper = self.epsilon(delta=delta)
         if math.isinf(upper):  # any finite eps can serve as a start
             upper = max((float(np.abs(p.loss).max()) * c for p, c in zip(*found, strict=True)), default=0.0)
-        return sequential.lower_epsilon(*found, delta, upper)
+        return fixed_pair.lower_epsilon(*found, delta, upper)
 
     @by_name
     def guarantee(self, *, delta: float | str) -> ComposedGuarantee:
@@ -353,7 +355,7 @@ class Accountant(Tabular):
             ),
         )
 
-    def renyi(self, orders: ArrayLike = renyi.ORDERS) -> NDArray[np.float64]:
+    def renyi(self, orders: ArrayLike = conversions.ORDERS) -> NDArray[np.float64]:
         """Upper values of the Renyi divergence of all rounds together, one per order > 1.
 
         The two arrays are what ``dp_accounting.rdp.compute_epsilon(orders, values, delta)`` takes.  Without a finite

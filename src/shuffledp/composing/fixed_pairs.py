@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from ..bounds import BOUNDS
 from ..errors import BoundNotApplicableError
 from ..numerics.composition.fixed_pair import PairLosses, most_telling, pair_losses
+from ..numerics.composition.profile_curve import ladder_for
 from ..numerics.pair import ShuffledPair
 from .ledger import LedgerEntry
 
@@ -16,19 +17,20 @@ _FEW = 64
 
 def fixed_pairs(entries: Iterable[LedgerEntry]) -> tuple[list[PairLosses], list[int]] | None:
     """One pair of datasets for every distinct entry, and how often it is paid; None if one has no known law."""
-    pairs: dict[str, PairLosses | None] = {}
-    counts: dict[str, int] = {}
-    for entry in sorted(entries, key=lambda e: e.key):
-        if entry.mechanism.local_epsilon == 0.0:
-            continue
-        if entry.key not in pairs:
-            known = _fixed_pairs_of(entry)
-            if not known:
-                return None
-            pairs[entry.key] = pair_losses(most_telling(known, entry.n), entry.n)
-        counts[entry.key] = counts.get(entry.key, 0) + entry.cost
-    live = {key: pair for key, pair in pairs.items() if pair is not None}
-    return list(live.values()), [counts[key] for key in live]
+    alike: dict[str, list[LedgerEntry]] = {}
+    for entry in entries:
+        if entry.mechanism.local_epsilon > 0.0:
+            alike.setdefault(entry.key, []).append(entry)
+    pairs, counts = [], []
+    for _, same in sorted(alike.items()):
+        known = _fixed_pairs_of(same[0])
+        if not known:
+            return None
+        pair = pair_losses(most_telling(known, same[0].n), same[0].n, ladder_for(len(alike)))
+        if pair is not None:
+            pairs.append(pair)
+            counts.append(sum(entry.cost for entry in same))
+    return pairs, counts
 
 
 def _fixed_pairs_of(entry: LedgerEntry) -> Sequence[ShuffledPair] | None:

@@ -64,7 +64,7 @@ class LedgerEntry:
         A user who takes part in at most k of the rounds pays for k of them, even if earlier results (but
         not the value itself) decide which ones.  r reports in one batch of n users cost r rounds of n reports:
         shuffling the first reports, the second ones, ... separately reveals more than shuffling all together, and
-        each of these shuffles has its share of the blanket messages (numerics/bundle.py).
+        each of these shuffles has its share of the blanket messages (numerics/composition/sequential.py).
         """
         most = self.count if self.participation_limit is None else min(self.count, self.participation_limit)
         return most * self.reports_per_user

@@ -264,7 +264,8 @@ class Mechanism(Derived, Renamed):
         """One of the ``reports`` separate shuffles into which a batch may be divided where users send several reports.
 
         Every part holds one report of each of the n users, and its share of the blanket messages, divided by a
-        public rule: see numerics/bundle.py.  The mechanism itself where each report brings all that hides it.
+        public rule (numerics/composition/sequential.py).  The mechanism itself where each report brings all that hides
+        it.
         """
         if reports > 1 and type(self)._among is not Mechanism._among:
             raise ParameterError(

@@ -170,11 +170,11 @@ class ExactCounts(OneByOne):
         self._blanket = PairSet([ShuffledPair(P0=[keep, flip], P1=[flip, keep], t=[flip, flip])])
         held = both_directions(ShuffledPair(P0=[keep, flip], P1=[flip, keep], t=[keep, flip]))
         self._constant = PairSet(held)
-        #: all that can be said without going through the datasets
+        #: all that can be said without searching the datasets
         self._known = Sides(Best(self._blanket, SwapSet([among(held, self._blanket)])), self._constant)
 
     def _searched(self, n: int, side: Side) -> bool:
-        """Whether the datasets are gone through; a search that is stopped early is above the swap bound."""
+        """Whether the datasets are searched; a search that is stopped early is above the swap bound."""
         blankets = n * 2.0 / (1.0 + math.exp(self.eps0)) if self.eps0 < 700.0 else 0.0
         return n <= MOST_USERS and (side == "lower" or blankets <= SUPERSEDED)
 

@@ -14,12 +14,12 @@ from typing import NamedTuple
 import numpy as np
 
 from .ledger import charge
-from .pair import FloatArray
+from .pair import FloatArray, IntArray
 from .search import smallest_whole
 
 #: Binomial windows leave out at most this log-probability on either side.
 LOG_LEFT_OUT = -110.0
-#: Poisson windows reach this many deviations, and so many numbers more above the mean.
+#: Poisson windows reach this many deviations from the mean, and this many numbers further above it.
 _DEVIATIONS, _MORE = 12.0, 60
 _EXACT_CORRECTION = np.array(
     [0.0] + [math.lgamma(k + 1.0) - (k + 0.5) * math.log(k) + k - 0.5 * math.log(2 * math.pi) for k in range(1, 16)]
@@ -60,14 +60,16 @@ def log_term(k: FloatArray, mean: float) -> FloatArray:
     return np.asarray(np.where(k > 0, half_log + stirling_correction(k), 0.0) + deviance(k, mean))
 
 
-def log_multinomial(counts: FloatArray, n: int, t: FloatArray) -> FloatArray:
+def log_multinomial(counts: IntArray | FloatArray, n: int, t: FloatArray) -> FloatArray:
     """log Mult(n; t, 1 - sum t) at each row of counts (the rest of the n draws is "nothing")."""
-    counts = np.asarray(counts, dtype=np.float64)
+    counts = np.asarray(counts, dtype=np.int64)
     table = np.column_stack([counts, n - counts.sum(axis=1)])
     means = n * np.append(t, max(0.0, 1.0 - float(np.sum(t))))
     out = np.full(len(table), float(stirling_correction(np.array(float(n)))) + 0.5 * math.log(2 * math.pi * n))
     for k, mean in zip(table.T, means.tolist(), strict=True):
-        out -= log_term(k, mean)
+        low = int(k.min(initial=n))
+        each = np.arange(low, int(k.max(initial=low)) + 1)  # far fewer numbers than rows, in a table
+        out -= log_term(each.astype(np.float64), mean)[k - low] if each.size < k.size else log_term(k * 1.0, mean)
     return out
 
 

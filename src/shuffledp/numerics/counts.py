@@ -22,6 +22,7 @@ from .pair import FloatArray, IntArray, Side
 #: The size of a part without a largest value: (UNLIMITED, mean) is a Poisson number.
 UNLIMITED = -1
 _NO_END = 2**62
+_SMALLEST = 2.0**-1022
 #: Parts up to this length are built number by number, where there are several.
 _LONGEST = 2**21
 #: Cells for the sum of all parts but the longest, cells for all where the longest is longer, and the least width of the
@@ -149,11 +150,12 @@ def cumulative_error(value: FloatArray, left_out: float, *, up: bool) -> FloatAr
 
     A binomial or Poisson distribution function is right to a relative 1e-6 (scipy 1.17: to 4e-8 at sizes up to 1e15 and
     to 1e-9 at means up to 1e14), sums of products of masses to far less.  What windows leave out is added above, and
-    below no mass of theirs counts.
+    below no mass of theirs counts.  Values below the smallest normal double have no relative accuracy, or are 0: this
+    double is added or taken off as well.
     """
     if up:
-        return np.asarray(np.minimum(value * (1.0 + 1e-6) + left_out, 1.0))
-    return np.asarray(value * ((1.0 - 1e-6) * (1.0 - left_out)))
+        return np.asarray(np.minimum(value * (1.0 + 1e-6) + (left_out + _SMALLEST), 1.0))
+    return np.asarray(np.maximum(value * ((1.0 - 1e-6) * (1.0 - left_out)) - _SMALLEST, 0.0))
 
 
 @lru_cache(maxsize=256)
@@ -242,13 +244,13 @@ class Blend(NamedTuple):
 
 
 def grid(mean: float, spread: float, least: int, most: int, half: int) -> IntArray:
-    """Whole numbers in [least, most], dense at the mean and ever wider apart up to _REACH deviations."""
+    """Whole numbers in [least, most], dense at the mean and sparser away from it, up to _REACH deviations."""
     z = np.sinh(np.linspace(-_WIDEN, _WIDEN, 2 * half + 1)) * (_REACH / math.sinh(_WIDEN))
     return np.unique(np.clip(np.rint(mean + spread * z), least, most).astype(np.int64))
 
 
 def edges(count: Count | Blend, tol: float) -> IntArray:
-    """Bucket edges from least to top, near enough for a relative accuracy ``tol`` of eps where _BUCKETS allow.
+    """Bucket edges from least to top, close enough for a relative accuracy ``tol`` of eps if _BUCKETS are enough.
 
     Rounding M by a relative r moves eps by about r/2.
     """

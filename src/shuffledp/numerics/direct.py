@@ -76,7 +76,7 @@ def build(gap: FloatArray, v: FloatArray, t: FloatArray, n: float, most: int) ->
     if counts is None:
         return None
     rest = n - counts.sum(axis=1)
-    log_p = log_multinomial(counts.astype(np.float64), int(n), masses)
+    log_p = log_multinomial(counts, int(n), masses)
     weight = np.exp(log_p) / n
     g, w = counts @ gap[listed] + rest * gap[heaviest], counts @ v[listed] + rest * v[heaviest]
     with np.errstate(divide="ignore", invalid="ignore"):

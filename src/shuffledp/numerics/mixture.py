@@ -126,6 +126,8 @@ class MixtureCurve(Curve):
         which = np.flatnonzero(live)
         part = self._curve if which.size == row.size else self._curve.take(which)
         value[which], slope[which] = part.at(eps[row[which]], fine[which])
+        if self.side == "upper":  # tables of counts leave out what a crude value may bound better
+            value = np.fmin(value, crude)
         log_delta = self._total(value)
         fall = np.add.reduceat(
             np.where(live, np.exp(value + self._log_mass - log_delta[row]) * slope, 0.0), self._start

@@ -32,7 +32,7 @@ from .pair import TINY, FloatArray, IntArray, ShuffledPair, Side
 
 #: Symbols of a product that are kept as they are; beyond, they go to a grid.
 MOST_SYMBOLS = 5000
-#: Pairs of symbols that are multiplied at once; beyond, the two factors go to grids of so many symbols first.
+#: Pairs of symbols that are multiplied at once; beyond, the two factors first go to grids of this many symbols.
 _AT_ONCE, _LEFT, _RIGHT = 600_000, 1200, 500
 #: Values of u and of v on the grids that are tried, the finest first.
 _GRIDS = (512, 256, 128, 64, 32, 16, 8, 4, 2)

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from ..calibration.unknowns import Unknown
 from ..errors import ShuffleDPError
 from ..mechanisms.free_setting import FreeSetting
+from ..numerics.composition.conversions import mu_of
 from .candidates import Candidate
 from .solving import Budget
 from .tasks import Sensitivity, Task
@@ -79,19 +80,7 @@ def gaussian_error(moved: Sensitivity, n: int, epsilon: float, delta: float, rou
     >>> round(gaussian_error(Sensitivity(1.0, 1.0), 1, 1.0, 1e-5, 1), 3)  # the usual sigma at (1, 1e-5)
     3.731
     """
-    low, high = 1e-9, 1e9
-    for _ in range(200):
-        middle = math.sqrt(low * high)
-        low, high = (middle, high) if _gaussian_delta(middle, epsilon) <= delta else (low, middle)
-    return moved.entry * moved.l2 * math.sqrt(rounds) / low / n
-
-
-def _gaussian_delta(mu: float, epsilon: float) -> float:
-    """delta of the Gaussian mechanism with sensitivity over sigma = mu."""
-    first, second = 0.5 * mu - epsilon / mu, 0.5 * mu + epsilon / mu
-    far = 0.5 * math.erfc(second / math.sqrt(2.0))
-    weighted = math.exp(min(epsilon + math.log(far), 700.0)) if far > 0.0 else 0.0
-    return 0.5 * math.erfc(-first / math.sqrt(2.0)) - weighted
+    return moved.entry * moved.l2 * math.sqrt(rounds) / mu_of(epsilon, delta) / n
 
 
 def laplace_error(moved: Sensitivity, n: int, epsilon: float, rounds: int) -> float:

@@ -21,7 +21,7 @@ from ..calibration.unknowns import Unknown
 from ..composing.accountant import Accountant
 from ..errors import BoundNotApplicableError, ImpossibleError, ParameterError
 from ..mechanisms.base import Mechanism
-from ..numerics.composition.gaussian import epsilon_of, mu_of
+from ..numerics.composition.conversions import epsilon_of, mu_of
 from .spec import Draft, Period
 from .together import Together
 

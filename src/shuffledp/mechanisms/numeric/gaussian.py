@@ -18,7 +18,6 @@ from ...errors import ParameterError
 from ...estimation.constraints import Box
 from ...estimation.estimate import Estimate, modeled
 from ...estimation.variance import Variance, range_sampling
-from ...numerics.normal_cells import normal_cells
 from ...numerics.pair import FloatArray
 from ...randomness.sampling import Array, Source
 from ..accuracy import Accuracy
@@ -200,6 +199,8 @@ class Gaussian(MatrixRandomizer):
 
     @property
     def _rows(self) -> FloatArray:
+        from ...numerics.proof.balls import normal_cells
+
         return normal_cells(self._grid, self.sigma, self._cuts)
 
     def cells(self) -> list[tuple[float, float]]:

@@ -13,6 +13,7 @@ E > 0 if the total mass M under P is at most 1 and M <= sum p(L) e^-L, because t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -21,7 +22,8 @@ import numpy as np
 from ..curve import PairCurve
 from ..ledger import charge
 from ..pair import FloatArray, ShuffledPair, Side
-from .profile_curve import FINE, Masses, lower_hull, sampled
+from .loss_grid import Sum, solve_epsilon
+from .profile_curve import EMPTY, FINE, Ladder, Masses, Plan, lower_hull, sampled
 
 #: Taken off every mass for the rounding of slopes and exponentials.
 _SLACK = 1e-11
@@ -29,6 +31,8 @@ _SLACK = 1e-11
 _LOWEST = -45.0
 #: Nor does it need atoms of less mass than this.
 _NEGLIGIBLE = 1e-30
+#: Cells of the composed law: more than an upper bound has, because losses are moved by up to a whole cell.
+_CELLS = 2**20
 
 
 class PairLosses(NamedTuple):
@@ -48,9 +52,9 @@ def _values(pairs: Sequence[ShuffledPair], n: int, eps: FloatArray, tol: float, 
     return PairCurve.of(pairs, np.full(eps.size, float(n)), side).at(eps, np.full(eps.size, tol)).log_delta
 
 
-def pair_losses(pair: ShuffledPair, n: int) -> PairLosses | None:
+def pair_losses(pair: ShuffledPair, n: int, ladder: Ladder = FINE) -> PairLosses | None:
     """Atoms of a law whose profile is below that of this pair among n messages; None if nothing is revealed."""
-    right, left = _atoms(pair, n), _atoms(pair.swapped(), n)
+    right, left = _atoms(pair, n, ladder), _atoms(pair.swapped(), n, ladder)
     if right is None or left is None:
         return None
     (x, q), (y, p_left) = right, left
@@ -80,13 +84,14 @@ def rounded_down(pair: PairLosses, step: float) -> Masses:
     return Masses(mass.astype(np.float64), 0.0)
 
 
-def _atoms(pair: ShuffledPair, n: int) -> tuple[FloatArray, FloatArray] | None:
+def _atoms(pair: ShuffledPair, n: int, ladder: Ladder) -> tuple[FloatArray, FloatArray] | None:
     """(x_i, Pr_Q[L = 1 + x_i]) of a polygon below D_{1+x} of this direction."""
 
     def log_delta(eps: FloatArray, side: Side = "upper") -> FloatArray:
-        return _values([pair] * eps.size, n, eps, FINE.tol, side)
+        return _values([pair] * eps.size, n, eps, ladder.tol, side)
 
-    curve = sampled(log_delta, limit=pair.limit, ladder=FINE, lowest=_LOWEST)
+    plan = Plan(pair.limit, ladder, _LOWEST)
+    curve = sampled(lambda _, eps: [log_delta(at) for at in eps], [plan], [EMPTY])[0]
     if curve.eps.size < 3:
         return None
     x = np.expm1(curve.eps)
@@ -132,3 +137,29 @@ def _below(x: FloatArray, lo: FloatArray, hi: FloatArray) -> tuple[FloatArray, F
     flat_x, flat_y = flat_x[order], flat_y[order]
     first = np.append(True, np.diff(flat_x) > 0.0)  # of equal x the lowest
     return flat_x[first], flat_y[first]
+
+
+def lower_epsilon(pairs: Sequence[PairLosses], counts: Sequence[int], delta: float, upper: float) -> float:
+    """A lower bound on the eps of the composition of fixed pairs; ``upper`` is a known upper bound on it.
+
+    Every loss is moved down by up to one step, so eps by up to half a step per round on average.
+    """
+    if not 0.0 < upper < math.inf or not pairs:
+        return 0.0
+    total = float(sum(counts))
+    largest = max(float(np.abs(pair.loss).max()) for pair in pairs)
+    step = max(0.002 * upper / total, 2.0 * upper / _CELLS, 2.0 * largest / _CELLS)
+    return lower_epsilon_of(Sum([rounded_down(pair, step) for pair in pairs], counts, step), delta, upper)
+
+
+def lower_epsilon_of(whole: Sum, delta: float, upper: float) -> float:
+    """A lower bound on the eps of a sum of losses whose profile is below the true one."""
+    if not whole.reach:
+        return 0.0
+    theta, found = whole.tilt_for_delta(delta), 0.0
+    for _ in range(6):  # any tilt is valid; one that is too strong leaves nothing but round-off near the answer
+        found = solve_epsilon(whole.window(theta), delta, upper=False, most=upper)
+        if found > 0.0:
+            break
+        theta *= 0.25
+    return found

@@ -40,7 +40,7 @@ from scipy.fft import irfft, next_fast_len, rfft  # type: ignore[import-untyped]
 
 from ..ledger import charge
 from ..pair import FloatArray
-from ..search import Look, close_in, smallest_whole
+from ..search import smallest_whole
 from .profile_curve import Masses
 
 _U = 2.0**-53
@@ -113,20 +113,15 @@ class Sum:
     def tilt_for_delta(self, delta: float) -> float:
         """A good theta for eps at a given delta, from the conversion of Canonne, Kamath and Steinke (2020)."""
         log_delta = math.log(delta)
-
-        def eps(theta: float) -> float:
-            gain = theta * math.log(theta) - (1.0 + theta) * math.log1p(theta)
-            return (self.log_mgf(theta) + gain - log_delta) / theta
-
-        return self._search(eps)
+        return self._search(lambda theta: (self._log_chernoff(theta) - log_delta) / theta)
 
     def tilt_for_epsilon(self, eps: float) -> float:
         """A good theta for delta at a given eps: the minimum of Chernoff's bound."""
+        return self._search(lambda theta: self._log_chernoff(theta) - theta * eps)
 
-        def log_delta(theta: float) -> float:
-            return self.log_mgf(theta) + theta * math.log(theta) - (1.0 + theta) * math.log1p(theta) - theta * eps
-
-        return self._search(log_delta)
+    def _log_chernoff(self, theta: float) -> float:
+        """log of E[e^(theta loss)] times the largest (1 - e^-L) e^(-theta L): at least log delta(eps) + theta eps."""
+        return self.log_mgf(theta) + theta * math.log(theta) - (1.0 + theta) * math.log1p(theta)
 
     def _search(self, value: Callable[[float], float]) -> float:
         """A minimum over theta > 0 by golden sections of its logarithm; any theta is valid, a good one is tight."""
@@ -253,37 +248,27 @@ class Window:
         """The middle of the window: about the eps that the tilt was made for."""
         return (self.first + 0.5 * self.law.size) * self.sum.step
 
-    def _ends(self) -> tuple[int, int]:
-        """The cells just outside the window."""
-        return self.first - 1, self.first + self.law.size
-
     @cached_property
     def beyond(self) -> float:
-        """Chernoff: Pr_P[loss >= the cell right of the window]; 0 if no loss is that large."""
-        right_end = self._ends()[1]
-        if right_end > self.sum.reach:
-            return 0.0
-        end = right_end * self.sum.step
+        """Pr_P[loss >= the cell right of the window]."""
         tilts = [self.theta * x for x in (1.0, 1.2, 1.5, 2.0, 4.0)] if self.theta else [1.0, 10.0, 100.0]
-        return _exp(min(self.sum.log_mgf(t) - t * end for t in tilts) + self.doubt * 4.0)
+        return self._chernoff(self.first + self.law.size, tilts, 0.0, 0.0)
 
     @cached_property
     def _wrapped(self) -> float:
         """Mass of the tilted law outside the window."""
-        return self._tilted_beyond(right=True) + self._tilted_beyond(right=False)
+        turn = 3.0 / max(self.sum.spread(self.theta)[1], self.sum.step)
+        ends = ((self.first - 1, -turn), (self.first + self.law.size, turn))
+        return sum(
+            self._chernoff(end, [self.theta + k * turn for k in range(5)], self.theta, self.log_z) for end, turn in ends
+        )
 
-    def _tilted_beyond(self, *, right: bool) -> float:
-        """Chernoff for the tilted law outside the window, on one side."""
-        left_end, right_end = self._ends()
-        if (right_end > self.sum.reach) if right else (left_end < -self.sum.reach):
+    def _chernoff(self, cell: int, tilts: Sequence[float], theta: float, log_z: float) -> float:
+        """The mass of the law tilted by theta at and beyond a cell outside the window; 0 if no loss is that large."""
+        if abs(cell) > self.sum.reach:
             return 0.0
-        end, sign = (right_end, 1.0) if right else (left_end, -1.0)
-        width = max(self.sum.spread(self.theta)[1], self.sum.step)
-        best = 0.0
-        for x in (3.0, 6.0, 9.0, 12.0):
-            turn = sign * x / width
-            best = min(best, self.sum.log_mgf(self.theta + turn) - self.log_z - turn * end * self.sum.step)
-        return _exp(best + 2.0 * self.doubt)
+        end = cell * self.sum.step
+        return _exp(min(self.sum.log_mgf(t) - log_z - (t - theta) * end for t in tilts) + 4.0 * self.doubt)
 
 
 def _exp(x: float) -> float:
@@ -299,24 +284,24 @@ def solve_epsilon(window: Window, delta: float, *, upper: bool, most: float) -> 
     """
     if not most > 0.0:
         return 0.0
+
+    def excess(eps: float) -> float:
+        value = window.delta(min(eps, most), upper=upper)
+        return math.log(value / delta) if value > 0.0 else -math.inf
+
     start = min(most, max(window.middle, window.sum.step)) if upper else most * (1.0 - 1e-4)
     unit = 1e-8 * start
+    for _ in range(4):  # log delta falls about as fast as the tilt
+        off = excess(start)
+        if not abs(off) > 1e-3 * window.theta * start or off == -math.inf:
+            break
+        start = min(max(start + off / window.theta, 0.5 * start), most)
 
-    def excess(k: int) -> float:
-        value = window.delta(min(k * unit, most), upper=upper)
-        off = math.log(value / delta) if value > 0.0 else -math.inf
+    def at(k: int) -> float:
+        off = excess(k * unit)
         return off if upper or off != 0.0 else 5e-324  # a lower value may be met exactly
 
-    last = math.ceil(most / unit)
-    if not upper:
-        found = smallest_whole(excess, low=0, high=last, start=round(start / unit))
-        return most if found is None else max(found - 1, 0) * unit
-    below, enough = Look(0, excess(0)), Look(last, excess(last))
-    if below.excess <= 0.0 or enough.excess > 0.0:
-        return 0.0 if below.excess <= 0.0 else math.inf
-    for share in (1.0, 0.8, 1.25, 0.5, 2.0):
-        at = round(share * start / unit)
-        if below.at < at < enough.at:
-            here = Look(at, excess(at))
-            below, enough = (here, enough) if here.excess > 0.0 else (below, here)
-    return min(close_in(excess, below, enough).at * unit, most)
+    found = smallest_whole(at, low=0, high=math.ceil(most / unit), start=round(start / unit))
+    if found is None:
+        return math.inf if upper else most
+    return min(found * unit, most) if upper else max(found - 1, 0) * unit

@@ -17,7 +17,8 @@ loss -eps has under P the mass that eps has under Q.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+import math
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -30,8 +31,7 @@ from ..tuning import LARGEST_EPSILON
 _LEAST = 1e-200
 #: Charged on every mass for the rounding of hulls, slopes and exponentials (a few thousand roundings).
 MASS_SLACK = 1e-12
-#: How much the mass of a loss -eps and that of eps times e^-eps may differ by rounding.
-_MIRROR_SLACK = 2.0**-48
+_U = 2.0**-53
 
 
 class Curve(NamedTuple):
@@ -39,6 +39,12 @@ class Curve(NamedTuple):
 
     eps: FloatArray
     log_delta: FloatArray
+
+
+#: Not sampled yet.
+EMPTY = Curve(np.zeros(0), np.zeros(0))
+#: log delta of some curves, named by their numbers, each at its own eps.
+Ask = Callable[[Sequence[int], Sequence[FloatArray]], Sequence[FloatArray]]
 
 
 class Ladder(NamedTuple):
@@ -60,6 +66,11 @@ COARSE = Ladder((0.12, 0.3, 0.5), 1.2, 3e-4)
 _RUNGS = (2.0, 5.0, 8.0)
 
 
+def ladder_for(kinds: int) -> Ladder:
+    """The more different profiles are composed, the fewer nodes each of them gets."""
+    return FINE if kinds <= 8 else MEDIUM if kinds <= 64 else COARSE
+
+
 class Losses(NamedTuple):
     """Atoms of a symmetric dominating pair: Pr_Q[loss = eps_j] for eps_j > 0, and Pr_P[loss = inf]."""
 
@@ -77,59 +88,53 @@ class Masses(NamedTuple):
     infinite: float
 
 
-def sampling(*, limit: float, ladder: Ladder, lowest: float) -> Generator[FloatArray, FloatArray, Curve]:
-    """Nodes of an upper bound on log delta for eps >= 0, as a conversation, so that many curves can be served at once.
-
-    It asks for arrays of eps and is sent log delta there.
+class Plan(NamedTuple):
+    """How far and how densely a curve is sampled.
 
     Parameters
     ----------
     limit : delta is 0 from here on (the local guarantee), or inf
     ladder : density of the nodes
-    lowest : sampling stops where log delta is below this (the node at ``limit`` is kept)
+    lowest : sampling stops where log delta is at most this
     """
-    zero = float((yield np.zeros(1))[0])
-    if zero == -np.inf:  # nothing is ever revealed
-        return Curve(np.zeros(1), np.full(1, -np.inf))
-    sigma = np.exp(min(zero, 0.0)) / 0.4
-    top = min(limit, LARGEST_EPSILON)
-    start, eps, parts = 0.0, np.zeros(0), []
-    for step, end in zip(ladder.steps, _RUNGS, strict=True):
-        parts.append(np.arange(start + step, end + 0.5 * step, step))
-        start = end
-    batch = sigma * np.concatenate(parts)
-    values = np.zeros(0)
-    while True:
-        fresh = batch[batch < top]
-        if fresh.size:
-            eps = np.concatenate([eps, fresh])
-            values = np.concatenate([values, (yield fresh)])
-        if fresh.size < batch.size or values[-1] <= lowest:
-            break
-        batch = eps[-1] * ladder.ratio ** np.arange(1, 9)
-    if values.size == 0 or values[-1] > lowest or limit <= LARGEST_EPSILON:
-        last = -np.inf if limit <= LARGEST_EPSILON else float((yield np.array([top]))[0])
-        eps, values = np.append(eps, top), np.append(values, last)
-    return Curve(np.concatenate([[0.0], eps]), np.minimum(np.concatenate([[zero], values]), 0.0))
+
+    limit: float
+    ladder: Ladder
+    lowest: float
+
+    def missing(self, curve: Curve) -> FloatArray:
+        """The nodes that come next; none if the curve is complete."""
+        eps, value = curve
+        if not eps.size:
+            return np.zeros(1)
+        top = min(self.limit, LARGEST_EPSILON)
+        if value[-1] == -np.inf or eps[-1] >= top or (value[-1] <= self.lowest and eps.size > 1):
+            return np.zeros(0)
+        if eps.size > 1:
+            batch = eps[-1] * self.ladder.ratio ** np.arange(1, 9)
+        else:
+            ends = zip((0.0, *_RUNGS), _RUNGS, self.ladder.steps, strict=False)
+            batch = np.concatenate([np.arange(a + step, b + 0.5 * step, step) for a, b, step in ends])
+            batch = batch * (np.exp(value[0]) / 0.4)
+        return batch if batch[-1] < top else np.append(batch[batch < top], top)
 
 
-def sampled(log_delta: Callable[[FloatArray], FloatArray], *, limit: float, ladder: Ladder, lowest: float) -> Curve:
-    """The nodes of one curve.
+def sampled(ask: Ask, plans: Sequence[Plan], known: Sequence[Curve]) -> list[Curve]:
+    """Upper bounds on log delta for eps >= 0 at the nodes that the plans want and that are not ``known`` yet.
 
     Examples
     --------
-    >>> coin = lambda eps: np.log(np.maximum(0.75 - 0.25 * np.exp(eps), 1e-300))
-    >>> sampled(coin, limit=np.log(3.0), ladder=COARSE, lowest=-60.0).eps.max().round(4).item()
+    >>> coin = lambda which, eps: [np.log(np.maximum(0.75 - 0.25 * np.exp(x), 1e-300)) for x in eps]
+    >>> sampled(coin, [Plan(np.log(3.0), COARSE, -60.0)], [EMPTY])[0].eps.max().round(4).item()
     1.0986
     """
-    asking = sampling(limit=limit, ladder=ladder, lowest=lowest)
-    eps = next(asking)
-    while True:
-        try:
-            eps = asking.send(log_delta(eps))
-        except StopIteration as done:
-            found: Curve = done.value
-            return found
+    curves = list(known)
+    while wanted := {i: at for i, plan in enumerate(plans) if (at := plan.missing(curves[i])).size}:
+        found = ask(list(wanted), list(wanted.values()))
+        for (i, at), value in zip(wanted.items(), found, strict=True):
+            value = np.where(at >= plans[i].limit, -np.inf, np.minimum(value, 0.0))
+            curves[i] = Curve(np.append(curves[i].eps, at), np.append(curves[i].log_delta, value))
+    return curves
 
 
 @charge("a profile between its nodes, and rounding of its masses", "docs/proofs.md, section 7")
@@ -161,28 +166,35 @@ def losses(curve: Curve, *, lowest: float = -np.inf) -> Losses:
     return Losses(eps[1:], mass, float(u[-1]), float(u[0]) * (1.0 + 1e-9))
 
 
-@charge("losses between the points of a grid", "docs/proofs.md, section 7")
-def on_grid(pair: Losses, step: float) -> Masses:
-    """The pair spread onto multiples of ``step``: every atom is split between its two neighbours on the grid.
+def symmetric(pair: Losses, step: float) -> Masses:
+    """The pair with its mirrored half on multiples of ``step``.
 
-    The split keeps the mass and the mean of the likelihood ratio under Q, a mean-preserving spread, so D_E rises at
-    every E.  The masses need not sum to 1 exactly: composition only uses that the profile is at least h at every E
-    and at least 1 at E = 0.  The mass at 0 fills up to 1 plus the room that the rounding of the mirrored masses takes.
+    The masses of eps under P are rounded up, and what is missing to 1 has the loss 0.  That raises the profile at every
+    E: mass that is moved from the loss 0 to eps adds E (1 - e^-eps) of itself below E = 1, and more beyond.
     """
-    index = np.floor(pair.eps / step).astype(np.int64)
-    index = np.where((index + 1) * step <= pair.eps, index + 1, index)
-    low, high = np.expm1(index * step), np.expm1((index + 1) * step)
-    # rounded up: a little more on the upper neighbour can only raise D_E
-    upward = np.clip((np.expm1(pair.eps) - low + 2.0**-49 * (2.0 + low)) / (high - low), 0.0, 1.0)
-    size = int(index.max(initial=-1)) + 2
-    q = np.bincount(index, weights=pair.under_q * (1.0 - upward), minlength=size)
-    q = q + np.bincount(index + 1, weights=pair.under_q * upward, minlength=size)
-    q = np.asarray(q * (1.0 + MASS_SLACK), dtype=np.float64)
-    q[0] = 0.0
-    p = q * np.exp(np.arange(q.size) * step)
-    room = _MIRROR_SLACK * (1.0 + pair.distance / np.expm1(step))
-    p[0] = max(1.0 - pair.infinite - float((p + q).sum()), 0.0) + room
-    return Masses(np.concatenate([q[:0:-1], p]), pair.infinite)
+    under_p = pair.under_q * np.exp(pair.eps) * (1.0 + MASS_SLACK)
+    rest = max(1.0 - pair.infinite - float(under_p.sum() + pair.under_q.sum()), 0.0) + MASS_SLACK
+    loss = np.concatenate([-pair.eps, [0.0], pair.eps])
+    return on_grid(loss, np.concatenate([pair.under_q, [rest], under_p]), pair.infinite, step)
+
+
+@charge("losses between the points of a grid", "docs/proofs.md, section 7")
+def on_grid(loss: FloatArray, mass: FloatArray, infinite: float, step: float) -> Masses:
+    """Every atom on the two multiples of ``step`` beside it, with its masses under P and under Q; rounded upwards.
+
+    The split is a mean-preserving spread of Q/P under P, so D_E rises at every E, and so it does with every loss and
+    every mass.  Losses may be wrong by 8 roundings.  The masses need not sum to 1: composition only uses that the
+    profile is nowhere below the true one.
+    """
+    loss = loss + 8.0 * _U * np.abs(loss)
+    index = np.floor(loss / step).astype(np.int64)
+    index = np.where(index * step > loss, index - 1, index)
+    upward = np.expm1(index * step - loss) / math.expm1(-step)
+    upward = np.clip(upward + 8.0 * _U * (1.0 + np.abs(loss) / step), 0.0, 1.0)
+    half = int(np.abs(index).max(initial=0)) + 1
+    places = np.concatenate([index, index + 1]) + half
+    out = np.bincount(places, np.concatenate([mass * (1.0 - upward), mass * upward]), 2 * half + 1)
+    return Masses(np.asarray(out * (1.0 + MASS_SLACK), dtype=np.float64), infinite)
 
 
 def second_moment(pair: Losses) -> float:

@@ -1,4 +1,16 @@
-"""Sequential composition: privacy profiles, and how often each is used, give eps, delta and a lower bound on eps."""
+"""Sequential composition: privacy profiles, and how often each is used, give eps and delta.
+
+*Several reports of every user in one batch* are composed too.  Let each of n users send k reports into one batch, on
+values of its own choice, which may coincide.  Suppose that the batch were shuffled in k parts instead: the first report
+of every user in the first part, the second ones in the second, and so on.  Whoever sees the k parts can mix them and
+has then seen the batch, so that the parts reveal at least as much.  Each part is a round of n users with one report
+each, and the randomness of different parts is independent, so the parts are k rounds over the same users, and their
+guarantees compose.  Blanket messages are sent once for all k reports: they are divided among the parts by a public rule
+that does not look at the values (``Mechanism.bundled``), and every part counts on its share only.  Counting on all of
+them in each part would be wrong: k equal messages move one count by k, which costs as much as k^2 single ones.
+
+No lower bound is claimed for them: the composition is only an upper bound on what the mixed batch reveals.
+"""
 
 from __future__ import annotations
 
@@ -10,24 +22,29 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import ParameterError
-from ..pair import FloatArray
+from ...errors import BoundNotApplicableError, ParameterError
+from ..counts import Count
+from ..family import Answer, Family, OneByOne
+from ..pair import FloatArray, Side
+from ..participation import Split
 from ..search import bisect
-from . import renyi
-from .fixed_pair import PairLosses, rounded_down
+from . import conversions
 from .loss_grid import Sum, Window, solve_epsilon
 from .profile_curve import (
     COARSE,
+    EMPTY,
     FINE,
     FINEST,
     MEDIUM,
     Curve,
     Ladder,
     Losses,
+    Plan,
+    ladder_for,
     losses,
-    on_grid,
-    sampling,
+    sampled,
     second_moment,
+    symmetric,
 )
 
 #: The grid raises the variance of the composed loss by at most this share (eps by half of it), if cells allow it.
@@ -35,47 +52,50 @@ _EXTRA = 2e-5
 #: Fewest and most cells of the composed law; divided by the root of the number of kinds, each of which costs a
 #: transform.
 _CELLS = 2**15, 2**20
-#: Cells of a lower bound, which needs a finer grid.
-_LOWER_CELLS = 2**20
 #: Largest number of cells on one side of 0 of a single loss.
 _MOST_CELLS = 2**21
 #: Share of delta that cutting off tails may cost.
 _TAIL = 1e-4
-#: Profiles are sampled down to a log delta that is a multiple of this, so that samples can be used again.
-_DEPTH_STEP, _DEEPEST = 20.0, -459.0
+#: Profiles are not followed below this log delta.
+_DEEPEST = -459.0
 #: Where a profile with kinks is sampled.
 _FINER = {COARSE: MEDIUM, MEDIUM: FINE, FINE: FINEST}
+#: Families with more members than this are sampled at fewer eps.
+_FEW = 64
+#: Expected clones of a symbol up to which a profile is nearly a polygon.
+_FEW_CLONES = 150
 #: Smaller deltas are refused: profiles are not followed below 1e-200.
 LEAST_DELTA = 1e-150
 
 
-#: log delta of many profiles, each at its own eps.
-Together = Callable[[Sequence[Any], Sequence[FloatArray], float], Sequence[FloatArray]]
+#: log delta of a profile at every eps, to a relative accuracy.
+Profile = Callable[[FloatArray, float], FloatArray]
+#: log delta of many profiles, each at its own eps, to a relative accuracy.
+Ask = Callable[[Sequence[Any], Sequence[FloatArray], float], Sequence[FloatArray]]
+
+
+def one_by_one(profiles: Sequence[Profile], eps: Sequence[FloatArray], tol: float) -> list[FloatArray]:
+    """Profiles that can only be asked alone."""
+    return [profile(at, tol) for profile, at in zip(profiles, eps, strict=True)]
 
 
 @dataclass
 class Kind:
-    """A privacy profile that may be used many times: ``log_delta(eps, tol)`` is an upper bound on it.
+    """A privacy profile that may be used many times.
 
-    ``limit`` is an eps at which delta is 0 (inf if there is none); ``slow`` profiles are sampled at fewer nodes,
-    ``kinked`` ones (few clones, whose profile is nearly a polygon) at more.  ``once(delta)`` is the eps of a single
-    use, where there is a sharper way to it than through the profile.  ``together(sources, eps, tol)`` gives what
-    ``log_delta`` of every kind with these sources gives at its own eps, in one call; kinds with the same function are
-    sampled together.
+    ``ask(sources, eps, tol)`` gives upper bounds on log delta of many profiles, each at its own eps: kinds with the
+    same function are sampled together.  ``limit`` is an eps at which delta is 0 (inf if there is none); ``slow``
+    profiles are sampled at fewer nodes, ``kinked`` ones (few clones, whose profile is nearly a polygon) at more.
+    ``once(delta)`` is the eps of a single use, where there is a sharper way to it than through the profile.
     """
 
-    log_delta: Callable[[FloatArray, float], FloatArray]
+    source: Any
     limit: float
     slow: bool = False
     kinked: bool = False
     once: Callable[[float], float] | None = None
-    source: Any = None
-    together: Together | None = field(default=None, repr=False)
-    curves: dict[tuple[Ladder, float], Curve] = field(default_factory=dict, repr=False)
-
-    def curve(self, ladder: Ladder, lowest: float) -> Curve:
-        """The sampled profile; kept, because sampling is the expensive part."""
-        return sample([self], ladder, lowest)[0]
+    ask: Ask = field(default=one_by_one, repr=False)
+    curves: dict[Ladder, Curve] = field(default_factory=dict, repr=False)
 
     def own(self, ladder: Ladder) -> Ladder:
         """The ladder that suits this profile."""
@@ -83,50 +103,36 @@ class Kind:
 
 
 def sample(kinds: Sequence[Kind], ladder: Ladder, lowest: float) -> list[Curve]:
-    """The profiles of all kinds, sampled together where they can be asked together and were not sampled before."""
-    new = {id(kind): kind for kind in kinds if (kind.own(ladder), lowest) not in kind.curves}
-    open_ = [(kind, sampling(limit=kind.limit, ladder=kind.own(ladder), lowest=lowest)) for kind in new.values()]
-    wanted = [next(asking) for _, asking in open_]
-    while open_:
-        values = _ask([kind for kind, _ in open_], wanted, ladder)
-        still, wanted = [], []
-        for (kind, asking), value in zip(open_, values, strict=True):
-            try:
-                wanted.append(asking.send(value))
-                still.append((kind, asking))
-            except StopIteration as done:
-                kind.curves[kind.own(ladder), lowest] = done.value
-        open_ = still
-    return [kind.curves[kind.own(ladder), lowest] for kind in kinds]
+    """The profiles of all kinds down to ``lowest``; kept, and continued later, because sampling is expensive."""
+    own = [kind.own(ladder) for kind in kinds]
+
+    def ask(which: Sequence[int], eps: Sequence[FloatArray]) -> list[FloatArray]:
+        return _ask([kinds[i] for i in which], eps, [own[i].tol for i in which])
+
+    plans = [Plan(kind.limit, mine, lowest) for kind, mine in zip(kinds, own, strict=True)]
+    known = [kind.curves.get(mine, EMPTY) for kind, mine in zip(kinds, own, strict=True)]
+    found = sampled(ask, plans, known)
+    for kind, mine, curve in zip(kinds, own, found, strict=True):
+        kind.curves[mine] = curve
+    return found
 
 
-def _ask(kinds: Sequence[Kind], eps: Sequence[FloatArray], ladder: Ladder) -> list[FloatArray]:
+def _ask(kinds: Sequence[Kind], eps: Sequence[FloatArray], tols: Sequence[float]) -> list[FloatArray]:
     """log delta of every kind at its own eps: in one call for kinds with the same function and accuracy."""
-    out: list[FloatArray] = [np.zeros(0)] * len(kinds)
-    groups: dict[tuple[Together, float], list[int]] = {}
-    for i, kind in enumerate(kinds):
-        tol = kind.own(ladder).tol
-        if kind.together is None:
-            out[i] = kind.log_delta(eps[i], tol)
-        else:
-            groups.setdefault((kind.together, tol), []).append(i)
-    for (together, tol), rows in groups.items():
-        for i, value in zip(rows, together([kinds[i].source for i in rows], [eps[i] for i in rows], tol), strict=True):
-            out[i] = value
-    return out
-
-
-def _ladder(kinds: int) -> Ladder:
-    return FINE if kinds <= 8 else MEDIUM if kinds <= 64 else COARSE
+    groups: dict[tuple[Ask, float], list[int]] = {}
+    for i, (kind, tol) in enumerate(zip(kinds, tols, strict=True)):
+        groups.setdefault((kind.ask, tol), []).append(i)
+    out: dict[int, FloatArray] = {}
+    for (ask, tol), rows in groups.items():
+        out |= zip(rows, ask([kinds[i].source for i in rows], [eps[i] for i in rows], tol), strict=True)
+    return [out[i] for i in range(len(kinds))]
 
 
 def build(kinds: Sequence[Kind], counts: Sequence[int], log_delta: float, step: float | None = None) -> Sum:
     """The sum of all losses on a common grid, cut where that costs at most a small share of exp(log_delta)."""
     total = float(sum(counts))
-    lowest = log_delta + math.log(_TAIL) - math.log(max(total, 1.0))
-    depth = max(math.floor(lowest / _DEPTH_STEP) * _DEPTH_STEP, _DEEPEST)
-    ladder = _ladder(len(kinds))
-    pairs = [losses(curve, lowest=max(lowest, depth)) for curve in sample(kinds, ladder, depth)]
+    lowest = max(log_delta + math.log(_TAIL) - math.log(max(total, 1.0)), _DEEPEST)
+    pairs = [losses(curve, lowest=lowest) for curve in sample(kinds, ladder_for(len(kinds)), lowest)]
     grid = choose_step(pairs, counts) if step is None else step
     widest = max((float(pair.eps[-1]) for pair in pairs if pair.eps.size), default=0.0)
     if widest > grid * _MOST_CELLS:
@@ -134,7 +140,7 @@ def build(kinds: Sequence[Kind], counts: Sequence[int], log_delta: float, step: 
             f"step must be at least {widest / _MOST_CELLS:.3g} for losses up to {widest:.3g}, got {grid!r}; "
             "a finer grid does not fit into memory."
         )
-    return Sum([on_grid(pair, grid) for pair in pairs], counts, grid)
+    return Sum([symmetric(pair, grid) for pair in pairs], counts, grid)
 
 
 def choose_step(pairs: Sequence[Losses], counts: Sequence[int]) -> float:
@@ -168,6 +174,15 @@ def thirty_bits(step: float) -> float:
     """The step rounded up to 30 bits, so that its multiples are exact."""
     mantissa, exponent = math.frexp(step)
     return math.ldexp(math.ceil(mantissa * 2.0**30), exponent - 30)
+
+
+def refuse_tiny(delta: float, what: str = "a composition", instead: str = "a larger delta") -> None:
+    """Raise where delta is below what profiles are sampled to."""
+    if delta < LEAST_DELTA:
+        raise ParameterError(
+            f"delta must be at least {LEAST_DELTA:g} for {what}, got {delta!r}; profiles are not computed below it: "
+            f"use {instead}."
+        )
 
 
 def epsilon(kinds: Sequence[Kind], counts: Sequence[int], delta: float) -> float:
@@ -213,20 +228,13 @@ def delta(kinds: Sequence[Kind], counts: Sequence[int], eps: float) -> float:
     best = 1.0
     if sum(counts) == 1:
         single = next(kind for kind, count in zip(kinds, counts, strict=True) if count)
-        best = min(math.exp(float(single.log_delta(np.array([eps]), 1e-4)[0])) * (1.0 + 1e-12), 1.0)
+        best = min(math.exp(float(_ask([single], [np.array([eps])], [1e-4])[0][0])) * (1.0 + 1e-12), 1.0)
     for log_delta in (-20.0, -60.0, -180.0, _DEEPEST):
         whole = build(kinds, counts, log_delta)
-        best = min(best, delta_of(whole, eps))
+        best = min(best, whole.around(eps).delta(eps, upper=True))
         if whole.infinite <= 1e-3 * best:
             break
     return best
-
-
-def delta_of(whole: Sum, eps: float) -> float:
-    """An upper bound on the delta of a sum of losses at eps."""
-    if not whole.reach:
-        return whole.infinite * (1.0 + 1e-9)
-    return whole.window(whole.tilt_for_epsilon(eps), eps).delta(eps, upper=True)
 
 
 def pure_epsilon(kinds: Sequence[Kind], counts: Sequence[int]) -> float:
@@ -256,32 +264,72 @@ def basic_composition(guarantees: Iterable[tuple[float, int]]) -> float:
 def renyi_curve(kinds: Sequence[Kind], counts: Sequence[int], orders: FloatArray) -> FloatArray:
     """Upper values of the Renyi divergence of the composition: the sum over the rounds."""
     total = np.zeros(orders.shape)
-    for kind, count in zip(kinds, counts, strict=True):
-        total += count * renyi.from_curve(kind.curve(_ladder(len(kinds)), -math.inf), orders)
+    for curve, count in zip(sample(kinds, ladder_for(len(kinds)), -math.inf), counts, strict=True):
+        total += count * conversions.from_curve(curve, orders)
     return total * (1.0 + 1e-14)
 
 
-def lower_epsilon(pairs: Sequence[PairLosses], counts: Sequence[int], delta: float, upper: float) -> float:
-    """A lower bound on the eps of the composition of fixed pairs; ``upper`` is a known upper bound on it.
+def kind_of(
+    family: Family,
+    source: Any,
+    *,
+    n: int,
+    limit: float,
+    ask: Ask = one_by_one,
+    once: Callable[[float], float] | None = None,
+) -> Kind:
+    """A profile to be composed, sampled as finely as its family allows; the others as in :class:`Kind`."""
+    pairs = family.pairs(_FEW)
+    clones = [(n - 1) * float(pair.atoms.t.min(initial=np.inf)) for pair in pairs or ()]
+    kinked = pairs is not None and all(number < _FEW_CLONES for number in clones)
+    return Kind(source, limit, slow=not family.quick, kinked=kinked, once=once, ask=ask)
 
-    Every loss is moved down by up to one step, so eps by up to half a step per round on average.
+
+class Bundle(OneByOne):
+    """``reports`` rounds of one family over the same users; ``limit`` is the local guarantee of one report.
+
+    Examples
+    --------
+    >>> from ..family import PairSet
+    >>> from ..pair import ShuffledPair
+    >>> coin = PairSet([ShuffledPair(P0=[0.75, 0.25], P1=[0.25, 0.75], t=[0.25, 0.25])])
+    >>> four = Bundle(coin, reports=4, limit=np.log(3.0))
+    >>> [round(f.epsilon(n=1000, delta=1e-6, tol=1e-4, side="upper").epsilon, 2) for f in (coin, four)]
+    [0.17, 0.35]
     """
-    if not 0.0 < upper < math.inf or not pairs:
-        return 0.0
-    total = float(sum(counts))
-    largest = max(float(np.abs(pair.loss).max()) for pair in pairs)
-    step = max(0.004 * upper / total, 2.0 * upper / _LOWER_CELLS, 2.0 * largest / _LOWER_CELLS)
-    return lower_epsilon_of(Sum([rounded_down(pair, step) for pair in pairs], counts, step), delta, upper)
 
+    def __init__(self, family: Family, *, reports: int, limit: float) -> None:
+        self._family, self._reports, self._limit = family, reports, limit
 
-def lower_epsilon_of(whole: Sum, delta: float, upper: float) -> float:
-    """A lower bound on the eps of a sum of losses whose profile is below the true one."""
-    if not whole.reach:
-        return 0.0
-    theta, found = whole.tilt_for_delta(delta), 0.0
-    for _ in range(6):  # any tilt is valid; one that is too strong leaves nothing but round-off near the answer
-        found = solve_epsilon(whole.window(theta), delta, upper=False, most=upper)
-        if found > 0.0:
-            break
-        theta *= 0.25
-    return found
+    def _kind(self, n: int, side: Side) -> Kind:
+        """One part."""
+        if side == "lower":
+            raise BoundNotApplicableError(
+                "no lower bound is known for several reports per user; ask for the upper side, or for one report."
+            )
+
+        def log_delta(eps: FloatArray, tol: float) -> FloatArray:
+            value = self._family.log_delta(eps, n=n, tol=tol, side="upper")
+            return np.where(eps >= self._limit, -np.inf, np.minimum(value, 0.0))
+
+        return kind_of(self._family, log_delta, n=n, limit=self._limit)
+
+    def epsilon(self, *, n: int, delta: float, tol: float, side: Side) -> Answer:
+        """The eps of all parts together."""
+        kind = self._kind(n, side)
+        refuse_tiny(delta, "several reports per user")
+        return Answer(epsilon([kind], [self._reports], delta), 1, 1)
+
+    def log_delta(self, eps: FloatArray, *, n: int, tol: float, side: Side) -> FloatArray:
+        """log delta of all parts together, for every eps."""
+        kind = self._kind(n, side)
+        with np.errstate(divide="ignore"):
+            found = [np.log(delta([kind], [self._reports], float(x))) for x in eps.reshape(-1)]
+        return np.array(found).reshape(eps.shape)
+
+    def thinned(self, chance: float) -> Family:
+        """Every other user takes part with this probability, with all of its reports or none.
+
+        The parts then share one random number of users, so they are not independent; the number is rounded down.
+        """
+        return self if chance == 1.0 else Split(self, lambda n: Count(0, ((n - 1, chance),)))

@@ -93,25 +93,65 @@ class Law:
     exposed: arb
     nothing: arb  # 1 - sum t
 
-    def mgf(self, c: arb) -> arb:
-        """E exp(c X)."""
-        return self.nothing + sum((t * (c * x).exp() for t, x in zip(self.t, self.values, strict=True)), arb(0))
+    def tilted(self, c: arb) -> Tilted:
+        """The law of weight exp(c X)."""
+        weights = [t * (c * x).exp() for t, x in zip(self.t, self.values, strict=True)]
+        return Tilted(c, self.values, weights, self.nothing, self.nothing + sum(weights, arb(0)))
+
+    @property
+    def local(self) -> arb:
+        """E[(X)_+] and the exposed part: the divergence of one user alone, which every larger n stays below."""
+        return sum((t * x.max(arb(0)) for t, x in zip(self.t, self.values, strict=True)), self.exposed)
+
+
+class Tilted(NamedTuple):
+    """M(z) on the line through c."""
+
+    c: arb
+    values: list[arb]
+    weights: list[arb]
+    nothing: arb
+    top: arb  # M(c)
+
+    def at(self, y: arb) -> acb:
+        """M(c + iy)."""
+        out = acb(self.nothing)
+        for w, x in zip(self.weights, self.values, strict=True):
+            out += w * acb(0, y * x).exp()
+        return out
+
+    def rest(self, n: int, s: arb, h: arb, nodes: int, square: arb) -> arb:
+        """h times the sum over y > nodes h of |M(c+iy)/M(c)|^n exp(-s^2 y^2/2)/(square + y^2), from above.
+
+        Up to pi/range(X) the first factor is at most exp(-(2/pi^2) n Var y^2) (line.block_bounds), beyond at most 1;
+        a sum over a falling bound is at most its first term and an integral.
+        """
+        pi, end, every = arb.pi(), h * nodes, [*self.values, arb(0)]
+        moments = [sum((w * x**k for w, x in zip(self.weights, self.values, strict=True)), arb(0)) for k in (1, 2)]
+        mean, power = (moment / self.top for moment in moments)
+        variance = ((power - mean * mean) * n).lower().max(arb(0))
+        cliff = (pi / (largest(every) - smallest(every))).lower()
+        far = s * s / 2
+
+        def after(a: arb, y: arb) -> arb:
+            return (-a * y * y).exp() / (square + y * y) * (h + 1 / (2 * a * y))
+
+        out = after(far, end.max(cliff) if cliff.is_finite() else end)
+        return out + after(2 / (pi * pi) * variance + far, end) if end < cliff else out
 
 
 def choose(pair: ShuffledPair, n: int, eps: float, rtol: float) -> Method:
     """A method whose upper end is about rtol above the truth; the choice itself needs no trust."""
-    bits, symbols, cap = 112 + 2 * n.bit_length(), pair.atoms.t.size, _cap(pair, n)
+    symbols, cap = pair.atoms.t.size, _cap(pair, n)
     if math.comb(min(cap, 10**6) + symbols, symbols) <= MAX_ROWS:
-        return Method("counts", bits, cap=cap)
-    line = _line(pair, n, eps, rtol)
-    if line is None:
-        return Method("local", bits)
-    if line.nodes > MAX_NODES:
+        return Method("counts", _bits(n), cap=cap)
+    method = _contour(pair, n, eps, rtol) or Method("local", _bits(n))
+    if method.nodes > MAX_NODES:
         raise CertificationError(
-            f"the proof would need {line.nodes:,} nodes, more than {MAX_NODES:,}; certify a larger delta or a "
+            f"the proof would need {method.nodes:,} nodes, more than {MAX_NODES:,}; certify a larger delta or a "
             "looser tol."
         )
-    return Method("contour", bits, c=line.c, s=line.s, h=line.h, nodes=line.nodes)
+    return method
 
 
 def _cap(pair: ShuffledPair, n: int) -> int:
@@ -122,25 +162,21 @@ def _cap(pair: ShuffledPair, n: int) -> int:
     return min(first_rare(n - 1, mass), n)
 
 
-class _Line(NamedTuple):
-    """Where a contour is summed."""
-
-    c: float
-    s: float
-    h: float
-    nodes: int
-
-
 @np.errstate(all="ignore")
-def _line(pair: ShuffledPair, n: int, eps: float, rtol: float) -> _Line | None:
-    """The line that floats would use; None where X is never above 0 (beyond rounding)."""
+def _contour(pair: ShuffledPair, n: int, eps: float, rtol: float) -> Method | None:
+    """The contour that floats would use; None where X is never above 0 (beyond rounding)."""
     x, t, users = pair.atoms.values(np.array([eps])), pair.atoms.t[None, :], np.array([float(n)])
     if not x.size or x.max() <= 1e-14 * np.abs(x).max():
         return None
     whole = place(x, t, users, tilt(x, t, saddle(x, t, users)), np.array([rtol]))
     last = float(whole.last[0])
     nodes = int(last) if math.isfinite(last) else 10**18
-    return _Line(float(whole.at.c[0]), float(whole.s[0]), float(whole.h[0]), nodes)
+    c, s, h = (float(part[0]) for part in (whole.at.c, whole.s, whole.h))
+    return Method("contour", _bits(n), c=c, s=s, h=h, nodes=nodes)
+
+
+def _bits(n: int) -> int:
+    return 112 + 2 * n.bit_length()
 
 
 def refuse_endless(steps: Iterable[tuple[ShuffledPair, Method]], n: int, eps: Fraction, *, more: float = 0.0) -> None:
@@ -182,18 +218,18 @@ def _work(method: Method, symbols: int, n: int) -> float:
 
 def _most_nodes(pair: ShuffledPair, n: int, eps: float) -> int:
     """Nodes of the finest proof that :func:`choose` would make by contour, and a quarter more."""
-    line = _line(pair, n, eps, _FINEST)  # where there is none, a proof that asks for a contour gets an error message
+    line = _contour(pair, n, eps, _FINEST)  # without one, a proof that asks for a contour gets an error message
     return MAX_NODES if line is None else min(MAX_NODES, 64 + math.ceil(1.25 * line.nodes))
 
 
 def prove(pair: ShuffledPair, n: int, eps: Fraction, method: Method) -> Proof:
     """An interval with delta(eps) <= upper, in exact arithmetic from the pair's stated numbers."""
-    if method.kind not in _METHODS:
-        raise CertificationError(
-            f"a shuffled pair is proved by {sorted(_METHODS)}, got {method.kind!r}; certify again."
-        )
+    if method.kind not in (kinds := sorted((*_METHODS, "local"))):
+        raise CertificationError(f"a shuffled pair is proved by {kinds}, got {method.kind!r}; certify again.")
     with precision(method.bits):
         law = law_at(pair, eps)
+        if method.kind == "local":
+            return Proof.of(arb(0), law.local)
         low, high = _METHODS[method.kind](law, n, method)
         return Proof.of(low + law.exposed, high + law.exposed)
 
@@ -222,52 +258,29 @@ def law_at(pair: ShuffledPair, eps: Fraction, *, n: int = 0) -> Law:
     return Law(values, masses, hidden_p0, exposed, ball(1 - total))
 
 
+def line_of(method: Method, what: str, most: int) -> list[arb]:
+    """c, s and h of a method, checked."""
+    line = (method.c, method.s, method.h)
+    if not all(math.isfinite(x) and x > 0.0 for x in line) or not 1 <= method.nodes <= most:
+        raise CertificationError(f"the {what} needs finite c, s, h > 0 and 1 to {most:,} nodes; certify again.")
+    return [ball(Fraction(x)) for x in line]
+
+
 def _by_contour(law: Law, n: int, method: Method) -> tuple[arb, arb]:
-    usable = all(math.isfinite(x) and x > 0.0 for x in (method.c, method.s, method.h))
-    if not usable or not 1 <= method.nodes <= MAX_NODES:
-        raise CertificationError(f"the contour needs finite c, s, h > 0 and 1 to {MAX_NODES:,} nodes; certify again.")
-    c, s, h = (ball(Fraction(x)) for x in (method.c, method.s, method.h))
+    c, s, h = line_of(method, "contour", MAX_NODES)
     alone = law.nothing**n if law.nothing > 0 else arb(0)
-    weights = [t * (c * x).exp() for t, x in zip(law.t, law.values, strict=True)]
-    half = s * s / 2
-    total = arb(0)
+    line, half, total = law.tilted(c), s * s / 2, arb(0)
     for k in range(method.nodes + 1):
         z = acb(c, h * k)
-        angle = acb(0, h * k)
-        m = acb(law.nothing)
-        for w, x in zip(weights, law.values, strict=True):
-            m += w * (angle * x).exp()
-        term = ((m**n - alone) * (half * z * z).exp() / (z * z)).real
+        term = ((line.at(h * k) ** n - alone) * (half * z * z).exp() / (z * z)).real
         total += term / 2 if k == 0 else term
-    pi = arb.pi()
-    sum_ = total * h / pi
-    mgf = law.mgf(c)
-    missed = _missed(law, n, mgf, alone, weights, c, s, h, method.nodes)
+    sum_ = total * h / arb.pi()
+    # the nodes past the last one (contour.unevaluated_nodes); the point mass at 0 is one of a law that does not vary
+    point = Tilted(c, [], [], law.nothing, law.nothing)
+    rest = line.top**n * line.rest(n, s, h, method.nodes, arb(0)) + alone * point.rest(n, s, h, method.nodes, arb(0))
+    missed = rest * (half * c * c).exp() / arb.pi()
     upper = sum_ + missed
-    lower = sum_ - missed - _aliases(law, n, c, s, h, upper)
-    return lower / n, upper / n
-
-
-def _missed(law: Law, n: int, mgf: arb, alone: arb, weights: list[arb], c: arb, s: arb, h: arb, nodes: int) -> arb:
-    """Bound on the nodes past the last one (contour.unevaluated_nodes)."""
-    pi = arb.pi()
-    end = h * nodes
-    width = largest([*law.values, arb(0)]) - smallest([*law.values, arb(0)])
-    mean = sum((w * x for w, x in zip(weights, law.values, strict=True)), arb(0)) / mgf
-    square = sum((w * x * x for w, x in zip(weights, law.values, strict=True)), arb(0)) / mgf
-    variance = ((square - mean * mean) * n).lower().max(arb(0))
-    cliff = (pi / width).lower()
-    far = s * s / 2
-    near = 2 / (pi * pi) * variance + far
-    peak = mgf**n * (s * s * c * c / 2).exp()
-
-    def tail(a: arb, y: arb) -> arb:
-        return (-a * y * y).exp() / (y * y) * (h + 1 / (2 * a * y))
-
-    bound = peak * tail(far, end.max(cliff)) + alone * (s * s * c * c / 2).exp() * tail(far, end)
-    if end < cliff:
-        bound += peak * tail(near, end)
-    return bound / pi
+    return (sum_ - missed - _aliases(law, n, c, s, h, upper)) / n, upper / n
 
 
 def _aliases(law: Law, n: int, c: arb, s: arb, h: arb, upper: arb) -> arb:
@@ -276,15 +289,8 @@ def _aliases(law: Law, n: int, c: arb, s: arb, h: arb, upper: arb) -> arb:
     q = (-c * period).exp()
     left = upper * q / (1 - q) + period * q / (1 - q) ** 2
     b = 2 * c
-    log_ratio = -(b - c) * period
-    right = law.mgf(b) ** n * (s * s * b * b / 2).exp() * log_ratio.exp() / (arb(1).exp() * b * (1 - log_ratio.exp()))
+    right = law.tilted(b).top ** n * (s * s * b * b / 2).exp() * q / (arb(1).exp() * b * (1 - q))
     return left + right
-
-
-def _alone(law: Law, n: int, method: Method) -> tuple[arb, arb]:
-    """E[(X)_+]: the case n = 1, which every larger n stays below."""
-    top = sum((t * x.max(arb(0)) for t, x in zip(law.t, law.values, strict=True)), arb(0))
-    return arb(0), top
 
 
 def _by_counts(law: Law, n: int, method: Method) -> tuple[arb, arb]:
@@ -326,4 +332,4 @@ def _left_out(law: Law, n: int, cap: int) -> arb:
     return (-(n - 1) * rate).exp() * law.p0
 
 
-_METHODS = {"counts": _by_counts, "contour": _by_contour, "local": _alone}
+_METHODS = {"counts": _by_counts, "contour": _by_contour}

@@ -25,7 +25,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
-from flint import acb, arb
+from flint import arb
 
 from ...errors import CertificationError
 from ..pair import ShuffledPair
@@ -34,7 +34,7 @@ from ..swap.lines import FINE, LINES, on_line
 from ..swap.pair import SwapPair
 from ..swap.sums import node_count, weighed
 from .balls import ball, largest, precision, smallest
-from .pairs import MASS_SLACK, MAX_SYMBOLS, PROOF_SLACK, Law, Method, Proof, law_at
+from .pairs import MASS_SLACK, MAX_SYMBOLS, PROOF_SLACK, Law, Method, Proof, Tilted, law_at, line_of
 
 #: Types of one victim pair, nodes, the exponents c X and s c: more than any proof that is chosen needs.
 MAX_TYPES, MAX_NODES, MAX_EXPONENT = 1024, 16_384, 1_000
@@ -57,7 +57,7 @@ class _Block:
 
 
 def work(types: Sequence[ShuffledPair], method: Method) -> float:
-    """Steps of one proof, in units of about 5 microseconds; refused where no proof needs so many types or nodes."""
+    """Steps of one proof, in units of about 5 microseconds; refused where no proof needs that many types or nodes."""
     if len(types) > MAX_TYPES:
         raise CertificationError(
             f"a victim pair must have at most {MAX_TYPES:,} types, got {len(types):,}; merge some."
@@ -86,7 +86,7 @@ def prove(types: Sequence[ShuffledPair], common_mass: float, n: int, eps: Fracti
         )
     with precision(method.bits):
         laws = [law_at(pair, eps, n=n) for pair in types]
-        alone = largest([_local(law) for law in laws])
+        alone = largest([law.local for law in laws])
         if method.kind == "local":
             return Proof.of(arb(0), alone)
         return Proof.of(arb(0), _Sum(common_mass, n, method).largest(laws, alone))
@@ -96,17 +96,12 @@ class _Sum:
     """The sum at one (c, h, s), and the waits."""
 
     def __init__(self, common_mass: float, n: int, method: Method) -> None:
-        usable = all(math.isfinite(x) and x > 0.0 for x in (method.c, method.s, method.h))
-        if not usable or not 1 <= method.nodes <= MAX_NODES:
-            raise CertificationError(
-                f"the swap sum needs finite c, s, h > 0 and 1 to {MAX_NODES:,} nodes; certify again."
-            )
+        self.c, self.s, self.h = line_of(method, "swap sum", MAX_NODES)
         if not 1 <= method.waits < n:
             raise CertificationError(f"waits must be from 1 to n - 1 = {n - 1:,}, got {method.waits:,}; certify again.")
         if method.s * method.c > MAX_EXPONENT:
             raise CertificationError(f"the dither s c must be at most {MAX_EXPONENT:,}; certify again.")
         self.n, self.method = n, method
-        self.c, self.s, self.h = (ball(Fraction(x)) for x in (method.c, method.s, method.h))
         beta = Fraction(common_mass) * (1 - MASS_SLACK)
         self.beta, self.miss = ball(beta), ball(1 - beta)
         #: every power of r in A is at least this
@@ -121,16 +116,17 @@ class _Sum:
                     raise CertificationError(f"c times a value must be at most {MAX_EXPONENT:,}; certify again.")
         open_ = []
         for law in laws:
-            top = law.mgf(self.c).upper()
+            line = law.tilted(self.c)
+            top = line.top.upper()
             blocks = self._blocks(top)
             peak = sum((block.part for block in blocks), arb(0))
             # the node 0, and an integral for the others
             crude = peak * self.scale * (self.h / (2 * self.c * self.c) + arb.pi() / (2 * self.c)) + law.exposed
-            open_.append((crude.upper(), law, top, blocks, peak))
+            open_.append((crude.upper(), law.exposed, line, blocks, peak))
         best = arb(0)
-        for crude, law, top, blocks, peak in sorted(open_, key=lambda item: item[0], reverse=True):
+        for crude, exposed, line, blocks, peak in sorted(open_, key=lambda item: item[0], reverse=True):
             if not crude <= best:
-                value = (self._sum(law, top, blocks, peak) + law.exposed).upper()
+                value = (self._sum(line, line.top.upper(), blocks, peak) + exposed).upper()
                 best = best.max(smallest([value, crude]))
         return best + self.miss**self.method.waits * alone
 
@@ -155,49 +151,22 @@ class _Sum:
             first = last + 1
         return out
 
-    def _sum(self, law: Law, top: arb, blocks: Sequence[_Block], peak: arb) -> arb:
+    def _sum(self, line: Tilted, top: arb, blocks: Sequence[_Block], peak: arb) -> arb:
         """U of one type, the nodes beyond the last one included."""
-        weights = [t * (self.c * x).exp() for t, x in zip(law.t, law.values, strict=True)]
         far = ball(_FAR)
-        half = self.s * self.s / 2
-        total = peak / (2 * self.c * self.c)
+        half, square = self.s * self.s / 2, self.c * self.c
+        total = peak / (2 * square)
         for k in range(1, self.method.nodes + 1):
             y = self.h * k
-            m = acb(law.nothing)
-            for w, x in zip(weights, law.values, strict=True):
-                m += w * acb(0, y * x).exp()
-            ratio = smallest([(abs(m) / top).upper(), arb(1)])  # |M(c+iy)| <= M(c)
+            ratio = smallest([(abs(line.at(y)) / top).upper(), arb(1)])  # |M(c+iy)| <= M(c)
             size = ratio**self.fewest
             if size < far:
                 size *= peak
             else:
                 size = sum((block.part * ratio**block.power for block in blocks), arb(0))
-            total += size.upper() * (-half * y * y).exp() / (self.c * self.c + y * y)
-        return self.scale * (self.h * total + peak * self._missed(law, weights))
-
-    def _missed(self, law: Law, weights: Sequence[arb]) -> arb:
-        """h times the sum over y > nodes h of the weight and of a bound on A/peak."""
-        pi, end = arb.pi(), self.h * self.method.nodes
-        values = [*law.values, arb(0)]
-        cliff = (pi / (largest(values) - smallest(values))).lower()
-        mgf = law.nothing + sum(weights, arb(0))
-        mean = sum((w * x for w, x in zip(weights, law.values, strict=True)), arb(0)) / mgf
-        square = sum((w * x * x for w, x in zip(weights, law.values, strict=True)), arb(0)) / mgf
-        variance = (square - mean * mean).lower().max(arb(0))
-        far = self.s * self.s / 2
-        near = 2 / (pi * pi) * variance * self.fewest + far
-
-        def after(a: arb, y: arb) -> arb:
-            return (-a * y * y).exp() / (self.c * self.c + y * y) * (self.h + 1 / (2 * a * y))
-
-        out = after(far, end.max(cliff) if cliff.is_finite() else end)
-        return out + after(near, end) if end < cliff else out
-
-
-def _local(law: Law) -> arb:
-    """sum_j (P0_j - E P1_j)_+."""
-    hidden = sum((t * x.max(arb(0)) for t, x in zip(law.t, law.values, strict=True)), arb(0))
-    return hidden + law.exposed
+            total += size.upper() * (-half * y * y).exp() / (square + y * y)
+        rest = line.rest(self.fewest, self.s, self.h, self.method.nodes, square)
+        return self.scale * (self.h * total + peak * rest)
 
 
 class Proposal(NamedTuple):

@@ -1,4 +1,4 @@
-"""Renyi divergences: from a privacy profile, and back to (eps, delta).
+"""Other scales of privacy: Renyi divergences from a profile and back to (eps, delta), and the mu of a Gaussian release.
 
 For a pair of laws and an order a > 1, with h(E) = D_E in either direction (the larger one),
 
@@ -10,6 +10,9 @@ any upper values there; the integral of chord times power has a closed form.  Ev
 as a logarithm: orders of many thousands need delta far below the smallest double.
 
 An infinite local guarantee means a set with P > 0 = Q, so every Renyi divergence is infinite.
+
+Shuffled rounds are nearly mu-GDP each, and the squares of mu add up (Dong, Roth, Su, JRSS B 84, 2022, Corollary 2).
+That is where a search begins; no guarantee rests on mu.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from numpy.typing import ArrayLike
 
 from ..ledger import charge
 from ..pair import FloatArray
+from ..search import bisect
 from .profile_curve import Curve
 
 #: Orders that :meth:`shuffledp.Accountant.renyi` takes by default; optimal orders grow with the number of users.
@@ -121,3 +125,44 @@ def to_delta(orders: ArrayLike, values: ArrayLike, epsilon: float) -> float:
     a, r = np.asarray(orders, dtype=np.float64), np.asarray(values, dtype=np.float64)
     log_delta = (a - 1.0) * (r - epsilon + np.log1p(-1.0 / a)) - np.log(a)
     return min(math.exp(min(float(log_delta.min(initial=0.0)), 0.0)) * (1.0 + 1e-12), 1.0)
+
+
+def mu_of(epsilon: float, delta: float) -> float:
+    """The mu of a Gaussian release that is (epsilon, delta)-DP.
+
+    Examples
+    --------
+    >>> round(mu_of(1.0, 1e-8), 4)
+    0.1961
+    """
+    return bisect(lambda mu: _delta(mu, epsilon) <= delta, safe=1e-12, unsafe=1e3, close=_close, geometric=True)
+
+
+def epsilon_of(mu: float, delta: float) -> float:
+    """The eps of a Gaussian release with this mu at delta.
+
+    Examples
+    --------
+    >>> round(epsilon_of(mu_of(1.0, 1e-8), 1e-8), 6)
+    1.0
+    """
+    return bisect(lambda epsilon: _delta(mu, epsilon) <= delta, safe=1e6, unsafe=1e-15, close=_close, geometric=True)
+
+
+def _close(value: float) -> float:
+    return 1e-13 * value
+
+
+def _delta(mu: float, epsilon: float) -> float:
+    """delta(eps) of a Gaussian release (Balle, Wang, ICML 2018, Theorem 8)."""
+    near, far = epsilon / mu - 0.5 * mu, epsilon / mu + 0.5 * mu
+    # e^eps phi(far) = phi(near): the second term as a Mills ratio does not overflow
+    second = math.exp(-0.5 * near * near) * _mills(far) if abs(near) < 38.0 else 0.0
+    return max(0.5 * math.erfc(near / math.sqrt(2.0)) - second / math.sqrt(2.0 * math.pi), 0.0)
+
+
+def _mills(x: float) -> float:
+    """The Mills ratio of the normal law at x > 0, to a few parts in a thousand beyond 25."""
+    if x > 25.0:
+        return 1.0 / (x + 1.0 / x)
+    return 0.5 * math.erfc(x / math.sqrt(2.0)) * math.exp(0.5 * x * x) * math.sqrt(2.0 * math.pi)
