@@ -34,6 +34,8 @@ COVERED = ("users", "population")
 
 #: Users below which intervals of sums over many kinds of reports allow for half a report on either side.
 FEW = 100
+#: Reports from which on no such allowance is made: below, it grows to the whole one within a quarter.
+_SETTLED = 1.75
 
 
 @dataclass(frozen=True, eq=False)
@@ -351,15 +353,21 @@ def modeled(
 def moments_of(estimate: Estimate) -> Moments:
     """Those that it states, else those of entries with uncorrelated noise."""
     noise = Variance(estimate.stderr**2) if estimate.noise is None else estimate.noise
-    return estimate.moments or Moments.unrelated(estimate.n, noise)
+    return estimate.moments or Moments.unrelated(estimate.n, noise, estimate.grain)
 
 
-def grain_of(parts: Sequence[Estimate], n: int) -> float:
-    """The grain of a weighted sum of entries of several parts: the largest of theirs below FEW users, else none.
+def weighted_sums(value: FloatArray, n: int, constraint: Constraint, noise: Variance, step: Limit) -> Estimate:
+    """The estimate of weighted sums of shares, which change by at most ``step`` with a report.
 
-    The steps of such a sum are many and small, and the normal law holds soon; few users get the wider intervals.
+    Their steps are many and small, and the normal law holds soon: from FEW users on, an interval reaches half a step
+    further only where the variance is that of fewer than two reports, each of which matters by a whole step.  Without
+    it, a count with expectation x is covered at 91 % or less for some x below 1, and at 93 % or more from 1.5 on.
     """
-    return max(float(np.max(part.grain)) for part in parts) if n < FEW else 0.0
+    made = modeled(value, n, constraint, noise, share_sampling(n), influence=None)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        reports = np.nan_to_num((made.stderr / step) ** 2, nan=np.inf)
+    rare = 1.0 if n < FEW else np.clip(4.0 * (_SETTLED - reports), 0.0, 1.0)
+    return replace(made, grain=np.asarray(rare * step))
 
 
 def rescaled(estimate: Estimate, *, scale: float, shift: float) -> Estimate:
