@@ -119,7 +119,7 @@ class Estimate(Tabular):
         return Table(tuple(columns), caption=self._title)
 
     def poisoned(self, reports: int) -> FloatArray:
-        """The most that so many false reports (or messages) can add to or take from each entry.
+        """The most that this many false reports (or messages) can add to or take from each entry.
 
         Privacy noise hides true reports, and false ones too: a client that lies is not noticed, but one report moves
         an estimate by more than one user's share (Cheu, Smith, Ullman, S&P 2021).
@@ -193,9 +193,6 @@ class Estimate(Tabular):
         def some(entries: Limit) -> Limit:
             return np.broadcast_to(entries, self.value.shape).ravel()[places]
 
-        def some_variance(known: Variance | None) -> Variance | None:
-            return None if known is None else Variance(some(known.base), some(known.slope), some(known.bend))
-
         labels = self.labels
         limits = None if self.constraint is None else self.constraint.limits
         return replace(
@@ -204,8 +201,8 @@ class Estimate(Tabular):
             stderr=self.stderr.ravel()[places],
             covariance=None,
             constraint=None if limits is None else Box(some(limits[0]), some(limits[1])),
-            noise=some_variance(self.noise),
-            sampling=some_variance(self.sampling),
+            noise=None if self.noise is None else self.noise.mapped(some),
+            sampling=None if self.sampling is None else self.sampling.mapped(some),
             grain=some(self.grain),
             influence=None if self.influence is None else some(self.influence),
             moments=None,

@@ -10,7 +10,7 @@ from ..mechanisms.categorical.local_hash import LocalHash
 from ..mechanisms.categorical.subset import Subset
 from .curves import CORE, SWAP, Series, curve
 
-#: The paper's baselines; where a bound does not apply, or gives more, the local guarantee stands (ratio 1).
+#: The paper's baselines; where a bound does not apply, or gives a larger eps, the local guarantee is used (ratio 1).
 BASELINES = (
     Series("stronger-clone", "stronger clone", ("general", "local")),
     Series("clone", "clone", ("clone", "local")),

@@ -1,4 +1,4 @@
-"""The design review of a recommendation as a page that stands alone: nothing in it is loaded from elsewhere."""
+"""The design review of a recommendation as a self-contained page: it loads nothing from elsewhere."""
 
 from __future__ import annotations
 

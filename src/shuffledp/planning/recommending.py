@@ -58,7 +58,7 @@ def recommend(
     Parameters
     ----------
     task : "histogram", "sum of bits", "mean", "vector mean", "range", "quantile", "sets", "key-value" or "location";
-        hyphens, underscores and spaces are alike
+        hyphens, underscores and spaces are interchangeable
     n : users who are asked
     epsilon, delta : the central budget of all rounds together; delta may be a rule such as "0.01/n"
     error : the target: root-mean-square error per item, in the units of the task
@@ -145,7 +145,7 @@ class _Question:
                 f"no mechanism meets the target of the task {self.task.name!r} ({reasons[:600]}); raise the "
                 "target or the limits, or collect from more users."
             )
-        kept = front(choices, by)
+        kept = front(choices)
         choices = [replace(choice, on_front=choice.name in kept) for choice in choices]
         epsilon = choices[0].epsilon if self.epsilon is None else self.epsilon
         budget = self.budget

@@ -29,7 +29,7 @@ class CalibratedRounds:
 
     Attributes
     ----------
-    name, mechanism : the spec that was found stands for a missing name
+    name, mechanism : a missing name is replaced by the spec that was found
     weight : its share
     epsilon : of one of these rounds at the delta of the budget
     error : the predicted standard error of an estimate from those who can be counted on (of a frequency, the root of

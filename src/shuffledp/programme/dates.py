@@ -49,7 +49,7 @@ class Step:
         return self.unit if self.number == 1 else f"{self.number} {self.unit}s"
 
     def after(self, start: date, times: int) -> date | None:
-        """The date so many steps after the start; None beyond the year 9999.
+        """The date ``times`` steps after the start; None beyond the year 9999.
 
         A day that its month does not have is the last day of that month, and the next ones are not moved.
 

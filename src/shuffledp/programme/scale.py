@@ -58,7 +58,7 @@ class Scale:
     fixed: Mapping[int, Mechanism] = field(default_factory=dict)
 
     def target(self, number: int, epsilon: float) -> Target:
-        """One round of an entry that may cost so much."""
+        """One round of an entry, which may cost ``epsilon``."""
         terms = self.draft.entries[number]
         reports = terms.numbers.get("reports_per_user", 1)
         crowd = dataclasses.replace(terms.crowd, reports_per_user=reports)

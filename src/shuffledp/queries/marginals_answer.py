@@ -64,8 +64,7 @@ class MarginalsAnswer(Estimate):
         if any(np.any(part.stderr) for part in self.raw):
             parts = [moments_of(part) for part in self.raw]
             drawn, step = found.variance(columns, plausible(table, self.n, parts), parts)
-            known = drawn.plus(users, -1.0)
-            noise = Variance(*(np.broadcast_to(x, table.shape).ravel() for x in (known.base, known.slope, known.bend)))
+            noise = drawn.plus(users, -1.0).mapped(lambda x: np.broadcast_to(x, table.shape).ravel())
         made = weighted_sums(table.ravel(), self.n, Simplex(), noise, step)
         names = cell_names(columns, self.options)
         return replace(made, for_release=self.for_release, names=names, quantity=SHARE)

@@ -110,7 +110,7 @@ class RangeAnswer(Estimate):
         whole = (pairs[:, 0] == 0) & (pairs[:, 1] == self.value.size)  # everybody
         value = self._from_nodes(pairs) if self.tree is None else between(self.tree.leaves, pairs)
         noise, step = self._noise(np.where(whole[:, None], [0, 1], pairs))
-        known = Variance(*(np.where(whole, 0.0, x) for x in (noise.base, noise.slope, noise.bend)))
+        known = noise.mapped(lambda x: np.where(whole, 0.0, x))
         found = weighted_sums(np.where(whole, 1.0, value), self.n, Box(0.0, 1.0), known, np.where(whole, 0.0, step))
         return replace(found, names=tuple(names), quantity=SHARE, note=self.note, for_release=self.for_release)
 
@@ -167,7 +167,7 @@ class RangeAnswer(Estimate):
 
         The value is where the rising envelope of the distribution function, straight inside a bin, meets the share.
         The interval reaches from the first to the last bin that is not contradicted: a bin is, if the distribution
-        function exceeds the share at its lower end for sure, or stays below it at its upper end.  The bin of the true
+        function certainly exceeds the share at its lower end, or stays below it at its upper end.  The bin of the true
         quantile is contradicted only if one of its two ends is outside the interval there, on one side each, so that
         coverage is at least ``level`` where that of the distribution function is, however many bins there are.
 
@@ -246,7 +246,7 @@ def between(shares: FloatArray, pairs: IntArray) -> FloatArray:
 
 
 def range_answer(domain: Interval, branching: int, parts: Sequence[Estimate], option: bool = False) -> RangeAnswer:
-    """The answer from the estimates of every level, leaves first; with ``option`` the last leaf is no bin."""
+    """The answer from the estimates of every level, leaves first; with ``option`` the last leaf is not a bin."""
     leaves = parts[0]
     edges = domain.edges(leaves.value.size - option)
     names = [f"{a:g} to {domain.words(b)}" for a, b in itertools.pairwise(edges)]  # the unit is that of the bins
