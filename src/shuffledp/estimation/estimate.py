@@ -134,7 +134,7 @@ class Estimate(Tabular):
         reports = check.whole("reports", reports, low=0, hint="it is how many reports are false")
         if self.influence is None:
             raise ParameterError(
-                "influence of a report must be known, got an estimate after a fit or a step; ask the one before."
+                "influence of a report must be known, got an estimate after a fit or a step; ask the one before it."
             )
         most = np.broadcast_to(np.asarray(self.influence, dtype=np.float64), self.value.shape)
         return np.asarray(reports * most) if reports else np.zeros(self.value.shape)

@@ -52,7 +52,7 @@ class Candidate:
         return f"{self.mechanism} ({self.variant})" if self.variant else self.mechanism
 
     def accounted(self, row: Unknown) -> Unknown:
-        """The same row of what is run."""
+        """The same row, of the mechanisms that clients run."""
         return replace(row, make=lambda value: self.runs(row.make(value)))
 
 

@@ -51,7 +51,7 @@ class HistogramTask(ShareTask):
         return Sensitivity(2.0, math.sqrt(2.0))
 
     def query(self, mechanism: Mechanism, column: Columns, labels: Labels, variant: str = "") -> Query:
-        """A histogram whose last label takes what is not listed."""
+        """A histogram whose last label also counts unlisted values."""
         found, where = default_labels(self.d, labels), one_column(column, "value")
         return queries.Histogram(column=where, labels=tuple(found), other=found[-1], mechanism=runnable(mechanism))
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .recommendation import Recommendation
 
 
-#: Names of mechanisms stay in one line; what is wide scrolls, or shrinks, on a narrow screen.
+#: Names of mechanisms do not wrap; wide content scrolls, or shrinks, on a narrow screen.
 _STYLE = (
     "td:first-child{white-space:nowrap}table{display:block;overflow-x:auto}svg{max-width:100%;height:auto}"
     "pre{background:#f4f4f4;padding:.6em;overflow-x:auto}"

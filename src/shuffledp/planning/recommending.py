@@ -192,12 +192,12 @@ class _Question:
         eps, bound = self.budget.spent(run)
         accuracy = candidate.accuracy(made, self.budget.n)
         if not sized(accuracy.worst):
-            raise ImpossibleError("Its reports say nothing about single items in double precision.")
+            raise ImpossibleError("Its reports do not distinguish single items in double precision.")
         if self.epsilon is not None and eps > self.epsilon:
             raise ImpossibleError(f"Its eps of {eps:g} is above the target.")
         bare = run.messages_per_user == 1.0 and not run.single_message
         if self.epsilon is not None and eps < _SLACK * self.epsilon and bare:
-            why = "Its flips alone are more than the target needs"
+            why = "Its flips alone give more privacy than the target needs"
             raise ImpossibleError(f"{why}, so that it sends no blanket message.")
         if math.isinf(eps):
             raise ImpossibleError("No finite eps is proved for the setting that is precise enough.")

@@ -6,7 +6,7 @@ import calendar
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 
 from ..errors import ParameterError
 from .values import shown
@@ -113,8 +113,6 @@ class Step:
 
 def read_date(where: str, value: object) -> date:
     """A date written as 2026-01-05."""
-    if isinstance(value, date) and not isinstance(value, datetime):
-        return value
     try:
         if isinstance(value, str) and _DATE.fullmatch(value):
             return date.fromisoformat(value)

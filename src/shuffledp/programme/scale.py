@@ -190,7 +190,7 @@ class Scale:
         least = self.spent(most_private)
         budget = f"epsilon = {round_down(self.draft.epsilon, 6)} at delta = {round_down(self.draft.delta, 6)}"
         return ImpossibleError(
-            f"{budget} cannot be reached by this programme: even the most private settings of what is open leave "
+            f"{budget} cannot be reached by this programme: even the most private settings of the open rounds leave "
             f"{in_words(least)}; raise epsilon or delta, run fewer rounds, or collect from more users."
         )
 

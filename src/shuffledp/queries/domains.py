@@ -69,7 +69,7 @@ class Labels:
         object.__setattr__(self, "labels", found)
         object.__setattr__(self, "other", _label(self.other))
         if len(self.names) < 2:
-            raise ParameterError("labels must leave two options at least, got one in all; there is nothing to ask.")
+            raise ParameterError("labels must give at least two options, got one; add a label.")
 
     @cached_property
     def _places(self) -> dict[tuple[type, Label], int]:

@@ -77,7 +77,7 @@ class MarginalsAnswer(Estimate):
         cell whose error is that of fewer than two reports: half a report is added on either side.
         """
         if any(not np.all(np.isfinite(part.stderr)) for part in self.parts):
-            raise ParameterError("every marginal needs a report for a fit, got none for some; collect more.")
+            raise ParameterError("every marginal needs at least one report for a fit, got none for some; collect more.")
         variances = [max(moments_of(part).even(part.value.size), 1e-300) for part in self.parts]
         shapes = [tuple(len(self.options[name]) for name in some) for some in self.asked]
         tables = [part.value.reshape(shape) for part, shape in zip(self.parts, shapes, strict=True)]

@@ -72,7 +72,7 @@ class RangeAnswer(Estimate):
         """The share of users without a number, where that is an option of its own."""
         if not self.option:
             raise ParameterError(
-                "missing must be an option of the query to be counted, got another; plan with 'option'."
+                "missing must be an option of its own to be counted, got another setting; plan with missing='option'."
             )
         return self._shares([(self._bins, self.value.size)], ["missing"])
 
@@ -203,7 +203,7 @@ class RangeAnswer(Estimate):
     def fitted(self) -> RangeAnswer:
         """The least-squares fit to all levels: consistent, unbiased, with standard errors of its own."""
         if not self.levels or any(not np.all(np.isfinite(level.stderr)) for level in self.levels):
-            raise ParameterError("every level needs a report for a fit, got none on some; collect more.")
+            raise ParameterError("every level needs at least one report for a fit, got none on some; collect more.")
         made = replace(self, tree=self._fit)
         bins = np.arange(self.value.size)
         found = weighted_sums(self._fit.leaves, self.n, Simplex(), *made._noise(np.stack([bins, bins + 1], axis=1)))
