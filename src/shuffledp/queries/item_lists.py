@@ -31,6 +31,7 @@ def entries(column: Column, read: Callable[[object], list[Any]]) -> tuple[int, I
     >>> count, row, found = entries([["a", "b"], None, "c"], items)
     >>> count, row.tolist(), found
     (3, [0, 0, 2], ['a', 'b', 'c'])
+    >>> from shuffledp.queries.columns import Coded
     >>> entries(Coded(np.array([1, -1, 1]), [["a"], ["b", "c"]]), items)[2]
     ['b', 'c', 'b', 'c']
     """
