@@ -70,7 +70,7 @@ def test_many_false_reports_and_the_sentence() -> None:
     assert m.estimate(lying).value[3] - m.estimate(data).value[3] == pytest.approx(found.poisoned(30)[3])
     assert found.lies() == "One false report moves an entry by at most 0.00333; m of them by at most m times that."
     assert "false message" in found.lies("message")
-    with pytest.raises(sdp.ParameterError, match="ask the one before"):
+    with pytest.raises(sdp.ParameterError, match="ask the one before it"):
         found.consistent().poisoned(1)
     assert found.consistent().lies() == "" and found.top(2).poisoned(1).shape == (2,)
     far = sdp.PlanarLaplace(d01=1.0, dmax=2.0)

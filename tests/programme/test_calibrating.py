@@ -91,7 +91,7 @@ def test_the_others_stay_as_they_are() -> None:
     found = sdp.calibrate_programme(fixed)
     assert close(found) and len(found.rounds) == 1
     assert found.programme["rounds"][1] == fixed["rounds"][1]
-    with pytest.raises(sdp.ImpossibleError, match="even the most private settings of what is open leave eps ="):
+    with pytest.raises(sdp.ImpossibleError, match="even the most private settings of the open rounds leave eps ="):
         sdp.calibrate_programme(with_(fixed, rounds__1__mechanism="grr:eps0=9,d=4", target__epsilon="0.1"))
 
 
@@ -369,8 +369,8 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "mechanism of code": (with_(TWO, rounds=[{"mechanism": "os.path:join:d=4", "weight": 1}]), "that is registered"),
     "candidate without error": (with_(TWO, rounds=[{"candidates": ["grr:d=4", "general"]}]), "with a predicted error"),
     "task": (with_(TWO, rounds=[{"task": "poem", "d": 4}]), "rounds[0].task must be histogram, got 'poem'"),
-    "task alone": (with_(TWO, rounds=[{"task": "histogram"}]), "rounds[0].d must be given beside task"),
-    "d alone": (with_(TWO, rounds=[{**OPEN, "d": 4}]), "rounds[0].d must stand beside task"),
+    "task alone": (with_(TWO, rounds=[{"task": "histogram"}]), "rounds[0].d must be given together with task"),
+    "d alone": (with_(TWO, rounds=[{**OPEN, "d": 4}]), "rounds[0].d must be given together with task"),
     "d 1": (with_(TWO, rounds=[{"task": "histogram", "d": 1}]), "d must lie in"),
     "unknown": (
         with_(TWO, rounds=[{**OPEN, "unknown": "flip"}]),
@@ -385,8 +385,14 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "per 0": (with_(TWO, target__per="0 weeks"), "target.per must be day"),
     "per plural": (with_(TWO, target__per="weeks"), "target.per must be day"),
     "count and every": (with_(TWO, rounds__0__every="week"), "rounds[0] must have count or every, got both"),
-    "every alone": (with_(TWO, rounds=[{**OPEN, "every": "week"}]), "rounds[0].start must be given beside every"),
-    "start alone": (with_(TWO, rounds=[{**OPEN, "start": "2024-01-01"}]), "rounds[0].start must stand beside every"),
+    "every alone": (
+        with_(TWO, rounds=[{**OPEN, "every": "week"}]),
+        "rounds[0].start must be given together with every",
+    ),
+    "start alone": (
+        with_(TWO, rounds=[{**OPEN, "start": "2024-01-01"}]),
+        "rounds[0].start must be given together with every",
+    ),
     "no date": (
         with_(TWO, rounds=[{**OPEN, "every": "week", "start": "2023-02-29", "until": "2024-01-01"}]),
         "rounds[0].start must be a date such as 2026-01-05, got '2023-02-29'",

@@ -297,7 +297,7 @@ BAD_FILES = {
     "complex key": ("? [1, 2]\n: 3\n", "keys of a programme must be words"),
     "deep": ("[" * 50_000, "levels deep, got more"),
     "deep json": ('{"a":' * 50_000, "levels deep, got more"),
-    "large": ("#" * (reading.MOST_BYTES + 1), "at most 1,048,576 bytes"),
+    "large": ("#" * (reading.PROGRAMME.most_bytes + 1), "at most 1,048,576 bytes"),
     "unquoted spec": (MINIMAL + "rounds: [{mechanism: grr:eps0=2,d=64, users: 10}]\n", "in quotes"),
 }
 

@@ -72,7 +72,7 @@ def test_codes() -> None:
         ((1.5,), "other", "a label must be a text"),
         ((None,), "other", "a label must be a text"),
         (("x" * 2000,), "other", "a label must have at most"),
-        (("a",), "a", "labels must leave two options"),
+        (("a",), "a", "labels must give at least two options"),
         (7, "other", "labels must be a list"),
     ],
 )

@@ -107,6 +107,32 @@ def test_coarse_counts_are_covered_too(eps0: float, data: str) -> None:
     assert share.min() >= 0.92, share.round(3)
 
 
+#: One or a few users of thousands beside bins that nobody holds, in other parts of the tree and next to the others.
+NEARLY_EMPTY = [
+    [0, 1700, 1000, 299, 0, 0, 1, 0],
+    [0, 0, 0, 2997, 0, 0, 0, 3],
+    [0, 0, 5, 2995, 0, 0, 0, 0],
+    [0, 0, 0, 2995, 0, 0, 0, 5],
+    [0, 1700, 1000, 240, 50, 9, 1, 0],
+]
+
+
+@pytest.mark.parametrize(("repeats", "low"), [(1000, 0.92), pytest.param(4000, 0.93, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("users", NEARLY_EMPTY, ids=str)
+def test_nearly_empty_bins_are_covered(users: list[int], repeats: int, low: float) -> None:
+    """Hardly any noise, and an error that is that of the levels of one or a few users: never too narrow."""
+    held = np.array(users)
+    share = covered(asked(answer.fitted(), held / held.sum()) for answer in range_answers(12, held, repeats))
+    assert share.min() >= low, share.round(3)
+
+
+def test_the_allowance_for_rare_reports_leaves_other_bins_as_they_are() -> None:
+    """Bins with tens of users or more have the interval of their variance alone."""
+    answer = next(range_answers(12, SHARES["unequal"], 1)).fitted()
+    assert np.all(answer.grain[[1, 2, 3, 4]] == 0.0) and np.all(answer.grain[[6, 7]] > 0.0)
+    assert np.all(next(range_answers(3, SHARES["one bin"], 1)).fitted().grain == 0.0)
+
+
 @often
 def test_ranges_of_a_population(repeats: int, low: float, high: float) -> None:
     shares = SHARES["unequal"] / SHARES["unequal"].sum()

@@ -90,7 +90,7 @@ def test_the_fit_is_that_of_least_squares() -> None:
     keep, reports = 0.5, [100, 200, 300]
     strays = [(1 - keep) / (table.size - 1) for table in tables]
     parts = [Moments.of_support(n, keep, b, (0.0, 0.0)) for n, b in zip(reports, strays, strict=True)]
-    named = found.variance(("a", "b"), shares.reshape(2, 3, 2).sum(axis=2), parts)
+    named = found.variance(("a", "b"), shares.reshape(2, 3, 2).sum(axis=2), parts)[0]
     own = np.array([cell[0] == 1 and cell[1] == 2 for cell in cells], dtype=float)
     weights, first, wanted = own @ inverse, 0, 0.0
     for table, variance, n, b in zip(tables, variances, reports, strays, strict=True):

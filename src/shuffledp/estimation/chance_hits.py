@@ -73,7 +73,7 @@ def chance_limit(table: NDArray[Any], chance: float) -> float:
 
 
 def _cells(table: NDArray[Any]) -> _Cells:
-    """Most cells of a row are alike, so that few numbers say it all."""
+    """Most cells of a row are equal, so a few numbers describe it."""
     size = int(table.max(initial=0)) + 1
     rows, columns = table.shape
     both, times = np.unique(np.arange(rows)[:, None] * size + table, return_counts=True)

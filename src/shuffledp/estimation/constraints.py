@@ -53,12 +53,8 @@ class Simplex(Constraint):
     _words: ClassVar[str] = "frequencies that sum to 1"
 
     def nearest(self, value: FloatArray) -> FloatArray:
-        """Held, Wolfe, Crowder 1974; a common shift changes no result, so the largest entry is moved to 0 first."""
-        value = value - value.max()
-        ordered = np.sort(value)[::-1]
-        shift = (np.cumsum(ordered) - 1.0) / np.arange(1, value.size + 1)
-        last = np.flatnonzero(ordered > shift)[-1]
-        return np.asarray(np.maximum(value - shift[last], 0.0))
+        """With the same weight for every entry."""
+        return nearest_shares(value, np.ones(value.size))
 
 
 @dataclass(frozen=True)
@@ -232,6 +228,19 @@ class Blocks(Constraint):
         cuts = np.cumsum([math.prod(shape) for shape, _ in self.parts])[:-1]
         pieces = zip(self.parts, np.split(value, cuts), strict=True)
         return np.concatenate([part.nearest(piece.reshape(shape)).ravel() for (shape, part), piece in pieces])
+
+
+def nearest_shares(value: FloatArray, spread: FloatArray) -> FloatArray:
+    """The entries >= 0 of sum 1 with the least sum of (entry - value)^2/spread (Held, Wolfe, Crowder 1974).
+
+    They are max(value - theta spread, 0).  Any multiple of ``spread`` may be taken from ``value`` beforehand: here the
+    one that moves the entry which is positive first to 0, against cancellation.
+    """
+    value = value - (value / spread).max() * spread
+    order = np.argsort(-value / spread)
+    theta = (np.cumsum(value[order]) - 1.0) / np.cumsum(spread[order])
+    last = np.flatnonzero(value[order] > theta * spread[order])[-1]
+    return np.asarray(np.maximum(value - theta[last] * spread, 0.0))
 
 
 def norm_sub(value: FloatArray) -> FloatArray:

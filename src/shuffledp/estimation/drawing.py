@@ -22,9 +22,9 @@ _Floats = NDArray[np.float64]
 MOST_ITEMS = 50
 #: Labels of items that fit beside each other, in characters per inch of the axes.
 _CHARACTERS = 13.0
-#: Labels longer than this do not stand below bars but beside lying ones, and inches that a lying bar takes.
+#: Labels longer than this are written beside horizontal bars instead of below; inches that such a bar takes.
 _LONG, _LINE = 12, 0.15
-#: A bar that is so many times as long as any other, with its interval, is cut, at so many times that of the others.
+#: A bar this many times as long as any other, with its interval, is cut; the axis ends at this multiple of the others.
 _FAR, _ROOM = 5.0, 1.25
 #: Characters of a label beside lying bars, at most, per inch of the figure.
 _SHORT = 6.0

@@ -34,6 +34,8 @@ COVERED = ("users", "population")
 
 #: Users below which intervals of sums over many kinds of reports allow for half a report on either side.
 FEW = 100
+#: Reports from which on no such allowance is made: below, it grows to the whole one within a quarter.
+_SETTLED = 1.75
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +119,7 @@ class Estimate(Tabular):
         return Table(tuple(columns), caption=self._title)
 
     def poisoned(self, reports: int) -> FloatArray:
-        """The most that so many false reports (or messages) can add to or take from each entry.
+        """The most that this many false reports (or messages) can add to or take from each entry.
 
         Privacy noise hides true reports, and false ones too: a client that lies is not noticed, but one report moves
         an estimate by more than one user's share (Cheu, Smith, Ullman, S&P 2021).
@@ -132,7 +134,7 @@ class Estimate(Tabular):
         reports = check.whole("reports", reports, low=0, hint="it is how many reports are false")
         if self.influence is None:
             raise ParameterError(
-                "influence of a report must be known, got an estimate after a fit or a step; ask the one before."
+                "influence of a report must be known, got an estimate after a fit or a step; ask the one before it."
             )
         most = np.broadcast_to(np.asarray(self.influence, dtype=np.float64), self.value.shape)
         return np.asarray(reports * most) if reports else np.zeros(self.value.shape)
@@ -191,9 +193,6 @@ class Estimate(Tabular):
         def some(entries: Limit) -> Limit:
             return np.broadcast_to(entries, self.value.shape).ravel()[places]
 
-        def some_variance(known: Variance | None) -> Variance | None:
-            return None if known is None else Variance(some(known.base), some(known.slope), some(known.bend))
-
         labels = self.labels
         limits = None if self.constraint is None else self.constraint.limits
         return replace(
@@ -202,8 +201,8 @@ class Estimate(Tabular):
             stderr=self.stderr.ravel()[places],
             covariance=None,
             constraint=None if limits is None else Box(some(limits[0]), some(limits[1])),
-            noise=some_variance(self.noise),
-            sampling=some_variance(self.sampling),
+            noise=None if self.noise is None else self.noise.mapped(some),
+            sampling=None if self.sampling is None else self.sampling.mapped(some),
             grain=some(self.grain),
             influence=None if self.influence is None else some(self.influence),
             moments=None,
@@ -351,15 +350,21 @@ def modeled(
 def moments_of(estimate: Estimate) -> Moments:
     """Those that it states, else those of entries with uncorrelated noise."""
     noise = Variance(estimate.stderr**2) if estimate.noise is None else estimate.noise
-    return estimate.moments or Moments.unrelated(estimate.n, noise)
+    return estimate.moments or Moments.unrelated(estimate.n, noise, estimate.grain)
 
 
-def grain_of(parts: Sequence[Estimate], n: int) -> float:
-    """The grain of a weighted sum of entries of several parts: the largest of theirs below FEW users, else none.
+def weighted_sums(value: FloatArray, n: int, constraint: Constraint, noise: Variance, step: Limit) -> Estimate:
+    """The estimate of weighted sums of shares, which change by at most ``step`` with a report.
 
-    The steps of such a sum are many and small, and the normal law holds soon; few users get the wider intervals.
+    Their steps are many and small, and the normal law holds soon: from FEW users on, an interval reaches half a step
+    further only where the variance is that of fewer than two reports, each of which matters by a whole step.  Without
+    it, a count with expectation x is covered at 91 % or less for some x below 1, and at 93 % or more from 1.5 on.
     """
-    return max(float(np.max(part.grain)) for part in parts) if n < FEW else 0.0
+    made = modeled(value, n, constraint, noise, share_sampling(n), influence=None)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        reports = np.nan_to_num((made.stderr / step) ** 2, nan=np.inf)
+    rare = 1.0 if n < FEW else np.clip(4.0 * (_SETTLED - reports), 0.0, 1.0)
+    return replace(made, grain=np.asarray(rare * step))
 
 
 def rescaled(estimate: Estimate, *, scale: float, shift: float) -> Estimate:

@@ -63,12 +63,13 @@ class MarginalFit:
             total = total + part.transpose(axes).reshape(wide) / self._cells(columns, some)
         return total
 
-    def variance(self, columns: Columns, frequencies: FloatArray, parts: Sequence[Moments]) -> Variance:
+    def variance(self, columns: Columns, frequencies: FloatArray, parts: Sequence[Moments]) -> tuple[Variance, float]:
         """That of every cell of :meth:`table`, for users drawn from a population, as a function of its share.
 
-        ``frequencies`` are shares of the cells, all between 0 and 1, and ``parts`` belong to the tables.
+        ``frequencies`` are shares of the cells, all between 0 and 1, and ``parts`` belong to the tables.  The other
+        number is the most that a report changes a cell by.
         """
-        out, found = 1.0 - frequencies, Variance(np.zeros(frequencies.shape))
+        out, found, step = 1.0 - frequencies, Variance(np.zeros(frequencies.shape)), 0.0
         for (others, variance), part in zip(self.given, parts, strict=True):
             common = [name for name in columns if name in others]
             if not common:
@@ -87,9 +88,10 @@ class MarginalFit:
                 np.full((1,) * (frequencies.ndim + 1), np.sum(counts * weights)),
                 np.full((1,) * (frequencies.ndim + 1), top),
                 ((mean - frequencies * top) / out)[..., None],
+                step=float(np.ptp(weights)) * part.grain,
             )
-            found = found.plus(sums.variance([part]))
-        return found
+            found, step = found.plus(sums.variance([part])), max(step, float(sums.step))
+        return found, step
 
     def _cells(self, columns: Iterable[str], without: Iterable[str]) -> int:
         return math.prod(self.sizes[name] for name in columns if name not in without)

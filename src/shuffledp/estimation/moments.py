@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._support.arrays import FloatArray
-from .constraints import Limit, Simplex
+from .constraints import Limit, nearest_shares
 from .variance import Variance
 
 
@@ -30,7 +30,7 @@ from .variance import Variance
 class Moments:
     """What a report adds to a weighted sum: square Q + total G^2 + cross G A + own B in the mean square, A on average.
 
-    ``reports`` is how many there are.
+    ``reports`` is how many there are, and ``grain`` what one of them more or less changes an entry by.
     """
 
     reports: int
@@ -38,6 +38,7 @@ class Moments:
     own: float
     total: float = 0.0
     cross: float = 0.0
+    grain: float = 0.0
 
     @classmethod
     def of_support(cls, reports: int, keep: float, stray: float, both: tuple[float, float] | None) -> Moments:
@@ -47,7 +48,7 @@ class Moments:
         not stated, entries are taken to be supported independently.
 
         >>> Moments.of_support(100, 0.75, 0.25, (0.0, 0.0))  # randomized response on two options
-        Moments(reports=100, square=1.0, own=2.0, total=-0.25, cross=-1.0)
+        Moments(reports=100, square=1.0, own=2.0, total=-0.25, cross=-1.0, grain=0.02)
         """
         a, b = keep, stray
         one, none = (a * b, b * b) if both is None else both
@@ -59,14 +60,14 @@ class Moments:
             own=scale * (gain - 2.0 * (one - none)),
             total=scale * (none - b * b),
             cross=scale * 2.0 * (one - none - b * gain),
+            grain=scale * gain / reports,
         )
 
     @classmethod
-    def unrelated(cls, reports: int, noise: Variance) -> Moments:
+    def unrelated(cls, reports: int, noise: Variance, grain: Limit) -> Moments:
         """Of entries whose noise is uncorrelated and has this variance."""
-        return cls(
-            reports, square=reports * float(np.mean(noise.base)), own=1.0 + reports * float(np.mean(noise.slope))
-        )
+        square, own = (reports * float(np.mean(part)) for part in (noise.base, noise.slope))
+        return cls(reports, square=square, own=1.0 + own, grain=float(np.max(grain)))
 
     def even(self, size: int) -> float:
         """The variance of one of ``size`` entries where all have the same share."""
@@ -78,7 +79,8 @@ class Sums:
     """The sums over the weights, for many functions at once: ``square`` and ``own`` over all parts, the others by part.
 
     ``square`` is the sum of Q square/reports, ``own_*`` of B own/reports; ``total`` is G and ``mean_*`` is A, with the
-    parts along the last axis.  ``in`` is if all users are inside of what is asked for, ``out`` if none is.
+    parts along the last axis.  ``in`` is if all users are inside of what is asked for, ``out`` if none is.  ``step`` is
+    the most that a report changes the function by: the largest difference of two weights of a part, times its grain.
     """
 
     square: Limit
@@ -87,6 +89,7 @@ class Sums:
     total: FloatArray
     mean_in: FloatArray
     mean_out: FloatArray
+    step: Limit
 
     def variance(self, parts: Sequence[Moments]) -> Variance:
         """For users drawn from a population, as a function of F."""
@@ -104,11 +107,18 @@ class Sums:
         )
 
 
-def plausible(value: FloatArray, n: int) -> FloatArray:
+def plausible(value: FloatArray, n: int, parts: Sequence[Moments]) -> FloatArray:
     """Shares that the truth may have: the nearest that are possible, and one more user who may be anywhere.
 
-    >>> plausible(np.array([0.8, 0.3, -0.1]), 9).round(4).tolist()
+    What the entries lack or exceed is taken from each in proportion to its variance: a common shift would empty the
+    entries of few users, whose variance is small, for the errors of those of many.
+
+    >>> coin = Moments(reports=9, square=1.0, own=0.0)
+    >>> plausible(np.array([0.8, 0.3, -0.1]), 9, [coin]).round(4).tolist()
     [0.7083, 0.2583, 0.0333]
     """
-    found = Simplex().nearest(value.ravel())
+    at = value.ravel()
+    known = np.array([[part.square, part.own] for part in parts if np.isfinite(part.square)])  # those with reports
+    square, own = known.sum(axis=0) if known.size else (1.0, 0.0)
+    found = nearest_shares(at, square + max(own, 0.0) * np.maximum(at, 1.0 / n))
     return np.asarray(((n * found + 1.0 / found.size) / (n + 1.0)).reshape(value.shape))

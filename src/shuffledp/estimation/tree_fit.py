@@ -110,6 +110,8 @@ class TreeFit:
         held = self._held(cuts)
         square, own = np.zeros(len(ranges)), np.zeros((2, len(ranges)))  # outside of the range, and inside
         total, mean = np.zeros((len(ranges), len(parts))), np.zeros((2, len(ranges), len(parts)))
+        most, least = np.zeros_like(total), np.zeros_like(total)  # weights, 0 among them
+        sizes = np.array([share.size for share in self.shares])
         away = (-held[-1][0], -held[-1][1])  # r of the nodes outside, among the children of the nodes at both ends
         for k in range(len(parts) - 1, -1, -1):
             cut, part, trust = cuts[k], parts[k], self.trusts[k]
@@ -119,6 +121,11 @@ class TreeFit:
                 own[inside] += r**2 * rows[:, 1]
                 total[:, : k + 1] += r[:, None] * rows[:, 2 : k + 3]
                 mean[inside][:, : k + 1] += r[:, None] * rows[:, k + 3 :]
+                width = self.branching ** np.arange(k, -1, -1)  # in nodes of the levels from the leaves to this one
+                nodes = np.minimum(high[:, None] * width, sizes[: k + 1]) - low[:, None] * width
+                each = r[:, None] * rows[:, 2 : k + 3] / np.maximum(nodes, 1)  # on average
+                for bound, further in ((most, np.maximum), (least, np.minimum)):
+                    further(bound[:, : k + 1], each, out=bound[:, : k + 1])
             r_both = [ratio + gone for ratio, gone in zip(held[k], away, strict=True)]
             width, leaves = self.branching**k, self.leaves.size
             for node, r, counts in ((cut.p, r_both[0], True), (cut.q, r_both[1], ~cut.alone)):
@@ -127,6 +134,7 @@ class TreeFit:
                 share = up_to[np.minimum(ends[1], ranges[:, 1])] - up_to[np.maximum(ends[0], ranges[:, 0])]
                 square += weight**2 * (part.square / part.reports)
                 total[:, k] += weight
+                most[:, k], least[:, k] = np.maximum(most[:, k], weight), np.minimum(least[:, k], weight)
                 for inside, some in ((1, share), (0, up_to[ends[1]] - up_to[ends[0]] - share)):
                     own[inside] += weight**2 * some * (part.own / part.reports)
                     mean[inside][:, k] += weight * some
@@ -135,7 +143,8 @@ class TreeFit:
         share = up_to[ranges[:, 1]] - up_to[ranges[:, 0]]
         scale = np.stack([1.0 / (up_to[-1] - share), 1.0 / share])
         own, mean = own * scale, mean * scale[:, :, None]
-        return Sums(square, own[1], own[0], total, mean[1], mean[0])
+        step = ((most - least) * [part.grain for part in parts]).max(axis=1)
+        return Sums(square, own[1], own[0], total, mean[1], mean[0], step)
 
 
 class _Cut(NamedTuple):

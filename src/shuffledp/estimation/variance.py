@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,6 +32,10 @@ class Variance:
         return Variance(
             self.base + weight * other.base, self.slope + weight * other.slope, self.bend + weight * other.bend
         )
+
+    def mapped(self, change: Callable[[Limit], Limit]) -> Variance:
+        """The same change of all three."""
+        return Variance(change(self.base), change(self.slope), change(self.bend))
 
     def mirrored(self) -> Variance:
         """The same function of -f."""

@@ -24,6 +24,11 @@ class Range(NamedTuple):
     high: float
     share: float
 
+    @classmethod
+    def of(cls, found: list[float], enough: float) -> Range:
+        """Of these values, with this threshold."""
+        return cls(min(found), max(found), sum(x >= enough for x in found) / len(found))
+
     def percent(self) -> str:
         """In words, as a percentage."""
         return f"{100 * self.low:.1f} to {100 * self.high:.1f} %"
@@ -45,7 +50,7 @@ def savings(panels: Iterable[dict[str, Any]], ours: str, theirs: Sequence[str], 
             known = [x for x in others if x is not None]
             if mine is not None and known:
                 found.append(1.0 - mine / min(known))
-    return Range(min(found), max(found), sum(x >= enough for x in found) / len(found))
+    return Range.of(found, enough)
 
 
 def against_claim(panels: Iterable[dict[str, Any]], key: str, enough: float = 0.0) -> Range:
@@ -63,7 +68,7 @@ def against_claim(panels: Iterable[dict[str, Any]], key: str, enough: float = 0.
         for x, eps in zip(panel["settings"]["x"], panel["data"][key]["epsilon"], strict=True)
         if eps is not None
     ]
-    return Range(min(found), max(found), sum(x >= enough for x in found) / len(found))
+    return Range.of(found, enough)
 
 
 def verdict(share: float, *, whole: float = 0.999) -> str:
@@ -240,8 +245,8 @@ def _tight(results: Results) -> dict[str, Any]:
             "reached by no known dataset": "; ".join(left) or "none",
         },
         "For the rows in the second line the printed upper bound equals the two-count lower bound, but a lower bound "
-        "is no upper bound: the same dataset, looked at in full, is worse. mixDUMP is tight only if the other users' "
-        "own messages are not counted.",
+        "is not an upper bound: the same dataset, looked at in full, is worse. mixDUMP is tight only if the other "
+        "users' own messages are not counted.",
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from ..accounting.crowd import Crowd
@@ -49,20 +49,23 @@ def best_epsilon(names: Iterable[str], mechanism: Mechanism, *, n: int, delta: f
     >>> best_epsilon(["general", "local"], sdp.GRR(eps0=1.0, d=4), n=1, delta=1e-6)
     1.0
     """
-    return best_epsilons(names, [mechanism], n=n, delta=delta, tol=tol)[0]
+    return best_epsilons(names, [mechanism], n=[n], delta=delta, tol=tol)[0]
 
 
 def best_epsilons(
-    names: Iterable[str], mechanisms: Sequence[Mechanism], *, n: int, delta: float, tol: float = TOL
+    names: Iterable[str], mechanisms: Sequence[Mechanism | None], *, n: Sequence[int], delta: float, tol: float = TOL
 ) -> list[float | None]:
-    """:func:`best_epsilon` of several mechanisms, which are asked together."""
-    names, subjects = list(names), [Subject(mechanism) for mechanism in mechanisms]
-    asked = [resolve(subject, name, Crowd(n)) for subject in subjects for name in names]
+    """:func:`best_epsilon` of several mechanisms, each with its n, asked together; None where there is none."""
+    names, rows = (
+        list(names),
+        [(None if m is None else Subject(m), Crowd(k)) for m, k in zip(mechanisms, n, strict=True)],
+    )
+    asked = [resolve(subject, name, crowd) for subject, crowd in rows if subject is not None for name in names]
     found = iter(attempts(asked, delta=[delta] * len(asked), tol=tol))
     out: list[float | None] = []
-    for _ in subjects:
+    for subject, _ in rows:
         finite = []
-        for answer in itertools.islice(found, len(names)):
+        for answer in itertools.islice(found, 0 if subject is None else len(names)):
             if isinstance(answer, Answer):
                 if math.isfinite(answer.epsilon):
                     finite.append(answer.epsilon)
@@ -72,11 +75,12 @@ def best_epsilons(
     return out
 
 
-def curve(
-    series: Series, points: Sequence[float], make: Callable[[float], Mechanism], *, n: int, delta: float
+def curves(
+    series: Iterable[Series], mechanisms: Sequence[Mechanism | None], *, n: int | Sequence[int], delta: float
 ) -> dict[str, Any]:
-    """One curve for results.json: its name and an eps (or None) for every point of the axis."""
-    return series.drawn(best_epsilons(series.bounds, [make(x) for x in points], n=n, delta=delta))
+    """Curves for results.json: a name, and an eps (or None) for the mechanism at every point of the axis."""
+    users = [n] * len(mechanisms) if isinstance(n, int) else n
+    return {s.key: s.drawn(best_epsilons(s.bounds, mechanisms, n=users, delta=delta)) for s in series}
 
 
 def spaced(low: float, high: float, count: int) -> list[float]:

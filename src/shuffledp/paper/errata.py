@@ -91,7 +91,7 @@ def rappor_shuffled() -> dict[str, Any]:
     p, beta = half**2, Fraction(1, 4) * (half - 1) / (half + 1)
     return _entry(
         "Table 2, sampling RAPPOR",
-        "With the printed beta even the repaired reduction is no bound.",
+        "With the printed beta even the repaired reduction is not a bound.",
         "s = 1 of d = 4 items, e^(eps0/2) = 2, n = 2, divergence at e^eps = 3/2, worst dataset",
         reduction(p, beta, p, 2, ratio, printed=False),
         worst(sampling_rappor(4, 1, half)[1], 2, ratio)[0],
@@ -146,7 +146,7 @@ def analytic_under_reports() -> dict[str, Any]:
 
 
 def wheel_range() -> dict[str, Any]:
-    """Table 2, Wheel (and PrivUnit): beta beyond half the circle is no total variation of an eps0-LDP pair.
+    """Table 2, Wheel (and PrivUnit): beyond half the circle, beta cannot be the total variation of an eps0-LDP pair.
 
     Examples
     --------

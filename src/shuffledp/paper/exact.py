@@ -102,21 +102,10 @@ def sampling_rappor(d: int, s: int, half: Fraction) -> tuple[list[tuple[int, ...
     >>> sets, sum(rows[0])
     ([(0,), (1,)], Fraction(1, 1))
     """
-    flip = 1 / (half + 1)
+    law = dict(zip(*flipped_bits(d, 1 / (half + 1)), strict=True))
     sets = list(combinations(range(d), s))
-    rows = []
-    for held in sets:
-        row = []
-        for bits in product((0, 1), repeat=d):
-            mass = Fraction(0)
-            for item in held:
-                chance = Fraction(1, s)
-                for place, bit in enumerate(bits):
-                    chance *= 1 - flip if bit == (place == item) else flip
-                mass += chance
-            row.append(mass)
-        rows.append(row)
-    return sets, rows
+    one_hot = [law[tuple(int(place == item) for place in range(d))] for item in range(d)]
+    return sets, [[sum(chances) / s for chances in zip(*(one_hot[i] for i in held), strict=True)] for held in sets]
 
 
 def flipped_bits(d: int, flip: Fraction) -> tuple[list[tuple[int, ...]], Matrix]:

@@ -8,7 +8,7 @@ from typing import Any
 from ..mechanisms.multimessage.balls_into_bins import BallsIntoBins
 from ..mechanisms.multimessage.cheu_zhilyaev import CheuZhilyaev
 from ..numerics.pair import ShuffledPair
-from .curves import CORE, TOL, Series, best_epsilon
+from .curves import CORE, TOL, Series, curves
 
 CLOSED = (
     Series("analytic", "analytic (Theorem 4.2, repaired)", ("analytic",)),
@@ -58,10 +58,7 @@ def cheu_panel(settings: dict[str, Any]) -> dict[str, Any]:
     n, d, delta = settings["n"], settings["d"], settings["delta"]
     flips = [flip_probability(x, n, delta) for x in settings["x"]]
     makes = [None if f is None else CheuZhilyaev(flip=f, d=d, messages=1) for f in flips]
-    found = {
-        s.key: s.drawn([None if m is None else best_epsilon(s.bounds, m, n=n, delta=delta) for m in makes])
-        for s in (*CORE, *CLOSED, CLAIM)
-    }
+    found = curves((*CORE, *CLOSED, CLAIM), makes, n=n, delta=delta)
     found[ROWS.key] = ROWS.drawn([None if m is None else rows_only(m, n=n, delta=delta) for m in makes])
     found["flip"] = {"label": "flip probability", "bounds": [], "value": flips}
     return found
@@ -83,10 +80,6 @@ def balls_panel(settings: dict[str, Any]) -> dict[str, Any]:
     d, special, delta = settings["d"], settings["special"], settings["delta"]
     totals = [blanket_messages(x, d / special, delta) for x in settings["x"]]
     makes = [BallsIntoBins(d=d, special=special, total_messages=total) for total in totals]
-    every = list(zip(makes, totals, strict=True))
-    found = {
-        s.key: s.drawn([best_epsilon(s.bounds, m, n=total, delta=delta) for m, total in every])
-        for s in (*CORE, *CLOSED, FORMULA, SEARCH)
-    }
+    found = curves((*CORE, *CLOSED, FORMULA, SEARCH), makes, n=totals, delta=delta)
     found["messages"] = {"label": "blanket messages", "bounds": [], "value": totals}
     return found

@@ -45,7 +45,7 @@ class Unit:
 
 
 def units(only: tuple[str, ...] = (), *, points: int = POINTS) -> list[Unit]:
-    """The work for these parts (all of them if none is named), with so many points per curve.
+    """The work for these parts (all of them if none is named), with this many points per curve.
 
     Examples
     --------

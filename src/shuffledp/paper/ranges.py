@@ -7,7 +7,7 @@ from typing import Any
 
 from ..mechanisms.composite.hierarchical_grr import HierarchicalGRR
 from ..mechanisms.known.variation_ratio import VariationRatio
-from .curves import CORE, Series, best_epsilon, curve
+from .curves import CORE, Series, best_epsilon, curves
 
 BASIC = Series("basic", "basic parallel composition", ("general",))
 _PRINTED = ("variation-ratio-published",)
@@ -46,10 +46,7 @@ def panel(settings: dict[str, Any]) -> dict[str, Any]:
     """
     n, d, delta = settings["n"], settings["d"], settings["delta"]
     levels = d.bit_length() - 1
-    found = {
-        s.key: curve(s, settings["x"], lambda eps0: HierarchicalGRR(eps0=eps0, d=d), n=n, delta=delta)
-        for s in (*CORE, BASIC)
-    }
+    found = curves((*CORE, BASIC), [HierarchicalGRR(eps0=x, d=d) for x in settings["x"]], n=n, delta=delta)
     more = (
         ("separate-best", "separate groups, best level", lambda e: spread(e, d), n // levels),
         ("separate-worst", "separate groups, worst level", lambda e: spread(e, 2), n // levels),

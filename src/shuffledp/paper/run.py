@@ -30,7 +30,7 @@ ASSUMPTIONS = (
     "are those of that family.",
     'Figures 1, 2: "privacy-blanket, general" is the better of the generic Hoeffding and Bennett bounds; "specific" is '
     "drawn twice, with the mechanism's gamma only (as the wording suggests) and with its exact b and c. Where a bound "
-    "does not apply or gives more, the local guarantee is drawn (ratio 1).",
+    "does not apply or gives a larger eps, the local guarantee is drawn (ratio 1).",
     "Figures 1, 2: the stronger clone is drawn for one randomizer that all users run, where it is proved; its authors' "
     "errata (arXiv:2208.04591) withdraw the proof for adaptive sequences of randomizers.",
     "Figure 3: one fake row per user (k = 1), the flip probability from Claim 3.2 of Cheu and Zhilyaev; where no flip "

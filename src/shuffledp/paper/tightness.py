@@ -1,7 +1,7 @@
 """Section 5 of the paper calls many of its upper bounds exactly tight: which of them are?
 
 For every row that it names: the printed law, the repaired law, the exact blanket, and two lower bounds, at one n.
-A printed value below the divergence of a concrete dataset is no bound; one above the exact blanket is not tight.
+A printed value below the divergence of a concrete dataset is not a bound; one above the exact blanket is not tight.
 """
 
 from __future__ import annotations

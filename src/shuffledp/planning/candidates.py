@@ -52,7 +52,7 @@ class Candidate:
         return f"{self.mechanism} ({self.variant})" if self.variant else self.mechanism
 
     def accounted(self, row: Unknown) -> Unknown:
-        """The same row of what is run."""
+        """The same row, of the mechanisms that clients run."""
         return replace(row, make=lambda value: self.runs(row.make(value)))
 
 
@@ -82,7 +82,7 @@ def _unfit(cls: type[Mechanism], task: Task) -> str:
     if not issubclass(cls, Randomizer):
         return "It cannot be run: only its guarantee is known."
     if cls._file_parameters is not None:
-        return "Its law or its parts stand in a file of yours; plan with it by calibrate and Plan."
+        return "Its law or its parts are in a file of yours; use calibrate and Plan with it."
     if not cls.serves:
         return "It does not say what its inputs are."
     if not any(kind in task.inputs for kind in cls.serves):

@@ -13,7 +13,7 @@ from .._support.text import visible
 from ..mechanisms.base import Mechanism
 from ..mechanisms.randomizer import Randomizer
 
-#: Errors closer than this count as equal: settings are calibrated to about so much.
+#: Errors closer than this count as equal: that is about how precisely settings are calibrated.
 _EQUAL = 1e-3
 
 
@@ -88,7 +88,7 @@ def ranked(choices: Iterable[Choice], by: str) -> list[Choice]:
     return sorted(choices, key=place)
 
 
-def front(choices: Sequence[Choice], by: str) -> set[str]:
+def front(choices: Sequence[Choice]) -> set[str]:
     """The names of those that no other choice beats: going down the ranking, each that is shorter than all before."""
     found, shortest = set(), math.inf
     for choice in choices:

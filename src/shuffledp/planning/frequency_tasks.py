@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+from .. import queries
 from .._support import validation as check
 from ..mechanisms.accuracy import Accuracy
 from ..mechanisms.base import Mechanism
@@ -50,11 +51,9 @@ class HistogramTask(ShareTask):
         return Sensitivity(2.0, math.sqrt(2.0))
 
     def query(self, mechanism: Mechanism, column: Columns, labels: Labels, variant: str = "") -> Query:
-        """A histogram whose last label takes what is not listed."""
-        from ..queries.histogram import Histogram
-
+        """A histogram whose last label also counts unlisted values."""
         found, where = default_labels(self.d, labels), one_column(column, "value")
-        return Histogram(column=where, labels=tuple(found), other=found[-1], mechanism=runnable(mechanism))
+        return queries.Histogram(column=where, labels=tuple(found), other=found[-1], mechanism=runnable(mechanism))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,11 +75,9 @@ class BitsTask(ShareTask):
 
     def query(self, mechanism: Mechanism, column: Columns, labels: Labels, variant: str = "") -> Query:
         """A histogram of "0" and "1"; anything else counts as "0"."""
-        from ..queries.histogram import Histogram
-
         found = default_labels(2, labels)
         where = one_column(column, "bit")
-        return Histogram(column=where, labels=tuple(found), other=found[0], mechanism=runnable(mechanism))
+        return queries.Histogram(column=where, labels=tuple(found), other=found[0], mechanism=runnable(mechanism))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +96,7 @@ class SetsTask(ShareTask):
 
     @property
     def inputs(self) -> Mapping[str, Mapping[str, int]]:
-        """Sets of at most so many items; filled up with as many dummies where a mechanism needs full ones."""
+        """Sets of at most ``size`` items; filled up with dummies where a mechanism needs full sets."""
         return {
             "sets": {"d": self.d, "s": self.size, "indices": self.size},
             "full sets": {"d": self.d + self.size, "s": self.size},
@@ -112,10 +109,9 @@ class SetsTask(ShareTask):
 
     def query(self, mechanism: Mechanism, column: Columns, labels: Labels, variant: str = "") -> Query:
         """Lists of items, written as text with "|" between them unless they are lists."""
-        from ..queries.sets import SetFrequency
-
         where, names = one_column(column, "items"), tuple(default_labels(self.d, labels))
-        return SetFrequency(column=where, labels=names, size=self.size, separator="|", mechanism=runnable(mechanism))
+        m = runnable(mechanism)
+        return queries.SetFrequency(column=where, labels=names, size=self.size, separator="|", mechanism=m)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,8 +144,6 @@ class KeyValueTask(ShareTask):
 
     def query(self, mechanism: Mechanism, column: Columns, labels: Labels, variant: str = "") -> Query:
         """A column of pairs."""
-        from ..queries.key_value import KeyValue
-
         where, keys = one_column(column, "pairs"), tuple(default_labels(self.d, labels))
         size, low, high = self.size, self.low, self.high
-        return KeyValue(column=where, keys=keys, size=size, low=low, high=high, mechanism=runnable(mechanism))
+        return queries.KeyValue(column=where, keys=keys, size=size, low=low, high=high, mechanism=runnable(mechanism))

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from .. import queries
 from .._support import validation as check
 from ..calibration.unknowns import budget
 from ..errors import ParameterError
@@ -70,11 +71,9 @@ class LocationTask(HistogramTask):
         return self._map(eps, ("x", "y")).randomizer
 
     def _map(self, eps: float, column: tuple[str, str]) -> Query:
-        from ..queries.location import Location
-
         (across, up), low, high = self.grid, self.low, self.high
         sides: dict[str, Any] = {"west": low, "east": high, "south": low, "north": high}
-        return Location(column=column, **sides, across=across, up=up, eps=eps, unit="")
+        return queries.Location(column=column, **sides, across=across, up=up, eps=eps, unit="")
 
     def query(self, mechanism: Mechanism, column: Columns, labels: Labels, variant: str = "") -> Query:
         """Two coordinates for noise on places; else one column with the number of the cell, rows from the south."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+from .. import queries
 from .._support import validation as check
 from ..errors import ParameterError
 from ..mechanisms.accuracy import Accuracy
@@ -49,11 +50,9 @@ class MeanTask(Task):
 
     def query(self, mechanism: Mechanism, column: Columns, labels: Labels, variant: str = "") -> Query:
         """The mean of one column."""
-        from ..queries.mean import Mean
-
         no_labels(labels, self.name)
         where = one_column(column, "value", "wait")
-        return Mean(column=where, low=self.low, high=self.high, mechanism=runnable(mechanism))
+        return queries.Mean(column=where, low=self.low, high=self.high, mechanism=runnable(mechanism))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,14 +90,11 @@ class VectorMeanTask(Task):
 
     def query(self, mechanism: Mechanism, column: Columns, labels: Labels, variant: str = "") -> Query:
         """The mean of vectors, or of every coordinate in [-norm, norm]."""
-        from ..queries.mean import Mean
-        from ..queries.vector_mean import VectorMean
-
         no_labels(labels, self.name)
         columns = tuple(f"x{i}" for i in range(self.dim)) if column is None else tuple(column)
         if isinstance(column, str) or len(columns) != self.dim:
             raise ParameterError(f"column must name {self.dim} columns, one per coordinate, got {column!r:.60}.")
         made = runnable(mechanism)
         if "unit vectors" in find(made.name).serves:
-            return VectorMean(column=columns, norm=self.norm, mechanism=made)
-        return Mean(column=columns, low=-self.norm, high=self.norm, mechanism=made)
+            return queries.VectorMean(column=columns, norm=self.norm, mechanism=made)
+        return queries.Mean(column=columns, low=-self.norm, high=self.norm, mechanism=made)

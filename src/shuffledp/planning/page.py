@@ -1,4 +1,4 @@
-"""The design review of a recommendation as a page that stands alone: nothing in it is loaded from elsewhere."""
+"""The design review of a recommendation as a self-contained page: it loads nothing from elsewhere."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .recommendation import Recommendation
 
 
-#: Names of mechanisms stay in one line; what is wide scrolls, or shrinks, on a narrow screen.
+#: Names of mechanisms do not wrap; wide content scrolls, or shrinks, on a narrow screen.
 _STYLE = (
     "td:first-child{white-space:nowrap}table{display:block;overflow-x:auto}svg{max-width:100%;height:auto}"
     "pre{background:#f4f4f4;padding:.6em;overflow-x:auto}"

@@ -21,6 +21,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from .. import queries
 from .._support import validation as check
 from .._support.arrays import FloatArray, IntArray
 from ..calibration.unknowns import budget
@@ -35,7 +36,7 @@ from ..queries.base import Query
 from ..queries.range_answer import whole_nodes
 from ..queries.ranges import MOST_BINS
 from .candidates import Candidate, Refusal, plain_rows, runnable
-from .tasks import Columns, Labels, Sensitivity, Task, no_labels, options
+from .tasks import Columns, Labels, Sensitivity, Task, no_labels, one_column, options
 
 #: Children of a node that are tried, besides all bins at once.
 _BRANCHINGS = (2, 4, 16)
@@ -45,7 +46,7 @@ _SHAPE = "branching "
 _RANGES = 1024
 #: Its steps, from the root of x^3 = x + 1 (Roberts, 2018).
 _STEP = 1.32471795724474602596
-#: The worst data are found in so many portions of the users.
+#: The worst data are found by placing the users in this many equal portions.
 _PORTIONS = 64
 
 
@@ -80,7 +81,7 @@ class RangeTask(Task):
         return np.asarray(found[(found[:, 0] < found[:, 1]) & (found[:, 1] - found[:, 0] < self.d)])
 
     def rows(self, name: str, kind: str, n: int) -> Iterator[Candidate | Refusal]:
-        """All bins as options and, where the mechanism can stand on every level, trees of several shapes."""
+        """All bins as options and, where the mechanism can be used on every level, trees of several shapes."""
         for plain in plain_rows(self, name, kind, n):
             yield replace(plain, accuracy=partial(self._accuracy, self.d), runs=partial(self._tree, self.d))
         cls = find(name)
@@ -130,12 +131,10 @@ class RangeTask(Task):
 
     def query(self, mechanism: Mechanism, column: Columns, labels: Labels, variant: str = "") -> Query:
         """A range query on one column, with the shape that the variant names."""
-        from ..queries.ranges import RangeQuery
-
         no_labels(labels, self.name)
         branching = int(variant.removeprefix(_SHAPE)) if variant.startswith(_SHAPE) else self.d
-        where, m = column if isinstance(column, str) else "value", runnable(mechanism)
-        return RangeQuery(column=where, low=self.low, high=self.high, bins=self.d, branching=branching, mechanism=m)
+        where, low, high, m = one_column(column, "value"), self.low, self.high, runnable(mechanism)
+        return queries.RangeQuery(column=where, low=low, high=high, bins=self.d, branching=branching, mechanism=m)
 
 
 @dataclass(frozen=True, kw_only=True)

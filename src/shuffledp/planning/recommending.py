@@ -58,7 +58,7 @@ def recommend(
     Parameters
     ----------
     task : "histogram", "sum of bits", "mean", "vector mean", "range", "quantile", "sets", "key-value" or "location";
-        hyphens, underscores and spaces are alike
+        hyphens, underscores and spaces are interchangeable
     n : users who are asked
     epsilon, delta : the central budget of all rounds together; delta may be a rule such as "0.01/n"
     error : the target: root-mean-square error per item, in the units of the task
@@ -145,7 +145,7 @@ class _Question:
                 f"no mechanism meets the target of the task {self.task.name!r} ({reasons[:600]}); raise the "
                 "target or the limits, or collect from more users."
             )
-        kept = front(choices, by)
+        kept = front(choices)
         choices = [replace(choice, on_front=choice.name in kept) for choice in choices]
         epsilon = choices[0].epsilon if self.epsilon is None else self.epsilon
         budget = self.budget
@@ -192,12 +192,12 @@ class _Question:
         eps, bound = self.budget.spent(run)
         accuracy = candidate.accuracy(made, self.budget.n)
         if not sized(accuracy.worst):
-            raise ImpossibleError("Its reports say nothing about single items in double precision.")
+            raise ImpossibleError("Its reports do not distinguish single items in double precision.")
         if self.epsilon is not None and eps > self.epsilon:
             raise ImpossibleError(f"Its eps of {eps:g} is above the target.")
         bare = run.messages_per_user == 1.0 and not run.single_message
         if self.epsilon is not None and eps < _SLACK * self.epsilon and bare:
-            why = "Its flips alone are more than the target needs"
+            why = "Its flips alone give more privacy than the target needs"
             raise ImpossibleError(f"{why}, so that it sends no blanket message.")
         if math.isinf(eps):
             raise ImpossibleError("No finite eps is proved for the setting that is precise enough.")

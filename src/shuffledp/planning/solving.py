@@ -25,7 +25,7 @@ from ..mechanisms.base import Mechanism
 from ..mechanisms.free_setting import FreeSetting
 from .candidates import Candidate
 
-#: Relative accuracy of eps over several rounds, whose composition is dear.
+#: Relative accuracy of eps over several rounds, whose composition is expensive.
 _TOL_ROUNDS = 1e-3
 #: A setting that is left open is searched within this factor of the mechanism's own default.
 _NEAR = 64.0

@@ -7,7 +7,6 @@ import math
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from .._support.figures import TEXT_WIDTH
@@ -29,7 +28,7 @@ class CalibratedRounds:
 
     Attributes
     ----------
-    name, mechanism : the spec that was found stands for a missing name
+    name, mechanism : a missing name is replaced by the spec that was found
     weight : its share
     epsilon : of one of these rounds at the delta of the budget
     error : the predicted standard error of an estimate from those who can be counted on (of a frequency, the root of
@@ -134,7 +133,7 @@ class CalibratedProgramme(Tabular):
         """A JSON-ready dictionary; infinity is written as the string "inf"."""
         rounds = [json_object({**vars(r), "compared": [list(pair) for pair in r.compared]}) for r in self.rounds]
         return {
-            "programme": _plain(self.programme),
+            "programme": self.programme,
             "rounds": rounds,
             "weights": self.weights,
             "scale": self.scale,
@@ -144,20 +143,10 @@ class CalibratedProgramme(Tabular):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the programme: JSON if its name ends in .json, else YAML; an older file is replaced in one step."""
-        content = _plain(self.programme)
         if os.fspath(path).lower().endswith(".json"):
-            write_whole(path, json.dumps(content, indent=2, allow_nan=False) + "\n")
+            write_whole(path, json.dumps(self.programme, indent=2, allow_nan=False) + "\n")
         else:
-            write_whole(path, _yaml(content))
-
-
-def _plain(value: Any) -> Any:
-    """Dates as text, for JSON."""
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_plain(item) for item in value]
-    return str(value) if isinstance(value, date) else value
+            write_whole(path, _yaml(self.programme))
 
 
 def _yaml(content: dict[str, Any]) -> str:

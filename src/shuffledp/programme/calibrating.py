@@ -17,7 +17,7 @@ from .opening import OPENING, Choice, predicted_error
 from .scale import Found, Scale
 from .spec import Draft, draft, parse
 
-#: Choices are made again, at most so often, if a round may cost that much more or less than was assumed.
+#: Choices are made at most this many times: again while the eps of a round differs by this share from what was assumed.
 _CHOICES, _CHANGE = 3, 0.1
 _LEAST_TOL, _MOST_TOL = 1e-5, 0.1
 

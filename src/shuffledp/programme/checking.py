@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
+from datetime import date
 from typing import Any
 
 from .._support.by_name import by_name
@@ -156,7 +157,9 @@ def content_of(programme: object) -> Any:
 
 
 def _unwrapped(value: Any) -> Any:
-    """Mappings of any kind as dictionaries, tuples as lists."""
+    """Mappings of any kind as dictionaries, tuples as lists, dates as they are written."""
     if isinstance(value, Mapping):
         return {key: _unwrapped(item) for key, item in value.items()}
-    return [_unwrapped(item) for item in value] if isinstance(value, list | tuple) else value
+    if isinstance(value, list | tuple):
+        return [_unwrapped(item) for item in value]
+    return str(value) if isinstance(value, date) else value

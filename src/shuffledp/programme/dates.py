@@ -6,7 +6,7 @@ import calendar
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 
 from ..errors import ParameterError
 from .values import shown
@@ -49,7 +49,7 @@ class Step:
         return self.unit if self.number == 1 else f"{self.number} {self.unit}s"
 
     def after(self, start: date, times: int) -> date | None:
-        """The date so many steps after the start; None beyond the year 9999.
+        """The date ``times`` steps after the start; None beyond the year 9999.
 
         A day that its month does not have is the last day of that month, and the next ones are not moved.
 
@@ -113,8 +113,6 @@ class Step:
 
 def read_date(where: str, value: object) -> date:
     """A date written as 2026-01-05."""
-    if isinstance(value, date) and not isinstance(value, datetime):
-        return value
     try:
         if isinstance(value, str) and _DATE.fullmatch(value):
             return date.fromisoformat(value)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from .._support import figures
 from .._support.figures import BEYOND_BAR, PART_BAR, TEXT_WIDTH, WITHIN_BAR, at_delta
 from .._support.numbers import round_down, round_up
+from .._support.text import shortened
 from ..accounting.guarantee import not_below
 from ..composing.composed_guarantee import rounds_in_words
 
@@ -36,7 +37,8 @@ def draw_check(check: Check, *, width: float = TEXT_WIDTH) -> Figure:
     kept = sorted(check.rounds, key=lambda entry: -entry.epsilon)[:_MOST]
     entries = [entry for entry in check.rounds if entry in kept]
     bars = [("all rounds together", check.epsilon)]
-    bars += [(_short(e.name if e.count == 1 else f"one of {e.count:,}: {e.name}"), e.epsilon) for e in entries]
+    named = [e.name if e.count == 1 else f"one of {e.count:,}: {e.name}" for e in entries]
+    bars += [(shortened(name, _LONGEST), e.epsilon) for name, e in zip(named, entries, strict=True)]
     number = rounds_in_words(sum(entry.count for entry in check.rounds))
     left_out = len(check.rounds) - len(entries)
     title = f"{check.verdict} (ε of {number} {at_delta(check.delta)}, {check.neighbors})"
@@ -59,7 +61,3 @@ def draw_check(check: Check, *, width: float = TEXT_WIDTH) -> Figure:
         axes.set_xlabel("central ε (smaller is better)")
         figures.add_legend(figure, *axes.get_legend_handles_labels())
     return figure
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"

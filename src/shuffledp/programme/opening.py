@@ -18,6 +18,7 @@ from ..calibration.unknowns import Unknown
 from ..errors import BoundNotApplicableError, ImpossibleError, ParameterError, ShuffleDPError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.free_setting import FreeSetting
+from ..mechanisms.randomizer import Randomizer
 from ..mechanisms.registry import find, mechanism_in_file, names
 from .values import exact, kind, place, shown, whole_number
 
@@ -54,7 +55,9 @@ class Opening:
                 f"{where} must have one of mechanism, candidates and task, got {' and '.join(ways)}; remove one."
             )
         if "d" in given and "task" not in given:
-            raise ParameterError(f"{where}.d must stand beside task, got no task; write it into the mechanism.")
+            raise ParameterError(
+                f"{where}.d must be given together with task, got no task; write it into the mechanism."
+            )
         if not {"weight", "unknown", "candidates", "task"} & given.keys():
             _spec(f"{where}.mechanism", given.get("mechanism"))
             return None
@@ -65,7 +68,7 @@ class Opening:
 
     @classmethod
     def of_spec(cls, where: str, spec: str, n: int) -> Opening | None:
-        """A spec that leaves its budget out; None if it is complete, and what is wrong with it is not about that."""
+        """A spec that leaves its budget out; None if it is complete, or wrong in another way."""
         try:
             mechanism_in_file(spec)
         except ShuffleDPError:
@@ -183,18 +186,16 @@ def _of_task(where: str, task: object, d: object) -> tuple[str, ...]:
             f"{where}.task must be {' or '.join(TASKS)}, got {shown(task)}; for other questions list candidates."
         )
     if d is None:
-        raise ParameterError(f"{where}.d must be given beside task, got nothing; write how many options there are.")
+        raise ParameterError(
+            f"{where}.d must be given together with task, got nothing; write how many options there are."
+        )
     options = whole_number(f"{where}.d", d)
     return tuple(f"{name}:d={options}" for name in names() if _is_histogram(find(name)))
 
 
 def _is_histogram(cls: type[Mechanism]) -> bool:
-    """Whether a mechanism needs a budget and d, and nothing else, and predicts the error of a frequency."""
-    variance = getattr(cls, "variance", None)
-    if variance is None or not dataclasses.is_dataclass(cls):
-        return False
-    takes = inspect.signature(variance).parameters
-    if "frequency" not in takes or any(p.kind is inspect.Parameter.KEYWORD_ONLY for p in takes.values()):
+    """Whether a mechanism is for options, and needs a budget and d and nothing else."""
+    if not issubclass(cls, Randomizer) or "options" not in cls.serves or not dataclasses.is_dataclass(cls):
         return False
     return {f.name for f in dataclasses.fields(cls) if f.default is dataclasses.MISSING} == {"eps0", "d"}
 

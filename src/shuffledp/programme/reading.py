@@ -8,9 +8,6 @@ from typing import Any
 from .._support.reading import PROGRAMME, Kind
 from .._support.reading.yaml_text import read_plain
 
-#: Larger files are not read.
-MOST_BYTES = PROGRAMME.most_bytes
-
 
 def read(path: str | os.PathLike[str], kind: Kind = PROGRAMME) -> Any:
     """The content of a file as plain data; what cannot be read is refused in one sentence."""

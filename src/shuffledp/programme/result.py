@@ -32,7 +32,7 @@ class CheckedRounds:
 
     Attributes
     ----------
-    name, mechanism : as written; the spec stands for a missing name
+    name, mechanism : as written; a missing name is replaced by the spec
     epsilon : of *one* of these rounds at the target delta, never too small
     bound : the bound that gave it
     users, dropouts, colluding, counted : users asked, users who may be missing at worst, and the rest
@@ -66,7 +66,7 @@ class CheckedRounds:
     local_epsilon: float
 
     def cost_of(self, count: int) -> int:
-        """How many times one user's value is put at stake in so many of these rounds."""
+        """How many times one user's value is put at stake in ``count`` of these rounds."""
         most = count if self.participation_limit is None else self.participation_limit
         return min(count, most) * self.reports_per_user
 

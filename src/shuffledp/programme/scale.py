@@ -58,7 +58,7 @@ class Scale:
     fixed: Mapping[int, Mechanism] = field(default_factory=dict)
 
     def target(self, number: int, epsilon: float) -> Target:
-        """One round of an entry that may cost so much."""
+        """One round of an entry, which may cost ``epsilon``."""
         terms = self.draft.entries[number]
         reports = terms.numbers.get("reports_per_user", 1)
         crowd = dataclasses.replace(terms.crowd, reports_per_user=reports)
@@ -190,7 +190,7 @@ class Scale:
         least = self.spent(most_private)
         budget = f"epsilon = {round_down(self.draft.epsilon, 6)} at delta = {round_down(self.draft.delta, 6)}"
         return ImpossibleError(
-            f"{budget} cannot be reached by this programme: even the most private settings of what is open leave "
+            f"{budget} cannot be reached by this programme: even the most private settings of the open rounds leave "
             f"{in_words(least)}; raise epsilon or delta, run fewer rounds, or collect from more users."
         )
 

@@ -184,7 +184,7 @@ def _one_rule(where: str, given: dict[str, Any]) -> None:
 def _round(where: str, item: object, defaults: dict[str, Any], most_dates: int) -> Terms:
     if isinstance(item, dict) and any("=" in str(key) for key in item):
         raise ParameterError(
-            f'{where}.mechanism must stand in quotes inside braces, got none; write {{mechanism: "grr:eps0=2,d=64"}}.'
+            f'{where}.mechanism must be in quotes inside braces, got no quotes; write {{mechanism: "grr:eps0=2,d=64"}}.'
         )
     given = mapping(where, item, optional=ROUND)
     _one_rule(where, given)
@@ -246,13 +246,17 @@ def _dates(where: str, given: dict[str, Any], named: dict[str, tuple[str, Any]],
     if "every" not in given:
         own = DATES & given.keys()
         if own:
-            raise ParameterError(f"{where}.{min(own)} must stand beside every, got no every; write every: week.")
+            raise ParameterError(
+                f"{where}.{min(own)} must be given together with every, got no every; write every: week."
+            )
         return None
     if "count" in given:
         raise ParameterError(f"{where} must have count or every, got both; dates are counted, so remove count.")
     step = Step.read(f"{where}.every", given["every"])
     for key in sorted(DATES - named.keys()):
-        raise ParameterError(f"{where}.{key} must be given beside every, got nothing; write it there or at the top.")
+        raise ParameterError(
+            f"{where}.{key} must be given together with every, got nothing; write it there or at the top."
+        )
     start, until = (read_date(*named[key]) for key in ("start", "until"))
     found: list[date] = []
     for day in step.dates(start, until):

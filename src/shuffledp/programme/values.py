@@ -90,5 +90,5 @@ def kind(value: object) -> str:
 
 
 def shown(value: object) -> str:
-    """A value as it stands in an error message, shortened."""
+    """A value as an error message shows it, shortened."""
     return valid.shown(value, 40)

@@ -61,7 +61,7 @@ class Query(ABC):
 
     @abstractmethod
     def value_counts(self, columns: Sequence[Column]) -> ValueCounts:
-        """How many values are not what they should be: exact counts, for whoever has the data and for nobody else."""
+        """How many values are not what they should be: exact counts, for the operator who has the data only."""
 
     @abstractmethod
     def answer(self, tally: Tally) -> Estimate:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+T = TypeVar("T")
 
 
 class Coded(NamedTuple):
@@ -42,7 +44,7 @@ def total(rows: int, weights: Weights) -> float:
 
 
 def shares_of(places: NDArray[np.int64], size: int, weights: Weights) -> NDArray[np.float64]:
-    """The share of the rows that is at each of so many places.
+    """The share of the rows at each of ``size`` places.
 
     Examples
     --------
@@ -50,6 +52,20 @@ def shares_of(places: NDArray[np.int64], size: int, weights: Weights) -> NDArray
     ([0.3333333333333333, 0.6666666666666666], [0.75, 0.25])
     """
     return np.asarray(np.bincount(places, weights=weights, minlength=size) / total(len(places), weights))
+
+
+def each(column: Column, read: Callable[[object], T]) -> list[T]:
+    """What is read of every row; of coded values each is read once, and a missing one is None.
+
+    Examples
+    --------
+    >>> each(Coded(np.array([0, -1, 0]), ["a"]), str)
+    ['a', 'None', 'a']
+    """
+    if isinstance(column, Coded):
+        known = [*map(read, column.values), read(None)]
+        return [known[code] for code in column.codes.tolist()]
+    return [read(value) for value in (column.tolist() if isinstance(column, np.ndarray) else column)]
 
 
 def length(column: Column) -> int:
@@ -124,11 +140,4 @@ def concatenated(parts: Sequence[Column]) -> Column:
     arrays = [part for part in parts if isinstance(part, np.ndarray)]
     if len(arrays) == len(parts):
         return np.concatenate(arrays)
-    out: list[object] = []
-    for part in parts:
-        if isinstance(part, Coded):
-            values = [*part.values, None]
-            out += [values[code] for code in part.codes]
-        else:
-            out += part.tolist() if isinstance(part, np.ndarray) else list(part)
-    return out
+    return [value for part in parts for value in each(part, lambda value: value)]

@@ -1,8 +1,8 @@
 """Domains: how a user's value becomes an input of a mechanism.
 
 *Who sends never depends on a value.*  Every row gives an input, whatever is in it: a value that is missing or outside
-the domain becomes a declared one ("other", a default, the nearest end).  Nothing is dropped, counted apart or refused,
-because a missing report would tell on its user.
+the domain becomes a declared one ("other", a default, the nearest end).  Nothing is dropped, left out of the count or
+refused, because a missing report would reveal something about its user.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .value_counts import counted
 
 #: Labels of one domain, at most, and characters of one label.
 MOST_LABELS, MOST_CHARACTERS = 10**6, 1000
-#: Labels that are whole numbers no further apart than this many times their number are looked up in a table.
+#: Labels that are whole numbers within a range of at most this many times their number are looked up in a table.
 _SPARSE = 8
 #: Whole numbers up to this are exact as floats.
 _EXACT = 2.0**53
@@ -69,7 +69,7 @@ class Labels:
         object.__setattr__(self, "labels", found)
         object.__setattr__(self, "other", _label(self.other))
         if len(self.names) < 2:
-            raise ParameterError("labels must leave two options at least, got one in all; there is nothing to ask.")
+            raise ParameterError("labels must give at least two options, got one; add a label.")
 
     @cached_property
     def _places(self) -> dict[tuple[type, Label], int]:
@@ -171,7 +171,7 @@ class Labels:
     def _whole(self) -> tuple[int, NDArray[np.int64]] | None:
         """The smallest whole label, and the place of every number from it on, with that of ``other`` at the end.
 
-        None where the labels are far apart, or too large for a subtraction of 64 bits.
+        None where the labels are spread too widely, or too large for a subtraction in 64 bits.
         """
         numbers = [x for x in self.labels if type(x) is int]
         if not numbers or max(numbers) - min(numbers) > _SPARSE * len(numbers) + 1024:
@@ -240,7 +240,7 @@ class Interval:
     """Numbers in [low, high], in a unit; those outside count as the nearest end, and missing ones as ``missing``.
 
     Where nothing is declared (None) a client whose number is missing takes the middle, since it must send something;
-    whoever has the data is refused (:meth:`counts`).
+    an operator who has the data gets an error instead (:meth:`counts`).
 
     Examples
     --------
@@ -305,7 +305,7 @@ class Interval:
         return np.clip((self.clipped(column) - self.low) / self.width, 0.0, 1.0)
 
     def bins(self, column: Column, number: int) -> NDArray[np.int64]:
-        """Every row as one of so many bins of equal width; the last one includes ``high``."""
+        """Every row as one of ``number`` bins of equal width; the last one includes ``high``."""
         return np.minimum((self.shares(column) * number).astype(np.int64), number - 1)
 
     def edges(self, number: int) -> NDArray[np.float64]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from .key_value_answer import KeyValueAnswer
-    from .location_answer import LocationAnswer
+    from .location import LocationAnswer
     from .marginals_answer import MarginalsAnswer
     from .range_answer import RangeAnswer
 

@@ -17,7 +17,7 @@ from ..estimation.estimate import SHARE, Estimate
 from ..mechanisms.randomizer import Randomizer
 from ..mechanisms.reports import Tally
 from .base import Query, known_shares, must_take, runnable
-from .columns import Coded, Column, Weights, absent, shares_of
+from .columns import Column, Weights, absent, each, shares_of
 from .value_counts import ValueCounts, counted
 
 #: Random bits of a salt.
@@ -53,7 +53,7 @@ class HeavyHitters(Query):
     probability is over the hash functions, given the reports, so that collisions with what is held are in it
     (:func:`~shuffledp.estimation.chance_hits.chance_limit`).  The shares of the answer are unbiased, since the last
     group was not used for the choice.  A string is missed if it, or a prefix of it, does not stand out: with n/levels
-    users each, shares below some four or five standard errors are.
+    users each, shares below about four or five standard errors are missed.
 
     A value that is missing, or not a text or whole number, counts as the empty string.
 
@@ -100,15 +100,9 @@ class HeavyHitters(Query):
         """At most ``length`` bytes; those after a zero are left out."""
         return (_written(value) or b"")[: self.length].partition(b"\0")[0]
 
-    def _texts(self, column: Column) -> list[bytes]:
-        if isinstance(column, Coded):
-            known = [*(self._text(value) for value in column.values), b""]
-            return [known[code] for code in column.codes.tolist()]
-        return [self._text(value) for value in (column.tolist() if isinstance(column, np.ndarray) else column)]
-
     def encode(self, columns: Sequence[Column]) -> NDArray[Any]:
         """The bytes of every row, padded with zeros."""
-        raw = b"".join(text.ljust(self.length, b"\0") for text in self._texts(columns[0]))
+        raw = b"".join(text.ljust(self.length, b"\0") for text in each(columns[0], self._text))
         return np.frombuffer(raw, dtype=np.uint8).reshape(-1, self.length)
 
     def value_counts(self, columns: Sequence[Column]) -> ValueCounts:
@@ -145,7 +139,7 @@ class HeavyHitters(Query):
 
     def exact(self, columns: Sequence[Column], *, weights: Weights = None) -> Estimate:
         """The shares of all strings of these rows."""
-        texts, place = np.unique(np.array(self._texts(columns[0]), dtype=object), return_inverse=True)
+        texts, place = np.unique(np.array(each(columns[0], self._text), dtype=object), return_inverse=True)
         shares = shares_of(place, len(texts), weights)
         order = np.argsort(-shares, kind="stable")
         return known_shares(shares[order], len(place), Box(0.0, 1.0), [_shown(texts[i]) for i in order])

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..randomness.sampling import Source, below, words
-from .columns import Coded, Column
+from .columns import Column, each
 from .value_counts import counted
 
 IntArray = NDArray[np.int64]
@@ -31,14 +31,11 @@ def entries(column: Column, read: Callable[[object], list[Any]]) -> tuple[int, I
     >>> count, row, found = entries([["a", "b"], None, "c"], items)
     >>> count, row.tolist(), found
     (3, [0, 0, 2], ['a', 'b', 'c'])
+    >>> from shuffledp.queries.columns import Coded
     >>> entries(Coded(np.array([1, -1, 1]), [["a"], ["b", "c"]]), items)[2]
     ['b', 'c', 'b', 'c']
     """
-    if isinstance(column, Coded):
-        known = [*(read(value) for value in column.values), []]
-        lists = [known[code] for code in column.codes.tolist()]
-    else:
-        lists = [read(value) for value in (column.tolist() if isinstance(column, np.ndarray) else column)]
+    lists = each(column, read)
     sizes = np.fromiter((len(found) for found in lists), dtype=np.int64, count=len(lists))
     return len(lists), np.repeat(np.arange(len(lists)), sizes), list(itertools.chain.from_iterable(lists))
 
@@ -94,7 +91,7 @@ def ranks(row: IntArray) -> IntArray:
 
 
 def at_most(src: Source, row: IntArray, most: int) -> IntArray:
-    """Places of at most so many entries of every row, drawn uniformly where it has more; ``row`` rises.
+    """Places of at most ``most`` entries of every row, drawn uniformly where it has more; ``row`` ascends.
 
     Every entry gets a random key, and those with the smallest keys of a row are a uniform draw.
 
@@ -126,7 +123,7 @@ def dense(row: IntArray, values: NDArray[Any], rows: int, width: int, empty: flo
 
 
 def subset_names(names: tuple[str, ...], together: int) -> tuple[str, ...]:
-    """The subsets of so many items in words, in the order of :func:`subset_place`."""
+    """The subsets of ``together`` items in words, in the order of :func:`subset_place`."""
     every = sorted(itertools.combinations(range(len(names)), together), key=lambda chosen: chosen[::-1])
     return tuple(" + ".join(names[i] for i in chosen) for chosen in every)
 
@@ -147,7 +144,7 @@ def subset_place(members: IntArray) -> IntArray:
 
 
 def subsets(src: Source, row: IntArray, places: IntArray, together: int, most: int) -> tuple[IntArray, IntArray]:
-    """Of every row at most so many of the subsets of its items, drawn uniformly; the row and the place of each.
+    """At most ``most`` subsets of the items of every row, drawn uniformly; the row and the place of each.
 
     ``row`` rises, and within a row ``places`` rise.
 

@@ -37,7 +37,7 @@ class KeyValue(Query):
     keys : sequence of texts, whole numbers or truth values
         The keys.  The values of a key that a user holds several times are averaged first.
     size : int >= 1
-        Keys that a user may hold.  Of more, the client draws so many uniformly, and the answer is about what was drawn;
+        Keys that a user may hold.  From more, the client draws ``size`` uniformly, and the answer is about those drawn;
         only intervals of the population (``of="population"``) hold the draw as well.
     low, high : float
         The range of the values, declared in advance; values outside count as the nearest end.
@@ -199,7 +199,7 @@ def _pairs(columns: Sequence[Column]) -> tuple[int, NDArray[np.int64], list[Any]
 
 
 def _beside(row: NDArray[np.int64], at: NDArray[np.int64], listed: list[Any]) -> list[Any]:
-    """The values that stand beside the keys; None where a row has fewer of them."""
+    """The value that belongs to each key; None where a row has fewer values."""
     rows = int(max(row.max(initial=-1), at.max(initial=-1))) + 1
     first = np.searchsorted(row, np.arange(rows))
     start, many = np.searchsorted(at, np.arange(rows)), np.bincount(at, minlength=rows)

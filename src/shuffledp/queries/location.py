@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
 from numpy.typing import NDArray
 
 from .._support import validation as check
+from .._support.arrays import FloatArray
 from ..errors import ParameterError
 from ..estimation.constraints import Simplex
-from ..estimation.estimate import Estimate
+from ..estimation.drawing import Look
+from ..estimation.estimate import SHARE, Estimate
 from ..mechanisms.randomizer import Randomizer
 from ..mechanisms.reports import Tally
 from .base import Query, known_shares, runnable
 from .columns import Column, Weights, shares_of
 from .domains import Interval
-from .location_answer import LocationAnswer, location_answer
 from .value_counts import ValueCounts
 
-#: What the middles of opposite corners are apart is rounded up by this much.
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: The distance between the centers of opposite corners is rounded up by this factor.
 _ROOM = 1.0 + 1e-9
 
 
@@ -41,7 +47,7 @@ class Location(Query):
     eps : float
         Local privacy per unit of distance (geo-indistinguishability): the noise has a mean distance of 2/eps.
     near : float
-        The guarantee is for moving a user by at most so far; anywhere on the map unless stated.
+        The guarantee covers moving a user by at most this distance; anywhere on the map by default.
     missing : two floats
         The place that a missing coordinate counts as.  Data with missing ones need it; a client on its own that has
         none takes the middle of the map.
@@ -51,7 +57,7 @@ class Location(Query):
     Notes
     -----
     A client takes the middle of its cell, adds noise, and reports the cell it arrives in (``planar-cells``).  Two
-    places that are at most ``near`` apart have middles at most ``near`` and one diagonal of a cell apart: that is the
+    places within ``near`` of each other have cell centers within ``near`` plus one diagonal of a cell: that is the
     distance the guarantee is computed for.
 
     Examples
@@ -148,9 +154,11 @@ class Location(Query):
         return ValueCounts({name: side.counts(column) for name, side, column in every})
 
     def _shown(self, found: Estimate) -> LocationAnswer:
-        x, y = self.sides
-        shown = location_answer(found, x.edges(self.across), y.edges(self.up), self.unit)
-        return replace(shown, note=self.clipping)
+        edges = [side.edges(number) for side, number in zip(self.sides, (self.across, self.up), strict=True)]
+        columns, rows = ([f"{low:g} to {high:g}" for low, high in itertools.pairwise(ends)] for ends in edges)
+        names = tuple(f"{column} by {row}" for row in rows for column in columns)
+        kept = {**vars(found), "names": names, "quantity": SHARE, "note": self.clipping}
+        return LocationAnswer(**kept, east=edges[0], north=edges[1], length=self.unit)
 
     def answer(self, tally: Tally) -> LocationAnswer:
         """Shares of the users, with the cells."""
@@ -160,3 +168,34 @@ class Location(Query):
         """The shares of these rows."""
         cells, size = self.encode(columns), self.across * self.up
         return self._shown(known_shares(shares_of(cells, size, weights), len(cells), Simplex()))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LocationAnswer(Estimate):
+    """The shares of the cells, from west to east, then from south to north.
+
+    Attributes
+    ----------
+    east, north : the ends of the cells in either direction
+    length : the unit of the map
+    """
+
+    east: FloatArray = field(default_factory=lambda: np.zeros(1))
+    north: FloatArray = field(default_factory=lambda: np.zeros(1))
+    length: str = ""
+
+    @property
+    def map(self) -> FloatArray:
+        """The shares as a table, south first."""
+        return self.value.reshape(len(self.north) - 1, len(self.east) - 1)
+
+    def _draw(self, look: Look) -> Figure:
+        """A map, darker where more users are, a cross where the interval holds 0; the truth is drawn beside it.
+
+        Some cells on their own (:meth:`top`) are drawn as bars.
+        """
+        if self.value.size != (len(self.north) - 1) * (len(self.east) - 1):
+            return super()._draw(look)
+        from .drawing import draw_map
+
+        return draw_map(self, look)

@@ -39,7 +39,7 @@ class Marginals(Query):
     labels : mapping of columns to their options
         Every other value of a column, and a missing one, counts as ``other``.
     ways : int >= 1
-        All marginals of so many columns, unless ``subsets`` lists them.
+        All marginals of this many columns, unless ``subsets`` lists them.
     subsets : sequence of sequences of columns
         The marginals that are asked for.
     other : label

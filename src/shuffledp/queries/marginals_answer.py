@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import ParameterError
 from ..estimation.constraints import Blocks, Simplex
 from ..estimation.drawing import Look
-from ..estimation.estimate import SHARE, Estimate, grain_of, modeled, moments_of
+from ..estimation.estimate import SHARE, Estimate, moments_of, weighted_sums
 from ..estimation.marginal_fit import MarginalFit, fit
 from ..estimation.moments import plausible
 from ..estimation.variance import Variance, share_sampling
@@ -60,13 +60,12 @@ class MarginalsAnswer(Estimate):
 
     def _from_fit(self, found: MarginalFit, columns: Columns) -> Estimate:
         table, users = found.table(columns), share_sampling(self.n)
-        noise = Variance(np.zeros(table.size))
+        noise, step = Variance(np.zeros(table.size)), 0.0
         if any(np.any(part.stderr) for part in self.raw):
             parts = [moments_of(part) for part in self.raw]
-            known = found.variance(columns, plausible(table, self.n), parts).plus(users, -1.0)
-            noise = Variance(*(np.broadcast_to(x, table.shape).ravel() for x in (known.base, known.slope, known.bend)))
-        grain = grain_of(self.raw, self.n)
-        made = modeled(table.ravel(), self.n, Simplex(), noise, users, influence=None, grain=grain)
+            drawn, step = found.variance(columns, plausible(table, self.n, parts), parts)
+            noise = drawn.plus(users, -1.0).mapped(lambda x: np.broadcast_to(x, table.shape).ravel())
+        made = weighted_sums(table.ravel(), self.n, Simplex(), noise, step)
         names = cell_names(columns, self.options)
         return replace(made, for_release=self.for_release, names=names, quantity=SHARE)
 
@@ -74,11 +73,11 @@ class MarginalsAnswer(Estimate):
         """The least-squares fit: unbiased as well, more precise, and marginals agree on the columns they share.
 
         Every marginal counts with the variance that its cells would have if all were alike.  Intervals have about their
-        nominal coverage from 100 users on, whatever the shares are, as long as more than a few reports are expected in
-        a cell; below they are conservative: half a report is added on either side.
+        nominal coverage from 100 users on, whatever the shares are.  They are conservative below 100 users, and in a
+        cell whose error is that of fewer than two reports: half a report is added on either side.
         """
         if any(not np.all(np.isfinite(part.stderr)) for part in self.parts):
-            raise ParameterError("every marginal needs a report for a fit, got none for some; collect more.")
+            raise ParameterError("every marginal needs at least one report for a fit, got none for some; collect more.")
         variances = [max(moments_of(part).even(part.value.size), 1e-300) for part in self.parts]
         shapes = [tuple(len(self.options[name]) for name in some) for some in self.asked]
         tables = [part.value.reshape(shape) for part, shape in zip(self.parts, shapes, strict=True)]

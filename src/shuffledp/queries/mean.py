@@ -35,7 +35,7 @@ class Mean(NumberQuery):
         What a missing number counts as: a number of the range, or an option of its own.  Data with missing numbers need
         it; a client on its own that has none takes the middle of the range.
     unit : str
-        For example "min"; it stands beside every number of the answer.
+        For example "min"; it is shown beside every number of the answer.
     mechanism : mechanism or spec
         One whose inputs are numbers or vectors (laplace, gaussian, duchi, harmony); ``dim`` may be left out.  With
         ``missing="option"`` pckv-grr; ``d`` and ``l`` may be left out.
@@ -121,17 +121,16 @@ class Mean(NumberQuery):
 
     def answer(self, tally: Tally) -> Estimate:
         """Means in the users' units."""
-        found = self._answer(tally)
-        return replace(found, note=self.clipping)
-
-    def _answer(self, tally: Tally) -> Estimate:
         m = self.randomizer
+        found = m.estimate(tally)
         if self._option:
-            return key_value_answer(m.estimate(tally), getattr(m, "keep", 0.0), self.columns, self.domain)
-        low, high = self._inner
-        scale = self.domain.width / (high - low)
-        found = rescaled(self.randomizer.estimate(tally), scale=scale, shift=self.domain.low - low * scale)
-        return found.named(names=self.columns, unit=self.unit, quantity="mean")
+            found = key_value_answer(found, getattr(m, "keep", 0.0), self.columns, self.domain)
+        else:
+            low, high = self._inner
+            scale = self.domain.width / (high - low)
+            found = rescaled(found, scale=scale, shift=self.domain.low - low * scale)
+            found = found.named(names=self.columns, unit=self.unit, quantity="mean")
+        return replace(found, note=self.clipping)
 
     def exact(self, columns: Sequence[Column], *, weights: Weights = None) -> Estimate:
         """The means of these rows, after clipping."""

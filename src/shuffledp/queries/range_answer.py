@@ -13,9 +13,9 @@ import numpy as np
 from .._support import validation as check
 from .._support.arrays import FloatArray, IntArray
 from ..errors import ParameterError
-from ..estimation.constraints import Box, Simplex
+from ..estimation.constraints import Box, Limit, Simplex
 from ..estimation.drawing import Look
-from ..estimation.estimate import SHARE, Estimate, grain_of, modeled, moments_of
+from ..estimation.estimate import SHARE, Estimate, moments_of, weighted_sums
 from ..estimation.moments import Moments, Sums, plausible
 from ..estimation.tree_fit import TreeFit, fit
 from ..estimation.variance import Variance, share_sampling
@@ -42,9 +42,8 @@ class RangeAnswer(Estimate):
     well, more precise, and consistent.
 
     Intervals of ranges, points of the distribution function and fitted bins have about their nominal coverage from 100
-    users on, whatever the shares are, as long as more than a few reports are expected where the truth is near 0 or 1
-    (with one user of 3,000 there, at eps0 = 12, 89% was seen for 95%).  Below 100 users they are conservative: half a
-    report is added on either side.
+    users on, whatever the shares are.  They are conservative below 100 users, and where the error is that of fewer than
+    two reports (one user of thousands in a bin, at eps0 = 12): half a report is added on either side.
 
     Attributes
     ----------
@@ -73,7 +72,7 @@ class RangeAnswer(Estimate):
         """The share of users without a number, where that is an option of its own."""
         if not self.option:
             raise ParameterError(
-                "missing must be an option of the query to be counted, got another; plan with 'option'."
+                "missing must be an option of its own to be counted, got another setting; plan with missing='option'."
             )
         return self._shares([(self._bins, self.value.size)], ["missing"])
 
@@ -110,17 +109,9 @@ class RangeAnswer(Estimate):
         pairs = np.array(ranges)
         whole = (pairs[:, 0] == 0) & (pairs[:, 1] == self.value.size)  # everybody
         value = self._from_nodes(pairs) if self.tree is None else between(self.tree.leaves, pairs)
-        noise = self._noise(np.where(whole[:, None], [0, 1], pairs))
-        known = [np.where(whole, 0.0, x) for x in (noise.base, noise.slope, noise.bend)]
-        found = modeled(
-            np.where(whole, 1.0, value),
-            self.n,
-            Box(0.0, 1.0),
-            Variance(*known),
-            share_sampling(self.n),
-            influence=None,
-            grain=np.where(whole, 0.0, grain_of(self.levels, self.n)),
-        )
+        noise, step = self._noise(np.where(whole[:, None], [0, 1], pairs))
+        known = noise.mapped(lambda x: np.where(whole, 0.0, x))
+        found = weighted_sums(np.where(whole, 1.0, value), self.n, Box(0.0, 1.0), known, np.where(whole, 0.0, step))
         return replace(found, names=tuple(names), quantity=SHARE, note=self.note, for_release=self.for_release)
 
     def _used(self, pairs: IntArray) -> Iterator[tuple[Any, ...]]:
@@ -134,14 +125,14 @@ class RangeAnswer(Estimate):
             value += sums[up] - sums[first] + sums[last] - sums[down]
         return value
 
-    def _noise(self, pairs: IntArray) -> Variance:
-        """The variance of the shares of ranges, none of which holds all bins (estimation/moments.py)."""
+    def _noise(self, pairs: IntArray) -> tuple[Variance, Limit]:
+        """The variance of the shares of ranges, none of which holds all bins, and their steps (moments.py)."""
         if not any(np.any(level.stderr) for level in self.levels):
-            return Variance(np.zeros(len(pairs)))  # the truth itself
+            return Variance(np.zeros(len(pairs))), 0.0  # the truth itself
         parts = [moments_of(level) for level in self.levels]
         tree = self.tree
         sums = self._node_sums(pairs, parts) if tree is None else tree.sums(pairs, self._plausible, parts)
-        return sums.variance(parts).plus(share_sampling(self.n), -1.0)
+        return sums.variance(parts).plus(share_sampling(self.n), -1.0), sums.step
 
     def _node_sums(self, pairs: IntArray, parts: Sequence[Moments]) -> Sums:
         """Weights of 1 at whole nodes."""
@@ -156,12 +147,13 @@ class RangeAnswer(Estimate):
         for some, part in zip(nodes.T, parts, strict=True):
             square[some > 0] += some[some > 0] * (part.square / part.reports)  # infinite on a level without reports
         own = share @ [part.own / part.reports for part in parts]
-        return Sums(square, own, np.zeros_like(own), nodes, share, np.zeros_like(share))
+        step = np.max((nodes > 0) * np.array([part.grain for part in parts]), axis=1)
+        return Sums(square, own, np.zeros_like(own), nodes, share, np.zeros_like(share), step)
 
     @cached_property
     def _plausible(self) -> FloatArray:
         """Shares of the bins that the truth may have."""
-        return plausible((self.tree or self._fit).leaves, self.n)
+        return plausible((self.tree or self._fit).leaves, self.n, [moments_of(level) for level in self.levels])
 
     @cached_property
     def _fit(self) -> TreeFit:
@@ -175,7 +167,7 @@ class RangeAnswer(Estimate):
 
         The value is where the rising envelope of the distribution function, straight inside a bin, meets the share.
         The interval reaches from the first to the last bin that is not contradicted: a bin is, if the distribution
-        function exceeds the share at its lower end for sure, or stays below it at its upper end.  The bin of the true
+        function certainly exceeds the share at its lower end, or stays below it at its upper end.  The bin of the true
         quantile is contradicted only if one of its two ends is outside the interval there, on one side each, so that
         coverage is at least ``level`` where that of the distribution function is, however many bins there are.
 
@@ -211,13 +203,12 @@ class RangeAnswer(Estimate):
     def fitted(self) -> RangeAnswer:
         """The least-squares fit to all levels: consistent, unbiased, with standard errors of its own."""
         if not self.levels or any(not np.all(np.isfinite(level.stderr)) for level in self.levels):
-            raise ParameterError("every level needs a report for a fit, got none on some; collect more.")
+            raise ParameterError("every level needs at least one report for a fit, got none on some; collect more.")
         made = replace(self, tree=self._fit)
         bins = np.arange(self.value.size)
-        noise = made._noise(np.stack([bins, bins + 1], axis=1))
-        stderr = np.sqrt(noise.at(np.clip(self._fit.leaves, 0.0, 1.0)))
-        grain = grain_of(self.levels, self.n)
-        return replace(made, value=self._fit.leaves, stderr=stderr, noise=noise, grain=grain, influence=None)
+        found = weighted_sums(self._fit.leaves, self.n, Simplex(), *made._noise(np.stack([bins, bins + 1], axis=1)))
+        new = ("value", "stderr", "noise", "grain", "influence")
+        return replace(made, **{key: getattr(found, key) for key in new})
 
     def _draw(self, look: Look) -> Figure:
         """The distribution function with its intervals (needs the extra ``plot``); all bins, whatever ``most`` is."""
@@ -255,7 +246,7 @@ def between(shares: FloatArray, pairs: IntArray) -> FloatArray:
 
 
 def range_answer(domain: Interval, branching: int, parts: Sequence[Estimate], option: bool = False) -> RangeAnswer:
-    """The answer from the estimates of every level, leaves first; with ``option`` the last leaf is no bin."""
+    """The answer from the estimates of every level, leaves first; with ``option`` the last leaf is not a bin."""
     leaves = parts[0]
     edges = domain.edges(leaves.value.size - option)
     names = [f"{a:g} to {domain.words(b)}" for a, b in itertools.pairwise(edges)]  # the unit is that of the bins

@@ -46,8 +46,8 @@ class RangeQuery(NumberQuery):
         Nodes of one level in a node of the next one.
     mechanism : frequency mechanism or spec
         The oracle of every level, without its ``d``: "grr:eps0=2" is the paper's hierarchical randomized response.
-        With ``branching`` no less than ``bins`` there is one level, and any mechanism for options will do, of several
-        messages too.
+        With ``branching`` no less than ``bins`` there is one level, and any mechanism for options can be
+        used, also one of several messages.
     weights : "uniform" or "ranges"
         How the users are divided among the levels: evenly, or so that the mean variance of a range is smallest.
     missing : float or "option"
@@ -98,7 +98,7 @@ class RangeQuery(NumberQuery):
         if not single and "options" not in oracle.serves:
             raise ParameterError(f"mechanism must be a frequency mechanism such as 'grr:eps0=2', got {oracle.spec}.")
         object.__setattr__(self, "mechanism", oracle)
-        _ = self.tree.oracles  # refuses what cannot stand on several levels
+        _ = self.tree.oracles  # refuses a mechanism that cannot be used on several levels
 
     @property
     def question(self) -> str:

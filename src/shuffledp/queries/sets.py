@@ -36,8 +36,8 @@ class SetFrequency(Query):
     labels : sequence of texts, whole numbers or truth values
         The items.
     size : int >= 1
-        Items that a report has room for.  Shorter lists are filled up with dummies; of a longer one the client draws
-        so many uniformly, and the answer is then about what was drawn: a holder of c > size items counts size/c on
+        Items that a report has room for.  Shorter lists are filled up with dummies; from a longer one the client draws
+        ``size`` uniformly, and the answer is then about those drawn: a holder of c > size items counts size/c on
         average.  Standard errors and intervals of the users are for what was drawn; those of the population hold the
         draw as well, which adds at most f(1-f)/n to the variance of a share f of n users.
     other : label or None
@@ -123,7 +123,7 @@ class SetFrequency(Query):
         return f"the share of users who hold each of {len(self.names):,} {what} in {self.column!r}"
 
     def itemsets(self, together: int, *, size: int) -> Self:
-        """The query for sets of so many items, of which a report has room for ``size``."""
+        """The query for sets of ``together`` items, where a report has room for ``size`` of them."""
         kept = self.randomizer.spec.partition(":")
         eps0 = next(part for part in kept[2].split(",") if part.startswith("eps0="))
         return replace(self, together=together, size=size, mechanism=f"{kept[0]}:{eps0}")

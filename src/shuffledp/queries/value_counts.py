@@ -1,9 +1,9 @@
 """Values that are not what they should be, counted by column: for the operator on the spot, never for a report.
 
-A report is sent whatever a value is (domains.py), so that a wrong column would become a plausible answer.  Whoever has
-the data is therefore told how many values were missing, unreadable, clipped or unlisted, and stopped where they are
-many.  These are exact counts of the data, without any noise: they are printed where the data is, and are not part of a
-plan, a batch or the state of a collector.
+A report is sent whatever a value is (domains.py), so that a wrong column would become a plausible answer.  The
+operator who has the data is therefore told how many values were missing, unreadable, clipped or unlisted, and gets an
+error where there are many.  These are exact counts of the data, without any noise: they are printed where the data is,
+and are not part of a plan, a batch or the state of a collector.
 """
 
 from __future__ import annotations
