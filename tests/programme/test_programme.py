@@ -19,9 +19,9 @@ from click.testing import CliRunner
 import shuffledp as sdp
 from reference.places import ROOT
 from shuffledp._support.reading import PROGRAMME
-from shuffledp._support.reading.yaml_text import parse_yaml
+from shuffledp._support.reading.yaml_text import parse_yaml, read_plain
 from shuffledp.cli import main
-from shuffledp.programme import reading, spec, values
+from shuffledp.programme import spec, values
 
 SCHEMA = json.loads((Path(sdp.__file__).parent / "programme.schema.json").read_text(encoding="utf-8"))
 DOCS = ROOT / "docs" / "programmes.md"
@@ -250,7 +250,7 @@ def test_files_and_dictionaries_say_the_same(tmp_path: Path) -> None:
     expected = spec.parse(TWO)
     for text in (json.dumps(TWO), json.dumps(TWO, indent="\t"), yaml.safe_dump(TWO), "\ufeff" + yaml.safe_dump(TWO)):
         path = write(tmp_path, text)
-        assert told(spec.parse(reading.read(path))) == told(expected)
+        assert told(spec.parse(read_plain(path, PROGRAMME))) == told(expected)
     assert sdp.check(path) == sdp.check(str(path)) == sdp.check(TWO)
 
 
@@ -297,7 +297,7 @@ BAD_FILES = {
     "complex key": ("? [1, 2]\n: 3\n", "keys of a programme must be words"),
     "deep": ("[" * 50_000, "levels deep, got more"),
     "deep json": ('{"a":' * 50_000, "levels deep, got more"),
-    "large": ("#" * (reading.PROGRAMME.most_bytes + 1), "at most 1,048,576 bytes"),
+    "large": ("#" * (PROGRAMME.most_bytes + 1), "at most 1,048,576 bytes"),
     "unquoted spec": (MINIMAL + "rounds: [{mechanism: grr:eps0=2,d=64, users: 10}]\n", "in quotes"),
 }
 
@@ -482,7 +482,7 @@ def test_the_documented_calibration_is_what_is_printed(tmp_path: Path) -> None:
     assert shown.strip() == str(found).strip(), str(found)
     dated = example("dated")
     assert valid(yaml.load(dated, Loader=yaml.BaseLoader))
-    assert [p.counts for p in spec.draft(reading.read(write(tmp_path, dated))).periods] == [(13, 3)]
+    assert [p.counts for p in spec.draft(read_plain(write(tmp_path, dated), PROGRAMME)).periods] == [(13, 3)]
     example_file = (ROOT / "examples" / "programme.yaml").read_text(encoding="utf-8")
     assert example_file.split("\n", 2)[2] == example("quarterly")
 

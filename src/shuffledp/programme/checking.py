@@ -9,13 +9,14 @@ from datetime import date
 from typing import Any
 
 from .._support.by_name import by_name
+from .._support.reading import PROGRAMME
+from .._support.reading.yaml_text import read_plain
 from ..accounting.guarantee import TRUST, TRUST_BUT
 from ..composing.accountant import Accountant
 from ..composing.composed_guarantee import trust_text
 from ..errors import ParameterError
 from ..numerics.composition.sequential import basic_composition
 from .fitting import fitting
-from .reading import read
 from .result import Check, CheckedRounds
 from .spec import Period, PlannedRounds, Programme, parse
 from .together import ACCURACY, Together
@@ -150,7 +151,7 @@ def content_of(programme: object) -> Any:
     if isinstance(programme, Mapping):
         return _unwrapped(programme)
     if isinstance(programme, str | os.PathLike) and os.fspath(programme):
-        return read(programme)
+        return read_plain(programme, PROGRAMME)
     raise ParameterError(
         f"programme must be the path of a file or a dictionary, got {type(programme).__name__}; pass one of these."
     )

@@ -15,13 +15,13 @@ from .._support import validation as valid
 from .._support.json_ready import json_object
 from .._support.numbers import round_down, round_up
 from .._support.reading import DEPLOYMENT, mapping
+from .._support.reading.yaml_text import read_plain
 from .._support.text import visible
 from ..accounting.amplification import amplify
 from ..accounting.guarantee import Guarantee
 from ..calibration.questions import calibrate
 from ..errors import ImpossibleError
 from ..mechanisms.registry import find
-from .reading import read
 from .values import below_written, whole_number
 
 FIELDS = ("epsilon", "delta", "reporting_threshold", "poisson_mean", "indices", "max_index")
@@ -92,7 +92,7 @@ def deployment(source: str | os.PathLike[str] | dict[str, Any]) -> Deployment:
     >>> found.met, round(found.guarantee.epsilon, 4), round(found.smallest_mean, 7)
     (True, 0.9982, 0.0012407)
     """
-    data = source if isinstance(source, dict) else read(source, DEPLOYMENT)
+    data = source if isinstance(source, dict) else read_plain(source, DEPLOYMENT)
     given = mapping("the deployment", data, needed=FIELDS)
     epsilon, shown_epsilon = below_written("epsilon", given["epsilon"])
     valid.inside("epsilon", epsilon, hint="it is the eps that the deployment claims")
