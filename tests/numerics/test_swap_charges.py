@@ -205,12 +205,12 @@ def test_log_growth() -> None:
     with mp.workdps(40):
         for c in (1e-3, 0.1, 0.7, 2.0):
             exact, moments = mp.log(exact_m(mp.mpf(c))), [float(e) for e in raw(c)]
-            found = log_growth(*map(row, moments), row(c * X.max()))[0]
+            found = log_growth(row(c * X.max()), *map(row, moments))[0]
             assert mp.mpf(float(found)) >= exact
             short += mp.log1p(moments[0] + moments[1] / 2 + moments[2] / 6 + moments[3] / 24) < exact
         for e2 in np.linspace(1e-4, 2e-3, 60).tolist():
             exact = mp.log1p(mp.mpf(e2) / 2 - mp.mpf(4e-4))
-            assert mp.mpf(float(log_growth(row(-4e-4), row(e2), row(0.0), row(0.0), row(0.0))[0])) >= exact
+            assert mp.mpf(float(log_growth(row(0.0), row(-4e-4), row(e2), row(0.0), row(0.0))[0])) >= exact
             rounded += mp.mpf(math.log1p(-4e-4 + 0.5 * e2)) < exact
     assert short and rounded
 

@@ -65,7 +65,7 @@ def _screen(
     rows = rows[~(score[rows] <= 0.0)]
     left[:] = False
     left[rows[_leaders(owner[rows], score[rows], curve.most_evaluated)]] = True
-    return rows[~left[rows]]
+    return np.asarray(rows[~left[rows]])
 
 
 def _raise(
@@ -73,15 +73,16 @@ def _raise(
 ) -> np.ndarray:
     """Raise eps until cheap bounds settle all of these rows, and say whose eps that is.
 
-    By how much: log delta is about proportional to the square of eps.
+    By how much: log delta is about proportional to the square of eps.  Where nothing is known it becomes the limit.
     """
-    raised = np.zeros(eps.size, dtype=bool)
+    raised, limit = np.zeros(eps.size, dtype=bool), np.zeros(eps.size)
+    np.maximum.at(limit, owner[rows], curve.limit[rows])
     while rows.size:
-        mine, level = owner[rows], log_delta[owner[rows]]
+        mine, level, excess = owner[rows], log_delta[owner[rows]], np.zeros(eps.size)
         raised[mine] = True
-        excess = np.zeros(eps.size)
         np.maximum.at(excess, mine, score[rows])
-        eps += np.where(excess > 0.0, np.maximum(eps, 1e-9) * (3e-4 + np.minimum(-0.75 * excess / log_delta, 1.0)), 0.0)
+        more = np.maximum(eps, 1e-9) * (3e-4 + np.minimum(-0.75 * excess / log_delta, 1.0))
+        eps += np.where(excess == np.inf, np.maximum(limit - eps, 0.0), np.where(excess > 0.0, more, 0.0))
         score[rows] = curve.take(rows).screen(eps[mine], level) - level
         rows = rows[~(score[rows] <= 0.0)]
     return raised

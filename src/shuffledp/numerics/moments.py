@@ -35,6 +35,8 @@ _SHELLS = (0.0, 0.02, 0.1, 0.5, 2.0)
 _LARGEST_LEVEL, _SMALLEST_MASS = 1e6, 1e-25
 #: Open pairs x types that are looked at one by one, before any law.
 _MOST_ALONE = 1_000_000
+#: c X up to which an abscissa is found from two moments.
+_SMALL = 0.1
 #: Abscissas that are tried for the moments, over the saddle: far from it they say nothing of large values.
 _SHRINK = 0.7 ** np.arange(8.0)
 #: Dither of the sum of a triple, in tilted deviations.
@@ -54,7 +56,8 @@ class Asked(NamedTuple):
 
     def take(self, rows: IntArray) -> Asked:
         """Some of the rows."""
-        return Asked(*(part[rows] for part in self[:6]), self.waiting)
+        first, second, which = self.first[rows], self.second[rows], self.which[rows]
+        return Asked(first, second, self.gain[rows], self.copies[rows], self.level[rows], which, self.waiting)
 
 
 class Bounds(NamedTuple):
@@ -145,7 +148,7 @@ class PairMoments:
             finer = hidden.copy()
             np.maximum.at(finer, row, self._by_laws(asked.take(row), row, kind, c))
             value[rows] = np.fmin(value[rows], finer[rows])
-        return np.logaddexp(value, np.log(bare))
+        return np.asarray(np.logaddexp(value, np.log(bare)))
 
     def _triples(self, rows: IntArray) -> tuple[IntArray, IntArray]:
         """Some rows with all types."""
@@ -183,14 +186,19 @@ class PairMoments:
             return c * mean[:, None], *(s * y**k * t for k, t in enumerate(moments, start=2))
 
         kind = t2.argmax(axis=1)[:, None]
-        x, t = w / (s * self.types[kind[:, 0]]), s * self.omega * self.types[kind[:, 0]]
-        trial = saddle(x, t, asked.copies)[:, None] * _SHRINK
-        lead = terms(trial, *(np.take_along_axis(moment, kind, 1) for moment in (t2, t3, t4)))
-        height = asked.copies[:, None] * log_growth(*lead, trial * (most / s)[:, None]) - 2.0 * np.log(trial)
+        lead = [np.take_along_axis(moment, kind, 1) for moment in (t2, t3, t4)]
+        pull, bend = asked.copies * mean, asked.copies * (lead[0][:, 0] / s) * reach**2
+        near = (np.sqrt(pull * pull + 8.0 * bend) - pull) / (2.0 * bend)  # the saddle, if X is small
+        some = np.flatnonzero(~(near * reach <= _SMALL * s))
+        law = self.types[kind[some, 0]] * s
+        near[some] = saddle(w[some] / law, law * self.omega, asked.copies[some])
+        trial = near[:, None] * _SHRINK
+        growth = log_growth(trial * (most / s)[:, None], *terms(trial, *lead))
+        height = asked.copies[:, None] * growth - 2.0 * np.log(trial)
         place = np.where(np.isnan(height), np.inf, height).argmin(axis=1)[:, None]
         c = np.take_along_axis(trial, place, 1)
         e1, e2, e3, e4 = terms(c, t2, t3, t4)
-        log_m = log_growth(e1, e2, e3, e4, c * (most / s)[:, None])
+        log_m = log_growth(c * (most / s)[:, None], e1, e2, e3, e4)
         y = c * (reach / s)[:, None]
         error = 2.0 * (self._room * (1.0 + y) * e2 + self._floor * s * y**2 * (1.0 + y) + c * doubt[:, None])
         variance = tilted_variance(e1, e2, e3, log_m, error) / (c * c)
@@ -198,15 +206,21 @@ class PairMoments:
 
     def _in_shells(self, bounds: Bounds, asked: Asked) -> FloatArray:
         """Upper values of log delta over all types: those of a shell have at most its M, and at least its variance."""
-        rows, top = np.arange(bounds.c.size), bounds.log_m.max(axis=1)
-        depth = asked.copies[:, None] * (top[:, None] - bounds.log_m)
-        value = self._bound(top - _SHELLS[-1] / asked.copies, np.zeros(top.size), bounds, rows, asked)
+        top = bounds.log_m.max(axis=1)
+        value = _whole(top, -1.0 - np.log(bounds.c) + 1e-9, asked.which, asked.waiting)  # whatever the variance
+        value[~(bounds.most > 0.0)] = -np.inf
+        rows = np.flatnonzero(~(value <= asked.level) & ~np.isnan(top))
+        copies, highest, log_m = asked.copies[rows], top[rows], bounds.log_m[rows]
+        depth = copies[:, None] * (highest[:, None] - log_m)
+        found = self._bound(highest - _SHELLS[-1] / copies, np.zeros(rows.size), bounds, rows, asked)
         for above, below in pairwise(_SHELLS):
-            least = np.where((depth >= above) & (depth < below), bounds.variance, np.inf).min(axis=1)
-            found = self._bound(top - above / asked.copies, least, bounds, rows, asked)
-            value = np.where(least < np.inf, np.maximum(value, found), value)
-        value = np.where(np.isnan(top), np.inf, value)
-        return np.where(bounds.most > 0.0, value, -np.inf)
+            least = np.where((depth >= above) & (depth < below), bounds.variance[rows], np.inf).min(
+                axis=1, initial=np.inf
+            )
+            shell = self._bound(highest - above / copies, least, bounds, rows, asked)
+            found = np.where(least < np.inf, np.maximum(found, shell), found)
+        value[rows] = np.fmin(value[rows], found)
+        return value
 
     def _bound(
         self, log_m: FloatArray, variance: FloatArray, bounds: Bounds, row: IntArray, asked: Asked
@@ -251,9 +265,7 @@ class PairMoments:
 
 def _whole(log_m: FloatArray, tail: FloatArray, which: IntArray, waiting: Waiting) -> FloatArray:
     """log of A(M) e^tail, and of what is revealed if nobody is free, which is at most everything."""
-    top = np.full(waiting.fewest.size, -np.inf)
-    np.maximum.at(top, which, log_m)
-    value = np.logaddexp(waiting.log_sums(which, log_m, top) + tail, waiting.log_rest[which]) + 1e-12
+    value = np.logaddexp(waiting.log_sum(which, log_m) + tail, waiting.log_rest[which]) + 1e-12
     return np.where(np.isnan(value), np.inf, value)
 
 
@@ -268,7 +280,7 @@ def product_rounding(symbols: int, *, single: bool) -> tuple[float, float]:
 
 
 @charge("M of a type that is known by its moments", "docs/proofs.md, Lemma 12")
-def log_growth(e1: FloatArray, e2: FloatArray, e3: FloatArray, e4: FloatArray, rise: FloatArray) -> FloatArray:
+def log_growth(rise: FloatArray, e1: FloatArray, e2: FloatArray, e3: FloatArray, e4: FloatArray) -> FloatArray:
     """log M(c) <= log(1 + e1 + e2/2 + e3/6 + phi(rise) e4), rounded up, if ek is at least c^k E X^k and cX <= rise.
 
     |e3| is at most (e2 + e4)/2, so that its rounding is covered, too.
@@ -286,4 +298,4 @@ def tilted_variance(e1: FloatArray, e2: FloatArray, e3: FloatArray, log_m: Float
     """
     off = np.abs(e1 + e2) + 2.0 * error
     least = e2 + e3 - 1e-12 * (e2 + np.abs(e3)) - 2.0 * error - off * off / (1.0 + e1 - error)
-    return np.where(e1 - error > -0.9, np.maximum(least, 0.0), 0.0) * np.exp(-log_m) + 1e-300
+    return np.where(e1 - error > -0.9, np.fmax(least, 0.0), 0.0) * np.exp(-log_m) + 1e-300
