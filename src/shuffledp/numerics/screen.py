@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.special import erfcx  # type: ignore[import-untyped]
 
 from .ledger import charge
 from .line import Tilt, saddle, tilt
@@ -60,12 +59,21 @@ def log_tail(variance: FloatArray, tail: FloatArray, c: FloatArray) -> FloatArra
     for u in _CLOSE:
         close, end = np.sqrt(u / variance), np.sqrt((12.0 / tail - u) / variance)
         flat, s = 1.0 - tail * u / 12.0, np.minimum(_ENOUGH / end, _WIDEST / c)
-        near = 0.5 * erfcx(c * np.sqrt(0.5 * (variance * flat + s * s)))
+        near = 0.5 * _erfcx(c * np.sqrt(0.5 * (variance * flat + s * s)))
         middle = np.exp(-0.5 * (u * flat + (s * close) ** 2)) * np.arctan2(c, close)
         far = np.exp(-0.5 * (s * end) ** 2) * np.arctan2(c, end)
         value = np.log(near + (middle + far) / np.pi) + 0.5 * (s * c) ** 2
         best = np.fmin(best, np.where(end > close, value, np.inf))
     return np.asarray(best - np.log(c) + 1e-9)
+
+
+def _erfcx(x: FloatArray) -> FloatArray:
+    """An upper value of erfcx(x), x > 0: an even convergent of its continued fraction (DLMF 7.9.1), or DLMF 7.8.2."""
+    rest = x
+    for k in range(8, 0, -1):
+        rest = x + 0.5 * k / rest
+    root = np.sqrt(np.pi)
+    return np.asarray(np.fmin(1.0 / (root * rest), 2.0 / root / (x + np.sqrt(x * x + 4.0 / np.pi))))
 
 
 def law_tail(x: FloatArray, t: FloatArray, at: Tilt, copies: FloatArray) -> FloatArray:
