@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import itertools
+import math
+from fractions import Fraction
+from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
 
 import shuffledp as sdp
+from reference.fractions_oracle import exp_enclosure
 from reference.poisson_histogram import _law as poisson_law
 from reference.poisson_histogram import _sets
+from reference.randomizers import Matrix, Truth, floats
 from reference.repetition import slow
 from reference.small_rounds import composed, neighbors, worst
 
@@ -68,6 +73,53 @@ def test_no_bound_is_on_the_wrong_side(m: Any, n: int) -> None:
         found = sdp.amplify(m, n=n, delta=delta)
         at = worst(m.probabilities(), n, [float(np.exp(found.epsilon))])[0]
         assert at <= delta * (1.0 + 1e-9)
+
+
+#: Whole-number weights of the outputs of an input, by kind.
+KINDS = {
+    "smooth": lambda rng: rng.randint(20, 60),
+    "zeros": lambda rng: rng.choice([0, 1, 3, 9]),
+    "levels": lambda rng: rng.choice([1, 1, 4]),
+    "near": lambda rng: 10**6 + rng.randint(0, 3),
+    "far": lambda rng: rng.choice([1, 30, 10**4, 10**7]),
+}
+
+
+def small_matrix(rng: Random, kind: str) -> Matrix:
+    """2 or 3 inputs, 2 to 4 outputs; sometimes 5 inputs, which are searched and not listed."""
+    inputs, outputs = rng.choice([2, 3, 3, 3, 5]), rng.choice([2, 3, 4])
+    rows = [[KINDS[kind](rng) for _ in range(outputs)] for _ in range(inputs)]
+    return [[Fraction(entry, sum(row)) for entry in row] for row in rows if sum(row)] or small_matrix(rng, kind)
+
+
+def compared(seed: int) -> int:
+    """auto, swap, blanket and the lower bound of one random matrix among a few users, and how many were compared."""
+    rng = Random(seed)
+    matrix = small_matrix(rng, rng.choice(list(KINDS)))
+    n = rng.randint(1, 3 if len(matrix) == 5 else 5)
+    m, count, delta = sdp.FiniteRandomizer(floats(matrix)), 0, rng.choice([0.3, 0.01])
+    unit = math.lcm(*(entry.denominator for row in matrix for entry in row))  # whole numbers are quicker
+    truth = Truth([[entry * unit for entry in row] for row in matrix], n)
+    for eps in (0.0, rng.choice([1e-7, 1e-3, 0.1]), rng.uniform(0.2, 2.0)):
+        most, least = (truth.divergence(E) / unit**n for E in exp_enclosure(eps))
+        assert Fraction(float(sdp.profile(m, n=n, epsilon=eps, side="lower"))) <= most, (seed, eps)
+        for bound in UPPER[:3]:
+            try:
+                upper = float(sdp.profile(m, n=n, epsilon=eps, bound=bound))
+            except sdp.BoundNotApplicableError:
+                continue
+            assert Fraction(upper) >= least, (seed, eps, bound)
+            count += 1
+    for bound in UPPER[:2]:
+        found = sdp.amplify(m, n=n, delta=delta, bound=bound).epsilon
+        assert found > 100.0 or truth.divergence(exp_enclosure(found)[1]) <= Fraction(delta) * unit**n, (seed, bound)
+    return count + 5
+
+
+@pytest.mark.parametrize("part", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in range(1, 34))])
+def test_matrices_against_every_dataset_in_fractions(part: int) -> None:
+    """60 matrices in the quick run, 2,040 in the full one."""
+    assert sum(compared(seed) for seed in range(60 * part, 60 * part + 60)) > 700
 
 
 @pytest.mark.slow_cases("harmony:eps0=1,dim=1-3-2")

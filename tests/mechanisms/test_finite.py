@@ -118,7 +118,9 @@ def test_grr_200_answers_with_few_evaluated() -> None:
     ratio = math.exp(3.0)
     matrix = (np.ones((200, 200)) + np.eye(200) * (ratio - 1)) / (ratio + 199)
     g = sdp.amplify(sdp.FiniteRandomizer(matrix), n=100_000, delta=1e-7)
-    assert g.members in (1, 2, 200 * 199) and g.evaluated <= 4
+    assert g.members == 200 * 199 and g.evaluated <= 4
+    for bound in ("swap", "blanket"):
+        assert sdp.amplify(sdp.FiniteRandomizer(matrix), n=100_000, delta=1e-7, bound=bound).members == 200 * 199
     assert g.lower is not None and g.lower <= g.epsilon <= g.lower * 1.01
 
 

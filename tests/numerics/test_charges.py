@@ -14,9 +14,10 @@ import mpmath as mp
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.special import erfcx
 
 from reference.fractions_oracle import round_enclosure
-from shuffledp.numerics import contour, direct, matrix, product
+from shuffledp.numerics import contour, direct, product
 from shuffledp.numerics.binomial import binomial, outside_window, poisson
 from shuffledp.numerics.composition.conversions import _log_weights
 from shuffledp.numerics.composition.fixed_pair import _below
@@ -29,7 +30,7 @@ from shuffledp.numerics.mixture import poisson_by_coins
 from shuffledp.numerics.pair import ShuffledPair
 from shuffledp.numerics.profile import chord
 from shuffledp.numerics.rows import Laws, expose_rare
-from shuffledp.numerics.screen import log_tail
+from shuffledp.numerics.screen import few_draws, law_tail, log_tail, remainder
 from shuffledp.numerics.symmetry import same_law
 
 COIN = ShuffledPair(P0=[0.75, 0.25], P1=[0.25, 0.75], t=[0.25, 0.25])
@@ -200,22 +201,6 @@ def test_bucket_masses(side: Any) -> None:
     assert np.any(sign * (total - law.cdf(k)) > 0.01)
 
 
-def test_second_moment_of_a_pair() -> None:
-    rng = np.random.default_rng(0)
-    ratios = []
-    for growth in (0.0, 1e-9, 0.4, 3.0, -1e-3):
-        p0, p1 = rng.dirichlet(np.ones(7), 2)
-        p1 = p0 * (1.0 - 1e-6) if growth == 0.4 else p1  # Minkowski's equality: nothing but rounding is left
-        t = np.minimum(p0, p1)
-        a, b, w = ([Fraction(float(v)) for v in law] for law in (p0, p1, t))
-        exact = sum((x - (1 + Fraction(growth)) * y) ** 2 / z for x, y, z in zip(a, b, w, strict=True))
-        spread, own = ((v * v / t).sum() for v in (p0 - p1, p1))
-        found = matrix.second_moment(np.array([spread]), np.array([own]), np.array([growth]))[0]
-        assert Fraction(float(found)) >= exact
-        ratios.append(float(found) / float(exact))
-    assert min(ratios) < 1.0 + 1e-8
-
-
 def test_poisson_by_coins() -> None:
     mean = 2e5
     with mp.workdps(40):
@@ -254,15 +239,39 @@ def test_rounding_slack() -> None:
     assert short  # without the slack it is below the truth
 
 
-@pytest.mark.parametrize(("c", "s", "n"), [(0.4, 0.3, 20), (1.5, 1.0, 3), (0.05, 0.01, 1000)])
-def test_log_tail(c: float, s: float, n: int) -> None:
-    whole = sum_at(c, s, 0.1, 0, n)
-    y = np.linspace(0.0, 60.0 / s, 400_001)
-    term = moduli(whole, y) ** n * np.exp(0.5 * s * s * (c * c - y * y)) / (c * c + y * y)
-    exact = min(float(np.trapezoid(term, y)) / np.pi, 1.0 / (math.e * c))  # (x)_+ <= e^(cx)/(e c)
-    variance = n * whole.at.variance
-    found = log_tail(variance, whole.at.width**2 / variance, whole.at.width, whole.at.c, whole.s)[0]
-    assert math.log(exact) <= found <= math.log(exact) + 1.0
+def test_remainder() -> None:
+    """The series, rounded up; without what is beyond the fourth moment, 1/24, it is below."""
+    y = np.array([0.0, 1e-9, 0.1, 0.999, 1.0, 3.0, 20.0])
+    series = [math.fsum(v**k / math.factorial(k + 4) for k in range(150)) for v in y.tolist()]
+    assert np.all(remainder(y) >= series)
+    assert remainder(y) == pytest.approx(series, rel=1e-11)
+    assert np.all(np.array(series)[2:] > 1.0 / 24.0) and np.isinf(remainder(np.array([26.0])))
+
+
+@pytest.mark.parametrize(("p", "n", "c"), [(0.5, 1, 2.0), (0.02, 3000, 0.75), (0.3, 400, 0.3), (0.5, 30, 0.8)])
+@np.errstate(all="ignore")
+def test_log_tail(p: float, n: int, c: float) -> None:
+    """Above E(S)_+/M(c)^n; the Gaussian of the same variance alone, without fourth moment and dither, may be below."""
+    x, t, k = np.array([[-p - 0.02, 1.0 - p - 0.02]]), np.array([[1.0 - p, p]]), np.arange(n + 1)
+    at, copies = tilt(x, t, np.array([c])), np.array([float(n)])
+    values = x[0, 0] * (n - k) + x[0, 1] * k
+    exact = math.log(stats.binom(n, p).pmf(k) @ np.maximum(values, 0.0)) - n * float(at.log_m[0])
+    variance = n * at.variance
+    rough = log_tail(variance, at.width**2 / variance, at.c)[0]
+    assert exact <= law_tail(x, t, at, copies)[0] <= rough + 1e-7 and rough <= exact + 2.0
+    gaussian = math.log(0.5 * erfcx(c * math.sqrt(0.5 * variance[0])) / c)
+    assert (gaussian < exact) == (n == 1)
+
+
+@pytest.mark.parametrize("n", [1, 3, 8])
+def test_few_draws(n: int) -> None:
+    """Above E(S/n)_+; the draws without a negative value alone are below it."""
+    (values, mass), negative = law_of_sum(n), float(T[0] @ (X[0] < 0.0))
+    exact = math.log(float(mass @ np.maximum(values, 0.0)) / n)
+    single = math.log((1.0 - negative) ** (n - 1) * float(T[0] @ np.maximum(X[0], 0.0)))
+    found, doubt = few_draws(X, T, np.array([float(n)]))
+    assert single <= exact + 1e-12 and found[0] >= exact >= found[0] - math.log1p(doubt[0]) - 1e-6
+    assert n == 1 or single < exact - 0.01
 
 
 def test_same_law() -> None:

@@ -12,13 +12,12 @@ from shuffledp.errors import BoundNotApplicableError
 from shuffledp.numerics.curve import PairCurve
 from shuffledp.numerics.datasets import constant_datasets, two_count_datasets
 from shuffledp.numerics.family import Family, PairSet
-from shuffledp.numerics.matrix import blanket_pairs
+from shuffledp.numerics.matrix import SwapPairs, blanket_pairs, swap_pairs
+from shuffledp.numerics.moments import PairMoments
 from shuffledp.numerics.pair import ShuffledPair
 from shuffledp.numerics.profile import profile
-from shuffledp.numerics.screen import few_draws, log_screen, remainder
+from shuffledp.numerics.screen import few_draws, log_screen
 from shuffledp.numerics.swap.family import SwapSet
-from shuffledp.numerics.swap.matrix import SwapSearch, swap_pairs
-from shuffledp.numerics.swap.moments import PairMoments
 from shuffledp.numerics.swap.pair import SwapPair
 from shuffledp.numerics.symmetry import Alike, groups, merged_columns, representatives
 
@@ -149,7 +148,7 @@ def test_participation_thins_the_blanket() -> None:
 
 def test_pairs_that_may_not_be_evaluated_count_with_their_bounds() -> None:
     family = swap_pairs(_matrix("random", 12, 5))
-    assert isinstance(family, SwapSearch)
+    assert isinstance(family, SwapPairs)
     sharp = family.epsilon(n=500, delta=1e-6, tol=TOL, side="upper")
     values = family.log_delta(np.array([0.9 * sharp.epsilon]), n=500, tol=TOL, side="upper")
     family.most_evaluated = 0
@@ -204,15 +203,6 @@ def test_two_counts_are_below_whole_datasets() -> None:
     )
 
 
-@pytest.mark.parametrize("order", [2, 4])
-def test_remainder_is_rounded_up(order: int) -> None:
-    y = np.array([0.0, 1e-9, 0.1, 0.999, 1.0, 3.0, 30.0])
-    series = [math.fsum(v**k / math.factorial(k + order) for k in range(150)) for v in y.tolist()]
-    assert np.all(remainder(y, order) >= series)
-    assert remainder(y, order) == pytest.approx(series, rel=1e-11)
-    assert np.isinf(remainder(np.array([51.0]), order))
-
-
 @pytest.mark.slow_cases("3")
 @pytest.mark.parametrize("seed", range(4))
 def test_screens_are_above_the_truth(seed: int) -> None:
@@ -234,14 +224,18 @@ def test_screens_are_above_the_truth(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(4))
 @np.errstate(all="ignore")
 def test_moments_are_above_constant_datasets(seed: int) -> None:
+    """From four moments, from laws and by sums, over the blanket and by swaps, on good lines and on bad ones."""
     matrix = _matrix("ratios" if seed % 2 else "random", 5, seed)
-    moments, listed = PairMoments(matrix, 1.0 - 1e-12), np.array([1, 7, 13, 20])
-    beta = float(matrix.min(axis=0).sum())
-    for n, eps in itertools.product((1e3, 1e6), (0.0, 0.01, 0.2)):
-        lower = [PairSet([ShuffledPair(matrix[i // 5], matrix[i % 5], x) for x in matrix]) for i in listed.tolist()]
-        truth = [f.log_delta(np.array([eps]), n=int(n), tol=1e-6, side="lower")[0] for f in lower]
-        level = np.full(4, -800.0)
-        asked = moments.question(beta, np.full(4, n), np.full(4, eps), level)
-        value, lines = moments.by_variance(listed, asked, level)
-        assert np.all(value >= truth)
-        assert np.all(moments.by_moments(listed, asked, lines, level) >= truth)
+    first, second = np.array([0, 1, 2, 4]), np.array([1, 2, 3, 0])
+    omega = matrix.min(axis=0)
+    for types, beta, more in ((matrix / omega, float(omega.sum()), 0.0), (np.ones((1, omega.size)), 1.0, 1.0)):
+        moments = PairMoments(matrix / omega, omega, np.zeros((5, 0)), types, 1.0 - 1e-12, beta)
+        for n, eps in itertools.product((30.0, 1e3, 1e6), (0.0, 0.01, 0.2)):
+            pairs = zip(matrix[first], matrix[second], strict=True)
+            laws = [[ShuffledPair(a, b, omega * x) for x in types] for a, b in pairs]
+            truth = [PairSet(f).log_delta(np.array([eps]), n=int(n), tol=1e-6, side="lower")[0] for f in laws]
+            asked = np.full(4, n + more), np.full(4, eps)
+            for level, scale in itertools.product((800.0, -15.0, -800.0), (0.2, 1.0)):
+                c = scale / np.sqrt(n * ((matrix[first] - matrix[second]) ** 2 / omega).sum(axis=1))
+                value = moments.screen(first, second, *asked, np.full(4, level), lambda rows, c=c: c[rows])
+                assert np.all(value >= truth)

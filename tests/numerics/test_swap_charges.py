@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import mpmath as mp
 import numpy as np
 import pytest
 
 from shuffledp.numerics.line import nodes, tilt
+from shuffledp.numerics.moments import log_growth, product_rounding, tilted_variance
 from shuffledp.numerics.swap.curve import without_free_users
 from shuffledp.numerics.swap.family import mean_modulus
 from shuffledp.numerics.swap.groups import group_rounding
 from shuffledp.numerics.swap.lines import raised_values
-from shuffledp.numerics.swap.moments import log_growth, product_rounding, tilted_variance
 from shuffledp.numerics.swap.sums import Line, log_modulus, log_top, phase_rounding, weighed
 from shuffledp.numerics.swap.waiting import (
     _DEPTHS,
@@ -145,15 +146,15 @@ def test_mean_modulus() -> None:
 
 def test_group_rounding() -> None:
     rng = np.random.default_rng(2)
-    worst = 0.0
+    short = 0
     for messages in (1, 5, 40):
         factors = rng.random((200, messages + 3)) + 0.1
         for some in factors:
             exact = math.prod((Fraction(float(f)) for f in some), start=Fraction(1))
-            off = abs(float(Fraction(float(np.prod(some))) / exact - 1))
-            worst = max(worst, off)
-            assert off <= group_rounding(messages)
-    assert worst > 0.0
+            found = Fraction(float(np.prod(some)))
+            assert abs(found / exact - 1) <= Fraction(group_rounding(messages))
+            short += found < exact
+    assert short  # without the charge some are below
 
 
 def test_raised_values() -> None:
@@ -174,9 +175,9 @@ def test_raised_values() -> None:
 
 @pytest.mark.parametrize("single", [True, False])
 def test_product_rounding(single: bool) -> None:
-    """A sum of positive products, in the precision of the matrix products."""
+    """A sum of positive products, in the precision of the matrix products: above and, uncharged, below the truth."""
     rng = np.random.default_rng(3)
-    worst = 0.0
+    short = 0
     for symbols in (2, 30, 400):
         kind = np.float32 if single else np.float64
         a, b = rng.random((2, 40, symbols)).astype(kind)
@@ -185,32 +186,44 @@ def test_product_rounding(single: bool) -> None:
             exact = sum(
                 (Fraction(float(x)) ** 2 * Fraction(float(y)) for x, y in zip(a[i], b[i], strict=True)), Fraction(0)
             )
-            off = abs(float(Fraction(float(found[i])) / exact - 1))
-            worst = max(worst, off)
-            assert off <= product_rounding(symbols, single=single)[0]
-    assert worst > 0.0 and product_rounding(3, single=single)[1] > 0.0
-
-
-def test_log_growth() -> None:
-    """log(1 + c (missed - gain) + c^2 G/2s), rounded up, where it cancels to nothing."""
-    short = 0
-    with mp.workdps(40):
-        for c in np.linspace(1e-4, 2e-3, 60).tolist():
-            g, gain, missed, share = 0.7, 3.5e-4, 1e-12, 0.9
-            exact = mp.log1p(
-                mp.mpf(c) * (mp.mpf(missed) - mp.mpf(gain)) + mp.mpf(c) ** 2 / (2 * mp.mpf(share)) * mp.mpf(g)
-            )
-            assert mp.mpf(float(log_growth(row(g), row(c), row(gain), row(missed), share)[0])) >= exact
-            short += mp.mpf(math.log1p(c * (missed - gain) + 0.5 * c * c / share * g)) < exact
+            room, floor = (Fraction(part) for part in product_rounding(symbols, single=single))
+            value = Fraction(float(found[i]))
+            assert value * (1 + room) + floor >= exact >= value * (1 - room) - floor
+            short += value < exact
     assert short
 
 
+def raw(c: float) -> list[Any]:
+    """c^k E X^k, k = 1, ..., 4, as fractions of floats."""
+    terms = [(mp.mpf(float(x)), mp.mpf(float(t))) for x, t in zip(X[0], T[0], strict=True)]
+    return [mp.fsum(t * (mp.mpf(c) * x) ** k for x, t in terms) for k in (1, 2, 3, 4)]
+
+
+def test_log_growth() -> None:
+    """log M(c) from four moments, rounded up: below it with 1/24 in place of the remainder, and without rounding."""
+    short, rounded = 0, 0
+    with mp.workdps(40):
+        for c in (1e-3, 0.1, 0.7, 2.0):
+            exact, moments = mp.log(exact_m(mp.mpf(c))), [float(e) for e in raw(c)]
+            found = log_growth(row(c * X.max()), *map(row, moments))[0]
+            assert mp.mpf(float(found)) >= exact
+            short += mp.log1p(moments[0] + moments[1] / 2 + moments[2] / 6 + moments[3] / 24) < exact
+        for e2 in np.linspace(1e-4, 2e-3, 60).tolist():
+            exact = mp.log1p(mp.mpf(e2) / 2 - mp.mpf(4e-4))
+            assert mp.mpf(float(log_growth(row(0.0), row(-4e-4), row(e2), row(0.0), row(0.0))[0])) >= exact
+            rounded += mp.mpf(math.log1p(-4e-4 + 0.5 * e2)) < exact
+    assert short and rounded
+
+
 def test_tilted_variance() -> None:
-    """Below the variance of the tilted law, and not so without the swing."""
-    square, mean = float(T[0] @ X[0] ** 2), float(T[0] @ X[0])
-    for c in (0.1, 0.7, 2.0):
+    """Below the variance of the tilted law, also if moments are off; the variance of X itself is above it."""
+    above = 0
+    for c in (-2.0, -0.5, 0.1, 0.5):
         at = tilt(X, T, row(c))
-        low, flat = (float(tilted_variance(row(square), row(mean), row(w), at.log_m)[0]) for w in (1.3 * c, 0.0))
-        assert 0.0 < low <= at.variance[0]
-        assert flat > low
-    assert float(tilted_variance(row(square), row(mean), row(0.0), row(0.0))[0]) > tilt(X, T, row(-2.0)).variance[0]
+        with mp.workdps(40):
+            e1, e2, e3 = (float(e) for e in raw(c)[:3])
+        for error in (0.0, 1e-3):
+            moments = (row(e + error) for e in (e1, e2, e3))
+            assert tilted_variance(*moments, at.log_m, row(error))[0] <= c * c * at.variance[0] * (1.0 + 1e-8)
+        above += e2 - e1 * e1 > c * c * at.variance[0] * 1.01
+    assert above and tilted_variance(row(-0.001), row(0.002), row(0.0), row(0.0), row(0.0))[0] > 0.0019

@@ -16,9 +16,8 @@ from ..estimation.estimate import Estimate
 from ..estimation.variance import Variance, share_sampling
 from ..numerics.datasets import constant_datasets, two_count_datasets
 from ..numerics.family import Family, PairSet
-from ..numerics.matrix import blanket_pairs
+from ..numerics.matrix import blanket_pairs, swap_pairs
 from ..numerics.pair import FloatArray, ShuffledPair, distinct, log_up
-from ..numerics.swap.matrix import swap_pairs
 from ..randomness.alias import AliasTable
 from ..randomness.sampling import Array, Source
 from .codecs import Category

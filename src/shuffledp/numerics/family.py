@@ -30,6 +30,8 @@ EVERY = 10**9
 class Answer(NamedTuple):
     """An eps, and how many of the members had to be evaluated for it.
 
+    ``members`` are those of one analysis, the named one where several were compared: of a matrix, all ordered pairs of
+    different inputs, whether a law stands for many of them or not.
     ``note`` says "looser, because ..." where a quick bound stands in for a slow one; a Guarantee prints it.
     ``bound`` names the analysis that gave the answer, where several were compared.
     """

@@ -37,40 +37,54 @@ def largest_epsilons(
         best[mine] = np.maximum(best[mine], found)
         evaluated[mine] += 1
         left &= curve.limit > best[owner]
-        rows = np.flatnonzero(left)
-        if not rows.size:
+        if not left.any():
             break
-        at = best
+        at, beyond = best, np.zeros(0, dtype=np.int64)
         if upper:
             at = np.maximum(best, np.minimum(root * (1.0 + 0.25 * tol), top))  # settles near ties
-            looser |= _screen(owner, curve, left, score, at, log_delta)
-            best[owner[rows]] = at[owner[rows]]
+            np.maximum.at(best, owner[left], at[owner[left]])
+            beyond = _screen(owner, curve, left, score, at, log_delta)
         chosen = _exceeding(owner, curve, left, score, at, log_delta, evaluated, tol)
-        least = best[owner[chosen]]
+        least = at[owner[chosen]]
+        later = np.isin(owner[beyond], owner[chosen])
+        left[beyond[later]] = True
+        looser |= _raise(owner, curve, beyond[~later], score, best, log_delta)
     return best, evaluated, looser
 
 
 def _screen(
     owner: IntArray, curve: Curve, left: np.ndarray, score: FloatArray, eps: FloatArray, log_delta: FloatArray
-) -> np.ndarray:
-    """Leave only members that cheap bounds at eps do not settle; eps is raised where they would be too many.
+) -> IntArray:
+    """Leave only members that cheap bounds at eps do not settle, and of these only as many as may be evaluated.
 
-    By how much: log delta is about proportional to the square of eps.
+    The others are returned.
     """
-    raised, rows = np.zeros(eps.size, dtype=bool), np.flatnonzero(left)
+    rows = np.flatnonzero(left)
+    level = log_delta[owner[rows]]
+    score[rows] = curve.take(rows).screen(eps[owner[rows]], level) - level
+    rows = rows[~(score[rows] <= 0.0)]
+    left[:] = False
+    left[rows[_leaders(owner[rows], score[rows], curve.most_evaluated)]] = True
+    return np.asarray(rows[~left[rows]])
+
+
+def _raise(
+    owner: IntArray, curve: Curve, rows: IntArray, score: FloatArray, eps: FloatArray, log_delta: FloatArray
+) -> np.ndarray:
+    """Raise eps until cheap bounds settle all of these rows, and say whose eps that is.
+
+    By how much: log delta is about proportional to the square of eps.  Where nothing is known it becomes the limit.
+    """
+    raised, limit = np.zeros(eps.size, dtype=bool), np.zeros(eps.size)
+    np.maximum.at(limit, owner[rows], curve.limit[rows])
     while rows.size:
-        level = log_delta[owner[rows]]
-        score[rows] = curve.take(rows).screen(eps[owner[rows]], level) - level
-        left[rows] = ~(score[rows] <= 0.0)
-        rows = rows[left[rows]]
-        if rows.size <= curve.most_evaluated:
-            break
-        excess = np.zeros(eps.size)
-        beyond = np.delete(rows, _leaders(owner[rows], score[rows], curve.most_evaluated))
-        np.maximum.at(excess, owner[beyond], score[beyond])
-        eps += np.where(excess > 0.0, np.maximum(eps, 1e-9) * (3e-4 + np.minimum(-0.4 * excess / log_delta, 1.0)), 0.0)
-        raised |= excess > 0.0
-        rows = rows[excess[owner[rows]] > 0.0]
+        mine, level, excess = owner[rows], log_delta[owner[rows]], np.zeros(eps.size)
+        raised[mine] = True
+        np.maximum.at(excess, mine, score[rows])
+        more = np.maximum(eps, 1e-9) * (3e-4 + np.minimum(-0.75 * excess / log_delta, 1.0))
+        eps += np.where(excess == np.inf, np.maximum(limit - eps, 0.0), np.where(excess > 0.0, more, 0.0))
+        score[rows] = curve.take(rows).screen(eps[mine], level) - level
+        rows = rows[~(score[rows] <= 0.0)]
     return raised
 
 

@@ -1,36 +1,50 @@
-"""All ordered input pairs of a probability matrix over its blanket.
+"""All ordered pairs of the rows of a probability matrix: over its blanket, or among others who hold any row.
 
-A d x d matrix has d (d - 1) ordered pairs.  Three things keep that cheap and exact:
+A d x d matrix has d (d - 1) ordered pairs, with one type over the blanket and d of them in the swap bound.  Three
+things keep that cheap and exact:
 
 - equal rows and proportional columns are merged (same likelihood ratios for every pair), and pairs that a symmetry of
   the matrix exchanges are looked at once (symmetry.py);
-- matrices with few distinct ratios R(x)_j / omega_j (every textbook randomizer) have few distinct laws;
-- elsewhere the likeliest pair is solved, and every other one is discarded at its eps by a bound from moments, or
-  evaluated there; no pair is dropped without proof.
+- matrices with few distinct levels (every textbook randomizer) have few distinct laws (symmetry.py);
+- elsewhere the likeliest pair is solved, and every other one is discarded at its eps by a bound from moments
+  (moments.py), or evaluated there (largest.py): no pair is dropped without proof.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+import math
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import Self
 
 import numpy as np
 
+from ..errors import BoundNotApplicableError
 from . import tuning
-from .curve import PairCurve
-from .family import Family, PairSet
-from .lazy import Search
-from .ledger import charge
-from .pair import TINY, FloatArray, IntArray, ShuffledPair, distinct, mass_slack
-from .rows import Laws, chunks, expose_rare, law_shift, numbered
-from .screen import remainder
-from .symmetry import SAME_LAW, Alike, distinct_rows, exact, groups, merged_columns, representatives
+from .curve import Curve, Guess, PairCurve, Values
+from .family import Answer, Family, Listed, PairSet, Rows
+from .line import saddle
+from .moments import PairMoments
+from .pair import TINY, FloatArray, IntArray, ShuffledPair, Side, distinct, mass_slack
+from .rows import ULP, Laws, chunks, expose_rare, numbered
+from .swap.curve import SwapCurve, dither_for
+from .swap.family import SwapSet
+from .swap.pair import Members, SwapPair, TypeTable
+from .swap.waiting import Others
+from .symmetry import SAME_LAW, Alike, distinct_laws, distinct_rows, exact, merged_columns, representatives
 
-#: Levels R/omega, and distinct laws, up to which the distinct laws of a matrix are listed.
-_FEW_LEVELS, _FEW_LAWS = 8, 512
-#: Ordered pairs up to which all are listed.
+#: Ordered pairs up to which all of them are listed.
 _FEW_PAIRS = 12
+#: Levels, and distinct laws, up to which the distinct laws of a matrix are listed: over the blanket, and by swaps.
+_FEW_LEVELS, _FEW_LAWS = (8, 3), (512, 64)
+#: Pairs that may always be evaluated for a question.
+_FEWEST_EVALUATED = 4
+#: Triples (a, b, x) up to which a matrix is searched by swaps.
+_MOST_TRIPLES = 3e7
+#: Free users that are expected, below which nothing is searched: the swap bound is then far from sharp.
+_FEWEST_FREE = 25.0
 
 
 def blanket_pairs(matrix: FloatArray, blanket: FloatArray | None = None) -> Family:
@@ -44,147 +58,273 @@ def blanket_pairs(matrix: FloatArray, blanket: FloatArray | None = None) -> Fami
     """
     rows = distinct_rows(matrix)
     omega = rows.min(axis=0) if blanket is None else blanket
-    d = len(rows)
-    listed = representatives(rows, omega)
+    listed, every = representatives(rows, omega), len(rows) * (len(rows) - 1)
     # laws that stand for others take some room, in t and in eps, unless they are equal to the last bit
-    same = listed.size == d * (d - 1) or exact(np.vstack([rows, omega]))
-    search = BlanketPairs(rows, omega * (1.0 if same else 1.0 - SAME_LAW), listed)
-    few = search.distinct_laws()
-    if few is None:
-        return search if same else Alike(search, d * (d - 1))
-    pairs, equal = few
-    found = PairSet(pairs)
-    return found if same and equal else Alike(found, d * (d - 1))
+    room = 0.0 if listed.size == every or exact(np.vstack([rows, omega])) else SAME_LAW
+    search = BlanketPairs(rows, omega, listed, 1.0 - room)
+    found: Family = search
+    if listed.size <= _FEW_PAIRS:
+        found = PairSet(search.pairs(_FEW_PAIRS) or ())
+    elif not search.moments.bare.size:
+        made = search.moments
+        few = distinct_laws(made.level, made.omega, made.types, listed, room, _FEW_LEVELS[0], _FEW_LAWS[0])
+        if few is not None:
+            found, room = PairSet([pair for (pair,) in few[0]]), few[1]
+    return found if room == 0.0 and listed.size == every and found is search else Alike(found, every, room)
 
 
-class Facts(NamedTuple):
-    """What the first screen needs to know of every pair."""
+def swap_pairs(matrix: FloatArray) -> Family:
+    """The swap bound of a matrix, by the quickest way that is exact.
 
-    spread: FloatArray  # sum (P0 - P1)^2/t
-    reach: FloatArray  # max (P0 - P1)/t
-    bare: FloatArray  # sum (P0 - P1)_+ over the symbols that nobody else sends
-    limit: FloatArray
+    Examples
+    --------
+    >>> coin = swap_pairs(np.array([[0.75, 0.25], [0.25, 0.75]]))
+    >>> round(coin.epsilon(n=1000, delta=1e-6, tol=1e-4, side="upper").epsilon, 3)
+    0.142
+    """
+    rows = merged_columns(distinct_rows(matrix))
+    d, every = len(rows), len(rows) * (len(rows) - 1)
+    common = float(rows.min(axis=0).sum()) * (1.0 - mass_slack(rows.shape[1]))
+    if not every:
+        return PairSet([])
+    if every <= _FEW_PAIRS:
+        pairs = itertools.permutations(rows, 2)
+        return SwapSet([SwapPair(tuple(ShuffledPair(a, b, x) for x in rows), common) for a, b in pairs])
+    listed, top = representatives(rows), rows.max(axis=0)
+    few = distinct_laws(rows / top, top, rows / top, listed, SAME_LAW, _FEW_LEVELS[1], _FEW_LAWS[1])
+    if few is not None:
+        return Alike(SwapSet([SwapPair(types, common * (1.0 - SAME_LAW)) for types in few[0]]), every)
+    if np.any(rows <= TINY):
+        raise BoundNotApplicableError(
+            "bound 'swap' is not evaluated for a large matrix with zeros, which hide nobody; use bound='auto'."
+        )
+    if float(d) ** 3 > _MOST_TRIPLES:
+        raise BoundNotApplicableError(
+            f"bound 'swap' is evaluated for at most {int(_MOST_TRIPLES ** (1 / 3))} different inputs, got {d}; "
+            "use bound='auto'."
+        )
+    if listed.size == every:
+        return SwapPairs(rows, listed, common, 1.0)
+    return Alike(SwapPairs(rows, listed, common * (1.0 - SAME_LAW), 1.0 - SAME_LAW), every)
 
 
-class BlanketPairs(Search):
-    """Ordered pairs a d + b of the rows of a matrix, over omega."""
+class MatrixPairs(Listed):
+    """Ordered pairs a d + b of the rows of a matrix: only those that a cheap bound leaves are made."""
 
-    def __init__(self, rows: FloatArray, omega: FloatArray, listed: IntArray) -> None:
-        self._rows, self._omega, self.listed = rows, omega, listed
-        self.first, self.second = np.divmod(listed, len(rows))
-        self._t, self._level, self._bare = _levels(rows, omega)
-        self.cells = self._t.size + self._bare.shape[1]
-        self.most_evaluated = max(tuning.AT_ONCE, tuning.MOST_BLANKET_CELLS // self.cells)
-        self._slack = mass_slack(rows.shape[1])
+    #: Users below which nothing is searched, and nothing is claimed.
+    fewest_users: float = 0.0
+
+    def __init__(self, listed: IntArray, moments: PairMoments, cells: int, most_cells: int) -> None:
+        """A pair consists of ``cells`` numbers; at most so many are evaluated for one question."""
+        self.listed, self.moments, self.cells = listed, moments, cells
+        self.most_evaluated = max(_FEWEST_EVALUATED, most_cells // cells)
+        self.first, self.second = np.divmod(listed, len(moments.level))
+
+    @abstractmethod
+    def curve(self, members: IntArray, n: FloatArray, tol: float) -> Curve:
+        """The curve of some members, each among its n; ``tol`` is the relative accuracy wanted of eps."""
+
+    @abstractmethod
+    def abscissas(self, members: IntArray, n: FloatArray, eps: FloatArray, tol: float) -> FloatArray:
+        """Where types of some members are best compared; any abscissa is sound."""
+
+    @cached_property
+    def facts(self) -> tuple[FloatArray, FloatArray]:
+        """By member: about the variance that eps grows with, and an eps from which on delta is 0."""
+        return self.moments.facts(self.first, self.second)
+
+    def users(self, n: FloatArray) -> FloatArray:
+        """The users of the swap bound whose moments count."""
+        return n
+
+    @classmethod
+    def rows(cls, families: Sequence[Self], n: FloatArray, tol: float, side: Side) -> Rows:
+        """All members of the first family, once for each question: questions of one call have one matrix."""
+        if side != "upper":
+            raise BoundNotApplicableError("this is an upper bound; take the lower one from constant datasets.")
+        family, members = families[0], np.arange(families[0].listed.size)
+        owner = np.repeat(np.arange(n.size), members.size)
+        return Rows(owner, MatrixCurve(family, np.tile(members, n.size), n[owner], tol))
+
+    @classmethod
+    def epsilons(
+        cls, families: Sequence[Self], *, n: FloatArray, delta: FloatArray, tol: float, side: Side
+    ) -> list[Answer]:
+        """The largest eps over the members of every question; inf where nothing is searched."""
+        out = [Answer(math.inf, 0, family.listed.size) for family in families]
+        for part in _searched(families, n):
+            mine = [families[i] for i in part.tolist()]
+            found = super().epsilons(mine, n=n[part], delta=delta[part], tol=tol, side=side)
+            for i, answer in zip(part.tolist(), found, strict=True):
+                out[i] = answer
+        return out
+
+    @classmethod
+    def log_deltas(
+        cls, families: Sequence[Self], eps: FloatArray, *, n: FloatArray, tol: float, side: Side
+    ) -> FloatArray:
+        """The largest log delta over the members of every question at its eps; log 1 where nothing is searched."""
+        out = np.zeros(eps.size)
+        for part in _searched(families, n):
+            mine = [families[i] for i in part.tolist()]
+            out[part] = super().log_deltas(mine, eps[part], n=n[part], tol=tol, side=side)
+        return out
+
+
+def _searched(families: Sequence[MatrixPairs], n: FloatArray) -> Iterator[IntArray]:
+    """Questions about one matrix that are searched, with a bounded number of rows together."""
+    which = numbered([id(family) for family in families])[1]
+    members = np.array([float(family.listed.size) for family in families])
+    enough = n >= np.array([family.fewest_users for family in families])
+    for k in range(int(which.max(initial=-1)) + 1):
+        mine = np.flatnonzero((which == k) & enough)
+        for part in chunks(members[mine], tuning.MOST_ROWS):
+            yield mine[part]
+
+
+class MatrixCurve(Curve):
+    """Members of a search, most of which are never evaluated: only rows that are asked for are made."""
+
+    side: Side = "upper"
+
+    def __init__(self, family: MatrixPairs, members: IntArray, n: FloatArray, tol: float) -> None:
+        self.family, self._members, self._n, self._tol = family, members, n, tol
+        self.most_evaluated = family.most_evaluated
+        spread, self.limit = (fact[members] for fact in family.facts)
+        self.spread = spread / n
+
+    @cached_property
+    def made(self) -> Curve:
+        """The curve of these rows."""
+        return self.family.curve(self._members, self._n, self._tol)
+
+    @cached_property
+    def floor(self) -> FloatArray:  # type: ignore[override]
+        """delta at eps -> inf, from below."""
+        return self.made.floor
+
+    def take(self, rows: IntArray) -> MatrixCurve:
+        """Some of the rows; what is made of them is kept."""
+        part = MatrixCurve(self.family, self._members[rows], self._n[rows], self._tol)
+        if "made" in vars(self):
+            part.made = self.made.take(rows)
+        return part
+
+    def at(self, eps: FloatArray, rtol: FloatArray) -> Values:
+        """That of the members."""
+        parts = list(chunks(np.full(eps.size, float(self.family.cells)), tuning.LARGEST_CURVE))
+        if len(parts) <= 1:
+            return self.made.at(eps, rtol)
+        found = [self.take(np.arange(part.start, part.stop)).made.at(eps[part], rtol[part]) for part in parts]
+        return Values(*(np.concatenate(column) for column in zip(*found, strict=True)))
+
+    def guess(self, log_delta: FloatArray) -> Guess:
+        """That of the members."""
+        return self.made.guess(log_delta)
+
+    def screen(self, eps: FloatArray, level: FloatArray) -> FloatArray:
+        """From moments."""
+        family, members, n = self.family, self._members, self._n
+
+        def abscissas(rows: IntArray) -> FloatArray:
+            parts = (rows[part] for part in chunks(np.full(rows.size, float(family.cells)), tuning.LARGEST_CURVE))
+            return np.concatenate([family.abscissas(members[i], n[i], eps[i], self._tol) for i in parts])
+
+        pairs = family.first[members], family.second[members]
+        value = family.moments.screen(*pairs, family.users(n), eps, level, abscissas)
+        return np.where(eps >= self.limit, -np.inf, value)
+
+
+class BlanketPairs(MatrixPairs):
+    """Ordered pairs over omega, of which every other message contains the share ``presence``."""
+
+    def __init__(self, rows: FloatArray, omega: FloatArray, listed: IntArray, presence: float) -> None:
+        self._rows, self._omega, self._presence = rows, omega, presence
+        mass, level, bare = _levels(rows, omega)
+        share = presence * (1.0 - mass_slack(rows.shape[1]))
+        moments = PairMoments(level, mass, bare, np.ones((1, mass.size)), share, 1.0)
+        super().__init__(listed, moments, mass.size + bare.shape[1], tuning.MOST_BLANKET_CELLS)
+
+    def users(self, n: FloatArray) -> FloatArray:
+        """The swap bound of n + 1 users who are always free has n copies of X, as the blanket of n users has."""
+        return n + 1.0
 
     def pairs(self, most: int) -> Sequence[ShuffledPair] | None:
         """One shuffled pair for each that is listed, if there are at most ``most``."""
-        return [self._pair(i) for i in range(self.listed.size)] if self.listed.size <= most else None
+        if self.listed.size > most:
+            return None
+        made = self.moments
+        laws = np.hstack([made.level * made.omega, made.bare])
+        t = np.append(made.omega * self._presence, np.zeros(made.bare.shape[1]))
+        return [ShuffledPair(P0=laws[a], P1=laws[b], t=t) for a, b in zip(self.first, self.second, strict=True)]
 
     def thinned(self, chance: float) -> BlanketPairs:
         """omega is multiplied by the chance, exactly."""
-        return self if chance == 1.0 else BlanketPairs(self._rows, self._omega * chance, self.listed)
-
-    def _pair(self, member: int) -> ShuffledPair:
-        a, b = self.first[member], self.second[member]
-        return ShuffledPair(
-            P0=np.concatenate([self._level[a] * self._t, self._bare[a]]),
-            P1=np.concatenate([self._level[b] * self._t, self._bare[b]]),
-            t=np.concatenate([self._t, np.zeros(self._bare.shape[1])]),
-        )
-
-    def distinct_laws(self) -> tuple[list[ShuffledPair], bool] | None:
-        """The distinct laws over all pairs, and whether each equals those it stands for; None if they are many."""
-        every = self.listed.size <= _FEW_PAIRS
-        levels, code = groups(self._level)
-        if every or levels.size > _FEW_LEVELS or self._bare.shape[1]:
-            return ([self._pair(i) for i in range(self.listed.size)], True) if every else None
-        hot = np.stack([code == i for i in range(levels.size)], axis=1).astype(float)  # row, level, symbol
-        flat = hot.reshape(-1, self._t.size)
-        joint = ((flat * self._t) @ flat.T).reshape(len(hot), levels.size, len(hot), levels.size)
-        masses = joint.transpose(0, 2, 1, 3)[self.first, self.second].reshape(self.listed.size, -1)
-        index = distinct(groups(masses)[1])[0]
-        if index.size > _FEW_LAWS:
-            return None
-        u, v = np.repeat(levels, levels.size), np.tile(levels, levels.size)
-        equal = exact(self._level) and exact(masses)
-        thin = 1.0 if equal else 1.0 - SAME_LAW
-        return [ShuffledPair(P0=u * m, P1=v * m, t=m * thin) for m in masses[index]], equal
-
-    @cached_property
-    @np.errstate(all="ignore")
-    def _facts(self) -> Facts:
-        parts = []
-        for part in chunks(np.full(self.listed.size, float(self.cells))):
-            laws = self._laws(np.arange(part.start, part.stop), np.ones(part.stop - part.start))
-            bare = np.maximum(laws.bare, 0.0).sum(axis=1)
-            parts.append(Facts((laws.t * laws.gap**2).sum(axis=1), laws.gap.max(axis=1), bare, laws.limit))
-        return Facts(*(np.concatenate(column) for column in zip(*parts, strict=True)))
-
-    def spreads(self) -> FloatArray:
-        """Symbols that others never send count most."""
-        return np.asarray(self._facts.spread + 1e12 * self._facts.bare)
-
-    def limits(self) -> FloatArray:
-        """Beyond the largest ratio of the two rows."""
-        return self._facts.limit
+        return self if chance == 1.0 else BlanketPairs(self._rows, self._omega, self.listed, self._presence * chance)
 
     @np.errstate(all="ignore")
-    def _laws(self, members: IntArray, n: FloatArray) -> Laws:
-        """Upper laws: t is rounded down."""
-        a, b = self.first[members], self.second[members]
-        shrink = 1.0 - self._slack
-        u, v, bare0, bare1 = self._level[a], self._level[b], self._bare[a], self._bare[b]
-        ratio = np.fmax(np.fmax.reduce(u / v, axis=1, initial=1.0), np.fmax.reduce(bare0 / bare1, axis=1, initial=1.0))
-        limit = np.log(ratio) * (1.0 + 2.0**-50) + 2.0**-50
-        t = np.broadcast_to(self._t * shrink, u.shape)
-        return Laws((u - v) / shrink, v / shrink, t, bare0 - bare1, bare1, n, np.where(ratio > 1.0, limit, 0.0))
-
     def curve(self, members: IntArray, n: FloatArray, tol: float) -> PairCurve:
-        """Shuffled pairs."""
+        """Shuffled pairs; t is rounded down."""
+        made, a, b = self.moments, self.first[members], self.second[members]
+        t, v = np.tile(made.omega * made.share, (members.size, 1)), made.level[b] / made.share
+        gap, limit = (made.level[a] - made.level[b]) / made.share, self.facts[1][members]
+        laws = Laws(gap, v, t, made.bare[a] - made.bare[b], made.bare[b], n, limit)
         keys = numbered(list(zip(members.tolist(), n.tolist(), strict=True)))[1]
-        return PairCurve(expose_rare(self._laws(members, n)), "upper", keys, {})
-
-    def screen(self, members: IntArray, n: FloatArray, eps: FloatArray, level: FloatArray, tol: float) -> FloatArray:
-        """From the second moment, and where that is not enough from four moments of the tilted law."""
-        value = self._by_variance(members, n, eps)
-        left = np.flatnonzero(~(value <= level))
-        for part in chunks(np.full(left.size, float(self.cells))):
-            some = left[part]
-            value[some] = np.fmin(value[some], self.curve(members[some], n[some], tol).crude(eps[some]))
-        return value
+        return PairCurve(expose_rare(laws), "upper", keys, {})
 
     @np.errstate(all="ignore")
-    def _by_variance(self, members: IntArray, n: FloatArray, eps: FloatArray) -> FloatArray:
-        """M(c) <= 1 + c m + c^2 phi2(c r) V (Bennett), at the c that suits a small r."""
-        own, mass = self._of_rows
-        a, b = self.first[members], self.second[members]
-        spread, reach, bare, limit = (fact[members] for fact in self._facts)
-        growth = np.expm1(law_shift(np.minimum(eps, tuning.LARGEST_EPSILON), "upper"))
-        below = np.maximum(-growth, 0.0)  # E < 1 where eps is next to 0
-        variance = second_moment(spread, own[b], growth)
-        mean = mass[a] - mass[b] - growth * mass[b] + 1e-13
-        drift = n * mean
-        c = (np.sqrt(drift * drift + 4.0 * n * variance) - drift) / (2.0 * n * variance)
-        top = (reach + below * float(self._level.max(initial=1.0)) * 1.1) * (1.0 + 1e-12)
-        excess = c * mean + c * c * remainder(c * top, 2) * variance
-        value = n * (np.log1p(excess) + 1e-15) - 1.0 - np.log(c * n) + 1e-9
-        value = np.where(variance > 0.0, value, -np.inf)
-        value = np.logaddexp(value, np.log(bare + below) + 1e-12)
-        return np.where(eps >= limit, -np.inf, np.where(np.isnan(value), np.inf, value))
-
-    @cached_property
-    def _of_rows(self) -> tuple[FloatArray, FloatArray]:
-        """sum P^2/t and sum P over the symbols that others send, by row."""
-        mass = self._level * self._t
-        return (mass * self._level).sum(axis=1) / (1.0 - self._slack), mass.sum(axis=1)
+    def abscissas(self, members: IntArray, n: FloatArray, eps: FloatArray, tol: float) -> FloatArray:
+        """The saddles."""
+        laws = self.curve(members, n, tol).laws
+        return saddle(laws.at(eps, "upper")[0], laws.t, n)
 
 
-@charge("a pair that is bounded from its second moment", "docs/proofs.md, Lemma 12")
-def second_moment(spread: FloatArray, own: FloatArray, growth: FloatArray) -> FloatArray:
-    """sum (P0 - E P1)^2/t <= (sqrt(sum (P0 - P1)^2/t) + |E - 1| sqrt(sum P1^2/t))^2 (Minkowski), rounded up."""
-    root = np.sqrt(spread) + np.abs(growth) * np.sqrt(own)
-    return np.asarray(root * root * (1.0 + 1e-9))
+class SwapPairs(MatrixPairs):
+    """Ordered pairs of the rows of a matrix without zeros, among others who hold any row."""
+
+    def __init__(self, rows: FloatArray, listed: IntArray, common: float, presence: float) -> None:
+        """``common`` is the mass of a part that all types share; they take part with probability ``presence``."""
+        self._rows, self._common, self._presence = rows, common, presence
+        beta = 1.0 if common >= 1.0 else min(common * (1.0 - ULP), 1.0 - 2.0**-53)
+        omega, share = rows.min(axis=0), presence * (1.0 - mass_slack(rows.shape[1]))
+        moments = PairMoments(rows / omega, omega, np.zeros((len(rows), 0)), rows / omega, share, beta)
+        self.fewest_users = _FEWEST_FREE / beta
+        super().__init__(listed, moments, rows.size, tuning.MOST_SWAP_CELLS)
+
+    def thinned(self, chance: float) -> SwapPairs:
+        """An absent user sends "nothing", which all types share."""
+        if chance == 1.0:
+            return self
+        common = 1.0 - chance + chance * self._common
+        return SwapPairs(self._rows, self.listed, common, self._presence * chance)
+
+    def curve(self, members: IntArray, n: FloatArray, tol: float) -> SwapCurve:
+        """Victim pairs, each among all rows as types."""
+        different, which = np.unique(members, return_inverse=True)
+        rows, count, d = self._rows, different.size, len(self._rows)
+        first, second = rows[self.first[different]], rows[self.second[different]]
+        t = np.tile(rows * self._presence, (count, 1))
+        laws = TypeTable(np.repeat(first, d, axis=0), np.repeat(second, d, axis=0), t).laws
+        nothing, types = np.zeros(count), np.full(count, d)
+        table = Members(
+            laws,
+            np.arange(count) * d,
+            types,
+            beta=np.full(count, self.moments.beta),
+            limit=self.facts[1][different],
+            floor=nothing,
+            slack=nothing,
+            gap=(first - second)[:, None],
+            p1=second[:, None],
+            spread=(laws.t * laws.gap**2).sum(axis=1),
+            fewest_free=nothing,
+        )
+        return SwapCurve(table, which, n, Others.fixed(n), dither_for(tol))
+
+    @np.errstate(all="ignore")
+    def abscissas(self, members: IntArray, n: FloatArray, eps: FloatArray, tol: float) -> FloatArray:
+        """The saddles of the worst types."""
+        return self.curve(members, n, tol).placed(eps)[0].c
 
 
 def _levels(rows: FloatArray, omega: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -11,61 +11,79 @@ import math
 import numpy as np
 
 from .ledger import charge
-from .line import saddle, tilt
+from .line import Tilt, saddle, tilt
 from .pair import FloatArray
 
 #: Exponents above this bound nothing.
-_LARGEST_RISE = 50.0
-#: Where the bell of M is bounded more coarsely, in its deviations; the best of them counts.
-_CLOSE = (4.5, 6.0, 9.0)
+_LARGEST_RISE = 25.0
+#: Where the bell of M is bounded more coarsely, in squares of its deviations; the best of them counts.
+_CLOSE = (16.0, 25.0, 40.0, 80.0)
+#: Dither, over 1/c at most, and over where nothing else bounds M.
+_WIDEST, _ENOUGH = 0.3, 3.5
 #: Expected draws up to which those without a negative value are treated separately, and abscissas for the rest.
 _FEW_DRAWS, _DOUBLINGS = 40.0, 5
 
 
-@charge("the exponential series beyond a few moments", "docs/proofs.md, Lemma 12")
-def remainder(y: FloatArray, order: int) -> FloatArray:
-    """phi(y) = (e^y - 1 - ... - y^(order-1)/(order-1)!)/y^order for y >= 0, rounded up; inf where y is too large.
+@charge("the exponential series beyond the third moment", "docs/proofs.md, Lemma 12")
+def remainder(y: FloatArray) -> FloatArray:
+    """phi(y) = (e^y - 1 - y - y^2/2 - y^3/6)/y^4 for y >= 0, rounded up; inf where y is too large.
 
-    phi is a mixture of e^(uy), 0 <= u <= 1, so that it rises with y: for even order k and X <= r,
-    E e^(cX) <= 1 + c E X + ... + c^(k-1) E X^(k-1)/(k-1)! + c^k phi_k(c r) E X^k.
+    phi is a mixture of e^(uy), 0 <= u <= 1, so that it rises with y: for X <= r,
+    E e^(cX) <= 1 + c E X + c^2 E X^2/2 + c^3 E X^3/6 + c^4 phi(c r) E X^4.
     """
     y = np.maximum(y, 0.0)
     small = y < 1.0
     little = np.where(small, y, 0.0)
     total = np.zeros(y.shape)
-    for k in range(order + 15, order - 1, -1):  # Horner's scheme
+    for k in range(19, 3, -1):  # Horner's scheme
         total = total * little + 1.0 / math.factorial(k)
     large = np.where(small, 1.0, np.minimum(y, _LARGEST_RISE))
-    head = sum(large**k / math.factorial(k) for k in range(order))
-    value = np.where(small, total, (np.exp(large) - head) / large**order) * (1.0 + 1e-12)
+    head = 1.0 + large * (1.0 + large * (0.5 + large / 6.0))
+    value = np.where(small, total, (np.exp(large) - head) / large**4) * (1.0 + 1e-12)
     return np.asarray(np.where(y <= _LARGEST_RISE, value, np.inf))
 
 
 @charge("a row that is bounded from moments, not evaluated", "docs/proofs.md, Lemma 12")
-def log_tail(variance: FloatArray, tail: FloatArray, width: FloatArray, c: FloatArray, s: FloatArray) -> FloatArray:
-    """log of an upper value of (1/2 pi) Integral |M(z)/M(c)|^n e^(s^2 (c^2 - y^2)/2) / (c^2 + y^2) dy.
+def log_tail(variance: FloatArray, tail: FloatArray, c: FloatArray) -> FloatArray:
+    """log of an upper value of (1/2 pi) Integral |M(z)/M(c)|^n e^(s^2 (c^2 - y^2)/2) / (c^2 + y^2) dy, for some s.
 
-    ``variance`` is a lower value of n V, V the variance of the tilted X, ``tail`` an upper one of E(X - X')^4/(2 n V^2)
-    for two copies and ``width`` one of the range of X.
+    ``variance`` is n V, V at most the variance of the tilted X, and ``tail`` at least E(X - X')^4/(2 n V^2) for two
+    copies.
 
-    |M(z)/M(c)|^2 = E cos(y(X - X')), and cos a <= 1 - a^2/2 + a^4/24, so that the integrand is at most
-    exp(-n V y^2 (1 - tail n V y^2/12)/2); for |y| <= pi/width also at most exp(-(2/pi^2) n V y^2); beyond, the dither
-    bounds it.  The integral of e^(-r y^2)/(c^2 + y^2) over all y is (pi/c) erfcx(x), x = c sqrt(r),
-    and erfcx(x) <= (2/sqrt(pi))/(x + sqrt(x^2 + 4/pi)) (DLMF 7.8.2).  (x)_+ <= e^(cx)/(e c)
-    gives 1/(e c) whatever the moments.
+    |M(z)/M(c)|^2 = E cos(y(X - X')), and cos a <= 1 - a^2/2 + a^4/24, so that with v = n V y^2 the integrand is at
+    most exp(-v (1 - tail v/12)/2): at most exp(-v f/2), f = 1 - tail u/12, for v <= u, and exp(-u f/2) for v between u
+    and 12/tail - u; beyond, the dither bounds it.  The integral of e^(-r y^2)/(c^2 + y^2) over all y is (pi/c)
+    erfcx(c sqrt(r)).  (x)_+ <= e^(cx)/(e c) gives 1/(e c) whatever the moments.
     """
-    cliff = np.pi / width * (1.0 - 1e-12)
-    far = np.exp(-0.5 * (s * cliff) ** 2) * np.arctan2(c, cliff)
-    best = np.full(np.shape(c), np.inf)
-    for deviations in _CLOSE:
-        close = np.minimum(deviations / np.sqrt(variance), cliff)
-        flat = np.maximum(1.0 - tail * deviations**2 / 12.0, 4.0 / np.pi**2)
-        root = c * np.sqrt(0.5 * variance * flat + 0.5 * s * s)
-        near = np.sqrt(np.pi) / (root + np.sqrt(root * root + 4.0 / np.pi))
-        middle = np.exp(-((2.0 / np.pi**2) * variance + 0.5 * s * s) * close**2) * np.arctan2(c, close)
-        best = np.fmin(best, near + middle)
-    sharp = np.log((best + far) / np.pi) + 0.5 * (s * c) ** 2
-    return np.asarray(np.fmin(sharp, -1.0) - np.log(c) + 1e-9)
+    best = np.full(np.shape(c), -1.0)
+    for u in _CLOSE:
+        close, end = np.sqrt(u / variance), np.sqrt((12.0 / tail - u) / variance)
+        flat, s = 1.0 - tail * u / 12.0, np.minimum(_ENOUGH / end, _WIDEST / c)
+        near = 0.5 * _erfcx(c * np.sqrt(0.5 * (variance * flat + s * s)))
+        middle = np.exp(-0.5 * (u * flat + (s * close) ** 2)) * np.arctan2(c, close)
+        far = np.exp(-0.5 * (s * end) ** 2) * np.arctan2(c, end)
+        value = np.log(near + (middle + far) / np.pi) + 0.5 * (s * c) ** 2
+        best = np.fmin(best, np.where(end > close, value, np.inf))
+    return np.asarray(best - np.log(c) + 1e-9)
+
+
+def _erfcx(x: FloatArray) -> FloatArray:
+    """An upper value of erfcx(x), x > 0: an even convergent of its continued fraction (DLMF 7.9.1), or DLMF 7.8.2."""
+    rest = x
+    for k in range(8, 0, -1):
+        rest = x + 0.5 * k / rest
+    root = np.sqrt(np.pi)
+    return np.asarray(np.fmin(1.0 / (root * rest), 2.0 / root / (x + np.sqrt(x * x + 4.0 / np.pi))))
+
+
+def law_tail(x: FloatArray, t: FloatArray, at: Tilt, copies: FloatArray) -> FloatArray:
+    """:func:`log_tail` of tilted laws that are known, by row."""
+    mean = (at.weight * x).sum(axis=1)
+    square = (x - mean[:, None]) ** 2
+    nothing = np.maximum(1.0 - t.sum(axis=1), 0.0) * np.exp(-at.log_m)
+    fourth = 2.0 * ((at.weight * square * square).sum(axis=1) + nothing * mean**4) + 6.0 * at.variance**2
+    variance = copies * at.variance
+    return log_tail(variance, 0.5 * fourth / (variance * at.variance) * (1.0 + 1e-8), at.c)
 
 
 @charge("draws with a negative value, where few are expected", "docs/proofs.md, Lemma 13")
@@ -105,17 +123,9 @@ def few_draws(x: FloatArray, t: FloatArray, n: FloatArray) -> tuple[FloatArray, 
 @np.errstate(all="ignore")
 def log_screen(x: FloatArray, t: FloatArray, n: FloatArray) -> FloatArray:
     """log of an upper value of E[(mean of n copies of X)_+], by row: at the saddle, from two and four moments."""
-    c = saddle(x, t, n)
-    at = tilt(x, t, c)
-    mean = (at.weight * x).sum(axis=1)
-    square = (x - mean[:, None]) ** 2
-    nothing = np.maximum(1.0 - t.sum(axis=1), 0.0) * np.exp(-at.log_m)
-    fourth = 2.0 * ((at.weight * square * square).sum(axis=1) + nothing * mean**4) + 6.0 * at.variance**2
-    variance = n * at.variance
-    tail = 0.5 * fourth / (variance * at.variance) * (1.0 + 1e-8)
-    s = np.minimum(math.sqrt(0.1) / c, 2.0 * at.width)
-    value = n * at.log_m + log_tail(variance, tail, at.width, c, s) - np.log(n)
-    value += 2.0**-48 * (np.abs(n * at.log_m) + n * c * at.load)
+    at = tilt(x, t, saddle(x, t, n))
+    value = n * at.log_m + law_tail(x, t, at, n) - np.log(n)
+    value += 2.0**-48 * (np.abs(n * at.log_m) + n * at.c * at.load)
     alone = np.log((t * np.maximum(x, 0.0)).sum(axis=1)) + 1e-12  # by convexity: delta is largest if nobody else hides
     value = np.fmin(np.fmin(np.where(np.isnan(value), np.inf, value), alone), few_draws(x, t, n)[0])
     return np.where(x.max(axis=1) > 0.0, value, -np.inf)

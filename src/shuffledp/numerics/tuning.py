@@ -114,6 +114,8 @@ MOST_JOINED = 256
 #: Dither of a sum over several classes of users, in tilted deviations.
 CLASS_DITHER = 0.02
 #: Pairs x types x symbols of a matrix that are evaluated for one question; the bounds of other pairs count.
-MOST_SWAP_CELLS = 1_000_000
+MOST_SWAP_CELLS = 200_000
 #: Open pairs x types x symbols up to which laws are looked at before pairs are evaluated.
-MOST_OPEN_CELLS = 6_000_000
+MOST_OPEN_CELLS = 15_000_000
+#: Nodes x symbols of all open types up to which they are summed on one line before pairs are evaluated.
+MOST_SUMMED_CELLS = 40_000_000

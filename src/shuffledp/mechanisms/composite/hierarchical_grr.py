@@ -13,9 +13,9 @@ from ..._support.numbers import round_down
 from ...estimation.constraints import Simplex, Tree
 from ...estimation.estimate import Estimate
 from ...numerics.family import PairSet
+from ...numerics.matrix import swap_pairs
 from ...numerics.pair import FloatArray, ShuffledPair, both_directions
 from ...numerics.swap.family import SwapSet
-from ...numerics.swap.matrix import swap_pairs
 from ...numerics.swap.pair import SwapPair
 from ...randomness.sampling import Array, Source, below
 from ..categorical.grr import GRR

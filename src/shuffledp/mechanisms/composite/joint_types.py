@@ -19,10 +19,10 @@ import numpy as np
 
 from ...errors import BoundNotApplicableError
 from ...numerics.family import PairSet
+from ...numerics.matrix import swap_pairs
 from ...numerics.pair import ShuffledPair
 from ...numerics.product import product_pair, tuples_up_to_order, unchanged
 from ...numerics.swap.family import SwapSet
-from ...numerics.swap.matrix import swap_pairs
 from ...numerics.swap.pair import SwapPair
 from ..base import Mechanism
 from .joint_law import Rounded, matrix_of
