@@ -150,7 +150,8 @@ def pad(parts: Sequence[FloatArray]) -> FloatArray:
 
 def chunks(cost: FloatArray, most: float = tuning.CELLS) -> Iterator[slice]:
     """Consecutive rows that cost about ``most`` together: all that bounds scratch memory."""
-    ends = np.flatnonzero(np.diff(np.floor(np.cumsum(cost) / most))) + 1
+    whole = cost.sum() < most
+    ends = np.empty(0, dtype=np.int64) if whole else np.flatnonzero(np.diff(np.floor(np.cumsum(cost) / most))) + 1
     for start, stop in zip([0, *ends.tolist()], [*ends.tolist(), len(cost)], strict=True):
         if stop > start:
             yield slice(start, stop)

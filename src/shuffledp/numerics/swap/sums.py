@@ -136,7 +136,7 @@ def _sum(types: Swapped, last: FloatArray, top: FloatArray, peak: FloatArray, *,
 
 def _real_parts(types: Swapped, node: Nodes, size: FloatArray, top: FloatArray, peak: FloatArray) -> FloatArray:
     """Re[A(M) e^(i s^2 c y) (conj z)^2/|z|^2] at every node, rounded up; ``size`` bounds it where that is tiny."""
-    out, live = size.copy(), size > np.exp(-tuning.DEPTH)
+    out, live = size.copy(), size > np.exp(-tuning.SWAP_CUT)
     row, y = np.broadcast_to(node.row[:, None], size.shape)[live], node.y[live]
     c, _, s = types.line.take(row)
     log_m = node.log_size[live] + types.at.log_m[row] + 1j * node.phase[live]
@@ -153,10 +153,10 @@ def phase_rounding(others: FloatArray, doubt: FloatArray, less: FloatArray, turn
     """The error of A(M) e^(i turn) over A(|M|).
 
     M^(n-1-k) carries n - 1 times the relative error of M, 1 - (1-beta)/M its absolute error, and every phase some
-    roundings of its own size.
+    roundings of its own size; all but the last are divided by |1 - (1-beta)/M| = ``less``.
     """
     grown = np.expm1(np.minimum(2.0 * others * doubt, 50.0)) + 1e-12
-    return np.asarray(grown + (doubt + ULP) / less + ULP * turn)
+    return np.asarray((grown + doubt + ULP) / np.minimum(less, 1.0) + ULP * turn)
 
 
 @charge("rounding of |M| at a node", "docs/proofs.md, Lemma 9")
