@@ -103,7 +103,7 @@ class PairCurve(Curve):
         """The table of a row; one that many rows use may be larger."""
         key, laws = int(self._keys[row]), self.laws
         if key not in self._tables:
-            most = min(max(tuning.COUNTS_OF_A_USE * uses, tuning.MOST_COUNTS), 10 * tuning.MOST_COUNTS)
+            most = min(tuning.COUNTS_OF_A_USE * (uses + 1), tuning.MOST_COUNTS)
             self._tables[key] = direct.build(laws.gap[row], laws.v[row], laws.t[row], float(laws.n[row]), most)
         return self._tables[key]
 
