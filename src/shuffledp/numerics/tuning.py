@@ -41,7 +41,8 @@ GUESSES = 16
 STEPS = 80
 #: Relative accuracy in delta of a look that only decides whether a member needs to be solved.
 GLANCE = 1e-2
-#: Members above this share of the largest spread are likely to be the worst; a lower bound over many users has no others.
+#: Members above this share of the largest spread are likely to be the worst; lower bounds over many users leave out
+#: all others, because any subset of the members is one.
 ENOUGH_SPREAD = 0.9
 #: Users from which on a lower bound leaves such members out.
 MANY_USERS = 1_000

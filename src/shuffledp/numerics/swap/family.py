@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -14,9 +15,9 @@ from ..family import Listed, Rows
 from ..ledger import charge
 from ..line import blocks, nodes, saddle, tilt, whole_blocks
 from ..pair import FloatArray, IntArray, Side
-from ..rows import ULP, chunks, expose_rare, pad
-from .curve import SwapCurve, without_free_users
-from .pair import Members, SwapPair
+from ..rows import ULP, chunks, expose_rare, numbered, pad
+from .curve import SwapCurve, dither_for, without_free_users
+from .pair import Members, SwapPair, ranges
 from .sums import Line, dithered_count, dithered_nodes, log_modulus, log_top, weighed
 from .waiting import Others, Waiting
 
@@ -40,9 +41,18 @@ class SwapSet(Listed):
     def rows(cls, families: Sequence[Self], n: FloatArray, tol: float, side: Side) -> Rows:
         """One row per victim pair."""
         only_upper(side)
-        members = [family._members for family in families]
-        owner = np.repeat(np.arange(n.size), [len(part) for part in members])
-        return Rows(owner, SwapCurve.of([member for part in members for member in part], n[owner], tol))
+        first, which = numbered([id(family) for family in families])
+        some = [families[i] for i in first.tolist()]
+        table = some[0]._table if len(some) == 1 else Members.of([x for family in some for x in family._members])
+        count = np.array([len(family._members) for family in some])
+        members, owner, _ = ranges((np.cumsum(count) - count)[which], count[which])
+        n = n[owner]
+        return Rows(owner, SwapCurve(table, members, n, Others.fixed(n), dither_for(tol)))
+
+    @cached_property
+    def _table(self) -> Members:
+        """The members as arrays."""
+        return Members.of(self._members)
 
     def members(self, most: int) -> Sequence[SwapPair] | None:
         """The victim pairs, if there are at most ``most``, and all of their types are listed."""
