@@ -65,7 +65,7 @@ def test_waiting_times_are_summed_from_above(beta: float, others: list[int], mas
 
 def test_a_closed_form_is_used_among_many() -> None:
     assert waiting_of(0.5, [1000], [1.0], 60.0).closed[0]
-    assert not waiting_of(0.5, [400], [1.0], 60.0).closed[0]
+    assert not waiting_of(0.5, [100], [1.0], 60.0).closed[0]
 
 
 @pytest.mark.parametrize(("beta", "others", "mass"), [CASES[1], CASES[2], CASES[5]])

@@ -23,7 +23,7 @@ from . import tuning
 from .ledger import charge
 from .line import Tilt, block_bounds, blocks, nodes, saddle, tilt, whole_blocks
 from .pair import FloatArray, Side
-from .rows import ULP, chunks
+from .rows import ULP, chunks, take_rows
 
 
 class Finer(NamedTuple):
@@ -44,23 +44,8 @@ class Sum(NamedTuple):
     h: FloatArray  # step
     last: FloatArray  # number of the last node that may be evaluated
     cut: FloatArray  # nodes below e^-cut of the peak are bounded, not evaluated
-
-    def take(self, rows: slice) -> Sum:
-        """Some of the rows."""
-        x, t, n, s, h, last, cut = (
-            part[rows] for part in (self.x, self.t, self.n, self.s, self.h, self.last, self.cut)
-        )
-        return Sum(x, t, n, self.at.take(rows), s, h, last, cut)
-
-    @property
-    def log_peak(self) -> FloatArray:
-        """log of the integrand at y = 0."""
-        return np.asarray(self.n * self.at.log_m + 0.5 * (self.s * self.at.c) ** 2 - 2.0 * np.log(self.at.c))
-
-    @property
-    def nothing(self) -> FloatArray:
-        """The point mass at S = 0, in units of M(c)^n."""
-        return np.asarray(np.exp(self.n * (np.log1p(-np.minimum(self.t.sum(axis=1), 1.0)) - self.at.log_m)))
+    log_peak: FloatArray  # log of the integrand at y = 0
+    nothing: FloatArray  # the point mass at S = 0, in units of M(c)^n
 
 
 @np.errstate(all="ignore")  # overflow shows as inf or NaN: no claim is made then
@@ -77,7 +62,7 @@ def log_delta(
     value, open_ = np.full(len(x), np.nan), np.arange(len(x))
     finer = Finer(np.ones(len(x)), np.ones(len(x)))
     for _ in range(tuning.REFINEMENTS):
-        whole = place(x[open_], t[open_], n[open_], at.take(open_), rtol[open_], finer)
+        whole = place(x[open_], t[open_], n[open_], take_rows(at, open_), rtol[open_], finer)
         crude = whole.log_peak + np.log(whole.at.c) - 1.0 - np.log(whole.n)  # (x)_+ <= e^(cx)/(e c)
         live = ~(idle[open_] | (crude < tuning.UNDERFLOW)) & np.isfinite(whole.last * whole.h)
         known = (
@@ -86,7 +71,7 @@ def log_delta(
         cost = Finer(np.zeros(open_.size), np.zeros(open_.size))
         whole = whole._replace(last=np.where(live, whole.last, 0.0))
         for part in chunks(np.ceil(whole.last / tuning.BLOCK) * x.shape[1] + tuning.BLOCK) if live.any() else ():
-            found, cost.dither[part], cost.step[part] = evaluate(whole.take(part), upper=upper)
+            found, cost.dither[part], cost.step[part] = evaluate(take_rows(whole, part), upper=upper)
             known[part] = np.where(live[part] & ~np.isnan(found), found, known[part])
         value[open_] = (np.fmin if upper else np.fmax)(value[open_], known)
         loose = np.flatnonzero(live & (cost.dither + cost.step > 2.0 * rtol[open_]) & (whole.last < tuning.MOST_NODES))
@@ -115,7 +100,9 @@ def place(x: FloatArray, t: FloatArray, n: FloatArray, at: Tilt, rtol: FloatArra
     early = np.sqrt(cut / ((2.0 / np.pi**2) * variance + 0.5 * s * s)) / h
     cliff = np.pi / at.width
     last = np.where((early * h <= cliff) & (0.5 * (s * cliff) ** 2 >= cut), np.minimum(early, last), last)
-    return Sum(x, t, n, at, s, h, whole_blocks(last), cut)
+    log_peak = n * at.log_m + 0.5 * (s * c) ** 2 - 2.0 * np.log(c)
+    nothing = np.exp(n * (np.log1p(-np.minimum(t.sum(axis=1), 1.0)) - at.log_m))
+    return Sum(x, t, n, at, s, h, whole_blocks(last), cut, log_peak, nothing)
 
 
 def evaluate(whole: Sum, *, upper: bool) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -150,7 +137,7 @@ def evaluate(whole: Sum, *, upper: bool) -> tuple[FloatArray, FloatArray, FloatA
             out += np.bincount(node.row, term.sum(axis=1), len(x))
     total -= 0.5 * (1.0 - nothing)  # the node 0 counts half
     moment = np.maximum(moment - 0.5 * (1.0 - nothing), 0.0)
-    missed, missed_moment = unevaluated_nodes(whole, nothing)
+    missed, missed_moment = unevaluated_nodes(whole)
     most = h / np.pi * (np.maximum(total, 0.0) + slip) + missed
     price = dither_price(whole, h * (moment + slip_moment) + missed_moment)
     log_scale, doubt = whole.log_peak - np.log(n), peak_rounding(whole)
@@ -174,7 +161,7 @@ def peak_rounding(whole: Sum) -> FloatArray:
 
 
 @charge("nodes of the trapezoid sum that are not evaluated", "docs/proofs.md, Lemma 8")
-def unevaluated_nodes(whole: Sum, nothing: FloatArray) -> tuple[FloatArray, FloatArray]:
+def unevaluated_nodes(whole: Sum) -> tuple[FloatArray, FloatArray]:
     """What they can add, in units of the peak, to the sum and to the sum of z^2 F/c^2 (without h/pi).
 
     Beyond the last node the integrand is at most exp(-s^2 y^2/2), and up to pi/range(X) also exp(-(2/pi^2) n Var y^2);
@@ -185,7 +172,11 @@ def unevaluated_nodes(whole: Sum, nothing: FloatArray) -> tuple[FloatArray, Floa
     end, cliff, dither = (last + 1.0) * h, np.pi / whole.at.width, 0.5 * s * s
     bell = (2.0 / np.pi**2) * whole.n * whole.at.variance + dither
     near, far = np.zeros(c.size), np.zeros(c.size)
-    for share, y, rate in ((1.0, np.maximum(end, cliff), dither), (end < cliff, end, bell), (nothing, end, dither)):
+    for share, y, rate in (
+        (1.0, np.maximum(end, cliff), dither),
+        (end < cliff, end, bell),
+        (whole.nothing, end, dither),
+    ):
         tail = share * np.exp(-rate * y * y) * (h + 1.0 / (2.0 * rate * y))
         near, far = near + tail * (c / y) ** 2, far + tail
     skipped = 2.0 * h * np.exp(-whole.cut)

@@ -10,7 +10,7 @@ import numpy as np
 
 from . import contour, direct, tuning
 from .pair import FloatArray, IntArray, ShuffledPair, Side
-from .rows import Laws, law_shift, numbered
+from .rows import Laws, law_shift, numbered, take_rows
 from .screen import few_draws, log_screen
 
 
@@ -95,7 +95,7 @@ class PairCurve(Curve):
 
     def take(self, rows: IntArray) -> PairCurve:
         """Some of the rows."""
-        part = PairCurve(self.laws.take(rows), self.side, self._keys[rows], self._tables)
+        part = PairCurve(take_rows(self.laws, rows), self.side, self._keys[rows], self._tables)
         part._c = None if self._c is None else self._c[rows]
         return part
 
@@ -135,7 +135,7 @@ class PairCurve(Curve):
 
     def _many(self, rows: IntArray, x: FloatArray, eps: FloatArray, rtol: FloatArray) -> Values:
         """On the contour, except where so few draws are expected that these alone are known well enough."""
-        laws = self.laws if rows.size == self.limit.size else self.laws.take(rows)
+        laws = self.laws if rows.size == self.limit.size else take_rows(self.laws, rows)
         value, slope, doubt = np.full((3, rows.size), np.inf)
         if self.side == "upper":
             value, doubt = few_draws(x, laws.t, laws.n)
@@ -143,7 +143,7 @@ class PairCurve(Curve):
             slope = np.exp(eps) * (gains * laws.v).sum(axis=1) / (gains * x).sum(axis=1)
         left = np.flatnonzero(~(doubt <= rtol))
         if left.size:
-            mine, start = laws.take(left), None if self._c is None else self._c[rows[left]]
+            mine, start = take_rows(laws, left), None if self._c is None else self._c[rows[left]]
             found, c = contour.log_delta(x[left], mine.t, mine.n, rtol[left], self.side, start)
             value[left] = np.fmin(value[left], found) if self.side == "upper" else found
             slope[left] = _slope(x[left], mine, eps[left], c)

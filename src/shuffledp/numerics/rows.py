@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -11,12 +11,19 @@ from . import tuning
 from .ledger import charge
 from .pair import ENTRY, FloatArray, IntArray, ShuffledPair, Side, mass_slack
 
+Table = TypeVar("Table", bound=tuple[Any, ...])
+
 #: Each rounding step is charged this much: 16 units in the last place.
 ULP = 2.0**-48
 #: A symbol that the others send less often than this, in expectation, may count as never sent ...
 _RARE = 1e-7
 #: ... if its P/t exceeds this times n: one draw of it would outweigh everything else.
 _SWAMPS = 1e3
+
+
+def take_rows(table: Table, rows: slice | IntArray) -> Table:
+    """Some of the rows of a named tuple of arrays, or of such tuples."""
+    return type(table)(*[take_rows(part, rows) if isinstance(part, tuple) else part[rows] for part in table])
 
 
 class Laws(NamedTuple):
@@ -40,19 +47,6 @@ class Laws(NamedTuple):
         gap, v, t, bare, bare1, limit = (part[which] for part in _columns([pairs[i] for i in first.tolist()], side))
         rows = cls(gap, v, t, bare, bare1, n, limit)
         return expose_rare(rows) if side == "upper" else rows
-
-    @classmethod
-    def of_groups(cls, groups: Sequence[Sequence[ShuffledPair]], n: FloatArray, side: Side) -> Laws:
-        """One row per group of pairs: (row, pair, atom)."""
-        first, which = numbered([tuple(map(id, group)) for group in groups])
-        made = [_columns(groups[i], side) for i in first.tolist()]
-        gap, v, t, bare, bare1 = (pad([part[k] for part in made])[which] for k in range(5))
-        rows = cls(gap, v, t, bare, bare1, n, np.array([part[5].max() for part in made])[which])
-        return expose_rare(rows) if side == "upper" else rows
-
-    def take(self, rows: IntArray) -> Laws:
-        """Some of the rows."""
-        return Laws(*(part[rows] for part in self))
 
     def at(self, eps: FloatArray, side: Side) -> tuple[FloatArray, FloatArray]:
         """X of every row at its eps, and what the symbols that only the victim sends add to delta."""

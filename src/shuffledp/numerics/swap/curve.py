@@ -17,7 +17,7 @@ from ..curve import Curve, Guess, Values, saddle_guess
 from ..ledger import charge
 from ..line import saddle, tilt
 from ..pair import FloatArray, IntArray, Side
-from ..rows import Laws, chunks, expose_rare, numbered
+from ..rows import Laws, chunks, expose_rare, numbered, take_rows
 from . import lines
 from .lines import At
 from .pair import Members, SwapPair, largest_of, ranges
@@ -65,10 +65,10 @@ class SwapCurve(Curve):
 
     def take(self, rows: IntArray) -> Self:
         """Some of the rows, with what is known of their lines."""
-        part = type(self)(self.members, self.which[rows], self.n[rows], self.others.take(rows), self.dither)
+        part = type(self)(self.members, self.which[rows], self.n[rows], take_rows(self.others, rows), self.dither)
         part._lead, part._c = self._lead[rows] - self._first[rows] + part._first, self._c[rows]
         part._way, part._chosen_at, part._kept = self._way[rows], self._chosen_at[rows], self._kept[rows]
-        part._waiting = None if self._waiting is None else self._waiting.take(rows)
+        part._waiting = None if self._waiting is None else take_rows(self._waiting, rows)
         if self._seen is not None:
             eps, (value, slope) = self._seen
             part._seen = eps[rows], Values(value[rows], slope[rows])
@@ -127,7 +127,7 @@ class SwapCurve(Curve):
         """The types at eps, where the line of every row is, and about -d log delta/d eps by the saddle point."""
         if self._laws is None:
             n = self.n[self._owner]
-            self._laws = expose_rare(self.members.laws.take(self._types)._replace(n=n))
+            self._laws = expose_rare(take_rows(self.members.laws, self._types)._replace(n=n))
         x, bare = self._laws.at(eps[self._owner], "upper")
         t = self._laws.t
         self._c, self._lead, log_m = self._leaders(x, t)

@@ -15,7 +15,7 @@ from ..family import Listed, Rows
 from ..ledger import charge
 from ..line import blocks, nodes, saddle, tilt, whole_blocks
 from ..pair import FloatArray, IntArray, Side
-from ..rows import ULP, chunks, expose_rare, numbered, pad
+from ..rows import ULP, chunks, expose_rare, numbered, pad, take_rows
 from .curve import SwapCurve, dither_for, without_free_users
 from .pair import Members, SwapPair, ranges
 from .sums import Line, dithered_count, dithered_nodes, log_modulus, log_top, weighed
@@ -160,7 +160,7 @@ class ClassCurve(Curve):
         rows, classes = self.which.shape
         flat = [self.members.local(self.which[:, k], eps) for k in range(classes)]
         log_local = np.max([part.log_delta for part in flat], axis=0)
-        laws = expose_rare(self.members.laws.take(self._kinds)._replace(n=self.n))
+        laws = expose_rare(take_rows(self.members.laws, self._kinds)._replace(n=self.n))
         (x, bare), t = laws.at(eps, "upper"), laws.t
         kind, shares = self._widest, self.shares[:, :, None]
         c = np.ones(rows)
@@ -199,7 +199,7 @@ class ClassCurve(Curve):
             y = node.y.reshape(size, classes * types, -1)[:, 0]
             log_r = mean_modulus(log_r, self.shares[part])
             row = np.broadcast_to(np.arange(size)[:, None], log_r.shape)
-            height = waiting.take(part).log_sums(row, log_r, log_r.max(axis=1))
+            height = take_rows(waiting, part).log_sums(row, log_r, log_r.max(axis=1))
             peak[part] = height[:, 0]
             weight = np.exp(height - height[:, :1] - 0.5 * (s[part, None] * y) ** 2) / (c[part, None] ** 2 + y * y)
             weight[:, 1:] *= 2.0

@@ -14,7 +14,7 @@ from .. import tuning
 from ..curve import Values
 from ..family import EVERY, Family
 from ..pair import TINY, FloatArray, IntArray, ShuffledPair, log_up, mass_slack
-from ..rows import ULP, Laws, law_shift, pad
+from ..rows import ULP, Laws, law_shift, pad, take_rows
 
 #: Laws for any number of users: no symbol is rare among so many.
 _ANY_NUMBER = 1e300
@@ -175,7 +175,7 @@ class Members(NamedTuple):
         if further:  # they come right after the listed types of their member
             owner = np.concatenate([owner, *(np.full(len(table.t), i) for i, table in further.items())])
             order = np.argsort(owner, kind="stable")
-            laws, owner = _stack([laws, *further.values()]).take(order), owner[order]
+            laws, owner = take_rows(_stack([laws, *further.values()]), order), owner[order]
         count = np.bincount(owner)
         start = np.cumsum(count) - count
         mass = np.array([member.common_mass for member in members])

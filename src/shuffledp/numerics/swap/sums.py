@@ -18,7 +18,7 @@ from .. import tuning
 from ..ledger import charge
 from ..line import Nodes, Tilt, block_bounds, blocks, nodes, whole_blocks
 from ..pair import FloatArray, IntArray
-from ..rows import ULP, chunks
+from ..rows import ULP, chunks, take_rows
 from .waiting import Waiting
 
 
@@ -37,7 +37,7 @@ class Line(NamedTuple):
 
     def take(self, rows: slice | IntArray) -> Line:
         """Some of the rows."""
-        return Line(*(part[rows] for part in self))
+        return take_rows(self, rows)
 
 
 class Swapped(NamedTuple):
@@ -47,10 +47,6 @@ class Swapped(NamedTuple):
     at: Tilt
     waiting: Waiting
     line: Line
-
-    def take(self, rows: slice | IntArray) -> Swapped:
-        """Some of the rows."""
-        return Swapped(self.x[rows], self.at.take(rows), self.waiting.take(rows), self.line.take(rows))
 
     @property
     def peak(self) -> FloatArray:
@@ -76,7 +72,7 @@ def log_upper(types: Swapped, *, phases: bool = False) -> FloatArray:
     last = whole_blocks(node_count(types))
     total = np.empty(top.size)
     for part in chunks(2.0 * ((last + 1.0) / tuning.BLOCK + tuning.BLOCK) * types.x.shape[1]):
-        total[part] = _sum(types.take(part), last[part], top[part], peak[part], phases=phases)
+        total[part] = _sum(take_rows(types, part), last[part], top[part], peak[part], phases=phases)
     return weighed(total, peak, line)
 
 
@@ -122,7 +118,7 @@ def _sum(types: Swapped, last: FloatArray, top: FloatArray, peak: FloatArray, *,
         row, number = row[live], number[live]
     for part in chunks(np.full(row.size, tuning.BLOCK * x.shape[1])):
         own = slice(int(row[part][0]), int(row[part][-1]) + 1)
-        node = nodes(x[own], at.take(own), h[own], row[part] - own.start, number[part])
+        node = nodes(x[own], take_rows(at, own), h[own], row[part] - own.start, number[part])
         node = node._replace(row=row[part])
         r = np.broadcast_to(node.row[:, None], node.y.shape)
         value = np.exp(waiting.log_sums(r, log_modulus(node, top), top) - peak[r])

@@ -41,10 +41,6 @@ class Others(NamedTuple):
         """All but the victim of n users."""
         return cls(n[:, None] - 1.0, np.zeros((n.size, 1)), np.zeros(n.size))
 
-    def take(self, rows: IntArray) -> Others:
-        """Some of the rows."""
-        return Others(*(part[rows] for part in self))
-
 
 class Waiting(NamedTuple):
     """The law of k, by row: k in blocks [first, last], or all of them in a closed form where many are free."""
@@ -82,10 +78,6 @@ class Waiting(NamedTuple):
         at = _edges(np.where(closed[:, None], 0.0, most), others)
         fewest = (others - most + 1.0).min(axis=1)
         return cls(beta, log_miss, others, log_mass, closed, log_rest, fewest, kept, at[..., :-1], at[..., 1:] - 1.0)
-
-    def take(self, rows: slice | IntArray) -> Waiting:
-        """Some of the rows."""
-        return Waiting(*(part[rows] for part in self))
 
     def in_blocks(self) -> Waiting:
         """The same without a closed form."""
