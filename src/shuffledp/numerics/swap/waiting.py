@@ -85,28 +85,17 @@ class Waiting(NamedTuple):
 
     def log_sum(self, row: IntArray, log_r: FloatArray) -> FloatArray:
         """An upper value of log A at every r; ``row``, of the same shape, says whose it is."""
-        closed = self.closed[row]
-        if closed.all():
-            return self._mean(row, all_waits(*self._law(row), log_r[..., None]))
-        out = np.empty(log_r.shape)
-        if closed.any():
-            out[closed] = self.log_sum(row[closed], log_r[closed])
-        places = np.flatnonzero(~closed)
-        for part in chunks(np.full(places.size, float(self.first[0].size))):
-            some = places[part]
-            mine = row.ravel()[some]
-            law = *self._law(mine), log_r.ravel()[some, None]
-            out.ravel()[some] = self._mean(mine, blocks_of_waits(*law, self.first[mine], self.last[mine]))
-        return out
-
-    def _law(self, row: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        return self.beta[row, None], self.log_miss[row, None], self.others[row]
-
-    def _mean(self, row: IntArray, value: FloatArray) -> FloatArray:
-        """log of the mean over the numbers of others, given log A of each."""
-        if value.shape[-1] == 1:
-            return value[..., 0]
-        return np.asarray(np.logaddexp.reduce(value + self.log_mass[row], axis=-1) + _SUMMING)
+        flat, at = row.ravel(), log_r.ravel()
+        out = np.empty((at.size, self.others.shape[1]))
+        for some in (np.flatnonzero(self.closed[flat]), np.flatnonzero(~self.closed[flat])):
+            for part in chunks(np.full(some.size, float(self.first[0].size + 1))):
+                place, mine = some[part], flat[some[part]]
+                law = self.beta[mine, None], self.log_miss[mine, None], self.others[mine], at[place, None]
+                closed = self.closed[mine[0]]
+                out[place] = all_waits(*law) if closed else blocks_of_waits(*law, self.first[mine], self.last[mine])
+        if out.shape[1] > 1:  # the mean over the numbers of others
+            return np.asarray(np.logaddexp.reduce(out + self.log_mass[flat], axis=1) + _SUMMING).reshape(row.shape)
+        return out[:, 0].reshape(row.shape)
 
     def log_sums(self, row: IntArray, log_r: FloatArray, top: FloatArray) -> FloatArray:
         """The same at many nodes, on chords where A costs much; ``top`` is the largest log r of a row.
