@@ -74,9 +74,7 @@ class PairCurve(Curve):
         """``keys`` are equal for rows of one law and n; ``tables`` is filled by key."""
         self.laws, self.side, self._keys, self._tables = laws, side, keys, tables
         self.limit, self.floor, self.spread = laws.limit, laws.floor, laws.spread / laws.n
-        outside = 1.0 - np.maximum(laws.t.max(axis=1), 1.0 - laws.t.sum(axis=1))
-        self._few = np.minimum(laws.n * outside, laws.n) <= tuning.MOST_DRAWS
-        self._few &= (laws.t > 0.0).sum(axis=1) < tuning.MOST_CATEGORIES
+        self._counts = direct.about(laws.t, laws.n)
         self._c: FloatArray | None = None
 
     @classmethod
@@ -99,11 +97,10 @@ class PairCurve(Curve):
         part._c = None if self._c is None else self._c[rows]
         return part
 
-    def _table(self, row: int, uses: int) -> direct.Table | None:
-        """The table of a row; one that many rows use may be larger."""
+    def _table(self, row: int, most: int) -> direct.Table | None:
+        """The table of a row, of at most so many count vectors."""
         key, laws = int(self._keys[row]), self.laws
         if key not in self._tables:
-            most = min(tuning.COUNTS_OF_A_USE * (uses + 1), tuning.MOST_COUNTS)
             self._tables[key] = direct.build(laws.gap[row], laws.v[row], laws.t[row], float(laws.n[row]), most)
         return self._tables[key]
 
@@ -113,11 +110,12 @@ class PairCurve(Curve):
         laws, upper = self.laws, self.side == "upper"
         x, exposed = laws.at(eps, self.side)
         value, slope = np.full(eps.size, -np.inf), np.zeros(eps.size)
-        few = self._few.copy()
         growth = np.expm1(law_shift(np.minimum(eps, tuning.LARGEST_EPSILON), self.side))
-        uses = np.bincount(self._keys)
+        uses = np.bincount(self._keys)[self._keys]  # a table that many rows use may be larger
+        most = np.minimum(tuning.COUNTS_OF_A_USE * (uses + 1), tuning.MOST_COUNTS)
+        few = self._counts <= 2.0 * most
         for i in np.flatnonzero(few).tolist():
-            table = self._table(i, int(uses[self._keys[i]]))
+            table = self._table(i, int(most[i]))
             if table is None:
                 few[i] = False
             else:
