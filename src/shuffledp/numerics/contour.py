@@ -44,8 +44,16 @@ class Sum(NamedTuple):
     h: FloatArray  # step
     last: FloatArray  # number of the last node that may be evaluated
     cut: FloatArray  # nodes below e^-cut of the peak are bounded, not evaluated
-    log_peak: FloatArray  # log of the integrand at y = 0
-    nothing: FloatArray  # the point mass at S = 0, in units of M(c)^n
+
+    @property
+    def log_peak(self) -> FloatArray:
+        """log of the integrand at y = 0."""
+        return np.asarray(self.n * self.at.log_m + 0.5 * (self.s * self.at.c) ** 2 - 2.0 * np.log(self.at.c))
+
+    @property
+    def nothing(self) -> FloatArray:
+        """The point mass at S = 0, in units of M(c)^n."""
+        return np.asarray(np.exp(self.n * (np.log1p(-np.minimum(self.t.sum(axis=1), 1.0)) - self.at.log_m)))
 
 
 @np.errstate(all="ignore")  # overflow shows as inf or NaN: no claim is made then
@@ -100,9 +108,7 @@ def place(x: FloatArray, t: FloatArray, n: FloatArray, at: Tilt, rtol: FloatArra
     early = np.sqrt(cut / ((2.0 / np.pi**2) * variance + 0.5 * s * s)) / h
     cliff = np.pi / at.width
     last = np.where((early * h <= cliff) & (0.5 * (s * cliff) ** 2 >= cut), np.minimum(early, last), last)
-    log_peak = n * at.log_m + 0.5 * (s * c) ** 2 - 2.0 * np.log(c)
-    nothing = np.exp(n * (np.log1p(-np.minimum(t.sum(axis=1), 1.0)) - at.log_m))
-    return Sum(x, t, n, at, s, h, whole_blocks(last), cut, log_peak, nothing)
+    return Sum(x, t, n, at, s, h, whole_blocks(last), cut)
 
 
 def evaluate(whole: Sum, *, upper: bool) -> tuple[FloatArray, FloatArray, FloatArray]:
