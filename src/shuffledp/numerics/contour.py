@@ -143,7 +143,7 @@ def evaluate(whole: Sum, *, upper: bool) -> tuple[FloatArray, FloatArray, FloatA
             out += np.bincount(node.row, term.sum(axis=1), len(x))
     total -= 0.5 * (1.0 - nothing)  # the node 0 counts half
     moment = np.maximum(moment - 0.5 * (1.0 - nothing), 0.0)
-    missed, missed_moment = unevaluated_nodes(whole)
+    missed, missed_moment = unevaluated_nodes(whole, nothing)
     most = h / np.pi * (np.maximum(total, 0.0) + slip) + missed
     price = dither_price(whole, h * (moment + slip_moment) + missed_moment)
     log_scale, doubt = whole.log_peak - np.log(n), peak_rounding(whole)
@@ -167,7 +167,7 @@ def peak_rounding(whole: Sum) -> FloatArray:
 
 
 @charge("nodes of the trapezoid sum that are not evaluated", "docs/proofs.md, Lemma 8")
-def unevaluated_nodes(whole: Sum) -> tuple[FloatArray, FloatArray]:
+def unevaluated_nodes(whole: Sum, nothing: FloatArray) -> tuple[FloatArray, FloatArray]:
     """What they can add, in units of the peak, to the sum and to the sum of z^2 F/c^2 (without h/pi).
 
     Beyond the last node the integrand is at most exp(-s^2 y^2/2), and up to pi/range(X) also exp(-(2/pi^2) n Var y^2);
@@ -181,7 +181,7 @@ def unevaluated_nodes(whole: Sum) -> tuple[FloatArray, FloatArray]:
     for share, y, rate in (
         (1.0, np.maximum(end, cliff), dither),
         (end < cliff, end, bell),
-        (whole.nothing, end, dither),
+        (nothing, end, dither),
     ):
         tail = share * np.exp(-rate * y * y) * (h + 1.0 / (2.0 * rate * y))
         near, far = near + tail * (c / y) ** 2, far + tail
