@@ -88,7 +88,7 @@ class Waiting(NamedTuple):
         flat, at = row.ravel(), log_r.ravel()
         out = np.empty((at.size, self.others.shape[1]))
         for some in (np.flatnonzero(self.closed[flat]), np.flatnonzero(~self.closed[flat])):
-            for part in chunks(np.full(some.size, float(self.first[0].size + 1))):
+            for part in chunks(np.full(some.size, float(self.first.shape[1] * self.first.shape[2] + 1))):
                 place, mine = some[part], flat[some[part]]
                 law = self.beta[mine, None], self.log_miss[mine, None], self.others[mine], at[place, None]
                 closed = self.closed[mine[0]]
