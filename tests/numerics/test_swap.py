@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import shuffledp as sdp
 from reference import repetition, swap_readings
 from reference.places import golden
 from reference.randomizers import Matrix, floats, grr, random_matrix
@@ -414,3 +415,9 @@ def test_the_victim_may_tell_more_than_its_types() -> None:
     assert told.limit == math.inf > pair.limit
     assert log_upper(told, 2, [0.0])[0] == pytest.approx(0.0, abs=1e-9)
     assert log_upper(told, 30, [0.2])[0] >= log_upper(pair, 30, [0.2])[0]
+
+
+def test_nobody_free_at_any_eps_that_is_looked_at() -> None:
+    """No row may be left for a sum: the local guarantee is then the answer."""
+    found = sdp.amplify("general:eps0=5.63", n=35, delta=1e-15, bound="swap-general")
+    assert found.epsilon == 5.63

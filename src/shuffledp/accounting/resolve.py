@@ -155,7 +155,7 @@ class Resolved:
         if self._shared is not None:
             return self._shared.family
         of_all = self._of_several() if self._several else self.left.family(self.bound)
-        return of_all.thinned(self.crowd.participation)
+        return of_all if self.crowd.participation == 1.0 else of_all.thinned(self.crowd.participation)
 
     def share(self, other: Resolved) -> None:
         """Use the families of a question about the same users' mechanism, bound and participation."""

@@ -23,7 +23,7 @@ from . import tuning
 from .ledger import charge
 from .line import Tilt, block_bounds, blocks, nodes, saddle, tilt, whole_blocks
 from .pair import FloatArray, Side
-from .rows import ULP, chunks
+from .rows import ULP, chunks, take_rows
 
 
 class Finer(NamedTuple):
@@ -44,13 +44,6 @@ class Sum(NamedTuple):
     h: FloatArray  # step
     last: FloatArray  # number of the last node that may be evaluated
     cut: FloatArray  # nodes below e^-cut of the peak are bounded, not evaluated
-
-    def take(self, rows: slice) -> Sum:
-        """Some of the rows."""
-        x, t, n, s, h, last, cut = (
-            part[rows] for part in (self.x, self.t, self.n, self.s, self.h, self.last, self.cut)
-        )
-        return Sum(x, t, n, self.at.take(rows), s, h, last, cut)
 
     @property
     def log_peak(self) -> FloatArray:
@@ -77,7 +70,7 @@ def log_delta(
     value, open_ = np.full(len(x), np.nan), np.arange(len(x))
     finer = Finer(np.ones(len(x)), np.ones(len(x)))
     for _ in range(tuning.REFINEMENTS):
-        whole = place(x[open_], t[open_], n[open_], at.take(open_), rtol[open_], finer)
+        whole = place(x[open_], t[open_], n[open_], take_rows(at, open_), rtol[open_], finer)
         crude = whole.log_peak + np.log(whole.at.c) - 1.0 - np.log(whole.n)  # (x)_+ <= e^(cx)/(e c)
         live = ~(idle[open_] | (crude < tuning.UNDERFLOW)) & np.isfinite(whole.last * whole.h)
         known = (
@@ -86,7 +79,7 @@ def log_delta(
         cost = Finer(np.zeros(open_.size), np.zeros(open_.size))
         whole = whole._replace(last=np.where(live, whole.last, 0.0))
         for part in chunks(np.ceil(whole.last / tuning.BLOCK) * x.shape[1] + tuning.BLOCK) if live.any() else ():
-            found, cost.dither[part], cost.step[part] = evaluate(whole.take(part), upper=upper)
+            found, cost.dither[part], cost.step[part] = evaluate(take_rows(whole, part), upper=upper)
             known[part] = np.where(live[part] & ~np.isnan(found), found, known[part])
         value[open_] = (np.fmin if upper else np.fmax)(value[open_], known)
         loose = np.flatnonzero(live & (cost.dither + cost.step > 2.0 * rtol[open_]) & (whole.last < tuning.MOST_NODES))
@@ -185,7 +178,11 @@ def unevaluated_nodes(whole: Sum, nothing: FloatArray) -> tuple[FloatArray, Floa
     end, cliff, dither = (last + 1.0) * h, np.pi / whole.at.width, 0.5 * s * s
     bell = (2.0 / np.pi**2) * whole.n * whole.at.variance + dither
     near, far = np.zeros(c.size), np.zeros(c.size)
-    for share, y, rate in ((1.0, np.maximum(end, cliff), dither), (end < cliff, end, bell), (nothing, end, dither)):
+    for share, y, rate in (
+        (1.0, np.maximum(end, cliff), dither),
+        (end < cliff, end, bell),
+        (nothing, end, dither),
+    ):
         tail = share * np.exp(-rate * y * y) * (h + 1.0 / (2.0 * rate * y))
         near, far = near + tail * (c / y) ** 2, far + tail
     skipped = 2.0 * h * np.exp(-whole.cut)

@@ -10,7 +10,7 @@ import numpy as np
 
 from . import contour, direct, tuning
 from .pair import FloatArray, IntArray, ShuffledPair, Side
-from .rows import Laws, law_shift, numbered
+from .rows import Laws, law_shift, numbered, take_rows
 from .screen import few_draws, log_screen
 
 
@@ -74,9 +74,7 @@ class PairCurve(Curve):
         """``keys`` are equal for rows of one law and n; ``tables`` is filled by key."""
         self.laws, self.side, self._keys, self._tables = laws, side, keys, tables
         self.limit, self.floor, self.spread = laws.limit, laws.floor, laws.spread / laws.n
-        outside = 1.0 - np.maximum(laws.t.max(axis=1), 1.0 - laws.t.sum(axis=1))
-        self._few = np.minimum(laws.n * outside, laws.n) <= tuning.MOST_DRAWS
-        self._few &= (laws.t > 0.0).sum(axis=1) < tuning.MOST_CATEGORIES
+        self._counts = direct.about(laws.t, laws.n)
         self._c: FloatArray | None = None
 
     @classmethod
@@ -95,15 +93,14 @@ class PairCurve(Curve):
 
     def take(self, rows: IntArray) -> PairCurve:
         """Some of the rows."""
-        part = PairCurve(self.laws.take(rows), self.side, self._keys[rows], self._tables)
+        part = PairCurve(take_rows(self.laws, rows), self.side, self._keys[rows], self._tables)
         part._c = None if self._c is None else self._c[rows]
         return part
 
-    def _table(self, row: int, uses: int) -> direct.Table | None:
-        """The table of a row; one that many rows use may be larger."""
+    def _table(self, row: int, most: int) -> direct.Table | None:
+        """The table of a row, of at most so many count vectors."""
         key, laws = int(self._keys[row]), self.laws
         if key not in self._tables:
-            most = min(max(tuning.COUNTS_OF_A_USE * uses, tuning.MOST_COUNTS), 10 * tuning.MOST_COUNTS)
             self._tables[key] = direct.build(laws.gap[row], laws.v[row], laws.t[row], float(laws.n[row]), most)
         return self._tables[key]
 
@@ -113,11 +110,12 @@ class PairCurve(Curve):
         laws, upper = self.laws, self.side == "upper"
         x, exposed = laws.at(eps, self.side)
         value, slope = np.full(eps.size, -np.inf), np.zeros(eps.size)
-        few = self._few.copy()
         growth = np.expm1(law_shift(np.minimum(eps, tuning.LARGEST_EPSILON), self.side))
-        uses = np.bincount(self._keys)
+        uses = np.bincount(self._keys)[self._keys]  # a table that many rows use may be larger
+        most = np.minimum(tuning.COUNTS_OF_A_USE * (uses + 1), tuning.MOST_COUNTS)
+        few = self._counts <= 2.0 * most
         for i in np.flatnonzero(few).tolist():
-            table = self._table(i, int(uses[self._keys[i]]))
+            table = self._table(i, int(most[i]))
             if table is None:
                 few[i] = False
             else:
@@ -135,7 +133,7 @@ class PairCurve(Curve):
 
     def _many(self, rows: IntArray, x: FloatArray, eps: FloatArray, rtol: FloatArray) -> Values:
         """On the contour, except where so few draws are expected that these alone are known well enough."""
-        laws = self.laws if rows.size == self.limit.size else self.laws.take(rows)
+        laws = self.laws if rows.size == self.limit.size else take_rows(self.laws, rows)
         value, slope, doubt = np.full((3, rows.size), np.inf)
         if self.side == "upper":
             value, doubt = few_draws(x, laws.t, laws.n)
@@ -143,7 +141,7 @@ class PairCurve(Curve):
             slope = np.exp(eps) * (gains * laws.v).sum(axis=1) / (gains * x).sum(axis=1)
         left = np.flatnonzero(~(doubt <= rtol))
         if left.size:
-            mine, start = laws.take(left), None if self._c is None else self._c[rows[left]]
+            mine, start = take_rows(laws, left), None if self._c is None else self._c[rows[left]]
             found, c = contour.log_delta(x[left], mine.t, mine.n, rtol[left], self.side, start)
             value[left] = np.fmin(value[left], found) if self.side == "upper" else found
             slope[left] = _slope(x[left], mine, eps[left], c)

@@ -20,6 +20,8 @@ from .pair import FloatArray, IntArray
 
 #: Relative error of a multinomial probability in Loader's form (binomial.py).
 ENTRY_ERROR = 4e-12
+#: About how many deviations wide the window of a count is.
+_WIDE = math.sqrt(-2.0 * LOG_LEFT_OUT)
 
 
 class Table(NamedTuple):
@@ -58,6 +60,15 @@ def count_windows(n: int, masses: list[float]) -> tuple[list[int], list[int], fl
     high = [first_rare(n - 1, min(mass, 1.0)) for mass in masses]
     low = [max(n - first_rare(n - 1, 1.0 - mass), 0) if n * mass > -LOG_LEFT_OUT else 0 for mass in masses]
     return low, high, outside_window(sum(x > 0 for x in low) + sum(x < n for x in high))
+
+
+@np.errstate(over="ignore")
+def about(t: FloatArray, n: FloatArray) -> FloatArray:
+    """About how many count vectors the table of every row would have; inf where none is tried."""
+    mass = np.column_stack([t, np.maximum(1.0 - t.sum(axis=1), 0.0)])
+    wide = np.maximum(_WIDE * np.sqrt(n[:, None] * mass * np.maximum(1.0 - mass, 0.0)), 1.0)
+    few = (t > 0.0).sum(axis=1) < tuning.MOST_CATEGORIES
+    return np.where(few, wide.prod(axis=1) / wide.max(axis=1), np.inf)
 
 
 def build(gap: FloatArray, v: FloatArray, t: FloatArray, n: float, most: int) -> Table | None:

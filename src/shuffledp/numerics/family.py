@@ -250,10 +250,12 @@ class Smallest(Family):
         names = [name for family in families for name in family.families]
         parts = [part for family in families for part in family.families.values()]
         found = epsilons(parts, n=n[owner], delta=delta[owner], tol=tol, side=side)
-        best: list[Answer | None] = [None] * len(families)
+        best: dict[int, Answer] = {}
         for i, name, answer in zip(owner, names, found, strict=True):
-            best[i] = _better(best[i], answer._replace(bound=answer.bound or name), upper=side == "upper")
-        return [answer for answer in best if answer is not None]
+            old = best.get(i)
+            if old is None or (answer.epsilon < old.epsilon if side == "upper" else answer.epsilon > old.epsilon):
+                best[i] = answer._replace(bound=answer.bound or name)
+        return list(best.values())
 
     @classmethod
     def log_deltas(
@@ -283,10 +285,3 @@ class Smallest(Family):
         if not kept:
             raise refused
         return Smallest(kept)
-
-
-def _better(old: Answer | None, new: Answer, *, upper: bool) -> Answer:
-    """The better of two answers."""
-    if old is None:
-        return new
-    return new if (new.epsilon < old.epsilon if upper else new.epsilon > old.epsilon) else old

@@ -24,18 +24,21 @@ def largest_epsilons(
     looser = np.zeros(n.size, dtype=bool)
     best, root, evaluated = np.zeros(n.size), np.zeros(n.size), np.zeros(n.size, dtype=np.int64)
     upper, score = curve.side == "upper", curve.spread.copy()
-    left, top = np.ones(owner.size, dtype=bool), np.zeros(n.size)
-    np.maximum.at(top, owner, curve.limit if upper else score)
+    left, top, widest = np.ones(owner.size, dtype=bool), np.zeros(n.size), np.zeros(n.size)
+    np.maximum.at(top, owner, curve.limit)
+    np.maximum.at(widest, owner, score)
+    likely = score >= tuning.ENOUGH_SPREAD * widest[owner]
     if not upper:  # any subset of the members is a lower bound
-        left = (score >= tuning.ENOUGH_SPREAD * top[owner]) | (n[owner] < tuning.MANY_USERS)
-    chosen, least = _leaders(owner, score, 1), None
+        left = likely | (n[owner] < tuning.MANY_USERS)
+    # few likely members are solved together: that takes less time than to compare them
+    chosen, least = np.flatnonzero(likely) if owner.size <= tuning.AT_ONCE else _leaders(owner, score, 1), None
     while chosen.size:
         mine = owner[chosen]
         left[chosen] = False
         found = solve(curve if chosen.size == owner.size else curve.take(chosen), log_delta[mine], tol, least)
-        root[mine] = np.maximum(root[mine], found)
-        best[mine] = np.maximum(best[mine], found)
-        evaluated[mine] += 1
+        np.maximum.at(root, mine, found)
+        np.maximum.at(best, mine, found)
+        np.add.at(evaluated, mine, 1)
         left &= curve.limit > best[owner]
         if not left.any():
             break

@@ -68,10 +68,6 @@ class Tilt(NamedTuple):
     width: FloatArray  # range of X, 0 included
     load: FloatArray  # sum t |x| max(1, e^(cx)) / M(c): what a rounding of the exponents moves M by, relatively
 
-    def take(self, rows: slice | IntArray) -> Tilt:
-        """Some of the rows."""
-        return Tilt(*(part[rows] for part in self))
-
 
 def tilt(x: FloatArray, t: FloatArray, c: FloatArray) -> Tilt:
     """Everything that a sum needs of the tilted law; "nothing" counts as the value 0."""

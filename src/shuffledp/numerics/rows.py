@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Hashable, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -11,12 +11,19 @@ from . import tuning
 from .ledger import charge
 from .pair import ENTRY, FloatArray, IntArray, ShuffledPair, Side, mass_slack
 
+Table = TypeVar("Table", bound=tuple[Any, ...])
+
 #: Each rounding step is charged this much: 16 units in the last place.
 ULP = 2.0**-48
 #: A symbol that the others send less often than this, in expectation, may count as never sent ...
 _RARE = 1e-7
 #: ... if its P/t exceeds this times n: one draw of it would outweigh everything else.
 _SWAMPS = 1e3
+
+
+def take_rows(table: Table, rows: slice | IntArray) -> Table:
+    """Some of the rows of a named tuple of arrays, or of such tuples."""
+    return type(table)(*[take_rows(part, rows) if isinstance(part, tuple) else part[rows] for part in table])
 
 
 class Laws(NamedTuple):
@@ -37,22 +44,9 @@ class Laws(NamedTuple):
     def of(cls, pairs: Sequence[ShuffledPair], n: FloatArray, side: Side) -> Laws:
         """One row per shuffled pair and its n; upper laws have t rounded down."""
         first, which = numbered([id(pair) for pair in pairs])
-        gap, v, t, bare, bare1, limit = (part[which] for part in _columns([pairs[i] for i in first.tolist()], side))
+        gap, v, t, bare, bare1, limit = [part[which] for part in _columns([pairs[i] for i in first.tolist()], side)]
         rows = cls(gap, v, t, bare, bare1, n, limit)
         return expose_rare(rows) if side == "upper" else rows
-
-    @classmethod
-    def of_groups(cls, groups: Sequence[Sequence[ShuffledPair]], n: FloatArray, side: Side) -> Laws:
-        """One row per group of pairs: (row, pair, atom)."""
-        first, which = numbered([tuple(map(id, group)) for group in groups])
-        made = [_columns(groups[i], side) for i in first.tolist()]
-        gap, v, t, bare, bare1 = (pad([part[k] for part in made])[which] for k in range(5))
-        rows = cls(gap, v, t, bare, bare1, n, np.array([part[5].max() for part in made])[which])
-        return expose_rare(rows) if side == "upper" else rows
-
-    def take(self, rows: IntArray) -> Laws:
-        """Some of the rows."""
-        return Laws(*(part[rows] for part in self))
 
     def at(self, eps: FloatArray, side: Side) -> tuple[FloatArray, FloatArray]:
         """X of every row at its eps, and what the symbols that only the victim sends add to delta."""
@@ -118,7 +112,7 @@ def _columns(pairs: Sequence[ShuffledPair], side: Side) -> tuple[FloatArray, ...
         factor = 1.0 - mass_slack(np.size(pair.t)) if side == "upper" else 1.0
         hidden = (atoms.gap / factor, atoms.v / factor, atoms.t * factor)
         parts.append((*hidden, atoms.zero0 - atoms.zero1, atoms.zero1))
-    return *(pad([part[k] for part in parts]) for k in range(5)), np.array([pair.limit for pair in pairs])
+    return *map(pad, zip(*parts, strict=True)), np.array([pair.limit for pair in pairs])
 
 
 def numbered(keys: Sequence[Hashable]) -> tuple[IntArray, IntArray]:
@@ -139,18 +133,18 @@ def pad(parts: Sequence[FloatArray]) -> FloatArray:
     """Stack arrays along a new first axis, filled up with zeros; no arrays are a table without rows."""
     if not parts:
         return np.zeros((0, 1))
-    shape = tuple(max(1, *sizes) for sizes in zip(*(part.shape for part in parts), strict=True))
-    if all(part.shape == shape for part in parts):
+    shapes = {part.shape for part in parts}
+    if len(shapes) == 1 and 0 not in parts[0].shape:
         return np.array(parts)
-    out = np.zeros((len(parts), *shape))
+    out = np.zeros((len(parts), *[max(1, *sizes) for sizes in zip(*shapes, strict=True)]))
     for row, part in zip(out, parts, strict=True):
-        row[tuple(slice(k) for k in part.shape)] = part
+        row[tuple(map(slice, part.shape))] = part
     return out
 
 
-def chunks(cost: FloatArray, most: float = tuning.CELLS) -> Iterator[slice]:
+def chunks(cost: FloatArray, most: float = tuning.CELLS) -> list[slice]:
     """Consecutive rows that cost about ``most`` together: all that bounds scratch memory."""
-    ends = np.flatnonzero(np.diff(np.floor(np.cumsum(cost) / most))) + 1
-    for start, stop in zip([0, *ends.tolist()], [*ends.tolist(), len(cost)], strict=True):
-        if stop > start:
-            yield slice(start, stop)
+    if cost.sum() < most:
+        return [slice(0, len(cost))] if len(cost) else []
+    ends = (np.flatnonzero(np.diff(np.floor(np.cumsum(cost) / most))) + 1).tolist()
+    return list(map(slice, [0, *ends], [*ends, len(cost)]))

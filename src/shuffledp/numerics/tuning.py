@@ -25,9 +25,9 @@ REFINEMENTS = 3
 UNDERFLOW = -760.0
 
 # -- count tables --------------------------------------------------------------------------------------------------
-#: The most count vectors of one table; ten times as many of one that serves many eps.
-MOST_COUNTS = 20_000
-#: Count vectors that cost about as much as one contour.
+#: The most count vectors of one table.
+MOST_COUNTS = 200_000
+#: Count vectors that cost about as much as one contour; a row of a table is used about twice.
 COUNTS_OF_A_USE = 1_000
 #: The most categories of a draw for which counts are listed.
 MOST_CATEGORIES = 7
@@ -41,7 +41,8 @@ GUESSES = 16
 STEPS = 80
 #: Relative accuracy in delta of a look that only decides whether a member needs to be solved.
 GLANCE = 1e-2
-#: Of a lower bound over many users, members below this share of the largest spread are left out: any subset is one.
+#: Members above this share of the largest spread are likely to be the worst; lower bounds over many users leave out
+#: all others, because any subset of the members is one.
 ENOUGH_SPREAD = 0.9
 #: Users from which on a lower bound leaves such members out.
 MANY_USERS = 1_000
@@ -98,7 +99,7 @@ CLOSE = 3.5
 #: Where one user's X is more than so many deviations of the sum, lattices resonate, and wider dithers may be better.
 GRAINY = 0.1
 #: What was the best line at one eps is so up to this part of it, and of its distance to the limit.
-NEARBY = 0.01
+NEARBY = 0.02
 #: Types that are tried in turn as the worst one, before a line is placed.
 LEADERS = 8
 #: Types that the best line is chosen for, the worst ones on the usual line ...

@@ -17,7 +17,7 @@ from ..curve import Curve, Guess, Values, saddle_guess
 from ..ledger import charge
 from ..line import saddle, tilt
 from ..pair import FloatArray, IntArray, Side
-from ..rows import Laws, chunks, expose_rare, numbered
+from ..rows import Laws, chunks, expose_rare, numbered, take_rows
 from . import lines
 from .lines import At
 from .pair import Members, SwapPair, largest_of, ranges
@@ -65,10 +65,10 @@ class SwapCurve(Curve):
 
     def take(self, rows: IntArray) -> Self:
         """Some of the rows, with what is known of their lines."""
-        part = type(self)(self.members, self.which[rows], self.n[rows], self.others.take(rows), self.dither)
+        part = type(self)(self.members, self.which[rows], self.n[rows], take_rows(self.others, rows), self.dither)
         part._lead, part._c = self._lead[rows] - self._first[rows] + part._first, self._c[rows]
         part._way, part._chosen_at, part._kept = self._way[rows], self._chosen_at[rows], self._kept[rows]
-        part._waiting = None if self._waiting is None else self._waiting.take(rows)
+        part._waiting = None if self._waiting is None else take_rows(self._waiting, rows)
         if self._seen is not None:
             eps, (value, slope) = self._seen
             part._seen = eps[rows], Values(value[rows], slope[rows])
@@ -127,7 +127,7 @@ class SwapCurve(Curve):
         """The types at eps, where the line of every row is, and about -d log delta/d eps by the saddle point."""
         if self._laws is None:
             n = self.n[self._owner]
-            self._laws = expose_rare(self.members.laws.take(self._types)._replace(n=n))
+            self._laws = expose_rare(take_rows(self.members.laws, self._types)._replace(n=n))
         x, bare = self._laws.at(eps[self._owner], "upper")
         t = self._laws.t
         self._c, self._lead, log_m = self._leaders(x, t)
@@ -146,12 +146,12 @@ class SwapCurve(Curve):
         """
         lead, start = self._lead, None if np.isnan(self._c).any() else self._c
         low, high = np.zeros(lead.size), np.full(lead.size, np.inf)
-        c = own = _positive(saddle(x[lead], t[lead], self._copies, start))
+        c = own = self._saddle(x[lead], t[lead], start)
         for _ in range(tuning.LEADERS):
             log_m = np.log1p((t * np.expm1(c[self._owner, None] * x)).sum(axis=1))
             worst = largest_of(log_m, self._owner, 1)
             if (worst != lead).any():
-                own = _positive(saddle(x[worst], t[worst], self._copies, c))
+                own = self._saddle(x[worst], t[worst], c)
                 lead = worst
             done = (np.abs(own - c) <= 1e-4 * c) | (high <= 1.002 * low)
             if done.all():
@@ -159,6 +159,11 @@ class SwapCurve(Curve):
             low, high = np.where(own > c, c, low), np.where(own < c, c, high)
             c = np.where(done, c, np.where((low < own) & (own < high), own, np.sqrt(low * high)))
         return c, lead, log_m[lead]
+
+    def _saddle(self, x: FloatArray, t: FloatArray, start: FloatArray | None) -> FloatArray:
+        """The abscissas of some laws, or 1 where the arithmetic failed: any is sound."""
+        c = saddle(x, t, self._copies, start)
+        return np.where((c > 0.0) & (c < 1e300), c, 1.0)
 
     def _waited(self, kept: FloatArray) -> Waiting:
         """Waiting times up to where the rest is below e^-kept, and some more, so that they serve nearby."""
@@ -186,11 +191,6 @@ class SwapCurve(Curve):
         (eps, slope), _ = saddle_guess(*law, self._copies[row], log_delta[row], self.limit[row])
         worst = largest_of(np.where(self.members.spread[kind] > 0.0, eps, 0.0), row, 1)
         return Guess(np.maximum(eps[worst], 1e-17) * (1.0 + 0.5 * self.dither**2 + 3e-5), slope[worst])
-
-
-def _positive(c: FloatArray) -> FloatArray:
-    """Abscissas, or 1 where the arithmetic failed: any is sound."""
-    return np.where((c > 0.0) & (c < 1e300), c, 1.0)
 
 
 def dither_for(tol: float) -> float:

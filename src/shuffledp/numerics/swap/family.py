@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -14,9 +15,9 @@ from ..family import Listed, Rows
 from ..ledger import charge
 from ..line import blocks, nodes, saddle, tilt, whole_blocks
 from ..pair import FloatArray, IntArray, Side
-from ..rows import ULP, chunks, expose_rare, pad
-from .curve import SwapCurve, without_free_users
-from .pair import Members, SwapPair
+from ..rows import ULP, chunks, expose_rare, numbered, pad, take_rows
+from .curve import SwapCurve, dither_for, without_free_users
+from .pair import Members, SwapPair, ranges
 from .sums import Line, dithered_count, dithered_nodes, log_modulus, log_top, weighed
 from .waiting import Others, Waiting
 
@@ -40,9 +41,18 @@ class SwapSet(Listed):
     def rows(cls, families: Sequence[Self], n: FloatArray, tol: float, side: Side) -> Rows:
         """One row per victim pair."""
         only_upper(side)
-        members = [family._members for family in families]
-        owner = np.repeat(np.arange(n.size), [len(part) for part in members])
-        return Rows(owner, SwapCurve.of([member for part in members for member in part], n[owner], tol))
+        first, which = numbered([id(family) for family in families])
+        some = [families[i] for i in first.tolist()]
+        table = some[0]._table if len(some) == 1 else Members.of([x for family in some for x in family._members])
+        count = np.array([len(family._members) for family in some])
+        members, owner, _ = ranges((np.cumsum(count) - count)[which], count[which])
+        n = n[owner]
+        return Rows(owner, SwapCurve(table, members, n, Others.fixed(n), dither_for(tol)))
+
+    @cached_property
+    def _table(self) -> Members:
+        """The members as arrays."""
+        return Members.of(self._members)
 
     def members(self, most: int) -> Sequence[SwapPair] | None:
         """The victim pairs, if there are at most ``most``, and all of their types are listed."""
@@ -150,7 +160,7 @@ class ClassCurve(Curve):
         rows, classes = self.which.shape
         flat = [self.members.local(self.which[:, k], eps) for k in range(classes)]
         log_local = np.max([part.log_delta for part in flat], axis=0)
-        laws = expose_rare(self.members.laws.take(self._kinds)._replace(n=self.n))
+        laws = expose_rare(take_rows(self.members.laws, self._kinds)._replace(n=self.n))
         (x, bare), t = laws.at(eps, "upper"), laws.t
         kind, shares = self._widest, self.shares[:, :, None]
         c = np.ones(rows)
@@ -189,7 +199,7 @@ class ClassCurve(Curve):
             y = node.y.reshape(size, classes * types, -1)[:, 0]
             log_r = mean_modulus(log_r, self.shares[part])
             row = np.broadcast_to(np.arange(size)[:, None], log_r.shape)
-            height = waiting.take(part).log_sums(row, log_r, log_r.max(axis=1))
+            height = take_rows(waiting, part).log_sums(row, log_r, log_r.max(axis=1))
             peak[part] = height[:, 0]
             weight = np.exp(height - height[:, :1] - 0.5 * (s[part, None] * y) ** 2) / (c[part, None] ** 2 + y * y)
             weight[:, 1:] *= 2.0

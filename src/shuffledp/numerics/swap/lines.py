@@ -14,6 +14,7 @@ from .. import tuning
 from ..ledger import charge
 from ..line import saddle, tilt
 from ..pair import FloatArray, IntArray
+from ..rows import take_rows
 from .pair import largest_of, ranges
 from .sums import Line, Swapped, log_screen, log_upper
 from .waiting import Waiting
@@ -60,12 +61,12 @@ class At(NamedTuple):
         x, t, bare = (part[flat] for part in (self.x, self.t, self.log_bare))
         c, deviation, copies = (part[rows] for part in (self.c, self.deviation, self.copies))
         lead = self.lead[rows] - self.first[rows] + first
-        return At(x, t, bare, owner, first, lead, c, deviation, copies, self.waiting.take(rows))
+        return At(x, t, bare, owner, first, lead, c, deviation, copies, take_rows(self.waiting, rows))
 
     def on(self, types: IntArray, line: Line) -> Swapped:
         """Some types, given their lines."""
         x = self.x[types]
-        return Swapped(x, tilt(x, self.t[types], line.c), self.waiting.take(self.owner[types]), line)
+        return Swapped(x, tilt(x, self.t[types], line.c), take_rows(self.waiting, self.owner[types]), line)
 
     def line(self, rows: IntArray, k: IntArray, dither: float) -> Line:
         """Line k of some rows; ``dither`` is that of the usual one."""
@@ -145,7 +146,7 @@ def on_line(here: At, k: IntArray, dither: float) -> FloatArray:
     value, bound = np.full(owner.size, -np.inf), np.logaddexp(log_screen(every), bare)
     some = lead
     while some.size:
-        value[some] = np.logaddexp(log_upper(every.take(some)), bare[some])
+        value[some] = np.logaddexp(log_upper(take_rows(every, some)), bare[some])
         bound[some] = -np.inf
         best = np.maximum.reduceat(value, here.first)
         left = np.flatnonzero(~(bound <= best[owner]) & (best < 0.0)[owner])
@@ -168,7 +169,7 @@ def by_join(here: At, dither: float) -> FloatArray:
         at = tilt(y, mass, c)
         deviation = np.maximum(np.sqrt(copies * at.variance), 1e-3 / c)
         line = Line.at(c, deviation, np.full(c.size, dither))
-        out[good] = log_upper(Swapped(y, at, here.waiting.take(good).in_blocks(), line), phases=True)
+        out[good] = log_upper(Swapped(y, at, take_rows(here.waiting, good).in_blocks(), line), phases=True)
     return out
 
 

@@ -14,7 +14,7 @@ from .. import tuning
 from ..curve import Values
 from ..family import EVERY, Family
 from ..pair import TINY, FloatArray, IntArray, ShuffledPair, log_up, mass_slack
-from ..rows import ULP, Laws, law_shift, pad
+from ..rows import ULP, Laws, law_shift, pad, take_rows
 
 #: Laws for any number of users: no symbol is rare among so many.
 _ANY_NUMBER = 1e300
@@ -117,10 +117,9 @@ class SwapPair:
         return log_up(self.max_ratio)
 
     @cached_property
-    def laws(self) -> Laws:
-        """X of every type, one row each, for any number of users."""
-        first = Laws.of(self.types, np.full(len(self.types), _ANY_NUMBER), "upper")
-        return first if self.more is None else _stack([first, self.more().laws])
+    def further(self) -> Laws | None:
+        """X of the types that are not listed, one row each."""
+        return None if self.more is None else self.more().laws
 
     @cached_property
     def local(self) -> tuple[FloatArray, FloatArray]:
@@ -128,12 +127,6 @@ class SwapPair:
         laws = {(p0.tobytes(), p1.tobytes()): (p0 - p1, p1) for p0, p1 in map(_laws, self.alone)}
         gap, p1 = zip(*laws.values(), strict=True)
         return pad(gap), pad(p1)
-
-    @property
-    def floor(self) -> float:
-        """What symbols that others of one type never send reveal at every eps."""
-        bare = np.where(self.laws.bare1 == 0.0, self.laws.bare, 0.0)
-        return float(np.maximum(bare, 0.0).sum(axis=1).max())
 
 
 def _laws(pair: ShuffledPair) -> tuple[FloatArray, FloatArray]:
@@ -174,17 +167,27 @@ class Members(NamedTuple):
 
     @classmethod
     def of(cls, members: Sequence[SwapPair]) -> Members:
-        """Their tables, one below the other."""
-        count = np.array([len(member.laws.t) for member in members])
+        """Their tables, one below the other: listed types of all members are looked up in one call."""
+        types = [pair for member in members for pair in member.types]
+        laws = Laws.of(types, np.full(len(types), _ANY_NUMBER), "upper")
+        owner = np.repeat(np.arange(len(members)), [len(member.types) for member in members])
+        further = {i: member.further for i, member in enumerate(members) if member.further is not None}
+        if further:  # they come right after the listed types of their member
+            owner = np.concatenate([owner, *(np.full(len(table.t), i) for i, table in further.items())])
+            order = np.argsort(owner, kind="stable")
+            laws, owner = take_rows(_stack([laws, *further.values()]), order), owner[order]
+        count = np.bincount(owner)
+        start = np.cumsum(count) - count
         mass = np.array([member.common_mass for member in members])
         beta = np.where(mass >= 1.0, 1.0, np.minimum(mass * (1.0 - ULP), 1.0 - 2.0**-53))
         gap, p1 = (pad([member.local[k] for member in members]) for k in (0, 1))
-        limit, floor, slack = (np.array(x) for x in zip(*((m.limit, m.floor, m.slack) for m in members), strict=True))
+        limit, slack = (np.array(x) for x in zip(*((m.limit, m.slack) for m in members), strict=True))
+        alone = np.where(laws.bare1 == 0.0, np.maximum(laws.bare, 0.0), 0.0).sum(axis=1)  # what nobody else sends
         fewest = np.array([tuning.NOBODY_FREE if m.more is None else tuning.FEW_FREE for m in members])
-        laws = _stack([m.laws for m in members])
         with np.errstate(over="ignore"):
             spread = (laws.t * laws.gap**2).sum(axis=1)
-        return cls(laws, np.cumsum(count) - count, count, beta, limit, floor, slack, gap, p1, spread, fewest)
+        floor = np.maximum.reduceat(alone, start)
+        return cls(laws, start, count, beta, limit, floor, slack, gap, p1, spread, fewest)
 
     def local(self, which: IntArray, eps: FloatArray) -> Values:
         """log of what the victim's message reveals by itself, sum (P0 - E P1)_+, rounded up; at most log 1."""
@@ -217,15 +220,12 @@ def largest_of(value: FloatArray, owner: IntArray, most: int) -> IntArray:
 
 
 def _stack(tables: Sequence[Laws]) -> Laws:
-    """Tables of laws, one below the other."""
-    if len(tables) == 1:
-        return tables[0]
-    return Laws(*(_below(columns) for columns in zip(*tables, strict=True)))
+    """Tables of laws, one below the other, filled up with zeros."""
 
+    def below(parts: Sequence[FloatArray]) -> FloatArray:
+        if parts[0].ndim == 1:
+            return np.concatenate(parts)
+        wide = max(part.shape[1] for part in parts)
+        return np.concatenate([np.pad(part, ((0, 0), (0, wide - part.shape[1]))) for part in parts])
 
-def _below(parts: Sequence[FloatArray]) -> FloatArray:
-    """Rows of different widths below each other, filled up with zeros."""
-    if parts[0].ndim == 1:
-        return np.concatenate(parts)
-    wide = max(part.shape[1] for part in parts)
-    return np.concatenate([np.pad(part, ((0, 0), (0, wide - part.shape[1]))) for part in parts])
+    return Laws(*(below(columns) for columns in zip(*tables, strict=True)))

@@ -18,7 +18,7 @@ from .. import tuning
 from ..ledger import charge
 from ..line import Nodes, Tilt, block_bounds, blocks, nodes, whole_blocks
 from ..pair import FloatArray, IntArray
-from ..rows import ULP, chunks
+from ..rows import ULP, chunks, take_rows
 from .waiting import Waiting
 
 
@@ -37,7 +37,7 @@ class Line(NamedTuple):
 
     def take(self, rows: slice | IntArray) -> Line:
         """Some of the rows."""
-        return Line(*(part[rows] for part in self))
+        return take_rows(self, rows)
 
 
 class Swapped(NamedTuple):
@@ -47,10 +47,6 @@ class Swapped(NamedTuple):
     at: Tilt
     waiting: Waiting
     line: Line
-
-    def take(self, rows: slice | IntArray) -> Swapped:
-        """Some of the rows."""
-        return Swapped(self.x[rows], self.at.take(rows), self.waiting.take(rows), self.line.take(rows))
 
     @property
     def peak(self) -> FloatArray:
@@ -76,7 +72,7 @@ def log_upper(types: Swapped, *, phases: bool = False) -> FloatArray:
     last = whole_blocks(node_count(types))
     total = np.empty(top.size)
     for part in chunks(2.0 * ((last + 1.0) / tuning.BLOCK + tuning.BLOCK) * types.x.shape[1]):
-        total[part] = _sum(types.take(part), last[part], top[part], peak[part], phases=phases)
+        total[part] = _sum(take_rows(types, part), last[part], top[part], peak[part], phases=phases)
     return weighed(total, peak, line)
 
 
@@ -122,7 +118,7 @@ def _sum(types: Swapped, last: FloatArray, top: FloatArray, peak: FloatArray, *,
         row, number = row[live], number[live]
     for part in chunks(np.full(row.size, tuning.BLOCK * x.shape[1])):
         own = slice(int(row[part][0]), int(row[part][-1]) + 1)
-        node = nodes(x[own], at.take(own), h[own], row[part] - own.start, number[part])
+        node = nodes(x[own], take_rows(at, own), h[own], row[part] - own.start, number[part])
         node = node._replace(row=row[part])
         r = np.broadcast_to(node.row[:, None], node.y.shape)
         value = np.exp(waiting.log_sums(r, log_modulus(node, top), top) - peak[r])
@@ -136,7 +132,7 @@ def _sum(types: Swapped, last: FloatArray, top: FloatArray, peak: FloatArray, *,
 
 def _real_parts(types: Swapped, node: Nodes, size: FloatArray, top: FloatArray, peak: FloatArray) -> FloatArray:
     """Re[A(M) e^(i s^2 c y) (conj z)^2/|z|^2] at every node, rounded up; ``size`` bounds it where that is tiny."""
-    out, live = size.copy(), size > np.exp(-tuning.DEPTH)
+    out, live = size.copy(), size > np.exp(-tuning.SWAP_CUT)
     row, y = np.broadcast_to(node.row[:, None], size.shape)[live], node.y[live]
     c, _, s = types.line.take(row)
     log_m = node.log_size[live] + types.at.log_m[row] + 1j * node.phase[live]
@@ -153,10 +149,10 @@ def phase_rounding(others: FloatArray, doubt: FloatArray, less: FloatArray, turn
     """The error of A(M) e^(i turn) over A(|M|).
 
     M^(n-1-k) carries n - 1 times the relative error of M, 1 - (1-beta)/M its absolute error, and every phase some
-    roundings of its own size.
+    roundings of its own size; all but the last are divided by |1 - (1-beta)/M| = ``less``.
     """
     grown = np.expm1(np.minimum(2.0 * others * doubt, 50.0)) + 1e-12
-    return np.asarray(grown + (doubt + ULP) / less + ULP * turn)
+    return np.asarray((grown + doubt + ULP) / np.minimum(less, 1.0) + ULP * turn)
 
 
 @charge("rounding of |M| at a node", "docs/proofs.md, Lemma 9")

@@ -17,8 +17,8 @@ from ..line import ComplexArray
 from ..pair import FloatArray, IntArray
 from ..rows import ULP, chunks
 
-#: Free users, over the number of k that matter times beta, from which on the sum over k has a closed form.
-_MANY_FREE = 4.0
+#: The sum over k has a closed form where e^-this of it is due to k beyond n/2.
+_MOST_BEYOND = 5.0
 #: Charged on every A for the roundings that do not grow with n.
 _SUMMING = 1e-12
 #: log(1 - beta) is not taken below this: beta = 1.
@@ -40,10 +40,6 @@ class Others(NamedTuple):
     def fixed(cls, n: FloatArray) -> Others:
         """All but the victim of n users."""
         return cls(n[:, None] - 1.0, np.zeros((n.size, 1)), np.zeros(n.size))
-
-    def take(self, rows: IntArray) -> Others:
-        """Some of the rows."""
-        return Others(*(part[rows] for part in self))
 
 
 class Waiting(NamedTuple):
@@ -74,7 +70,8 @@ class Waiting(NamedTuple):
         others, log_mass = among.number, among.log_mass
         log_miss = np.maximum(np.log1p(-beta), _NEVER)
         most = np.floor(np.minimum((kept / -log_miss)[:, None], others - 1.0)) + 1.0  # k = 0, ..., most - 1
-        closed = (others.min(axis=1) * beta >= _MANY_FREE * (kept + beta)) | (beta >= 1.0)
+        fewest = others.min(axis=1)
+        closed = (-log_miss * fewest >= kept + 2.0 * (_MOST_BEYOND + np.log(fewest))) | (beta >= 1.0)
         closed &= not blocks
         rest = np.where(beta[:, None] < 1.0, rest_of_waiting(beta[:, None], most), -np.inf)
         log_rest = np.logaddexp.reduce(log_mass + rest, axis=1) if others.shape[1] > 1 else rest[:, 0]
@@ -82,38 +79,23 @@ class Waiting(NamedTuple):
         fewest = (others - most + 1.0).min(axis=1)
         return cls(beta, log_miss, others, log_mass, closed, log_rest, fewest, kept, at[..., :-1], at[..., 1:] - 1.0)
 
-    def take(self, rows: slice | IntArray) -> Waiting:
-        """Some of the rows."""
-        return Waiting(*(part[rows] for part in self))
-
     def in_blocks(self) -> Waiting:
         """The same without a closed form."""
         return Waiting.of(self.beta, Others(self.others, self.log_mass, self.kept), self.kept, blocks=True)
 
     def log_sum(self, row: IntArray, log_r: FloatArray) -> FloatArray:
         """An upper value of log A at every r; ``row``, of the same shape, says whose it is."""
-        closed = self.closed[row]
-        if closed.all():
-            return self._mean(row, all_waits(*self._law(row), log_r[..., None]))
-        out = np.empty(log_r.shape)
-        if closed.any():
-            out[closed] = self.log_sum(row[closed], log_r[closed])
-        places = np.flatnonzero(~closed)
-        for part in chunks(np.full(places.size, float(self.first[0].size))):
-            some = places[part]
-            mine = row.ravel()[some]
-            law = *self._law(mine), log_r.ravel()[some, None]
-            out.ravel()[some] = self._mean(mine, blocks_of_waits(*law, self.first[mine], self.last[mine]))
-        return out
-
-    def _law(self, row: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        return self.beta[row, None], self.log_miss[row, None], self.others[row]
-
-    def _mean(self, row: IntArray, value: FloatArray) -> FloatArray:
-        """log of the mean over the numbers of others, given log A of each."""
-        if value.shape[-1] == 1:
-            return value[..., 0]
-        return np.asarray(np.logaddexp.reduce(value + self.log_mass[row], axis=-1) + _SUMMING)
+        flat, at = row.ravel(), log_r.ravel()
+        out = np.empty((at.size, self.others.shape[1]))
+        for some in (np.flatnonzero(self.closed[flat]), np.flatnonzero(~self.closed[flat])):
+            for part in chunks(np.full(some.size, float(self.first.shape[1] * self.first.shape[2] + 1))):
+                place, mine = some[part], flat[some[part]]
+                law = self.beta[mine, None], self.log_miss[mine, None], self.others[mine], at[place, None]
+                closed = self.closed[mine[0]]
+                out[place] = all_waits(*law) if closed else blocks_of_waits(*law, self.first[mine], self.last[mine])
+        if out.shape[1] > 1:  # the mean over the numbers of others
+            return np.asarray(np.logaddexp.reduce(out + self.log_mass[flat], axis=1) + _SUMMING).reshape(row.shape)
+        return out[:, 0].reshape(row.shape)
 
     def log_sums(self, row: IntArray, log_r: FloatArray, top: FloatArray) -> FloatArray:
         """The same at many nodes, on chords where A costs much; ``top`` is the largest log r of a row.
@@ -139,15 +121,20 @@ class Waiting(NamedTuple):
         return out
 
     def sum(self, row: IntArray, log_m: ComplexArray, peak: FloatArray) -> tuple[ComplexArray, FloatArray]:
-        """A(M)/e^peak at complex M, by the same blocks, and |1 - q|, q = (1-beta)/M, which the sum was divided by."""
+        """A(M)/e^peak at complex M, by the same blocks, and |1 - q|, q = (1-beta)/M, which the sum was divided by.
+
+        sum_j (q^e_j - q^e_(j+1)) w_j over blocks between edges e_j is sum_j q^e_j (w_j - w_(j-1)).
+        """
         log_q = self.log_miss[row] - log_m
-        total, less = np.empty(row.size, dtype=np.complex128), -np.expm1(log_q)
-        for part in chunks(np.full(row.size, 2.0 * self.first[0].size)):
-            mine, power = row[part], log_q[part, None, None]
-            first, last, m = self.first[mine], self.last[mine], self.others[mine]
-            base = m * log_m[part, None] + (np.log(self.beta[mine]) - peak[part])[:, None] + self.log_mass[mine]
-            ends = np.exp(first * power + base[..., None]) * -np.expm1((last - first + 1.0) * power)
-            total[part] = np.where(last >= first, ends / (m[..., None] - last), 0.0).sum(axis=(1, 2))
+        total, edges = np.empty(row.size, dtype=np.complex128), self.first.shape[2] + 1
+        for part in chunks(np.full(row.size, 2.0 * self.others.shape[1] * edges)):
+            mine, m = row[part], self.others[row[part], :, None]
+            at = np.concatenate([self.first[mine], self.last[mine, :, -1:] + 1.0], axis=2)
+            weight = np.diff(1.0 / (m - self.last[mine]), axis=2, prepend=0.0, append=0.0)
+            base = m * log_m[part, None, None] + (np.log(self.beta[mine]) - peak[part])[:, None, None]
+            base = base + self.log_mass[mine][:, :, None]
+            total[part] = (np.exp(at * log_q[part, None, None] + base) * weight).sum(axis=(1, 2))
+        less = -np.expm1(log_q)
         return total / less, np.abs(less)
 
 
@@ -187,17 +174,18 @@ def blocks_of_waits(
 
 @charge("waiting times in a closed form", "docs/swap.md, Theorem 2: A rises with r")
 def all_waits(beta: FloatArray, log_miss: FloatArray, m: FloatArray, log_r: FloatArray) -> FloatArray:
-    """log of A(r) over all k, where those that count have x = k/m <= 1/4: 1/(1-x) <= 1 + x + x^2 + (4/3) x^3.
+    """log of A(r) over all k: with x = k/m, 1/(1-x) <= 1 + x + x^2 + x^3 + 2 x^4 up to x = 1/2, and at most m beyond.
 
-    Sums of q^k k^j, q = (1-beta)/r, are rational in q < 1; r is raised where q would exceed 1 - beta/2.  Their rounding
-    is relative to 1 - q >= beta/2.
+    Sums of q^k k^j, q = (1-beta)/r, are rational in q < 1; r is raised where q would exceed 1 - beta/2.  Those k beyond
+    m/2 add at most m q^(m/2)/(1-q).  The rounding is relative to 1 - q >= beta/2.
     """
     log_r = np.maximum(log_r, log_miss - np.log1p(-0.5 * beta) + ULP)
     log_q = log_miss - log_r
-    q, u = np.exp(log_q), -1.0 / np.expm1(log_q)
-    v = u / m
-    series = 1.0 + q * v * (1.0 + (1.0 + q) * v + 4.0 / 3.0 * (1.0 + q * (4.0 + q)) * v * v)
-    return np.asarray(np.log(beta * v * series) + m * log_r + (_SUMMING + ULP / beta))
+    q, v = np.exp(log_q), -1.0 / (m * np.expm1(log_q))
+    fourth = 2.0 * (1.0 + q * (11.0 + q * (11.0 + q)))
+    series = 1.0 + q * v * (1.0 + v * (1.0 + q + v * (1.0 + q * (4.0 + q) + v * fourth)))
+    beyond = np.exp(np.log(m) + 0.5 * m * log_q)
+    return np.asarray(np.log(beta * v * (series + beyond)) + m * log_r + (_SUMMING + ULP / beta))
 
 
 @charge("A between two places", "docs/swap.md, Theorem 2")
