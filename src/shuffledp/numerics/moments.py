@@ -24,7 +24,7 @@ from . import tuning
 from .ledger import charge
 from .line import saddle, tilt
 from .pair import FloatArray, IntArray
-from .rows import chunks, law_shift
+from .rows import chunks, law_shift, take_rows
 from .screen import law_tail, log_tail, remainder
 from .swap.sums import Line, Swapped, dithered_count, log_top, log_upper
 from .swap.waiting import Others, Waiting
@@ -254,10 +254,8 @@ class PairMoments:
                 some = left[part]
                 mine = asked.take(some)
                 x, t = self._law(mine, kind[some])
-                line, waiting = (
-                    Line.at(c[some], deviation[some], np.full(some.size, _DITHER)),
-                    mine.waiting.take(mine.which),
-                )
+                line = Line.at(c[some], deviation[some], np.full(some.size, _DITHER))
+                waiting = take_rows(mine.waiting, mine.which)
                 found = log_upper(Swapped(x, tilt(x, t, c[some]), waiting, line))
                 value[some] = np.fmin(value[some], np.logaddexp(found, waiting.log_rest) + 1e-12)
         return value
