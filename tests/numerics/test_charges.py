@@ -104,6 +104,29 @@ def test_peak_rounding() -> None:
     assert max(off) > 1e-9
 
 
+def test_chernoff() -> None:
+    off = []
+    with mp.workdps(40):
+        for c in (0.011, 0.3, 2.7, 30.0):
+            whole = sum_at(c, 0.7, 0.1, 0, 10**9)
+            exact = (
+                10**9 * mp.log(exact_m(mp.mpf(c))) + (mp.mpf(0.7) * mp.mpf(c)) ** 2 / 2 - mp.log(c) - 1 - mp.log(10**9)
+            )
+            plain = whole.log_peak[0] + math.log(c) - 1.0 - math.log(1e9)
+            off.append(float(exact - mp.mpf(float(plain))))
+            assert 0.0 <= mp.mpf(float(contour.chernoff(whole)[0])) - exact <= 1e-3
+    assert max(off) > 1e-9  # uncharged, it may be below
+
+
+def test_next_to_the_limit_delta_falls_to_nothing() -> None:
+    """There the roundings of a sum over nodes are worth more than delta, and Chernoff's bound is what is left."""
+    pair = ShuffledPair(P0=[0.04, 0.002, 0.958], P1=[0.002, 0.04, 0.958], t=[0.0014, 0.0014, 0.0317])
+    curve = PairCurve.of([pair] * 4, np.full(4, 2000.0), "upper")
+    eps = math.log(20.0) * (1.0 - np.array([1e-8, 1e-12, 1e-14, 1e-15]))
+    value = curve.at(eps, np.full(4, 1e-3)).log_delta
+    assert np.all(value < -80.0) and np.all(np.diff(value) < 0.0)
+
+
 @pytest.mark.parametrize(("n", "last", "s"), [(20, 3, 0.3), (200, 1, 0.05), (5, 0, 1.0)])
 def test_unevaluated_nodes(n: int, last: int, s: float) -> None:
     whole = sum_at(0.4, s, 0.1, last, n)

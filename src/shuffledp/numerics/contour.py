@@ -71,16 +71,15 @@ def log_delta(
     finer = Finer(np.ones(len(x)), np.ones(len(x)))
     for _ in range(tuning.REFINEMENTS):
         whole = place(x[open_], t[open_], n[open_], take_rows(at, open_), rtol[open_], finer)
-        crude = whole.log_peak + np.log(whole.at.c) - 1.0 - np.log(whole.n)  # (x)_+ <= e^(cx)/(e c)
+        crude = chernoff(whole)
         live = ~(idle[open_] | (crude < tuning.UNDERFLOW)) & np.isfinite(whole.last * whole.h)
-        known = (
-            np.where(np.isnan(crude), np.inf, crude + ULP * np.abs(crude)) if upper else np.full(open_.size, -np.inf)
-        )
+        known = np.where(np.isnan(crude), np.inf, crude) if upper else np.full(open_.size, -np.inf)
         cost = Finer(np.zeros(open_.size), np.zeros(open_.size))
         whole = whole._replace(last=np.where(live, whole.last, 0.0))
         for part in chunks(np.ceil(whole.last / tuning.BLOCK) * x.shape[1] + tuning.BLOCK) if live.any() else ():
             found, cost.dither[part], cost.step[part] = evaluate(take_rows(whole, part), upper=upper)
-            known[part] = np.where(live[part] & ~np.isnan(found), found, known[part])
+            better = np.fmin(known[part], found) if upper else np.fmax(known[part], found)
+            known[part] = np.where(live[part], better, known[part])
         value[open_] = (np.fmin if upper else np.fmax)(value[open_], known)
         loose = np.flatnonzero(live & (cost.dither + cost.step > 2.0 * rtol[open_]) & (whole.last < tuning.MOST_NODES))
         if not loose.size:
@@ -164,6 +163,19 @@ def sum_rounding(size: FloatArray, doubt: FloatArray | float) -> FloatArray:
 def peak_rounding(whole: Sum) -> FloatArray:
     """The exponent n log M(c) carries n c sum t|x|max(1, e^(cx))/M(c) roundings, and one of its own size."""
     return np.asarray(ULP * (np.abs(whole.log_peak) + 2.0 * whole.n * whole.at.load * whole.at.c + 16.0) + 1e-13)
+
+
+@charge("rounding of M(c)^n in Chernoff's bound", "docs/proofs.md, Lemma 9")
+def chernoff(whole: Sum) -> FloatArray:
+    """(x)_+ <= e^(cx)/(e c), so that delta <= M(c)^n/(e c n); every e^(cx) carries |cx| + 1 roundings, the sum a few.
+
+    It needs no sum over nodes, whose roundings may be worth more than delta next to the limit.
+    """
+    power = whole.at.c[:, None] * whole.x
+    grown = np.exp(power)
+    doubt = (whole.t * (np.abs(power) * grown + np.maximum(grown, 1.0))).sum(axis=1) + 1.0
+    value = whole.log_peak + np.log(whole.at.c) - 1.0 - np.log(whole.n)
+    return np.asarray(value + ULP * (np.abs(value) + 2.0 + whole.n * doubt * np.exp(-whole.at.log_m)))
 
 
 @charge("nodes of the trapezoid sum that are not evaluated", "docs/proofs.md, Lemma 8")

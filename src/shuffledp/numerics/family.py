@@ -261,12 +261,17 @@ class Smallest(Family):
     def log_deltas(
         cls, families: Sequence[Self], eps: FloatArray, *, n: FloatArray, tol: float, side: Side
     ) -> FloatArray:
-        """The best of all analyses at every eps."""
-        owner = [i for i, family in enumerate(families) for _ in family.families]
-        parts = [part for family in families for part in family.families.values()]
-        found = log_deltas(parts, eps[owner], n=n[owner], tol=tol, side=side)
+        """The best of all analyses at every eps; one that a quick look shows to be clearly larger is not evaluated."""
         best = np.full(eps.size, np.inf if side == "upper" else -np.inf)
-        (np.minimum if side == "upper" else np.maximum).at(best, owner, found)
+        for k in range(max(len(family.families) for family in families)):
+            rows = np.array([i for i, family in enumerate(families) if k < len(family.families)])
+            parts = [list(families[i].families.values())[k] for i in rows.tolist()]
+            if k and side == "upper":  # whatever is left out here, the others hold
+                look = log_deltas(parts, eps[rows], n=n[rows], tol=tuning.GLANCE, side=side)
+                near = np.flatnonzero(look <= best[rows] + tuning.CLEARLY)
+                rows, parts = rows[near], [parts[i] for i in near.tolist()]
+            found = log_deltas(parts, eps[rows], n=n[rows], tol=tol, side=side)
+            best[rows] = np.minimum(best[rows], found) if side == "upper" else np.maximum(best[rows], found)
         return best
 
     @property

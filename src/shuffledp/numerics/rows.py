@@ -112,7 +112,7 @@ def _columns(pairs: Sequence[ShuffledPair], side: Side) -> tuple[FloatArray, ...
         factor = 1.0 - mass_slack(np.size(pair.t)) if side == "upper" else 1.0
         hidden = (atoms.gap / factor, atoms.v / factor, atoms.t * factor)
         parts.append((*hidden, atoms.zero0 - atoms.zero1, atoms.zero1))
-    return *map(pad, zip(*parts, strict=True)), np.array([pair.limit for pair in pairs])
+    return *(pad([part[k] for part in parts]) for k in range(5)), np.array([pair.limit for pair in pairs])
 
 
 def numbered(keys: Sequence[Hashable]) -> tuple[IntArray, IntArray]:

@@ -41,6 +41,8 @@ GUESSES = 16
 STEPS = 80
 #: Relative accuracy in delta of a look that only decides whether a member needs to be solved.
 GLANCE = 1e-2
+#: An analysis whose log delta exceeds that of another one by this, at such a look, is not evaluated.
+CLEARLY = 0.5
 #: Members above this share of the largest spread are likely to be the worst; lower bounds over many users leave out
 #: all others, because any subset of the members is one.
 ENOUGH_SPREAD = 0.9
