@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -58,18 +57,6 @@ def test_upper_and_lower_bound_are_the_truth(mean: float, n: int, units: int) ->
             assert g.epsilon == pytest.approx(g.lower, rel=1e-6)
         else:
             assert stats.poisson.cdf(units - 1, n * mean) > delta  # a count below r says that it is not the largest
-
-
-def test_in_fractions() -> None:
-    """Mean 2: masses in units of e^-2, by their own definition."""
-    mass = [Fraction(2**k, math.factorial(k)) for k in range(60)]
-    for units in (1, 2, 3):
-        for E in (Fraction(1), Fraction(3, 2), Fraction(4)):
-            up = sum((max(mass[k - units] - E * mass[k], 0) for k in range(units, 60)), Fraction(0))
-            down = sum((max(mass[k] - E * (mass[k - units] if k >= units else 0), 0) for k in range(60)), Fraction(0))
-            true = float(max(up, down)) * math.exp(-2.0)
-            found = sdp.profile(sdp.PoissonSum(units=units, poisson=1.0), n=2, epsilon=math.log(E))
-            assert float(found) == pytest.approx(true, rel=1e-9)
 
 
 def test_missing_users_take_their_fabricated_messages_along() -> None:
