@@ -73,6 +73,14 @@ BOUNDS: dict[str, Bound] = {
             pairs=lambda m: m.law.swap(),
         ),
         Numerical(
+            name="exact",
+            title="every dataset, one by one",
+            citation="numerics/binary.py",
+            needs=_LAW,
+            validity="binary randomized response, under whatever name, of up to 256 users",
+            pairs=lambda m: m.law.exact(),
+        ),
+        Numerical(
             name="variation-ratio",
             title="variation-ratio reduction, repaired",
             citation=f"{_PAPER}, Theorem 4.7 with t = (p alpha, p alpha, s)/q",
@@ -227,7 +235,7 @@ AUTO = Numerical(
 #: Other names of a bound; answers and files carry its own.
 ALIASES = {"stronger-clone": "general"}
 #: The bounds that "auto" compares; every other sound bound is above one of them, by its proof.
-_COMPARED = ("swap", "swap-general", "blanket", "variation-ratio")
+_COMPARED = ("swap", "swap-general", "blanket", "exact", "variation-ratio")
 #: Installed packages name their bounds in this group of entry points.
 GROUP = "shuffledp.bounds"
 #: The names of the library, which cannot be given to others; "auto" chooses among its bounds.

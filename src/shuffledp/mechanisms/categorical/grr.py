@@ -89,6 +89,11 @@ class GRR(FrequencyOracle):
         third = ShuffledPair(P0=[a, b, b, more * b], P1=[b, a, b, more * b], t=[b, b, a, more * b])
         return PairSet([third, *held])
 
+    @property
+    def _binary_budget(self) -> float | None:
+        """Two options are one bit."""
+        return self.eps0 if self.d == 2 else None
+
     def _blanket_ratio(self, victim: Mechanism) -> float:
         """b over that of the victim: both blankets are uniform on the d options."""
         if isinstance(victim, GRR) and victim.d == self.d:

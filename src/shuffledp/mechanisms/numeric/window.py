@@ -87,6 +87,11 @@ class Windowed(GridMean, LocalBudget):
         """(e-1)/(e+d-1): of windows that do not overlap."""
         return self._response.beta
 
+    @property
+    def _binary_budget(self) -> float | None:
+        """Two levels are one bit."""
+        return self._response._binary_budget if self.cells == 1 else None
+
     def _blanket(self) -> Family:
         return self._response.law.blanket()
 
