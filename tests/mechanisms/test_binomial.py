@@ -124,3 +124,18 @@ def test_bad_parameters() -> None:
     with pytest.raises(sdp.ParameterError, match="inputs"):
         sdp.Binomial(**good, inputs=1)
     assert math.isfinite(sdp.Binomial(**{**good, "stretch": 1.0, "noise": 1e-12}).local_epsilon)
+
+
+@pytest.mark.parametrize(
+    ("n", "epsilon", "least", "name"),
+    [
+        (10_000, 0.1, 1.0505, "binomial"),
+        slow(10_000, 1.0, 0.0529, "window"),
+        slow(10**6, 0.5, 0.00460, "window"),
+        slow(10**6, 1.0, 0.00203, "window"),
+    ],
+)
+def test_they_are_recommended_for_a_mean(n: int, epsilon: float, least: float, name: str) -> None:
+    """n x MSE of the first choice, by the planner's own definition, is within 3 % of the table of the design."""
+    best = sdp.recommend("mean", n=n, epsilon=epsilon, delta=1e-8, low=-1, high=1, messages=1).choices[0]
+    assert best.mechanism == name and n * best.error**2 <= 1.03 * least
