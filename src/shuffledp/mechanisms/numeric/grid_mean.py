@@ -78,6 +78,21 @@ class Grid:
         return found
 
 
+def largest_variance(points: FloatArray, squares: FloatArray) -> float:
+    """Of weights with these mean squares at the points: between two points the mean square is the mixture of theirs.
+
+    A straight line minus x^2 is largest where its slope is 2x, or at the end that is nearest to that.
+
+    Examples
+    --------
+    >>> largest_variance(np.array([-1.0, 0.0, 1.0]), np.array([1.0, 0.0, 1.0]))
+    0.25
+    """
+    slope = np.diff(squares) / np.diff(points)
+    worst = np.clip(0.5 * slope, points[:-1], points[1:])
+    return float(np.max(squares[:-1] + slope * (worst - points[:-1]) - worst**2))
+
+
 class GridMean(Randomizer):
     """A number in [-1, 1] per user, rounded to a grid; the estimate is the mean of the weights of the reports."""
 
@@ -119,14 +134,8 @@ class GridMean(Randomizer):
 
     @property
     def _noise(self) -> float:
-        """The largest variance of a weight: between two points the mean square is the mixture of theirs.
-
-        A straight line minus x^2 is largest where its slope is 2x, or at the end that is nearest to that.
-        """
-        x, square = self._points, self._squares
-        slope = np.diff(square) / np.diff(x)
-        worst = np.clip(0.5 * slope, x[:-1], x[1:])
-        return float(np.max(square[:-1] + slope * (worst - x[:-1]) - worst**2))
+        """The largest variance of a weight."""
+        return largest_variance(self._points, self._squares)
 
     def _infer(self, counts: Array, users: int) -> Estimate:
         """Reports do not show the spread of the users' numbers: for a population the largest possible one is added."""

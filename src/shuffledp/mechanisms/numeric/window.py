@@ -17,12 +17,14 @@ from ..categorical.grr import GRR
 from ..codecs import Category
 from ..local_budget import LocalBudget
 from ..parameters import Free, whole
-from .grid_mean import GridMean
+from .grid_mean import GridMean, largest_variance
 
 #: Most windows side by side; a report has at most two bytes.
 _MOST_WINDOWS, _MOST_OUTPUTS = 2**12, 2**16
 #: Cells of a window unless they are given: with few windows their steps would be coarse.
 _CELLS, _MORE_CELLS, _FEW_WINDOWS = 16, 32, 8
+#: Points of a grid on which phi is searched, and how often it is made finer.
+_TRIED, _FINER = 17, 6
 
 
 def _cells(windows: int) -> int:
@@ -119,17 +121,22 @@ class Windowed(GridMean, LocalBudget):
         """z_j = (2j+1)/L - 1, the middles of the cells."""
         return np.asarray(np.arange(1 - self._outputs, self._outputs, 2) / self._outputs)
 
+    def _scaled(self, shape: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Inputs and weights: a uniform output has mean 0, so a report has beta = 1 - gamma times its window's mean.
+
+        An input is that mean as a part of the last one: from -1 to 1.
+        """
+        means = self._over_window(shape)
+        odd = means - means[::-1]  # exactly, so that the ends are -1 and 1
+        return odd / odd[-1], shape / (self.beta * means[-1])
+
     @property
     def _points(self) -> FloatArray:
-        """Where the mean weight of a window is, as a part of that of the last: from -1 to 1."""
-        means = self._over_window(self._shape)
-        odd = means - means[::-1]  # exactly, so that the ends are -1 and 1
-        return np.asarray(odd / odd[-1])
+        return self._scaled(self._shape)[0]
 
     @property
     def _values(self) -> FloatArray:
-        """A uniform output has mean 0, so a report has beta = 1 - gamma times the mean over its window."""
-        return np.asarray(self._shape / (self.beta * self._over_window(self._shape)[-1]))
+        return self._scaled(self._shape)[1]
 
     def _mean(self, weights: FloatArray) -> FloatArray:
         """Over a uniform output, or one in the window."""
@@ -188,7 +195,8 @@ class Window(Windowed):
     *Error.*  Over a window the means of sin(phi z) and cos(2 phi z) are D(1) and D(2) times their values in the middle,
     D(s) = sin(s b phi/L)/(b sin(s phi/L)), so the variance of a weight at x_i is C0 + C1 x_i^2 with
     C1 = D(2)/((1-gamma) D(1)^2) - 1.  phi makes C1 = 0, that is b tan(phi/L) = (1-gamma) tan(b phi/L), unless
-    phi (1 - 1/d) would exceed pi/2.  Rounding adds at most a quarter of the square of a step.
+    phi (1 - 1/d) would exceed pi/2, as with one cell; then the phi with the least error is searched.  Rounding adds at
+    most a quarter of the square of a step.
 
     The law is that of the square wave for distributions (Li, Wang, Lopuhaa-Zwakenberg, Li, Skoric, SIGMOD 2020) and,
     with linear weights, that of the piecewise mechanism (Wang et al., ICDE 2019); levels with randomized response are
@@ -223,14 +231,28 @@ class Window(Windowed):
 
     @property
     def _phi(self) -> float:
-        """Where the variance is the same at all inputs; at most where the last window is around a quarter of a turn."""
+        """Where the variance is the same at all inputs, if the last window is then within a quarter of a turn.
+
+        Else the one with the least error, rounding counted: it is searched on finer and finer grids.
+        """
         cap = 0.5 * math.pi * self.d / (self.d - 1)
 
         def bent(phi: float) -> bool:
             step = phi / self._outputs
             return self.beta * math.tan(self.cells * step) <= self.cells * math.tan(step)
 
-        return cap if bent(cap) else bisect(bent, safe=0.0, unsafe=cap)
+        if not bent(cap):
+            return bisect(bent, safe=0.0, unsafe=cap)
+        tried = np.linspace(cap / _TRIED, cap, _TRIED)
+        for _ in range(_FINER):
+            best = int(np.argmin([self._error(phi) for phi in tried.tolist()]))
+            tried = np.linspace(tried[max(best - 1, 0)], tried[min(best + 1, _TRIED - 1)], _TRIED)
+        return float(tried[_TRIED // 2])
+
+    def _error(self, phi: float) -> float:
+        """The largest variance of a weight."""
+        points, values = self._scaled(np.sin(phi * self._positions))
+        return largest_variance(points, self._mean(values**2))
 
     @property
     def _shape(self) -> FloatArray:
