@@ -23,8 +23,10 @@ from .grid_mean import GridMean, largest_variance
 _MOST_WINDOWS, _MOST_OUTPUTS = 2**12, 2**16
 #: Cells of a window unless they are given: with few windows their steps would be coarse.
 _CELLS, _MORE_CELLS, _FEW_WINDOWS = 16, 32, 8
+#: Most windows that calibration tries: the best number at eps0 = 18.
+_MOST_TRIED = 256
 #: Points of a grid on which phi is searched, and how often it is made finer.
-_TRIED, _FINER = 17, 6
+_TRIED, _FINER = 9, 6
 
 
 def _cells(windows: int) -> int:
@@ -220,7 +222,7 @@ class Window(Windowed):
         high=_MOST_WINDOWS,
         hint="a window is 1/d of the outputs",
         choose=lambda m: _likely_windows(m.eps0),
-        free=Free(1.25),
+        free=Free(1.25, limits=lambda m: (3, _MOST_TRIED)),
     )
     cells: int = whole(
         low=1,
@@ -297,7 +299,7 @@ class Levels(Windowed):
         high=_MOST_WINDOWS,
         hint="d counts the levels",
         choose=lambda m: _likely_windows(m.eps0),
-        free=Free(1.25),
+        free=Free(1.25, limits=lambda m: (3, _MOST_TRIED)),
     )
 
     @property
