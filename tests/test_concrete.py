@@ -56,6 +56,8 @@ def words(node: ast.AST) -> set[str]:
 
 def faults(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.level == 1 and not (node.module or "mech").startswith("mech"):
+            continue  # of a neighbor, which is no mechanism
         if isinstance(node, ast.ImportFrom | ast.Import):
             found = {alias.name.rpartition(".")[2] for alias in node.names} & CLASSES
         elif isinstance(node, ast.Call) and named(node.func) & {"isinstance", "issubclass"}:

@@ -62,12 +62,17 @@ from .mechanisms.multimessage.balls_into_bins import BallsIntoBins as BallsIntoB
 from .mechanisms.multimessage.cheu_zhilyaev import CheuZhilyaev as CheuZhilyaev
 from .mechanisms.multimessage.mix_dump import MixDump as MixDump
 from .mechanisms.multimessage.poisson_histogram import PoissonHistogram as PoissonHistogram
+from .mechanisms.multimessage.poisson_sum import PoissonSum as PoissonSum
 from .mechanisms.multimessage.pure_dump import PureDump as PureDump
+from .mechanisms.numeric.binomial import Binomial as Binomial
 from .mechanisms.numeric.duchi import Duchi as Duchi
 from .mechanisms.numeric.gaussian import Gaussian as Gaussian
 from .mechanisms.numeric.harmony import Harmony as Harmony
 from .mechanisms.numeric.laplace import Laplace as Laplace
 from .mechanisms.numeric.privunit import PrivUnit as PrivUnit
+from .mechanisms.numeric.window import Levels as Levels
+from .mechanisms.numeric.window import Piecewise as Piecewise
+from .mechanisms.numeric.window import Window as Window
 from .mechanisms.randomizer import Randomizer as Randomizer
 from .mechanisms.registry import mechanism as mechanism
 from .mechanisms.registry import register as register

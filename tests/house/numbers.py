@@ -67,6 +67,8 @@ SINGLE = (
     "metric-laplace:d01={e},dmax=4",
     "planar-laplace:d01={e},dmax=4",
     "gaussian:sigma={e}",
+    "window:eps0={e}",
+    "piecewise:eps0={e}",
     "joint:<grr:eps0={e},d=16; grr:eps0={e},d=16>",
 )
 MULTI = (
@@ -77,6 +79,7 @@ MULTI = (
     "pure-dump:d=16,messages=1",
     "mix-dump:d=16,flip=0.3,messages=1",
     "poisson-histogram:d=16,poisson_per_index=0.0625,indices=4",
+    "poisson-sum:units=8,poisson=1",
 )
 BRACKETS = (*(spec.format(e=e) for spec in SINGLE for e in (1, 3)), *MULTI)
 

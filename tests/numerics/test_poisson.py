@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from hypothesis import strategies as st
 
 from reference.poisson_histogram import truth
 from shuffledp.errors import BoundNotApplicableError
-from shuffledp.numerics.poisson import PoissonShift, above, below
+from shuffledp.numerics.poisson import PoissonShift, PoissonSteps, _events, above, below
 
 EPS = np.array([0.0, 0.1, 0.4, 1.0, 2.0, 3.5])
 
@@ -150,3 +152,41 @@ def test_participation_covers_the_mixture_over_users() -> None:
         true = sum(math.comb(2, u) / 4 * truth(2, 1, 0.8 * (1 + u), math.exp(eps)) for u in range(3))
         found = math.exp(float(family.thinned(0.5).log_delta(np.array([eps]), n=3, tol=1e-4, side="upper")[0]))
         assert found >= true
+
+
+# -- one count that is raised by several -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mean", [0, 1, 2, 40])
+@pytest.mark.parametrize("units", [1, 2, 5, 12])
+def test_events_are_on_the_right_side_of_the_truth(mean: int, units: int) -> None:
+    """Masses in units of e^-mean by their definition, sums in fractions, against _events from above and from below."""
+    mass = [Fraction(mean) ** k / math.factorial(k) for k in range(400)]
+    scale = Fraction(1) / sum(mass)  # e^-mean, to a relative 1e-200
+    total = [sum(mass[:k]) * scale for k in range(len(mass) + 1)]
+    (rise, fall), (less, more) = (_events(float(mean), units, side) for side in ("upper", "lower"))
+    inside, seen = len(less) // 2, 0
+    for K in range(1, min(inside, 200)):
+        own = total[K] - total[max(K - units, 0)]
+        for at, other in ((K - 1, 1 - total[K]), (inside + K - 1, total[max(K - units, 0)])):
+            assert Fraction(less[at]) <= own <= Fraction(rise[at]) and Fraction(fall[at]) <= other <= Fraction(more[at])
+            if own > 1e-20:
+                seen += 1
+                assert rise[at] == pytest.approx(less[at], rel=1e-9)
+    assert seen and (rise[-1], fall[-1]) == (2e-30, 0.0)  # what the window leaves out
+
+
+def test_the_largest_shift_is_the_worst() -> None:
+    """All shifts in fractions, mean 2, both directions: that by r costs most, and is the answer."""
+    mass = [Fraction(2**k, math.factorial(k)) for k in range(80)]
+    for units, E in itertools.product((1, 2, 3, 6), (Fraction(1), Fraction(3, 2), Fraction(4))):
+        costs = []
+        for s in range(1, units + 1):
+            moved = [Fraction(0)] * s + mass[:-s]
+            both = ((mass, moved), (moved, mass))
+            costs.append(max(sum(max(a - E * b, Fraction(0)) for a, b in zip(*laws, strict=True)) for laws in both))
+        assert costs == sorted(costs)
+        eps = np.array([math.log(E)])
+        for side in ("upper", "lower"):
+            found = PoissonSteps(mean=1.0, most=units).log_delta(eps, n=2, tol=1e-4, side=side)
+            assert math.exp(found[0]) == pytest.approx(float(costs[-1]) * math.exp(-2.0), rel=1e-9)

@@ -94,7 +94,7 @@ def test_by_spelling(name: str, meant: str) -> None:
     [
         ("normal", "gaussian"),
         ("Normal noise", "laplace"),
-        ("piecewise", "laplace"),
+        ("square wave", "window"),
         ("unary encoding", "unary"),
         ("1bit", "harmony"),
         ("Microsoft", "duchi"),
@@ -126,7 +126,7 @@ def test_by_meaning(name: str, meant: str) -> None:
 
 @pytest.mark.parametrize("name", ["xyz", "dp-sgd", "?", "qqqqqqqq"])
 def test_otherwise_all_are_listed(name: str) -> None:
-    assert said(name).endswith("'shuffledp mechanisms' lists all 35.")
+    assert said(name).endswith("'shuffledp mechanisms' lists all 40.")
 
 
 def test_on_the_command_line() -> None:
@@ -158,6 +158,10 @@ def report_bytes(name: str, d: int) -> int:
 
 FACTS: dict[str, Callable[[str], bool]] = {
     "noise on a number": lambda m: shape(m) == () and "noise" in (find(m).__doc__ or ""),
+    "the mean of a number": lambda m: "numbers" in find(m).serves and find(m).single_message,
+    "the mean of a number from several messages a user": lambda m: (
+        "numbers" in find(m).serves and not find(m).single_message
+    ),
     "one bit of a number or vector": lambda m: "dim" in fields(m) and len(shape(m)) == 1,
     "vectors": lambda m: "dim" in fields(m) and len(shape(m)) == 1,
     "a yes/no question": lambda m: CASES[m].mechanism.inputs() == [0, 1],

@@ -21,6 +21,7 @@ ALIASES = {
     "olh": "local-hash",
     "hr": "hadamard",
     "ss": "subset",
+    "pm": "piecewise",
 }
 
 
@@ -36,7 +37,10 @@ class Purpose(NamedTuple):
 #: with the mechanisms.
 _TABLE = """
 noise on a number: laplace gaussian metric-laplace: normal noise additive geometric discrete-laplace staircase
-  piecewise pm hybrid square-wave sw number numeric mean average
+  number numeric
+the mean of a number: window binomial laplace levels piecewise: mean average hybrid square-wave sw stochastic-rounding
+  quantization
+the mean of a number from several messages a user: poisson-sum: unary-sum real-sum summation
 one bit of a number or vector: harmony duchi: 1bit 1-bit-mean microsoft rounding
 vectors: privunit duchi harmony: vector l2 unit-vector sphere gradient embedding linf cube
 a yes/no question: randomized-response: rr warner coin binary bit boolean bernoulli yes-no

@@ -193,6 +193,22 @@ class Mechanism(Derived, Renamed):
 
         return SwapSet([among(types, self.law.blanket()) for types in listed])
 
+    @property
+    def _binary_budget(self) -> float | None:
+        """eps0, rounded up, where this is binary randomized response under another name; None: it is not."""
+        return None
+
+    def _exact(self) -> Family:
+        """All datasets, gone through one by one: known for binary randomized response (numerics/binary.py)."""
+        if self._binary_budget is None:
+            raise BoundNotApplicableError(
+                "bound 'exact' goes through all datasets, which is known for binary randomized response, got "
+                f"{self.spec}; use bound='auto'."
+            )
+        from ..numerics.binary import EveryDataset
+
+        return EveryDataset(self._binary_budget)
+
     def _types(self) -> Iterable[Sequence[ShuffledPair]] | None:
         """For each of a few input pairs that stand for all: the pair among every type of other users; None: unknown."""
         from ..numerics.family import EVERY

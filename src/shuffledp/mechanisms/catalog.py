@@ -12,6 +12,8 @@ CATALOG: dict[str, tuple[str, str]] = {
     "laplace": ("numeric.laplace", "Laplace"),
     "privunit": ("numeric.privunit", "PrivUnit"),
     "gaussian": ("numeric.gaussian", "Gaussian"),
+    "piecewise": ("numeric.window", "Piecewise"),
+    "levels": ("numeric.window", "Levels"),
     "grr": ("categorical.grr", "GRR"),
     "randomized-response": ("categorical.randomized_response", "RandomizedResponse"),
     "unary": ("categorical.unary", "Unary"),
@@ -28,6 +30,9 @@ CATALOG: dict[str, tuple[str, str]] = {
     "hierarchical-grr": ("composite.hierarchical_grr", "HierarchicalGRR"),
     "parallel": ("composite.parallel", "Parallel"),
     "prefix-hash": ("composite.prefix_hash", "PrefixHash"),
+    # means, made for the shuffle model
+    "window": ("numeric.window", "Window"),
+    "binomial": ("numeric.binomial", "Binomial"),
     # several answers in one report
     "joint": ("composite.joint", "Joint"),
     # Table 3: metric privacy
@@ -45,4 +50,5 @@ CATALOG: dict[str, tuple[str, str]] = {
     "mix-dump": ("multimessage.mix_dump", "MixDump"),
     # what runs today
     "poisson-histogram": ("multimessage.poisson_histogram", "PoissonHistogram"),
+    "poisson-sum": ("multimessage.poisson_sum", "PoissonSum"),
 }

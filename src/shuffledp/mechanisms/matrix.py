@@ -112,6 +112,13 @@ class MatrixRandomizer(Randomizer):
         """All ordered input pairs among others who hold any input."""
         return swap_pairs(self._law)
 
+    @property
+    def _binary_budget(self) -> float | None:
+        """Of a symmetric law on two outputs, whose ratio is at most e^local_epsilon: eps rises with it."""
+        if self._law.shape != (2, 2) or np.any(self._law[0] != self._law[1, ::-1]):
+            return None
+        return self.local_epsilon if 0.0 < self.local_epsilon < math.inf else None
+
     def _constant_datasets(self) -> PairSet:
         """t = R(x*) for the pairs and x* that are easiest to distinguish."""
         return constant_datasets(self._rows)

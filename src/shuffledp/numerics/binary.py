@@ -226,3 +226,35 @@ class ExactCounts(OneByOne):
             return self
         pairs = Sides(self._blanket.thinned(chance), self._constant.thinned(chance))
         return Best(pairs, Split(self, lambda n: Count(0, ((n - 1, chance),))))
+
+
+class EveryDataset(OneByOne):
+    """All datasets of up to EVERY_K users of binary randomized response: the truth to rounding; beyond, no claim.
+
+    Examples
+    --------
+    >>> round(EveryDataset(1.0).epsilon(n=40, delta=0.05, tol=1e-4, side="upper").epsilon, 4)
+    0.0399
+    >>> EveryDataset(1.0).epsilon(n=10**6, delta=0.05, tol=1e-4, side="upper").epsilon
+    inf
+    """
+
+    def __init__(self, eps0: float) -> None:
+        self._truth = ExactCounts(eps0)
+
+    @property
+    def quick(self) -> bool:
+        """There are few datasets."""
+        return True
+
+    def epsilon(self, *, n: int, delta: float, tol: float, side: Side) -> Answer:
+        """The eps of the worst dataset."""
+        if n > EVERY_K:
+            return Answer(math.inf if side == "upper" else 0.0, 0, 0, "looser, because it goes through few users only")
+        return self._truth.epsilon(n=n, delta=delta, tol=tol, side=side)
+
+    def log_delta(self, eps: FloatArray, *, n: int, tol: float, side: Side) -> FloatArray:
+        """log delta of the worst dataset for every eps."""
+        if n > EVERY_K:
+            return np.full(eps.shape, 0.0 if side == "upper" else -np.inf)
+        return self._truth.log_delta(eps, n=n, tol=tol, side=side)

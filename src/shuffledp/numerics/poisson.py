@@ -33,6 +33,15 @@ Both errors are of second order in the width.  What is left out in the tails is 
 loss moved up (above), or no mass at all (below).
 
 The sums are evaluated by composition/loss_grid.py: the cost does not grow with mu.
+
+*One count that a user raises by up to r* (:class:`PoissonSteps`, a Poisson sum).  Two values move N by s <= r against
+each other.  Poisson masses g are log-concave, so g(k-s)/g(k) rises with k: the best events are {k >= K} for the larger
+value and {k < K} for the smaller one, and
+
+    D_E(N+s || N) = max_K Pr[N+s >= K] - E Pr[N >= K] = max_K Pr[K-s <= N < K] - (E-1) Pr[N >= K],
+    D_E(N || N+s) = max_K Pr[N < K] - E Pr[N+s < K] = max_K Pr[K-s <= N < K] - (E-1) Pr[N < K-s].
+
+Pr[N+s >= K] rises with s, so that s = r is the worst.
 """
 
 from __future__ import annotations
@@ -44,7 +53,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .binomial import log_term
+from .binomial import log_term, poisson
 from .composition import fixed_pair, sequential
 from .composition.loss_grid import Sum
 from .composition.profile_curve import Masses, on_grid
@@ -73,6 +82,10 @@ _DOUBT = 1e-10
 _PARTS = 16
 #: Counts of larger means are not evaluated one by one as floats.
 MOST_MEAN = 1e15
+#: Means of one count above this are taken to be this (above), or not to be known (below).
+_MOST_SUM = 2.0**28
+#: Beyond, e^eps is no double.
+_MOST_EPS = 700.0
 
 
 class PoissonShift(OneByOne):
@@ -136,6 +149,97 @@ class PoissonShift(OneByOne):
         if side == "upper":
             return [(last, d - first) for first, last in ranges]
         return [(first, d - first) for first, _ in ranges] + [(k, d - k)]
+
+
+class PoissonSteps(OneByOne):
+    """One count is raised by up to ``most``, among the Poisson(n mean) messages that n users add.
+
+    Examples
+    --------
+    >>> one = PoissonSteps(mean=0.65, most=8)
+    >>> [round(one.epsilon(n=10_000, delta=1e-8, tol=1e-4, side=s).epsilon, 5) for s in ("lower", "upper")]
+    [0.49962, 0.49962]
+    """
+
+    @property
+    def quick(self) -> bool:
+        """One law of the count serves many eps."""
+        return True
+
+    def __init__(self, *, mean: float, most: int) -> None:
+        self._mean, self._most = mean, most
+
+    def epsilon(self, *, n: int, delta: float, tol: float, side: Side) -> Answer:
+        """The largest eps at which an event has probability delta more than e^eps times the other one."""
+        mu = rounded_mean(n, self._mean, side)
+        if side == "lower" and mu > _MOST_SUM:
+            return Answer(0.0, 0, 1)
+        rise, fall = _events(min(mu, _MOST_SUM), self._most, side)
+        live = rise > delta
+        with np.errstate(divide="ignore"):
+            ratio = float(((rise[live] - delta) / fall[live]).max(initial=0.0))
+        return Answer(math.log1p(ratio) * (1.0 + _sign(side) * 2.0**-50), 1, 1)
+
+    def log_delta(self, eps: FloatArray, *, n: int, tol: float, side: Side) -> FloatArray:
+        """log of the largest excess of an event, for every eps."""
+        mu = rounded_mean(n, self._mean, side)
+        if side == "lower" and mu > _MOST_SUM:
+            return np.full(eps.shape, -np.inf)
+        rise, fall = _events(min(mu, _MOST_SUM), self._most, side)
+        tried = np.minimum(eps, _MOST_EPS) if side == "upper" else eps
+        growth = np.expm1(tried.reshape(-1)) * (1.0 - _sign(side) * 2.0**-50)
+        with np.errstate(divide="ignore", over="ignore"):
+            found = np.log([float((rise - one * fall).max(initial=0.0)) for one in growth.tolist()])
+        return np.asarray(found).reshape(eps.shape)
+
+    def thinned(self, chance: float) -> Family:
+        """As for a Poisson histogram."""
+        return self if chance == 1.0 else Split(self, lambda n: Count(0, ((n - 1, chance),)), shown=False)
+
+
+def _sign(side: Side) -> float:
+    return 1.0 if side == "upper" else -1.0
+
+
+@lru_cache(maxsize=8)
+@charge("rounding and window of one Poisson count", "poisson.py")
+def _events(mu: float, most: int, side: Side) -> tuple[FloatArray, FloatArray]:
+    """For all K: Pr[K-r <= N < K], and Pr[N >= K], then Pr[N < K-r]; at least the first and at most the second.
+
+    For "lower" at most the first and at least the second.
+
+    A mass is a product of ratios, each right to a few roundings, and all sums are of positive terms: 64 roundings per
+    entry of the window cover both.  What the window leaves out may be anywhere: above it is added to every first
+    probability (and stands on its own for K outside of the window), below to every second one.
+    """
+    window = poisson(mu)
+    mass = np.concatenate([window.mass, np.zeros(most)])
+    inside = _neighbors(mass, most)
+    beyond = np.append(np.cumsum(mass[:0:-1])[::-1], 0.0)  # entry k is that of K = k + 1
+    before = np.concatenate([np.zeros(most), np.cumsum(window.mass)])
+    error, lost = 64.0 * mass.size * 2.0**-53, window.left_out
+    rise, fall = np.concatenate([inside, inside]), np.concatenate([beyond, before])
+    if side == "upper":
+        return np.append(rise * (1.0 + error) + lost, lost), np.append(fall * (1.0 - error), 0.0)
+    return rise * (1.0 - error), fall * (1.0 + error) + lost
+
+
+def _neighbors(mass: FloatArray, count: int) -> FloatArray:
+    """Sums of so many entries up to each, by sums of 1, 2, 4, ... of them: no differences.
+
+    Examples
+    --------
+    >>> _neighbors(np.array([1.0, 2.0, 4.0, 8.0]), 3).tolist()
+    [1.0, 3.0, 7.0, 14.0]
+    """
+    total, power, done = np.zeros(mass.size), mass.copy(), 0
+    for bit in range(count.bit_length()):
+        width = 1 << bit
+        if count & width:
+            total[done:] += power[: mass.size - done]
+            done += width
+        power[width:] = power[width:] + power[:-width]
+    return total
 
 
 @charge("rounding of the mean of a Poisson count", "poisson.py: the divergence falls with mu")

@@ -7,12 +7,19 @@ from shuffledp.mechanisms.multimessage.balls_into_bins import BallsIntoBins
 from shuffledp.mechanisms.multimessage.cheu_zhilyaev import CheuZhilyaev
 from shuffledp.mechanisms.multimessage.mix_dump import MixDump
 from shuffledp.mechanisms.multimessage.poisson_histogram import PoissonHistogram
+from shuffledp.mechanisms.multimessage.poisson_sum import PoissonSum
 from shuffledp.mechanisms.multimessage.pure_dump import PureDump
 
 
 def bits(n):
     values = (np.arange(n) % 3 == 0).astype(int)
     return values, np.array([values.mean()])
+
+
+def numbers(n):
+    """Users between -0.8 and 0.6, off the grid."""
+    values = -0.8 + 1.4 * np.arange(n) / n
+    return values, values.mean(keepdims=True)
 
 
 def few_indices(n):
@@ -38,5 +45,7 @@ CASES = [
         (MixDump(d=4, flip=0.1, messages=0), frequencies(4)),
         (PoissonHistogram(d=4, poisson_per_index=0.3), frequencies(4)),
         (PoissonHistogram(d=6, poisson_per_index=0.05, indices=2), few_indices),
+        (PoissonSum(units=1, poisson=0.7), numbers),
+        (PoissonSum(units=5, poisson=3.0), numbers),
     )
 ]

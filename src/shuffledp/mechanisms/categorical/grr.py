@@ -85,6 +85,11 @@ class GRR(FrequencyOracle):
         third = [self._beside("third")] if self.d > 2 else []
         return PairSet([*third, *both_directions(self._beside("x0"))])
 
+    @property
+    def _binary_budget(self) -> float | None:
+        """Two options are one bit."""
+        return self.eps0 if self.d == 2 else None
+
     def _blanket_ratio(self, victim: Mechanism) -> float:
         """b over that of the victim: both blankets are uniform on the d options."""
         if isinstance(victim, GRR) and victim.d == self.d:

@@ -27,6 +27,7 @@ from ..matrix import MatrixRandomizer
 from ..parameters import Parameter, real, whole
 from ..values import numbers
 from .discrete_laplace import coins
+from .grid_mean import points
 
 #: Inputs and cells unless they are given; edges then reach this many sigma beyond low and high.
 _INPUTS, _CELLS, _REACH = 5, 16, 2.0
@@ -38,24 +39,6 @@ _LEAST = 1e-250
 _SMALLEST, _LARGEST = 1 / 30, 1e6
 #: Weights whose mean misses an input by more than this part of the range do not count as unbiased.
 _MISSED = 1e-9
-
-
-class _Points(int):
-    """The number of grid points; called, it lists them, as the inputs of every mechanism are listed."""
-
-    listed: list[float]
-
-    def __call__(self) -> list[float]:
-        return list(self.listed)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _points, (int(self), self.listed)
-
-
-def _points(count: int, listed: list[float]) -> _Points:
-    made = _Points(count)
-    made.listed = listed
-    return made
 
 
 def _width(mechanism: Any) -> float:
@@ -156,7 +139,7 @@ class Gaussian(MatrixRandomizer):
             raise ParameterError(
                 f"high must be above low by more than rounding, got {self.low!r} and {self.high!r}; widen the range."
             )
-        object.__setattr__(self, "inputs", _points(int(self.inputs), [float(x) for x in self._grid]))
+        object.__setattr__(self, "inputs", points(int(self.inputs), [float(x) for x in self._grid]))
         reach = max(self.high - self._cuts[0], self._cuts[-1] - self.low) / self.sigma
         finest = min(np.diff(self._cuts), default=self.sigma) / self.sigma
         # a cell has at least its width, or 1/(1 + reach), times the smallest density
