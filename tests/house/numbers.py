@@ -219,7 +219,7 @@ TABLES = {
         DOCS / "designs.md",
         ("n", "eps", *design_numbers.CURVES, "floor 4/V", "laplace / best"),
         design_numbers.lines,
-        lambda: [design_numbers.line(10_000, 0.5)],
+        lambda: [design_numbers.line(10_000, 1.0)],
     ),
     "readings": Numbers(DOCS / "swap.md", ("reading", "counterexample"), readings, readings),
     "deployment": Numbers(
