@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import shuffledp as sdp
-from house import swap_numbers
+from house import design_numbers, swap_numbers
 from reference import swap_readings
 from reference.places import ROOT
 from shuffledp._support.numbers import round_down, round_up
@@ -214,6 +214,12 @@ TABLES = {
         ("mechanism", "n", "lower", *swap_numbers.CURVES),
         swap_numbers.lines,
         lambda: swap_numbers.lines(every=6),
+    ),
+    "designs": Numbers(
+        DOCS / "designs.md",
+        ("n", "eps", *design_numbers.CURVES, "floor 4/V", "laplace / best"),
+        design_numbers.lines,
+        lambda: [design_numbers.line(10_000, 1.0)],
     ),
     "readings": Numbers(DOCS / "swap.md", ("reading", "counterexample"), readings, readings),
     "deployment": Numbers(

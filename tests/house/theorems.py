@@ -221,6 +221,16 @@ ITEMS = (
         ("swap", "swap-general"),
     ),
     Item(
+        "beside the paper: designs for the shuffle model (docs/designs.md), the window as GRR, the floors",
+        ("Window", "Binomial", "PoissonSum"),
+        (
+            "mechanisms/test_window.py:test_overlapping_windows_are_dominated_by_types_of_grr",
+            "mechanisms/test_window.py:test_no_dataset_violates_a_bound_of_grr",
+            "test_designs.py:test_no_random_mechanism_is_below_the_floor",
+            "test_designs.py:test_theorem_m_and_the_constant_crowd",
+        ),
+    ),
+    Item(
         "beside the paper: composition of rounds, Renyi divergence",
         ("Accountant", "numerics/composition/conversions.py:from_curve"),
         (

@@ -1,6 +1,6 @@
 """Writes the generated parts of the pages: ``make tables``.
 
-    python -m house.write           everything, docs/swap.svg and the stubs of the package: about a minute
+    python -m house.write           everything, both figures of docs and the stubs of the package: about a minute
     python -m house.write MARK ...  only these parts
 
 docs/benchmarks.md is measured instead, by ``python -m benchmarks --write``.
@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from house import charges, layers, numbers, stubs, swap_numbers, theorems
+from house import charges, design_numbers, layers, numbers, stubs, swap_numbers, theorems
 from reference.places import ROOT
 
 #: Mark -> the page that has it, and what stands between ``<!-- mark: start`` and ``<!-- mark: end -->``.
@@ -62,6 +62,7 @@ def main(marks: list[str]) -> None:
     if not marks:
         stubs.write()
         swap_numbers.main()
+        design_numbers.main()
 
 
 if __name__ == "__main__":
