@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reference.fractions_oracle import shuffled_divergence, worst_divergence
+from reference.fractions_oracle import exp_enclosure, shuffled_divergence, worst_divergence
 from shuffledp.mechanisms.categorical.grr import GRR
 from shuffledp.numerics import binary
 from shuffledp.numerics.binary import ExactCounts, lines
@@ -47,6 +47,17 @@ def test_one_dataset_equals_integers(k: int, m: int) -> None:
         assert low <= exact * (1 + 1e-14) + 1e-300 and exact <= high * (1 + 1e-14)
         if exact > 1e-30:
             assert [low, high] == pytest.approx([exact, exact], rel=1e-9)
+
+
+@pytest.mark.parametrize("eps0", [20.0, 30.0, 35.0])
+def test_one_dataset_where_hardly_anybody_lies(eps0: float) -> None:
+    """The chance that fewer than all say 1 is far below the rounding of 1, and must not be lost in it."""
+    low, high = exp_enclosure(eps0)
+    R = [[high / (1 + high), 1 / (1 + high)], [1 / (1 + low), low / (1 + low)]]
+    for eps in (0.5 * eps0, 0.9 * eps0, 0.97 * eps0):
+        exact = shuffled_divergence(R, 0, 1, [1], exp_enclosure(eps)[0])
+        assert divergence(eps0, 1, 0, eps, "lower") <= exact <= divergence(eps0, 1, 0, eps)
+        assert divergence(eps0, 1, 0, eps) == pytest.approx(float(exact), rel=1e-9)
 
 
 def test_both_directions_are_the_same_with_zeros_and_ones_exchanged() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from shuffledp.errors import ParameterError
-from shuffledp.numerics.composition import sequential
+from shuffledp.numerics.composition import conversions, sequential
 from shuffledp.numerics.composition.fixed_pair import PairLosses, lower_epsilon
 from shuffledp.numerics.composition.sequential import Kind, basic_composition, choose_step, pure_epsilon
 
@@ -57,6 +57,14 @@ def test_nothing_is_left_from_the_sum_of_the_local_budgets_on() -> None:
     most = pure_epsilon(kinds, [3])
     assert most == pytest.approx(3 * math.log(3)) and sequential.delta(kinds, [3], most) == 0.0
     assert sequential.epsilon(kinds, [3], 1e-140) <= most
+
+
+def test_a_delta_that_no_float_can_hold_is_not_0() -> None:
+    """0 would claim pure differential privacy, which holds only from the sum of the local budgets on."""
+    kinds, count = [coin(Fraction(500_001, 1_000_000))], 10_000
+    most = pure_epsilon(kinds, [count])
+    assert 0.0 < sequential.delta(kinds, [count], 0.5 * most) < 1e-300  # the truth is about 1e-576
+    assert 0.0 < conversions.to_delta([2.0, 1e6], [1e-9, 1e-3], 0.01) < 1e-300
 
 
 def test_a_profile_is_sampled_once() -> None:

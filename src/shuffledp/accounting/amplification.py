@@ -176,8 +176,8 @@ def profile(
         value = log_deltas([made[size] for size in sizes.reshape(-1).tolist()], flat, tol=tol)
     with np.errstate(under="ignore"):
         out = np.exp(np.minimum(value, 0.0))
-    if side == "upper":  # an upper bound may underflow, but not to 0
-        out = np.where((value > -np.inf) & (out == 0.0), 5e-324, out)
+    if side == "upper":  # an upper bound may underflow, but upward
+        out = np.where((value > -np.inf) & (out < 2.0**-1022), np.nextafter(out, 1.0), out)
     return out.reshape(eps.shape)
 
 

@@ -86,7 +86,7 @@ def lines(eps0: float, k: int, m: int, side: Side) -> Lines:
     error = 64.0 * (ones.mass.size + zeros.mass.size) * 2.0**-53
     lost = ones.left_out + zeros.left_out
     g = np.append(np.convolve(ones.mass[::-1], zeros.mass), 0.0)  # Bin(k, a) is k - Bin(k, b)
-    before = np.cumsum(g) - g
+    before = np.append(0.0, np.cumsum(g[:-1]))  # not a difference, which would lose small sums
     before[-1] = 0.0
     if side == "upper":
         g, before = g * (1.0 + error) + lost, np.maximum(before, 0.0) * (1.0 - error)

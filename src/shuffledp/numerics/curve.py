@@ -40,7 +40,7 @@ class Curve(ABC):
     limit: FloatArray
     floor: FloatArray
     spread: FloatArray
-    #: Rows of one question that may be evaluated; of the others their screens count.
+    #: How many rows of one question may be evaluated; for the others their screens count.
     most_evaluated: int = 10**9
 
     @abstractmethod
@@ -98,7 +98,7 @@ class PairCurve(Curve):
         return part
 
     def _table(self, row: int, most: int) -> direct.Table | None:
-        """The table of a row, of at most so many count vectors."""
+        """The table of a row, of at most ``most`` count vectors."""
         key, laws = int(self._keys[row]), self.laws
         if key not in self._tables:
             self._tables[key] = direct.build(laws.gap[row], laws.v[row], laws.t[row], float(laws.n[row]), most)
@@ -132,7 +132,7 @@ class PairCurve(Curve):
         return Values(np.where(eps >= self.limit, -np.inf, value), slope)
 
     def _many(self, rows: IntArray, x: FloatArray, eps: FloatArray, rtol: FloatArray) -> Values:
-        """On the contour, except where so few draws are expected that these alone are known well enough."""
+        """On the contour, except where few draws are expected, whose exact part is close enough."""
         laws = self.laws if rows.size == self.limit.size else take_rows(self.laws, rows)
         value, slope, doubt = np.full((3, rows.size), np.inf)
         if self.side == "upper":

@@ -8,9 +8,9 @@ from .family import PairSet
 from .pair import TINY, FloatArray, ShuffledPair, two_counts
 from .symmetry import distinct_rows
 
-#: Datasets that are kept: of matrices with at most so many entries, and of larger ones.
+#: Datasets that are kept: of matrices with at most this many entries, and of larger ones.
 _FEW_ENTRIES, _MANY_KEPT, _FEW_KEPT = 4096, 24, 8
-#: Inputs up to which all pairs are compared, and up to which the best so many are, for every x*.
+#: Inputs up to which all pairs are compared, and up to which only the best few are, for every x*.
 _FEW_INPUTS, _MANY_INPUTS, _BEST = 8, 64, 8
 #: Products of this size are not worth a second thread, whose waiting would cost more than it saves.
 _STRIP = 2**18

@@ -19,7 +19,7 @@ def largest_epsilons(
     """Solve the likeliest member of every question; the others are compared with it at its eps, and solved if above.
 
     A member that is at most delta at some eps is so at every larger one, and needs no further look.  Also returned: how
-    many were evaluated, and whether eps was raised because too many could not be told from the largest one.
+    many were evaluated, and whether eps was raised because too many could not be distinguished from the largest one.
     """
     looser = np.zeros(n.size, dtype=bool)
     best, root, evaluated = np.zeros(n.size), np.zeros(n.size), np.zeros(n.size, dtype=np.int64)
@@ -103,7 +103,7 @@ def _exceeding(
 ) -> IntArray:
     """Of every question one member above delta at its eps, if there is any: members are looked at, the likeliest first.
 
-    A first look is quick; whom it does not settle is looked at once more, as finely as the solver looks.
+    A first look is quick; members it does not settle are evaluated again, as finely as in the solver.
     """
     found: list[IntArray] = [np.empty(0, dtype=np.int64)]
     searched, size = np.ones(eps.size, dtype=bool), tuning.AT_ONCE

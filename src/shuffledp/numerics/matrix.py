@@ -115,7 +115,7 @@ class MatrixPairs(Listed):
     fewest_users: float = 0.0
 
     def __init__(self, listed: IntArray, moments: PairMoments, cells: int, most_cells: int) -> None:
-        """A pair consists of ``cells`` numbers; at most so many are evaluated for one question."""
+        """A pair consists of ``cells`` numbers; at most ``most_cells`` are evaluated for one question."""
         self.listed, self.moments, self.cells = listed, moments, cells
         self.most_evaluated = max(_FEWEST_EVALUATED, most_cells // cells)
         self.first, self.second = np.divmod(listed, len(moments.level))

@@ -64,7 +64,7 @@ class Bounds(NamedTuple):
     """Pairs on their lines, and what is known of every type there (pair, type)."""
 
     c: FloatArray
-    moved: np.ndarray  # whether c is not the saddle, where moments are of no use
+    moved: np.ndarray  # whether c is not the saddle because moments bound nothing there
     most: FloatArray  # max w, or 0
     width: FloatArray  # at least the range of X
     log_m: FloatArray  # at least log M(c)
@@ -281,7 +281,7 @@ def product_rounding(symbols: int, *, single: bool) -> tuple[float, float]:
 def log_growth(rise: FloatArray, e1: FloatArray, e2: FloatArray, e3: FloatArray, e4: FloatArray) -> FloatArray:
     """log M(c) <= log(1 + e1 + e2/2 + e3/6 + phi(rise) e4), rounded up, if ek is at least c^k E X^k and cX <= rise.
 
-    |e3| is at most (e2 + e4)/2, so that its rounding is covered, too.
+    |e3| is at most (e2 + e4)/2, so its rounding is also covered.
     """
     excess = e1 + e2 * (0.5 + 1e-12) + e3 / 6.0 + e4 * (remainder(rise) + 1e-12)
     return np.asarray(np.log1p(np.maximum(excess, -0.9) + 1e-15))

@@ -168,7 +168,7 @@ class Atoms(NamedTuple):
 
 
 def distinct(rows: NDArray[Any]) -> tuple[IntArray, IntArray]:
-    """Where each different row of a table stands first, in rising order, and the number of every row among them.
+    """Where each different row of a table first occurs, in rising order, and which of them every row is.
 
     Examples
     --------

@@ -225,7 +225,7 @@ def _events(mu: float, most: int, side: Side) -> tuple[FloatArray, FloatArray]:
 
 
 def _neighbors(mass: FloatArray, count: int) -> FloatArray:
-    """Sums of so many entries up to each, by sums of 1, 2, 4, ... of them: no differences.
+    """Sums of the ``count`` entries up to each, by sums of 1, 2, 4, ... of them: no differences.
 
     Examples
     --------

@@ -116,7 +116,7 @@ def _columns(pairs: Sequence[ShuffledPair], side: Side) -> tuple[FloatArray, ...
 
 
 def numbered(keys: Sequence[Hashable]) -> tuple[IntArray, IntArray]:
-    """Where each different key stands first, and the number of every key among the different ones.
+    """Where each different key first occurs, and which of the different keys every key is.
 
     Examples
     --------

@@ -116,7 +116,7 @@ def few_draws(x: FloatArray, t: FloatArray, n: FloatArray) -> tuple[FloatArray, 
         rest = np.fmin(rest, np.exp(n * np.log1p(plus)) * np.expm1(n * np.log1p(minus / (1.0 + plus))) / (np.e * c))
         down, up, c = down * down, up * up, 2.0 * c
     out[few] = np.log(single + rest) - np.log(n) + 1e-8
-    doubt[few] = rest / single  # what is computed exactly bounds E[(S)_+] from below, too
+    doubt[few] = rest / single  # what is computed exactly also bounds E[(S)_+] from below
     return np.where(np.isnan(out), np.inf, out), np.where(np.isnan(doubt), np.inf, doubt)
 
 

@@ -35,7 +35,7 @@ MOST_CATEGORIES = 7
 MOST_DRAWS = 2_000.0
 
 # -- solver and families -------------------------------------------------------------------------------------------
-#: Steps of a first guess, most of which are needed only where it is no good.
+#: Steps of a first guess, most of which are needed only where it is poor.
 GUESSES = 16
 #: Evaluations of one row before the solver keeps what it has.
 STEPS = 80
@@ -87,26 +87,26 @@ SWAP_NODES = 4096
 WAITS_GROWTH = 1.2
 #: Places of a table of A.
 PLACES = 256
-#: How far below its largest value A is told exactly (logarithm).
+#: How far below its largest value A is tabulated (logarithm).
 DEPTH = 60.0
 #: Free users that are expected, below which the swap bound is the local delta.
 NOBODY_FREE = 1e-6
 #: The same where the types are a table: among so few all of them would have to be summed, over thousands of nodes.
-#: Of few types, a law that dominates all is tried among four times as few even far from 0.
+#: With few types, a law that dominates all is tried down to a quarter of that, even far from 0.
 FEW_FREE = 12.0
 #: The widest dither of a swap sum that accuracy asks for, in tilted deviations.
 WIDEST_SWAP_DITHER = 0.05
 #: Below this many deviations of the saddle from 0 other abscissas may be better.
 CLOSE = 3.5
-#: Where one user's X is more than so many deviations of the sum, lattices resonate, and wider dithers may be better.
+#: Where one user's X is more than this many deviations of the sum, lattices resonate, and wider dithers may be better.
 GRAINY = 0.1
-#: What was the best line at one eps is so up to this part of it, and of its distance to the limit.
+#: The best line at one eps is kept while eps changes by less than this share of it, and of its distance to the limit.
 NEARBY = 0.02
 #: Types that are tried in turn as the worst one, before a line is placed.
 LEADERS = 8
 #: Types that the best line is chosen for, the worst ones on the usual line ...
 CONTENDERS = 3
-#: ... if they are at most so far behind the worst one, in log delta.
+#: ... if they are at most this far behind the worst one, in log delta.
 BEHIND = 2.0
 #: Types of the largest spread that a first guess looks at.
 GUESSED_TYPES = 4

@@ -124,7 +124,8 @@ def to_delta(orders: ArrayLike, values: ArrayLike, epsilon: float) -> float:
     """
     a, r = np.asarray(orders, dtype=np.float64), np.asarray(values, dtype=np.float64)
     log_delta = (a - 1.0) * (r - epsilon + np.log1p(-1.0 / a)) - np.log(a)
-    return min(math.exp(min(float(log_delta.min(initial=0.0)), 0.0)) * (1.0 + 1e-12), 1.0)
+    # not below the least normal double, so that it does not underflow
+    return min(max(math.exp(min(float(log_delta.min(initial=0.0)), 0.0)) * (1.0 + 1e-12), 2.0**-1022), 1.0)
 
 
 def mu_of(epsilon: float, delta: float) -> float:

@@ -66,6 +66,8 @@ _FEW = 64
 _FEW_CLONES = 150
 #: Smaller deltas are refused: profiles are not followed below 1e-200.
 LEAST_DELTA = 1e-150
+#: A delta that is not 0 is not below this, so that none underflows (the least normal double).
+_LEAST_POSITIVE = 2.0**-1022
 
 
 #: log delta of a profile at every eps, to a relative accuracy.
@@ -234,7 +236,7 @@ def delta(kinds: Sequence[Kind], counts: Sequence[int], eps: float) -> float:
         best = min(best, whole.around(eps).delta(eps, upper=True))
         if whole.infinite <= 1e-3 * best:
             break
-    return best
+    return max(best, _LEAST_POSITIVE)
 
 
 def pure_epsilon(kinds: Sequence[Kind], counts: Sequence[int]) -> float:

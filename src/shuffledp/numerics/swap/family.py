@@ -126,7 +126,7 @@ class ClassCurve(Curve):
         self.members, self.which, self.shares, self.beta, self.n = members, which, shares, beta, n
         self.limit, self.floor = members.limit[which].max(axis=1), np.zeros(n.size)
         types = members.types[which][:, :, None]
-        #: every class has as many types, the last one again where it has fewer
+        #: every class gets equally many types: where it has fewer, its last one is repeated
         self._kinds = members.start[which][:, :, None] + np.minimum(np.arange(types.max()), types - 1)
         self._copies = np.maximum(n - 1.0 / np.maximum(beta, 1e-15), 1.0)
         self._widest = self._chosen(members.spread[self._kinds])

@@ -108,7 +108,7 @@ def _multisets(symbols: int, count: int) -> tuple[IntArray, FloatArray, FloatArr
 
 @charge("rounding of the laws of groups", "docs/proofs.md, Lemma 5")
 def group_rounding(messages: int) -> float:
-    """How far rounding can move eps, and log delta, of a group of so many messages and three more factors.
+    """How far rounding can move eps, and log delta, of a group of this many messages and three more factors.
 
     If P0 <= (1 + a) P0' and P1 >= (1 - a) P1', then D_E(P) <= (1 + a) D_E'(P') with E' = E (1 - a)/(1 + a); every
     factor adds a few roundings of 2^-53.

@@ -92,8 +92,8 @@ def in_way(here: At, way: IntArray, dither: float) -> FloatArray:
 def best_way(here: At, dither: float) -> tuple[FloatArray, IntArray]:
     """max over types of log(U + exposed) of every row, in the best of several ways, and which one that is.
 
-    Few deviations from 0 the modulus is dear: one dominating law may be better, or other abscissas.  Where one X is
-    many steps wide, lattices resonate, and wider dithers may be better.
+    A few deviations from 0 the modulus costs much: one dominating law may be better, or other abscissas.  Where one X
+    is many steps wide, lattices resonate, and wider dithers may be better.
     """
     flat = on_line(here, np.zeros_like(here.first), dither)
     value, way = np.maximum.reduceat(flat, here.first), np.zeros_like(here.first)

@@ -16,7 +16,7 @@ from ..family import EVERY, Family
 from ..pair import TINY, FloatArray, IntArray, ShuffledPair, log_up, mass_slack
 from ..rows import ULP, Laws, law_shift, pad, take_rows
 
-#: Laws for any number of users: no symbol is rare among so many.
+#: Laws for any number of users: no symbol is rare among this many.
 _ANY_NUMBER = 1e300
 
 
