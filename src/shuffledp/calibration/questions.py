@@ -256,7 +256,8 @@ def delta_needed(
         )
     if value == -math.inf:
         return 0.0
-    return max(math.exp(value) * (1.0 + 2.0**-50), 5e-324)
+    least = math.exp(value)
+    return max(least * (1.0 + 2.0**-50), math.nextafter(least, 1.0))  # subnormal numbers round up, too
 
 
 def _target(epsilon: object) -> float:
