@@ -18,6 +18,7 @@ from ..bounds.base import Numerical, capped
 from ..errors import BoundNotApplicableError, ParameterError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import mechanism as _parse
+from ..numerics.crowds import EveryCrowd
 from ..numerics.family import Answer, Family, OneByOne, PairSet, Smallest
 from ..numerics.pair import FloatArray, ShuffledPair, Side, both_directions, log_up
 from ..numerics.participation import Best
@@ -87,11 +88,13 @@ class Subject:
 
     @cached_property
     def datasets(self) -> Family:
-        """Datasets for lower bounds: those in which all others hold one value and, where they are few, all."""
+        """Datasets for lower bounds: those in which all others hold one value and, of a small matrix, all."""
+        constant = self.family(_DATASETS)
         try:
-            return Best(self.family(_DATASETS), self.family(_EVERY_DATASET))
+            every = self.family(_EVERY_DATASET)
         except BoundNotApplicableError:
-            return self.family(_DATASETS)
+            return constant
+        return Best(constant, every) if isinstance(every, EveryCrowd) else constant
 
     @cached_property
     def cap(self) -> float:

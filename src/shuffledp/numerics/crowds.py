@@ -94,7 +94,7 @@ def terms_summed(terms: FloatArray, side: Side) -> FloatArray:
     total, error = terms.sum(axis=1) / _TOTAL, terms.shape[1] * 2.0**-52
     if side == "upper":
         return np.asarray(total * (1.0 + error) + _UNDERFLOW)
-    return np.maximum(total * (1.0 - error) - _UNDERFLOW, 0.0)
+    return np.asarray(np.maximum(total * (1.0 - error) - _UNDERFLOW, 0.0))
 
 
 @charge("crowds that are discarded by their chords", "crowds.py")
