@@ -65,5 +65,4 @@ def test_many_users_have_the_other_bounds() -> None:
 
 @pytest.mark.parametrize("m", OTHERS, ids=lambda m: m.spec)
 def test_what_only_looks_alike_is_not_taken_for_it(m: Any) -> None:
-    with pytest.raises(sdp.BoundNotApplicableError, match="bound 'exact' goes through all datasets"):
-        sdp.amplify(m, n=40, delta=0.05, bound="exact")
+    assert m._binary_budget is None

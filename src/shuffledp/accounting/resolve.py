@@ -18,8 +18,10 @@ from ..bounds.base import Numerical, capped
 from ..errors import BoundNotApplicableError, ParameterError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import mechanism as _parse
+from ..numerics.crowds import EveryCrowd
 from ..numerics.family import Answer, Family, OneByOne, PairSet, Smallest
 from ..numerics.pair import FloatArray, ShuffledPair, Side, both_directions, log_up
+from ..numerics.participation import Best
 from ..numerics.profile import profile
 from .crowd import Crowd
 from .guarantee import Guarantee, told
@@ -29,8 +31,8 @@ if TYPE_CHECKING:
 
 #: What may be passed where a mechanism is expected.
 MechanismLike = Mechanism | ShuffledPair | str
-#: Lower bounds from datasets in which all others hold one value: no analysis can go below them.
-_DATASETS = BOUNDS["constant-dataset-lower"]
+#: Lower bounds from datasets, all others on one value or, among few users, any: no analysis can go below them.
+_DATASETS, _EVERY_DATASET = BOUNDS["constant-dataset-lower"], BOUNDS["exact"]
 #: Share of delta from which probabilities that were left out matter for eps.
 _DECIDES = 1e-3
 _UNLISTED = "looser, because nothing states what the other users may hold (see docs/extending.md, _lists_every_type)"
@@ -83,6 +85,16 @@ class Subject:
         if found is None:
             found = self._families[bound] = bound.family(self.mechanism)
         return found
+
+    @cached_property
+    def datasets(self) -> Family:
+        """Datasets for lower bounds: those in which all others hold one value and, of a small matrix, all."""
+        constant = self.family(_DATASETS)
+        try:
+            every = self.family(_EVERY_DATASET)
+        except BoundNotApplicableError:
+            return constant
+        return Best(constant, every) if isinstance(every, EveryCrowd) else constant
 
     @cached_property
     def cap(self) -> float:
@@ -181,7 +193,7 @@ class Resolved:
             raise BoundNotApplicableError("no lower bound is known for several reports per user.")
         if self._shared is not None:
             return self._shared.datasets
-        return self.left.family(_DATASETS).thinned(self.crowd.participation)
+        return self.left.datasets.thinned(self.crowd.participation)
 
     def epsilon(self, *, delta: float, tol: float) -> Answer:
         """eps at delta by the bound; an upper bound is at most the local guarantee."""

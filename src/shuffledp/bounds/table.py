@@ -22,8 +22,9 @@ swap | the whole law | swap bound, maximum over input pairs and over what the ot
     docs/swap.md, Theorems 1 and 2
     mechanisms whose laws share a common part
 exact | the whole law | every dataset, one by one
-    numerics/binary.py
-    binary randomized response, under whatever name, of up to 256 users
+    numerics/binary.py, numerics/crowds.py
+    binary randomized response, under whatever name, of up to 256 users; and small matrices among few users (three \
+options: up to 40)
 variation-ratio | (p, beta, q) | variation-ratio reduction, repaired
     Wang et al., PVLDB 2024, Theorem 4.7 with t = (p alpha, p alpha, s)/q
 variation-ratio-published | (p, beta, q) | variation-ratio reduction as printed (not a bound)

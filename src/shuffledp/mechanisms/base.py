@@ -199,15 +199,20 @@ class Mechanism(Derived, Renamed):
         return None
 
     def _exact(self) -> Family:
-        """All datasets, gone through one by one: known for binary randomized response (numerics/binary.py)."""
-        if self._binary_budget is None:
-            raise BoundNotApplicableError(
-                "bound 'exact' goes through all datasets, which is known for binary randomized response, got "
-                f"{self.spec}; use bound='auto'."
-            )
-        from ..numerics.binary import EveryDataset
+        """All datasets of few users: by counts of binary randomized response, or by crowds of a small matrix."""
+        if self._binary_budget is not None:
+            from ..numerics.binary import EveryDataset
 
-        return EveryDataset(self._binary_budget)
+            return EveryDataset(self._binary_budget)
+        whole = self._whole_matrix()
+        if whole is None:
+            raise BoundNotApplicableError(
+                "bound 'exact' goes through all datasets, which takes the small matrix of a whole law, and "
+                f"{self.name} does not state one; use bound='auto'."
+            )
+        from ..numerics.crowds import EveryCrowd
+
+        return EveryCrowd(whole)
 
     def _types(self) -> Iterable[Sequence[ShuffledPair]] | None:
         """For each of a few input pairs that stand for all: the pair among every type of other users; None: unknown."""

@@ -119,6 +119,10 @@ class MatrixRandomizer(Randomizer):
             return None
         return self.local_epsilon if 0.0 < self.local_epsilon < math.inf else None
 
+    def _whole_matrix(self) -> FloatArray | None:
+        """The law, unless its rows leave something out."""
+        return None if self._left_out else self._law
+
     def _constant_datasets(self) -> PairSet:
         """t = R(x*) for the pairs and x* that are easiest to distinguish."""
         return constant_datasets(self._rows)

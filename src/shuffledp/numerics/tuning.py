@@ -122,3 +122,9 @@ MOST_SWAP_CELLS = 200_000
 MOST_OPEN_CELLS = 15_000_000
 #: Nodes x symbols of all open types up to which they are summed on one line before pairs are evaluated.
 MOST_SUMMED_CELLS = 40_000_000
+
+# -- all crowds of few users -----------------------------------------------------------------------------------------
+#: Products that may be formed to go through all crowds for one question: about 50 ms.
+MOST_CROWD_WORK = 85_000_000
+#: Entries of a matrix up to which that is considered at all.
+MOST_CROWD_CELLS = 4096

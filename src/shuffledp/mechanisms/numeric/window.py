@@ -96,6 +96,10 @@ class Windowed(GridMean, LocalBudget):
         """Two levels are one bit."""
         return self._response._binary_budget if self.cells == 1 else None
 
+    def _whole_matrix(self) -> FloatArray | None:
+        """That of GRR where windows do not overlap: values between two inputs are mixtures of them."""
+        return self._response._whole_matrix() if self.cells == 1 else None
+
     def _blanket(self) -> Family:
         return self._response.law.blanket()
 
