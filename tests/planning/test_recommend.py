@@ -202,7 +202,7 @@ def test_words_and_json(histogram: sdp.Recommendation) -> None:
     assert data["choices"][0]["local_epsilon"] == "inf" and data["sizes"] == {"d": 8}
     assert set(data) == {
         *("task", "sizes", "n", "dropouts", "rounds", "epsilon", "delta", "error", "messages", "bits", "measure"),
-        *("statement", "choices", "front", "references", "refused", "python", "command"),
+        *("statement", "choices", "front", "references", "floor", "refused", "python", "command"),
     }
     assert histogram.best.spec in histogram.statement and "pure-dump" in str(histogram)
     assert len(histogram.to_frame()) == len(histogram.choices)
@@ -216,14 +216,14 @@ def test_the_page_loads_nothing_and_escapes(tmp_path: Any, histogram: sdp.Recomm
     page = (tmp_path / "review.html").read_text(encoding="utf-8")
     assert "<script" not in page and "src=" not in page and "<link" not in page and "url(http" not in page
     assert page.count("<svg") == 2 and "proved in ball arithmetic" in page
-    for words in ("What must be trusted", "shuffledp plan histogram", "sdp.recommend", "Not ranked"):
+    for words in ("What must be trusted", "shuffledp plan histogram", "sdp.recommend", "Not ranked", "than GRR at the"):
         assert words in page
 
 
 def test_the_picture_has_every_choice(histogram: sdp.Recommendation) -> None:
     labels = [text.get_text() for text in histogram.plot().legends[0].get_texts()]
     assert all(any(c.name in label for label in labels) for c in histogram.choices)
-    assert "central model" in labels and "local model" in labels
+    assert {"central model", "local model", "floor of one message"} <= set(labels)
 
 
 @pytest.mark.slow_cases("histogram-given16-no mechanism meets the target")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _LINES = {
     "central": {"color": "#009E73", "linestyle": (0, (5, 1.5))},
     "local": {"color": "#D55E00", "linestyle": (0, (1, 1))},
+    "floor": {"color": "#CC79A7", "linestyle": (0, (6, 1.5, 1, 1.5))},
 }
 
 
@@ -64,11 +65,13 @@ def _points(axes: Axes, found: Recommendation, by_error: bool) -> None:
     axes.plot(x, y, drawstyle="steps-post", color="#888888", linewidth=0.8, label="front")
     shown = list(values)
     if by_error:
-        for model in ("central", "local"):
-            best = min((r.error for r in found.references if r.model == model), default=None)
-            if best is not None and best > 0.0:
-                axes.axhline(best, linewidth=1.0, label=f"{model} model", **_LINES[model])  # type: ignore[arg-type]
-                shown.append(best)
+        lines = [(f"{r.model} model", r.model, r.error) for r in reversed(found.references)]
+        if found.floor is not None:
+            lines.append(("floor of one message", "floor", found.floor.error))
+        least = {name: (look, error) for name, look, error in lines if error > 0.0}  # the best of a model is its last
+        for name, (look, error) in least.items():
+            axes.axhline(error, linewidth=1.0, label=name, **_LINES[look])  # type: ignore[arg-type]
+            shown.append(error)
     figures.logarithmic(axes, "x", low / 1.5, high * 1.5)
     figures.logarithmic(axes, "y", min(shown), max(shown))
     axes.set_xlim(low / 1.5, high * 1.5)

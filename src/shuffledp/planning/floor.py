@@ -11,12 +11,20 @@ below: Theorem F for histograms, Theorem M for means and other linear queries.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
+from contextlib import suppress
 from typing import NamedTuple
 
-from ..numerics.composition.gaussian import mu_of
+from ..errors import ShuffleDPError
+from ..mechanisms.local_budget import LocalBudget
+from ..numerics.composition.conversions import mu_of
 from ..numerics.search import bisect
+from .candidates import Candidate
+from .solving import Budget
 
-_LEADING = "To leading order (many users, small eps), no single-message randomizer shared by all users"
+#: Generalized randomized response, and its name for two options, where more is proved of it.
+_GRR = ("grr", "randomized-response")
+_USERS = "To leading order (many users, small eps), no single-message randomizer shared by all users, with an unbiased"
 
 
 class Floor(NamedTuple):
@@ -32,55 +40,86 @@ class Floor(NamedTuple):
     words: str
 
 
-def budget_of(epsilon: float, delta: float, *, n: int, rounds: int = 1) -> float:
-    """V at this guarantee of all rounds together, to leading order: n mu^2 of one round.
+def of_histogram(d: int, rows: Iterable[Candidate], budget: Budget, epsilon: float) -> Floor | None:
+    """Theorem F at the local budget with which generalized randomized response meets the target over all rounds."""
+    budgets = []
+    for row in rows:
+        if row.mechanism in _GRR:
+            with suppress(ShuffleDPError):  # it cannot meet the target
+                made = budget.least_noisy(row, epsilon)
+                budgets += [made.eps0] if isinstance(made, LocalBudget) else []
+    return theorem_f(d, max(budgets), n=budget.n) if budgets else None
+
+
+def theorem_f(d: int, eps0: float, *, n: int) -> Floor:
+    """The floor of histograms at the eps of generalized randomized response with local budget eps0.
+
+    With q = e^eps0 and s = (q-1)/(q+d-1) it has V = 2 (q-1) s, and n times its total squared error is
+    (d-1)(1/lam - 1/d) with lam = d s^2.  For d = 2, and where V >= 8/(d-2), nothing is better.  Below that every
+    randomizer has an s of its own with 2 s^2 (1/(1+(d-1)s) + (d-1)/(1-s)) <= V, and the largest such s gives the floor.
 
     Examples
     --------
-    >>> round(budget_of(0.1, 1e-8, n=10_000), 2)
+    >>> "than GRR" in theorem_f(16, 4.0, n=10_000).words, "below GRR" in theorem_f(3, 1.0, n=10_000).words
+    (True, True)
+    """
+    above = math.expm1(eps0)
+    s = above / (above + d)
+    V, own = 2.0 * above * s, (d - 1) / d * _excess(s, d / (above + d))
+    if d == 2 or V * (d - 2) >= 8.0:
+        words = f"{_USERS} linear estimator, has smaller total squared error than GRR at the same eps."
+        return Floor(math.sqrt(own / (n * d)), words)
+
+    def allowed(s: float) -> bool:
+        return 2.0 * s * s * (1.0 / (1.0 + (d - 1) * s) + (d - 1) / (1.0 - s)) <= V
+
+    best = bisect(allowed, safe=s, unsafe=1.0)
+    least = (d - 1) / d * _excess(best, 1.0 - best)
+    share = f"{100.0 * (1.0 - least / own):.2g} %"
+    words = f"{_USERS} linear estimator, has a total squared error of more than {share} below GRR's at the same eps."
+    return Floor(math.sqrt(least / (n * d)), words)
+
+
+def _excess(s: float, t: float) -> float:
+    """1/s^2 - 1 for t = 1 - s.
+
+    >>> _excess(0.5, 0.5)
+    3.0
+    """
+    return t * (1.0 + s) / (s * s)
+
+
+def of_linear(width: float, budget: Budget, epsilon: float, *, note: str = "") -> Floor | None:
+    """Theorem M at the target over all rounds, for a mean of one number per user in a range of this width."""
+    if not math.isfinite(epsilon):
+        return None
+    V = leading_order(epsilon, budget.delta, n=budget.n, rounds=budget.rounds)
+    return theorem_m(V, width, n=budget.n, note=note)
+
+
+def leading_order(epsilon: float, delta: float, *, n: int, rounds: int = 1) -> float:
+    """V at this guarantee of all rounds together: n mu^2 of one round.
+
+    Examples
+    --------
+    >>> round(leading_order(0.1, 1e-8, n=10_000), 2)
     4.74
     """
     return n * mu_of(epsilon, delta) ** 2 / rounds
 
 
-def of_histogram(d: int, eps0: float, *, n: int) -> Floor:
-    """Theorem F, from the local budget at which generalized randomized response meets the target.
+def theorem_m(V: float, width: float, *, n: int, note: str = "") -> Floor:
+    """A report that is unbiased for a number of a range of this width has a variance of at least width^2/V.
 
-    With q = e^eps0 it has V = 2 (q-1)^2/(q+d-1), and n times its total squared error is (d-1)(1/lam - 1/d) with
-    lam = d (1-t)^2, t = d/(q+d-1).  For d = 2, and where V >= 8/(d-2), nothing is better.  Below that every randomizer
-    has a t of its own with 2 (1-t)^2 (1/(d-(d-1)t) + (d-1)/t) <= V, and the smallest such t gives the floor.
+    ``note`` ends the sentence.
 
     Examples
     --------
-    >>> "than GRR" in of_histogram(16, 4.0, n=10_000).words, "below GRR" in of_histogram(3, 1.0, n=10_000).words
-    (True, True)
-    """
-    q = math.exp(eps0)
-    V, t = 2.0 * (q - 1.0) ** 2 / (q + d - 1.0), d / (q + d - 1.0)
-    own = _total(d, t)
-    if d == 2 or V * (d - 2) >= 8.0:
-        words = f"{_LEADING}, with an unbiased linear estimator, has smaller total squared error than GRR at the same eps."
-        return Floor(math.sqrt(own / (n * d)), words)
-    average = lambda t: 2.0 * (1.0 - t) ** 2 * (1.0 / (d - (d - 1) * t) + (d - 1) / t)  # noqa: E731
-    least = _total(d, bisect(lambda t: average(t) >= V, safe=1e-300, unsafe=t))
-    share = f"{100.0 * (1.0 - least / own):.2g} %"
-    words = f"{_LEADING}, with an unbiased linear estimator, has a total squared error more than {share} below GRR's."
-    return Floor(math.sqrt(least / (n * d)), words)
-
-
-def _total(d: int, t: float) -> float:
-    """(d-1)(1/lam - 1/d) with lam = d (1-t)^2."""
-    return (d - 1) / d * t * (2.0 - t) / (1.0 - t) ** 2
-
-
-def of_mean(V: float, width: float, *, n: int) -> Floor:
-    """Theorem M: a report that is unbiased for a number of a range of this width has a variance of at least width^2/V.
-
-    Examples
-    --------
-    >>> round(of_mean(4.0, 2.0, n=1).error, 6)
+    >>> theorem_m(4.0, 2.0, n=1).error
     1.0
     """
-    words = "To leading order, no single-message unbiased additive estimator has variance per report below 4/V*"
-    known = "; for V* >= 30 the best known is at least twice that" if V >= 30.0 else ""
-    return Floor(width / math.sqrt(n * V), f"{words} = {4.0 / V:.3g} on [-1, 1]{known}.")
+    words = (
+        "To leading order (many users, small eps), no single-message unbiased additive estimator has variance per "
+        f"report below {width * width:g}/V* = {width * width / V:.3g}{note}."
+    )
+    return Floor(width / math.sqrt(n * V), words)

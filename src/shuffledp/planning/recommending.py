@@ -160,6 +160,7 @@ class _Question:
             **self.limits,
             choices=tuple(choices),
             references=references(self.task, rows, budget, epsilon),
+            floor=self.task.floor(rows, budget, epsilon),
             refused=tuple(refused),
             question=self.task,
         )

@@ -63,6 +63,8 @@ class Budget:
     tol: float = 1e-3
     each: float | None = None
     known: dict[str, Spent] = field(default_factory=dict)
+    #: What was found for the name of a candidate and an epsilon.
+    found: dict[tuple[str, float], Mechanism] = field(default_factory=dict)
 
     def spent(self, mechanism: Mechanism) -> Spent:
         """The eps of all rounds, never too small."""
@@ -89,6 +91,12 @@ class Budget:
 
     def least_noisy(self, candidate: Candidate, epsilon: float) -> Mechanism:
         """The mechanism of the row that is loosest among those that meet epsilon."""
+        asked = candidate.name, epsilon
+        if asked not in self.found:
+            self.found[asked] = self._least_noisy(candidate, epsilon)
+        return self.found[asked]
+
+    def _least_noisy(self, candidate: Candidate, epsilon: float) -> Mechanism:
         row = candidate.row
         if isinstance(row, FreeSetting):
             row = self._settled(candidate, row, self._each(epsilon))

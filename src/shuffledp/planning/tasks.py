@@ -6,7 +6,7 @@ import importlib
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, NamedTuple
 
@@ -17,6 +17,8 @@ from ..mechanisms.accuracy import Accuracy
 from ..mechanisms.base import Mechanism
 from ..queries.base import Query
 from .candidates import Candidate, Refusal, plain_rows
+from .floor import Floor
+from .solving import Budget
 
 #: The name of a task -> module and class.
 TASKS = {
@@ -75,6 +77,10 @@ class Task(ABC):
     @abstractmethod
     def sensitivity(self) -> Sensitivity:
         """For the central model."""
+
+    def floor(self, rows: Iterable[Candidate], budget: Budget, epsilon: float) -> Floor | None:
+        """The least error of one message per user at the target, where a theorem says one."""
+        return None
 
     @abstractmethod
     def query(self, mechanism: Mechanism, column: Columns, labels: Labels, variant: str = "") -> Query:
