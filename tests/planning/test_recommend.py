@@ -307,4 +307,4 @@ def test_the_budget_is_used(task: str, sizes: dict[str, Any], rounds: int) -> No
     found = sdp.recommend(task, n=10_000, epsilon=0.5, delta=1e-6, rounds=rounds, **sizes)
     assert len(found.choices) > 3
     for choice in found.choices:
-        assert 0.999 * 0.5 <= choice.epsilon <= 0.5, choice.spec
+        assert (0.9995 if rounds == 1 else 0.999) * 0.5 <= choice.epsilon <= 0.5, choice.spec

@@ -26,6 +26,7 @@ class MeanTask(Task):
 
     name: ClassVar[str] = "mean"
     measure: ClassVar[str] = "units of the number"
+    far: ClassVar[float] = 2.2
 
     low: float = 0.0
     high: float = 1.0

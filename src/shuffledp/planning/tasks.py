@@ -58,7 +58,9 @@ class Task(ABC):
     #: What the error is measured in, in words.
     measure: ClassVar[str]
     #: Relative accuracy of the eps of a round; larger where laws have many atoms.
-    tol: ClassVar[float] = 1e-3
+    tol: ClassVar[float] = 5e-4
+    #: A mechanism is not calibrated if its error is this many times that of a shorter one, to leading order.
+    far: ClassVar[float] = math.inf
 
     @property
     @abstractmethod
