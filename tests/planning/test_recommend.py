@@ -308,3 +308,12 @@ def test_the_budget_is_used(task: str, sizes: dict[str, Any], rounds: int) -> No
     assert len(found.choices) > 3
     for choice in found.choices:
         assert (0.9995 if rounds == 1 else 0.999) * 0.5 <= choice.epsilon <= 0.5, choice.spec
+
+
+def test_means_that_are_far_behind_are_not_calibrated() -> None:
+    found = sdp.recommend("mean", n=10**6, epsilon=1.0, delta=1e-8, low=-1, high=1, messages=1)
+    refused = {no.mechanism: no.reason for no in found.refused if no.fits}
+    assert found.best.mechanism == "window" and {"laplace", "gaussian", "duchi", "binomial"} <= set(refused)
+    assert refused["laplace"].startswith("To leading order its error is 5.") and "of window" in refused["laplace"]
+    laplace: Any = sdp.calibrate("laplace", n=10**6, epsilon=1.0, delta=1e-8)
+    assert 2.0 * laplace.accuracy(10**6).worst > 2.2 * found.best.error
