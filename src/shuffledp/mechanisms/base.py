@@ -315,11 +315,8 @@ class Mechanism(Derived, Renamed):
 
         for name, parameter in declared(cls).items():
             if parameter.free is not None:
-                ratio, frequency, limits = parameter.free
-                limits = limits or parameter.limits
-                return open_setting(
-                    cls, given, name, limits=limits, whole=parameter.whole, ratio=ratio, frequency=frequency
-                )
+                free = parameter.free._replace(limits=parameter.free.limits or parameter.limits)
+                return open_setting(cls, given, name, whole=parameter.whole, **free._asdict())
         return None
 
     def _shared_budget(self) -> SharedBudget | None:

@@ -24,6 +24,7 @@ class FreeSetting:
     ----------
     low, high, whole : the range, and whether only whole numbers count
     ratio : the step of the first grid over the range
+    near : a good value is within this factor of the default
     start : eps0 -> the default of the mechanism
     make : (value, eps0) -> the mechanism
     frequency : the mean of the estimated frequencies, at which a variance is the mean over the items, whatever the
@@ -35,6 +36,7 @@ class FreeSetting:
     high: float
     whole: bool
     ratio: float
+    near: float
     start: Callable[[float], float]
     make: Callable[[float, float], Mechanism]
     frequency: float | None
@@ -65,6 +67,7 @@ def open_setting(
     whole: bool,
     ratio: float,
     frequency: Callable[[Any], float] | None,
+    near: float,
 ) -> FreeSetting | None:
     """The setting ``name`` of a mechanism, if ``given`` leaves it open; ``limits`` and ``frequency`` of an example."""
     if given.get(name) is not None:
@@ -79,4 +82,4 @@ def open_setting(
     def make(value: float, eps0: float) -> Mechanism:
         return cls(**{**given, name: value, "eps0": eps0})
 
-    return FreeSetting(low, high, whole, ratio, start, make, None if frequency is None else frequency(example))
+    return FreeSetting(low, high, whole, ratio, near, start, make, None if frequency is None else frequency(example))

@@ -28,14 +28,15 @@ Role = Literal["budget", "flip", "messages", "noise", "setting"]
 class Free(NamedTuple):
     """How calibration tries the values of a setting that is left open.
 
-    ``ratio`` is the step of the first grid.  Two functions of the mechanism: ``frequency``, where the variance is its
-    mean over the items (None: the variance takes no frequency), and ``limits``, the range to try (None: that of the
-    parameter).
+    ``ratio`` is the step of the first grid, and good values are within a factor of ``near`` of the default.  Two
+    functions of the mechanism: ``frequency``, where the variance is its mean over the items (None: the variance takes
+    no frequency), and ``limits``, the range to try (None: that of the parameter).
     """
 
     ratio: float
     frequency: Callable[[Any], float] | None = None
     limits: Callable[[Any], tuple[float, float]] | None = None
+    near: float = 64.0
 
 
 @dataclass(frozen=True)

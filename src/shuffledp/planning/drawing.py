@@ -15,10 +15,11 @@ if TYPE_CHECKING:
     from .choice import Choice
     from .recommendation import Recommendation
 
-#: The looks of references.
-_LINES = {
-    "central": {"color": "#009E73", "linestyle": (0, (5, 1.5))},
-    "local": {"color": "#D55E00", "linestyle": (0, (1, 1))},
+#: The looks of references and of the floor.
+_LINES: dict[str, dict[str, Any]] = {
+    "central model": {"color": "#009E73", "linestyle": (0, (5, 1.5))},
+    "local model": {"color": "#D55E00", "linestyle": (0, (1, 1))},
+    "floor of one message": {"color": "#CC79A7", "linestyle": (0, (6, 1.5, 1, 1.5))},
 }
 
 
@@ -64,11 +65,13 @@ def _points(axes: Axes, found: Recommendation, by_error: bool) -> None:
     axes.plot(x, y, drawstyle="steps-post", color="#888888", linewidth=0.8, label="front")
     shown = list(values)
     if by_error:
-        for model in ("central", "local"):
-            best = min((r.error for r in found.references if r.model == model), default=None)
-            if best is not None and best > 0.0:
-                axes.axhline(best, linewidth=1.0, label=f"{model} model", **_LINES[model])  # type: ignore[arg-type]
-                shown.append(best)
+        lines = {f"{r.model} model": r.error for r in reversed(found.references)}  # the best of a model is its first
+        if found.floor is not None:
+            lines["floor of one message"] = found.floor.error
+        for name, error in lines.items():
+            if error > 0.0:
+                axes.axhline(error, linewidth=1.0, label=name, **_LINES[name])
+                shown.append(error)
     figures.logarithmic(axes, "x", low / 1.5, high * 1.5)
     figures.logarithmic(axes, "y", min(shown), max(shown))
     axes.set_xlim(low / 1.5, high * 1.5)

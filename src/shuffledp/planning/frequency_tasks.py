@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -12,7 +12,9 @@ from .._support import validation as check
 from ..mechanisms.accuracy import Accuracy
 from ..mechanisms.base import Mechanism
 from ..queries.base import Query
-from .candidates import runnable
+from .candidates import Candidate, runnable
+from .floor import Floor, of_histogram
+from .solving import Budget
 from .tasks import Columns, Labels, Sensitivity, Task, default_labels, one_column, options
 
 #: Items of one user, at most.
@@ -50,6 +52,10 @@ class HistogramTask(ShareTask):
         """Two counts move by one."""
         return Sensitivity(2.0, math.sqrt(2.0))
 
+    def floor(self, rows: Iterable[Candidate], budget: Budget, epsilon: float) -> Floor | None:
+        """Theorem F."""
+        return of_histogram(self.d, rows, budget, epsilon)
+
     def query(self, mechanism: Mechanism, column: Columns, labels: Labels, variant: str = "") -> Query:
         """A histogram whose last label also counts unlisted values."""
         found, where = default_labels(self.d, labels), one_column(column, "value")
@@ -72,6 +78,10 @@ class BitsTask(ShareTask):
     def sensitivity(self) -> Sensitivity:
         """One count moves by one."""
         return Sensitivity(1.0, 1.0)
+
+    def floor(self, rows: Iterable[Candidate], budget: Budget, epsilon: float) -> Floor | None:
+        """Theorem F."""
+        return of_histogram(2, rows, budget, epsilon)
 
     def query(self, mechanism: Mechanism, column: Columns, labels: Labels, variant: str = "") -> Query:
         """A histogram of "0" and "1"; anything else counts as "0"."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -14,7 +14,9 @@ from ..mechanisms.accuracy import Accuracy
 from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import find
 from ..queries.base import Query
-from .candidates import runnable
+from .candidates import Candidate, runnable
+from .floor import Floor, of_linear
+from .solving import Budget
 from .tasks import Columns, Labels, Sensitivity, Task, no_labels, one_column, per_entry
 
 
@@ -24,6 +26,7 @@ class MeanTask(Task):
 
     name: ClassVar[str] = "mean"
     measure: ClassVar[str] = "units of the number"
+    far: ClassVar[float] = 2.2
 
     low: float = 0.0
     high: float = 1.0
@@ -47,6 +50,11 @@ class MeanTask(Task):
     def sensitivity(self) -> Sensitivity:
         """The sum moves by the width of the range."""
         return Sensitivity(self.high - self.low, self.high - self.low, counts=False)
+
+    def floor(self, rows: Iterable[Candidate], budget: Budget, epsilon: float) -> Floor | None:
+        """Theorem M."""
+        note = "; for V* >= 30 the best known is at least twice that"
+        return of_linear(self.high - self.low, budget, epsilon, note=note)
 
     def query(self, mechanism: Mechanism, column: Columns, labels: Labels, variant: str = "") -> Query:
         """The mean of one column."""

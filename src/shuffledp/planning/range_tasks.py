@@ -14,7 +14,7 @@ plain sums of nodes; the least-squares fit (RangeAnswer.fitted) makes it smaller
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar
@@ -36,6 +36,8 @@ from ..queries.base import Query
 from ..queries.range_answer import whole_nodes
 from ..queries.ranges import MOST_BINS
 from .candidates import Candidate, Refusal, plain_rows, runnable
+from .floor import Floor, of_linear
+from .solving import Budget
 from .tasks import Columns, Labels, Sensitivity, Task, no_labels, one_column, options
 
 #: Children of a node that are tried, besides all bins at once.
@@ -128,6 +130,10 @@ class RangeTask(Task):
         """Two bins move by one; a range adds up the noise of its bins."""
         pairs = self.ranges
         return Sensitivity(2.0, math.sqrt(2.0), entry=math.sqrt(float(np.mean(pairs[:, 1] - pairs[:, 0]))))
+
+    def floor(self, rows: Iterable[Candidate], budget: Budget, epsilon: float) -> Floor | None:
+        """Theorem M for one range: a user is in it or not."""
+        return of_linear(1.0, budget, epsilon, note=" for one range by itself")
 
     def query(self, mechanism: Mechanism, column: Columns, labels: Labels, variant: str = "") -> Query:
         """A range query on one column, with the shape that the variant names."""

@@ -18,6 +18,7 @@ from ..errors import ParameterError
 from .candidates import Refusal
 from .choice import Choice
 from .code import command_line, python_code
+from .floor import Floor
 from .references import Reference
 from .tasks import Task
 
@@ -39,6 +40,7 @@ class Recommendation(Tabular):
     error : the target error, or None
     choices : ranked, best first
     references : the central and the local model at the same eps
+    floor : the least error of one message per user at the same eps, to leading order; None where no theorem says one
     refused : mechanisms that do not fit the task or cannot meet the target, and why
     question : the task with its sizes
 
@@ -64,6 +66,7 @@ class Recommendation(Tabular):
     bits: float | None
     choices: tuple[Choice, ...]
     references: tuple[Reference, ...]
+    floor: Floor | None
     refused: tuple[Refusal, ...]
     question: Task = field(repr=False)
 
@@ -158,9 +161,9 @@ class Recommendation(Tabular):
 
     @property
     def comparison(self) -> list[str]:
-        """One line per reference."""
+        """One line per reference, and one about the floor."""
         eps = round_down(self.epsilon)
-        return [
+        return self._about_floor + [
             visible(
                 f"{found.model} model at eps = {eps}: error {found.error:.3g} ({found.mechanism}), "
                 f"{_times(found.error / self.best.error)} the best above; {found.note}."
@@ -168,9 +171,23 @@ class Recommendation(Tabular):
             for found in self.references
         ]
 
+    def above_floor(self, choice: Choice) -> float | None:
+        """The error of a choice over the floor; None where there is no floor, and of several messages per user."""
+        return choice.error / self.floor.error if self.floor is not None and choice.most_messages == 1 else None
+
+    @property
+    def _about_floor(self) -> list[str]:
+        if self.floor is None:
+            return []
+        above = [(choice.name, self.above_floor(choice)) for choice in self.choices]
+        far = next((f"; the error of {name} is {ratio:.2f} times that" for name, ratio in above if ratio), "")
+        return [visible(f"{self.floor.words} Floor: error {self.floor.error:.3g}{far}.")]
+
     def table(self) -> Table:
         """One row per choice, best first."""
         rows, marks = self.choices, ["*" if choice.on_front else "" for choice in self.choices]
+        above = [self.above_floor(choice) for choice in rows]
+        times = ["" if x is None else f"{x:.2f}" if x < 10.0 else f"{x:,.0f}" for x in above]
         alike = all(math.isclose(c.error, c.typical_error, rel_tol=1e-3) for c in rows)
         return Table(
             (
@@ -182,6 +199,7 @@ class Recommendation(Tabular):
                 _sizes("bits", "bits", [c.bits for c in rows], 4),
                 _sizes("messages", "messages", [c.messages for c in rows], 4),
                 epsilon_column("local_epsilon", "local eps", [c.local_epsilon for c in rows]),
+                number_column("above_floor", None if self.floor is None else "x floor", above, times),
                 Column(name="on_front", head="front", values=[c.on_front for c in rows], texts=marks),
                 Column(name="bound", head="bound", values=[c.bound for c in rows], wide=True),
                 Column(name="spec", head="spec", values=[c.spec for c in rows], wide=True),
@@ -194,7 +212,8 @@ class Recommendation(Tabular):
 
         Keys: task, sizes (those of the question), n, dropouts, rounds, epsilon, delta, error, messages, bits (targets
         and limits, null where not given), measure (what errors are in), statement, choices (each with the attributes of
-        Choice), front (places in choices), references, refused, python and command (code that asks the same).
+        Choice, and above_floor), front (places in choices), references, floor (error and words, or null), refused,
+        python and command (code that asks the same).
         """
         asked = ("n", "dropouts", "rounds", "epsilon", "delta", "error", "messages", "bits")
         return json_object(
@@ -204,9 +223,10 @@ class Recommendation(Tabular):
                 **{key: getattr(self, key) for key in asked},
                 "measure": self.question.measure,
                 "statement": self.statement,
-                "choices": [choice.to_dict() for choice in self.choices],
+                "choices": [{**choice.to_dict(), "above_floor": self.above_floor(choice)} for choice in self.choices],
                 "front": [i for i, choice in enumerate(self.choices) if choice.on_front],
                 "references": [found._asdict() for found in self.references],
+                "floor": None if self.floor is None else self.floor._asdict(),
                 "refused": [found._asdict() for found in self.refused],
                 "python": python_code(self),
                 "command": command_line(self),

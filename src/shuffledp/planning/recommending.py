@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from .._support.delta_rules import delta_at
 from ..accounting.crowd import missing
 from ..errors import ImpossibleError, ParameterError, ShuffleDPError
 from ..mechanisms.base import Mechanism
+from ..mechanisms.catalog import CATALOG
 from ..mechanisms.randomizer import Randomizer
 from ..protocol.messages import message_length
 from .candidates import Candidate, Refusal, candidates
@@ -133,7 +135,7 @@ class _Question:
         for row in rows:
             try:
                 if row.name in hopeless:
-                    raise ImpossibleError(f"Another variant of {row.mechanism} has a much smaller error.")
+                    raise ImpossibleError(hopeless[row.name])
                 choices.append(self._choice(row))
             except ShuffleDPError as why:
                 refused.append(Refusal(row.name, str(why), fits=True))
@@ -160,21 +162,34 @@ class _Question:
             **self.limits,
             choices=tuple(choices),
             references=references(self.task, rows, budget, epsilon),
+            floor=self.task.floor(rows, budget, epsilon),
             refused=tuple(refused),
             question=self.task,
         )
 
-    def _hopeless(self, rows: list[Candidate]) -> set[str]:
-        """Variants that are far behind another one of the same mechanism to leading order are not calibrated."""
+    def _hopeless(self, rows: list[Candidate]) -> dict[str, str]:
+        """The names of candidates that are far behind another one to leading order, and why they are not calibrated.
+
+        One's own mechanisms are always ranked.
+        """
         if self.epsilon is None:
-            return set()
-        behind = set()
-        for word, count in Counter(row.mechanism for row in rows).items():
-            if count > 2:
-                alike = [row for row in rows if row.mechanism == word]
-                errors = [self.budget.likely_error(row, self.epsilon) for row in alike]
-                least = min((e for e in errors if e is not None), default=math.inf)
-                behind |= {r.name for r, e in zip(alike, errors, strict=True) if e is not None and e > _BEHIND * least}
+            return {}
+        variants, behind = Counter(row.mechanism for row in rows), {}
+        looks = [
+            (row, self.budget.likely(row, self.epsilon))
+            for row in rows
+            if variants[row.mechanism] > 2 or math.isfinite(self.task.far)
+        ]
+        likely = [
+            (row, row.accuracy(made, self.budget.n).worst, _sent(row.runs(made))["bits"])
+            for row, made in looks
+            if made is not None and self._beyond(row.runs(made)) <= 0.0
+        ]
+        for (row, error, bits), (other, least, fewer) in itertools.product(likely, likely):
+            if row.mechanism == other.mechanism and error > _BEHIND * least:
+                behind[row.name] = f"Another variant of {row.mechanism} has a much smaller error."
+            elif error > self.task.far * least and bits >= fewer and row.mechanism in CATALOG:
+                behind[row.name] = f"To leading order its error is {error / least:.2g} times that of {other.name}."
         return behind
 
     def _choice(self, candidate: Candidate) -> Choice:

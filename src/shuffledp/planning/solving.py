@@ -27,8 +27,8 @@ from .candidates import Candidate
 
 #: Relative accuracy of eps over several rounds, whose composition is expensive.
 _TOL_ROUNDS = 1e-3
-#: A setting that is left open is searched within this factor of the mechanism's own default.
-_NEAR = 64.0
+#: Most pairs of inputs whose divergences are compared.
+_PAIRS = 256
 #: Most compositions for one candidate.
 _COMPOSITIONS = 8
 #: Significant figures of the numbers in a spec.
@@ -63,6 +63,8 @@ class Budget:
     tol: float = 1e-3
     each: float | None = None
     known: dict[str, Spent] = field(default_factory=dict)
+    #: What was found for the name of a candidate and an epsilon.
+    found: dict[tuple[str, float], Mechanism] = field(default_factory=dict)
 
     def spent(self, mechanism: Mechanism) -> Spent:
         """The eps of all rounds, never too small."""
@@ -89,6 +91,12 @@ class Budget:
 
     def least_noisy(self, candidate: Candidate, epsilon: float) -> Mechanism:
         """The mechanism of the row that is loosest among those that meet epsilon."""
+        asked = candidate.name, epsilon
+        if asked not in self.found:
+            self.found[asked] = self._least_noisy(candidate, epsilon)
+        return self.found[asked]
+
+    def _least_noisy(self, candidate: Candidate, epsilon: float) -> Mechanism:
         row = candidate.row
         if isinstance(row, FreeSetting):
             row = self._settled(candidate, row, self._each(epsilon))
@@ -160,14 +168,13 @@ class Budget:
         best = _best_setting(free, start, error)
         return row_of(free, best if free.whole else float(f"{best:.4g}"))
 
-    def likely_error(self, candidate: Candidate, epsilon: float) -> float | None:
-        """The error to leading order, without computing a guarantee; None where that is not known."""
-        if isinstance(candidate.row, FreeSetting):
-            return None
-        row = candidate.accounted(candidate.row)
-        each = self._each(epsilon)
-        start = _likely(self._target(each), row)
-        return None if start is None else candidate.accuracy(candidate.row.at(start), self.n).worst
+    def likely(self, candidate: Candidate, epsilon: float) -> Mechanism | None:
+        """What meets epsilon to leading order, without computing a guarantee; None where that is not known."""
+        row, target = candidate.row, self._target(self._each(epsilon))
+        if isinstance(row, FreeSetting):
+            row = row_of(row, min(max(row.start(target.likely_budget), row.low), row.high))
+        start = _likely(target, candidate.accounted(row))
+        return None if start is None else row.at(start)
 
     # -- an error is given ------------------------------------------------------------------------------------------
 
@@ -215,8 +222,8 @@ class Budget:
 
 def _best_setting(free: FreeSetting, start: float, error: Callable[[float, float], float]) -> float:
     """The value of an open setting, near the start, with the smallest error."""
-    low = max(free.low, math.floor(start / _NEAR) if free.whole else start / _NEAR)
-    high = min(free.high, start * _NEAR)
+    low = max(free.low, math.floor(start / free.near) if free.whole else start / free.near)
+    high = min(free.high, start * free.near)
     return best_of_range(error, low=low, high=high, whole=free.whole, start=start, ratio=free.ratio)
 
 
@@ -244,7 +251,7 @@ def _loosest(target: Target, candidate: Candidate, row: Unknown) -> Mechanism:
         return run
 
     whole = replace(row, make=make)
-    target.start = _likely(target, whole)
+    target.start = None if row.role == "flip" else _likely(target, whole)
     return asked[target.loosest(whole).spec]
 
 
@@ -265,7 +272,7 @@ def _likely(target: Target, row: Unknown) -> float | None:
     Of m blanket messages in all, each with mass 1/q in the cells of the pair, D is 2 q n/m.
     """
     level = target.n * min(max(target.epsilon, 1e-100), 10.0) ** 2 / (1.0 - 2.0 * math.log(target.delta))
-    if row.is_budget or row.role == "noise":
+    if row.role in ("budget", "noise", "flip"):
         return _at_divergence(row, level, None if row.is_budget else 0.5 * math.log(level))
     if row.role != "messages" or row.whole:
         return None
@@ -294,7 +301,7 @@ def _at_divergence(row: Unknown, level: float, start: float | None) -> float | N
 def _divergence(mechanism: Mechanism) -> float | None:
     """The largest sum of (P0 - P1)^2/t over the input pairs; None where they are not listed."""
     try:
-        pairs = mechanism.law.blanket_pairs(64)
+        pairs = mechanism.law.blanket_pairs(_PAIRS)
     except ShuffleDPError:
         return None
     if not pairs:

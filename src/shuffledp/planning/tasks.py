@@ -6,7 +6,7 @@ import importlib
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, NamedTuple
 
@@ -17,6 +17,8 @@ from ..mechanisms.accuracy import Accuracy
 from ..mechanisms.base import Mechanism
 from ..queries.base import Query
 from .candidates import Candidate, Refusal, plain_rows
+from .floor import Floor
+from .solving import Budget
 
 #: The name of a task -> module and class.
 TASKS = {
@@ -56,7 +58,9 @@ class Task(ABC):
     #: What the error is measured in, in words.
     measure: ClassVar[str]
     #: Relative accuracy of the eps of a round; larger where laws have many atoms.
-    tol: ClassVar[float] = 1e-3
+    tol: ClassVar[float] = 5e-4
+    #: A mechanism is not calibrated if its error is this many times that of a shorter one, to leading order.
+    far: ClassVar[float] = math.inf
 
     @property
     @abstractmethod
@@ -75,6 +79,10 @@ class Task(ABC):
     @abstractmethod
     def sensitivity(self) -> Sensitivity:
         """For the central model."""
+
+    def floor(self, rows: Iterable[Candidate], budget: Budget, epsilon: float) -> Floor | None:
+        """The least error of one message per user at the target, where a theorem says one."""
+        return None
 
     @abstractmethod
     def query(self, mechanism: Mechanism, column: Columns, labels: Labels, variant: str = "") -> Query:

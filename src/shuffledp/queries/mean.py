@@ -37,8 +37,8 @@ class Mean(NumberQuery):
     unit : str
         For example "min"; it is shown beside every number of the answer.
     mechanism : mechanism or spec
-        One whose inputs are numbers or vectors (laplace, gaussian, duchi, harmony); ``dim`` may be left out.  With
-        ``missing="option"`` pckv-grr; ``d`` and ``l`` may be left out.
+        One whose inputs are numbers (window, binomial, laplace, gaussian, poisson-sum, ...) or vectors (duchi,
+        harmony); ``dim`` may be left out.  With ``missing="option"`` pckv-grr; ``d`` and ``l`` may be left out.
 
     Notes
     -----
@@ -79,7 +79,7 @@ class Mean(NumberQuery):
         if not option and (made._number_range is None or (size > 1 and getattr(made, "dim", 1) != size)):
             raise ParameterError(
                 f"mechanism must be for {'numbers' if size == 1 else 'vectors'}, got {made.spec}; choose "
-                f"{'laplace, gaussian, duchi or harmony' if size == 1 else 'duchi or harmony'}."
+                f"{'window, binomial, poisson-sum, laplace or gaussian' if size == 1 else 'duchi or harmony'}."
             )
         object.__setattr__(self, "mechanism", made)
 

@@ -77,7 +77,7 @@ def rank(given: Mapping[str, str]) -> dict[str, Any]:
         choice["usable"] = choice["mechanism"] in mechanisms() and all("=" in part for part in parts)
         made = found.choices[place]
         choice["shown"] = {key: round_up(getattr(made, key)) for key in ("epsilon", "local_epsilon")}
-    kept = ("task", "sizes", "measure", "statement", "choices", "references", "python", "command")
+    kept = ("task", "sizes", "measure", "statement", "choices", "references", "floor", "python", "command")
     return {
         **{key: ready[key] for key in kept},
         "target": round_down(found.epsilon),

@@ -142,6 +142,7 @@ class Hadamard(Options):
             high=most,
             whole=True,
             ratio=1.0 + 1.0 / most,
+            near=most,
             start=lambda eps0: made(eps0).blocks.bit_length(),
             make=lambda level, eps0: made(eps0),
             frequency=1.0 / example.d,

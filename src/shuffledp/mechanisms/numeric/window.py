@@ -120,7 +120,7 @@ class Windowed(GridMean, LocalBudget):
 
     def _over_window(self, outputs: FloatArray) -> FloatArray:
         """The mean over the window of every input."""
-        return np.asarray(np.lib.stride_tricks.sliding_window_view(outputs, self.cells).mean(axis=1))
+        return np.convolve(outputs, np.full(self.cells, 1.0 / self.cells), "valid")
 
     @property
     def _positions(self) -> FloatArray:
@@ -226,7 +226,7 @@ class Window(Windowed):
         high=_MOST_WINDOWS,
         hint="a window is 1/d of the outputs",
         choose=lambda m: _likely_windows(m.eps0),
-        free=Free(1.25, limits=lambda m: (3, _MOST_TRIED)),
+        free=Free(1.25, limits=lambda m: (3, _MOST_TRIED), near=4.0),
     )
     cells: int = whole(
         low=1,
@@ -303,7 +303,7 @@ class Levels(Windowed):
         high=_MOST_WINDOWS,
         hint="d counts the levels",
         choose=lambda m: _likely_windows(m.eps0),
-        free=Free(1.25, limits=lambda m: (3, _MOST_TRIED)),
+        free=Free(1.25, limits=lambda m: (3, _MOST_TRIED), near=4.0),
     )
 
     @property

@@ -131,15 +131,17 @@ export function ranking(found, current, use, plan) {
       choice.on_front ? el("span", { class: "tag best", title: "no other one has both a smaller error and fewer bits", text: "best trade-off" }) : "",
       choice.mechanism === current.split(":")[0] ? el("span", { class: "tag", text: "yours" }) : "",
       el("small", { class: "spec", text: settings(choice.spec) })),
-    el("td", { class: "num", text: figures(choice.error) }),
+    el("td", { class: "num", text: figures(choice.error), title: choice.above_floor ? `${choice.above_floor.toFixed(2)} times the floor of one message` : false }),
     el("td", { class: "wide" }, meter(share(choice.error))),
     el("td", { class: "num", text: figures(choice.bits) }),
     el("td", { class: "num wide", text: figures(choice.messages) }),
     el("td", { class: "num wide", text: choice.local_epsilon === "inf" ? "none" : figures(choice.local_epsilon) }),
     el("td", { class: "num acts" }, ...(choice.usable ? [button(choice, use)] : []),
       el("a", { class: "use", href: plan(choice.place), download: "shuffledp-plan.json", "data-file": "plan.json", "aria-label": `Plan of ${choice.mechanism}`, text: "Plan" }))));
-  const references = found.references.map((r) => el("tr", { class: "aside" },
-    el("td", {}, `${r.model} model`, " ", el("span", { class: "tag", text: "for comparison" }), el("small", { text: `${r.mechanism.split(":")[0]}: ${r.note}` })),
+  const asides = found.references.map((r) => ({ name: `${r.model} model`, error: r.error, note: `${r.mechanism.split(":")[0]}: ${r.note}` }));
+  if (found.floor) asides.unshift({ name: "floor of one message", error: found.floor.error, note: found.floor.words });
+  const references = asides.map((r) => el("tr", { class: "aside" },
+    el("td", {}, r.name, " ", el("span", { class: "tag", text: "for comparison" }), el("small", { text: r.note })),
     el("td", { class: "num", text: figures(r.error) }), el("td", { class: "wide" }), el("td"), el("td", { class: "wide" }), el("td", { class: "wide" }), el("td")));
   const heads = [["mechanism"], ["error", "num"], ["", "wide"], ["bits", "num"], ["messages", "num wide"], ["local eps", "num wide"], [""]];
   $("ranking").replaceChildren(table(found.refused ? `${found.refused} mechanisms do not fit or cannot meet the target.` : "", heads, [...rows, ...references]));
