@@ -23,7 +23,7 @@ FILES = [
     if (name := path.relative_to(ROOT).as_posix()) not in EXCEPT and not name.startswith(("mechanisms/", "paper/"))
 ]
 #: What everybody may know: the bases, and the parameters (p, beta, q), which are numbers.
-KNOWN = {"Mechanism", "Randomizer", "FrequencyOracle", "VariationRatio"}
+KNOWN = {"Mechanism", "Randomizer", "FrequencyOracle", "LocalBudget", "VariationRatio"}
 
 
 def concrete() -> set[str]:

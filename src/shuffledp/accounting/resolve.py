@@ -21,7 +21,6 @@ from ..mechanisms.registry import mechanism as _parse
 from ..numerics.crowds import EveryCrowd
 from ..numerics.family import Answer, Family, OneByOne, PairSet, Smallest
 from ..numerics.pair import FloatArray, ShuffledPair, Side, both_directions, log_up
-from ..numerics.participation import Best
 from ..numerics.profile import profile
 from .crowd import Crowd
 from .guarantee import Guarantee, told
@@ -94,7 +93,11 @@ class Subject:
             every = self.family(_EVERY_DATASET)
         except BoundNotApplicableError:
             return constant
-        return Best(constant, every) if isinstance(every, EveryCrowd) else constant
+        if not isinstance(every, EveryCrowd):
+            return constant
+        from ..numerics.participation import Best  # it loads scipy, which other questions can do without
+
+        return Best(constant, every)
 
     @cached_property
     def cap(self) -> float:

@@ -25,6 +25,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from . import tuning
 from .binomial import Window, binomial
 from .counts import Count
 from .family import Answer, Family, OneByOne, PairSet
@@ -34,8 +35,6 @@ from .participation import Best, Sides, Split
 from .swap.family import SwapSet
 from .swap.pair import among
 
-#: Up to here every k is evaluated on its own and the answer is the truth to rounding.
-EVERY_K = 256
 #: Beyond, the datasets are not searched.
 MOST_USERS = 10**7
 #: Users whose report does not depend on their value, from which on the swap bound is better (measured: 6,000).
@@ -105,14 +104,14 @@ def _binomial(eps0: float, size: int) -> Window:
 
 def likely(n: int) -> list[int]:
     """Datasets that a search starts from, and those of a lower bound: all of them where they are few."""
-    return list(range(n)) if n <= EVERY_K else [*range(_FIRST), n // 2, n - 1]
+    return list(range(n)) if n <= tuning.EVERY_K else [*range(_FIRST), n // 2, n - 1]
 
 
 def cover(n: int, above: Cost, below: Cost, tol: float) -> tuple[FloatArray, FloatArray, int]:
     """Bounds on what the worst dataset costs, and the number of datasets and blocks that were evaluated."""
     tried = likely(n)
     sure, evaluated = np.max([below(k, n - 1 - k) for k in tried], axis=0), len(tried)
-    if n <= EVERY_K:
+    if n <= tuning.EVERY_K:
         return np.max([above(k, n - 1 - k) for k in tried], axis=0), sure, evaluated
     settled = np.zeros(sure.shape)
     blocks = [(-math.inf, 0, n, np.full(sure.shape, math.inf))]
@@ -249,12 +248,12 @@ class EveryDataset(OneByOne):
 
     def epsilon(self, *, n: int, delta: float, tol: float, side: Side) -> Answer:
         """The eps of the worst dataset."""
-        if n > EVERY_K:
+        if n > tuning.EVERY_K:
             return Answer(math.inf if side == "upper" else 0.0, 0, 0, "looser, because it goes through few users only")
         return self._truth.epsilon(n=n, delta=delta, tol=tol, side=side)
 
     def log_delta(self, eps: FloatArray, *, n: int, tol: float, side: Side) -> FloatArray:
         """log delta of the worst dataset for every eps."""
-        if n > EVERY_K:
+        if n > tuning.EVERY_K:
             return np.full(eps.shape, 0.0 if side == "upper" else -np.inf)
         return self._truth.log_delta(eps, n=n, tol=tol, side=side)

@@ -19,7 +19,6 @@ import numpy as np
 
 from ..errors import BoundNotApplicableError
 from . import tuning
-from .binary import EVERY_K
 from .family import Answer, OneByOne
 from .ledger import charge
 from .pair import ENTRY, FloatArray, IntArray, Side
@@ -144,7 +143,7 @@ class EveryCrowd(OneByOne):
 
     def _few(self, n: int) -> bool:
         """Whether the work is small: terms of all crowds, growing to n - 1 users, and of all pairs among them."""
-        if n > EVERY_K or not self._pairs:
+        if n > tuning.EVERY_K or not self._pairs:
             return False
         (d, k), pairs = self.rows.shape, len(self._pairs)
         cells = multisets(n - 1, d) * multisets(n - 1, k)

@@ -128,3 +128,5 @@ MOST_SUMMED_CELLS = 40_000_000
 MOST_CROWD_WORK = 85_000_000
 #: Entries of a matrix up to which that is considered at all.
 MOST_CROWD_CELLS = 4096
+#: Up to here every k is evaluated on its own and the answer is the truth to rounding.
+EVERY_K = 256
