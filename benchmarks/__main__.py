@@ -115,8 +115,8 @@ def main(arguments: list[str] | None = None) -> int:
         found[part] = rows
         if given.write:
             TARGET.write_text(page({part: rows}, TARGET.read_text(encoding="utf-8")), encoding="utf-8")
-    if given.baseline:
-        compared.write()
+        if given.baseline:
+            compared.write()
     missed = [row for rows in found.values() for row in rows if row.reached is False]
     print(f"{len(missed)} of {sum(map(len, found.values()))} lines miss what is wanted.")
     for row in missed:

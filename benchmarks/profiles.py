@@ -16,7 +16,7 @@ import shuffledp as sdp
 from .rows import Row, at_most, compared, cpu, spelled
 
 USERS = (100, 10**3, 10**4, 10**6)
-SPECS = ("general:eps0=1", "grr:eps0=2,d=16", "unary:eps0=2,d=16", "subset:eps0=2,d=16,k=2", "laplace:eps0=2")
+SPECS = ("general:eps0=1", "grr:eps0=2,d=16", "unary:eps0=2,d=16", "subset:eps0=2,d=16,k=2")
 POINTS = 10_000
 
 
