@@ -1,8 +1,11 @@
 """Every number that the project promises about speed, as a ratio or against its limit, in one run.
 
-python -m benchmarks                    all parts; exit code 1 if something wanted is missed
-python -m benchmarks accounting many    these parts only
-python -m benchmarks --write            all parts, and docs/benchmarks.md from what was measured
+python -m benchmarks                          all parts; exit code 1 if something wanted is missed
+python -m benchmarks accounting many          these parts only
+python -m benchmarks --write [PART ...]       renew the tables of these parts in docs/benchmarks.md, keep the others
+python -m benchmarks --baseline [PART ...]    keep the times of the compared lines as those of the version before
+
+For a baseline, check the version out elsewhere and put its src first on PYTHONPATH; these benchmarks then measure it.
 """
 
 from __future__ import annotations
@@ -10,8 +13,10 @@ from __future__ import annotations
 import argparse
 import importlib
 import platform
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import date
 from pathlib import Path
 
 import numpy as np
@@ -19,12 +24,12 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from .rows import Row
+from .rows import Row, compared
 
 #: Module -> the heading of its table.  Each has ``rows()``, which measures and yields line by line.
 PARTS = {
     "accounting": "One answer",
-    "scalar": "One answer beside a hand-written sum",
+    "profiles": "Profiles of 10,000 points",
     "many": "Many answers in one call",
     "catalog": "Every mechanism",
     "matrices": "Matrices and metric mechanisms",
@@ -41,15 +46,19 @@ PARTS = {
 PAGE = """# Benchmarks
 
 `make bench` measures everything below in one run, prints what is wanted beside it, and fails if something wanted is
-missed. Times are CPU seconds unless "wall" is said; ratios are against a baseline in the same run, because machines are
-noisy. This page is written by `python -m benchmarks --write`; the numbers are from a virtual machine with 2 cores
-({versions}). They are measured, so no test computes them again.
+missed; on this page that is in bold. Times are CPU seconds unless "wall" is said, because machines are noisy. They are
+measured, so no test computes them again: `python -m benchmarks --write` renews this page, and with the names of parts
+only their tables. Each table says when it was measured; all are from a virtual machine with 2 cores.
+
+Some lines are compared with the version before the numerics were rewritten (`benchmarks/before.json`): "1.2x" took 1.2
+times as long as before. Both times are in units of a sum in scipy that is timed in the same run, as machines differ.
 
 The authors' algorithm (`benchmarks/conventional.py`) uses 20 bisections, as the paper does; its eps is then up to 0.2 %
 too large. The odd questions (budgets from 1e-6 to 30, one user to 1e12, deltas from 0.5 to 1e-300, huge and tiny
 domains, wide and tall matrices, many rounds) each run in a process of their own;
 `python -m benchmarks.odd_questions` lists them, and words after the command select some.
 """
+TARGET = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 
 
 #: Opens the tables of the page, which a test finds generated and does not compute again.
@@ -67,17 +76,24 @@ def measured(parts: Iterable[str], show: Console) -> Iterator[tuple[str, list[Ro
         yield part, found
 
 
-def page(found: Mapping[str, list[Row]]) -> str:
-    """docs/benchmarks.md; a missed target is in bold."""
+def page(found: Mapping[str, list[Row]], old: str) -> str:
+    """docs/benchmarks.md with the tables of these parts; those of other parts are taken from the page as it is."""
+    kept = dict(re.findall(r"^## ([^\n]*)\n\n(.*?\n)(?=\n## |\n<!-- )", old, re.MULTILINE | re.DOTALL))
+    tables = {PARTS[part]: _table(rows) for part, rows in found.items()}
+    sections = {heading: tables.get(heading, kept.get(heading)) for heading in PARTS.values()}
+    text = "".join(f"\n## {heading}\n\n{table}" for heading, table in sections.items() if table)
+    return f"{PAGE}\n{MEASURED}\n{text}\n<!-- benchmarks: end -->\n"
+
+
+def _table(rows: list[Row]) -> str:
+    """When and with what it was measured, and the lines; a missed target is in bold."""
     versions = f"Python {platform.python_version()}, numpy {np.__version__}"
-    text = PAGE.format(versions=versions) + f"\n{MEASURED}\n"
-    for part, rows in found.items():
-        text += f"\n## {PARTS[part]}\n\n| what | measured | wanted |\n|---|---|---|\n"
-        for row in rows:
-            said = row.measured.replace("|", "\\|")
-            said = f"**{said}**" if row.reached is False else said
-            text += f"| {row.what.replace('|', chr(92) + '|')} | {said} | {row.wanted} |\n"
-    return text + "\n<!-- benchmarks: end -->\n"
+    text = f"Measured on {date.today()} ({versions}).\n\n| what | measured | wanted |\n|---|---|---|\n"
+    for row in rows:
+        what, said, wanted = (cell.replace("|", "\\|") for cell in row[:3])
+        said = f"**{said}**" if row.reached is False else said
+        text += f"| {what} | {said} | {wanted} |\n"
+    return text
 
 
 def _mark(reached: bool | None) -> str:
@@ -88,15 +104,19 @@ def main(arguments: list[str] | None = None) -> int:
     """Measure, print, and say by the exit code whether everything wanted was reached."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="What the project promises about speed.")
     parser.add_argument("parts", nargs="*", help=f"some of: {', '.join(PARTS)} (all without any)")
-    parser.add_argument("--write", action="store_true", help="write docs/benchmarks.md; needs all parts")
+    parser.add_argument("--write", action="store_true", help="renew the tables of these parts in docs/benchmarks.md")
+    parser.add_argument("--baseline", action="store_true", help="keep the times as those of the version before")
     given = parser.parse_args(arguments)
     unknown = [part for part in given.parts if part not in PARTS]
-    if unknown or (given.write and given.parts):
-        parser.error(f"unknown part {unknown[0]!r}" if unknown else "--write measures all parts; name none")
-    found = dict(measured(given.parts or PARTS, Console(width=170)))
-    if given.write:
-        target = Path(__file__).parent.parent / "docs" / "benchmarks.md"
-        target.write_text(page(found), encoding="utf-8")
+    if unknown:
+        parser.error(f"unknown part {unknown[0]!r}")
+    found: dict[str, list[Row]] = {}
+    for part, rows in measured(given.parts or PARTS, Console(width=170)):
+        found[part] = rows
+        if given.write:
+            TARGET.write_text(page({part: rows}, TARGET.read_text(encoding="utf-8")), encoding="utf-8")
+        if given.baseline:
+            compared.write()
     missed = [row for rows in found.values() for row in rows if row.reached is False]
     print(f"{len(missed)} of {sum(map(len, found.values()))} lines miss what is wanted.")
     for row in missed:

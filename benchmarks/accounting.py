@@ -1,23 +1,34 @@
-"""One answer: start-up, against n, against the authors' algorithm; profiles, certificates and domains."""
+"""One answer: start-up, against n, against the authors' algorithm; hops, certificates and domains."""
 
 from __future__ import annotations
 
 import math
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
-
-import numpy as np
+from pathlib import Path
+from types import FrameType
 
 import shuffledp as sdp
 
 from .conventional import amplify as conventional
-from .rows import Row, cpu, cpu_of_process
+from .rows import Row, cpu, cpu_of_process, spelled
+
+SPECS = {
+    "general:eps0=1": ("general", "variation-ratio"),
+    "grr:eps0=2,d=64": ("blanket", "variation-ratio", "swap"),
+    "subset:eps0=2,d=64": ("blanket", "variation-ratio", "swap"),
+    "laplace:eps0=2": ("blanket", "variation-ratio"),
+}
+USERS, DELTA = (100, 10**3, 10**4, 10**6, 10**9, 10**12), 1e-6
+#: Seconds of CPU that one warm answer may take: by a named bound, and by auto with its lower bound.
+NAMED, AUTO = 0.002, 0.008
 
 
 def rows() -> Iterator[Row]:
     """All of them."""
-    for part in (start_up, against_n, against_conventional, profiles, certificates, against_domain):
+    for part in (start_up, against_n, hops, against_conventional, certificates, against_domain):
         yield from part()
 
 
@@ -35,12 +46,30 @@ def start_up() -> Iterator[Row]:
 
 def against_n() -> Iterator[Row]:
     """The cost does not grow with n."""
-    times = {}
-    for k in (3, 5, 8, 12, 15):
-        times[k] = cpu(lambda k=k: sdp.amplify(sdp.General(eps0=1.0), n=10**k, delta=0.01 / 10**k), 15)
-    yield Row("`amplify`, auto: time against n", ", ".join(f"1e{k}: {t * 1e3:.2f} ms" for k, t in times.items()))
-    ratio = times[12] / times[5]
-    yield Row("`amplify`, auto: time at 1e12 / time at 1e5", f"{ratio:.2f}", "<= 2", ratio <= 2)
+    for spec, bounds in SPECS.items():
+        for bound in bounds:
+            asked = partial(sdp.amplify, spec, delta=DELTA, bound=bound)
+            times = {n: _each(partial(asked, n=n)) for n in USERS}
+            yield _times(f"`amplify` {spec}, {bound}", times, NAMED)
+    for spec in SPECS:
+        times = {n: _each(partial(_bracket, spec, n)) for n in USERS}
+        yield _times(f"`amplify` {spec}, auto, with its lower bound", times, AUTO)
+
+
+def _bracket(spec: str, n: int) -> float | None:
+    return sdp.amplify(spec, n=n, delta=DELTA).lower
+
+
+def _each(call: Callable[[], object], group: int = 4) -> float:
+    """CPU seconds of a warm call."""
+    call()
+    return cpu(lambda: [call() for _ in range(group)], 5) / group
+
+
+def _times(what: str, times: dict[int, float], most: float) -> Row:
+    """The times at all n; each of them must be within the limit."""
+    shown = ", ".join(f"1e{math.log10(n):.0f}: {1e3 * t:.2f}" for n, t in times.items()) + " ms"
+    return Row(f"{what}, by n", shown, f"<= {spelled(most)} each", max(times.values()) <= most)
 
 
 def against_conventional() -> Iterator[Row]:
@@ -60,19 +89,30 @@ def against_conventional() -> Iterator[Row]:
         )
 
 
-def profiles() -> Iterator[Row]:
-    """Many eps at once."""
-    p = math.exp(3.0)
-    laws: dict[str, object] = {
-        "general eps0 = 1": sdp.General(eps0=1.0),
-        "GRR d = 16, eps0 = 3, by its (p, beta, q)": sdp.VariationRatio(p=p, beta=(p - 1) / (p + 15), q=p),
-        "a pair of 4 symbols": sdp.ShuffledPair([0.4, 0.3, 0.2, 0.1], [0.1, 0.2, 0.3, 0.4], [0.1, 0.2, 0.2, 0.1]),
-    }
-    for name, law in laws.items():
-        for top in (0.02, 0.3):
-            eps = np.linspace(0.0, top, 10_000)
-            spent = cpu(lambda law=law, eps=eps: sdp.profile(law, n=10**6, epsilon=eps, tol=1e-3), 3)  # type: ignore[arg-type]
-            yield Row(f"`profile`, 10,000 eps in [0, {top}], n = 1e6, {name}", f"{spent:.2f} s", "< 1 s", spent < 1)
+def hops() -> Iterator[Row]:
+    """How many functions and files one must read to follow a warm answer, and how many calls a calibration makes."""
+    functions, files, _ = _entered(lambda: sdp.amplify("grr:eps0=2,d=64", n=10**6, delta=1e-8))
+    fits = functions <= 45 and files <= 10
+    yield Row("`amplify` grr, warm: functions entered", f"{functions} in {files} files", "<= 45 in <= 10", fits)
+    _, _, calls = _entered(lambda: sdp.calibrate("grr", d=64, n=10**6, epsilon=0.1, delta=1e-8))
+    yield Row("`calibrate` grr, warm: calls of functions", f"{calls:,}", "<= 600", calls <= 600)
+
+
+def _entered(ask: Callable[[], object]) -> tuple[int, int, int]:
+    """Functions and files of the library that a second call enters, and its calls."""
+    ask()
+    calls: list[tuple[str, str]] = []
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        if event == "call" and frame.f_code.co_filename.startswith(str(Path(sdp.__file__).parent)):
+            calls.append((frame.f_code.co_filename, frame.f_code.co_qualname))
+
+    sys.setprofile(note)
+    try:
+        ask()
+    finally:
+        sys.setprofile(None)
+    return len(set(calls)), len({file for file, _ in calls}), len(calls)
 
 
 def certificates() -> Iterator[Row]:

@@ -8,9 +8,9 @@ from typing import Any
 
 import shuffledp as sdp
 
-from .rows import Row, cpu
+from .rows import Row, at_most, compared, cpu, spelled
 
-#: One unknown, laws with few atoms: the time should be that of a few evaluations.
+#: One unknown.
 CLOSED: dict[str, dict[str, Any]] = {
     "general": {},
     "grr": {"d": 64},
@@ -35,45 +35,27 @@ OPEN: dict[str, dict[str, Any]] = {
 TARGETS = ((10**3, 0.3), (10**6, 0.1), (10**9, 1.0))
 
 
-def _times(name: str, fixed: dict[str, Any], repeat: int) -> list[float]:
-    return [cpu(partial(sdp.calibrate, name, n=n, epsilon=eps, delta=0.01 / n, **fixed), repeat) for n, eps in TARGETS]
-
-
-def budgets() -> Iterator[Row]:
-    """One unknown."""
-    for name, fixed in CLOSED.items():
-        times = _times(name, fixed, 3)
-        once = [_amplify_again(name, fixed, n, eps) for n, eps in TARGETS]
-        shown = ", ".join(f"{1e3 * t:.0f} ms" for t in times)
-        ratio = max(t / o for t, o in zip(times, once, strict=True))
+def calibrations(cases: dict[str, dict[str, Any]], repeat: int, most: float, note: str = "") -> Iterator[Row]:
+    """Each mechanism for three targets, the times of all three together."""
+    for name, fixed in cases.items():
+        times = []
+        for n, eps in TARGETS:
+            asked = partial(sdp.calibrate, name, n=n, epsilon=eps, delta=0.01 / n, **fixed)
+            times.append(cpu(asked, repeat))
         given = ",".join(f"{k}={v}" for k, v in fixed.items())
-        shown += f"; at most {ratio:.1f} times one amplify"
-        yield Row(f"`calibrate` {name}:{given} at n = 1e3, 1e6, 1e9", shown, "< 50 ms", max(times) < 0.05)
-
-
-def _amplify_again(name: str, fixed: dict[str, Any], n: int, eps: float) -> float:
-    m = sdp.calibrate(name, n=n, epsilon=eps, delta=0.01 / n, **fixed)
-    return cpu(partial(sdp.amplify, m, n=n, delta=0.01 / n), 3)
-
-
-def settings() -> Iterator[Row]:
-    """A setting open besides."""
-    for name, fixed in OPEN.items():
-        times = _times(name, fixed, 1)
-        shown = ", ".join(f"{t:.2f} s" for t in times)
-        given = ",".join(f"{k}={v}" for k, v in fixed.items())
-        yield Row(f"`calibrate` {name}:{given}, its setting open", shown, "< 1 s", max(times) < 1.0)
+        what = f"`calibrate` {name}{':' * bool(given)}{given}{note} at n = 1e3, 1e6, 1e9"
+        yield compared.row(what, sum(times), most, f" in all; {', '.join(map(spelled, times))}")
 
 
 def crowds() -> Iterator[Row]:
     """How many users."""
     for spec in ("grr:eps0=2,d=64", "general:eps0=10"):
-        spent = cpu(partial(sdp.users_needed, spec, epsilon=0.01, delta=1e-10), 3)
-        found = sdp.users_needed(spec, epsilon=0.01, delta=1e-10)
-        yield Row(f"`users_needed` {spec}, eps = 0.01", f"{1e3 * spent:.0f} ms (n = {found:,})", "< 0.2 s", spent < 0.2)
+        asked = partial(sdp.users_needed, spec, epsilon=0.01, delta=1e-10)
+        yield at_most(f"`users_needed` {spec}, eps = 0.01", cpu(asked, 3), 0.2, f" (n = {asked():,})")
 
 
 def rows() -> Iterator[Row]:
     """All of them."""
-    for part in (budgets, settings, crowds):
-        yield from part()
+    yield from calibrations(CLOSED, 5, 1.0)
+    yield from calibrations(OPEN, 2, 1.0, ", its setting open,")
+    yield from crowds()

@@ -1,17 +1,15 @@
-"""Choosing a mechanism: CPU time of ``recommend``, all mechanisms calibrated, and how near predictions are."""
+"""Choosing a mechanism: CPU time of ``recommend``, all mechanisms of a task calibrated and ranked."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 import shuffledp as sdp
 
-from .rows import Row, cpu
+from .rows import Row, compared, cpu
 
-#: Options of a histogram, and the CPU seconds that one ranking may take.
-LIMITS = {16: 0.5, 500: 0.5, 10**4: 1.0, 10**6: 2.0}
 #: Users and eps of a mean in [-1, 1] -> n times the squared error of Laplace noise and of the design for the shuffle
 #: model; the CPU seconds of such a ranking.
 MEANS = {
@@ -21,15 +19,17 @@ MEANS = {
     (10**6, 1.0): (0.0730, 0.00203),
 }
 MEAN_LIMIT = 0.5
-
-
-def histograms() -> Iterator[Row]:
-    """One round, every mechanism for options."""
-    for d, limit in LIMITS.items():
-        asked = partial(sdp.recommend, "histogram", n=10**6, d=d, epsilon=1.0, delta=1e-8)
-        used, ranked = cpu(asked, 3), len(asked().choices)
-        shown = f"{used:.2f} s, {ranked} mechanisms ranked"
-        yield Row(f"`recommend` histogram, n = 1e6, d = {d:g}, eps = 1", shown, f"< {limit:g} s", used < limit)
+TASKS: dict[str, dict[str, Any]] = {
+    "histogram, d = 16": {"task": "histogram", "d": 16, "epsilon": 1.0},
+    "histogram, d = 500": {"task": "histogram", "d": 500, "epsilon": 1.0},
+    "histogram, d = 10,000": {"task": "histogram", "d": 10**4, "epsilon": 1.0},
+    "histogram, d = 1,000,000": {"task": "histogram", "d": 10**6, "epsilon": 1.0},
+    "histogram, d = 500, error = 1e-4": {"task": "histogram", "d": 500, "error": 1e-4},
+    "histogram, d = 64, 13 rounds": {"task": "histogram", "d": 64, "epsilon": 1.0, "rounds": 13},
+    "range, d = 256": {"task": "range", "d": 256, "epsilon": 1.0},
+    "mean": {"task": "mean", "epsilon": 1.0},
+    "sets, d = 1000, size = 10": {"task": "sets", "d": 1000, "size": 10, "epsilon": 1.0},
+}
 
 
 def means() -> Iterator[Row]:
@@ -44,24 +44,10 @@ def means() -> Iterator[Row]:
         yield Row(f"`recommend` mean in [-1, 1], n = {n:g}, eps = {epsilon:g}: n x error^2", shown, wanted, kept)
 
 
-def others() -> Iterator[Row]:
-    """Other targets and tasks."""
-    for what, asked in (
-        ("histogram, d = 500, error = 1e-4", partial(sdp.recommend, "histogram", d=500, error=1e-4)),
-        ("range, d = 256", partial(sdp.recommend, "range", d=256, epsilon=1.0)),
-        ("sets, d = 1000, size = 10", partial(sdp.recommend, "sets", d=1000, size=10, epsilon=1.0)),
-    ):
-        used = cpu(partial(asked, n=10**6, delta=1e-8), 1)
-        yield Row(f"`recommend` {what}, n = 1e6", f"{used:.2f} s", "", None)
-    start = time.process_time()
-    found = sdp.recommend("histogram", n=970_000, d=64, epsilon=1.0, delta=1e-8, rounds=13)
-    used = time.process_time() - start
-    shown = f"{used:.1f} s; eps of the best {found.best.epsilon:.4f}"
-    yield Row("`recommend` histogram, d = 64, 13 rounds", shown, "", None)
-
-
 def rows() -> Iterator[Row]:
-    """All of them."""
-    yield from histograms()
+    """Every task, for a million users, and the designs for the shuffle model."""
+    for name, given in TASKS.items():
+        asked = partial(sdp.recommend, **given, n=10**6, delta=1e-8)
+        ranked = len(asked().choices)
+        yield compared.row(f"`recommend` {name}, n = 1e6", cpu(asked, 2), 1.0, f", {ranked} mechanisms ranked")
     yield from means()
-    yield from others()

@@ -1,13 +1,21 @@
-"""A line of the benchmarks, and how a time is taken."""
+"""A line of the benchmarks, how a time is taken, and how it is compared with the version before."""
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import time
 import tracemalloc
 from collections.abc import Callable
+from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
+
+from .conventional import amplify as conventional
+
+#: CPU seconds that the version before took for each compared line; ``python -m benchmarks --baseline`` writes it.
+BASELINE = Path(__file__).with_name("before.json")
 
 
 class Row(NamedTuple):
@@ -19,22 +27,67 @@ class Row(NamedTuple):
     reached: bool | None = None
 
 
+def at_most(what: str, seconds: float, most: float, note: str = "") -> Row:
+    """A time against its limit."""
+    return Row(what, spelled(seconds) + note, f"<= {spelled(most)}", seconds <= most)
+
+
+class Compared:
+    """Times as multiples of what the version before took for the same line.
+
+    Machines differ, and one machine differs from hour to hour; a sum in scipy, which no change of this library touches,
+    is the unit of both times.
+    """
+
+    def __init__(self) -> None:
+        """Nothing is read before the first line asks."""
+        self.seconds: dict[str, float] = {}
+
+    def row(self, what: str, seconds: float, most: float, note: str = "") -> Row:
+        """The line; a ratio is reached if it is when rounded as shown."""
+        self.seconds[what] = seconds
+        kept = _baseline()
+        if what not in kept["seconds"]:
+            return Row(what, spelled(seconds) + note)
+        ratio = round(seconds / _yardstick() / (kept["seconds"][what] / kept["yardstick"]), 1)
+        return Row(what, f"{ratio:.1f}x ({spelled(seconds)}{note})", f"<= {most:g}x the version before", ratio <= most)
+
+    def write(self) -> None:
+        """Keep these times as those of the version before; lines that were not measured keep theirs."""
+        kept, now = _baseline(), _yardstick()
+        old = {what: t * now / kept["yardstick"] for what, t in kept["seconds"].items()}
+        seconds = {what: float(f"{t:.3g}") for what, t in sorted({**old, **self.seconds}.items())}
+        BASELINE.write_text(json.dumps({"yardstick": float(f"{now:.4g}"), "seconds": seconds}, indent=1) + "\n")
+
+
+compared = Compared()
+
+
+@cache
+def _baseline() -> dict[str, Any]:
+    if not BASELINE.is_file():
+        return {"yardstick": 1.0, "seconds": {}}
+    kept: dict[str, Any] = json.loads(BASELINE.read_text(encoding="utf-8"))
+    return kept
+
+
+@cache
+def _yardstick() -> float:
+    return cpu(lambda: conventional(10**5, 1.0, 1e-7), 25)
+
+
+def spelled(seconds: float) -> str:
+    """In the unit that suits it."""
+    return f"{1e3 * seconds:.3g} ms" if seconds < 0.1 else f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
+
+
 def cpu(call: Callable[[], object], repeat: int = 7) -> float:
     """CPU seconds of a call, the smallest of several: the least disturbed by the machine."""
-    return _shortest(call, repeat, time.process_time)
-
-
-def wall(call: Callable[[], object], repeat: int = 7) -> float:
-    """Seconds by the clock, the smallest of several; for what runs on several cores or in other processes."""
-    return _shortest(call, repeat, time.perf_counter)
-
-
-def _shortest(call: Callable[[], object], repeat: int, clock: Callable[[], float]) -> float:
     times = []
     for _ in range(repeat):
-        start = clock()
+        start = time.process_time()
         call()
-        times.append(clock() - start)
+        times.append(time.process_time() - start)
     return min(times)
 
 
