@@ -111,13 +111,10 @@ def block_bounds(
     """
     wide = tuning.BLOCK * h
     start, half = wide[row] * number, 0.5 * wide[row]
-    turns = np.empty((len(x), int(number.max(initial=0)) + 1, x.shape[1]), dtype=np.complex128)
-    turns[:, 0] = np.exp(0.5j * wide[:, None] * x)
-    turns[:, 1:] = (turns[:, 0] * turns[:, 0])[:, None, :]
-    middle = (
-        np.einsum("rkj,rj->rk", np.cumprod(turns, axis=1), at.weight)[row, number] + (1.0 - at.weight.sum(axis=1))[row]
-    )
-    bound = np.abs(middle) + at.deviation[row] * half + 1e-12 + ULP * at.load[row] * (start + half)
+    angle, weight = (start + half)[:, None] * x[row], at.weight[row]
+    real = np.einsum("kj,kj->k", np.cos(angle), weight) + (1.0 - at.weight.sum(axis=1))[row]
+    middle = np.hypot(real, np.einsum("kj,kj->k", np.sin(angle), weight))
+    bound = middle + at.deviation[row] * half + 1e-12 + ULP * at.load[row] * (start + half)
     bell = np.exp(-(2.0 / np.pi**2) * at.variance[row] * start * start)
     inside = (start + 2.0 * half) * at.width[row] <= np.pi
     return start, np.minimum(np.where(inside, np.minimum(bound, bell), bound), 1.0)
