@@ -200,7 +200,7 @@ class Recommendation(Tabular):
                 _sizes("messages", "messages", [c.messages for c in rows], 4),
                 epsilon_column("local_epsilon", "local eps", [c.local_epsilon for c in rows]),
                 number_column("above_floor", None if self.floor is None else "x floor", above, times),
-                Column(name="on_front", head="front", values=[c.on_front for c in rows], texts=marks),
+                Column(name="on_front", head="*", values=[c.on_front for c in rows], texts=marks),
                 Column(name="bound", head="bound", values=[c.bound for c in rows], wide=True),
                 Column(name="spec", head="spec", values=[c.spec for c in rows], wide=True),
             ),
