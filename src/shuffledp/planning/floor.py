@@ -1,4 +1,4 @@
-"""The least error that any mechanism of one message per user could have, to leading order.
+"""The least error that any mechanism of one message per user could have, to leading order (docs/designs.md).
 
 Among many users, and for a small eps, the guarantee of a randomizer that all users share depends on its law through
 
