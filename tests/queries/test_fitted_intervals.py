@@ -126,6 +126,17 @@ def test_nearly_empty_bins_are_covered(users: list[int], repeats: int, low: floa
     assert share.min() >= low, share.round(3)
 
 
+@pytest.mark.slow
+def test_a_few_users_beside_a_crowded_bin_are_the_known_gap() -> None:
+    """Their variance depends on which of two neighbors they are in, which the data do not show (docs/queries.md).
+
+    Where this fails because coverage is 0.93 or more, move the setting to NEARLY_EMPTY.
+    """
+    held = np.array([0, 0, 7, 2993, 0, 0, 0, 0])
+    share = covered(asked(answer.fitted(), held / held.sum()) for answer in range_answers(12, held, 1000))
+    assert 0.87 <= share.min() < 0.93, share.round(3)
+
+
 def test_the_allowance_for_rare_reports_leaves_other_bins_as_they_are() -> None:
     """Bins with tens of users or more have the interval of their variance alone."""
     answer = next(range_answers(12, SHARES["unequal"], 1)).fitted()
