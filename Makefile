@@ -2,6 +2,8 @@
 # Each sets up .venv from pyproject.toml by itself.
 PYTHON ?= python3
 VENV := .venv
+# Tests start hundreds of interpreters: compiled modules are kept even where the environment says not to.
+export PYTHONDONTWRITEBYTECODE :=
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SPARK_STAMP := $(VENV)/.spark

@@ -24,15 +24,23 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "web: drives a browser; run by make test-web, where nothing is skipped")
     config.addinivalue_line("markers", "slow: more examples of the same properties; leave out with -m 'not slow'")
     config.addinivalue_line("markers", "slow_cases(*ids): cases of a test that are slow; * stands for anything")
+    config.addinivalue_line("markers", "one_setting: of every mechanism all cases but the first quick one are slow")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The cases that a mark ``slow_cases`` names are slow: the shorter cases of the same tests stay."""
+    """The cases that ``slow_cases`` names are slow, and further settings of a mechanism where ``one_setting`` stands."""
+    seen: set[tuple[object, ...]] = set()
     for item in items:
         for mark in item.iter_markers("slow_cases"):
             case = item.name.partition("[")[2].removesuffix("]")
             if any(re.fullmatch(re.escape(one).replace(r"\*", ".*"), case) for one in mark.args):
                 item.add_marker("slow")
+        if item.get_closest_marker("one_setting") and not item.get_closest_marker("slow"):
+            given = dict(item.callspec.params)  # type: ignore[attr-defined]
+            first = (item.nodeid.partition("[")[0], given.pop("case").mechanism.name, *given.values())
+            if first in seen:
+                item.add_marker("slow")
+            seen.add(first)
 
 
 @pytest.hookimpl(hookwrapper=True)

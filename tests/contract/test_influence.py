@@ -30,6 +30,7 @@ def others(m: Any, case: Case) -> np.ndarray:
 
 
 @pytest.mark.slow_cases("prefix-*")
+@pytest.mark.one_setting
 @pytest.mark.parametrize("case", RUNNABLE, ids=str)
 def test_no_report_moves_an_entry_further_than_is_stated(case: Case) -> None:
     m = case.mechanism

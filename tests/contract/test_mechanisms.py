@@ -97,6 +97,7 @@ def test_the_sampler_follows_the_stated_law(case: Case) -> None:
     "25-gaussian:sigma=2,low=-1,high=3,inputs=5,edges=16",
     "3000-subset:eps0=4,d=6,k=5",
 )
+@pytest.mark.one_setting
 @each(SAME_LAW)
 @pytest.mark.parametrize("n", [1, 2, 25, 3000])
 def test_bounds_equal_those_of_the_matrix(case: Case, n: int) -> None:
@@ -168,6 +169,7 @@ def test_chain_of_bounds(case: Case) -> None:
     "subset:eps0=4,d=6,k=5",
     "unary:eps0=2.5,d=4",
 )
+@pytest.mark.one_setting
 @each(CASES)
 def test_no_sound_bound_is_below_a_dataset(case: Case) -> None:
     """The lower bound is the exact divergence of a dataset: a bound by name that fell below it would be no bound."""
@@ -199,6 +201,7 @@ def test_the_estimate_is_unbiased_with_right_errors(case: Case) -> None:
 
 
 @pytest.mark.slow_cases("planar-*", "prefix-*")
+@pytest.mark.one_setting
 @each(RUNNABLE)
 def test_the_standard_error_is_that_of_many_runs(case: Case) -> None:
     m, runs, n = case.mechanism, 150, 400
@@ -214,6 +217,7 @@ def test_the_standard_error_is_that_of_many_runs(case: Case) -> None:
     assert np.all(found.std(axis=0) >= claimed * (1 - 5 / math.sqrt(runs)))
 
 
+@pytest.mark.one_setting
 @each(RUNNABLE)
 def test_the_estimate_knows_its_constraint_and_its_sampling_variance(case: Case) -> None:
     m = case.mechanism
@@ -234,6 +238,7 @@ def test_the_estimate_knows_its_constraint_and_its_sampling_variance(case: Case)
     assert np.all(higher - lower >= 0.999 * (high - low))
 
 
+@pytest.mark.one_setting
 @each(RUNNABLE)
 def test_a_bare_array_does_not_know_whether_it_may_be_released(case: Case) -> None:
     m = case.mechanism

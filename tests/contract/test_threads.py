@@ -43,6 +43,7 @@ def same(one: Any, two: Any) -> bool:
 
 
 @pytest.mark.slow_cases("planar-*")
+@pytest.mark.one_setting
 @each(RUNNABLE)
 @pytest.mark.usefixtures("small_chunks")
 def test_reports_do_not_depend_on_the_number_of_threads(case: Case) -> None:
@@ -62,6 +63,7 @@ def test_reports_do_not_depend_on_the_number_of_threads(case: Case) -> None:
 
 
 @pytest.mark.slow_cases("planar-*")
+@pytest.mark.one_setting
 @each(RUNNABLE)
 @pytest.mark.usefixtures("small_chunks")
 def test_secure_reports_of_many_chunks(case: Case) -> None:
@@ -74,6 +76,7 @@ def test_secure_reports_of_many_chunks(case: Case) -> None:
 
 
 @pytest.mark.slow_cases("planar-laplace:*")
+@pytest.mark.one_setting
 @each(RUNNABLE)
 @pytest.mark.usefixtures("small_chunks")
 def test_bad_values_in_a_late_chunk_are_refused(case: Case) -> None:

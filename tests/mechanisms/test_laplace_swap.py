@@ -271,7 +271,7 @@ def test_fewer_who_take_part_hide_less() -> None:
     assert lower.epsilon < few < 1.002 * lower.epsilon
 
 
-@pytest.mark.slow_cases("20.0")
+@pytest.mark.slow_cases("20.0", "50.0")
 @pytest.mark.parametrize("eps0", [1e-6, 5.0, 9.0, 20.0, 50.0])
 def test_extreme_budgets(eps0: float) -> None:
     m = Laplace(eps0=eps0)

@@ -138,6 +138,7 @@ LISTED = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow_cases("local-hash:eps0=1.8,*", "subset:eps0=2,d=40,*")
 @pytest.mark.parametrize("m", LISTED, ids=lambda m: m.spec)
 def test_one_listed_pair_dominates_every_combination_of_u_and_v(m: Any) -> None:
     """Products need more than u - E v: a u - b v for all a, b >= 0, by the same pair."""

@@ -33,7 +33,7 @@ def both(laws: tuple[list[float], ...], n: int, delta: float) -> tuple[float, fl
     return low, high
 
 
-@pytest.mark.slow_cases("laws28-1000-1e-06")
+@pytest.mark.slow_cases("laws28-1000-1e-06", "laws18-*", "laws20-*", "laws14-*")
 @pytest.mark.parametrize(
     ("laws", "n", "delta"),
     [
