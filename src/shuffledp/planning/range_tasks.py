@@ -195,8 +195,8 @@ class QuantileTask(RangeTask):
         return shape_of(self.shape, self.low, self.high)
 
     @property
-    def reference_words(self) -> str:
-        """How the numbers are taken to be spread, in words."""
+    def assumed(self) -> str:
+        """How the numbers are taken to be spread."""
         if self.shape is None:
             return USUAL
         return f"numbers like those in {self.shape!r}" if isinstance(self.shape, str) else "the shape that was given"

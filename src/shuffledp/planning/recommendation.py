@@ -21,7 +21,6 @@ from .candidates import Refusal
 from .choice import Choice
 from .code import command_line, python_code
 from .floor import Floor
-from .range_tasks import QuantileTask
 from .references import Reference
 from .tasks import Predicted, Task
 
@@ -175,7 +174,7 @@ class Recommendation(Tabular):
         found = [one for one in self.predicted(best) if one.item != self.question.item]
         if not found:
             return ""
-        about = f" For {self.question.reference_words}:" if isinstance(self.question, QuantileTask) else ""
+        about = f" For {self.question.assumed}:" if self.question.assumed else ""
         return f"{about} {', '.join(f'{one.item} {one.text}' for one in found)}."
 
     def __str__(self) -> str:

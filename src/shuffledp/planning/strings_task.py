@@ -61,6 +61,11 @@ class StringsTask(ShareTask):
         return "holders of a string of 1 %"
 
     @property
+    def assumed(self) -> str:
+        """How the strings are taken to be spread."""
+        return f"{_STRINGS} strings that are equally common"
+
+    @property
     def inputs(self) -> Mapping[str, Mapping[str, int]]:
         """The bytes of a string."""
         return {"byte strings": {"length": self.length}}

@@ -139,6 +139,11 @@ class Task(ABC):
         return [Predicted(self.item, self.in_units(worst, users), self.shown_unit, self.words(worst, users))]
 
     @property
+    def assumed(self) -> str:
+        """What the prediction takes for granted of the data, in words; empty: it is the largest over all data."""
+        return ""
+
+    @property
     def sizes(self) -> dict[str, Any]:
         """The sizes of the question, by the names that recommend takes."""
         return {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) not in (None, "")}

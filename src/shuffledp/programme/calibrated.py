@@ -44,6 +44,7 @@ class CalibratedRounds:
     compared : the candidates, the chosen one first, and the variance that each would have; empty if there was no choice
     predicted : of a question: the errors to expect, in the units that people read
     wanted : of a question: the error that was asked for, as written; None where it has a weight
+    assumed : what the prediction takes for granted of the data; empty: it is the largest over all data
 
     Examples
     --------
@@ -59,6 +60,7 @@ class CalibratedRounds:
     compared: tuple[tuple[str, float], ...]
     predicted: tuple[Predicted, ...] = ()
     wanted: str | None = None
+    assumed: str = ""
 
     @property
     def errors(self) -> str:
@@ -76,6 +78,7 @@ class CalibratedRounds:
         """One line of the statement."""
         text = self.mechanism if self.name == self.mechanism else f"{self.name}: {self.mechanism}"
         text += f", predicted {'error of ' if self.predicted else ''}{self.errors}" if self.errors else ""
+        text += f" for {self.assumed}" if self.assumed else ""
         best = self.compared[0][1] if self.compared else 0.0
         if len(self.compared) > 1 and best > 0.0:
             others = sorted(self.compared[1:], key=lambda pair: pair[1])[:_MOST_COMPARED]

@@ -192,17 +192,17 @@ class _Search:
         choice, run = self.choices[number], self.mechanisms[number]
         terms = self.draft.entries[number]
         expected: tuple[Predicted, ...] = ()
-        wanted, error = None, None
-        name = one.name
+        wanted, error, assumed, name = None, None, "", one.name
         if isinstance(choice, Chosen):
             asked = self.made[run.spec]
             expected = tuple(choice.predicted(asked, one.counted, one.users))
             error, wanted = choice.candidate.accuracy(asked, one.counted).worst, choice.asked.error
-            name = terms.name or choice.asked.title
+            name, assumed = terms.name or choice.asked.title, choice.asked.task.assumed
         else:
             error = _error(run, one.counted)
         weight = self.weights.get(number, 0.0)
-        return CalibratedRounds(name, one.mechanism, weight, one.epsilon, error, choice.compared, expected, wanted)
+        claim = (name, one.mechanism, weight, one.epsilon, error)
+        return CalibratedRounds(*claim, choice.compared, expected, wanted, assumed)
 
     def drafts(self, result: Check) -> Iterator[PlanDraft]:
         """What the plans are made of, for the rounds that are questions."""
@@ -245,7 +245,8 @@ def _written(data: Any, specs: dict[int, str]) -> dict[str, Any]:
         kept = {key: value for key, value in item.items() if i not in specs or key not in OPENING}
         head = {"name": kept.pop("name")} if "name" in kept else {}
         rounds.append({**head, "mechanism": specs[i], **kept} if i in specs else item)
-    return {key: rounds if key == "rounds" else value for key, value in data.items() if key != "weights"}
+    kept = {key: value for key, value in data.items() if key not in ("weights", "plans")}
+    return {**kept, "rounds": rounds}
 
 
 def _error(mechanism: Mechanism, users: int) -> float | None:

@@ -116,7 +116,7 @@ def save_plans(folder: str | os.PathLike[str], found: CalibratedProgramme) -> li
             (where / name).unlink(missing_ok=True)
         sync_folder(where)
         _write(where / LOCK_NAME, _text(lock))
-    return [str(where / name) for name in (*plans, LOCK_NAME)]
+    return [os.path.join(os.fspath(folder), name) for name in (*plans, LOCK_NAME)]
 
 
 def _folder(folder: str | os.PathLike[str]) -> Path:
@@ -180,7 +180,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def _text(data: dict[str, Any]) -> str:
-    return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False, default=str) + "\n"
 
 
 # -- the lock --------------------------------------------------------------------------------------------------
