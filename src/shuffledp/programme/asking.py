@@ -287,7 +287,15 @@ def _labels(where: str, value: object, folder: str, files: dict[str, str]) -> An
         value = [line.strip() for line in text.splitlines() if line.strip()]
     if not isinstance(value, list) or not value or not all(isinstance(x, str | int | bool) for x in value):
         raise ParameterError(f"{where} must be a list of labels, or {_MOST_LABELS_FILE}, got {kind(value)}; list them.")
-    return [str(x) if not isinstance(x, bool) else x for x in value]
+    found = [x if isinstance(x, bool) else str(x) for x in value]
+    seen: set[str] = set()
+    for label in map(str, found):
+        if label in seen:
+            raise ParameterError(f"{where} must be different, got {shown(label)} twice; remove one of them.")
+        if not label.isprintable():
+            raise ParameterError(f"{where} must be readable text, got {shown(label)}; rename it.")
+        seen.add(label)
+    return found
 
 
 def _with_other(where: str, given: dict[str, Any], labels: Any, other: str | None) -> tuple[Any, Any]:
