@@ -148,6 +148,27 @@ class Plan:
             + (f" In the answer, {self.query.clipping}." if self.query.clipping else "")
         )
 
+    def count_sql(self, dialect: str, *, table: str = "reports", column: str = "message") -> str:
+        """SQL that counts a table of reports, one message in each row; its rows are for Collector.ingest_counts.
+
+        dialect : "duckdb", "spark", or "standard" (GoogleSQL; "bigquery" is the same)
+        table : what follows FROM, inserted as it is written: a name, or in DuckDB 'reports.parquet' in quotes
+        column : that of the messages
+
+        Refused where counting is not a GROUP BY, a sum of bits or numbers, or an unnest, such as with local hashing.
+
+        Examples
+        --------
+        >>> import shuffledp as sdp
+        >>> fruit = sdp.queries.Histogram(column="fruit", labels=["apple", "pear"], mechanism="grr:eps0=2")
+        >>> plan = sdp.Plan(query=fruit, users=10_000, delta=1e-6)
+        >>> print(plan.count_sql("standard", table="lake.fruit").split("\\n")[2])
+          SELECT message AS message FROM lake.fruit
+        """
+        from .sql import count_sql
+
+        return count_sql(self, dialect, table=table, column=column)
+
     @property
     def message_word(self) -> str:
         """What a client sends: a report, or messages where a report has several."""
