@@ -13,8 +13,10 @@ from .._support.numbers import round_down
 from .._support.text import shortened
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from .._support.figures import Labels
     from .estimate import Estimate
 
 _Floats = NDArray[np.float64]
@@ -40,6 +42,8 @@ class Look(NamedTuple):
     most: int = MOST_ITEMS
     width: float = TEXT_WIDTH
     truth: Estimate | None = None
+    ax: Axes | None = None
+    labels: Labels | None = None
 
     @property
     def percent(self) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import reduce
 from operator import add
 from typing import Any
@@ -13,6 +15,7 @@ import numpy as np
 from .._support.locking import replace_seen
 from .._support.reading import digest_of
 from ..errors import ParameterError
+from ..estimation.answer import Provenance
 from ..estimation.estimate import Estimate
 from ..mechanisms.reports import Tally
 from . import collector_file
@@ -255,7 +258,18 @@ class Collector:
                 "release_early=True (--release-early on the command line), which is then stated."
             )
         self._early = not self.ready
-        return self.plan.query.answer(total)
+        return replace(self.plan.query.answer(total), provenance=self._provenance(total))
+
+    def _provenance(self, total: Tally) -> Provenance:
+        """Where an answer came from; only what holds is claimed: early the local guarantee, of seeded reports none."""
+        plan, holds = self.plan, (self.plan.epsilon, self.plan.delta)
+        if self._early:
+            holds = (plan.guarantee.local_epsilon, 0.0)
+        if total.for_release is False:
+            holds = (math.inf, 0.0)
+        epsilon, delta = holds
+        question, digest = plan.query.question, plan.digest
+        return Provenance(question=question, name=plan.name, epsilon=float(epsilon), delta=delta, plan=digest)
 
     def statement(self) -> str:
         """What is guaranteed of the answer, in a paragraph; an override is said first."""

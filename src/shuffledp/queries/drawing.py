@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .key_value_answer import KeyValueAnswer
     from .location import LocationAnswer
     from .marginals_answer import MarginalsAnswer
+    from .quantiles import Quantiles
     from .range_answer import RangeAnswer
 
 #: Tables in one figure, and cells along one side that are still labeled with their share.
@@ -24,7 +25,7 @@ MOST_TABLES, _MOST_WRITTEN = 6, 12
 _LONG_KEY, _LONG_OPTION = 24, 16
 
 
-def draw_distribution(answer: RangeAnswer, look: Look) -> Figure:
+def draw_distribution(answer: RangeAnswer, look: Look, marks: Quantiles | None = None) -> Figure:
     """The share of users below every end of a bin, as a line in a band of its intervals; the truth is dashed."""
     found, edges = answer.cdf(), answer.edges
     title = f"Distribution from {users(answer.n)}{look.intervals}"
