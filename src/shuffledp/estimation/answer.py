@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import os
 from abc import abstractmethod
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._support.tables import Column, Table, Tabular
@@ -16,6 +16,8 @@ from ..errors import ParameterError
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from .._support.statement import Statement
 
 #: The columns of a tidy table, and the types of their cells.
 COLUMNS: dict[str, type] = {
@@ -42,6 +44,7 @@ class Provenance:
     name : of the plan, for people; empty if it has none
     epsilon, delta : what holds for the reports that were counted; infinite if nothing does
     plan : the digest of the plan
+    signed : makes the statement for people who sign; None where no plan says what holds
     """
 
     question: str
@@ -50,6 +53,7 @@ class Provenance:
     epsilon: float = math.inf
     delta: float = 0.0
     plan: str = ""
+    signed: Callable[..., Statement] | None = field(default=None, repr=False, compare=False)
 
     @property
     def asked(self) -> str:
@@ -134,6 +138,14 @@ class Answer(Tabular):
         numbers = (known.epsilon, known.delta) if known.plan else (None, None)
         same |= dict(zip(("epsilon", "delta"), numbers, strict=True))
         return [{**{k: _plain(v) for k, v in entry._asdict().items()}, **same} for entry in self.entries()]
+
+    def statement(self, *, rounds: int = 1, kept: str = "") -> Statement:
+        """What is guaranteed of this answer: a paragraph, and a page for people who sign (as Plan.statement)."""
+        if self.provenance is None or self.provenance.signed is None:
+            raise ParameterError(
+                "answer must come from a plan to have a statement, got one of bare reports; ask a Collector for it."
+            )
+        return self.provenance.signed(rounds=rounds, kept=kept)
 
     def narrowed(self, words: str) -> Provenance | None:
         """The provenance of a part of this answer, or of another view of it, which ``words`` describe."""

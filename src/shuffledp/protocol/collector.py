@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Iterable
 from dataclasses import replace
-from functools import reduce
+from functools import partial, reduce
 from operator import add
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from .._support.locking import replace_seen
 from .._support.reading import digest_of
+from .._support.statement import Statement
 from ..errors import ParameterError
 from ..estimation.answer import Provenance
 from ..estimation.estimate import Estimate
@@ -25,6 +26,7 @@ from .frames import header_in, message_bytes, opened_frame, place_of
 from .messages import from_bytes, message_length
 from .plan import Plan, plan_of
 from .sql import as_rows, counts_of
+from .statement import Found, statement_of
 
 #: Numbers, in all, of batches whose counts are kept separately.
 MOST_APART = 2**21
@@ -269,18 +271,27 @@ class Collector:
             holds = (math.inf, 0.0)
         epsilon, delta = holds
         question, digest = plan.query.question, plan.digest
-        return Provenance(question=question, name=plan.name, epsilon=float(epsilon), delta=delta, plan=digest)
+        signed = partial(statement_of, plan, self._found())
+        return Provenance(
+            question=question, name=plan.name, epsilon=float(epsilon), delta=delta, plan=digest, signed=signed
+        )
 
-    def statement(self) -> str:
-        """What is guaranteed of the answer, in a paragraph; an override is said first."""
-        said, total = [], self._tally
+    def statement(self, *, rounds: int = 1, kept: str = "") -> Statement:
+        """What is guaranteed of the answer, in a paragraph, an override first; and on a page (as Plan.statement)."""
+        return statement_of(self.plan, self._found(), rounds=rounds, kept=kept)
+
+    def _found(self) -> Found:
+        """What is to be said of the answer beyond the plan."""
+        total = self._tally
+        seeded = total is not None and total.for_release is False
+        said = []
         if self._early:
             said.append(
                 f"RELEASED EARLY: a batch had {min(self.batches.values()):,} users, below the "
                 f"{self.plan.smallest_batch:,} of the plan, so that the guarantee below does not hold for its users; "
                 "the local guarantee does."
             )
-        if total is not None and total.for_release is False:
+        if seeded:
             said.append(
                 "NOT FOR RELEASE: a seeded generator drew reports or their order, so that no guarantee holds against "
                 "anyone who knows the seed."
@@ -296,10 +307,9 @@ class Collector:
                 "from, because an earlier version wrote it or a part of it; a user who is in it twice, or in another "
                 "batch too, counts twice, and the guarantee below does not hold for that user."
             )
-        said.append(self.plan.statement())
-        if total is not None and total.for_release is None:
-            said.append("Reports do not say whether secure randomness made them: that is up to the clients.")
-        return " ".join(said)
+        unknown = "Reports do not say whether secure randomness made them: that is up to the clients."
+        notes = (unknown,) if total is not None and total.for_release is None else ()
+        return Found((*said,), notes, self.users, len(self.batches), shuffled=not self._early, private=not seeded)
 
     # -- the file ---------------------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ import json
 import os
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from .._support import validation as check
 from .._support.files import write_whole
@@ -21,6 +21,9 @@ from ..errors import ParameterError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import split
 from ..queries.base import Query, query_from
+
+if TYPE_CHECKING:
+    from .._support.statement import Statement
 
 VERSION = 1
 PLAN = Kind("plan", 2**26, "write it again with Plan.save", "plan")
@@ -139,8 +142,26 @@ class Plan:
         stated: float = vars(self).get("_stated", 0.0)
         return max(float(self.guarantee.epsilon), stated)
 
-    def statement(self) -> str:
-        """The guarantee in a paragraph that can be published."""
+    def statement(self, *, rounds: int = 1, kept: str = "") -> Statement:
+        """The guarantee in a paragraph that can be published; its ``html()`` and ``markdown()`` are for those who sign.
+
+        rounds : how often the same users are asked; odds are then for all rounds together
+        kept : how long reports are kept, in words, such as "90 days"
+
+        Examples
+        --------
+        >>> import shuffledp as sdp
+        >>> fruit = sdp.queries.Histogram(column="fruit", labels=["apple", "pear"], mechanism="grr:eps0=2")
+        >>> page = sdp.Plan(query=fruit, users=10_000, delta=1e-6).statement(kept="90 days").markdown()
+        >>> "is right at most 53 times of 100." in page, "kept for 90 days." in page
+        (True, True)
+        """
+        from .statement import statement_of
+
+        return statement_of(self, rounds=rounds, kept=kept)
+
+    def formal_paragraph(self) -> str:
+        """The guarantee and its terms."""
         sent = "one of its rows" if self.reports_per_user == 1 else f"{self.reports_per_user} of its rows"
         return (
             f"{self.guarantee} Every user of the population sends a report on {sent}, whatever its value is; a batch "
