@@ -101,22 +101,73 @@ class Recommendation(Tabular):
         known = ", ".join(choice.name for choice in self.choices)
         raise ParameterError(f"choice must be one of {known}, got {which!r:.60}; name another.")
 
+    def to_save(self, which: str | int | Choice | None = None, *, allow_no_local: bool = False) -> Choice:
+        """The choice that :meth:`plan` and :meth:`report` take: one that is named, or the best with a local guarantee.
+
+        Where the shuffler fails, that guarantee remains.  ``allow_no_local`` takes the first of the ranking, whatever
+        remains without the shuffler.
+        """
+        if which is not None or allow_no_local:
+            return self.choice(which)
+        if self._kept is None:
+            raise ParameterError(
+                "a choice that keeps a guarantee if the shuffler fails must be in the ranking, got "
+                f"{', '.join(choice.name for choice in self.choices[:4])}, which have none; pass allow_no_local=True "
+                "(--allow-no-local on the command line), or ask with messages=1."
+            )
+        return self._kept
+
+    @property
+    def _kept(self) -> Choice | None:
+        """The best choice with a local guarantee."""
+        return next((choice for choice in self.choices if math.isfinite(choice.local_epsilon)), None)
+
+    def why(self, chosen: Choice) -> str:
+        """Why a choice is saved, in a sentence."""
+        best = self.best
+        local = "nothing" if math.isinf(chosen.local_epsilon) else f"local eps = {round_up(chosen.local_epsilon)}"
+        reason = "first in the ranking" if chosen is best else "as it was named"
+        if chosen is self._kept and chosen is not best:
+            reason = f"first in the ranking of those that keep a local guarantee; {self._price(chosen)}"
+        return visible(f"{chosen.spec}, {reason}. If the shuffler fails, {local} remains.")
+
+    def _price(self, kept: Choice) -> str:
+        """What a local guarantee costs."""
+        what = "error" if self.error is None else "epsilon"
+        ratio = getattr(kept, what) / getattr(self.best, what)
+        return f"its {what} is {_times(ratio)} that of {self.best.name}, which has none"
+
+    @property
+    def _about_local(self) -> list[str]:
+        """A line where the first of the ranking rests on the shuffler alone."""
+        kept = self._kept
+        if kept is self.best:
+            return []
+        if kept is None:
+            return ["None of these keeps a guarantee if the shuffler fails."]
+        local = round_up(kept.local_epsilon)
+        return [visible(f"Best with a local guarantee: {kept.name} (local eps = {local}); {self._price(kept)}.")]
+
     def plan(
         self,
         which: str | int | Choice | None = None,
         *,
+        allow_no_local: bool = False,
         column: str | Sequence[str] | None = None,
         labels: Sequence[Any] | None = None,
         name: str = "",
     ) -> Plan:
-        """The plan of the best choice (or of another), ready for Client, Shuffler and Collector.
+        """The plan of a choice, ready for Client, Shuffler and Collector.
+
+        Unless one is named, that is the best that keeps a guarantee if the shuffler fails, and with ``allow_no_local``
+        the first of the ranking; refused if it must be kept and none does (:meth:`to_save`).
 
         Its guarantee is that of one round.  ``column`` says where the values are and ``labels`` what they are called;
         unless given they are "value" and "0", "1", ..., to be edited in the file that ``save`` writes.
         """
         from ..protocol.plan import Plan
 
-        chosen = self.choice(which)
+        chosen = self.to_save(which, allow_no_local=allow_no_local)
         query = self.question.query(chosen.asked, column, labels, chosen.variant)
         return Plan(query=query, users=self.n, minimum_batch=self.counted, delta=self.delta, name=name)
 
@@ -163,13 +214,17 @@ class Recommendation(Tabular):
     def comparison(self) -> list[str]:
         """One line per reference, and one about the floor."""
         eps = round_down(self.epsilon)
-        return self._about_floor + [
-            visible(
-                f"{found.model} model at eps = {eps}: error {found.error:.3g} ({found.mechanism}), "
-                f"{_times(found.error / self.best.error)} the best above; {found.note}."
-            )
-            for found in self.references
-        ]
+        return (
+            self._about_local
+            + self._about_floor
+            + [
+                visible(
+                    f"{found.model} model at eps = {eps}: error {found.error:.3g} ({found.mechanism}), "
+                    f"{_times(found.error / self.best.error)} the best above; {found.note}."
+                )
+                for found in self.references
+            ]
+        )
 
     def above_floor(self, choice: Choice) -> float | None:
         """The error of a choice over the floor; None where there is no floor, and of several messages per user."""
@@ -241,11 +296,16 @@ class Recommendation(Tabular):
 
         return draw_recommendation(self, width=width)
 
-    def report(self, path: str | os.PathLike[str], which: str | int | Choice | None = None) -> None:
-        """Write a design review as one HTML file: statement, trust, ranking, curves, certificate, code."""
+    def report(
+        self, path: str | os.PathLike[str], which: str | int | Choice | None = None, *, allow_no_local: bool = False
+    ) -> None:
+        """Write a design review as one HTML file: statement, trust, ranking, curves, certificate, code.
+
+        It is of the choice whose plan :meth:`plan` gives.
+        """
         from .page import review_page
 
-        write_whole(path, review_page(self, self.choice(which)), name="report")
+        write_whole(path, review_page(self, self.to_save(which, allow_no_local=allow_no_local)), name="report")
 
 
 def _sizes(name: str, head: str | None, values: Sequence[float], digits: int = 3) -> Column:

@@ -110,8 +110,9 @@ class _Said:
         near = self.plan.guarantee.neighbors
         said = [
             "Suppose that someone sees everything that leaves the shuffler, knows the values of all other users, and "
-            "knows that a user has one of two values, each as likely as the other. Whatever they compute, their guess "
-            f"{_odds(self.epsilon, self.plan.delta)}{self.over}. Tossing a coin is right half of the time."
+            "knows that a user has one of two values, each as likely as the other.",
+            f"Whatever they compute, their guess {_odds(self.epsilon, self.plan.delta)}{self.over}.",
+            "Whoever tosses a coin instead is right half of the time.",
         ]
         if near != "replace-one":
             said.append(f"This is for two values that the guarantee covers ({near}); others are easier to tell apart.")
