@@ -69,6 +69,14 @@ class _Said:
     def over(self) -> str:
         return "" if self.rounds == 1 else f" in all {self.rounds:,} collections together"
 
+    @property
+    def near(self) -> list[str]:
+        """Which values the odds are for, where these are not any two."""
+        kind = self.plan.guarantee.neighbors
+        if kind == "replace-one":
+            return []
+        return [f"This is for two values that the guarantee covers ({kind}); others are easier to tell apart."]
+
     def collected(self) -> Section:
         plan, query = self.plan, self.plan.query
         sent = "one report" if plan.reports_per_user == 1 else f"{plan.reports_per_user:,} reports"
@@ -107,31 +115,29 @@ class _Said:
         if self.found is not None and not self.found.shuffled:
             few = "A batch was too small for mixing to protect its users: for them only the next section holds."
             return Section(heading, (few,))
-        near = self.plan.guarantee.neighbors
         said = [
             "Suppose that someone sees everything that leaves the shuffler, knows the values of all other users, and "
             "knows that a user has one of two values, each as likely as the other.",
             f"Whatever they compute, their guess {_odds(self.epsilon, self.plan.delta)}{self.over}.",
             "Whoever tosses a coin instead is right half of the time.",
         ]
-        if near != "replace-one":
-            said.append(f"This is for two values that the guarantee covers ({near}); others are easier to tell apart.")
-        return Section(heading, tuple(said))
+        return Section(heading, (*said, *self.near))
 
     def without_shuffler(self) -> Section:
-        local = self.plan.guarantee.local_epsilon * self.rounds
+        heading, local = "If the shuffler fails", self.plan.guarantee.local_epsilon * self.rounds
+        if self.found is not None and not self.found.private:
+            return Section(heading, ("Nothing remains: see the warnings.",))
         if math.isinf(local):
             said = (
                 "Nothing remains. If the shuffler is broken into, or works with an attacker, a single message can "
                 "reveal its sender's value: this plan rests on the shuffler alone."
             )
-        else:
-            said = (
-                "If the shuffler is broken into, or works with an attacker, who then knows which messages a user sent, "
-                f"a guess between two values {_odds(local)}{self.over}."
-            )
-        private = self.found is None or self.found.private
-        return Section("If the shuffler fails", (said if private else "Nothing remains: see the warnings.",))
+            return Section(heading, (said,))
+        said = (
+            "If the shuffler is broken into, or works with an attacker, who then knows which messages a user sent, "
+            f"a guess between two values {_odds(local)}{self.over}."
+        )
+        return Section(heading, (said, *self.near))
 
     def lasting(self) -> Section:
         more = "Asked again, the same users give more away: the guarantees of several collections must be composed."
@@ -151,7 +157,7 @@ class _Said:
             (
                 f"That somebody belongs to the {count_of(self.plan.users)} who are asked.",
                 "What the answer says about people in general: it is learned about those who took no part as well.",
-                "The connection: whoever carries the messages can see network addresses and times of sending.",
+                "The connection: whoever carries the messages can see network addresses, and when they were sent.",
                 "A device that does not run the plan as it is, and values before they are randomized.",
                 "Users among devices that work with the attacker: the crowd that hides a user must be honest.",
                 "Whatever else is collected from the same users.",
