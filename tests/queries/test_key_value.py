@@ -119,7 +119,7 @@ def test_the_answer_is_shown_with_its_means() -> None:
     assert best.means.interval()[0] == pytest.approx(answer.means.interval()[0][:2])
     assert answer.means.interval(of="population")[0] == pytest.approx(answer.means.interval()[0])
     figure = answer.plot(truth=query.exact([values]))
-    assert len(figure.axes) == 2 and figure.axes[1].get_ylabel() == "mean value (points)"
+    assert len(figure.axes) == 2 and figure.axes[1].get_xlabel() == "mean value of the holders (points)"
 
 
 def test_a_mapping_is_the_pairs_of_a_user() -> None:

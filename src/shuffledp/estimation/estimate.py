@@ -26,7 +26,10 @@ from .moments import Moments
 from .variance import Variance, share_sampling, upper_end
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from .._support.canvas import Labels
 
 #: What is estimated, where it is how many users hold something: as a share, and as a number.
 SHARE, COUNT = "share of users", "number of users"
@@ -64,6 +67,8 @@ class Estimate(Answer):
     note : what became of values outside the domain, in words, such as "clipped to [0, 60 min]"
     moments : what the errors of weighted sums of the entries follow from; None: entries are taken to be uncorrelated
     provenance : the question, plan and guarantee behind the reports; None where they did not come from a plan
+    rest : the name of the entry that holds all that is not listed; empty if there is none
+    ordered : whether the entries have an order of their own, as bins do, in which figures show them
 
     Examples
     --------
@@ -94,6 +99,13 @@ class Estimate(Answer):
     note: str = ""
     moments: Moments | None = None
     provenance: Provenance | None = None
+    rest: str = ""
+    ordered: bool = False
+
+    @property
+    def is_share(self) -> bool:
+        """Whether the entries are users: shares or numbers of them."""
+        return self.quantity in (SHARE, COUNT)
 
     @property
     def origin(self) -> str:
@@ -155,13 +167,13 @@ class Estimate(Answer):
         """
         if not self.value.size:
             return []
-        each = [] if self.quantity in (SHARE, COUNT) else [*map(in_words, self._own_entries())][:MOST_ITEMS]
+        each = [] if self.is_share else [*map(in_words, self._own_entries())][:MOST_ITEMS]
         many = "standard error is" if self.value.size == 1 else "largest standard error is"
         after = f", before the step {self.step!r}" if self.step else ""
         return [*each, f"The {many} {self._error_in_words(float(self.stderr.max()))}{after}."]
 
     def _error_in_words(self, error: float) -> str:
-        if self.quantity not in (SHARE, COUNT):
+        if not self.is_share:
             return error_in(error, self.unit)
         share = error if self.quantity == SHARE else error / self.n
         return f"{users_of(share * self.n, self.n)} ({percent(share, 2, up=True)})"
@@ -306,16 +318,21 @@ class Estimate(Answer):
         most: int = MOST_ITEMS,
         width: float = TEXT_WIDTH,
         truth: Estimate | None = None,
+        ax: Axes | None = None,
+        labels: Labels | None = None,
     ) -> Figure:
         """A figure: a bar per item with its interval, at most ``most`` items, the largest (needs the extra ``plot``).
 
-        Ranges are drawn as their distribution function (all bins), places as a map with a cross where the interval
-        holds 0, keys as their shares above their means, two-way marginals as shaded tables unless there is a truth.
+        Means are points on the scale of their range, ranges a distribution function with quantiles (all bins), places
+        a map with a cross where the interval holds 0, keys their shares beside their means, two-way marginals shaded
+        tables unless there is a truth.
 
         level, of : as in :meth:`interval`
         truth : what the items really are, where that is known; it is marked beside them
+        ax : matplotlib axes to draw in; by default a new figure of this ``width``, in inches
+        labels : other words for what is drawn, such as {"other": "all others"}
         """
-        return self._draw(Look(level, of, most, width, truth))
+        return self._draw(Look(level, of, most, width, truth, ax, labels))
 
     def _draw(self, look: Look) -> Figure:
         return draw_estimate(self, look)

@@ -23,8 +23,10 @@ from .references import Reference
 from .tasks import Task
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from .._support.canvas import Labels
     from ..mechanisms.randomizer import Randomizer
     from ..protocol.plan import Plan
 
@@ -290,11 +292,20 @@ class Recommendation(Tabular):
 
     # -- pictures ---------------------------------------------------------------------------------------------------
 
-    def plot(self, *, width: float = TEXT_WIDTH) -> Figure:
-        """Error (or eps) against bits per user, with the front and the references (needs the extra ``plot``)."""
+    def plot(
+        self,
+        *,
+        width: float = TEXT_WIDTH,
+        ax: Axes | None = None,
+        labels: Labels | None = None,
+    ) -> Figure:
+        """Error (or eps) against bits per user, with the front and the references (needs the extra ``plot``).
+
+        ax : matplotlib axes to draw in, in place of a new figure; labels : other words for those of the figure
+        """
         from .drawing import draw_recommendation
 
-        return draw_recommendation(self, width=width)
+        return draw_recommendation(self, width=width, ax=ax, labels=labels)
 
     def report(
         self, path: str | os.PathLike[str], which: str | int | Choice | None = None, *, allow_no_local: bool = False

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from .._support.figures import TEXT_WIDTH
 from .._support.json_ready import json_object
 from .._support.tables import Column, Table, Tabular, number_column
 from .._support.units import error_in, figures
@@ -15,7 +16,10 @@ from ..estimation.estimate import Estimate
 from ..queries.quantiles import Quantiles
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from .._support.canvas import Labels
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,9 +55,9 @@ class SimulatedQuantiles(Tabular):
         true = {"truth": self.truth.value.tolist(), "covered": self.covered, "users": self.answer.n}
         return json_object({**self.answer.to_dict(), **true})
 
-    def plot(self) -> Figure:
-        """The figure of the quantiles with the true distribution."""
-        return self.answer.plot(truth=self.truth.answer)
+    def plot(self, *, width: float = TEXT_WIDTH, ax: Axes | None = None, labels: Labels | None = None) -> Figure:
+        """The figure of the quantiles with the true distribution; ax, labels : as in :meth:`Estimate.plot`."""
+        return self.answer.plot(truth=self.truth.answer, width=width, ax=ax, labels=labels)
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,9 +126,9 @@ class Simulation(Tabular):
             }
         )
 
-    def plot(self) -> Figure:
-        """The figure of the answer with the truth marked."""
-        return self.answer.plot(truth=self.truth)
+    def plot(self, *, width: float = TEXT_WIDTH, ax: Axes | None = None, labels: Labels | None = None) -> Figure:
+        """The figure of the answer with the truth marked; ax, labels : as in :meth:`Estimate.plot`."""
+        return self.answer.plot(truth=self.truth, width=width, ax=ax, labels=labels)
 
 
 @overload

@@ -123,5 +123,5 @@ def _flat(parts: list[Estimate], asked: tuple[Columns, ...], options: dict[str, 
     constraint = Blocks(tuple((part.value.shape, Simplex()) for part in parts))
     whole = joined(parts, constraint, parts[0].n)
     names = tuple(name for part in parts for name in part.names)
-    kept = {**vars(whole), "names": names, "quantity": SHARE}
+    kept = {**vars(whole), "names": names, "quantity": SHARE, "ordered": True}
     return MarginalsAnswer(**kept, asked=asked, options=options, parts=tuple(parts))

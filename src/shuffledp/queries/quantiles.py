@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from .._support.canvas import Labels
     from .range_answer import RangeAnswer
 
 
@@ -99,9 +100,19 @@ class Quantiles(Answer):
         """One line."""
         return f"<Quantiles {'; '.join(self.words()[:3])}: {self.answer._title}>"
 
-    def plot(self, *, width: float = TEXT_WIDTH, truth: RangeAnswer | None = None, ax: Axes | None = None) -> Figure:
-        """The distribution function with a mark and an interval at every quantile (needs the extra ``plot``)."""
+    def plot(
+        self,
+        *,
+        width: float = TEXT_WIDTH,
+        truth: RangeAnswer | None = None,
+        ax: Axes | None = None,
+        labels: Labels | None = None,
+    ) -> Figure:
+        """The distribution function with a mark and an interval at every quantile (needs the extra ``plot``).
+
+        truth, ax, labels : as in :meth:`Estimate.plot`
+        """
         from .drawing import draw_distribution
 
-        look = Look(level=self.level, width=width, truth=truth, ax=ax)
+        look = Look(level=self.level, width=width, truth=truth, ax=ax, labels=labels)
         return draw_distribution(self.answer, look, self)

@@ -56,6 +56,7 @@ class RangeAnswer(Estimate):
     domain, branching, levels : the range of the numbers, the shape of the tree, and the estimates of its levels
     tree : the least-squares fit, where one was made
     option : whether the last entry is that of the users without a number; all shares are those of all users
+    column : where the numbers were
     """
 
     domain: Interval = field(default_factory=lambda: Interval(0.0, 1.0, 0.0))
@@ -63,6 +64,7 @@ class RangeAnswer(Estimate):
     levels: tuple[Estimate, ...] = ()
     tree: TreeFit | None = None
     option: bool = False
+    column: str = ""
 
     @property
     def edges(self) -> FloatArray:
@@ -119,7 +121,7 @@ class RangeAnswer(Estimate):
         known = noise.mapped(lambda x: np.where(whole, 0.0, x))
         found = weighted_sums(np.where(whole, 1.0, value), self.n, Box(0.0, 1.0), known, np.where(whole, 0.0, step))
         found = replace(found, provenance=self.narrowed(what), for_release=self.for_release)
-        return replace(found, names=tuple(names), quantity=SHARE, note=self.note)
+        return replace(found, names=tuple(names), quantity=SHARE, note=self.note, ordered=True)
 
     def _used(self, pairs: IntArray) -> Iterator[tuple[Any, ...]]:
         return whole_nodes(pairs, [level.value.size for level in self.levels], self.branching)
@@ -284,6 +286,8 @@ def range_answer(domain: Interval, branching: int, parts: Sequence[Estimate], op
         constraint=Simplex(),
         names=(*names, *(["missing"] if option else [])),
         quantity=SHARE,
+        rest="missing" if option else "",
+        ordered=True,
         option=option,
         domain=domain,
         branching=branching,
