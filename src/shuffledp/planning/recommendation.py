@@ -214,19 +214,19 @@ class Recommendation(Tabular):
 
     @property
     def comparison(self) -> list[str]:
-        """One line per reference, and one about the floor."""
+        """What a local guarantee costs, if that is something; one line per reference, and one about the floor."""
+        return self._about_local + self._beside
+
+    @property
+    def _beside(self) -> list[str]:
         eps = round_down(self.epsilon)
-        return (
-            self._about_local
-            + self._about_floor
-            + [
-                visible(
-                    f"{found.model} model at eps = {eps}: error {found.error:.3g} ({found.mechanism}), "
-                    f"{_times(found.error / self.best.error)} the best above; {found.note}."
-                )
-                for found in self.references
-            ]
-        )
+        return self._about_floor + [
+            visible(
+                f"{found.model} model at eps = {eps}: error {found.error:.3g} ({found.mechanism}), "
+                f"{_times(found.error / self.best.error)} the best above; {found.note}."
+            )
+            for found in self.references
+        ]
 
     def above_floor(self, choice: Choice) -> float | None:
         """The error of a choice over the floor; None where there is no floor, and of several messages per user."""
