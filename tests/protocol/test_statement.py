@@ -107,7 +107,7 @@ def test_every_part_is_there_and_the_formal_line_last() -> None:
         "# Privacy statement: Fruit",
         "10,000 users are asked, to learn the share of users who hold each of 4 options of 'fruit'.",
         "The options are apple, pear, fig.",
-        "A device sends 1 message of 1 byte: generalized randomized response on 4 options",
+        "A device sends one message of 1 byte: generalized randomized response on 4 options",
         "the messages of at least 9,000 users",
         f"their guess is right at most {right} times of {of}.",
         f"a guess between two values is right at most {local} times of {all_}.",
@@ -125,8 +125,8 @@ def test_every_part_is_there_and_the_formal_line_last() -> None:
 def test_without_a_local_guarantee_it_says_so() -> None:
     text = plan_of("pure-dump:messages=2").statement().markdown()
     assert "Nothing remains. If the shuffler is broken into" in text and "rests on the shuffler alone" in text
-    assert "A device sends 3 messages of 1 byte" in text and "A single message can show the true value" in text
-    assert "1.01 messages on average" in plan_of("pure-dump:messages=0.01").statement().markdown()
+    assert "A device sends 3 messages, of 1 byte each" in text and "A single message can show the true value" in text
+    assert "1.01 messages on average, of 1 byte each" in plan_of("pure-dump:messages=0.01").statement().markdown()
 
 
 def test_rounds_are_composed() -> None:
@@ -136,7 +136,7 @@ def test_rounds_are_composed() -> None:
     right, of = right_guesses(total, plan.delta)
     text = said.markdown()
     assert f"is right at most {right} times of {of} in all 13 collections together." in text
-    assert "can be right every time, or nearly so, in all 13" in text  # 13 times eps0 = 2
+    assert "can be right almost every time in all 13" in text  # 13 times eps0 = 2
     assert "A further one, beyond these 13, is not covered." in text
     assert re.search(r"Over 13 such batches of the same users, it is \(0\.\d+, 1e-06\)-DP in all\.", said)
     assert right > right_guesses(plan.epsilon, plan.delta)[0]
@@ -233,6 +233,9 @@ def test_what_does_not_hold_is_not_claimed() -> None:
     (learned,) = (section.texts for section in said.sections if section.heading == "What an attacker can learn")
     assert learned == ("A batch was too small for mixing to protect its users: for them only the next section holds.",)
     assert "is right at most 89 times of 100" in said.markdown()
+    twice = collected(40, minimum=40)
+    assert "This is for a user who sent in one batch only." in twice.estimate().statement().markdown()
+    assert "in one batch only" not in collected(50, minimum=50).estimate().statement().markdown()
     seeded = collected(50, minimum=50, rng=np.random.default_rng(1)).estimate().statement()
     assert seeded.startswith("NOT FOR RELEASE") and "Nothing limits what is learned" in seeded.markdown()
     assert "Nothing remains: see the warnings." in seeded.markdown() and "times of" not in seeded.markdown()

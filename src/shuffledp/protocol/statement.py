@@ -53,6 +53,7 @@ class Found:
     batches: int
     shuffled: bool  # whether the guarantee of the shuffled batch holds
     private: bool  # whether any guarantee holds
+    once: bool  # whether every user is known to be in one batch only
 
 
 @dataclass(frozen=True)
@@ -93,16 +94,16 @@ class _Said:
     def sent(self) -> Section:
         m = self.plan.query.randomizer
         size, many = message_length(m.codec), m.messages_per_user * self.plan.reports_per_user
-        what = f"{many:.4g} message{'' if many == 1.0 else 's'}" + (
-            " on average" if m._message_limits[0] != many else ""
-        )
-        said = [f"A device sends {what} of {size:,} byte{'' if size == 1 else 's'}: {m.description}."]
+        bytes_ = f"{size:,} byte{'' if size == 1 else 's'}"
+        several = f"{many:.4g} messages" + ("" if m._message_limits[0] == many else " on average")
+        what = f"one message of {bytes_}" if many == 1.0 else f"{several}, of {bytes_} each"
+        said = [f"A device sends {what}: {m.description}."]
         said.append(
             "A single message can show the true value; it has no name, number or time in it, and only the mixing with "
             "those of all others hides whose it is."
             if math.isinf(self.plan.guarantee.local_epsilon)
-            else "Chance decides on the device whether a message shows the true value or another one. It has no name, "
-            "number or time in it."
+            else "A message is drawn by chance on the device, so that it may show the true value or not. It has no "
+            "name, number or time in it."
         )
         crowd = count_of(self.plan.smallest_batch)
         said.append(f"A shuffler mixes the messages of at least {crowd} before anybody else sees them.")
@@ -121,6 +122,8 @@ class _Said:
             f"Whatever they compute, their guess {_odds(self.epsilon, self.plan.delta)}{self.over}.",
             "Whoever tosses a coin instead is right half of the time.",
         ]
+        if self.found is not None and not self.found.once:
+            said.append("This is for a user who sent in one batch only.")
         return Section(heading, (*said, *self.near))
 
     def without_shuffler(self) -> Section:
@@ -204,4 +207,5 @@ def _composed(plan: Plan, rounds: int) -> float:
 def _odds(epsilon: float, delta: float = 0.0) -> str:
     """In words, to stand after what is guessed."""
     right, of = right_guesses(epsilon, delta)
-    return "can be right every time, or nearly so," if right == of else f"is right at most {right:,} times of {of:,}"
+    always = "can be right every time" if math.isinf(epsilon) else "can be right almost every time"
+    return always if right == of else f"is right at most {right:,} times of {of:,}"
