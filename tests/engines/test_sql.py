@@ -31,8 +31,8 @@ def mean(mechanism: str) -> sdp.queries.Mean:
     return sdp.queries.Mean(column="x", low=0, high=10, missing=0, mechanism=mechanism)
 
 
-#: Every way of counting: a GROUP BY of one and of two bytes, bits, members, sums of signed numbers of two and of four
-#: bytes, one question of several, several messages, and what counts less than the codec does.
+#: Every way of counting: a GROUP BY of one and of two bytes, bits, members, sums of signed numbers of two, four and
+#: eight bytes, one question of several, several messages, and what counts less than the codec does.
 CASES: dict[str, Callable[[], Any]] = {
     "category": lambda: labeled("grr:eps0=2", 6),
     "wide category": lambda: labeled("hadamard:eps0=2", 300),
@@ -48,6 +48,7 @@ CASES: dict[str, Callable[[], Any]] = {
     "marginals": lambda: sdp.queries.Marginals(labels={"x": [0, 1], "y": [2, 3], "z": [4]}, mechanism="grr:eps0=2"),
     "short numbers": lambda: mean("laplace:eps0=9"),
     "numbers": lambda: mean("laplace:eps0=0.01"),
+    "long numbers": lambda: mean("laplace:eps0=1e-6"),
     "vector of bits": lambda: mean("duchi:eps0=1"),
     "messages": lambda: labeled("pure-dump:messages=2", 6),
     "messages of bits": lambda: labeled("cheu-zhilyaev:messages=1,flip=0.1", 11),
