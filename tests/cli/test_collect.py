@@ -8,10 +8,12 @@ import os
 import subprocess
 import sys
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -53,6 +55,59 @@ def home(tmp_path: Path) -> Path:
     sdp.Plan(query=fruit_query, users=N, delta=1e-6, name="Fruit <b>").save(tmp_path / "fruit.json")
     sdp.Plan(query=wait_query, users=N, delta=1e-6).save(tmp_path / "wait.json")
     return tmp_path
+
+
+def test_quantiles_counts_and_the_largest(home: Path) -> None:
+    for name in ("wait", "fruit"):
+        good("privatize", home / f"{name}.json", home / "data.parquet", "-o", home / f"{name}.batch")
+    wait, fruit = ((home / f"{name}.json", home / f"{name}.batch") for name in ("wait", "fruit"))
+    text = good("estimate", *wait, "--fit", "--quantiles", "0.5,0.9", "--plot", home / "q.svg")
+    assert "p50: " in text and " min, 95 % from " in text and "p90" in (home / "q.svg").read_text()
+    data = json.loads(good("estimate", *wait, "--fit", "--quantiles", "0.5,0.9", "--json"))
+    assert data["items"] == ["p50", "p90"] and data["unit"] == "min" and data["shares"] == [0.5, 0.9]
+    assert all(a <= b <= c for a, b, c in zip(data["low"], data["value"], data["high"], strict=True))
+    data = json.loads(good("estimate", *fruit, "--counts", "--top", 2, "--json"))
+    assert data["items"] == ["apple", "pear"] and 1500 < data["value"][0] < 2100
+    assert "of 3,000 users" in good("estimate", *fruit)
+    simulated = good("simulate", wait[0], home / "data.parquet", "--quantiles", "0.5", "--plot", home / "s.png")
+    assert "truth" in simulated and "min; " in simulated
+    top = json.loads(good("simulate", fruit[0], home / "data.parquet", "--counts", "--top", 1, "--json"))
+    assert top["items"] == ["apple"] and top["truth"][0] == round(top["truth"][0]) > 1500
+    assert "must be left out unless the plan asks for ranges" in refused("estimate", *fruit, "--quantiles", "0.5")
+    assert "quantiles must be asked alone" in refused("estimate", *wait, "--quantiles", "0.5", "--top", 3)
+    assert "quantiles must lie in (0, 1), got 1.5" in refused("estimate", *wait, "--quantiles", "1.5")
+    assert "quantiles must be" in refused("estimate", *wait, "--quantiles", "half")
+    assert "k must be" in refused("estimate", *fruit, "--top", 0)
+
+
+@pytest.mark.parametrize("end", ["csv", "jsonl", "parquet"])
+def test_answers_are_added_to_a_table_once(home: Path, end: str) -> None:
+    plan, out, table = home / "fruit.json", home / "fruit.batch", home / f"table.{end}"
+    good("privatize", plan, home / "data.parquet", "-o", out)
+    week = ("estimate", plan, out, "--table", table, "--period", "2026-W14")
+    assert f"wrote {table}" in run(*week).stderr
+    before = table.read_bytes()
+    again = run(*week)
+    assert again.exit_code == 0 and f"{table}: holds this answer, nothing was added" in again.stderr
+    assert table.read_bytes() == before
+    good("privatize", plan, home / "data.parquet", "-o", home / "other.batch")
+    other = ("estimate", plan, home / "other.batch", "--table", table, "--period", "2026-W14")
+    assert "table must hold one answer for each plan and question and period" in refused(*other)
+    assert table.read_bytes() == before
+    good(*other[:-1], "2026-W15")
+    good(*week, "--counts")
+    lines = partial(pd.read_json, lines=True, precise_float=True)
+    rows = {"csv": pd.read_csv, "parquet": pd.read_parquet, "jsonl": lines}[end](table)
+    assert rows["period"].tolist() == ["2026-W14"] * 3 + ["2026-W15"] * 3 + ["2026-W14"] * 3
+    assert rows["unit"].tolist() == ["share of users"] * 6 + ["users"] * 3
+    assert set(rows["plan"]) == {sdp.Plan.load(plan).digest} and set(rows["epsilon"]) == {sdp.Plan.load(plan).epsilon}
+
+
+def test_a_table_is_refused_before_the_work(home: Path) -> None:
+    plan = home / "fruit.json"
+    assert "table must end in" in refused("estimate", plan, "none.batch", "--table", "table.xls")
+    same = home / "a.svg"
+    assert "must be different files" in refused("estimate", plan, "none.batch", "--plot", same, "--report", same)
 
 
 def test_from_data_to_the_statement(home: Path) -> None:

@@ -60,6 +60,19 @@ def test_another_choice_is_saved(tmp_path: Path) -> None:
     assert sdp.Plan.load(tmp_path / "plan.json").query.randomizer.name == "grr"
 
 
+def test_it_says_what_it_saved_and_why(tmp_path: Path) -> None:
+    plan = tmp_path / "plan.json"
+    done = run(*ASK, "--save", plan)
+    assert "saved: mix-dump:d=3" in done.stderr and "of those that keep a local guarantee; its error is" in done.stderr
+    saved = sdp.Plan.load(plan).query.randomizer.spec
+    assert saved.startswith("mix-dump:")
+    assert f"users, {saved} is (" in " ".join(done.stdout.split())  # the first sentence is about what was saved
+    done = run(*ASK, "--save", plan, "--allow-no-local", "--json")
+    spec = sdp.Plan.load(plan).query.randomizer.spec
+    assert spec.startswith("pure-dump:") and "saved: pure-dump:" in done.stderr and "nothing remains" in done.stderr
+    assert json.loads(done.stdout)["saved"]["mechanism"] == spec
+
+
 @pytest.mark.slow_cases("location", "mean", "quantile", "range", "sets", "sum-of-bits")
 @pytest.mark.parametrize("task", ["sum-of-bits", "mean", "range", "quantile", "location", "sets", "key-value"])
 def test_plans_of_every_task_run(task: str, tmp_path: Path) -> None:

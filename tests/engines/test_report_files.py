@@ -16,9 +16,9 @@ import pytest
 import shuffledp as sdp
 from reference.commands import refused, run
 from shuffledp.engines.local import Local
-from shuffledp.engines.report_files import KEY, read_reports
+from shuffledp.engines.report_files import read_reports
 from shuffledp.errors import ParameterError
-from shuffledp.protocol.batch import MAGIC, Batch, Header
+from shuffledp.protocol.batch import MAGIC, METADATA, Batch, Header
 
 N = 400
 
@@ -51,7 +51,7 @@ def written(path: Path, plan: sdp.Plan, column: Any, groups: int = 1, said: int 
     header = Header(plan.digest, messages, messages, size, True)
     schema = pa.schema([("message", column.type)])
     with pq.ParquetWriter(path, schema, compression="zstd", store_schema=False, **more) as writer:
-        writer.add_key_value_metadata({KEY: header.text()})
+        writer.add_key_value_metadata({METADATA: header.text()})
         for _ in range(groups):
             writer.write_table(pa.Table.from_arrays([column], schema=schema))
     return path

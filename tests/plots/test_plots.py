@@ -6,6 +6,7 @@ import io
 import pickle
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,13 @@ from matplotlib.figure import Figure
 
 import shuffledp as sdp
 from shuffledp import plots
+from shuffledp._support.ticks import round_numbers
 from shuffledp.accounting.comparison import Comparison
 from shuffledp.accounting.drawing import drawn_bounds
 from shuffledp.accounting.sweeping import Sweep
 from shuffledp.bounds import BOUNDS
-from shuffledp.estimation.estimate import Estimate
+from shuffledp.estimation.answer import Provenance
+from shuffledp.estimation.estimate import SHARE, Estimate
 
 FEW = ["constant-dataset-lower", "blanket", "variation-ratio", "variation-ratio-published", "clone", "local"]
 HEAD = {"pdf": b"%PDF", "svg": b"<?xml", "png": b"\x89PNG"}
@@ -346,11 +349,128 @@ def test_an_estimate_shows_its_largest_items(drawn: Any) -> None:
     estimate = drawn["estimate"][0]
     axes = estimate.plot(most=5).axes[0]
     largest = np.argsort(-estimate.value, kind="stable")[:5]
-    assert [text.get_text() for text in axes.get_xticklabels()] == [str(i) for i in largest]
-    assert [bar.get_height() for bar in axes.patches] == estimate.value[largest].tolist()
+    assert [text.get_text() for text in axes.get_yticklabels()] == [str(i) for i in largest]
+    assert [bar.get_width() for bar in axes.patches] == estimate.value[largest].tolist()
     low, high = estimate.interval()
     ends = axes.collections[0].get_segments()
-    assert np.allclose([part[:, 1] for part in ends], np.transpose([low, high])[largest])
+    assert np.allclose([part[:, 0] for part in ends], np.transpose([low, high])[largest])
+
+
+def shares(**more: Any) -> Estimate:
+    value = np.array([0.1, 0.3, 0.2, 0.4])
+    made = Estimate(value=value, stderr=np.full(4, 0.01), n=10_000, names=("a", "b", "c", "other"), quantity=SHARE)
+    return replace(made, rest="other", **more)
+
+
+def rows_of(figure: Figure) -> list[str]:
+    return [text.get_text() for text in figure.axes[0].get_yticklabels()]
+
+
+def test_bars_are_sorted_and_the_rest_is_set_apart() -> None:
+    figure = shares().plot()
+    assert rows_of(figure) == ["b", "c", "a", "other"]
+    bars = figure.axes[0].patches
+    gaps = np.diff([bar.get_y() for bar in bars])
+    assert np.allclose(gaps[:2], 1.0) and gaps[2] > 1.5 and bars[3].get_facecolor() != bars[0].get_facecolor()
+    assert figure.axes[0].texts[0].get_text() == "30.0 % (28.0 to 32.0), 3,000 users"
+    assert figure.axes[0].texts[3].get_text() == "40.0 % (38.0 to 42.0), 4,000 users"
+    assert rows_of(shares(ordered=True).plot()) == ["a", "b", "c", "other"], "bins keep their order"
+    assert shares().counts().plot().axes[0].texts[0].get_text() == "3,000 (2,800 to 3,200)"
+    assert shares().plot(width=plots.COLUMN_WIDTH).axes[0].texts[0].get_text() == "30.0 %"
+
+
+def test_the_question_is_the_title() -> None:
+    asked = Provenance(question="the share of users who hold each of 4 options", name="")
+    title = shares(provenance=asked).plot()._suptitle.get_text()  # type: ignore[attr-defined]
+    assert title.startswith("The share of users who hold each of 4 options\n")
+    named = shares(provenance=replace(asked, name="Weekly screens")).plot()
+    assert named._suptitle.get_text().startswith("Weekly screens\n")  # type: ignore[attr-defined]
+
+
+def test_a_mean_is_a_point_on_its_scale() -> None:
+    query = sdp.queries.Mean(column=("walk", "ride"), low=0, high=60, unit="min", mechanism="harmony:eps0=2")
+    values = query.encode([np.full(5000, 12.0), np.full(5000, 40.0)])
+    answer = query.answer(query.randomizer.privatize_counts(values, rng=np.random.default_rng(0)))
+    axes = answer.plot().axes[0]
+    assert not axes.patches and [text.get_text() for text in axes.get_yticklabels()] == ["walk", "ride"]
+    assert np.allclose(axes.lines[0].get_xdata(), answer.value)
+    low, high = axes.get_xlim()
+    assert -2.0 < low <= 0.0 and 60.0 <= high < 62.0 and axes.get_xlabel() == "mean (min)"
+    assert axes.texts[0].get_text().endswith(")") and " min (" in axes.texts[0].get_text()
+
+
+def test_quantiles_are_marked_with_their_intervals() -> None:
+    query = sdp.queries.RangeQuery(column="wait", low=0, high=16, bins=16, unit="s", mechanism="grr:eps0=4")
+    values = query.encode([np.arange(8000) % 16])
+    answer: Any = query.answer(query.randomizer.privatize_counts(values, rng=np.random.default_rng(0)))
+    found = answer.fitted().quantiles([0.25, 0.75])
+    figure = found.plot(truth=query.exact([np.arange(16)]))
+    axes = figure.axes[0]
+    words = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert (
+        words == ["95% interval", "share of users below", "truth", *found.words()] and axes.get_xlabel() == "wait (s)"
+    )
+    bands = [(span.get_x(), span.get_x() + span.get_width()) for span in axes.patches]
+    assert np.allclose(bands, np.transpose([found.low, found.high]))
+    marks = [line.get_xydata()[0].tolist() for line in axes.lines if line.get_linestyle() == "None"]
+    assert np.allclose(marks, [[found.value[0], 0.25], [found.value[1], 0.75]])
+    assert any("p95: " in text.get_text() for text in answer.plot().legends[0].get_texts())
+
+
+@pytest.mark.parametrize("name", ["estimate", "account", "batches", "check", "audit", "comparison"])
+def test_everything_draws_in_axes_of_the_caller_with_words_of_the_caller(
+    name: str, drawn: Any, comparison: Comparison
+) -> None:
+    result, arguments, _ = (comparison, {}, "") if name == "comparison" else drawn[name]
+    result = result.first(3) if name == "account" else result
+    figure = plots.new_figure(8.0, 4.0)
+    left, right = figure.subplots(1, 2)
+    assert result.plot(ax=right, **arguments) is figure
+    assert right.get_title() and not figure.legends and figure._suptitle is None  # type: ignore[attr-defined]
+    assert not left.has_data() and right.has_data()
+    texts = right.get_legend().get_texts() if right.get_legend() else right.get_yticklabels()
+    word = texts[0].get_text()
+    again = result.plot(labels={word: "in my words"}, **arguments)
+    shown = [text.get_text() for text in again.findobj(match=lambda x: hasattr(x, "get_text"))]
+    assert "in my words" in shown and word not in shown
+    rename = r"^labels must rename what is drawn \([^\n]*, got 'nothing'; correct it\.$"
+    with pytest.raises(sdp.ParameterError, match=rename):
+        result.plot(labels={"nothing": "something"}, **arguments)
+    for bad in (["a"], {1: "a"}, {"a": 1}):
+        with pytest.raises(sdp.ParameterError, match=r"^labels must map words of the figure to others, got [^\n]*\.$"):
+            result.plot(labels=bad, **arguments)
+    with pytest.raises(sdp.ParameterError, match=r"^ax must be matplotlib axes, got str; [^\n]*\.$"):
+        result.plot(ax="axes", **arguments)
+
+
+def test_several_panels_share_the_axes_of_the_caller() -> None:
+    query = sdp.queries.KeyValue(column="r", keys=["tea", "milk"], size=1, low=0, high=9, mechanism="pckv-grr:eps0=4")
+    answer = query.exact([[{"tea": 8.0}, {"milk": 2.0}] * 50])
+    figure = plots.new_figure(8.0, 6.0)
+    upper, lower = figure.subplots(2, 1)
+    answer.plot(ax=lower, labels={"tea": "Tea"})
+    figure.draw_without_rendering()
+    assert len(figure.axes) == 4 and lower.get_title()
+    for axes in figure.axes[2:]:
+        assert lower.get_window_extent().padded(1.0).containsx(axes.get_window_extent().x0)
+        assert not axes.get_window_extent().overlaps(upper.get_window_extent())
+    with pytest.raises(sdp.ParameterError, match=r"^ax must be of figure\.subplots\(\) [^\n]*\.$"):
+        answer.plot(ax=plots.new_figure(4.0, 4.0).add_axes((0.1, 0.1, 0.8, 0.8)))
+
+
+def test_rounds_are_marked_at_round_numbers_and_ticked_there() -> None:
+    acc = sdp.Accountant().compose("grr:eps0=2,d=16", n=10_000, count=52)
+    axes = acc.plot(delta=1e-6).axes[0]
+    points = axes.lines[0].get_xdata().tolist()
+    assert points == [1, *range(5, 50, 5), 52] and axes.get_xticks().tolist() == points
+    assert round_numbers(20, 20) == list(range(1, 21)) and round_numbers(1, 20) == [1]
+    for last in range(21, 3000, 7):
+        found = round_numbers(last, 20)
+        assert found[0] == 1 and found[-1] == last and len(found) <= 21 and found == sorted(set(found))
+    sizes = [100, 110, 1000, 10_000]
+    ticked = sdp.batch_table("grr:eps0=2,d=16", delta=1e-6, n=sizes).plot().axes[0]
+    assert [text.get_text() for text in ticked.get_xticklabels()] == ["100", "1,000", "10,000"]
+    assert sorted([*ticked.get_xticks(), *ticked.get_xticks(minor=True)]) == sizes
 
 
 def test_an_account_is_drawn_round_by_round() -> None:
@@ -376,7 +496,6 @@ def test_bad_input_of_plot(sweep: Sweep, drawn: Any) -> None:
             call()
 
 
-@pytest.mark.slow_cases("a rather long label of item")
 @pytest.mark.parametrize("label", ["a", "a rather long label of item"])
 def test_one_item_far_above_the_others_is_cut(label: str) -> None:
     """The others fill the axes, and the value of the one is written."""
@@ -384,12 +503,12 @@ def test_one_item_far_above_the_others_is_cut(label: str) -> None:
     value = np.append(np.linspace(0.004, 0.006, 12), 0.94)
     found = Estimate(value=value, stderr=np.full(13, 0.001), n=10_000, names=names)
     axes = found.plot().axes[0]
-    lying = axes.get_xlabel() != "item"
-    low, high = axes.get_xlim() if lying else axes.get_ylim()
+    low, high = axes.get_xlim()
     assert -0.005 < low <= 0.0 and 0.007 < high < 0.02
     assert any(text.get_text().startswith("0.94") for text in axes.texts)
+    assert any(text.get_text() == "→" for text in axes.texts)
     assert "the bar of other is cut" in " ".join(
         text.get_text() for text in found.plot().findobj(match=lambda x: hasattr(x, "get_text"))
     )
     even = Estimate(value=np.array([0.3, 0.3, 0.4]), stderr=np.full(3, 0.01), n=100).plot().axes[0]
-    assert even.get_ylim()[1] > 0.4 and not even.texts
+    assert even.get_xlim()[1] > 0.4 and len(even.texts) == 3

@@ -113,13 +113,13 @@ def test_the_answer_is_shown_with_its_means() -> None:
     answer: Any = answers(query, [values], 1, seed=5)[0]
     text = answer.table().text()
     assert "mean value (points)" in text and "bias of the mean" in text
-    assert len(answer.details()["means"]["low"]) == 4
+    assert len(answer.to_dict()["means"]["low"]) == 4
     best = answer.top(2)
     assert best.labels == best.means.labels == ["tea", "milk"]
     assert best.means.interval()[0] == pytest.approx(answer.means.interval()[0][:2])
     assert answer.means.interval(of="population")[0] == pytest.approx(answer.means.interval()[0])
     figure = answer.plot(truth=query.exact([values]))
-    assert len(figure.axes) == 2 and figure.axes[1].get_ylabel() == "mean value (points)"
+    assert len(figure.axes) == 2 and figure.axes[1].get_xlabel() == "mean value of the holders (points)"
 
 
 def test_a_mapping_is_the_pairs_of_a_user() -> None:

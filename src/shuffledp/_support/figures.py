@@ -21,7 +21,6 @@ from .text import visible
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 #: Widths in inches of one column and of the text of a two-column page.
@@ -105,15 +104,6 @@ def new_figure(width: float, height: float) -> Figure:
     return InlineFigure(figsize=(width, height))
 
 
-@contextmanager
-def titled(title: str, width: float, height: float) -> Iterator[Figure]:
-    """A new figure in the style of all, which the block draws; its title comes last."""
-    with style():
-        figure = new_figure(width, height)
-        yield figure
-        add_title(figure, title)
-
-
 def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     """Write a figure as PDF, SVG or PNG (300 dpi), by the suffix of ``path``; the same figure gives the same bytes.
 
@@ -175,9 +165,14 @@ def is_wide(width: float) -> bool:
     return width >= 5.0
 
 
-def add_title(figure: Figure, title: str) -> None:
+def add_title(figure: Figure, title: str | Sequence[str]) -> None:
     """Over the whole figure, wrapped to its width; a spec is text, not mathematics."""
-    figure.suptitle(wrapped(title, figure.get_figwidth()), fontsize=8, parse_math=False)
+    figure.suptitle(lines_of(title, figure.get_figwidth()), fontsize=8, parse_math=False)
+
+
+def lines_of(title: str | Sequence[str], width: float) -> str:
+    """A title of one paragraph or several, each in lines that fit."""
+    return "\n".join(wrapped(part, width) for part in ([title] if isinstance(title, str) else title) if part)
 
 
 def wrapped(title: str, width: float) -> str:
@@ -217,30 +212,3 @@ def add_legend(
         figure.legend(handles, labels, loc="outside right center")
     else:
         figure.legend(handles, labels, loc="outside lower center", ncols=3 if is_wide(figure.get_figwidth()) else 1)
-
-
-def logarithmic(axes: Axes, which: str, low: float, high: float) -> None:
-    """A logarithmic axis that has labels between the powers of ten where it spans few of them."""
-    ticker = require("matplotlib.ticker", extra="plot", purpose="drawing")
-    axes.set(**{f"{which}scale": "log"})
-    if high < 300.0 * low:
-        axis = axes.xaxis if which == "x" else axes.yaxis
-        axis.set_major_locator(ticker.LogLocator(subs=(1.0, 2.0, 5.0)))
-        axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
-        axis.set_minor_formatter(ticker.NullFormatter())
-
-
-def whole_ticks(axes: Axes) -> None:
-    """Ticks of the x axis at whole numbers only."""
-    ticker = require("matplotlib.ticker", extra="plot", purpose="drawing")
-    axes.xaxis.set_major_locator(ticker.MaxNLocator(nbins="auto", integer=True))
-
-
-def name_rows(axes: Axes, names: Sequence[str], shown: Sequence[str]) -> None:
-    """Rows of a figure: names on the left, values in a column on the right, the first row on top."""
-    axes.set_yticks(range(len(names)), list(names), parse_math=False)
-    axes.set_ylim(len(names) - 0.4, -0.6)
-    axes.tick_params(axis="y", length=0)
-    axes.grid(axis="x", visible=False)
-    for y, text in enumerate(shown):
-        axes.annotate(text, (1.02, y), xycoords=("axes fraction", "data"), va="center_baseline", annotation_clip=False)

@@ -68,9 +68,9 @@ def alone_with(path: str | os.PathLike[str], *, name: str = "path") -> Iterator[
         yield
 
 
-def replace_seen(path: str | os.PathLike[str], content: str, seen: set[str], *, name: str = "path") -> None:
+def replace_seen(path: str | os.PathLike[str], content: str | bytes, seen: set[str], *, name: str = "path") -> None:
     """Write a file, in one step, unless there is one whose digest is not among those ``seen``; then the new one is."""
-    data = content.encode("utf-8")
+    data = content.encode("utf-8") if isinstance(content, str) else content
     with alone_with(path, name=name):
         if os.path.isfile(path) and not _was_seen(path, seen):
             raise ParameterError(

@@ -30,7 +30,10 @@ from .many import answers, questions
 from .resolve import MechanismLike, resolve, subject_of
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from .._support.canvas import Labels
 
 _MOST_ROWS = 10_000
 
@@ -138,11 +141,21 @@ class BatchTable(Tabular):
         table = self.table()
         return f"{table.caption}\n{table.text()}"
 
-    def plot(self, *, epsilon: float | None = None, width: float = TEXT_WIDTH) -> Figure:
-        """A figure: eps against the size, with the target ``epsilon`` if it is given (needs the extra ``plot``)."""
+    def plot(
+        self,
+        *,
+        epsilon: float | None = None,
+        width: float = TEXT_WIDTH,
+        ax: Axes | None = None,
+        labels: Labels | None = None,
+    ) -> Figure:
+        """A figure: eps against the size, with the target ``epsilon`` if it is given (needs the extra ``plot``).
+
+        ax : matplotlib axes to draw in, in place of a new figure; labels : other words for those of the figure
+        """
         from .drawing import draw_batches
 
-        return draw_batches(self, epsilon=epsilon, width=width)
+        return draw_batches(self, epsilon=epsilon, width=width, ax=ax, labels=labels)
 
     @property
     def _delta_text(self) -> str:

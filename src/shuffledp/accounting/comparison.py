@@ -25,7 +25,10 @@ from .many import attempts
 from .resolve import MechanismLike, Resolved, Subject, resolve, subject_of
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from .._support.canvas import Labels
 
 
 @dataclass(frozen=True)
@@ -187,11 +190,20 @@ class Comparison(Tabular):
         """The same as one JSON object."""
         return json.dumps(self.to_dict(), indent=2)
 
-    def plot(self, *, width: float = TEXT_WIDTH) -> Figure:
-        """A figure: a dot per bound and a line at the best lower bound (needs the extra ``plot``)."""
+    def plot(
+        self,
+        *,
+        width: float = TEXT_WIDTH,
+        ax: Axes | None = None,
+        labels: Labels | None = None,
+    ) -> Figure:
+        """A figure: a dot per bound and a line at the best lower bound (needs the extra ``plot``).
+
+        ax : matplotlib axes to draw in, in place of a new figure; labels : other words for those of the figure
+        """
         from .drawing import draw_comparison
 
-        return draw_comparison(self, width=width)
+        return draw_comparison(self, width=width, ax=ax, labels=labels)
 
 
 @by_name

@@ -9,12 +9,15 @@ import numpy as np
 
 from .._support import figures
 from .._support import validation as check
+from .._support.canvas import Labels, canvas
 from .._support.figures import CURVE, LINES, TEXT_WIDTH, at_delta, users
 from .._support.numbers import round_down
+from .._support.ticks import logarithmic, name_rows, ticks_at
 from ..bounds import BOUNDS
 from ..errors import ParameterError
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from .batches import BatchTable
@@ -26,6 +29,8 @@ MOST_CURVES = 6
 
 # -- a comparison: one dot per bound --------------------------------------------------------------------------------
 
+#: What the line at the largest lower bound says.
+_LEAST = "no analysis can claim less"
 #: How a row looks, and what the legend calls it; unsound formulas are hollow.
 _DOTS: dict[str, dict[str, Any]] = {
     "upper": {"marker": "o", "color": "#0072B2", "label": "upper bound"},
@@ -34,7 +39,9 @@ _DOTS: dict[str, dict[str, Any]] = {
 }
 
 
-def draw_comparison(comparison: Comparison, *, width: float = TEXT_WIDTH) -> Figure:
+def draw_comparison(
+    comparison: Comparison, *, width: float = TEXT_WIDTH, ax: Axes | None = None, labels: Labels | None = None
+) -> Figure:
     """A dot per bound, tightest on top, and a line at the best lower bound; an infinite eps is written, not drawn.
 
     Examples
@@ -51,22 +58,24 @@ def draw_comparison(comparison: Comparison, *, width: float = TEXT_WIDTH) -> Fig
     columns = 3 if figures.is_wide(width) else 1
     title = f"ε of {users(comparison.n)} running {comparison.mechanism} {at_delta(comparison.delta)}"
     title += f", {comparison.neighbors}"
-    around = figures.wrapped(title, width).count("\n") + math.ceil(len({row.kind for row in rows}) / columns)
+    entries = len({row.kind for row in rows}) + (comparison.lower is not None)
+    around = figures.wrapped(title, width).count("\n") + math.ceil(entries / columns)
     # title, legend and axis label need their height however few the rows are
-    with figures.titled(title, width, 0.165 * len(rows) + max(0.95, 0.75 + 0.165 * around)) as figure:
-        axes = figure.subplots()
+    height = 0.165 * len(rows) + max(0.95, 0.75 + 0.165 * around)
+    with canvas(title, width, height, ax=ax, labels=labels) as page:
+        axes = page.axes
         for kind, look in _DOTS.items():
             held = [(row.epsilon, y) for y, row in enumerate(rows) if row.kind == kind and math.isfinite(row.epsilon)]
             if held:
                 axes.plot(*zip(*held, strict=True), linestyle="none", **look)
         if comparison.lower is not None and math.isfinite(comparison.lower.epsilon):
-            axes.axvline(comparison.lower.epsilon, color="#000000", linewidth=0.8, zorder=0.9)
+            axes.axvline(comparison.lower.epsilon, color="#000000", linewidth=0.8, zorder=0.9, label=_LEAST)
         if finite and min(finite) > 0.0 and max(finite) > 10.0 * min(finite):
-            figures.logarithmic(axes, "x", min(finite), max(finite))
-        figures.name_rows(axes, [row.bound for row in rows], [row.shown for row in rows])
+            logarithmic(axes, "x", min(finite), max(finite))
+        name_rows(axes, page.said([row.bound for row in rows]), [row.shown for row in rows])
         axes.set_xlabel("central ε (smaller is better)")
-        figures.add_legend(figure, *axes.get_legend_handles_labels())
-    return figure
+        page.legend(*axes.get_legend_handles_labels())
+    return page.figure
 
 
 # -- a sweep: one curve per bound -----------------------------------------------------------------------------------
@@ -80,7 +89,13 @@ _QUANTITIES = {
 
 
 def draw_sweep(
-    sweep: Sweep, *, quantity: str = "epsilon", most: int = MOST_CURVES, width: float = TEXT_WIDTH
+    sweep: Sweep,
+    *,
+    quantity: str = "epsilon",
+    most: int = MOST_CURVES,
+    width: float = TEXT_WIDTH,
+    ax: Axes | None = None,
+    labels: Labels | None = None,
 ) -> Figure:
     """A curve per bound: eps, or the ratio of the local budget to it, against the swept variable.
 
@@ -105,8 +120,8 @@ def draw_sweep(
     left_out = len(sweep.bounds) - len(chosen)
     wide, lines = figures.is_wide(width), len(chosen) + bool(left_out)
     height = max(3.0, 0.6 + 0.18 * lines) if wide else 2.5 + 0.17 * lines
-    with figures.titled(_sweep_title(sweep, word), width, height) as figure:
-        axes = figure.subplots()
+    with canvas(_sweep_title(sweep, word), width, height, ax=ax, labels=labels) as page:
+        axes = page.axes
         step = max(1, len(sweep.values) // 8)
         drawn: list[float] = []
         for i, name in enumerate(chosen):
@@ -116,16 +131,18 @@ def draw_sweep(
             # staggered markers: curves that coincide are both seen
             axes.plot(sweep.values, shown, markevery=(i % step, step), **_look(sweep.row(name)))
         if drawn:
-            figures.logarithmic(axes, "y", min(drawn), max(drawn))
+            logarithmic(axes, "y", min(drawn), max(drawn))
         if sweep.variable != "eps0":
-            figures.logarithmic(axes, "x", min(sweep.values), max(sweep.values))
+            logarithmic(axes, "x", min(sweep.values), max(sweep.values))
+        room = page.width - (2.4 if wide and ax is None else 0.0)  # beside the legend
+        ticks_at(axes, sweep.values, room, logarithmic=sweep.variable != "eps0")
         axes.set_xlabel(_VARIABLES[sweep.variable])
         axes.set_ylabel(f"{axis} ({better} is better)" if wide else axis)
-        handles, labels = axes.get_legend_handles_labels()
+        handles, texts = axes.get_legend_handles_labels()
         if quantity == "epsilon":  # in the order in which the curves end
-            handles, labels = handles[::-1], labels[::-1]
-        figures.add_legend(figure, handles, labels, beside=wide, left_out=left_out)
-    return figure
+            handles, texts = handles[::-1], texts[::-1]
+        page.legend(handles, texts, beside=wide, left_out=left_out)
+    return page.figure
 
 
 def drawn_bounds(sweep: Sweep, most: int) -> list[str]:
@@ -168,7 +185,14 @@ def _look(row: Row) -> dict[str, Any]:
 # -- batches: eps against the size ----------------------------------------------------------------------------------
 
 
-def draw_batches(table: BatchTable, *, epsilon: float | None = None, width: float = TEXT_WIDTH) -> Figure:
+def draw_batches(
+    table: BatchTable,
+    *,
+    epsilon: float | None = None,
+    width: float = TEXT_WIDTH,
+    ax: Axes | None = None,
+    labels: Labels | None = None,
+) -> Figure:
     """eps against the size of the batch, and the target with the smallest batch that meets it.
 
     A size without a finite eps leaves a gap.
@@ -184,8 +208,8 @@ def draw_batches(table: BatchTable, *, epsilon: float | None = None, width: floa
     if epsilon is not None:
         target = check.in_range("epsilon", epsilon, low=0.0, high=math.inf, low_open=True, high_open=True)
     title = f"ε of a batch running {table.mechanism} {at_delta(table.rule or table.delta)}, {table.neighbors}"
-    with figures.titled(title, width, 3.0 if figures.is_wide(width) else 3.3) as figure:
-        axes = figure.subplots()
+    with canvas(title, width, 3.0 if figures.is_wide(width) else 3.3, ax=ax, labels=labels) as page:
+        axes = page.axes
         eps = np.ma.masked_less_equal(np.ma.masked_invalid(table.epsilons), 0.0)
         axes.plot(table.sizes, eps, **CURVE, label="ε of the batch")
         seen = [*eps.compressed(), *([] if target is None else [target])]
@@ -196,9 +220,10 @@ def draw_batches(table: BatchTable, *, epsilon: float | None = None, width: floa
                 label = f"release from {users(least)} on"
                 axes.axvline(least, color="#D55E00", linestyle=(0, (1, 1)), label=label)
         if seen:
-            figures.logarithmic(axes, "y", min(seen), max(seen))
-        figures.logarithmic(axes, "x", min(table.sizes), max(table.sizes))
+            logarithmic(axes, "y", min(seen), max(seen))
+        logarithmic(axes, "x", min(table.sizes), max(table.sizes))
+        ticks_at(axes, table.sizes, page.width, logarithmic=True)
         axes.set_xlabel("users in the batch n")
         axes.set_ylabel("central ε (smaller is better)")
-        figures.add_legend(figure, *axes.get_legend_handles_labels())
-    return figure
+        page.legend(*axes.get_legend_handles_labels())
+    return page.figure

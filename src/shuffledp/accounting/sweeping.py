@@ -29,7 +29,10 @@ from .drawing import MOST_CURVES
 from .resolve import MechanismLike, Subject, as_mechanism
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from .._support.canvas import Labels
 
 #: What may be swept over eps0: a spec without eps0, a mechanism with a field eps0, or a function of eps0.
 Sweepable = MechanismLike | Callable[[float], MechanismLike]
@@ -179,15 +182,25 @@ class Sweep(Tabular):
     def __str__(self) -> str:
         return f"{self.title}\n\n{self.table().text()}"
 
-    def plot(self, *, quantity: str = "epsilon", most: int = MOST_CURVES, width: float = TEXT_WIDTH) -> Figure:
+    def plot(
+        self,
+        *,
+        quantity: str = "epsilon",
+        most: int = MOST_CURVES,
+        width: float = TEXT_WIDTH,
+        ax: Axes | None = None,
+        labels: Labels | None = None,
+    ) -> Figure:
         """A figure with a curve per bound, at most ``most`` of them (needs the extra ``plot``).
 
         quantity "epsilon" (central eps) or "ratio" (local eps / eps).  Of more bounds the tightest sound ones, the
         largest lower bound and the local budget are drawn.
+
+        ax : matplotlib axes to draw in, in place of a new figure; labels : other words for those of the figure
         """
         from .drawing import draw_sweep
 
-        return draw_sweep(self, quantity=quantity, most=most, width=width)
+        return draw_sweep(self, quantity=quantity, most=most, width=width, ax=ax, labels=labels)
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready dictionary: null where a bound gives no answer, "inf" for infinity."""

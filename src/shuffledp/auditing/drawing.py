@@ -6,16 +6,20 @@ import math
 from typing import TYPE_CHECKING
 
 from .._support import figures
+from .._support.canvas import Labels, canvas
 from .._support.figures import BEYOND_BAR, TEXT_WIDTH, WITHIN_BAR
 from .._support.numbers import round_down
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from .result import Audit
 
 
-def draw_audit(audit: Audit, *, width: float = TEXT_WIDTH) -> Figure:
+def draw_audit(
+    audit: Audit, *, width: float = TEXT_WIDTH, ax: Axes | None = None, labels: Labels | None = None
+) -> Figure:
     """A bar up to the proved lower bound on eps0, and a line at the claimed eps0: a bar beyond it breaks the claim.
 
     Examples
@@ -31,8 +35,8 @@ def draw_audit(audit: Audit, *, width: float = TEXT_WIDTH) -> Figure:
     look = BEYOND_BAR if audit.breaks_eps0 else WITHIN_BAR
     law = "; the reports do not follow the claimed law" if audit.refutes_law else ""
     title = f"Audit of {audit.randomizer}: {verdict}{law}"
-    with figures.titled(title, width, 1.5 if figures.is_wide(width) else 1.9) as figure:
-        axes = figure.subplots()
+    with canvas(title, width, 1.5 if figures.is_wide(width) else 1.9, ax=ax, labels=labels) as page:
+        axes = page.axes
         axes.barh(0, found, height=0.5, label=f"ε₀ is at least {round_down(found, 4)} ({sure})", **look)
         far = found
         if audit.claimed is not None and math.isfinite(audit.claimed):
@@ -43,5 +47,5 @@ def draw_audit(audit: Audit, *, width: float = TEXT_WIDTH) -> Figure:
         axes.set_yticks([])
         axes.set_ylim(-0.6, 0.6)
         axes.set_xlabel("local budget ε₀")
-        figures.add_legend(figure, *axes.get_legend_handles_labels())
-    return figure
+        page.legend(*axes.get_legend_handles_labels())
+    return page.figure

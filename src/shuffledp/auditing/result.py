@@ -16,7 +16,10 @@ from .._support.text import visible
 from .foreign import short
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from .._support.canvas import Labels
 
 
 @dataclass(frozen=True)
@@ -104,11 +107,20 @@ class Audit:
         ]
         return Table.facts(facts, notes=[str(self)]).html()
 
-    def plot(self, *, width: float = TEXT_WIDTH) -> Figure:
-        """A figure: the eps0 that was found against the claimed one (needs the extra ``plot``)."""
+    def plot(
+        self,
+        *,
+        width: float = TEXT_WIDTH,
+        ax: Axes | None = None,
+        labels: Labels | None = None,
+    ) -> Figure:
+        """A figure: the eps0 that was found against the claimed one (needs the extra ``plot``).
+
+        ax : matplotlib axes to draw in, in place of a new figure; labels : other words for those of the figure
+        """
         from .drawing import draw_audit
 
-        return draw_audit(self, width=width)
+        return draw_audit(self, width=width, ax=ax, labels=labels)
 
     def __str__(self) -> str:
         """A few sentences that a reviewer can paste."""

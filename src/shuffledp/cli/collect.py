@@ -9,7 +9,7 @@ import click
 
 from ..errors import ParameterError
 from . import options
-from .base import answer, drawn, main, prepared, say, wrote
+from .base import answer, distinct, drawn, grid, main, prepared, say, wrote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..protocol.batch import Batch
     from ..protocol.collector import Collector
     from ..protocol.plan import Plan
+    from ..queries.quantiles import Quantiles
     from ..queries.value_counts import ValueCounts
 
 _ENGINES, _OUT = "local (this machine) or spark.", "Where to write (.parquet or .batch)."
@@ -28,6 +29,20 @@ fit_option = click.option("--fit", is_flag=True, help=_FIT)
 accept_option = click.option(
     "--accept", is_flag=True, help="Go on if more than 20 % of the values are missing, unreadable, clipped or unlisted."
 )
+_SHOWN = (
+    click.option("--quantiles", metavar="SHARES", help="Ranges: these quantiles, such as 0.5,0.95,0.99."),
+    click.option("--counts", is_flag=True, help="Numbers of users in place of shares of them."),
+    click.option("--top", type=int, metavar="K", help="The K largest entries, largest first."),
+)
+
+
+def shown_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """What of an answer is shown."""
+    for option in reversed(_SHOWN):
+        command = option(command)
+    return command
+
+
 plot_option = click.option("--plot", metavar="FILE", help="Draw the answer (.pdf, .svg or .png).")
 
 
@@ -131,15 +146,19 @@ def shuffle(plan: str, reports: tuple[str, ...], out: str, overwrite: bool, earl
 )
 @click.option("--release-early", is_flag=True, help="Answer below the plan's minimum; the statement says so.")
 @fit_option
+@shown_options
 @plot_option
 @click.option("--report", metavar="FILE", help="Write a page (.html) with the answer, the figure and the statement.")
+@click.option("--table", metavar="FILE", help="Add the answer as rows (.csv, .jsonl or .parquet), once.")
+@click.option("--period", default="", metavar="TEXT", help="What the answer is of, such as 2026-W14, in its rows.")
 @options.as_json
 def estimate(
     plan: str, reports: tuple[str, ...], state: str | None, dropped: tuple[str, ...], release_early: bool, **shown: Any
 ) -> None:
     """Answer the question of PLAN from batches of REPORTS, with standard errors and the privacy statement.
 
-    With --state nothing is saved of batches that are refused; runs at the same time wait for each other.
+    With --state nothing is saved of batches that are refused; runs at the same time wait for each other.  An answer
+    that --table holds is not added again, and other numbers for the same plan, question and period are refused.
     """
     from contextlib import nullcontext
 
@@ -150,6 +169,11 @@ def estimate(
     if dropped and not state:
         raise click.UsageError("--drop needs --state FILE, from which batches are dropped.")
     prepared(shown["plot"])
+    distinct({"state": state, **{key: shown[key] for key in ("plot", "report", "table")}})
+    if shown["table"]:
+        from .._support.row_files import check_format
+
+        check_format(shown["table"])
     known = Plan.load(plan)
     with alone_with(state, name="state") if state else nullcontext():
         collector = _without(dropped, state, known) if state else Collector(known)
@@ -163,7 +187,8 @@ def estimate(
         if dropped and not collector.batches:
             answer(shown["as_json"], {"users": 0, "batches": {}}, "No batch is left.")
             return
-        found = _fitted(collector.estimate(release_early=release_early), shown.pop("fit"))
+        answered = collector.estimate(release_early=release_early)
+        found = _viewed(answered, *(shown.pop(key) for key in ("fit", "quantiles", "counts", "top")))
         if state and len(collector.batches) > before:  # to look at a state, one need not be allowed to write it
             collector.save(state)
     _show(found, collector, **shown)
@@ -190,11 +215,12 @@ def _without(dropped: tuple[str, ...], state: str, plan: Plan) -> Collector:
 @engine_option
 @click.option("--seed", type=int, help="A seeded generator, to repeat the run; nothing of it is for release.")
 @fit_option
+@shown_options
 @plot_option
 @accept_option
 @options.as_json
 def simulate(
-    plan: str, data: str, engine_name: str, seed: int | None, fit: bool, plot: str | None, accept: bool, as_json: bool
+    plan: str, data: str, engine_name: str, seed: int | None, plot: str | None, accept: bool, as_json: bool, **view: Any
 ) -> None:
     """Privatize and estimate DATA as PLAN says, beside the truth: how large the error is, and was predicted to be.
 
@@ -215,8 +241,10 @@ def simulate(
     rng = None if seed is None else np.random.default_rng(seed)
     with _rows_per_second("simulating") as advance:
         collector = engine(engine_name).count(known, data, rng=rng, progress=advance, accept=accept, tell=told.append)
-    estimated = _fitted(collector.estimate(release_early=True), fit)
-    found = simulated(estimated, Local().exact(known, data))
+    found = simulated(
+        _viewed(collector.estimate(release_early=True), **view),
+        _viewed(Local().exact(known, data), **{**view, "fit": False, "top": None}),
+    )
     say(*str(told[0]).split("\n"), err=True)
     drawn(found, plot)
     wrote(plot)
@@ -248,52 +276,73 @@ def _about(path: str) -> Iterator[None]:
         raise ParameterError(text if path in text else f"{path}: {text}") from None
 
 
-def _fitted(found: Estimate, fit: bool) -> Estimate:
-    if not fit:
-        return found
+def _viewed(found: Estimate, fit: bool, quantiles: str | None, counts: bool, top: int | None) -> Estimate | Quantiles:
+    """What of the answer is shown."""
     from ..queries.marginals_answer import MarginalsAnswer
     from ..queries.range_answer import RangeAnswer
 
-    if not isinstance(found, MarginalsAnswer | RangeAnswer):
-        raise ParameterError(
-            "fit must be left out unless the plan asks for ranges or marginals, got it with another query."
-        )
-    return found.fitted()
+    if fit:
+        if not isinstance(found, MarginalsAnswer | RangeAnswer):
+            raise ParameterError(
+                "fit must be left out unless the plan asks for ranges or marginals, got it with another query."
+            )
+        found = found.fitted()
+    if quantiles is not None:
+        if counts or top is not None:
+            raise ParameterError("quantiles must be asked alone, got --counts or --top as well; leave them out.")
+        if not isinstance(found, RangeAnswer):
+            raise ParameterError(
+                "quantiles must be left out unless the plan asks for ranges, got them with another query; plan with "
+                "queries.RangeQuery."
+            )
+        return found.quantiles(grid("quantiles", quantiles, example="0.5,0.95,0.99"))
+    found = found.counts() if counts else found
+    return found if top is None else found.top(top)
 
 
-def _show(found: Estimate, collector: Collector, *, plot: str | None, report: str | None, as_json: bool) -> None:
+def _show(
+    found: Estimate | Quantiles,
+    collector: Collector,
+    *,
+    plot: str | None,
+    report: str | None,
+    table: str | None,
+    period: str,
+    as_json: bool,
+) -> None:
     from ..engines.page import answer_page
 
+    added = found.append_to(table, period=period) if table else False
     drawn(found, plot)
     if report:
         from .._support.files import write_whole
 
         write_whole(report, answer_page(found, collector), name="report")
-    wrote(plot, report)
+    wrote(plot, report, table if added else None)
+    if table and not added:
+        say(f"{table}: holds this answer, nothing was added", err=True)
     lies = found.lies(collector.plan.message_word)
-    lines = [*found.table().text().split("\n"), *filter(None, ["", lies]), "", collector.statement()]
-    answer(as_json, _as_json(found, collector), *lines)
+    text = [*found.table().text().split("\n"), "", *found.words()]
+    answer(as_json, _as_json(found, collector, period), *text, *filter(None, ["", lies]), "", collector.statement())
 
 
-def _as_json(found: Estimate, collector: Collector) -> dict[str, Any]:
+def _as_json(found: Estimate | Quantiles, collector: Collector, period: str) -> dict[str, Any]:
     from .._support.json_ready import json_object
+    from ..estimation.answer import Provenance
 
-    low, high = found.interval()
-    numbers = {"value": found.value, "stderr": found.stderr, "low": low, "high": high}
+    plan, holds = collector.plan, found.provenance or Provenance(question="")
     return json_object(
         {
-            "question": collector.plan.query.question,
+            "question": holds.asked,
+            **({"period": period} if period else {}),
             "users": collector.users,
             "batches": collector.batches,
-            "unit": found.unit,
-            "items": found.labels,
-            **{key: entries.tolist() for key, entries in numbers.items()},
-            "influence": None if found.influence is None else found.poisoned(1).tolist(),
-            **found.details(),
+            **found.to_dict(),
+            "words": found.words(),
             "for_release": found.for_release,
-            "plan": collector.plan.digest,
-            "epsilon": collector.plan.epsilon,
-            "delta": collector.plan.delta,
+            "plan": plan.digest,
+            "epsilon": holds.epsilon,
+            "delta": holds.delta,
             "statement": collector.statement(),
         }
     )

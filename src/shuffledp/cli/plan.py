@@ -9,9 +9,10 @@ import click
 from .._support import validation as check
 from ..errors import ParameterError
 from . import options
-from .base import distinct, drawn, main, prepared, print_json, wrote
+from .base import distinct, drawn, main, prepared, print_json, say, wrote
 
 if TYPE_CHECKING:
+    from ..planning.choice import Choice
     from ..planning.recommendation import Recommendation
 
 
@@ -42,7 +43,8 @@ if TYPE_CHECKING:
 @click.option("--local-epsilon", metavar="E", help="Most that a round may leave to a user if the shuffler fails.")
 @options.file("--plot", "Draw error against bits: .pdf, .svg or .png.")
 @options.file("--report", "Write a design review as one page (.html).")
-@options.file("--save", "Write the plan of the best choice, for privatize and estimate.")
+@options.file("--save", "Write the plan of the best choice with a local guarantee, for privatize and estimate.")
+@click.option("--allow-no-local", is_flag=True, help="Save the best, even if nothing remains once the shuffler fails.")
 @click.option("--choose", metavar="NAME", help="With --save and --report: another choice than the best, by its name.")
 @click.option("--column", metavar="NAME", help="With --save: the column of the values; several with commas between.")
 @options.file("--labels", "With --save: a text file with one label per line.")
@@ -58,10 +60,12 @@ def plan(task: str, as_json: bool, **given: Any) -> None:
       shuffledp plan histogram --n 1e6 --d 64 --epsilon 1 --delta 1e-8 --save plan.json
       shuffledp privatize plan.json values.csv -o reports.parquet
 
-    The plan's labels are "0", "1", ... unless --labels names others; the file is JSON and can be edited before the
-    first report is sent.
+    What is saved keeps a local guarantee if the shuffler fails, unless --choose names another or --allow-no-local is
+    set.  The plan's labels are "0", "1", ... unless --labels names others; the file is JSON and can be edited before
+    the first report is sent.
     """
     files = {key: given.pop(key) for key in ("plot", "report", "save")}
+    allowed = given.pop("allow_no_local") or not (files["save"] or files["report"])
     shape = {key: given.pop(key) for key in ("choose", "column", "labels", "name")}
     distinct(files)
     prepared(files["plot"])
@@ -69,12 +73,13 @@ def plan(task: str, as_json: bool, **given: Any) -> None:
     from ..planning.recommending import recommend
 
     found = recommend(task, **{key: _parsed(key, value) for key, value in given.items() if value is not None})
-    chosen = found.choice(shape["choose"])
-    _write(found, files, chosen.name, shape, labels)
+    chosen = found.to_save(shape["choose"], allow_no_local=allowed)
+    _write(found, files, chosen, shape, labels)
     if as_json:
-        print_json(found.to_dict())
+        saved = {"saved": {"mechanism": chosen.spec, "why": found.why(chosen)}} if files["save"] else {}
+        print_json({**found.to_dict(), **saved})
     else:
-        _show(found)
+        _show(found, chosen)
 
 
 def _parsed(key: str, value: Any) -> Any:
@@ -103,7 +108,7 @@ def _labels(path: str) -> list[str]:
     return found
 
 
-def _write(found: Recommendation, files: dict[str, Any], chosen: str, shape: dict[str, Any], labels: Any) -> None:
+def _write(found: Recommendation, files: dict[str, Any], chosen: Choice, shape: dict[str, Any], labels: Any) -> None:
     if files["save"]:
         column = shape["column"]
         if column is not None and "," in column:
@@ -113,16 +118,18 @@ def _write(found: Recommendation, files: dict[str, Any], chosen: str, shape: dic
     if files["report"]:
         found.report(files["report"], chosen)
     wrote(*files.values())
+    if files["save"] or files["report"]:
+        say(f"{'saved' if files['save'] else 'reviewed'}: {found.why(chosen)}", err=True)
 
 
-def _show(found: Recommendation) -> None:
+def _show(found: Recommendation, chosen: Choice) -> None:
     from rich.console import Console
     from rich.markup import escape
 
     from .terminal import show_table
 
     console = Console(highlight=False)
-    console.print(escape(found.statement))
+    console.print(escape(found.statement_of(chosen)))
     show_table(found.table(), faint=[i for i, choice in enumerate(found.choices) if not choice.on_front])
     console.print(escape(f"Errors are in {found.measure}; * marks the front of error against bits."))
     for line in found.comparison:

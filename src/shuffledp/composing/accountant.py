@@ -29,7 +29,10 @@ from .fixed_pairs import fixed_pairs
 from .ledger import LedgerEntry, make_entry
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from .._support.canvas import Labels
 
 #: The largest number of rounds that remaining() tries.
 MOST_REMAINING = 10**6
@@ -151,11 +154,22 @@ class Accountant(Tabular):
         entries = f"{len(self.entries):,} entr{'y' if len(self.entries) == 1 else 'ies'}"
         return f"<Accountant of {rounds_in_words(self.rounds)} in {entries}, {self.neighbors}>"
 
-    def plot(self, *, delta: float | str, epsilon: float | None = None, width: float = TEXT_WIDTH) -> Figure:
-        """A figure: eps at delta after every round so far, and the budget if it is given (needs the extra ``plot``)."""
+    def plot(
+        self,
+        *,
+        delta: float | str,
+        epsilon: float | None = None,
+        width: float = TEXT_WIDTH,
+        ax: Axes | None = None,
+        labels: Labels | None = None,
+    ) -> Figure:
+        """A figure: eps at delta after every round so far, and the budget if it is given (needs the extra ``plot``).
+
+        ax : matplotlib axes to draw in, in place of a new figure; labels : other words for those of the figure
+        """
         from .drawing import draw_accountant
 
-        return draw_accountant(self, delta=delta, epsilon=epsilon, width=width)
+        return draw_accountant(self, delta=delta, epsilon=epsilon, width=width, ax=ax, labels=labels)
 
     @by_name
     def compose(

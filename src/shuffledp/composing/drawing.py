@@ -9,25 +9,34 @@ import numpy as np
 
 from .._support import figures
 from .._support import validation as check
+from .._support.canvas import Labels, canvas
 from .._support.delta_rules import read
 from .._support.figures import CURVE, TEXT_WIDTH, at_delta
 from .._support.numbers import round_down
+from .._support.ticks import round_numbers, ticks_at
 from ..errors import ParameterError
 from .composed_guarantee import rounds_in_words
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from .accountant import Accountant
 
-#: Points of the curve.
-_POINTS = 16
+#: Points of the curve, at most.
+_POINTS = 20
 
 
 def draw_accountant(
-    accountant: Accountant, *, delta: float | str, epsilon: float | None = None, width: float = TEXT_WIDTH
+    accountant: Accountant,
+    *,
+    delta: float | str,
+    epsilon: float | None = None,
+    width: float = TEXT_WIDTH,
+    ax: Axes | None = None,
+    labels: Labels | None = None,
 ) -> Figure:
-    """eps at delta after the first 1, 2, ... rounds (some of them, if there are many), and the budget ``epsilon``.
+    """eps at delta after every round (of many, after round numbers of them and the last), and the budget ``epsilon``.
 
     Examples
     --------
@@ -43,18 +52,18 @@ def draw_accountant(
     if epsilon is not None:
         budget = check.in_range("epsilon", epsilon, low=0.0, high=math.inf, low_open=True, high_open=True)
     at = read(delta).at_largest([entry.n for entry in accountant.entries])
-    rounds = np.unique(np.linspace(1, accountant.rounds, _POINTS).round().astype(np.int64))
+    rounds = np.array(round_numbers(accountant.rounds, _POINTS))
     eps = np.ma.masked_invalid([accountant.first(int(k)).epsilon(delta=at) for k in rounds])
     title = f"ε of {rounds_in_words(accountant.rounds)} over the same users {at_delta(at)}, {accountant.neighbors}"
-    with figures.titled(title, width, 3.0 if figures.is_wide(width) else 3.2) as figure:
-        axes = figure.subplots()
+    with canvas(title, width, 3.0 if figures.is_wide(width) else 3.2, ax=ax, labels=labels) as page:
+        axes = page.axes
         axes.plot(rounds, eps, **CURVE, label="ε of the rounds so far")
         if budget is not None:
             axes.axhline(budget, color="#D55E00", linestyle=(0, (5, 1.5)), label=f"budget ε = {round_down(budget)}")
         axes.set_ylim(bottom=0.0)
         axes.set_xlim(left=0.0)
-        figures.whole_ticks(axes)
+        ticks_at(axes, rounds.tolist(), page.width)
         axes.set_xlabel("rounds composed")
         axes.set_ylabel("central ε (smaller is better)")
-        figures.add_legend(figure, *axes.get_legend_handles_labels())
-    return figure
+        page.legend(*axes.get_legend_handles_labels())
+    return page.figure

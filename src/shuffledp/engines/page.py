@@ -10,9 +10,10 @@ from .._support.tables import as_page
 from .._support.text import visible
 from ..estimation.estimate import Estimate
 from ..protocol.collector import Collector
+from ..queries.quantiles import Quantiles
 
 
-def answer_page(answer: Estimate, collector: Collector) -> str:
+def answer_page(answer: Estimate | Quantiles, collector: Collector) -> str:
     """One HTML file: nothing in it is loaded from elsewhere, and every text of the plan is escaped."""
     plan = collector.plan
     picture = inline_svg(answer.plot())

@@ -18,14 +18,14 @@ from .._support.files import writing_whole
 from .._support.optional import require
 from .._support.reading import contained, opened
 from ..errors import ParameterError
-from ..protocol.batch import BATCH, Batch, Header, read_header, write_batch
+from ..protocol.batch import BATCH, METADATA, METADATA_1, Batch, Header, read_header, write_batch
 from ..protocol.messages import from_bytes
 from ..protocol.plan import Plan
 from .parquet_sizes import Footer, SeveralColumnsError, check_pages, read_footer
 from .reading import readable
 
-#: Where the metadata hold the header, in this version and in the first, and the checksum.
-KEY, _KEY_1, _CHECKSUM = b"shuffledp batch 2", b"shuffledp batch", b"shuffledp sha256"
+#: Where the metadata hold the checksum.
+_CHECKSUM = b"shuffledp sha256"
 #: Rows of one row group.
 _GROUP = 1 << 20
 #: Bytes of messages that are read from any file, and beyond those how many for each of its own: a small file may not
@@ -99,7 +99,7 @@ def write_reports(path: str | os.PathLike[str], header: Header, parts: Iterable[
     arrow = require("pyarrow", extra="data", purpose="writing Parquet files")
     parquet = require("pyarrow.parquet", extra="data", purpose="writing Parquet files")
     text = header.text().encode("utf-8")
-    schema = arrow.schema([("message", arrow.binary(header.bytes))], metadata={KEY: text})
+    schema = arrow.schema([("message", arrow.binary(header.bytes))], metadata={METADATA: text})
     checksum = hashlib.sha256(text)
     with (
         writing_whole(path, name="out") as stream,
@@ -133,8 +133,8 @@ def _footer(stream: BinaryIO, plan: Plan, shown: str) -> tuple[Footer, Header]:
         found = read_footer(stream, most=_FOOTER + os.fstat(stream.fileno()).st_size // _BYTES_PER_VALUE)
     except SeveralColumnsError:
         raise _not_ours(shown) from None
-    old = KEY not in found.entries
-    text = found.entries.get(_KEY_1 if old else KEY)
+    old = METADATA not in found.entries
+    text = found.entries.get(METADATA_1 if old else METADATA)
     if text is None:
         raise _not_ours(shown)
     return found, Header.parse(text.decode("utf-8", "replace"), plan, shown, first_version=old)
@@ -165,7 +165,7 @@ def _read(stream: BinaryIO, plan: Plan, shown: str) -> Batch:
         check_pages(stream, chunk, most=2 * chunk.rows * (header.bytes + 8) + _AROUND)
     with parquet.ParquetFile(stream, pre_buffer=False, page_checksum_verification=True) as file:
         data = _messages(file, header, shown)
-    checksum = hashlib.sha256(footer.entries.get(KEY, b""))
+    checksum = hashlib.sha256(footer.entries.get(METADATA, b""))
     checksum.update(data.data)
     said = checksum.hexdigest().encode()
     if footer.entries.get(_CHECKSUM, said) != said:  # earlier versions wrote none

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,20 +13,26 @@ from numpy.typing import NDArray
 from .._support import validation as check
 from .._support.arrays import FloatArray
 from .._support.figures import TEXT_WIDTH
-from .._support.numbers import round_down, round_up
-from .._support.tables import Column, Table, Tabular, number_column
+from .._support.json_ready import json_object
+from .._support.numbers import round_up
+from .._support.tables import Column, Table, number_column
 from .._support.text import shortened
+from .._support.units import error_in, figures, percent, users_of
 from ..errors import ParameterError
+from .answer import Answer, Entry, Provenance, in_words, texts_of
 from .constraints import Box, Constraint, Limit, Simplex, norm_sub
 from .drawing import MOST_ITEMS, Look, draw_estimate
 from .moments import Moments
 from .variance import Variance, share_sampling, upper_end
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: What is estimated, where it is how many users hold something.
-SHARE = "share of users"
+    from .._support.canvas import Labels
+
+#: What is estimated, where it is how many users hold something: as a share, and as a number.
+SHARE, COUNT = "share of users", "number of users"
 
 STEPS = ("nearest", "simplex", "norm-sub")
 #: What an interval may cover: the truth of these users, or of the population that they were drawn from.
@@ -39,7 +45,7 @@ _SETTLED = 1.75
 
 
 @dataclass(frozen=True, eq=False)
-class Estimate(Tabular):
+class Estimate(Answer):
     """What the reports say about the data.
 
     Attributes
@@ -60,6 +66,9 @@ class Estimate(Tabular):
         other that would be accepted; inf: without limit; None: not known
     note : what became of values outside the domain, in words, such as "clipped to [0, 60 min]"
     moments : what the errors of weighted sums of the entries follow from; None: entries are taken to be uncorrelated
+    provenance : the question, plan and guarantee behind the reports; None where they did not come from a plan
+    rest : the name of the entry that holds all that is not listed; empty if there is none
+    ordered : whether the entries have an order of their own, as bins do, in which figures show them
 
     Examples
     --------
@@ -89,6 +98,14 @@ class Estimate(Tabular):
     influence: Limit | None = None
     note: str = ""
     moments: Moments | None = None
+    provenance: Provenance | None = None
+    rest: str = ""
+    ordered: bool = False
+
+    @property
+    def is_share(self) -> bool:
+        """Whether the entries are users: shares or numbers of them."""
+        return self.quantity in (SHARE, COUNT)
 
     @property
     def origin(self) -> str:
@@ -104,19 +121,80 @@ class Estimate(Tabular):
             return list(self.names)
         return [",".join(map(str, index)) for index in np.ndindex(self.value.shape)] if self.value.ndim else [""]
 
+    def entries(self) -> Iterator[Entry]:
+        """Every number; after a consistency step they have no interval, as the error is not known."""
+        yield from self._own_entries()
+
+    def _own_entries(self) -> Iterator[Entry]:
+        values = [self.value.ravel().tolist(), self.stderr.ravel().tolist()]
+        ends = [[None] * self.value.size] * 2 if self.step else [end.ravel().tolist() for end in self.interval()]
+        unit = {SHARE: SHARE, COUNT: "users"}.get(self.quantity, self.unit)
+        for item, value, stderr, low, high in zip(self.labels, *values, *ends, strict=True):
+            yield Entry(item, value, stderr, low, high, unit)
+
     def table(self) -> Table:
-        """One row per item: the estimate, its standard error, and its 95% interval for these users where it has one."""
-        value, error = self.value.ravel().tolist(), self.stderr.ravel().tolist()
+        """One row per item: the estimate, its standard error, and its 95% interval for these users where it has one.
+
+        Values and intervals are shown in the figures that the interval supports, its ends rounded outward.
+        """
+        rows = list(self._own_entries())
+        shown = [texts_of(row) for row in rows]
+        errors = [figures(row.stderr or 0.0, 2, up=True) for row in rows]
+
+        def column(name: str, head: str, texts: list[str]) -> Column:
+            return number_column(name, head, [getattr(row, name) for row in rows], texts)
+
         columns = [
             Column(name="item", head="item", values=self.labels, texts=[*map(shortened, self.labels)], right=True),
-            number_column("value", self._head, value, [f"{x:.5g}" for x in value]),
-            number_column("stderr", "standard error", error, [f"{x:.2g}" for x in error]),
+            column("value", self._head, [text[0] for text in shown]),
+            column("stderr", "standard error", errors),
         ]
         if not self.step:
-            low, high = (end.ravel().tolist() for end in self.interval())
-            columns.append(number_column("low", "95% from", low, [round_down(x) for x in low]))
-            columns.append(number_column("high", "to", high, [round_up(x) for x in high]))
+            columns.append(column("low", "95% from", [text[1] for text in shown]))
+            columns.append(column("high", "to", [text[2] for text in shown]))
         return Table(tuple(columns), caption=self._title)
+
+    def words(self) -> list[str]:
+        """The largest standard error in people's units; where the entries are not shares, each of them before it.
+
+        Examples
+        --------
+        >>> e = Estimate(value=np.array([12.52]), stderr=np.array([0.022]), n=100, names=("wait",), unit="min")
+        >>> e.words()
+        ['wait: 12.52 min, 95 % from 12.47 to 12.57', 'The standard error is 0.022 min.']
+        >>> Estimate(value=np.array([0.5]), stderr=np.array([5.27e-5]), n=1_200_000, quantity=SHARE).words()
+        ['The standard error is 64 of 1,200,000 users (0.0053 %).']
+        """
+        if not self.value.size:
+            return []
+        each = [] if self.is_share else [*map(in_words, self._own_entries())][:MOST_ITEMS]
+        many = "standard error is" if self.value.size == 1 else "largest standard error is"
+        after = f", before the step {self.step!r}" if self.step else ""
+        return [*each, f"The {many} {self._error_in_words(float(self.stderr.max()))}{after}."]
+
+    def _error_in_words(self, error: float) -> str:
+        if not self.is_share:
+            return error_in(error, self.unit)
+        share = error if self.quantity == SHARE else error / self.n
+        return f"{users_of(share * self.n, self.n)} ({percent(share, 2, up=True)})"
+
+    def counts(self) -> Estimate:
+        """Numbers of users in place of shares of them, with their standard errors and intervals.
+
+        Examples
+        --------
+        >>> e = Estimate(value=np.array([0.25]), stderr=np.array([0.01]), n=2000, names=("pear",), quantity=SHARE)
+        >>> e.counts().value.tolist(), e.counts().stderr.tolist()
+        ([500.0], [20.0])
+        """
+        if self.quantity != SHARE:
+            raise ParameterError(
+                f"counts must be asked of shares of users, got {self.quantity or 'an estimate of something else'}; "
+                "leave counts out."
+            )
+        plain = Estimate(**{key: getattr(self, key) for key in Estimate.__dataclass_fields__})
+        made = rescaled(plain, scale=float(self.n), shift=0.0)
+        return replace(made, quantity=COUNT, provenance=self.narrowed("in users"))
 
     def poisoned(self, reports: int) -> FloatArray:
         """The most that this many false reports (or messages) can add to or take from each entry.
@@ -185,7 +263,8 @@ class Estimate(Tabular):
         ['b', 'c']
         """
         k = check.whole("k", k, low=1, high=2**53, hint="it is how many entries to keep")
-        return self.taken(np.argsort(-self.value.ravel(), kind="stable")[:k])
+        found = self.taken(np.argsort(-self.value.ravel(), kind="stable")[:k])
+        return replace(found, provenance=self.narrowed(f"the {k:,} largest"))
 
     def taken(self, places: NDArray[np.intp]) -> Estimate:
         """The entries at these places, on their own: what held for all of them together is not kept."""
@@ -209,9 +288,12 @@ class Estimate(Tabular):
             names=tuple(labels[i] for i in places),
         )
 
-    def details(self) -> dict[str, Any]:
-        """What a kind of answer holds beyond its entries, ready for JSON."""
-        return {}
+    def to_dict(self) -> dict[str, Any]:
+        """The entries, each list in their order, ready for JSON."""
+        rows = list(self._own_entries())
+        numbers = {key: [getattr(row, key) for row in rows] for key in ("value", "stderr", "low", "high")}
+        influence = None if self.influence is None else self.poisoned(1).ravel().tolist()
+        return json_object({"unit": self.unit, "items": self.labels, **numbers, "influence": influence})
 
     @property
     def _title(self) -> str:
@@ -236,16 +318,21 @@ class Estimate(Tabular):
         most: int = MOST_ITEMS,
         width: float = TEXT_WIDTH,
         truth: Estimate | None = None,
+        ax: Axes | None = None,
+        labels: Labels | None = None,
     ) -> Figure:
         """A figure: a bar per item with its interval, at most ``most`` items, the largest (needs the extra ``plot``).
 
-        Ranges are drawn as their distribution function (all bins), places as a map with a cross where the interval
-        holds 0, keys as their shares above their means, two-way marginals as shaded tables unless there is a truth.
+        Means are points on the scale of their range, ranges a distribution function with quantiles (all bins), places
+        a map with a cross where the interval holds 0, keys their shares beside their means, two-way marginals shaded
+        tables unless there is a truth.
 
         level, of : as in :meth:`interval`
         truth : what the items really are, where that is known; it is marked beside them
+        ax : matplotlib axes to draw in; by default a new figure of this ``width``, in inches
+        labels : other words for what is drawn, such as {"other": "all others"}
         """
-        return self._draw(Look(level, of, most, width, truth))
+        return self._draw(Look(level, of, most, width, truth, ax, labels))
 
     def _draw(self, look: Look) -> Figure:
         return draw_estimate(self, look)
@@ -318,7 +405,8 @@ class Estimate(Tabular):
                 "of one item per user; call consistent('nearest')."
             )
         project = norm_sub if step == "norm-sub" else constraint.nearest
-        return replace(self, value=project(self.value), step=step, influence=None)
+        known = self.narrowed(f"after the step {step!r}")
+        return replace(self, value=project(self.value), step=step, influence=None, provenance=known)
 
 
 def modeled(

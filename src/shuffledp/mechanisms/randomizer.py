@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from abc import abstractmethod
 from collections import deque
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -71,6 +71,13 @@ class Randomizer(Mechanism):
     def _tally(self, data: Array) -> Array:
         """Sums over reports (additive over chunks): what :meth:`_infer` needs; those of the codec unless overridden."""
         return self.codec.tally(data)
+
+    def _tally_of_sums(self, parts: Sequence[tuple[Array, int]]) -> Array | None:
+        """The tally that follows from sums that another program took; None: it needs the reports themselves.
+
+        parts : sums of the codec and the number of messages that they are over, one pair for each answer in a report
+        """
+        return parts[0][0] if type(self)._tally is Randomizer._tally else None
 
     @abstractmethod
     def _infer(self, counts: Array, users: int) -> Estimate:

@@ -13,6 +13,7 @@ from .._support.text import shortened, visible
 from ..accounting.amplification import amplify
 from ..accounting.guarantee import TRUST
 from ..errors import ShuffleDPError
+from ..protocol.statement import statement_of
 from .choice import Choice
 from .code import command_line, python_code
 from .drawing import draw_budgets, draw_recommendation
@@ -41,6 +42,8 @@ def review_page(found: Recommendation, choice: Choice) -> str:
         _asked(found, choice).html(),
         "<h2>What must be trusted</h2>",
         _list(_assumptions(found, choice)),
+        "<h2>For people who sign</h2>",
+        _signed(found, choice),
         "<h2>Ranking</h2>",
         inline_svg(draw_recommendation(found)),
         found.table().html(),
@@ -107,6 +110,12 @@ def _assumptions(found: Recommendation, choice: Choice) -> list[str]:
     )
     trust = TRUST[:1].upper() + TRUST[1:] + "."
     return [trust, counted, rounds, local, "Errors are predicted, not measured: root mean square over repetitions."]
+
+
+def _signed(found: Recommendation, choice: Choice) -> str:
+    """The statement of the plan, its headings below those of the review."""
+    said = statement_of(found.plan(choice), rounds=found.rounds, epsilon=choice.epsilon)
+    return said.body().replace("<h2>", "<h3>").replace("</h2>", "</h3>")
 
 
 def _certificate(found: Recommendation, choice: Choice) -> str:

@@ -25,8 +25,10 @@ from .references import Reference
 from .tasks import Predicted, Task
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from .._support.canvas import Labels
     from ..mechanisms.randomizer import Randomizer
     from ..protocol.plan import Plan
 
@@ -104,22 +106,73 @@ class Recommendation(Tabular):
         known = ", ".join(choice.name for choice in self.choices)
         raise ParameterError(f"choice must be one of {known}, got {which!r:.60}; name another.")
 
+    def to_save(self, which: str | int | Choice | None = None, *, allow_no_local: bool = False) -> Choice:
+        """The choice that :meth:`plan` and :meth:`report` take: one that is named, or the best with a local guarantee.
+
+        Where the shuffler fails, that guarantee remains.  ``allow_no_local`` takes the first of the ranking, whatever
+        remains without the shuffler.
+        """
+        if which is not None or allow_no_local:
+            return self.choice(which)
+        if self._kept is None:
+            raise ParameterError(
+                "a choice that keeps a guarantee if the shuffler fails must be in the ranking, got "
+                f"{', '.join(choice.name for choice in self.choices[:4])}, which have none; pass allow_no_local=True "
+                "(--allow-no-local on the command line), or ask with messages=1."
+            )
+        return self._kept
+
+    @property
+    def _kept(self) -> Choice | None:
+        """The best choice with a local guarantee."""
+        return next((choice for choice in self.choices if math.isfinite(choice.local_epsilon)), None)
+
+    def why(self, chosen: Choice) -> str:
+        """Why a choice is saved, in a sentence."""
+        best = self.best
+        local = "nothing" if math.isinf(chosen.local_epsilon) else f"local eps = {round_up(chosen.local_epsilon)}"
+        reason = "first in the ranking" if chosen is best else "as it was named"
+        if chosen is self._kept and chosen is not best:
+            reason = f"first in the ranking of those that keep a local guarantee; {self._price(chosen)}"
+        return visible(f"{chosen.spec}, {reason}. If the shuffler fails, {local} remains.")
+
+    def _price(self, kept: Choice) -> str:
+        """What a local guarantee costs."""
+        what = "error" if self.error is None else "epsilon"
+        ratio = getattr(kept, what) / getattr(self.best, what)
+        return f"its {what} is {_times(ratio)} that of {self.best.name}, which has none"
+
+    @property
+    def _about_local(self) -> list[str]:
+        """A line where the first of the ranking rests on the shuffler alone."""
+        kept = self._kept
+        if kept is self.best:
+            return []
+        if kept is None:
+            return ["None of these keeps a guarantee if the shuffler fails."]
+        local = round_up(kept.local_epsilon)
+        return [visible(f"Best with a local guarantee: {kept.name} (local eps = {local}); {self._price(kept)}.")]
+
     def plan(
         self,
         which: str | int | Choice | None = None,
         *,
+        allow_no_local: bool = False,
         column: str | Sequence[str] | None = None,
         labels: Sequence[Any] | None = None,
         name: str = "",
     ) -> Plan:
-        """The plan of the best choice (or of another), ready for Client, Shuffler and Collector.
+        """The plan of a choice, ready for Client, Shuffler and Collector.
+
+        Unless one is named, that is the best that keeps a guarantee if the shuffler fails, and with ``allow_no_local``
+        the first of the ranking; refused if it must be kept and none does (:meth:`to_save`).
 
         Its guarantee is that of one round.  ``column`` says where the values are and ``labels`` what they are called;
         unless given they are "value" and "0", "1", ..., to be edited in the file that ``save`` writes.
         """
         from ..protocol.plan import Plan
 
-        chosen = self.choice(which)
+        chosen = self.to_save(which, allow_no_local=allow_no_local)
         query = self.question.query(chosen.asked, column, labels, chosen.variant)
         return Plan(query=query, users=self.n, minimum_batch=self.counted, delta=self.delta, name=name)
 
@@ -193,7 +246,11 @@ class Recommendation(Tabular):
 
     @property
     def comparison(self) -> list[str]:
-        """One line per reference, and one about the floor."""
+        """What a local guarantee costs, if that is something; one line per reference, and one about the floor."""
+        return self._about_local + self._beside
+
+    @property
+    def _beside(self) -> list[str]:
         eps = round_down(self.epsilon)
         return self._about_floor + [
             visible(
@@ -285,17 +342,31 @@ class Recommendation(Tabular):
 
     # -- pictures ---------------------------------------------------------------------------------------------------
 
-    def plot(self, *, width: float = TEXT_WIDTH) -> Figure:
-        """Error (or eps) against bits per user, with the front and the references (needs the extra ``plot``)."""
+    def plot(
+        self,
+        *,
+        width: float = TEXT_WIDTH,
+        ax: Axes | None = None,
+        labels: Labels | None = None,
+    ) -> Figure:
+        """Error (or eps) against bits per user, with the front and the references (needs the extra ``plot``).
+
+        ax : matplotlib axes to draw in, in place of a new figure; labels : other words for those of the figure
+        """
         from .drawing import draw_recommendation
 
-        return draw_recommendation(self, width=width)
+        return draw_recommendation(self, width=width, ax=ax, labels=labels)
 
-    def report(self, path: str | os.PathLike[str], which: str | int | Choice | None = None) -> None:
-        """Write a design review as one HTML file: statement, trust, ranking, curves, certificate, code."""
+    def report(
+        self, path: str | os.PathLike[str], which: str | int | Choice | None = None, *, allow_no_local: bool = False
+    ) -> None:
+        """Write a design review as one HTML file: statement, trust, ranking, curves, certificate, code.
+
+        It is of the choice whose plan :meth:`plan` gives.
+        """
         from .page import review_page
 
-        write_whole(path, review_page(self, self.choice(which)), name="report")
+        write_whole(path, review_page(self, self.to_save(which, allow_no_local=allow_no_local)), name="report")
 
 
 def _sizes(name: str, head: str | None, values: Sequence[float], digits: int = 3) -> Column:

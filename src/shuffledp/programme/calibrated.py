@@ -22,8 +22,10 @@ from .plans import PlanDraft, Source, plans_of, save_plans
 from .result import Check
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from .._support.canvas import Labels
     from ..protocol.plan import Plan
 
 #: Candidates of a round that are named beside the chosen one, the best ones.
@@ -171,9 +173,18 @@ class CalibratedProgramme(Tabular):
             yield f"By weight: {what} is {round_down(self.scale, 6)} times its weight."
         yield from str(self.check).split("\n")
 
-    def plot(self, *, width: float = TEXT_WIDTH) -> Figure:
-        """The figure of the check (needs the extra ``plot``)."""
-        return self.check.plot(width=width)
+    def plot(
+        self,
+        *,
+        width: float = TEXT_WIDTH,
+        ax: Axes | None = None,
+        labels: Labels | None = None,
+    ) -> Figure:
+        """The figure of the check (needs the extra ``plot``).
+
+        ax : matplotlib axes to draw in, in place of a new figure; labels : other words for those of the figure
+        """
+        return self.check.plot(width=width, ax=ax, labels=labels)
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready dictionary; infinity is written as the string "inf"."""

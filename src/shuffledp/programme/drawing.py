@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from .._support import figures
+from .._support.canvas import Labels, canvas
 from .._support.figures import BEYOND_BAR, PART_BAR, TEXT_WIDTH, WITHIN_BAR, at_delta
 from .._support.numbers import round_down, round_up
 from .._support.text import shortened
+from .._support.ticks import name_rows
 from ..accounting.guarantee import not_below
 from ..composing.composed_guarantee import rounds_in_words
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from .result import Check
@@ -21,7 +23,9 @@ if TYPE_CHECKING:
 _MOST, _LONGEST = 20, 40
 
 
-def draw_check(check: Check, *, width: float = TEXT_WIDTH) -> Figure:
+def draw_check(
+    check: Check, *, width: float = TEXT_WIDTH, ax: Axes | None = None, labels: Labels | None = None
+) -> Figure:
     """A bar for all rounds together, one for a single round of every entry, and a line at the budget.
 
     Of more than 20 entries the 20 with the largest eps are drawn.  An infinite eps is written, not drawn.
@@ -44,8 +48,8 @@ def draw_check(check: Check, *, width: float = TEXT_WIDTH) -> Figure:
     title = f"{check.verdict} (ε of {number} {at_delta(check.delta)}, {check.neighbors})"
     title += f"; {left_out} entries with a smaller ε left out" if left_out else ""
     look = WITHIN_BAR if check.within else BEYOND_BAR
-    with figures.titled(title, width, 1.3 + 0.22 * len(bars)) as figure:
-        axes = figure.subplots()
+    with canvas(title, width, 1.3 + 0.22 * len(bars), ax=ax, labels=labels) as page:
+        axes = page.axes
         for y, (_, eps) in enumerate(bars):
             if math.isfinite(eps):
                 axes.barh(y, eps, height=0.6, **(PART_BAR if y else look))
@@ -54,10 +58,10 @@ def draw_check(check: Check, *, width: float = TEXT_WIDTH) -> Figure:
         if check.lower is not None:
             least = f"no analysis can claim less than {not_below(check.lower, check.delta)}"
             axes.axvline(check.lower, color="#000000", linestyle=(0, (1, 1)), label=least)
-        figures.name_rows(axes, [name for name, _ in bars], [round_up(eps) for _, eps in bars])
+        name_rows(axes, page.said([name for name, _ in bars]), [round_up(eps) for _, eps in bars])
         axes.grid(axis="y", visible=False)
         axes.grid(axis="x", visible=True)
         axes.set_xlim(left=0.0)
         axes.set_xlabel("central ε (smaller is better)")
-        figures.add_legend(figure, *axes.get_legend_handles_labels())
-    return figure
+        page.legend(*axes.get_legend_handles_labels())
+    return page.figure

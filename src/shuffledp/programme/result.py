@@ -16,7 +16,10 @@ from ..accounting.guarantee import absent, at_most, not_below
 from ..composing.composed_guarantee import rounds_in_words
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from .._support.canvas import Labels
 
 #: How eps was found, in words.
 _WORDS = {
@@ -199,11 +202,20 @@ class Check(Tabular):
         spent = at_most(self.epsilon, self.delta)
         return f"<Check {self.verdict}: {spent}, budget {round_down(self.target_epsilon, 12)}, {number}>"
 
-    def plot(self, *, width: float = TEXT_WIDTH) -> Figure:
-        """A figure: what is spent against the budget (needs the extra ``plot``)."""
+    def plot(
+        self,
+        *,
+        width: float = TEXT_WIDTH,
+        ax: Axes | None = None,
+        labels: Labels | None = None,
+    ) -> Figure:
+        """A figure: what is spent against the budget (needs the extra ``plot``).
+
+        ax : matplotlib axes to draw in, in place of a new figure; labels : other words for those of the figure
+        """
         from .drawing import draw_check
 
-        return draw_check(self, width=width)
+        return draw_check(self, width=width, ax=ax, labels=labels)
 
     def __str__(self) -> str:
         """A statement that can be pasted into a privacy review."""

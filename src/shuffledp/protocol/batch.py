@@ -20,6 +20,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from .._support import validation as check
 from .._support.files import writing_whole
 from .._support.reading import Kind, NotJSONError, contained, mapping, opened, parse_json
 from ..errors import ParameterError
@@ -30,6 +31,8 @@ from .plan import Plan
 BATCH = Kind("a batch", 2**40, "shuffle the reports again", "batch")
 #: The first line of a file, and of one of an earlier version.
 MAGIC, MAGIC_2, MAGIC_1 = (b"shuffledp batch %d\n" % version for version in (3, 2, 1))
+#: Where the metadata of an Arrow table, or of a Parquet file, hold the header; in the first version elsewhere.
+METADATA, METADATA_1 = b"shuffledp batch 2", b"shuffledp batch"
 _KEYS_1 = ("plan", "id", "users", "messages", "bytes", "for_release")
 _KEYS = (*_KEYS_1, "made_from", "complete")
 #: Batches that one may be made from, and bytes of the header that names them: a hostile file can ask for no more.
@@ -220,14 +223,47 @@ def write_batch(path: str | os.PathLike[str], header: Header, parts: Iterable[by
 def as_tally(plan: Plan, data: NDArray[Any], header: Header) -> Any:
     """The sums over a batch; a message that no client could have sent is refused."""
     reports = header.users * plan.reports_per_user
-    if not len(data):
+    refuse_number(plan, len(data), users=header.users)
+    return plan.query.randomizer.tally(np.asarray(data), users=reports, for_release=header.for_release)
+
+
+def refuse_number(plan: Plan, messages: int, *, users: int) -> None:
+    """Raise if these users cannot have sent this number of messages."""
+    if not messages:
         raise ParameterError("a batch must hold at least one message, got none; collect some first.")
-    wanted = wrong_number(plan, len(data), users=header.users)
+    wanted = wrong_number(plan, messages, users=users)
     if wanted:
         raise ParameterError(
-            f"a batch of {header.users:,} users must hold {wanted} messages, got {len(data):,}; shuffle again."
+            f"a batch of {users:,} users must hold {wanted} messages, got {messages:,}; shuffle again."
         )
-    return plan.query.randomizer.tally(np.asarray(data), users=reports, for_release=header.for_release)
+
+
+def stated(
+    found: Header | None,
+    plan: Plan,
+    batch: str | None,
+    users: int | None,
+    made_from: tuple[str, ...] = (),
+    complete: bool = True,
+    for_release: bool | None = None,
+) -> Header:
+    """The header of a batch that comes without its file: what was found with it, or what the caller states.
+
+    Where both are there they must agree.  How many messages there are is counted, not stated.
+    """
+    if found is None:
+        if not is_id(batch) or not all(map(is_id, made_from)):
+            raise ParameterError(
+                f"batch must be the id in the header of the batch, 32 hexadecimal digits, got {batch!r:.60}; state it, "
+                "always the same for the same batch, so that it is counted once."
+            )
+        size = message_length(plan.query.randomizer.codec)
+        many, inside = check.users(users, "users"), tuple(sorted({*made_from} - {str(batch)}))
+        return Header(plan.digest, many, 0, size, for_release, str(batch), inside, complete)
+    for name, given, known in (("batch", batch, found.id), ("users", users, found.users)):
+        if given is not None and given != known:
+            raise ParameterError(f"{name} must be what the header says, {known}, got {given!r:.60}; leave it out.")
+    return found
 
 
 def wrong_number(plan: Plan, messages: int, *, users: int) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable
-from functools import reduce
+from dataclasses import replace
+from functools import partial, reduce
 from operator import add
 from typing import Any
 
@@ -12,13 +14,19 @@ import numpy as np
 
 from .._support.locking import replace_seen
 from .._support.reading import digest_of
+from .._support.statement import Statement
 from ..errors import ParameterError
+from ..estimation.answer import Provenance
 from ..estimation.estimate import Estimate
 from ..mechanisms.reports import Tally
 from . import collector_file
-from .batch import Batch, as_tally, refuse_other_plan, refuse_twice
+from .batch import Batch, Header, as_tally, refuse_number, refuse_other_plan, refuse_twice, stated
 from .collector_file import Sums
+from .frames import header_in, message_bytes, opened_frame, place_of
+from .messages import from_bytes, message_length
 from .plan import Plan, plan_of
+from .sql import as_rows, counts_of
+from .statement import Found, statement_of
 
 #: Numbers, in all, of batches whose counts are kept separately.
 MOST_APART = 2**21
@@ -76,26 +84,91 @@ class Collector:
         refuse_other_plan(self.plan, header.plan)
         if self._counted(header.id, header.users):
             return False
-        tally = as_tally(self.plan, found.data, header)
-        return self.ingest_counts(header.id, header.users, tally, made_from=header.made_from, complete=header.complete)
+        return self._keep(header, as_tally(self.plan, found.data, header))
+
+    def ingest_frame(
+        self, frame: object, *, batch: str | None = None, users: int | None = None, column: str = "message"
+    ) -> bool:
+        """Count a frame of reports (pandas, polars, Arrow) where it is; False if its batch was counted before.
+
+        A Parquet file of reports that Arrow read has its header with it, and needs nothing else.  Other frames do not
+        say of which plan, batch and users they are: state ``batch``, the id in the header of the batch (or one of your
+        own, 32 hexadecimal digits, which must be the same whenever it comes), and ``users``.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import shuffledp as sdp
+        >>> fruit = sdp.queries.Histogram(column="fruit", labels=["apple", "pear"], mechanism="grr:eps0=2")
+        >>> collector = sdp.Collector(sdp.Plan(query=fruit, users=3, delta=1e-6))
+        >>> reports = pd.DataFrame({"message": [bytes([0]), bytes([1]), bytes([1])]})
+        >>> collector.ingest_frame(reports, batch="2026" * 8, users=3), collector.users
+        (True, 3)
+        """
+        m = self.plan.query.randomizer
+        size = message_length(m.codec)
+        with opened_frame(frame) as reader:
+            header = stated(header_in(reader.schema, self.plan), self.plan, batch, users)
+            if self._counted(header.id, header.users):
+                return False
+            place, total, messages = place_of(reader.schema, column), None, 0
+            for part in reader:
+                if not part.num_rows:
+                    continue
+                found = m.tally(from_bytes(m.codec, message_bytes(part.column(place), size)), users=part.num_rows)
+                total = found if total is None else total + found
+                messages += part.num_rows
+        return self._take(header, None if total is None else total.counts, messages)
 
     def ingest_counts(
-        self, batch: str, users: int, tally: Tally, *, made_from: Iterable[str] = (), complete: bool = True
+        self,
+        batch: str,
+        users: int,
+        counts: Tally | object,
+        *,
+        made_from: Iterable[str] = (),
+        complete: bool = True,
+        for_release: bool | None = None,
     ) -> bool:
         """Count a batch by the sums over it; False if it was counted before.
 
-        made_from, complete : as in the header of a batch
+        batch, users : the id of the batch (32 hexadecimal digits) and how many users are in it
+        counts : a tally of the plan's mechanism, or what the query of :meth:`Plan.count_sql` returned: a frame or an
+            Arrow table with the columns part, code and n, or a list of such rows
+        made_from, complete, for_release : as in the header of a batch; a tally has its own for_release
+
+        What no batch of this plan and these users can give is refused: unknown codes, negative or too large counts,
+        totals that do not fit the number of messages or of users, rows that come twice.
         """
-        if self._counted(batch, users):
+        header = stated(None, self.plan, batch, users, (*made_from,), complete, for_release)
+        if self._counted(header.id, header.users):
             return False
-        inside = dict.fromkeys(made_from, batch)
+        if not isinstance(counts, Tally):
+            return self._take(header, *counts_of(self.plan, as_rows(counts)))
+        spec, reports = self.plan.query.randomizer.spec, header.users * self.plan.reports_per_user
+        if counts.mechanism != spec or counts.users != reports:
+            raise ParameterError(
+                f"counts must be of {reports:,} reports of {spec}, got those of {counts.users:,} reports of "
+                f"{counts.mechanism}; count the batch by its plan."
+            )
+        return self._keep(header, counts)
+
+    def _take(self, header: Header, counts: Any, messages: int) -> bool:
+        """Keep sums over messages, if its users can have sent that many."""
+        refuse_number(self.plan, messages, users=header.users)
+        reports = header.users * self.plan.reports_per_user
+        return self._keep(header, Tally(counts, self.plan.query.randomizer.spec, reports, header.for_release))
+
+    def _keep(self, header: Header, tally: Tally) -> bool:
+        """Keep the sums over a batch that was not counted before."""
+        inside = dict.fromkeys(header.made_from, header.id)
         for known in (self.batches, self._inside):
-            refuse_twice((batch, *inside), known, "counted")
-        self._sums.append(((batch,), tally))
-        self.batches[batch] = users
+            refuse_twice((header.id, *inside), known, "counted")
+        self._sums.append(((header.id,), tally))
+        self.batches[header.id] = header.users
         self._inside.update(inside)
-        if not complete:
-            self._incomplete.add(batch)
+        if not header.complete:
+            self._incomplete.add(header.id)
         self._settle()
         return True
 
@@ -187,18 +260,38 @@ class Collector:
                 "release_early=True (--release-early on the command line), which is then stated."
             )
         self._early = not self.ready
-        return self.plan.query.answer(total)
+        return replace(self.plan.query.answer(total), provenance=self._provenance(total))
 
-    def statement(self) -> str:
-        """What is guaranteed of the answer, in a paragraph; an override is said first."""
-        said, total = [], self._tally
+    def _provenance(self, total: Tally) -> Provenance:
+        """Where an answer came from; only what holds is claimed: early the local guarantee, of seeded reports none."""
+        plan, holds = self.plan, (self.plan.epsilon, self.plan.delta)
+        if self._early:
+            holds = (plan.guarantee.local_epsilon, 0.0)
+        if total.for_release is False:
+            holds = (math.inf, 0.0)
+        epsilon, delta = holds
+        question, digest = plan.query.question, plan.digest
+        signed = partial(statement_of, plan, self._found())
+        return Provenance(
+            question=question, name=plan.name, epsilon=float(epsilon), delta=delta, plan=digest, signed=signed
+        )
+
+    def statement(self, *, rounds: int = 1, kept: str = "") -> Statement:
+        """What is guaranteed of the answer, in a paragraph, an override first; and on a page (as Plan.statement)."""
+        return statement_of(self.plan, self._found(), rounds=rounds, kept=kept)
+
+    def _found(self) -> Found:
+        """What is to be said of the answer beyond the plan."""
+        total = self._tally
+        seeded = total is not None and total.for_release is False
+        said = []
         if self._early:
             said.append(
                 f"RELEASED EARLY: a batch had {min(self.batches.values()):,} users, below the "
                 f"{self.plan.smallest_batch:,} of the plan, so that the guarantee below does not hold for its users; "
                 "the local guarantee does."
             )
-        if total is not None and total.for_release is False:
+        if seeded:
             said.append(
                 "NOT FOR RELEASE: a seeded generator drew reports or their order, so that no guarantee holds against "
                 "anyone who knows the seed."
@@ -214,10 +307,11 @@ class Collector:
                 "from, because an earlier version wrote it or a part of it; a user who is in it twice, or in another "
                 "batch too, counts twice, and the guarantee below does not hold for that user."
             )
-        said.append(self.plan.statement())
-        if total is not None and total.for_release is None:
-            said.append("Reports do not say whether secure randomness made them: that is up to the clients.")
-        return " ".join(said)
+        unknown = "Reports do not say whether secure randomness made them: that is up to the clients."
+        notes = (unknown,) if total is not None and total.for_release is None else ()
+        once = self.users <= self.plan.users and not self._incomplete
+        holds = {"shuffled": not self._early, "private": not seeded, "once": once}
+        return Found((*said,), notes, self.users, len(self.batches), **holds)
 
     # -- the file ---------------------------------------------------------------------------------------------------
 

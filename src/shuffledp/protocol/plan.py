@@ -10,7 +10,7 @@ import json
 import os
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from .._support import validation as check
 from .._support.files import write_whole
@@ -21,6 +21,9 @@ from ..errors import ParameterError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import split
 from ..queries.base import Query, query_from
+
+if TYPE_CHECKING:
+    from .._support.statement import Statement
 
 VERSION = 1
 PLAN = Kind("plan", 2**26, "write it again with Plan.save", "plan")
@@ -139,14 +142,53 @@ class Plan:
         stated: float = vars(self).get("_stated", 0.0)
         return max(float(self.guarantee.epsilon), stated)
 
-    def statement(self) -> str:
-        """The guarantee in a paragraph that can be published."""
+    def statement(self, *, rounds: int = 1, kept: str = "") -> Statement:
+        """The guarantee in a paragraph that can be published; its ``html()`` and ``markdown()`` are for those who sign.
+
+        rounds : how often the same users are asked; odds are then for all rounds together
+        kept : how long reports are kept, in words, such as "90 days"
+
+        Examples
+        --------
+        >>> import shuffledp as sdp
+        >>> fruit = sdp.queries.Histogram(column="fruit", labels=["apple", "pear"], mechanism="grr:eps0=2")
+        >>> page = sdp.Plan(query=fruit, users=10_000, delta=1e-6).statement(kept="90 days").markdown()
+        >>> "is right at most 53 times of 100." in page, "kept for 90 days." in page
+        (True, True)
+        """
+        from .statement import statement_of
+
+        return statement_of(self, rounds=rounds, kept=kept)
+
+    def formal_paragraph(self) -> str:
+        """The guarantee and its terms."""
         sent = "one of its rows" if self.reports_per_user == 1 else f"{self.reports_per_user} of its rows"
         return (
             f"{self.guarantee} Every user of the population sends a report on {sent}, whatever its value is; a batch "
             f"of fewer than {self.smallest_batch:,} users is not released."
             + (f" In the answer, {self.query.clipping}." if self.query.clipping else "")
         )
+
+    def count_sql(self, dialect: str, *, table: str = "reports", column: str = "message") -> str:
+        """SQL that counts a table of reports, one message in each row; its rows are for Collector.ingest_counts.
+
+        dialect : "duckdb", "spark", or "standard" (GoogleSQL; "bigquery" is the same)
+        table : what follows FROM, inserted as it is written: a name, or in DuckDB 'reports.parquet' in quotes
+        column : that of the messages
+
+        Refused where counting is not a GROUP BY, a sum of bits or numbers, or an unnest, such as with local hashing.
+
+        Examples
+        --------
+        >>> import shuffledp as sdp
+        >>> fruit = sdp.queries.Histogram(column="fruit", labels=["apple", "pear"], mechanism="grr:eps0=2")
+        >>> plan = sdp.Plan(query=fruit, users=10_000, delta=1e-6)
+        >>> print(plan.count_sql("standard", table="lake.fruit").split("\\n")[2])
+          SELECT message AS message FROM lake.fruit
+        """
+        from .sql import count_sql
+
+        return count_sql(self, dialect, table=table, column=column)
 
     @property
     def message_word(self) -> str:

@@ -96,6 +96,11 @@ class Labels:
         return len(self.labels) + (self.place_of_other == len(self.labels))
 
     @property
+    def rest(self) -> str:
+        """The name of the option that holds only what is not listed; empty where ``other`` is one of the labels."""
+        return self.names[-1] if self.place_of_other == len(self.labels) and self.other != NOTHING else ""
+
+    @property
     def takes_in(self) -> str:
         """The label that also counts what is missing or unlisted, in words; empty where ``other`` is none of them."""
         shared = self.place_of_other < len(self.labels)

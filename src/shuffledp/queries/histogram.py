@@ -91,7 +91,8 @@ class Histogram(Query):
     def answer(self, tally: Tally) -> Estimate:
         """Shares, with the labels."""
         found = self.randomizer.estimate(tally)
-        return replace(found, names=self.domain.names[self._first :], quantity=SHARE, note=self.clipping)
+        named = replace(found, names=self.domain.names[self._first :], rest=self.domain.rest)
+        return replace(named, quantity=SHARE, note=self.clipping)
 
     @property
     def _first(self) -> int:

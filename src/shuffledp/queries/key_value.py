@@ -176,7 +176,7 @@ class KeyValue(Query):
         m = self.randomizer
         # a report names a key that is held with probability keep: what the covariance of share and sum needs
         found = key_value_answer(m.estimate(tally), getattr(m, "keep", 0.0), self.names, self.range)
-        return replace(found, note=self.clipping)
+        return replace(found, note=self.clipping, rest=self.domain.rest)
 
     def exact(self, columns: Sequence[Column], *, weights: Weights = None) -> Estimate:
         """The shares and means of these rows; a user with c > size keys counts size/c for each of them."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +13,10 @@ from numpy.typing import NDArray
 from .._support import validation as check
 from .._support.arrays import FloatArray
 from .._support.json_ready import json_object
-from .._support.numbers import round_down, round_up
 from .._support.tables import Table, number_column
+from ..estimation.answer import Entry, in_words, texts_of
 from ..estimation.constraints import Box
-from ..estimation.drawing import Look
+from ..estimation.drawing import MOST_ITEMS, Look
 from ..estimation.estimate import COVERED, SHARE, Estimate
 from .base import known_shares
 from .domains import Interval
@@ -95,27 +96,39 @@ class KeyValueAnswer(Estimate):
         found = super().taken(places)
         return replace(self, **{**vars(found), "means": self.means.taken(places)})
 
+    def counts(self) -> KeyValueAnswer:
+        """Numbers of users who hold the keys; the means stay as they are."""
+        return replace(self, **vars(super().counts()))
+
+    def entries(self) -> Iterator[Entry]:
+        """The shares of all keys, then their means."""
+        yield from self._own_entries()
+        yield from (row._replace(item=f"mean of {row.item}") for row in self.means.entries())
+
+    def words(self) -> list[str]:
+        """The means, and the largest standard error of a share."""
+        means = [in_words(row._replace(item=f"mean of {row.item}")) for row in self.means.entries()]
+        return [*means[:MOST_ITEMS], *super().words()]
+
     def table(self) -> Table:
         """One row per key: its share of users and the mean of its values, each with a 95% interval."""
-        shares = super().table()
-        means = self.means
-        unit = f" ({means.unit})" if means.unit else ""
-        value, bias = means.value.tolist(), means.bias.tolist()
-        low, high = (end.tolist() for end in means.interval())
+        shares, means = super().table(), self.means
+        rows, bias = list(means.entries()), means.bias.tolist()
+        shown = zip(*map(texts_of, rows), strict=True) if rows else [[], [], []]
+        heads = (f"mean value{f' ({means.unit})' if means.unit else ''}", "95% from", "to")
+        values = [[getattr(row, key) for row in rows] for key in ("value", "low", "high")]
+        every = zip(("mean", "mean_low", "mean_high"), heads, values, map(list, shown), strict=True)
         more = (
-            number_column("mean", f"mean value{unit}", value, [f"{x:.5g}" for x in value]),
-            number_column("mean_low", "95% from", low, [round_down(x) for x in low]),
-            number_column("mean_high", "to", high, [round_up(x) for x in high]),
+            *(number_column(*column) for column in every),
             number_column("mean_bias", "bias of the mean", bias, [f"{x:+.1g}" for x in bias]),
         )
         return replace(shares, columns=(*shares.columns, *more))
 
-    def details(self) -> dict[str, Any]:
-        """The means."""
-        low, high = self.means.interval()
-        entries = {"value": self.means.value, "stderr": self.means.stderr, "low": low, "high": high}
-        entries["bias"] = self.means.bias
-        return json_object({"means": {key: entry.tolist() for key, entry in entries.items()}})
+    def to_dict(self) -> dict[str, Any]:
+        """The shares, and the means with their bias."""
+        rows = list(self.means.entries())
+        means = {key: [getattr(row, key) for row in rows] for key in ("value", "stderr", "low", "high")}
+        return {**super().to_dict(), "means": json_object({**means, "bias": self.means.bias.tolist()})}
 
     def _draw(self, look: Look) -> Figure:
         """Two panels: the shares of the keys, and the means of their values (needs the extra ``plot``)."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -188,6 +188,10 @@ class LocationAnswer(Estimate):
     def map(self) -> FloatArray:
         """The shares as a table, south first."""
         return self.value.reshape(len(self.north) - 1, len(self.east) - 1)
+
+    def counts(self) -> LocationAnswer:
+        """Numbers of users in the cells."""
+        return replace(self, **vars(super().counts()))
 
     def _draw(self, look: Look) -> Figure:
         """A map, darker where more users are, a cross where the interval holds 0; the truth is drawn beside it.

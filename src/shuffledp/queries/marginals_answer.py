@@ -46,7 +46,7 @@ class MarginalsAnswer(Estimate):
         wanted = frozenset(columns)
         for some, part in zip(self.asked, self.parts, strict=True):
             if frozenset(some) == wanted:
-                return part
+                return self._part(part, columns)
         inside = any(wanted < frozenset(some) for some in self.asked)
         if not wanted or not inside:
             listed = ", ".join(repr(" by ".join(some)) for some in self.asked[:6])
@@ -56,7 +56,11 @@ class MarginalsAnswer(Estimate):
                 f"columns must be all of a marginal before the fit, got {', '.join(columns)!r}, which are some of "
                 "several; ask fitted() for it."
             )
-        return self._from_fit(self.fit, tuple(columns))
+        return self._part(self._from_fit(self.fit, tuple(columns)), columns)
+
+    def _part(self, found: Estimate, columns: Columns) -> Estimate:
+        known = self.narrowed(" by ".join(columns))
+        return found if known is None else replace(found, provenance=known)
 
     def _from_fit(self, found: MarginalFit, columns: Columns) -> Estimate:
         table, users = found.table(columns), share_sampling(self.n)
@@ -83,7 +87,8 @@ class MarginalsAnswer(Estimate):
         tables = [part.value.reshape(shape) for part, shape in zip(self.parts, shapes, strict=True)]
         made, kept = fit(self.asked, tables, variances), replace(self, raw=self.parts)
         parts = [kept._from_fit(made, some) for some in self.asked]
-        return replace(_flat(parts, self.asked, self.options), for_release=self.for_release, fit=made, raw=self.parts)
+        found = replace(_flat(parts, self.asked, self.options), fit=made, raw=self.parts)
+        return replace(found, for_release=self.for_release, provenance=self.narrowed("fitted"))
 
     def _draw(self, look: Look) -> Figure:
         """Shaded tables where all marginals are two-way and no truth is to be marked, else bars (extra ``plot``)."""
@@ -118,5 +123,5 @@ def _flat(parts: list[Estimate], asked: tuple[Columns, ...], options: dict[str, 
     constraint = Blocks(tuple((part.value.shape, Simplex()) for part in parts))
     whole = joined(parts, constraint, parts[0].n)
     names = tuple(name for part in parts for name in part.names)
-    kept = {**vars(whole), "names": names, "quantity": SHARE}
+    kept = {**vars(whole), "names": names, "quantity": SHARE, "ordered": True}
     return MarginalsAnswer(**kept, asked=asked, options=options, parts=tuple(parts))

@@ -24,6 +24,12 @@ from .domains import Interval
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from .quantiles import Quantiles
+
+
+#: Quantiles of one answer, at most.
+MOST_QUANTILES = 1000
+
 
 class Quantile(NamedTuple):
     """A quantile with its interval, in the unit of the query."""
@@ -50,6 +56,7 @@ class RangeAnswer(Estimate):
     domain, branching, levels : the range of the numbers, the shape of the tree, and the estimates of its levels
     tree : the least-squares fit, where one was made
     option : whether the last entry is that of the users without a number; all shares are those of all users
+    column : where the numbers were
     """
 
     domain: Interval = field(default_factory=lambda: Interval(0.0, 1.0, 0.0))
@@ -57,6 +64,7 @@ class RangeAnswer(Estimate):
     levels: tuple[Estimate, ...] = ()
     tree: TreeFit | None = None
     option: bool = False
+    column: str = ""
 
     @property
     def edges(self) -> FloatArray:
@@ -74,7 +82,7 @@ class RangeAnswer(Estimate):
             raise ParameterError(
                 "missing must be an option of its own to be counted, got another setting; plan with missing='option'."
             )
-        return self._shares([(self._bins, self.value.size)], ["missing"])
+        return self._shares([(self._bins, self.value.size)], ["missing"], "missing")
 
     # -- ranges ---------------------------------------------------------------------------------------------------
 
@@ -84,13 +92,13 @@ class RangeAnswer(Estimate):
         if not first < last:
             raise ParameterError(f"high must be above low, got low = {low!r} and high = {high!r}; exchange them.")
         name = f"[{self.domain.low if first == 0 else low:g}, {self.domain.words(high)})"
-        return self._shares([(first, last)], [name])
+        return self._shares([(first, last)], [name], f"in {name}")
 
     def cdf(self) -> Estimate:
         """The share of users below every end of a bin but the first, which is 0."""
         edges = self.edges[1:]
         names = [f"{edge:g}" for edge in edges]
-        return self._shares([(0, i + 1) for i in range(len(edges))], names)
+        return self._shares([(0, i + 1) for i in range(len(edges))], names, "below")
 
     def _edge(self, name: str, value: float) -> int:
         at = check.in_range(name, value, low=self.domain.low, high=self.domain.high)
@@ -104,15 +112,16 @@ class RangeAnswer(Estimate):
             )
         return nearest
 
-    def _shares(self, ranges: Sequence[tuple[int, int]], names: Sequence[str]) -> Estimate:
-        """Sums over the bins first, ..., last - 1 of each range."""
+    def _shares(self, ranges: Sequence[tuple[int, int]], names: Sequence[str], what: str) -> Estimate:
+        """Sums over the bins first, ..., last - 1 of each range; ``what`` describes them."""
         pairs = np.array(ranges)
         whole = (pairs[:, 0] == 0) & (pairs[:, 1] == self.value.size)  # everybody
         value = self._from_nodes(pairs) if self.tree is None else between(self.tree.leaves, pairs)
         noise, step = self._noise(np.where(whole[:, None], [0, 1], pairs))
         known = noise.mapped(lambda x: np.where(whole, 0.0, x))
         found = weighted_sums(np.where(whole, 1.0, value), self.n, Box(0.0, 1.0), known, np.where(whole, 0.0, step))
-        return replace(found, names=tuple(names), quantity=SHARE, note=self.note, for_release=self.for_release)
+        found = replace(found, provenance=self.narrowed(what), for_release=self.for_release)
+        return replace(found, names=tuple(names), quantity=SHARE, note=self.note, ordered=True)
 
     def _used(self, pairs: IntArray) -> Iterator[tuple[Any, ...]]:
         return whole_nodes(pairs, [level.value.size for level in self.levels], self.branching)
@@ -194,6 +203,27 @@ class RangeAnswer(Estimate):
         start, end = float(edges[first]), float(edges[last])
         return Quantile(min(max(value, start), end), start, end)
 
+    def quantiles(self, shares: Sequence[float], *, level: float = 0.95) -> Quantiles:
+        """Several quantiles, each as :meth:`quantile` gives it, as an answer of its own.
+
+        Examples
+        --------
+        >>> import shuffledp as sdp
+        >>> delay = sdp.queries.RangeQuery(column="delay", low=0, high=64, bins=64, mechanism="grr:eps0=3", unit="min")
+        >>> delay.exact([np.arange(6400) % 64]).quantiles([0.5, 0.99]).words()
+        ['p50: 32 min, 95 % from 31 to 32', 'p99: 63.36 min, 95 % from 63 to 64']
+        """
+        from .quantiles import Quantiles
+
+        some = [shares] if isinstance(shares, int | float) else list(shares)
+        if not 1 <= len(some) <= MOST_QUANTILES:
+            raise ParameterError(
+                f"quantiles must be 1 to {MOST_QUANTILES:,} shares, got {len(some):,}; write [0.5, 0.95, 0.99]."
+            )
+        each = tuple(dict.fromkeys(check.inside("quantiles", share, 0.0, 1.0) for share in some))
+        value, low, high = np.array([self.quantile(share, level=level) for share in each]).T
+        return Quantiles(each, value, low, high, level=level, answer=self)
+
     @cached_property
     def _cdf(self) -> Estimate:
         return self.cdf()
@@ -204,7 +234,7 @@ class RangeAnswer(Estimate):
         """The least-squares fit to all levels: consistent, unbiased, with standard errors of its own."""
         if not self.levels or any(not np.all(np.isfinite(level.stderr)) for level in self.levels):
             raise ParameterError("every level needs at least one report for a fit, got none on some; collect more.")
-        made = replace(self, tree=self._fit)
+        made = replace(self, tree=self._fit, provenance=self.narrowed("fitted"))
         bins = np.arange(self.value.size)
         found = weighted_sums(self._fit.leaves, self.n, Simplex(), *made._noise(np.stack([bins, bins + 1], axis=1)))
         new = ("value", "stderr", "noise", "grain", "influence")
@@ -256,6 +286,8 @@ def range_answer(domain: Interval, branching: int, parts: Sequence[Estimate], op
         constraint=Simplex(),
         names=(*names, *(["missing"] if option else [])),
         quantity=SHARE,
+        rest="missing" if option else "",
+        ordered=True,
         option=option,
         domain=domain,
         branching=branching,

@@ -140,7 +140,8 @@ class RangeQuery(NumberQuery):
         return self._answer(self.tree.estimates(tally))
 
     def _answer(self, parts: Sequence[Estimate]) -> RangeAnswer:
-        return replace(range_answer(self.domain, self.branching, parts, self._option), note=self.clipping)
+        found = range_answer(self.domain, self.branching, parts, self._option)
+        return replace(found, note=self.clipping, column=self.column)
 
     def exact(self, columns: Sequence[Column], *, weights: Weights = None) -> RangeAnswer:
         """The answer of these rows, without noise."""

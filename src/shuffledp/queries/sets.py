@@ -167,7 +167,8 @@ class SetFrequency(Query):
         """Shares of the users, with the labels."""
         found = self.randomizer.estimate(tally)
         known = found.taken(np.arange(len(self.names)))  # without dummies
-        return replace(known, names=self.names, quantity=SHARE, constraint=SumAtMost(self.size))
+        rest = self.domain.rest if self.together == 1 else ""
+        return replace(known, names=self.names, quantity=SHARE, constraint=SumAtMost(self.size), rest=rest)
 
     def exact(self, columns: Sequence[Column], *, weights: Weights = None) -> Estimate:
         """The shares of these rows; a user with c > size counts size/c for each of its items (or sets of them)."""

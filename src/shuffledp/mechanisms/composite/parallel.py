@@ -260,6 +260,16 @@ class Parallel(Composite):
                 out[1, k] = m._tally(answers)
         return out
 
+    def _tally_of_sums(self, parts: Sequence[tuple[Array, int]]) -> Array | None:
+        """Rows as above; None if one of the queries has no tally of sums."""
+        out = np.zeros((2, len(self._queries)), dtype=object)
+        for k, (m, (sums, messages)) in enumerate(zip(self._runnable, parts, strict=True)):
+            tally = m._tally_of_sums([(sums, messages)])
+            if tally is None:
+                return None
+            out[:, k] = messages, tally if messages else 0
+        return out
+
     def _each(self, counts: Array, users: int) -> list[Estimate]:
         if not all(counts[0]):
             raise ParameterError("every query needs a report for its estimate, got none for some; collect more.")

@@ -237,7 +237,11 @@ class MultiMessage(RawMessages):
 
     def _hits(self, data: Array) -> Array:
         """Messages that count for each estimated item."""
-        return self.codec.tally(data)
+        return self._hits_of_sums(self.codec.tally(data))
+
+    def _hits_of_sums(self, sums: Array) -> Array:
+        """The same from the sums of the codec."""
+        return sums
 
     def _scratch(self, message: int = 32) -> int:
         """Bytes that a user takes while being randomized, at this many bytes a message."""
@@ -285,6 +289,12 @@ class MultiMessage(RawMessages):
 
     def _tally(self, data: Array) -> Array:
         return np.append(self._hits(data), len(data))
+
+    def _tally_of_sums(self, parts: Sequence[tuple[Array, int]]) -> Array | None:
+        """Hits, and the number of messages; None where hits are not counted by the sums of the codec."""
+        (sums, messages), base = parts[0], MultiMessage
+        same = type(self)._tally is base._tally and type(self)._hits is base._hits
+        return np.append(self._hits_of_sums(sums), messages) if same else None
 
     def _infer(self, counts: Array, users: int) -> Estimate:
         """(hits - m noise - n stray)/(n (keep - stray)) with the number m of blanket messages that were sent."""

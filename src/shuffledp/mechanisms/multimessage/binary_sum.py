@@ -45,5 +45,5 @@ class BinarySum(MultiMessage):
     def _noise(self, size: int, src: Source) -> Array:
         return bernoulli(src, self.coin, size).astype(self.codec.dtype)
 
-    def _hits(self, data: Array) -> Array:
-        return super()._hits(data)[1:]
+    def _hits_of_sums(self, sums: Array) -> Array:
+        return sums[1:]

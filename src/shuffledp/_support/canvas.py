@@ -1,0 +1,104 @@
+"""Where a result is drawn: a figure of its own, or axes that the caller has, with words of the caller's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ParameterError
+from .figures import add_legend, add_title, lines_of, new_figure, style
+from .optional import require
+from .text import visible
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+
+#: What the words of a figure (items, bounds, entries of the legend) are to be called: the word -> another one.
+Labels = Mapping[str, str]
+
+
+class Canvas:
+    """Where a result is drawn: a figure of its own, or axes that the caller has, with words of the caller's.
+
+    Attributes
+    ----------
+    figure : that holds everything
+    width : inches that there are
+    """
+
+    def __init__(self, size: tuple[float, float], ax: Axes | None, labels: Labels | None) -> None:
+        self._ax, self._labels, self._known = ax, {} if labels is None else _mapping(labels), set[str]()
+        figure: Any = None if ax is None else _axes(ax).get_figure(root=True)
+        self.width = size[0] if ax is None else float(ax.get_window_extent().width / figure.dpi)
+        self.figure = new_figure(*size) if figure is None else figure
+
+    @cached_property
+    def axes(self) -> Axes:
+        """The only axes."""
+        return self.figure.subplots() if self._ax is None else self._ax
+
+    def panels(self, down: int, across: int, **shared: Any) -> Any:
+        """Several axes, in rows; in the caller's axes they share their place."""
+        if self._ax is None:
+            return self.figure.subplots(down, across, squeeze=False, **shared)
+        place = self._ax.get_subplotspec()
+        if place is None:
+            raise ParameterError(
+                "ax must be of figure.subplots() where several panels are drawn, got axes in a place of their own; "
+                "make them with subplots."
+            )
+        self._ax.set_axis_off()
+        return place.subgridspec(down, across).subplots(squeeze=False, **shared)
+
+    def said(self, names: Sequence[str]) -> list[str]:
+        """What the caller calls these."""
+        self._known.update(names)
+        return [self._labels.get(name, name) for name in names]
+
+    def legend(
+        self, handles: Sequence[Artist], texts: Sequence[str], *, beside: bool = False, left_out: int = 0
+    ) -> None:
+        """Outside the axes of a figure, inside those of a caller; the last line says how many are left out."""
+        words = self.said(texts)
+        if self._ax is None:
+            add_legend(self.figure, handles, words, beside=beside, left_out=left_out)
+        elif handles:
+            self._ax.legend(handles, words, fontsize=7)
+
+    def finish(self, title: str | Sequence[str]) -> None:
+        """The title, and an error if the caller renamed what is not shown."""
+        unknown = [name for name in self._labels if name not in self._known]
+        if unknown:
+            shown = ", ".join(sorted(self._known)[:8])[:200]
+            raise ParameterError(f"labels must rename what is drawn ({shown}), got {unknown[0]!r:.60}; correct it.")
+        if self._ax is None:
+            add_title(self.figure, title)
+        else:
+            self._ax.set_title(lines_of(title, self.width), fontsize=8, parse_math=False)
+
+
+def _mapping(labels: Labels) -> dict[str, str]:
+    if not isinstance(labels, Mapping) or not all(isinstance(x, str) for pair in labels.items() for x in pair):
+        raise ParameterError(f"labels must map words of the figure to others, got {labels!r:.60}; write {{'a': 'A'}}.")
+    return {name: visible(word) for name, word in labels.items()}
+
+
+def _axes(ax: object) -> Axes:
+    kind = require("matplotlib.axes", extra="plot", purpose="drawing").Axes
+    if not isinstance(ax, kind):
+        raise ParameterError(f"ax must be matplotlib axes, got {type(ax).__name__}; make them with figure.subplots().")
+    return ax  # type: ignore[no-any-return]
+
+
+@contextmanager
+def canvas(
+    title: str | Sequence[str], width: float, height: float, *, ax: Axes | None = None, labels: Labels | None = None
+) -> Iterator[Canvas]:
+    """Where the block draws, in the style of all; the title, one paragraph or several, comes last."""
+    with style():
+        made = Canvas((width, height), ax, labels)
+        yield made
+        made.finish(title)
