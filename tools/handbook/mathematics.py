@@ -17,7 +17,7 @@ from markdown.inlinepatterns import InlineProcessor
 
 _SPACE = "{http://www.w3.org/1998/Math/MathML}"
 #: Operators whose limits stand below and above them where there is room: in formulas on lines of their own.
-_WITH_LIMITS = {"∑", "∏", "max", "min", "sup", "inf", "lim"}
+_WITH_LIMITS = {"∑", "∏", "max", "min", "mean", "sup", "inf", "lim"}
 _BELOW = {"msub": "munder", "msup": "mover", "msubsup": "munderover"}
 #: Spaces inside the dollars, or a digit after them, make them dollars of money or of a shell.
 _INLINE = r"(?<![\\$])\$(?!\s|\$)([^$]+?)(?<!\s)\$(?![\d$])"
