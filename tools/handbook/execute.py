@@ -78,7 +78,12 @@ def run(page: Path) -> list[dict[str, str]]:
             capture_output=True,
             text=True,
             check=False,
-            env={**os.environ, **_ONE_THREAD, "MPLBACKEND": "Agg", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            env={
+                **os.environ,
+                **_ONE_THREAD,
+                "MPLBACKEND": "Agg",
+                "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+            },
         )
         if done.returncode:
             raise RuntimeError(f"{page.name} does not run:\n{done.stderr[-3000:]}")

@@ -1,7 +1,8 @@
 """Keeps what a page has shown, so that ``make docs`` runs only the pages whose results may have changed.
 
-The key of a result is a digest of the page and of everything that its code can reach: the library, the examples, this
-tool, Python and every installed package.  A page that fails is never kept, so it fails again until it is repaired.
+The key of a result is a digest of the page and of everything that its code can reach: the library, the examples, what
+runs the blocks, Python and every installed package.  A page that fails is never kept, so it fails again until it is
+repaired.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from importlib.metadata import distributions
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-#: Folders of the repository that the code of a page can reach.
-FOLDERS = ("src", "examples", "tools")
+#: What the code of a page can reach, in the repository: folders, and the files that cut and run the blocks.
+REACHED = ("src", "examples", "tools/handbook/blocks.py", "tools/handbook/execute.py")
 
 
 @functools.cache
@@ -25,7 +26,9 @@ def surroundings(root: Path = ROOT) -> str:
     digest = hashlib.sha256(sys.version.encode())
     for package in sorted({f"{found.name}=={found.version}" for found in distributions()}):
         digest.update(package.encode())
-    for file in sorted(file for folder in FOLDERS for file in (root / folder).rglob("*") if file.is_file()):
+    places = [root / name for name in REACHED]
+    every = [file for place in places for file in (place.rglob("*") if place.is_dir() else [place]) if file.is_file()]
+    for file in sorted(every):
         if "__pycache__" not in file.parts:
             digest.update(str(file.relative_to(root)).encode() + hashlib.sha256(file.read_bytes()).digest())
     return digest.hexdigest()
@@ -43,7 +46,9 @@ def kept(file: Path) -> list[dict[str, str]] | None:
         found = json.loads(file.read_text("utf-8"))
     except (FileNotFoundError, ValueError):
         return None
-    return found if isinstance(found, list) else None
+    if not isinstance(found, list) or not all(isinstance(shown, dict) for shown in found):
+        return None
+    return found if all(isinstance(text, str) for shown in found for text in shown.values()) else None
 
 
 def keep(file: Path, shown: list[dict[str, str]]) -> None:
