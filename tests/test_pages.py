@@ -69,7 +69,7 @@ def test_tables_of_numbers_are_generated(page: Path) -> None:
 
 
 def test_statements_of_the_proofs_have_names_of_their_own() -> None:
-    """Both pages cite each other, and comments cite both; E is e^eps, and Ex the expectation."""
+    """Both pages cite each other, and comments cite both; E is e^eps, never the expectation."""
     text = "".join((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("proofs.md", "swap.md"))
     stated = re.findall(r"^\*\*((?:Theorem|Lemma) \d+|Corollary|\w+ theorem)\*?\*?", text, re.MULTILINE)
     stated += re.findall(r"^## (Theorem \d'?)", text, re.MULTILINE) + re.findall(

@@ -33,3 +33,10 @@ def test_a_site(tmp_path: Path) -> None:
     (tmp_path / "a.html").write_text('<img src="x.png">', "utf-8")
     (tmp_path / "b.css").write_text("@import 'https://fonts.org/x.css'; a { background: url(y.png) }", "utf-8")
     assert problems(tmp_path) == ["b.css: @import 'https://fonts.org/x.css"]
+
+
+def test_a_search_that_needs_a_server(tmp_path: Path) -> None:
+    (tmp_path / "search").mkdir()
+    assert problems(tmp_path) == ["search: the index is not a script"]
+    (tmp_path / "search" / "search_index.js").write_text("var __index = {}", "utf-8")
+    assert problems(tmp_path) == []

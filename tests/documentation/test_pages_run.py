@@ -1,22 +1,24 @@
 """Every block of code on every page runs, and pages show what it prints.
 
-``make docs`` runs all of this, and the tutorials; ``make test`` the README only.
+``make docs`` runs and compares all of them, as ``make test-all`` does here; ``make test`` the README only.
 """
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from handbook.__main__ import OF_ROOT, turned
 from handbook.blocks import blocks
-from handbook.execute import RUN, compare, run
+from handbook.execute import compare, run, runs
 from reference.places import ROOT
 
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *(page for page in sorted(DOCS.rglob("*.md")) if page.parent.name != "tutorials")]
-RUNNING = [page for page in PAGES if any(block.kind in RUN for block in blocks(page.read_text("utf-8")))]
+RUNNING = [page for page in PAGES if runs(page)]
+EVERY = [*sorted(ROOT.glob("*.md")), *sorted(DOCS.rglob("*.md"))]
 
 
 def test_there_is_code_to_run() -> None:
@@ -44,6 +46,26 @@ def test_commands_stand_in_blocks_that_are_run(page: Path) -> None:
 def test_links_of_the_roots_pages_are_turned() -> None:
     for name in OF_ROOT:
         assert "](docs/" not in turned((ROOT / name).read_text("utf-8"))
+
+
+@pytest.mark.parametrize("page", EVERY, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_say_in_words_where_they_lead(page: Path) -> None:
+    """Not by the name of a file, and not by an address."""
+    text = re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
+    words = re.findall(r"(?<!!)\[([^\]]+)\]\([^)]+\)", text)
+    bad = [link for link in words if re.search(r"\.(?:md|py|svg|html|yml|yaml|json)\b|https?:|^docs/", link)]
+    assert bad == []
+
+
+def test_the_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text("utf-8").splitlines()) <= 150
+
+
+def test_the_site_and_the_page_in_the_browser_have_one_icon_and_one_green() -> None:
+    static = ROOT / "src" / "shuffledp" / "web" / "static"
+    assert (DOCS / "assets" / "icon.svg").read_bytes() == (static / "icon.svg").read_bytes()
+    (accent,) = set(re.findall(r"--accent: (#\w+);", (static / "style.css").read_text("utf-8").partition("@media")[0]))
+    assert f"--md-primary-fg-color: {accent};" in (DOCS / "assets" / "site.css").read_text("utf-8")
 
 
 def test_every_page_is_in_the_navigation() -> None:

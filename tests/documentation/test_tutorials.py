@@ -75,11 +75,11 @@ def test_the_notebook_is_one(shown: list[dict[str, str]]) -> None:
         }
 
 
-def test_writing_one(tmp_path: Path) -> None:
+def test_writing_one(tmp_path: Path, shown: list[dict[str, str]]) -> None:
     source, out = tmp_path / "lesson.md", tmp_path / "out"
     source.write_text(PAGE, "utf-8")
     out.mkdir()
-    tutorials.write(source, out)
+    tutorials.write(source, shown, out)
     assert {path.name for path in out.iterdir()} == {"lesson.md", "lesson.ipynb"}
 
 

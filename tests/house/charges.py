@@ -6,6 +6,7 @@ import importlib
 import inspect
 import pkgutil
 
+from house.typeset import typeset
 from shuffledp import numerics
 from shuffledp.numerics.ledger import CHARGES, Charge
 
@@ -33,5 +34,6 @@ def table() -> str:
     lines = ["| error | charged by | proof |", "|---|---|---|"]
     for module, charge in every_charge():
         path = f"numerics/{module.replace('.', '/')}.py"
-        lines.append(f"| {charge.error} | `{charge.function.__name__}`, `{path}` | {charge.proof} |")
+        proof = charge.proof.removeprefix("docs/proofs.md, ").replace("docs/swap.md", "[the swap bound](swap.md)")
+        lines.append(f"| {typeset(charge.error)} | `{charge.function.__name__}`, `{path}` | {typeset(proof)} |")
     return "\n".join(lines)

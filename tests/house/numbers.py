@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import shuffledp as sdp
 from house import design_numbers, swap_numbers
+from house.typeset import typeset
 from reference import swap_readings
 from reference.places import ROOT
 from shuffledp._support.numbers import round_down, round_up
@@ -129,23 +130,24 @@ def readings() -> list[str]:
 
     return [
         _line(
-            "holes left out (sigma = 0)",
-            f"`R_a = (.9, .1)`, `R_b = (1, 0)`, E = 1, n = 4, the others all b: {found(swap_readings.without_holes)}",
+            r"holes left out ($\sigma = 0$)",
+            r"$R_a = (0.9, 0.1)$, $R_b = (1, 0)$, $E = 1$, $n = 4$, the others all $b$: "
+            f"{found(swap_readings.without_holes)}",
         ),
         _line(
-            "nobody is lost (beta = 1)",
-            "binary response, q = 1000, n = 5, E = 5, the others (0,0,0,1): "
-            f"{found(swap_readings.nobody_lost)}. Over constant datasets: q = 10, n = 12, E = 1.01: "
+            r"nobody is lost ($\beta = 1$)",
+            "binary response, $q = 1000$, $n = 5$, $E = 5$, the others $(0,0,0,1)$: "
+            f"{found(swap_readings.nobody_lost)}. Over constant datasets: $q = 10$, $n = 12$, $E = 1.01$: "
             f"{found(swap_readings.nobody_lost_over_constant_datasets)}",
         ),
         _line(
-            "the absent users of a coarse grid are free (beta = 1 - s + s beta)",
-            "s = 1/2, g and h binary response with q = 1000, the rests on two more symbols, n = 4, E = 2: "
+            r"the absent users of a coarse grid are free ($\beta = 1 - s + s \beta$)",
+            "$s = 1/2$, $g$ and $h$ binary response with $q = 1000$, the rests on two more symbols, $n = 4$, $E = 2$: "
             f"{found(swap_readings.absent_users_are_free)}. The rest depends on the type, so it is no common part",
         ),
         _line(
             "a line of its own for every type",
-            "step 4 compares types at one and the same node: `max_x min_c` is not a bound",
+            r"step 4 compares types at one and the same node: $\max_x \min_c$ is not a bound",
         ),
         _line("the worst dataset is constant", 'see "How sharp it is"'),
     ]
@@ -169,7 +171,8 @@ def judged(parts: tuple[str, ...]) -> list[str]:
         measured = [
             f"{what}: {value}" for what, value in claim["measured"].items() if "machine of this run" not in what
         ]
-        found.append(_line(claim["says"], claim["place"], "; ".join(measured), claim["verdict"]))
+        cells = (claim["says"], claim["place"], "; ".join(measured), claim["verdict"])
+        found.append(_line(*map(typeset, cells)))
     return found
 
 
@@ -189,7 +192,7 @@ def wrong() -> list[str]:
     """The errata that have a case with numbers."""
     keys = ("place", "wrong", "case", "printed", "truth", "repair")
     entries = _part("errata")["errata"]["data"]["entries"]
-    return [_line(*(entry[key] for key in keys)) for entry in entries]
+    return [_line(*(typeset(entry[key]) for key in keys)) for entry in entries]
 
 
 # -- all of them --------------------------------------------------------------------------------------------------

@@ -118,7 +118,8 @@ def ranges() -> str:
         return f"{max(min(above), 0.0):.{digits}f} to {max(above):.{digits}f} %"
 
     return (
-        f"Among 10,000 users, at eps0 = {EPS0:g} and delta = {DELTA:g}, the swap bound is {span('swap', listed, 3)}\n"
+        f"Among 10,000 users, at $\\varepsilon_0 = {EPS0:g}$ and $\\delta = 10^{{{math.log10(DELTA):.0f}}}$, "
+        f"the swap bound is {span('swap', listed, 3)}\n"
         f"above the lower bound for {len(listed)} of the {len(rows)} mechanisms of the figure "
         f"({' and '.join(UNLISTED)} apart, see\n"
         f"[where it misses](#where-it-misses)), the exact privacy blanket {span('blanket', rows, 0)} and the stronger\n"

@@ -15,6 +15,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 import shuffledp as sdp
+from house.typeset import typeset
 from reference.places import ROOT
 from shuffledp.bounds import BOUNDS
 
@@ -207,7 +208,7 @@ ITEMS = (
         ("constant-dataset-lower",),
     ),
     Item(
-        "beside the paper: the swap bound (docs/swap.md), from the law and from eps0",
+        "beside the paper: [the swap bound](swap.md), from the law and from eps0",
         (
             "numerics/swap/sums.py:log_upper",
             "numerics/swap/family.py:SwapSet",
@@ -221,7 +222,7 @@ ITEMS = (
         ("swap", "swap-general"),
     ),
     Item(
-        "beside the paper: designs for the shuffle model (docs/designs.md), the window as GRR, the floors",
+        "beside the paper: [designs for the shuffle model](designs.md), the window as GRR, the floors",
         ("Window", "Binomial", "PoissonSum"),
         (
             "mechanisms/test_window.py:test_overlapping_windows_are_dominated_by_types_of_grr",
@@ -317,7 +318,7 @@ def table() -> str:
         return "<br>".join(f"`{word}`" for word in words)
 
     rows = [
-        f"| {item.paper} | {listed([*map(place_of, item.code), *(f'bound={name}' for name in item.bounds)])} "
+        f"| {typeset(item.paper)} | {listed([*map(place_of, item.code), *(f'bound={name}' for name in item.bounds)])} "
         f"| {listed([*item.tests])} |"
         for item in ITEMS
     ]

@@ -1,7 +1,8 @@
 """Writes the pages that MkDocs makes the site of: ``python -m handbook OUT``.
 
-Pages of docs are copied, tutorials are run, the reference is written from the code, and the root's own pages
-(changelog, contributing, security) come along with their links turned.
+The code of all pages is run and compared with what they show; pages of docs are copied, tutorials get their results,
+the reference is written from the code, and the root's own pages (changelog, contributing, security) come along with
+their links turned.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import sys
 from pathlib import Path
 
 from . import reference, tutorials
+from .execute import run_all, runs
 
 ROOT = Path(__file__).parents[2]
 #: Pages of the root that the site has too.
@@ -19,14 +21,18 @@ OF_ROOT = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 
 
 def build(docs: Path, out: Path) -> None:
-    """All pages, in a fresh folder."""
+    """All pages, in a fresh folder; results of code are kept beside it."""
+    every = [ROOT / "README.md", *sorted(docs.rglob("*.md"))]
+    shown, wrong = run_all(filter(runs, every), out.with_name("results"))
+    if wrong:
+        sys.exit("\n".join(wrong))
     shutil.rmtree(out, ignore_errors=True)
     shutil.copytree(docs, out)
     for name in OF_ROOT:
         (out / name.lower()).write_text((ROOT / name).read_text("utf-8"), "utf-8")
     for source in sorted((docs / "tutorials").glob("*.md")):
         if source.stem != "index":
-            tutorials.write(source, out / "tutorials")
+            tutorials.write(source, shown.get(source, []), out / "tutorials")
     for page in out.rglob("*.md"):
         page.write_text(turned(page.read_text("utf-8")), "utf-8")
     (out / "reference").mkdir()

@@ -1,6 +1,7 @@
 """Runs the blocks of one page: ``python -m handbook.execute PAGE OUT`` writes what each of them shows, as JSON.
 
-A page has a process, a folder and a namespace of its own, so that pages cannot depend on each other.
+A page has a process, a folder and a namespace of its own, so that pages cannot depend on each other; as many run at
+once as there are cores, each on one.
 """
 
 from __future__ import annotations
@@ -15,14 +16,53 @@ import shlex
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from . import store
 from .blocks import Block, blocks
 
 ROOT = Path(__file__).parents[2]
 #: Kinds of blocks that are run; others are shown only.
 RUN = ("python", "console", "setup")
+#: One thread for each page: as many pages as cores run at once, and threads of BLAS would only wait for each other.
+_ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+
+
+def runs(page: Path) -> bool:
+    """Whether there is anything to run on a page."""
+    return any(block.kind in RUN for block in blocks(page.read_text("utf-8")))
+
+
+def run_all(pages: Iterable[Path], folder: Path) -> tuple[dict[Path, list[dict[str, str]]], list[str]]:
+    """What the blocks of all these pages show, and what is wrong with them.
+
+    A page is run only if ``folder`` has no result of the very same page, library and packages; a page that fails is
+    never kept.  Tutorials (in a folder of that name) get their results from here; other pages state them, and differing
+    from them is wrong.
+    """
+
+    def shown(page: Path) -> list[dict[str, str]] | RuntimeError:
+        file = store.place(page, folder)
+        found = store.kept(file)
+        try:
+            found = run(page) if found is None else found
+        except RuntimeError as error:
+            return error
+        store.keep(file, found)
+        return found
+
+    every = list(pages)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        results = dict(zip(every, pool.map(shown, every), strict=True))
+    good = {page: result for page, result in results.items() if not isinstance(result, RuntimeError)}
+    wrong = [str(result) for result in results.values() if isinstance(result, RuntimeError)]
+    for page, result in good.items():
+        if page.parent.name != "tutorials":
+            wrong += [f"{page.name}: {words}" for words in compare(page.read_text("utf-8"), result)]
+    return good, wrong
 
 
 def run(page: Path) -> list[dict[str, str]]:
@@ -38,7 +78,12 @@ def run(page: Path) -> list[dict[str, str]]:
             capture_output=True,
             text=True,
             check=False,
-            env={**os.environ, "MPLBACKEND": "Agg", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            env={
+                **os.environ,
+                **_ONE_THREAD,
+                "MPLBACKEND": "Agg",
+                "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+            },
         )
         if done.returncode:
             raise RuntimeError(f"{page.name} does not run:\n{done.stderr[-3000:]}")

@@ -1,6 +1,7 @@
-"""Looks for anything that the site would load from elsewhere: ``python -m handbook.offline SITE``.
+"""Looks for what the site could not do from a folder: ``python -m handbook.offline SITE``.
 
-A link that a reader may follow is fine; a script, style sheet, font, picture or frame from another place is not.
+A link that a reader may follow is fine; a script, style sheet, font, picture or frame from another place is not.  The
+search must come with its index as a script, since pages that are read from a folder may not fetch files.
 """
 
 from __future__ import annotations
@@ -44,8 +45,9 @@ def loads(text: str) -> list[str]:
 
 
 def problems(site: Path) -> list[str]:
-    """Every file of the site that would load something from elsewhere, and what."""
-    found = []
+    """Every file of the site that would load something from elsewhere, and what; and a search that needs a server."""
+    needs = (site / "search").is_dir() and not (site / "search" / "search_index.js").is_file()
+    found = ["search: the index is not a script"] if needs else []
     for file in sorted(site.rglob("*")):
         if file.suffix in {".html", ".svg"}:
             bad = loads(file.read_text("utf-8"))
@@ -59,4 +61,4 @@ def problems(site: Path) -> list[str]:
 
 if __name__ == "__main__":
     if bad := problems(Path(sys.argv[1])):
-        sys.exit("the site loads from elsewhere:\n" + "\n".join(bad))
+        sys.exit("the site cannot be read from a folder alone:\n" + "\n".join(bad))

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 import shuffledp as sdp
-from shuffledp._support.figures import COLORS, new_figure, save, style
+from shuffledp._support.figures import new_figure, save, style
 from shuffledp._support.numbers import round_up
 
 PICTURE = Path(__file__).parents[2] / "docs" / "overview.svg"
 SPEC, DELTA, LOCAL = "grr:eps0=2,d=16", 1e-8, 2.0
-_BLACK, _BLUE, _ORANGE, _GREEN = COLORS[0], COLORS[1], COLORS[2], COLORS[3]
+#: The colors of the page in the browser (src/shuffledp/web/static/style.css): ink, and three of its scale.
+_INK, _GREEN, _ORANGE, _YELLOW = "#1b2430", "#0f6b62", "#cf6a2d", "#c9a227"
 
 
 def draw(path: Path = PICTURE) -> None:
@@ -29,7 +30,7 @@ def draw(path: Path = PICTURE) -> None:
 def _collection(axes: Any) -> None:
     axes.set(xlim=(0, 10), ylim=(0, 6.4))
     axes.axis("off")
-    colors = (_BLUE, _ORANGE, _GREEN, _BLUE, _BLACK)
+    colors = (_GREEN, _ORANGE, _YELLOW, _GREEN, _INK)
     order = (2, 4, 0, 3, 1)
     for row, color in enumerate(colors):
         y = 5.2 - row
@@ -47,7 +48,7 @@ def _collection(axes: Any) -> None:
     axes.text(9.15, 3.2, "counts,\nestimates,\nintervals", ha="center", va="center", fontsize=7)
     shuffled = round_up(sdp.amplify(SPEC, n=100_000, delta=DELTA).epsilon, 3)
     axes.text(2.0, 0.3, f"here: ε₀ = {LOCAL:g}, local", ha="center", color=_ORANGE)
-    axes.text(7.9, 0.3, f"here: ε = {shuffled} for 100,000 users", ha="center", color=_BLUE)
+    axes.text(7.9, 0.3, f"here: ε = {shuffled} for 100,000 users", ha="center", color=_GREEN)
 
 
 def _box(x: float, width: float) -> Any:
@@ -61,7 +62,7 @@ def _box(x: float, width: float) -> Any:
 def _curve(axes: Any) -> None:
     sizes = np.unique(np.geomspace(10, 1e9, 60).astype(np.int64))
     shuffled = sdp.amplify(SPEC, n=sizes, delta=DELTA).epsilon
-    axes.loglog(sizes, shuffled, color=_BLUE, label="after shuffling (ε)")
+    axes.loglog(sizes, shuffled, color=_GREEN, label="after shuffling (ε)")
     axes.axhline(LOCAL, color=_ORANGE, linestyle=(0, (5, 1.5)), label="local (ε₀)")
     axes.set(xlabel="users", ylabel="ε", title="randomized response, 16 options, δ = 1e-8")
     axes.legend(loc="lower left")

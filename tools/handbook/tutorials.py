@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from .blocks import Block, cut
-from .execute import run
 
 #: Lines of a table are no longer than this.
 _WIDE = 100
@@ -22,9 +21,8 @@ _NOTEBOOK = {
 }
 
 
-def write(source: Path, out: Path) -> None:
-    """Run a tutorial once; write its page, its pictures and its notebook into ``out``."""
-    shown = run(source)
+def write(source: Path, shown: list[dict[str, str]], out: Path) -> None:
+    """Write the page of a tutorial with what its blocks have shown, its pictures and its notebook into ``out``."""
     page, name = source.read_text("utf-8"), source.stem
     for number, result in enumerate(shown):
         if "svg" in result:
