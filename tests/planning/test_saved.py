@@ -1,4 +1,4 @@
-"""Which choice of a ranking becomes the plan: one that keeps a guarantee if the shuffler fails, unless told otherwise."""
+"""Which choice of a ranking becomes the plan: one with a guarantee if the shuffler fails, unless told otherwise."""
 
 from __future__ import annotations
 
