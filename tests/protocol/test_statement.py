@@ -227,6 +227,7 @@ def test_an_answer_states_what_was_counted() -> None:
 
 def test_what_does_not_hold_is_not_claimed() -> None:
     early = collected(60, minimum=60)
+    assert "A batch was too small for mixing" in early.statement().markdown()  # also before it is released
     answer = early.estimate(release_early=True)
     said = answer.statement()
     assert said.startswith("RELEASED EARLY") and said.sections[0].texts[0].startswith("RELEASED EARLY")

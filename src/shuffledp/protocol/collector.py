@@ -310,7 +310,7 @@ class Collector:
         unknown = "Reports do not say whether secure randomness made them: that is up to the clients."
         notes = (unknown,) if total is not None and total.for_release is None else ()
         once = self.users <= self.plan.users and not self._incomplete
-        holds = {"shuffled": not self._early, "private": not seeded, "once": once}
+        holds = {"shuffled": self.ready or not self.batches, "private": not seeded, "once": once}
         return Found((*said,), notes, self.users, len(self.batches), **holds)
 
     # -- the file ---------------------------------------------------------------------------------------------------
