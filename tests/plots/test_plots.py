@@ -407,9 +407,8 @@ def test_quantiles_are_marked_with_their_intervals() -> None:
     figure = found.plot(truth=query.exact([np.arange(16)]))
     axes = figure.axes[0]
     words = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert (
-        words == ["95% interval", "share of users below", "truth", *found.words()] and axes.get_xlabel() == "wait (s)"
-    )
+    assert words == ["95% interval", "share of users below", "truth", *found.words()[:2]]
+    assert axes.get_xlabel() == "wait (s)"
     bands = [(span.get_x(), span.get_x() + span.get_width()) for span in axes.patches]
     assert np.allclose(bands, np.transpose([found.low, found.high]))
     marks = [line.get_xydata()[0].tolist() for line in axes.lines if line.get_linestyle() == "None"]

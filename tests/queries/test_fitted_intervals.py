@@ -288,3 +288,47 @@ def test_means_of_vectors(eps0: float, n: int, data: str, repeats: int, low: flo
 @pytest.mark.parametrize("data", VECTORS)
 def test_means_of_few_vectors_are_covered(data: str) -> None:
     assert vector_coverage(8, 30, data, 1000).min() > 0.94
+
+
+# -- quantiles --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("repeats", "low", "high"), [(100, 0.88, 1.0), pytest.param(4000, 0.93, 0.97, marks=pytest.mark.slow)]
+)
+@pytest.mark.parametrize(
+    ("eps0", "bins"),
+    [(1.0, 64), pytest.param(3.0, 64, marks=pytest.mark.slow), pytest.param(1.0, 256, marks=pytest.mark.slow)],
+)
+def test_quantiles(eps0: float, bins: int, repeats: int, low: float, high: float) -> None:
+    """Bins that are coarser and finer than the error, and tails in which there is more noise than users."""
+    edges, n = np.linspace(0.0, 10.0, bins + 1), 100_000
+    held = np.diff(np.round(n * (1.0 - (1.0 + edges) * np.exp(-edges)))).astype(int)  # gamma of shape 2
+    held[-1] += n - held.sum()
+    shares = (0.1, 0.5, 0.9, 0.95, 0.99)
+    truth = np.interp(shares, np.append(0, np.cumsum(held)) / n, np.arange(bins + 1))
+    hits = []
+    for answer in range_answers(eps0, held, repeats):
+        found = answer.fitted().quantiles(shares)
+        hits.append((found.low <= truth) & (truth <= found.high))
+        assert np.all((found.low <= found.value) & (found.value <= found.high))
+    share = np.mean(hits, axis=0)
+    assert low <= share.min() and share.max() <= high, share.round(3)
+
+
+def test_quantiles_of_anything_inside_the_bins() -> None:
+    """Users at one end of their bins: the ends of bins hold their quantile, evenly spread ones need not."""
+    held = np.full(8, 12_500)
+    found = [answer.fitted() for answer in range_answers(6.0, held, 100)]
+    wide = [answer.quantile(0.3, inside="any") for answer in found]
+    assert np.mean([q.low <= 2.0 <= q.high and q.low <= 3.0 <= q.high for q in wide]) >= 0.9
+    assert all(q.low == int(q.low) and q.high == int(q.high) for q in wide)
+    assert np.mean([q.low <= 2.0 for q in (answer.quantile(0.3) for answer in found)]) < 0.1
+
+
+def test_a_quantile_where_nothing_is_known_is_the_whole_range() -> None:
+    query = RangeQuery(column="x", low=0, high=4, bins=4, mechanism="grr:eps0=1", missing="option")
+    counts = query.randomizer.privatize_counts(query.encode([[1.0]]), rng=np.random.default_rng(0))
+    found: Any = query.answer(counts)
+    assert not all(np.all(np.isfinite(level.stderr)) for level in found.levels), "levels without a report"
+    assert found.quantile(0.5)[1:] == (0.0, 4.0)

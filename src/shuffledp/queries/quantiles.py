@@ -30,6 +30,7 @@ class Quantiles(Answer):
     shares : of the users, such as 0.99
     value, low, high : in the unit of the question, with the ends of the interval
     level : of the intervals
+    inside : how users are taken to be spread inside a bin, as in :meth:`RangeAnswer.quantile`
     answer : the ranges that they were read from
     """
 
@@ -39,6 +40,7 @@ class Quantiles(Answer):
     high: FloatArray
     level: float
     answer: RangeAnswer
+    inside: str = "even"
 
     @property
     def n(self) -> int:  # type: ignore[override]  # that of the answer
@@ -59,7 +61,8 @@ class Quantiles(Answer):
     def provenance(self) -> Provenance | None:  # type: ignore[override]  # that of the answer
         """That of the ranges; which quantiles were asked for is a part of the question."""
         percent = "" if self.level == 0.95 else f" at {100.0 * self.level:g} %"
-        return self.answer.narrowed(", ".join(self.labels) + percent)
+        ends = "" if self.inside == "even" else ", to the ends of bins"
+        return self.answer.narrowed(", ".join(self.labels) + percent + ends)
 
     def entries(self) -> Iterator[Entry]:
         """One for each share; the error of a quantile is stated by its interval alone."""
@@ -67,8 +70,11 @@ class Quantiles(Answer):
             yield Entry(item, float(value), None, float(low), float(high), self.unit)
 
     def words(self) -> list[str]:
-        """p99: 28.9 s, 95 % from 28.6 to 29.2."""
-        return [in_words(row, self.level) for row in self.entries()]
+        """p99: 28.9 s, 95 % from 28.6 to 29.2; and what is assumed."""
+        domain, each = self.answer.domain, [in_words(row, self.level) for row in self.entries()]
+        width = domain.words(domain.width / (len(self.answer.edges) - 1))
+        taken = f"Users of a bin ({width} wide) are taken to be spread evenly inside it."
+        return [*each, taken] if self.inside == "even" else each
 
     def table(self) -> Table:
         """One row for each quantile."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -20,6 +21,7 @@ from ..estimation.moments import Moments, Sums, plausible
 from ..estimation.tree_fit import TreeFit, fit
 from ..estimation.variance import Variance, share_sampling
 from .domains import Interval
+from .quantile_interval import Distribution, quantile_places
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -171,47 +173,50 @@ class RangeAnswer(Estimate):
 
     # -- quantiles ------------------------------------------------------------------------------------------------
 
-    def quantile(self, share: float, *, level: float = 0.95) -> Quantile:
-        """The number below which this share of the users lies, with an interval.
-
-        The value is where the rising envelope of the distribution function, straight inside a bin, meets the share.
-        The interval reaches from the first to the last bin that is not contradicted: a bin is, if the distribution
-        function certainly exceeds the share at its lower end, or stays below it at its upper end.  The bin of the true
-        quantile is contradicted only if one of its two ends is outside the interval there, on one side each, so that
-        coverage is at least ``level`` where that of the distribution function is, however many bins there are.
+    def quantile(self, share: float, *, level: float = 0.95, inside: str = "even") -> Quantile:
+        """The number below which this share of the users lies, with an interval (see quantile_interval.py).
 
         Where missing numbers are an option of their own, it is the quantile of the users who have one: half of
         1 - ``level`` is spent on the interval of their share, the rest on that of the distribution function.
+
+        inside : "even" takes the users of a bin to be spread evenly inside it, and covers with about ``level``, but
+            goes on to the ends of the bins in which clipped and missing numbers pile up; "any" goes on to the ends of
+            all bins: at least ``level``, wherever inside their bins users are, as with whole numbers in bins of 1
         """
         share = check.inside("share", share, 0.0, 1.0)
-        found = self._cdf
-        fewest = most = share  # of all users
+        check.one_of("spread inside a bin", inside, ("even", "any"))
+        held, fewest, most = share, share, share  # of all users
         if self.option:
             level = 0.5 + 0.5 * check.inside("level", level, 0.0, 1.0)
-            ends = self.missing.interval(level)[::-1]
-            fewest, most = (share * (1.0 - float(np.clip(end[0], 0.0, 1.0))) for end in ends)
-        low, high = found.interval(level)
-        edges, size = self.edges, self._bins
-        exceeded = np.concatenate([[False], low[: size - 1] > most])  # at the lower end of each bin
-        short = np.concatenate([high[: size - 1] < fewest, [False]])  # at its upper end; all are below that of the last
-        open_bins = np.flatnonzero(~(exceeded | short))  # one at least: where ``short`` ends, nothing is exceeded
-        first, last = int(open_bins[0]), int(open_bins[-1]) + 1
-        rising = np.concatenate([[0.0], np.maximum.accumulate(np.clip(found.value, 0.0, 1.0))])
-        if not self.option or rising[-1] <= 0.0:
-            rising[-1] = 1.0
-        value = float(np.interp(share * rising[-1], rising, edges))
-        start, end = float(edges[first]), float(edges[last])
-        return Quantile(min(max(value, start), end), start, end)
+            ends = (self.missing.interval(level)[1], self.missing.value, self.missing.interval(level)[0])
+            fewest, held, most = (share * (1.0 - float(np.clip(end[0], 0.0, 1.0))) for end in ends)
+        places = quantile_places(Distribution(self._cdf, self._bins, level, self._spread), held, fewest, most)
+        start, end = math.floor(places[1]), math.ceil(places[2])
+        piles = range(self._bins) if inside == "any" else self._piles
+        places = (places[0], start if start in piles else places[1], end if end - 1 in piles else places[2])
+        return Quantile(*np.interp(places, np.arange(self._bins + 1), self.edges).tolist())
 
-    def quantiles(self, shares: Sequence[float], *, level: float = 0.95) -> Quantiles:
+    @property
+    def _piles(self) -> tuple[int, ...]:
+        """The bins that also hold numbers from elsewhere: clipped ones, and missing ones that count as a number."""
+        missing = [] if self.option else self.domain.bins(np.array([self.domain.substitute]), self._bins).tolist()
+        return (0, self._bins - 1, *missing)
+
+    def _spread(self, pairs: IntArray) -> FloatArray:
+        """Standard errors of the shares of ranges of bins."""
+        return self._shares([(a, b) for a, b in pairs.tolist()], [""] * len(pairs), "").stderr
+
+    def quantiles(self, shares: Sequence[float], *, level: float = 0.95, inside: str = "even") -> Quantiles:
         """Several quantiles, each as :meth:`quantile` gives it, as an answer of its own.
 
         Examples
         --------
         >>> import shuffledp as sdp
         >>> delay = sdp.queries.RangeQuery(column="delay", low=0, high=64, bins=64, mechanism="grr:eps0=3", unit="min")
-        >>> delay.exact([np.arange(6400) % 64]).quantiles([0.5, 0.99]).words()
-        ['p50: 32 min, 95 % from 31 to 32', 'p99: 63.36 min, 95 % from 63 to 64']
+        >>> print(*delay.exact([np.arange(6400) % 64]).quantiles([0.25, 0.99]).words(), sep="\\n")
+        p25: 16 min, 95 % from 16 to 16
+        p99: 63.4 min, 95 % from 63.0 to 64.0
+        Users of a bin (1 min wide) are taken to be spread evenly inside it.
         """
         from .quantiles import Quantiles
 
@@ -221,8 +226,8 @@ class RangeAnswer(Estimate):
                 f"quantiles must be 1 to {MOST_QUANTILES:,} shares, got {len(some):,}; write [0.5, 0.95, 0.99]."
             )
         each = tuple(dict.fromkeys(check.inside("quantiles", share, 0.0, 1.0) for share in some))
-        value, low, high = np.array([self.quantile(share, level=level) for share in each]).T
-        return Quantiles(each, value, low, high, level=level, answer=self)
+        value, low, high = np.array([self.quantile(share, level=level, inside=inside) for share in each]).T
+        return Quantiles(each, value, low, high, level=level, answer=self, inside=inside)
 
     @cached_property
     def _cdf(self) -> Estimate:

@@ -1,0 +1,117 @@
+"""A quantile and its interval, from an estimated distribution function whose errors are not all alike.
+
+Every end of a bin has an error of its own, so that on fine bins the estimate crosses a share many times.  The range is
+therefore halved only as long as halves hold more users than noise (``_SIGNAL`` standard errors each), and the users of
+a part that is left are taken to be spread evenly inside it.
+
+The interval is Woodruff's (JASA 1952): all numbers x at which F(x) = share is not contradicted.  At the true quantile
+this is one test of its level, whatever the others say, so that coverage is about nominal; that the interval reaches
+from the first such x to the last adds a little.  Between two ends a and b, F is the mean of both with weights 1-w and
+w, and its variance is (1-w)^2 Va + w^2 Vb + 2 w (1-w) C, where C = (Va + Vb - V(b-a))/2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._support.arrays import FloatArray, IntArray
+from ..estimation.estimate import Estimate
+
+#: Standard errors that half of a part must hold for the search to go on inside it, and how far from it a share is none
+#: of its business.
+_SIGNAL, _FAR = 1.0, 4.0
+#: Points between two ends at which the interval is looked for.
+_POINTS = 64
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """An estimated distribution function, asked by places: the numbers of bins below.
+
+    Attributes
+    ----------
+    below : the share of users below the end of every bin
+    bins : how many there are; ``below`` may have an entry more, for those without a number
+    level : of the intervals
+    spread : the standard errors of the shares between pairs of places
+    """
+
+    below: Estimate
+    bins: int
+    level: float
+    spread: Callable[[IntArray], FloatArray]
+
+    def value(self, place: int) -> float:
+        """F; 0 at the first place."""
+        return float(self.below.value[place - 1]) if place else 0.0
+
+    def _error(self, place: int) -> float:
+        return float(self.below.stderr[place - 1]) if place else 0.0
+
+    def grid(self, share: float) -> IntArray:
+        """The places between which F is taken to be straight: as near as there is signal, where the share is near."""
+        chosen, open_parts = [0, self.bins], [(0, self.bins)]
+        while open_parts:
+            first, last = open_parts.pop()
+            if last - first < 2:
+                continue
+            middle = first + (1 << ((last - first - 1).bit_length() - 1))
+            start, end = sorted((self.value(first), self.value(last)))
+            noise = self._error(middle)
+            if end - start >= 2.0 * _SIGNAL * noise and start - _FAR * noise <= share <= end + _FAR * noise:
+                chosen.append(middle)
+                open_parts += [(first, middle), (middle, last)]
+        return np.unique(np.array(chosen))
+
+    def near(self, places: IntArray, share: float) -> tuple[int, int]:
+        """The two of these places between which the halving of the range ends up."""
+        first, last = 0, len(places) - 1
+        while last - first > 1:
+            middle = first + (last - first) // 2
+            first, last = (first, middle) if share <= self.value(int(places[middle])) else (middle, last)
+        return int(places[first]), int(places[last])
+
+    def band(self, places: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Numbers of bins from the first place to the last, and what F may be there, at least and at most."""
+        some = self.below.taken(places[1:] - 1)
+        low, high = (np.append(0.0, end) for end in some.interval(self.level))
+        value, error = np.append(0.0, some.value), np.append(0.0, some.stderr)
+        both = self.spread(np.stack([places[:-1], places[1:]], axis=1))
+        share = np.arange(_POINTS)[:, None] / _POINTS
+
+        def between(ends: FloatArray) -> FloatArray:
+            return np.append(((1.0 - share) * ends[:-1] + share * ends[1:]).T.ravel(), ends[-1])
+
+        first, last = error[:-1] ** 2, error[1:] ** 2
+        with np.errstate(invalid="ignore"):  # infinite errors: nothing is known
+            square = (1.0 - share) ** 2 * first + share**2 * last + share * (1.0 - share) * (first + last - both**2)
+            line, middle = between(error), between(value)
+            root = np.append(np.sqrt(np.maximum(square, 0.0)).T.ravel(), error[-1])
+            narrow = root / np.where(line > 0.0, line, 1.0)  # the interpolated interval is too long by this factor
+            below, above = (np.nan_to_num(narrow * np.abs(between(x) - middle), nan=np.inf) for x in (low, high))
+        return between(places.astype(np.float64)), middle - below, middle + above
+
+
+def quantile_places(found: Distribution, share: float, fewest: float, most: float) -> tuple[float, float, float]:
+    """The quantile and the ends of its interval, in bins; the share of all users is between ``fewest`` and ``most``."""
+    places = found.grid(share)
+    first, last = found.near(places, share)
+    rise = found.value(last) - found.value(first)
+    inner = min(max((share - found.value(first)) / rise, 0.0), 1.0) if rise > 0.0 else 0.5
+    value = first + inner * (last - first)
+    at, low, high = found.band(places)
+    open_ = np.flatnonzero((low <= most) & (high >= fewest))
+    start, end = (value, value) if not open_.size else (float(at[open_[0]]), float(at[open_[-1]]))
+    start, end = _earlier(at, high, fewest, start), -_earlier(-at[::-1], -low[::-1], -most, -end)
+    return value, min(start, value), max(end, value)
+
+
+def _earlier(at: FloatArray, high: FloatArray, share: float, start: float) -> float:
+    """Where the line before ``start`` reaches the share: up to there it stays below."""
+    i = int(np.searchsorted(at, start))
+    if i == 0 or not high[i - 1] < share <= high[i]:
+        return start
+    return float(at[i - 1] + (share - high[i - 1]) / (high[i] - high[i - 1]) * (at[i] - at[i - 1]))
