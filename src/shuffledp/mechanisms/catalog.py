@@ -32,6 +32,7 @@ CATALOG: dict[str, tuple[str, str]] = {
     "prefix-hash": ("composite.prefix_hash", "PrefixHash"),
     # means, made for the shuffle model
     "window": ("numeric.window", "Window"),
+    "window-vector": ("numeric.window_vector", "WindowVector"),
     "binomial": ("numeric.binomial", "Binomial"),
     # several answers in one report
     "joint": ("composite.joint", "Joint"),
