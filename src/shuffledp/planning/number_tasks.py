@@ -27,7 +27,7 @@ class MeanTask(Task):
 
     name: ClassVar[str] = "mean"
     measure: ClassVar[str] = "units of the number"
-    far: ClassVar[float] = 2.2
+    far: ClassVar[float] = 1.3
 
     low: float = 0.0
     high: float = 1.0
@@ -70,6 +70,7 @@ class VectorMeanTask(Task):
 
     name: ClassVar[str] = "vector mean"
     measure: ClassVar[str] = "units of a coordinate, root mean square over the coordinates"
+    far: ClassVar[float] = 1.3
 
     dim: int
     norm: float = 1.0

@@ -132,6 +132,8 @@ class _Question:
         rows = [found for found in every if isinstance(found, Candidate)]
         refused = [found for found in every if isinstance(found, Refusal)]
         choices, hopeless = [], self._hopeless(rows)
+        if self.epsilon is not None:
+            self.budget.look([row for row in rows if row.name not in hopeless], self.epsilon)
         for row in rows:
             try:
                 if row.name in hopeless:
@@ -170,7 +172,8 @@ class _Question:
     def _hopeless(self, rows: list[Candidate]) -> dict[str, str]:
         """The names of candidates that are far behind another one to leading order, and why they are not calibrated.
 
-        One's own mechanisms are always ranked.
+        These are variants of one mechanism, and those whose calibration takes long.  One's own mechanisms are always
+        ranked.
         """
         if self.epsilon is None:
             return {}
@@ -181,14 +184,15 @@ class _Question:
             if variants[row.mechanism] > 2 or math.isfinite(self.task.far)
         ]
         likely = [
-            (row, row.accuracy(made, self.budget.n).worst, _sent(row.runs(made))["bits"])
+            (row, row.accuracy(made, self.budget.n).worst, _sent(row.runs(made))["bits"], row.runs(made))
             for row, made in looks
             if made is not None and self._beyond(row.runs(made)) <= 0.0
         ]
-        for (row, error, bits), (other, least, fewer) in itertools.product(likely, likely):
+        slow = {row.name for row, _, _, run in likely if row.mechanism in CATALOG and self.budget.takes_long(run)}
+        for (row, error, bits, _), (other, least, fewer, _) in itertools.product(likely, likely):
             if row.mechanism == other.mechanism and error > _BEHIND * least:
                 behind[row.name] = f"Another variant of {row.mechanism} has a much smaller error."
-            elif error > self.task.far * least and bits >= fewer and row.mechanism in CATALOG:
+            elif error > self.task.far * least and bits >= fewer and row.name in slow:
                 behind[row.name] = f"To leading order its error is {error / least:.2g} times that of {other.name}."
         return behind
 
