@@ -73,6 +73,7 @@ from .mechanisms.numeric.privunit import PrivUnit as PrivUnit
 from .mechanisms.numeric.window import Levels as Levels
 from .mechanisms.numeric.window import Piecewise as Piecewise
 from .mechanisms.numeric.window import Window as Window
+from .mechanisms.numeric.window_vector import WindowVector as WindowVector
 from .mechanisms.randomizer import Randomizer as Randomizer
 from .mechanisms.registry import mechanism as mechanism
 from .mechanisms.registry import register as register
