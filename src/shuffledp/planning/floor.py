@@ -45,7 +45,7 @@ def of_histogram(d: int, rows: Iterable[Candidate], budget: Budget, epsilon: flo
     for row in rows:
         if find(row.mechanism)._is_response:
             with suppress(ShuffleDPError):  # it cannot meet the target
-                made = budget.least_noisy(row, epsilon)
+                made = budget.anyhow.least_noisy(row, epsilon)
                 budgets += [made.eps0] if isinstance(made, LocalBudget) else []
     return theorem_f(d, max(budgets), n=budget.n) if budgets else None
 

@@ -59,6 +59,8 @@ def one_round(mechanism: Mechanism, *, n: int, delta: float, tol: float) -> Spen
 class Budget:
     """(epsilon, delta) over all rounds of the users that can be counted on; ``tol`` is the accuracy of that of a round.
 
+    ``most_local`` bounds what remains over all rounds if the shuffler fails.
+
     ``each`` is the eps of one round at which all of them met the target for the last candidate: the next one starts
     there, since rounds of about the same eps compose about alike.
     """
@@ -67,6 +69,7 @@ class Budget:
     delta: float
     rounds: int = 1
     tol: float = 1e-3
+    most_local: float = math.inf
     each: float | None = None
     known: dict[str, Spent] = field(default_factory=dict)
     #: What was found for the name of a candidate and an epsilon, and about where it was looked for.
@@ -74,6 +77,13 @@ class Budget:
     near: dict[tuple[str, float], tuple[Unknown, Crossing]] = field(default_factory=dict)
     #: The divergence at which settings are compared, about the same for all candidates.
     level: float | None = None
+
+    @property
+    def anyhow(self) -> Budget:
+        """The same without a limit on what remains if the shuffler fails."""
+        if math.isinf(self.most_local):
+            return self
+        return Budget(n=self.n, delta=self.delta, rounds=self.rounds, tol=self.tol)
 
     def spent(self, mechanism: Mechanism) -> Spent:
         """The eps of all rounds, never too small."""
@@ -131,7 +141,28 @@ class Budget:
     def _row(self, candidate: Candidate, epsilon: float) -> Unknown:
         """With an open setting chosen."""
         row = candidate.row
-        return self._settled(candidate, row, self._each(epsilon)) if isinstance(row, FreeSetting) else row
+        if isinstance(row, FreeSetting):
+            return self._settled(candidate, row, self._each(epsilon))
+        return self._within(candidate, row)
+
+    def _within(self, candidate: Candidate, row: Unknown) -> Unknown:
+        """The part of a row that leaves at most ``most_local`` if the shuffler fails."""
+        if math.isinf(self.most_local):
+            return row
+
+        def excess(value: float) -> float:
+            return self.local(candidate.runs(row.make(value))) / self.most_local - 1.0
+
+        alone = self.most_local / self.rounds * (1.0 - 2.0**-50)
+        if row.is_budget and row.private <= alone and excess(min(alone, row.loose)) <= 0.0:
+            return replace(row, loose=min(alone, row.loose))
+        low, high = row.coordinate(row.private), row.coordinate(row.loose)
+        found = largest(lambda u: excess(row.value(u)), low=low, high=high, start=0.5 * (low + high), window=1e-6)
+        if found is None:
+            raise ImpossibleError(
+                f"If the shuffler fails, it leaves more than local_epsilon = {self.most_local:g} at every setting."
+            )
+        return replace(row, loose=row.value(found))
 
     def _one_round(self, epsilon: float) -> _OneRound:
         return _OneRound(Crowd(self.n), epsilon, self.delta, "auto", self.tol, known=self.known)
@@ -183,8 +214,9 @@ class Budget:
         decides the guarantee to leading order; the chosen one is calibrated properly afterward.
         """
         target = replace(self._target(epsilon), tol=0.02)
-        start = min(max(free.start(target.likely_budget), free.low), free.high)
-        row = row_of(free, start)
+        capped = min(target.likely_budget, self.most_local / self.rounds)
+        start = min(max(free.start(capped), free.low), free.high)
+        row = self._within(candidate, row_of(free, start))
         target.start = _likely(target, row)
         near = target.near(row) if self.level is None else _at_divergence(row, self.level, target.start)
         level = None if near is None else self.level or _divergence(row.at(near))
@@ -194,12 +226,12 @@ class Budget:
             self.level = level
 
         def error(setting: float, limit: float) -> float:
-            own = row_of(free, setting)
+            own = self._within(candidate, row_of(free, setting))
             u = _at_divergence(own, level, near)
             return math.inf if u is None else free.error(own.at(u), self.n)
 
         best = _best_setting(free, start, error)
-        return row_of(free, best if free.whole else float(f"{best:.4g}"))
+        return self._within(candidate, row_of(free, best if free.whole else float(f"{best:.4g}")))
 
     def takes_long(self, mechanism: Mechanism) -> bool:
         """Whether its guarantee is the largest over many pairs of inputs, none of which stands for all."""
@@ -214,6 +246,8 @@ class Budget:
         row, target = candidate.row, self._target(self._each(epsilon))
         if isinstance(row, FreeSetting):
             row = row_of(row, min(max(row.start(target.likely_budget), row.low), row.high))
+        with suppress(ImpossibleError):
+            row = self._within(candidate, row)
         start = _likely(target, candidate.accounted(row))
         return None if start is None else row.at(start)
 
