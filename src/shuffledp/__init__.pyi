@@ -68,6 +68,7 @@ from .mechanisms.numeric.binomial import Binomial as Binomial
 from .mechanisms.numeric.duchi import Duchi as Duchi
 from .mechanisms.numeric.gaussian import Gaussian as Gaussian
 from .mechanisms.numeric.harmony import Harmony as Harmony
+from .mechanisms.numeric.hybrid import Hybrid as Hybrid
 from .mechanisms.numeric.laplace import Laplace as Laplace
 from .mechanisms.numeric.privunit import PrivUnit as PrivUnit
 from .mechanisms.numeric.window import Levels as Levels

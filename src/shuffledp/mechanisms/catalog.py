@@ -13,6 +13,7 @@ CATALOG: dict[str, tuple[str, str]] = {
     "privunit": ("numeric.privunit", "PrivUnit"),
     "gaussian": ("numeric.gaussian", "Gaussian"),
     "piecewise": ("numeric.window", "Piecewise"),
+    "hybrid": ("numeric.hybrid", "Hybrid"),
     "levels": ("numeric.window", "Levels"),
     "grr": ("categorical.grr", "GRR"),
     "randomized-response": ("categorical.randomized_response", "RandomizedResponse"),
