@@ -7,6 +7,7 @@ smallest predicted error there; with a wanted error, the most private mechanism 
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -103,7 +104,8 @@ class Asked:
         return [row for row in rows if not single or getattr(find(row.mechanism), "single_message", False)]
 
     def _question(self, n: int, delta: float, **target: Any) -> Question:
-        budget = Budget(n=n, delta=delta, tol=self.task.tol)
+        local = self.limits["local_epsilon"]
+        budget = Budget(n=n, delta=delta, tol=self.task.tol, most_local=math.inf if local is None else local)
         return Question(task=self.task, budget=budget, limits=self.limits, **{"epsilon": None, "error": None, **target})
 
     def choose(self, where: str, rows: list[Candidate], target: Target) -> Chosen:
