@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def _asked(found: Recommendation) -> dict[str, Any]:
     target = {"error": found.error} if found.error is not None else {"epsilon": found.epsilon}
-    usual = {"dropouts": 0, "rounds": 1, "messages": None, "bits": None}
+    usual = {"dropouts": 0, "rounds": 1, "messages": None, "bits": None, "local_epsilon": None}
     more = {key: getattr(found, key) for key, value in usual.items() if getattr(found, key) != value}
     return {"n": found.n, **found.question.sizes, **target, "delta": found.delta, **more}
 
@@ -37,5 +37,5 @@ def python_code(found: Recommendation) -> str:
 
 def command_line(found: Recommendation) -> str:
     """The command that plans, and saves the plan."""
-    given = " ".join(f"--{key} {_written(value)}" for key, value in _asked(found).items())
+    given = " ".join(f"--{key.replace('_', '-')} {_written(value)}" for key, value in _asked(found).items())
     return f"shuffledp plan {shlex.quote(found.task)} {given} --save plan.json"

@@ -35,7 +35,7 @@ class Recommendation(Tabular):
 
     Attributes
     ----------
-    task, n, delta, rounds, dropouts, messages, bits : as asked; dropouts as a number of users
+    task, n, delta, rounds, dropouts, messages, bits, local_epsilon : as asked; dropouts as a number of users
     epsilon : the target, or that of the best choice if an error was the target
     error : the target error, or None
     choices : ranked, best first
@@ -64,6 +64,7 @@ class Recommendation(Tabular):
     dropouts: int
     messages: float | None
     bits: float | None
+    local_epsilon: float | None = None
     choices: tuple[Choice, ...]
     references: tuple[Reference, ...]
     floor: Floor | None
@@ -210,12 +211,13 @@ class Recommendation(Tabular):
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON.
 
-        Keys: task, sizes (those of the question), n, dropouts, rounds, epsilon, delta, error, messages, bits (targets
-        and limits, null where not given), measure (what errors are in), statement, choices (each with the attributes of
-        Choice, and above_floor), front (places in choices), references, floor (error and words, or null), refused,
+        Keys: task, sizes (those of the question), n, dropouts, rounds, epsilon, delta, error, messages, bits,
+        local_epsilon (targets and limits, null where not given), measure (what errors are in), statement, choices (each
+        with the attributes of Choice, and above_floor), front (places in choices), references, floor (error and words,
+        or null), refused,
         python and command (code that asks the same).
         """
-        asked = ("n", "dropouts", "rounds", "epsilon", "delta", "error", "messages", "bits")
+        asked = ("n", "dropouts", "rounds", "epsilon", "delta", "error", "messages", "bits", "local_epsilon")
         return json_object(
             {
                 "task": self.task,

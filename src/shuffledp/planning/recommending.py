@@ -51,6 +51,7 @@ def recommend(
     rounds: int = 1,
     messages: float | None = None,
     bits: float | None = None,
+    local_epsilon: float | None = None,
 ) -> Recommendation:
     """Which mechanism, with which setting: all that fit the task, calibrated to one target and ranked.
 
@@ -72,6 +73,7 @@ def recommend(
     dropouts : users who may be missing, as a number or a fraction below 1: privacy and error are those of the rest
     rounds : how often the same users are asked
     messages, bits : most messages and bits of a user in a round, on average
+    local_epsilon : the most that may remain over all rounds if the shuffler fails (the sum of the local guarantees)
 
     Raises
     ------
@@ -101,11 +103,12 @@ def recommend(
         raise ParameterError("delta must be given, got none; pass for example delta=1e-8 or delta='0.01/n'.")
     limits = {
         name: None if value is None else _positive(name, value, "it is a limit; leave it out if there is none")
-        for name, value in (("messages", messages), ("bits", bits))
+        for name, value in (("messages", messages), ("bits", bits), ("local_epsilon", local_epsilon))
     }
+    most_local = math.inf if local_epsilon is None else limits["local_epsilon"]
     question = _Question(
         task=asked,
-        budget=Budget(n=users - away, delta=delta_at(delta, users), rounds=times, tol=asked.tol),
+        budget=Budget(n=users - away, delta=delta_at(delta, users), rounds=times, tol=asked.tol, most_local=most_local),
         epsilon=None if epsilon is None else _positive("epsilon", epsilon),
         error=None if error is None else _positive("error", error),
         limits=limits,
@@ -132,6 +135,8 @@ class _Question:
         rows = [found for found in every if isinstance(found, Candidate)]
         refused = [found for found in every if isinstance(found, Refusal)]
         choices, hopeless = [], self._hopeless(rows)
+        if self.epsilon is not None:
+            self.budget.look([row for row in rows if row.name not in hopeless], self.epsilon)
         for row in rows:
             try:
                 if row.name in hopeless:
@@ -170,7 +175,8 @@ class _Question:
     def _hopeless(self, rows: list[Candidate]) -> dict[str, str]:
         """The names of candidates that are far behind another one to leading order, and why they are not calibrated.
 
-        One's own mechanisms are always ranked.
+        These are variants of one mechanism, and those whose calibration takes long.  One's own mechanisms are always
+        ranked.
         """
         if self.epsilon is None:
             return {}
@@ -181,14 +187,15 @@ class _Question:
             if variants[row.mechanism] > 2 or math.isfinite(self.task.far)
         ]
         likely = [
-            (row, row.accuracy(made, self.budget.n).worst, _sent(row.runs(made))["bits"])
+            (row, row.accuracy(made, self.budget.n).worst, _sent(row.runs(made))["bits"], row.runs(made))
             for row, made in looks
             if made is not None and self._beyond(row.runs(made)) <= 0.0
         ]
-        for (row, error, bits), (other, least, fewer) in itertools.product(likely, likely):
+        slow = {row.name for row, _, _, run in likely if row.mechanism in CATALOG and self.budget.takes_long(run)}
+        for (row, error, bits, _), (other, least, fewer, _) in itertools.product(likely, likely):
             if row.mechanism == other.mechanism and error > _BEHIND * least:
                 behind[row.name] = f"Another variant of {row.mechanism} has a much smaller error."
-            elif error > self.task.far * least and bits >= fewer and row.mechanism in CATALOG:
+            elif error > self.task.far * least and bits >= fewer and row.name in slow:
                 behind[row.name] = f"To leading order its error is {error / least:.2g} times that of {other.name}."
         return behind
 
@@ -201,9 +208,13 @@ class _Question:
         run = candidate.runs(made)
         sent = _sent(run)
         if self._beyond(run) > 0.0:
-            limit = " and ".join(f"{limit:g} {key}" for key, limit in self.limits.items() if limit)
+            limit = " and ".join(f"{self.limits[key]:g} {key}" for key in sent if self.limits[key])
             needs = f"{sent['messages']:.4g} messages and {sent['bits']:.4g} bits"
             raise ImpossibleError(f"It needs {needs} per user, above the limit of {limit}.")
+        if self.budget.local(run) > self.budget.most_local:
+            raise ImpossibleError(
+                f"It leaves eps = {self.budget.local(run):.4g} if the shuffler fails, above the limit."
+            )
         eps, bound = self.budget.spent(run)
         accuracy = candidate.accuracy(made, self.budget.n)
         if not sized(accuracy.worst):
@@ -237,7 +248,7 @@ class _Question:
     def _beyond(self, run: Randomizer) -> float:
         """Positive where a mechanism sends more than is allowed."""
         sent = _sent(run)
-        return max((sent[key] / limit - 1.0 - 1e-9 for key, limit in self.limits.items() if limit), default=-1.0)
+        return max((sent[key] / self.limits[key] - 1.0 - 1e-9 for key in sent if self.limits[key]), default=-1.0)
 
 
 def _sent(run: Randomizer) -> dict[str, float]:
