@@ -28,7 +28,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The cases that ``slow_cases`` names are slow, and further settings of a mechanism where ``one_setting`` stands."""
+    """Cases that ``slow_cases`` names are slow, and further settings of a mechanism where ``one_setting`` stands."""
     seen: set[tuple[object, ...]] = set()
     for item in items:
         for mark in item.iter_markers("slow_cases"):
