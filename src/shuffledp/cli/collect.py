@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .._support import validation as check
 from ..errors import ParameterError
 from . import options
 from .base import answer, distinct, drawn, grid, main, prepared, say, wrote
@@ -297,7 +298,9 @@ def _viewed(found: Estimate, fit: bool, quantiles: str | None, counts: bool, top
             )
         return found.quantiles(grid("quantiles", quantiles, example="0.5,0.95,0.99"))
     found = found.counts() if counts else found
-    return found if top is None else found.top(top)
+    if top is None:
+        return found
+    return found.top(check.whole("top", top, low=1, high=10**9, hint="it is how many entries are shown"))
 
 
 def _show(

@@ -155,7 +155,7 @@ class Estimate(Answer):
         return Table(tuple(columns), caption=self._title)
 
     def words(self) -> list[str]:
-        """The largest standard error in people's units; where the entries are not shares, each of them before it.
+        """The largest standard error in people's units; before it every entry, unless there are several shares.
 
         Examples
         --------
@@ -167,7 +167,8 @@ class Estimate(Answer):
         """
         if not self.value.size:
             return []
-        each = [] if self.is_share else [*map(in_words, self._own_entries())][:MOST_ITEMS]
+        rows = () if self.is_share and not (self.names and self.value.size == 1) else self._own_entries()
+        each = [in_words(_in_percent(row) if self.quantity == SHARE else row) for row in rows][:MOST_ITEMS]
         many = "standard error is" if self.value.size == 1 else "largest standard error is"
         after = f", before the step {self.step!r}" if self.step else ""
         return [*each, f"The {many} {self._error_in_words(float(self.stderr.max()))}{after}."]
@@ -407,6 +408,12 @@ class Estimate(Answer):
         project = norm_sub if step == "norm-sub" else constraint.nearest
         known = self.narrowed(f"after the step {step!r}")
         return replace(self, value=project(self.value), step=step, influence=None, provenance=known)
+
+
+def _in_percent(row: Entry) -> Entry:
+    """A share as people say it."""
+    low, high = (None if end is None else 100.0 * end for end in (row.low, row.high))
+    return row._replace(value=100.0 * row.value, low=low, high=high, unit="% of users")
 
 
 def modeled(
