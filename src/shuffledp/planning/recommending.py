@@ -158,16 +158,21 @@ class Question:
 
     def ranking(self, rows: list[Candidate]) -> tuple[list[Choice], list[Refusal]]:
         """The choices within the limits, best first, and what was refused."""
-        choices, refused, hopeless = [], [], self._hopeless(rows)
-        if self.epsilon is not None:
-            self.budget.look([row for row in rows if row.name not in hopeless], self.epsilon)
-        for row in rows:
-            try:
-                if row.name in hopeless:
-                    raise ImpossibleError(hopeless[row.name])
-                choices.append(self._choice(row))
-            except ShuffleDPError as why:
-                refused.append(Refusal(row.name, str(why), fits=True))
+        choices: list[Choice] = []
+        refused: list[Refusal] = []
+        variants, slow = self._variants_behind(rows), {row.name for row in rows if self._takes_long(row)}
+        for late in (False, True):
+            some = [row for row in rows if (row.name in slow) == late]
+            hopeless = {**variants, **(self._far_behind(some, choices) if late else {})}
+            if self.epsilon is not None:
+                self.budget.look([row for row in some if row.name not in hopeless], self.epsilon)
+            for row in some:
+                try:
+                    if row.name in hopeless:
+                        raise ImpossibleError(hopeless[row.name])
+                    choices.append(self._choice(row))
+                except ShuffleDPError as why:
+                    refused.append(Refusal(row.name, str(why), fits=True))
         if not choices:
             reasons = "; ".join(f"{no.mechanism}: {no.reason.rstrip('.')}" for no in refused)
             raise ImpossibleError(
@@ -201,32 +206,38 @@ class Question:
             question=self.task,
         )
 
-    def _hopeless(self, rows: list[Candidate]) -> dict[str, str]:
-        """The names of candidates that are far behind another one to leading order, and why they are not calibrated.
-
-        These are variants of one mechanism, and those whose calibration takes long.  One's own mechanisms are always
-        ranked.
-        """
+    def _variants_behind(self, rows: list[Candidate]) -> dict[str, str]:
+        """The names of variants that are far behind another one of the same mechanism, which are not calibrated."""
         if self.epsilon is None:
             return {}
-        variants, behind = Counter(row.mechanism for row in rows), {}
-        looks = [
-            (row, self.budget.likely(row, self.epsilon))
-            for row in rows
-            if variants[row.mechanism] > 2 or math.isfinite(self.task.far)
-        ]
-        likely = [
-            (row, row.accuracy(made, self.budget.n).worst, _sent(row.runs(made))["bits"], row.runs(made))
-            for row, made in looks
-            if made is not None and self._beyond(row.runs(made)) <= 0.0
-        ]
-        slow = {row.name for row, _, _, run in likely if row.mechanism in CATALOG and self.budget.takes_long(run)}
-        for (row, error, bits, _), (other, least, fewer, _) in itertools.product(likely, likely):
+        count, behind = Counter(row.mechanism for row in rows), {}
+        likely = [(row, found[0]) for row in rows if count[row.mechanism] > 2 and (found := self._likely(row))]
+        for (row, error), (other, least) in itertools.product(likely, likely):
             if row.mechanism == other.mechanism and error > _BEHIND * least:
                 behind[row.name] = f"Another variant of {row.mechanism} has a much smaller error."
-            elif error > self.task.far * least and bits >= fewer and row.name in slow:
-                behind[row.name] = f"To leading order its error is {error / least:.2g} times that of {other.name}."
         return behind
+
+    def _takes_long(self, row: Candidate) -> bool:
+        """Whether it is one of ours whose calibration compares many pairs of inputs, where that matters to the task."""
+        asked = self.epsilon is not None and math.isfinite(self.task.far) and row.mechanism in CATALOG
+        return asked and self.budget.takes_long(row, self.epsilon or 0.0)
+
+    def _far_behind(self, slow: list[Candidate], choices: list[Choice]) -> dict[str, str]:
+        """The names of these candidates that are far behind one of the choices, and why they are not calibrated."""
+        behind = {}
+        for row, (error, bits) in ((row, found) for row in slow if (found := self._likely(row))):
+            better = [one for one in choices if error > self.task.far * one.error and one.bits <= bits]
+            if better:
+                best = min(better, key=lambda one: one.error)
+                behind[row.name] = f"To leading order its error is {error / best.error:.2g} times that of {best.name}."
+        return behind
+
+    def _likely(self, row: Candidate) -> tuple[float, float] | None:
+        """The error to leading order, and the bits of a user; None where they are not known, or above the limits."""
+        made = self.budget.likely(row, self.epsilon or 0.0)
+        if made is None or self._beyond(row.runs(made)) > 0.0:
+            return None
+        return row.accuracy(made, self.budget.n).worst, _sent(row.runs(made))["bits"]
 
     def _choice(self, candidate: Candidate) -> Choice:
         if self.epsilon is not None:

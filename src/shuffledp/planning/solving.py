@@ -238,13 +238,16 @@ class Budget:
         best = _best_setting(free, start, error)
         return self._within(candidate, row_of(free, best if free.whole else float(f"{best:.4g}")))
 
-    def takes_long(self, mechanism: Mechanism) -> bool:
-        """Whether its guarantee is the largest over many pairs of inputs, none of which stands for all."""
+    def takes_long(self, candidate: Candidate, epsilon: float) -> bool:
+        """Whether a guarantee is the largest over many pairs of inputs, none of which stands for all."""
+        row = candidate.row
+        if isinstance(row, FreeSetting):
+            return False
         try:
-            pairs = mechanism.law.blanket_pairs(_PAIRS)
+            pairs = row.at(self._target(epsilon)._guess(row)).law.blanket_pairs(_PAIRS)
         except ShuffleDPError:
             return False
-        return pairs is None or len(pairs) > _FEW_PAIRS
+        return pairs is not None and len(pairs) > _FEW_PAIRS
 
     def likely(self, candidate: Candidate, epsilon: float) -> Mechanism | None:
         """What meets epsilon to leading order, without computing a guarantee; None where that is not known."""
