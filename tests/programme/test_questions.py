@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import shutil
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from shuffledp._support.reading.yaml_text import read_plain
 from shuffledp.planning.tasks import TASKS
 from shuffledp.programme import plans as locking
 from shuffledp.programme import spec
+from shuffledp.programme.asking import ASKING
 
 from .test_programme import SCHEMA, with_
 
@@ -205,6 +207,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "labels of a mean": ({**MEAN, "labels": ["a"]}, "d must be left out for the task 'mean'"),
     "no file": ({"task": "histogram", "labels": "/no/such.txt"}, "rounds[0].labels: labels must be a readable file"),
     "labels mapping": ({"task": "histogram", "labels": {}}, "rounds[0]"),
+    "column that acts": ({**MEAN, "column": "a\x1b"}, "rounds[0].column must be the name of a column"),
     "labels twice": ({"task": "histogram", "labels": ["a", "a"]}, "labels must be different, got 'a' twice"),
     "labels that act": ({"task": "histogram", "labels": ["a", "\x1b[2K"]}, "labels must be readable text"),
     "other number": ({"task": "histogram", "labels": ["a"], "other": 3}, "other must be a label"),
@@ -238,6 +241,27 @@ def test_bad_questions(name: str) -> None:
 @pytest.mark.parametrize("share", ["0%", "0", "101%", "2", "-1", "many", True])
 def test_bad_opt_in(share: Any) -> None:
     assert "population.opt_in must be a" in said(with_(ONE, population__opt_in=share))
+
+
+#: What a hand, a merge or a hostile one may write for any key.
+ODD: list[Any] = [None, True, 0, -1, 2.5, "", "x", "1e400", "1e-400", "nan", "5%", "60 users", "option", [], [1], ["a"]]
+ODD += [[["a"]], [[]], {}, {"a": 1}, {"a": ["x"]}, {"a": "f.txt"}, "a\x00b", 10**30, "9" * 50, [None], ["\ud800"]]
+ODD += ["\ud800", {"\ud800": ["a", "b"]}, "1/0", "/dev/zero", "."]
+
+
+def test_odd_values_give_one_sentence() -> None:
+    rng = random.Random(3)
+    keys = sorted(ASKING | {"task", "weight", "opt_in"})
+    for _ in range(3000):
+        task = rng.choice(list(EVERY))
+        entry = {"task": task, **EVERY[task], **{rng.choice(keys): rng.choice(ODD) for _ in range(2)}}
+        told = ""
+        try:
+            asked: Any = spec.draft(asking(entry)).entries[0].open
+            json.dumps([asked.column, asked.labels, asked.other], ensure_ascii=False).encode("utf-8")
+        except sdp.ShuffleDPError as error:
+            told = str(error)
+        assert "\n" not in told and len(told) < 900, entry
 
 
 # -- plans and their lock --------------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ from ..planning.recommending import Question
 from ..planning.solving import Budget, neat
 from ..planning.tasks import NumberTask, Predicted, Task, task_named
 from ..queries.base import Query
-from .values import exact, kind, place, shown, whole_number
+from .values import below_written, kind, place, shown, whole_number
 
 #: Keys of a round that belong to its question.
 WHOLE = ("d", "bins", "size", "dim", "length", "ways")
@@ -69,7 +69,7 @@ class Asked:
         files: dict[str, str] = {}
         column = _columns(f"{where}.column", given.get("column"))
         other = given.get("other")
-        if other is not None and not isinstance(other, str):
+        if other is not None and not _readable(other):
             raise ParameterError(f"{where}.other must be a label, got {kind(other)}; write other: other.")
         labels = _labels(f"{where}.labels", given.get("labels"), folder, files)
         sizes = _sizes(where, given, folder)
@@ -229,12 +229,12 @@ def _sizes(where: str, given: dict[str, Any], folder: str) -> dict[str, Any]:
         raise ParameterError(f"{where} must have d or bins, got both; bins are what d is called for ranges.")
     for key in REAL:
         if key in given:
-            found[key] = float(exact(f"{where}.{key}", given[key])[0])
+            found[key] = below_written(f"{where}.{key}", given[key])[1]
     if "unit" in given:
         found["unit"] = given["unit"]
     if "missing" in given:
         missing = given["missing"]
-        found["missing"] = missing if missing == "option" else float(exact(f"{where}.missing", missing)[0])
+        found["missing"] = missing if missing == "option" else below_written(f"{where}.missing", missing)[1]
     if "quantiles" in given:
         listed = given["quantiles"]
         found["quantiles"] = listed if isinstance(listed, list) else [listed]
@@ -259,13 +259,20 @@ def _shape(where: str, value: object, folder: str, given: dict[str, Any]) -> Any
         return os.path.join(folder, value)
     if not isinstance(value, list):
         raise ParameterError(f"{where} must be a list of weights or the name of a file, got {kind(value)}; list them.")
-    return tuple(float(exact(f"{where}[{i}]", x)[0]) for i, x in enumerate(value))
+    return tuple(below_written(f"{where}[{i}]", x)[1] for i, x in enumerate(value))
+
+
+def _readable(value: object) -> bool:
+    """A short text that prints, as names of columns and labels are."""
+    return isinstance(value, str) and 0 < len(value) <= 200 and value.isprintable()
 
 
 def _columns(where: str, value: object) -> str | tuple[str, ...] | None:
-    if value is None or (isinstance(value, str) and value):
+    if value is None:
+        return None
+    if isinstance(value, str) and _readable(value):
         return value
-    if isinstance(value, list) and value and all(isinstance(name, str) and name for name in value):
+    if isinstance(value, list) and value and all(map(_readable, value)):
         return tuple(value)
     raise ParameterError(f"{where} must be the name of a column, or a list of them, got {kind(value)}; name it.")
 
@@ -275,6 +282,10 @@ def _labels(where: str, value: object, folder: str, files: dict[str, str]) -> An
     if value is None:
         return None
     if isinstance(value, dict):
+        if not all(map(_readable, value)):
+            raise ParameterError(
+                f"{where} must map the names of columns to their labels, got {kind(value)}; name them."
+            )
         return {str(name): _labels(f"{where}.{name}", one, folder, files) for name, one in value.items()}
     if isinstance(value, str):
         with place(where):
@@ -332,7 +343,7 @@ def _limit(where: str, given: dict[str, Any], key: str, usual: float | None) -> 
 
 
 def _positive(where: str, value: object) -> float:
-    number = float(exact(where, value)[0])
+    number = below_written(where, value)[1]
     return valid.inside(where, number, hint="it is an amount above 0")
 
 

@@ -62,7 +62,7 @@ class WindowVector(WindowLaw, Cube):
     --------
     >>> m = WindowVector(eps0=5.0, dim=3)
     >>> m.spec, round(m.variance(1000), 6)
-    ('window-vector:eps0=5,dim=3,d=5,cells=32', 0.000171)
+    ('window-vector:eps0=5,dim=3,d=4,cells=32', 0.000198)
     >>> est = m.estimate(m.privatize(np.full((9000, 3), [0.5, -0.2, 1.0]), rng=np.random.default_rng(0)))
     >>> bool(np.all(abs(est.value - [0.5, -0.2, 1.0]) < 4 * est.stderr))
     True
