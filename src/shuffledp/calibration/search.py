@@ -129,7 +129,7 @@ def largest(
     high: float,
     start: float,
     window: float,
-    close: float = 1e-13,
+    close: float = 1e-10,
     reach: float = 4.0,
     slope: float = 0.7,
 ) -> float | None:
@@ -148,12 +148,13 @@ def largest(
     passing, failing = low, high
     passed = failed = False
     u, previous, width = min(max(start, low), high), (math.nan, math.nan), math.inf
+    least, most = -math.inf, math.inf
     for step in range(_STEPS):
         y = excess(u)
         if y <= 0.0:
-            passing, passed = u, True
+            passing, least, passed = u, y, True
         else:
-            failing, failed = u, True
+            failing, most, failed = u, y, True
         if passed and (passing == high or -window <= y <= 0.0):
             return passing
         if failed and failing == low:
@@ -167,7 +168,8 @@ def largest(
         halving = step % 4 == 3 and failing - passing > 0.25 * width  # the secants do not shrink the bracket
         width = failing - passing if step % 4 == 3 else width
         if passed and failed and (halving or not passing < aim < failing):
-            aim = 0.5 * (passing + failing)
+            chord = (failing - passing) * (least + 0.5 * window) / (least - most)
+            aim = 0.5 * (passing + failing) if halving or math.isnan(chord) else passing + chord
         u = min(max(aim, passing), failing)
     return passing if passed else None
 
