@@ -130,8 +130,7 @@ def users_needed(
     """The smallest number of users whose shuffled reports are (epsilon, delta)-DP, up to 1e15.
 
     ``amplify(mechanism, n=n, ...).epsilon <= epsilon`` (with ``count`` rounds, the eps of an ``Accountant``) holds at
-    the returned n and not at n - 1 (from 1e9 users on: not at an n that is smaller by a billionth).  delta(eps) falls
-    with n, so every larger batch is private enough as well.
+    the returned n and not at n - 1.  delta(eps) falls with n, so every larger batch is private enough as well.
 
     Parameters
     ----------

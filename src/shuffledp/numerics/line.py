@@ -22,6 +22,8 @@ _LARGEST_EXPONENT = 600.0
 _LEAST_GROWTH = -1.0 + 2.0**-52
 #: Multiplications of a complex product that OpenBLAS leaves to one thread.
 _UNDIVIDED = 1 << 15
+#: A node of a block is a sum of one of each.
+_STEPS = np.arange(8), np.arange(0, tuning.BLOCK, 8)
 #: Atoms up to which M is summed atom by atom, beyond which row by row in a matrix product.
 _FEW_ATOMS = 16
 
@@ -141,7 +143,8 @@ def nodes(x: FloatArray, at: Tilt, h: FloatArray, row: IntArray, number: IntArra
     """
     block = tuning.BLOCK
     first = _turned(((block * h)[row] * number)[:, None], x[row])
-    step = _turned((h[:, None] * np.arange(block))[:, :, None], x[:, None, :])  # row, node, atom
+    near, far = (_turned((h[:, None] * k)[:, :, None], x[:, None, :]) for k in _STEPS)
+    step = (near[:, None] + far[:, :, None] * (1.0 + near[:, None])).reshape(len(x), block, -1)  # row, node, atom
     led = first * at.weight[row]
     alone = np.einsum("rnj,rj->rn", step, at.weight)
     if len(x) == 1:

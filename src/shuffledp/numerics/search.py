@@ -41,10 +41,6 @@ def bisect(
     return safe
 
 
-#: Whole numbers beyond this are found to a relative accuracy of one over it: no evaluation is as accurate as that.
-_DIGITS = 10**9
-
-
 class Look(NamedTuple):
     """A number and its excess, already evaluated."""
 
@@ -55,8 +51,7 @@ class Look(NamedTuple):
 def smallest_whole(excess: Callable[[int], float], *, low: int, high: int, start: int) -> int | None:
     """A whole number in [low, high] with an excess of at most 0, while the one below has a positive one (or is < low).
 
-    Beyond 1e9 it is a number that is smaller by a billionth that has a positive one.  For an excess that falls the
-    result is the smallest, to that accuracy; None if ``high`` fails.  Steps from ``start`` double until they
+    For an excess that falls that is the smallest; None if ``high`` fails.  Steps from ``start`` double until they
     make a bracket.  Only the sign of the excess decides; its size, which may be infinite, says where to search next.
 
     Examples
@@ -86,15 +81,14 @@ def smallest_whole(excess: Callable[[int], float], *, low: int, high: int, start
 
 
 def close_in(excess: Callable[[int], float], below: Look, enough: Look) -> Look:
-    """The upper end of a bracket closed to 1 (or to a billionth), in at most one evaluation more than a bisection.
+    """The upper end of a bracket closed to 1, in at most one evaluation more than a bisection, usually far fewer.
 
-    Usually there are far fewer.
     Interpolate, truncate towards the middle, project onto what a bisection would have left: the ITP method (Oliveira,
     Takahashi, ACM Transactions on Mathematical Software 47, 2021) on whole numbers.
     """
     width = enough.at - below.at
     reach = 2.0 ** math.ceil(math.log2(width))  # half of what may be left, after each evaluation
-    while (gap := enough.at - below.at) > max(1, enough.at // _DIGITS):
+    while (gap := enough.at - below.at) > 1:
         middle = 0.5 * (below.at + enough.at)
         fall = below.excess - enough.excess
         aim = below.at + gap * (below.excess / fall if math.isfinite(fall) and fall > 0.0 else 0.5)

@@ -25,11 +25,12 @@ from .waiting import Others, Waiting
 
 
 class Tangent(NamedTuple):
-    """A convex function at c, by row."""
+    """A convex function at c, by row, and the type that it is of."""
 
     c: FloatArray
     value: FloatArray
     slope: FloatArray
+    kind: IntArray
 
 
 class SwapCurve(Curve):
@@ -50,6 +51,7 @@ class SwapCurve(Curve):
         self._laws: Laws | None = None
         self._seen: tuple[FloatArray, Values] | None = None
         self._lead, self._c = self._first, np.full(n.size, np.nan)
+        self._ends = self._lead, self._lead  # the types on either side of c
         self._waiting: Waiting | None = None
         self._kept = np.zeros(n.size)
         #: The way that was best at some eps (lines.py), and that eps: it is used nearby.
@@ -141,7 +143,9 @@ class SwapCurve(Curve):
         self._c, self._lead, log_m = self._leaders(x, t)
         at = tilt(x[self._lead], t[self._lead], self._c)
         deviation = np.maximum(np.sqrt(self._copies * at.variance), 1e-3 / self._c)
-        slope = np.exp(eps) * self._c * self._copies * (at.weight * self._laws.v[self._lead]).sum(axis=1)
+        # between two types the slope is a mean of theirs, and that of one may be 0
+        tilted = [(tilt(x[k], t[k], self._c).weight * self._laws.v[k]).sum(axis=1) for k in self._ends]
+        slope = np.exp(eps) * self._c * self._copies * np.maximum(*tilted)
         log_target = np.clip(self._copies * log_m - np.log(self._c * self.n), -745.0, 0.0)
         waiting = self._waited(tuning.SWAP_CUT - np.where(np.isnan(log_target), -745.0, log_target))
         place = (self._owner, self._first, self._lead, self._c, deviation, self._copies, waiting)
@@ -157,7 +161,7 @@ class SwapCurve(Curve):
         lead, start = self._lead, None if np.isnan(self._c).any() else self._c
         c = own = self._saddle(x[lead], t[lead], start)
         unknown = np.full(c.size, np.nan)
-        low, high = Tangent(np.zeros(c.size), unknown, unknown), Tangent(np.full(c.size, np.inf), unknown, unknown)
+        low, high = (Tangent(np.full(c.size, end), unknown, unknown, lead) for end in (0.0, np.inf))
         found = c, lead, np.full((2, c.size), np.inf)
         for _ in range(tuning.LEADERS):
             log_m = np.log1p((t * np.expm1(c[self._owner, None] * x)).sum(axis=1))
@@ -166,7 +170,7 @@ class SwapCurve(Curve):
                 own = self._saddle(x[worst], t[worst], c)
                 lead = worst
             mean = (t[lead] * x[lead] * np.exp(c[:, None] * x[lead])).sum(axis=1) * np.exp(-log_m[lead])
-            here = Tangent(c, self._copies * log_m[lead] - 2.0 * np.log(c), self._copies * mean - 2.0 / c)
+            here = Tangent(c, self._copies * log_m[lead] - 2.0 * np.log(c), self._copies * mean - 2.0 / c, lead)
             better = ~(here.value >= found[2][0])
             found = (
                 np.where(better, c, found[0]),
@@ -181,6 +185,7 @@ class SwapCurve(Curve):
                 break
             c = np.where(done, c, np.where((low.c < own) & (own < high.c), own, meet))
             c = np.where((low.c <= c) & (c <= high.c), c, np.sqrt(low.c * high.c))
+        self._ends = low.kind, high.kind
         return found[0], found[1], found[2][1]
 
     def _saddle(self, x: FloatArray, t: FloatArray, start: FloatArray | None) -> FloatArray:
