@@ -10,9 +10,10 @@ import mpmath as mp
 import numpy as np
 import pytest
 
+from shuffledp.numerics import tuning
 from shuffledp.numerics.line import nodes, tilt
 from shuffledp.numerics.moments import log_growth, product_rounding, tilted_variance
-from shuffledp.numerics.swap.curve import without_free_users
+from shuffledp.numerics.swap.curve import on_grid, without_free_users
 from shuffledp.numerics.swap.family import mean_modulus
 from shuffledp.numerics.swap.groups import group_rounding
 from shuffledp.numerics.swap.lines import raised_values
@@ -227,3 +228,16 @@ def test_tilted_variance() -> None:
             assert tilted_variance(*moments, at.log_m, row(error))[0] <= c * c * at.variance[0] * (1.0 + 1e-8)
         above += e2 - e1 * e1 > c * c * at.variance[0] * 1.01
     assert above and tilted_variance(row(-0.001), row(0.002), row(0.0), row(0.0), row(0.0))[0] > 0.0019
+
+
+def test_on_grid_dominates_in_increasing_convex_order() -> None:
+    rng = np.random.default_rng(5)
+    x = np.sort(rng.normal(size=(2, 30_000)), axis=1)
+    t = rng.dirichlet(np.ones(x.shape[1]), 2) * 0.9
+    grid, mass = on_grid(x, t)
+    assert grid.shape == mass.shape == (2, tuning.GRID)
+    for row in range(2):
+        for a in np.linspace(-4.0, 4.0, 41):
+            truth = math.fsum(t[row] * np.maximum(x[row] - a, 0.0)) + (1.0 - math.fsum(t[row])) * max(-a, 0.0)
+            spread = math.fsum(mass[row] * np.maximum(grid[row] - a, 0.0)) + (1.0 - math.fsum(mass[row])) * max(-a, 0.0)
+            assert truth <= spread <= truth + 1e-5

@@ -24,10 +24,11 @@ _CLOSE, _CLOSE_WHOLE = 1.02, 1.002
 
 
 class Crossing(NamedTuple):
-    """Where an excess is about to become positive, and its slope there."""
+    """Where an excess is about to become positive, its slope there, and within which reach it does, if it jumps."""
 
     u: float
     slope: float
+    reach: float = math.inf
 
 
 Crossings = Generator[list[float], list[float], Crossing | None]
@@ -59,13 +60,13 @@ def crossing(*, low: float, high: float, start: float, reach: float, window: flo
             reach *= _FARTHER
             aim = near - math.copysign(min(abs(seen[near]) / slope, reach), seen[near])
             fresh = [aim - 0.1 * (aim - near), aim + 0.1 * (aim - near)]
-        elif error * slope <= window:
+        elif error * slope <= window and passing < u < failing:
             return Crossing(u, slope)
         elif error < 0.1 * (failing - passing) and passing < u < failing:
             fresh = [u]
         else:
             fresh = np.linspace(passing, failing, 4)[1:-1].tolist()
-    return Crossing(passing, slope)
+    return Crossing(passing, slope, failing - passing)
 
 
 def _interpolated(seen: dict[float, float]) -> tuple[float, float, float]:
@@ -129,7 +130,7 @@ def largest(
     high: float,
     start: float,
     window: float,
-    close: float = 1e-13,
+    close: float = 1e-8,
     reach: float = 4.0,
     slope: float = 0.7,
 ) -> float | None:
@@ -148,12 +149,13 @@ def largest(
     passing, failing = low, high
     passed = failed = False
     u, previous, width = min(max(start, low), high), (math.nan, math.nan), math.inf
+    least, most = -math.inf, math.inf
     for step in range(_STEPS):
         y = excess(u)
         if y <= 0.0:
-            passing, passed = u, True
+            passing, least, passed = u, y, True
         else:
-            failing, failed = u, True
+            failing, most, failed = u, y, True
         if passed and (passing == high or -window <= y <= 0.0):
             return passing
         if failed and failing == low:
@@ -164,10 +166,11 @@ def largest(
         previous = (u, y) if math.isfinite(y) else previous
         aim = u - math.copysign(min(abs(y + 0.5 * window) / slope, reach), y)
         reach *= 2.0
-        halving = step % 4 == 3 and failing - passing > 0.25 * width  # the secants do not shrink the bracket
-        width = failing - passing if step % 4 == 3 else width
+        halving = step % 2 == 1 and failing - passing > 0.5 * width  # the secants do not shrink the bracket
+        width = failing - passing if step % 2 == 1 else width
         if passed and failed and (halving or not passing < aim < failing):
-            aim = 0.5 * (passing + failing)
+            chord = (failing - passing) * (least + 0.5 * window) / (least - most)
+            aim = 0.5 * (passing + failing) if halving or math.isnan(chord) else passing + chord
         u = min(max(aim, passing), failing)
     return passing if passed else None
 

@@ -86,7 +86,7 @@ class Target:
                 start=int(unknown.value(low if near is None else near.u)),
             )
         else:
-            start, slope = near or (low, 0.7)
+            start, slope, jump = near or Crossing(low, 0.7)
 
             def excess(u: float) -> float:
                 eps = reached(unknown.value(u))
@@ -98,7 +98,7 @@ class Target:
                 high=high,
                 start=start,
                 window=-math.log1p(-self.tol),
-                reach=max(2.0 * self.tol, _SURE) if self.count == 1 else 0.2,
+                reach=min(max(2.0 * self.tol, _SURE), jump) if self.count == 1 else 0.2,
                 slope=min(max(slope, 0.1), 1e12),
             )
             value = None if u is None else unknown.value(u)

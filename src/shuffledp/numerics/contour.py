@@ -21,7 +21,7 @@ import numpy as np
 
 from . import tuning
 from .ledger import charge
-from .line import Tilt, block_bounds, blocks, nodes, saddle, tilt, whole_blocks
+from .line import Tilt, block_bounds, blocks, in_parts, nodes, saddle, tilt, whole_blocks
 from .pair import FloatArray, Side
 from .rows import ULP, chunks, take_rows
 
@@ -68,7 +68,8 @@ def log_delta(
     at = tilt(x, t, saddle(x, t, n, c))
     idle = x.max(axis=1) <= 0.0
     value, open_ = np.full(len(x), np.nan), np.arange(len(x))
-    finer = Finer(np.ones(len(x)), np.ones(len(x)))
+    # a sum over few points, none of them near 0, needs far less dither than a Gaussian one: begin coarsely
+    finer = Finer(np.sqrt(np.minimum(rtol / tuning.FIRST_DITHER, 1.0)), np.ones(len(x)))
     for _ in range(tuning.REFINEMENTS):
         whole = place(x[open_], t[open_], n[open_], take_rows(at, open_), rtol[open_], finer)
         crude = chernoff(whole)
@@ -84,8 +85,9 @@ def log_delta(
         loose = np.flatnonzero(live & (cost.dither + cost.step > 2.0 * rtol[open_]) & (whole.last < tuning.MOST_NODES))
         if not loose.size:
             break
-        wide, coarse = (np.clip(part[loose] / rtol[open_[loose]], 1.0, 16.0) for part in cost)
-        finer = Finer(finer.dither[loose] * wide, finer.step[loose] * np.sqrt(coarse))
+        wide, coarse = (np.maximum(part[loose] / rtol[open_[loose]], 1.0) for part in cost)
+        wide = np.maximum(np.minimum(wide, 16.0), 1.2 * np.sqrt(wide))  # of heavy points, and of a Gaussian sum
+        finer = Finer(finer.dither[loose] * wide, finer.step[loose] * np.sqrt(np.minimum(coarse, 16.0)))
         open_ = open_[loose]
     value = np.where(idle, -np.inf, value)
     return value, np.where((at.c > 0.0) & (at.c < 1e300), at.c, 1.0)
@@ -111,7 +113,7 @@ def place(x: FloatArray, t: FloatArray, n: FloatArray, at: Tilt, rtol: FloatArra
 
 
 def evaluate(whole: Sum, *, upper: bool) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """log of the upper or the lower value of every row, and what part of it dither and step may cost."""
+    """log of the upper or the lower value of every row, and what part of it dither and step cost, without roundings."""
     x, n, at, s, h = whole.x, whole.n, whole.at, whole.s, whole.h
     c, nothing = at.c, whole.nothing
     row, number = blocks(whole.last)
@@ -121,7 +123,7 @@ def evaluate(whole: Sum, *, upper: bool) -> tuple[FloatArray, FloatArray, FloatA
         row, number = row[live], number[live]
     total, moment, slip, slip_moment = np.zeros((4, len(x)))
     dusty = bool(nothing.max() > 1e-40)
-    for part in chunks(np.full(row.size, float(tuning.BLOCK))):
+    for part in in_parts(row.size, x.shape[1]):
         node = nodes(x, at, h, row[part], number[part])
         r, y = node.row[:, None], node.y
         decay = -0.5 * (s[r] * y) ** 2
@@ -146,11 +148,11 @@ def evaluate(whole: Sum, *, upper: bool) -> tuple[FloatArray, FloatArray, FloatA
     most = h / np.pi * (np.maximum(total, 0.0) + slip) + missed
     price = dither_price(whole, h * (moment + slip_moment) + missed_moment)
     log_scale, doubt = whole.log_peak - np.log(n), peak_rounding(whole)
-    coarse = aliases(whole, most)
+    coarse, fine = aliases(whole, most), dither_price(whole, h * np.maximum(moment - slip_moment, 0.0))
     if upper:
-        return log_scale + np.log(most) + doubt, price / most, coarse / most
+        return log_scale + np.log(most) + doubt, fine / most, coarse / most
     least = h / np.pi * (total - slip) - missed - price - coarse
-    return log_scale + np.log(least) - doubt, price / most, coarse / most
+    return log_scale + np.log(least) - doubt, fine / most, coarse / most
 
 
 @charge("rounding of the terms of the trapezoid sum", "docs/proofs.md, Lemma 9")
@@ -215,14 +217,14 @@ def aliases(whole: Sum, upper: FloatArray) -> FloatArray:
     """A bound on the sum of g(2 pi k/h) over k != 0, g(x) = e^(cx) E[(S - x)_+], in units of the peak.
 
     k < 0: e^(-ckx) E[(S + kx)_+] <= e^(-ckx) (E[(S)_+] + kx).  k > 0: (x)_+ <= e^(bx)/(e b) for any b > c; a Gaussian
-    and a Poisson-like choice of b are tried.
+    and two Poisson-like choices of b are tried.
     """
     x, t, n, at, s = whole.x, whole.t, whole.n, whole.at, whole.s
     period = 2.0 * np.pi / whole.h
     q = np.exp(-at.c * period)
     left = upper * q / (1.0 - q) + np.exp(np.log(period) - at.c * period - whole.log_peak) / (1.0 - q) ** 2
     right = np.full(at.c.size, np.inf)
-    for gain in (0.7 * period / (n * at.variance + s * s), 14.0 / period):
+    for gain in (0.7 * period / (n * at.variance + s * s), 14.0 / period, 28.0 / period):
         b = at.c + gain
         log_mgf = n * np.log1p((t * np.expm1(b[:, None] * x)).sum(axis=1)) + 0.5 * (s * b) ** 2
         fall = np.exp(-gain * period)

@@ -12,7 +12,7 @@ import numpy as np
 from . import tuning
 from .ledger import charge
 from .pair import FloatArray, IntArray
-from .rows import ULP
+from .rows import ULP, chunks
 
 ComplexArray = np.ndarray[tuple[int, ...], np.dtype[np.complex128]]
 
@@ -21,7 +21,9 @@ _LARGEST_EXPONENT = 600.0
 #: M(c) - 1 is not taken below this.
 _LEAST_GROWTH = -1.0 + 2.0**-52
 #: Multiplications of a complex product that OpenBLAS leaves to one thread.
-_UNDIVIDED = 1 << 16
+_UNDIVIDED = 1 << 15
+#: A node of a block is a sum of one of each.
+_STEPS = np.arange(8), np.arange(0, tuning.BLOCK, 8)
 #: Atoms up to which M is summed atom by atom, beyond which row by row in a matrix product.
 _FEW_ATOMS = 16
 
@@ -99,6 +101,11 @@ def whole_blocks(nodes: FloatArray) -> FloatArray:
     return np.asarray(np.ceil((nodes + 1.0) / tuning.BLOCK) * tuning.BLOCK - 1.0)
 
 
+def in_parts(number: int, atoms: int) -> list[slice]:
+    """Blocks at whose nodes M is formed at once: as many as fit into scratch memory, or as a block has nodes."""
+    return chunks(np.full(number, float(max(atoms, tuning.BLOCK))), max(tuning.CELLS, tuning.BLOCK * atoms))
+
+
 @charge("nodes of a block that is bounded, not evaluated", "docs/proofs.md, Lemma 8")
 def block_bounds(
     x: FloatArray, at: Tilt, h: FloatArray, row: IntArray, number: IntArray
@@ -111,9 +118,8 @@ def block_bounds(
     """
     wide = tuning.BLOCK * h
     start, half = wide[row] * number, 0.5 * wide[row]
-    angle, weight = (start + half)[:, None] * x[row], at.weight[row]
-    real = np.einsum("kj,kj->k", np.cos(angle), weight) + (1.0 - at.weight.sum(axis=1))[row]
-    middle = np.hypot(real, np.einsum("kj,kj->k", np.sin(angle), weight))
+    wave = np.exp((1j * (start + half))[:, None] * x[row])
+    middle = np.abs(np.einsum("kj,kj->k", wave, at.weight[row]) + (1.0 - at.weight.sum(axis=1))[row])
     bound = middle + at.deviation[row] * half + 1e-12 + ULP * at.load[row] * (start + half)
     bell = np.exp(-(2.0 / np.pi**2) * at.variance[row] * start * start)
     inside = (start + 2.0 * half) * at.width[row] <= np.pi
@@ -137,7 +143,8 @@ def nodes(x: FloatArray, at: Tilt, h: FloatArray, row: IntArray, number: IntArra
     """
     block = tuning.BLOCK
     first = _turned(((block * h)[row] * number)[:, None], x[row])
-    step = _turned((h[:, None] * np.arange(block))[:, :, None], x[:, None, :])  # row, node, atom
+    near, far = (_turned((h[:, None] * k)[:, :, None], x[:, None, :]) for k in _STEPS)
+    step = (near[:, None] + far[:, :, None] * (1.0 + near[:, None])).reshape(len(x), block, -1)  # row, node, atom
     led = first * at.weight[row]
     alone = np.einsum("rnj,rj->rn", step, at.weight)
     if len(x) == 1:
@@ -173,19 +180,22 @@ def node_rounding(load: FloatArray, square: FloatArray) -> FloatArray:
 
 def _product(a: ComplexArray, b: ComplexArray) -> ComplexArray:
     """a b^T in pieces that a BLAS does not divide among threads: waiting for another core takes longer than they do."""
-    if len(a) == 1:
-        return np.asarray((a * b).sum(axis=1)[None])
-    pieces = -(-len(a) * b.size // _UNDIVIDED)
-    if pieces <= 1 or 2 * pieces > len(a):
-        return a @ b.T
-    return np.concatenate([part @ b.T for part in np.array_split(a, pieces)])
+    if len(a) * b.size <= _UNDIVIDED:
+        return a @ b.T if len(a) != 1 else np.asarray((a * b).sum(axis=1)[None])
+    rows = max(_UNDIVIDED // b.size, 4)
+    atoms = _UNDIVIDED // (rows * len(b))
+    out = np.zeros((len(a), len(b)), dtype=np.complex128)
+    for j in range(0, a.shape[1], atoms):
+        right = b[:, j : j + atoms].T
+        for i in range(0, len(a), rows):
+            out[i : i + rows] += a[i : i + rows, j : j + atoms] @ right
+    return out
 
 
 def _turned(y: FloatArray, x: FloatArray) -> ComplexArray:
     """e^(iyx) - 1 without cancellation."""
-    angle = y * x
-    half = np.sin(0.5 * angle)
-    out = np.empty(angle.shape, dtype=np.complex128)
-    out.real = -2.0 * half * half
-    out.imag = np.sin(angle)
+    half = np.tan((0.5 * y) * x)
+    out = np.empty(half.shape, dtype=np.complex128)
+    out.imag = 2.0 * half / (1.0 + half * half)
+    out.real = -half * out.imag
     return out

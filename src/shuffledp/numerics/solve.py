@@ -39,6 +39,7 @@ def solve(curve: Curve, log_delta: FloatArray, tol: float, least: FloatArray | N
     eps = eps * (1.0 + 0.2 * sign * tol)  # a little to the private side: the first evaluation is then often the last
     eps = np.minimum(eps, high * (1.0 - 0.25 * tol))  # next to the limit one evaluation tells whether anything is left
     eps = np.where(low < eps, eps, _middle(low, high))
+    slope = np.maximum(slope, -0.1 * log_delta[open_] / eps)  # log delta is about proportional to the square of eps
     excess, before, above, below = np.full((4, open_.size), np.nan)
     width = np.full(open_.size, np.inf)
     for step in range(tuning.STEPS):
@@ -47,8 +48,10 @@ def solve(curve: Curve, log_delta: FloatArray, tol: float, least: FloatArray | N
         last = excess
         value, fall = part.at(eps, rtol)
         excess = value - log_delta[open_]
-        secant = (last - excess) / (eps - before)
-        fall = np.where((secant > 0.3 * fall) & (secant < 3.0 * fall) & (np.abs(last) < 1.0), secant, fall)
+        secant, ratio = (last - excess) / (eps - before), excess / last
+        # the slope is an approximation: a step that did not halve the excess shows that it is wrong
+        trusted = (secant > 0.0) & ((ratio > 0.5) | ((np.abs(last) < 1.0) & (np.abs(last - excess) > 2.0 * rtol)))
+        fall = np.where(trusted, np.clip(secant, 0.25 * slope, 4.0 * slope), fall)
         steep = (fall > 0.0) & np.isfinite(fall)
         slope = np.where(steep, fall, slope)
         safe = sign * excess <= 0.0
@@ -63,7 +66,8 @@ def solve(curve: Curve, log_delta: FloatArray, tol: float, least: FloatArray | N
         done = safe & (rtol <= 1.5 * fine) & (room <= 0.4 * tol * eps)
         done |= safe & (rtol <= 3.0 * fine) & (sign * (new - eps) >= 0.0)  # the root is nearer than the safe step
         done |= (high - low <= 0.3 * tol * high) | (high < 1e-15)
-        chord = (low + (high - low) * above / (above - below)) * (1.0 + 0.1 * sign * tol)
+        share = above / (above - below)  # of no use near 0 or 1: one end would stay for many steps
+        chord = np.where(np.abs(share - 0.5) < 0.3, low + (high - low) * share, np.nan) * (1.0 + 0.1 * sign * tol)
         # delta is 0 at the limit, and convex in e^eps: below its chord from the last eps that was too small
         ahead = np.minimum(low + np.log1p(np.expm1(high - low) * -np.expm1(-above)), high * (1.0 - 0.25 * tol))
         new = np.where((low < new) & (new < high), new, np.where(np.isnan(below) & (high == part.limit), ahead, chord))

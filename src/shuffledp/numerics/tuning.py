@@ -21,6 +21,8 @@ WIDEST_DITHER = 3.0
 MOST_NODES = 400_000.0
 #: Times that a contour is evaluated, with a finer dither each time, where the dither costs more than was asked for.
 REFINEMENTS = 3
+#: Relative accuracy in delta that the first dither of a contour is for, where a finer one is asked for.
+FIRST_DITHER = 1e-4
 #: log of a delta below every positive double: a finer value is not needed.
 UNDERFLOW = -760.0
 
@@ -85,6 +87,8 @@ SWAP_CUT = 24.0
 SWAP_NODES = 4096
 #: Blocks of waiting times k grow by this ratio with k, and shrink by it as k comes near n.
 WAITS_GROWTH = 1.2
+#: Waiting times below this part of their mean are one block.
+SHORT_WAIT = 0.01
 #: Places of a table of A.
 PLACES = 256
 #: How far below its largest value A is tabulated (logarithm).
@@ -114,6 +118,8 @@ GUESSED_TYPES = 4
 NEARLY_JOINED = 1.1
 #: Types x symbols up to which that law is tried.
 MOST_JOINED = 256
+#: Values of X on which laws of more than twice as many symbols are spread.
+GRID = 4096
 #: Dither of a sum over several classes of users, in tilted deviations.
 CLASS_DITHER = 0.02
 #: Pairs x types x symbols of a matrix that are evaluated for one question; the bounds of other pairs count.

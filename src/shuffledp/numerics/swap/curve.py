@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -22,6 +22,15 @@ from . import lines
 from .lines import At
 from .pair import Members, SwapPair, largest_of, ranges
 from .waiting import Others, Waiting
+
+
+class Tangent(NamedTuple):
+    """A convex function at c, by row, and the type that it is of."""
+
+    c: FloatArray
+    value: FloatArray
+    slope: FloatArray
+    kind: IntArray
 
 
 class SwapCurve(Curve):
@@ -42,6 +51,7 @@ class SwapCurve(Curve):
         self._laws: Laws | None = None
         self._seen: tuple[FloatArray, Values] | None = None
         self._lead, self._c = self._first, np.full(n.size, np.nan)
+        self._ends = self._lead, self._lead  # the types on either side of c
         self._waiting: Waiting | None = None
         self._kept = np.zeros(n.size)
         #: The way that was best at some eps (lines.py), and that eps: it is used nearby.
@@ -133,32 +143,50 @@ class SwapCurve(Curve):
         self._c, self._lead, log_m = self._leaders(x, t)
         at = tilt(x[self._lead], t[self._lead], self._c)
         deviation = np.maximum(np.sqrt(self._copies * at.variance), 1e-3 / self._c)
-        slope = np.exp(eps) * self._c * self._copies * (at.weight * self._laws.v[self._lead]).sum(axis=1)
+        # between two types the slope is a mean of theirs, and that of one may be 0
+        tilted = [(tilt(x[k], t[k], self._c).weight * self._laws.v[k]).sum(axis=1) for k in self._ends]
+        slope = np.exp(eps) * self._c * self._copies * np.maximum(*tilted)
         log_target = np.clip(self._copies * log_m - np.log(self._c * self.n), -745.0, 0.0)
         waiting = self._waited(tuning.SWAP_CUT - np.where(np.isnan(log_target), -745.0, log_target))
         place = (self._owner, self._first, self._lead, self._c, deviation, self._copies, waiting)
+        x, t = on_grid(x, t) if t.shape[1] > 2 * tuning.GRID else (x, t)
         return At(x, t, np.log(bare), *place), slope
 
     def _leaders(self, x: FloatArray, t: FloatArray) -> tuple[FloatArray, IntArray, FloatArray]:
         """c near the minimum of the largest n log M_x(c) - 2 log c over types x; that type there, and its log M(c).
 
-        All are convex in c: the minimum is on the side of c where the saddle of the largest one is.
+        All are convex in c: the minimum is on the side of c where the saddle of the largest one is, and above the point
+        where the tangents at both ends of its bracket meet.
         """
         lead, start = self._lead, None if np.isnan(self._c).any() else self._c
-        low, high = np.zeros(lead.size), np.full(lead.size, np.inf)
         c = own = self._saddle(x[lead], t[lead], start)
+        unknown = np.full(c.size, np.nan)
+        low, high = (Tangent(np.full(c.size, end), unknown, unknown, lead) for end in (0.0, np.inf))
+        found = c, lead, np.full((2, c.size), np.inf)
         for _ in range(tuning.LEADERS):
             log_m = np.log1p((t * np.expm1(c[self._owner, None] * x)).sum(axis=1))
             worst = largest_of(log_m, self._owner, 1)
             if (worst != lead).any():
                 own = self._saddle(x[worst], t[worst], c)
                 lead = worst
-            done = (np.abs(own - c) <= 1e-4 * c) | (high <= 1.002 * low)
+            mean = (t[lead] * x[lead] * np.exp(c[:, None] * x[lead])).sum(axis=1) * np.exp(-log_m[lead])
+            here = Tangent(c, self._copies * log_m[lead] - 2.0 * np.log(c), self._copies * mean - 2.0 / c, lead)
+            better = ~(here.value >= found[2][0])
+            found = (
+                np.where(better, c, found[0]),
+                np.where(better, lead, found[1]),
+                np.where(better, [here.value, log_m[lead]], found[2]),
+            )
+            low = Tangent(*(np.where(own > c, new, old) for new, old in zip(here, low, strict=True)))
+            high = Tangent(*(np.where(own > c, old, new) for new, old in zip(here, high, strict=True)))
+            meet = (high.value - low.value + low.slope * low.c - high.slope * high.c) / (low.slope - high.slope)
+            done = (np.abs(own - c) <= 1e-4 * c) | (found[2][0] - low.value - low.slope * (meet - low.c) <= 1e-4)
             if done.all():
                 break
-            low, high = np.where(own > c, c, low), np.where(own < c, c, high)
-            c = np.where(done, c, np.where((low < own) & (own < high), own, np.sqrt(low * high)))
-        return c, lead, log_m[lead]
+            c = np.where(done, c, np.where((low.c < own) & (own < high.c), own, meet))
+            c = np.where((low.c <= c) & (c <= high.c), c, np.sqrt(low.c * high.c))
+        self._ends = low.kind, high.kind
+        return found[0], found[1], found[2][1]
 
     def _saddle(self, x: FloatArray, t: FloatArray, start: FloatArray | None) -> FloatArray:
         """The abscissas of some laws, or 1 where the arithmetic failed: any is sound."""
@@ -191,6 +219,22 @@ class SwapCurve(Curve):
         (eps, slope), _ = saddle_guess(*law, self._copies[row], log_delta[row], self.limit[row])
         worst = largest_of(np.where(self.members.spread[kind] > 0.0, eps, 0.0), row, 1)
         return Guess(np.maximum(eps[worst], 1e-17) * (1.0 + 0.5 * self.dither**2 + 3e-5), slope[worst])
+
+
+@charge("very many symbols on a grid of X", "docs/swap.md, one dominating law")
+def on_grid(x: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Laws on few values that dominate those of many, by row: every value is split between its two neighbors on a grid.
+
+    That keeps the mean, so that E(X - a)_+ rises for every a.  For the rounding of masses all values are raised by
+    1e-12 of the range.
+    """
+    low, span, last = x.min(axis=1, keepdims=True), np.ptp(x, axis=1, keepdims=True), tuning.GRID - 1
+    place = (x - low) * (last / np.maximum(span, 1e-300))
+    at = np.minimum(place.astype(np.int64), last - 1)
+    cell, above = (at + tuning.GRID * np.arange(len(x))[:, None]).ravel(), np.clip(place - at, 0.0, 1.0) * t
+    size = tuning.GRID * len(x)
+    mass = np.bincount(cell, (t - above).ravel(), size) + np.bincount(cell + 1, above.ravel(), size)
+    return low + span * (np.arange(tuning.GRID) / last + 1e-12), mass.reshape(len(x), -1)
 
 
 def dither_for(tol: float) -> float:

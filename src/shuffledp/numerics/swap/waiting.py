@@ -75,7 +75,7 @@ class Waiting(NamedTuple):
         closed &= not blocks
         rest = np.where(beta[:, None] < 1.0, rest_of_waiting(beta[:, None], most), -np.inf)
         log_rest = np.logaddexp.reduce(log_mass + rest, axis=1) if others.shape[1] > 1 else rest[:, 0]
-        at = _edges(np.where(closed[:, None], 0.0, most), others)
+        at = _edges(np.where(closed[:, None], 0.0, most), others, beta)
         fewest = (others - most + 1.0).min(axis=1)
         return cls(beta, log_miss, others, log_mass, closed, log_rest, fewest, kept, at[..., :-1], at[..., 1:] - 1.0)
 
@@ -126,26 +126,33 @@ class Waiting(NamedTuple):
         sum_j (q^e_j - q^e_(j+1)) w_j over blocks between edges e_j is sum_j q^e_j (w_j - w_(j-1)).
         """
         log_q = self.log_miss[row] - log_m
-        total, edges = np.empty(row.size, dtype=np.complex128), self.first.shape[2] + 1
-        for part in chunks(np.full(row.size, 2.0 * self.others.shape[1] * edges)):
-            mine, m = row[part], self.others[row[part], :, None]
-            at = np.concatenate([self.first[mine], self.last[mine, :, -1:] + 1.0], axis=2)
-            weight = np.diff(1.0 / (m - self.last[mine]), axis=2, prepend=0.0, append=0.0)
-            base = m * log_m[part, None, None] + (np.log(self.beta[mine]) - peak[part])[:, None, None]
-            base = base + self.log_mass[mine][:, :, None]
-            total[part] = (np.exp(at * log_q[part, None, None] + base) * weight).sum(axis=(1, 2))
+        at = np.concatenate([self.first, self.last[..., -1:] + 1.0], axis=2)
+        weight = np.diff(1.0 / (self.others[..., None] - self.last), axis=2, prepend=0.0, append=0.0)
+        start = np.log(self.beta)[:, None] + self.log_mass
+        total = np.empty(row.size, dtype=np.complex128)
+        for part in chunks(np.full(row.size, 2.0 * at[0].size)):
+            mine = row[part]
+            base = self.others[mine] * log_m[part, None] + (start[mine] - peak[part, None])
+            wave = at[mine] * log_q[part, None, None]
+            wave += base[..., None]
+            total[part] = np.einsum("kpe,kpe->k", np.exp(wave, out=wave), weight[mine])
         less = -np.expm1(log_q)
         return total / less, np.abs(less)
 
 
-def _edges(most: FloatArray, others: FloatArray) -> FloatArray:
-    """Ends of blocks that cover 0, ..., most - 1: neither k nor n - 1 - k changes by more than a ratio in a block."""
+def _edges(most: FloatArray, others: FloatArray, beta: FloatArray) -> FloatArray:
+    """Ends of blocks that cover 0, ..., most - 1: neither k nor n - 1 - k changes by more than a ratio in a block.
+
+    All k far below their mean 1/beta are one block, as 1/(n-1-k) hardly changes there.
+    """
     growing = _GROWING[: int(np.searchsorted(_GROWING, most.max())) + 1]
-    edges = np.minimum(growing, most[..., None])
+    coarse = np.where(growing < tuning.SHORT_WAIT / beta[:, None], 0.0, growing)[:, None]
+    edges = np.minimum(coarse, most[..., None])
     if np.any(most > 0.1 * others):
         back = np.clip(others[..., None] - growing, 0.0, most[..., None])
         edges = np.sort(np.concatenate([edges, back], axis=-1), axis=-1)
-    return np.asarray(edges)
+    ends = np.flatnonzero((edges[..., 1:] > edges[..., :-1]).any(axis=(0, 1))) + 1  # blocks that are empty in all rows
+    return np.asarray(edges[..., np.append(0, ends) if ends.size else [0, -1]])
 
 
 @charge("waiting times that are not summed", "docs/swap.md, Theorem 2")
