@@ -205,7 +205,8 @@ class Target:
 
         best = [math.inf]
         start = free.start(self.likely_budget)
-        chosen = best_in_passes(errors, low=free.low, high=free.high, whole=free.whole, start=start, ratio=free.ratio)
+        low, high = free.around(start)
+        chosen = best_in_passes(errors, low=low, high=high, whole=free.whole, start=start, ratio=free.ratio)
         self.start = known.get(chosen)
         return chosen
 

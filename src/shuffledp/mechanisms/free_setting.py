@@ -6,6 +6,7 @@ searches across such a jump.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -41,6 +42,11 @@ class FreeSetting:
     make: Callable[[float, float], Mechanism]
     frequency: float | None
     budgets: Callable[[float], tuple[float, float]] = lambda value: (check.MIN_EPS0, check.MAX_EPS0)
+
+    def around(self, value: float) -> tuple[float, float]:
+        """The part of the range that is worth trying if this is the default."""
+        low = math.floor(value / self.near) if self.whole else value / self.near
+        return min(max(self.low, low), self.high), max(min(self.high, value * self.near), self.low)
 
     def error(self, mechanism: Mechanism, n: int) -> float:
         """The predicted error: the mean variance of the estimate."""

@@ -12,6 +12,7 @@ Validation, spec strings, calibration and the documentation all read this declar
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
@@ -28,7 +29,8 @@ Role = Literal["budget", "flip", "messages", "noise", "setting"]
 class Free(NamedTuple):
     """How calibration tries the values of a setting that is left open.
 
-    ``ratio`` is the step of the first grid, and good values are within a factor of ``near`` of the default.  Two
+    ``ratio`` is the step of the first grid, and good values are within a factor of ``near`` of the default
+    (anywhere, unless it says so: after shuffling, a good size of a subset is far from that of the local model).  Two
     functions of the mechanism: ``frequency``, where the variance is its mean over the items (None: the variance takes
     no frequency), and ``limits``, the range to try (None: that of the parameter).
     """
@@ -36,7 +38,7 @@ class Free(NamedTuple):
     ratio: float
     frequency: Callable[[Any], float] | None = None
     limits: Callable[[Any], tuple[float, float]] | None = None
-    near: float = 64.0
+    near: float = math.inf
 
 
 @dataclass(frozen=True)

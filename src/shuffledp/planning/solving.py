@@ -305,8 +305,7 @@ class Budget:
 
 def _best_setting(free: FreeSetting, start: float, error: Callable[[float, float], float]) -> float:
     """The value of an open setting, near the start, with the smallest error."""
-    low = max(free.low, math.floor(start / free.near) if free.whole else start / free.near)
-    high = min(free.high, start * free.near)
+    low, high = free.around(start)
     return best_of_range(error, low=low, high=high, whole=free.whole, start=start, ratio=free.ratio)
 
 
