@@ -445,14 +445,17 @@ def test_everything_draws_in_axes_of_the_caller_with_words_of_the_caller(
 def test_several_panels_share_the_axes_of_the_caller() -> None:
     query = sdp.queries.KeyValue(column="r", keys=["tea", "milk"], size=1, low=0, high=9, mechanism="pckv-grr:eps0=4")
     answer = query.exact([[{"tea": 8.0}, {"milk": 2.0}] * 50])
-    figure = plots.new_figure(8.0, 6.0)
+    with plots.style():
+        figure = plots.new_figure(8.0, 6.0)
     upper, lower = figure.subplots(2, 1)
     answer.plot(ax=lower, labels={"tea": "Tea"})
     figure.draw_without_rendering()
-    assert len(figure.axes) == 4 and lower.get_title()
-    for axes in figure.axes[2:]:
-        assert lower.get_window_extent().padded(1.0).containsx(axes.get_window_extent().x0)
+    assert len(figure.axes) == 5 and figure.axes[2].get_title()
+    title = figure.axes[2].title.get_window_extent()
+    for axes in figure.axes[3:]:
+        assert lower.get_window_extent().padded(8.0).containsx(axes.get_window_extent().x0)
         assert not axes.get_window_extent().overlaps(upper.get_window_extent())
+        assert not axes.get_window_extent().overlaps(title)
     with pytest.raises(sdp.ParameterError, match=r"^ax must be of figure\.subplots\(\) [^\n]*\.$"):
         answer.plot(ax=plots.new_figure(4.0, 4.0).add_axes((0.1, 0.1, 0.8, 0.8)))
 

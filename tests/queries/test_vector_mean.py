@@ -47,3 +47,9 @@ def test_the_plan_file_and_what_is_refused() -> None:
     ):
         with pytest.raises(sdp.ParameterError, match=words):
             step(**changed)
+
+
+@pytest.mark.parametrize("unit", [5, None, "m" * 41])
+def test_a_unit_is_a_short_text(unit: Any) -> None:
+    with pytest.raises(sdp.ParameterError, match=r"^unit must be a short text, got [^\n]*; write unit='min'\.$"):
+        VectorMean(column=("a", "b"), norm=1.0, unit=unit, mechanism="privunit:eps0=4")

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..errors import ParameterError
 from .figures import add_legend, add_title, lines_of, new_figure, style
 from .optional import require
@@ -40,10 +42,10 @@ class Canvas:
         """The only axes."""
         return self.figure.subplots() if self._ax is None else self._ax
 
-    def panels(self, down: int, across: int, **shared: Any) -> Any:
-        """Several axes, in rows; in the caller's axes they share their place."""
+    def panels(self, down: int, across: int) -> Any:
+        """Several axes, in rows; in the caller's axes they share their place, below a row for the title."""
         if self._ax is None:
-            return self.figure.subplots(down, across, squeeze=False, **shared)
+            return self.figure.subplots(down, across, squeeze=False)
         place = self._ax.get_subplotspec()
         if place is None:
             raise ParameterError(
@@ -51,7 +53,10 @@ class Canvas:
                 "make them with subplots."
             )
         self._ax.set_axis_off()
-        return place.subgridspec(down, across).subplots(squeeze=False, **shared)
+        grid = place.subgridspec(down + 1, across, height_ratios=[1e-3] + [1.0] * down)
+        self._ax = self.figure.add_subplot(grid[0, :])
+        self._ax.set_axis_off()
+        return np.array([[self.figure.add_subplot(grid[i + 1, j]) for j in range(across)] for i in range(down)])
 
     def said(self, names: Sequence[str]) -> list[str]:
         """What the caller calls these."""

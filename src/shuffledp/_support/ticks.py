@@ -59,6 +59,12 @@ def ticks_at(axes: Axes, places: Sequence[float], width: float, *, logarithmic: 
     axes.xaxis.set_minor_formatter(ticker.NullFormatter())
 
 
+def thousands(axes: Axes) -> None:
+    """Large numbers on the x axis with commas."""
+    ticker = require("matplotlib.ticker", extra="plot", purpose="drawing")
+    axes.xaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: _tick(value)))
+
+
 def percents(axes: Axes, which: str, *, unit: float = 1.0) -> None:
     """Shares as percentages; ``unit`` is the value that is 100 %."""
     ticker = require("matplotlib.ticker", extra="plot", purpose="drawing")

@@ -13,7 +13,7 @@ from .._support.canvas import Labels, canvas
 from .._support.figures import PART_BAR, TEXT_WIDTH, WITHIN_BAR, is_wide, users
 from .._support.numbers import round_down
 from .._support.text import shortened
-from .._support.ticks import percents
+from .._support.ticks import percents, thousands
 from .._support.units import Amount, figures
 
 if TYPE_CHECKING:
@@ -234,6 +234,8 @@ def label_scale(axes: Axes, estimate: Estimate) -> None:
     axes.set_xlabel((estimate.quantity or "estimate") + (f" ({estimate.unit})" if estimate.unit else ""))
     if estimate.quantity == "share of users":
         percents(axes, "x")
+    elif estimate.is_share:
+        thousands(axes)
 
 
 def _far(items: Drawn, known: _Floats | None) -> int | None:

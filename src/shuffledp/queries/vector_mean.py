@@ -70,6 +70,7 @@ class VectorMean(Query):
             raise ParameterError(f"column must name the coordinates, got {self.column!r:.60}; write ('x', 'y').")
         choose = "privunit, or queries.Mean for numbers in a range"
         must_take(self.mechanism, ["unit vectors"], what="vectors of bounded length", choose=choose)
+        _ = Interval(-1.0, 1.0, unit=self.unit)  # refuses a unit that is not a short text
         vars(self).update(
             column=column,
             norm=check.in_range("norm", self.norm, low=0.0, high=1e300, low_open=True, hint="it bounds the length"),
