@@ -130,7 +130,7 @@ def largest(
     high: float,
     start: float,
     window: float,
-    close: float = 1e-8,
+    close: float = 1e-13,
     reach: float = 4.0,
     slope: float = 0.7,
 ) -> float | None:

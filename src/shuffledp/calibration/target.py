@@ -29,6 +29,8 @@ _REACH, _SURE = 0.5, 1e-3
 _FIRST_LOOK, _NEARLY = 2.0, 1.05
 #: Relative accuracy of eps where settings are compared.
 _ALIKE = 1e-3
+#: Where eps jumps, the value that is solved for is found to this relative accuracy.
+_JUMP = 1e-8
 #: The coarsest relative accuracy of delta.
 _COARSE = 0.02
 
@@ -98,6 +100,7 @@ class Target:
                 high=high,
                 start=start,
                 window=-math.log1p(-self.tol),
+                close=_JUMP,
                 reach=min(max(2.0 * self.tol, _SURE), jump) if self.count == 1 else 0.2,
                 slope=min(max(slope, 0.1), 1e12),
             )

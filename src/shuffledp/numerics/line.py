@@ -180,16 +180,15 @@ def node_rounding(load: FloatArray, square: FloatArray) -> FloatArray:
 
 def _product(a: ComplexArray, b: ComplexArray) -> ComplexArray:
     """a b^T in pieces that a BLAS does not divide among threads: waiting for another core takes longer than they do."""
+    if len(a) == 1:
+        return np.asarray((a * b).sum(axis=1)[None])
     if len(a) * b.size <= _UNDIVIDED:
-        return a @ b.T if len(a) != 1 else np.asarray((a * b).sum(axis=1)[None])
+        return a @ b.T
     rows = max(_UNDIVIDED // b.size, 4)
     atoms = _UNDIVIDED // (rows * len(b))
-    out = np.zeros((len(a), len(b)), dtype=np.complex128)
-    for j in range(0, a.shape[1], atoms):
-        right = b[:, j : j + atoms].T
-        for i in range(0, len(a), rows):
-            out[i : i + rows] += a[i : i + rows, j : j + atoms] @ right
-    return out
+    parts = np.array_split(a, -(-len(a) // rows))  # none of them a single row, which would be divided
+    places = range(0, a.shape[1], atoms)
+    return np.concatenate([sum(part[:, j : j + atoms] @ b[:, j : j + atoms].T for j in places) for part in parts])
 
 
 def _turned(y: FloatArray, x: FloatArray) -> ComplexArray:

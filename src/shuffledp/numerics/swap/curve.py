@@ -234,7 +234,7 @@ def on_grid(x: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray]:
     cell, above = (at + tuning.GRID * np.arange(len(x))[:, None]).ravel(), np.clip(place - at, 0.0, 1.0) * t
     size = tuning.GRID * len(x)
     mass = np.bincount(cell, (t - above).ravel(), size) + np.bincount(cell + 1, above.ravel(), size)
-    return low + span * (np.arange(tuning.GRID) / last + 1e-12), mass.reshape(len(x), -1)
+    return low + span * (np.arange(tuning.GRID) / last + 1e-12), mass.reshape(len(x), -1).astype(np.float64)
 
 
 def dither_for(tol: float) -> float:
