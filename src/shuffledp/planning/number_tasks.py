@@ -12,7 +12,6 @@ from .._support import validation as check
 from ..errors import ParameterError
 from ..mechanisms.accuracy import Accuracy
 from ..mechanisms.base import Mechanism
-from ..mechanisms.numeric.cube import Cube
 from ..mechanisms.registry import find
 from ..queries.base import Query
 from .candidates import Candidate, runnable
@@ -105,8 +104,6 @@ class VectorMeanTask(NumberTask):
         """Per coordinate; typical vectors of length norm have coordinates of mean square norm^2/dim."""
         made = runnable(mechanism)
         low, high = made._number_range or (-1.0, 1.0)
-        if isinstance(made, Cube):  # the users' vectors are in the ball
-            return per_entry(made.accuracy(n, norm=1.0), self.norm)
         return per_entry(made.accuracy(n, items=self.dim), 2.0 * self.norm / (high - low))
 
     @property

@@ -63,16 +63,17 @@ class Cube(LocalBudget):
         It is linear in value^2, so that its mean over the coordinates is that at the mean of their mean squares.
         """
 
-    def accuracy(self, n: int, *, items: int | None = None, norm: float = math.inf) -> Accuracy:
-        """At the worst data in the cube, or in the ball of this norm, which is at most 1 then; typically at its edge.
+    def accuracy(self, n: int, *, items: int | None = None) -> Accuracy:
+        """At the worst data in the cube, typically with values that are uniform on [-1, 1].
 
-        Without a norm typical values are uniform on [-1, 1].
+        With ``items``, the coordinates of vectors, these are in the unit ball, typically at its edge: it is for means of
+        vectors whose length is bounded.
         """
-        least, single = math.sqrt(self.variance(n)), math.sqrt(self.variance(n, min(norm, 1.0)))
-        even = norm / math.sqrt(self.dim)
-        most = math.sqrt(self.variance(n, min(even, 1.0)))
-        typical = most if math.isfinite(norm) else math.sqrt(self.variance(n, math.sqrt(1.0 / 3.0)))
-        return Accuracy(max(least, most), typical, max(least, single))
+        least, single = math.sqrt(self.variance(n)), math.sqrt(self.variance(n, 1.0))
+        if items is None:
+            return Accuracy(max(least, single), math.sqrt(self.variance(n, math.sqrt(1.0 / 3.0))), max(least, single))
+        even = math.sqrt(self.variance(n, 1.0 / math.sqrt(self.dim)))
+        return Accuracy(max(least, even), even, max(least, single))
 
     def inputs(self) -> list[tuple[int, ...]]:
         """The vertices of the cube: every other law is a mixture of theirs."""
