@@ -17,16 +17,18 @@ import numpy as np
 from .._support.numbers import round_down, round_up
 from ..accounting.crowd import Crowd
 from ..accounting.resolve import resolve
+from ..accounting.rounds import Rounds
 from ..calibration.search import best_of_range, largest
 from ..calibration.target import Target
 from ..calibration.unknowns import Unknown, row_of
 from ..errors import ImpossibleError, ParameterError, ShuffleDPError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.free_setting import FreeSetting
+from ..numerics.composition.profile_curve import MEDIUM
 from .candidates import Candidate
 
 #: Relative accuracy of eps over several rounds, whose composition is expensive.
-_TOL_ROUNDS = 1e-3
+_TOL_ROUNDS = 2e-3
 #: Most pairs of inputs whose divergences are compared.
 _PAIRS = 256
 #: Most compositions for one candidate.
@@ -66,17 +68,19 @@ class Budget:
     #: What was found for the name of a candidate and an epsilon.
     found: dict[tuple[str, float], Mechanism] = field(default_factory=dict)
 
-    def spent(self, mechanism: Mechanism) -> Spent:
-        """The eps of all rounds, never too small."""
+    def spent(self, mechanism: Mechanism, bound: str | None = None) -> Spent:
+        """The eps of all rounds, never too small; that of several by one bound, the best of a round unless it is named.
+
+        Another bound has no place in a search for the same mechanism: what was found first is kept.
+        """
         spec = mechanism.spec
         if spec not in self.known:
-            found = one_round(mechanism, n=self.n, delta=self.delta, tol=self.tol)
-            if self.rounds > 1:
-                from ..composing.accountant import Accountant  # it loads scipy.fft, which one round can do without
-
-                acc = Accountant().compose(mechanism, n=self.n, count=self.rounds)
-                found = found._replace(epsilon=acc.epsilon(delta=self.delta))
-            self.known[spec] = found
+            if self.rounds == 1:
+                self.known[spec] = one_round(mechanism, n=self.n, delta=self.delta, tol=self.tol)
+            else:
+                by = bound or self._best_bound(mechanism)
+                every = Rounds(mechanism, by, Crowd(self.n), count=self.rounds).must_hold("be planned")
+                self.known[spec] = Spent(every.epsilon(delta=self.delta, tol=self.tol, ladder=MEDIUM), by)
         return self.known[spec]
 
     def local(self, mechanism: Mechanism) -> float:
@@ -106,13 +110,29 @@ class Budget:
         return self._over_rounds(candidate, row, epsilon)
 
     def _over_rounds(self, candidate: Candidate, row: Unknown, epsilon: float) -> Mechanism:
+        """By the bound that is best for a round near the target: all of them would take several times as long."""
+        start = _likely(self._target(self._each(epsilon)), candidate.accounted(row))
+        bound = "auto" if start is None else self._best_bound(candidate.runs(row.at(start)))
+        found = self._by_bound(candidate, row, epsilon, bound)
+        best = self._best_bound(candidate.runs(found))
+        return found if best == bound else self._by_bound(candidate, row, epsilon, best)
+
+    def _best_bound(self, mechanism: Mechanism) -> str:
+        """Of one round; the local guarantee may be the best for one and is not for several."""
+        try:
+            found = one_round(mechanism, n=self.n, delta=self.delta, tol=_TOL_ROUNDS).bound
+        except ShuffleDPError:
+            return "auto"
+        return "auto" if found == "local" else found
+
+    def _by_bound(self, candidate: Candidate, row: Unknown, epsilon: float, bound: str) -> Mechanism:
         """Secant steps in the logarithm of the eps of one round, until all rounds together are just below epsilon."""
         each = self._each(epsilon)
         passing: tuple[float, Mechanism] | None = None
         failing = math.inf
         for _ in range(_COMPOSITIONS):
-            found = _loosest(self._target(each), candidate, row)
-            total = self.spent(candidate.runs(found)).epsilon
+            found = _loosest(replace(self._target(each), bound=bound), candidate, row)
+            total = self.spent(candidate.runs(found), bound).epsilon
             if total <= epsilon and (passing is None or each > passing[0]):
                 passing = each, found
             elif total > epsilon:
@@ -123,7 +143,7 @@ class Budget:
             if total == 0.0 or math.isinf(total):
                 aim = each * (2.0 if total == 0.0 else 0.5)
             else:
-                aim = each * (1.0 - 0.4 * _TOL_ROUNDS) * epsilon / total
+                aim = each * (1.0 - 0.5 * _TOL_ROUNDS) * epsilon / total
             if passing is not None and math.isfinite(failing) and not passing[0] < aim < failing:
                 aim = math.sqrt(passing[0] * failing)
             each = max(aim, sys.float_info.min)  # a target has to be above 0
