@@ -17,9 +17,8 @@ from queue import SimpleQueue
 
 from ..errors import ParameterError, ShuffleDPError
 
-
 #: One question uses one core: threads of a BLAS spend more time waiting for each other than they save on such sums.
-_ONE_CORE = {name: "1" for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")}
+_ONE_CORE = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
 class EndedError(Exception):
