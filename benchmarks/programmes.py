@@ -1,4 +1,4 @@
-"""A whole programme in one command: eps = 1 per quarter, 13 weeks, two metrics, 3 % missing; which mechanism?"""
+"""A whole programme in one command: eps = 1 per quarter, four questions, 32 rounds; which mechanisms?"""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def rows() -> Iterator[Row]:
         arguments = ("calibrate", "--programme", str(EXAMPLE), "--save", saved)
         spent, found = min((asked(*arguments) for _ in range(3)), key=itemgetter(0))
         chosen = ", ".join(entry["mechanism"] for entry in found["rounds"])
-        what = "`calibrate --programme`: eps = 1 per quarter, 13 weeks, two metrics, 3 % missing"
+        what = "`calibrate --programme`: eps = 1 per quarter, four questions, 32 rounds, 5 % missing"
         yield compared.row(f"{what}, CPU with start-up", spent, 1.0, f"; {chosen}")
         check = sdp.check(saved)
         close = check.within and check.epsilon >= check.target_epsilon * (1.0 - LEFT)

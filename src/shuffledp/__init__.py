@@ -48,6 +48,7 @@ _PUBLIC = {
     "programme.calibrating": "calibrate_programme",
     "programme.checking": "check",
     "programme.result": "Check",
+    "programme.shipped": "CheckedPlans",
     "protocol.batch": "Batch",
     "protocol.client": "Client",
     "protocol.collector": "Collector",

@@ -90,6 +90,7 @@ from .programme.calibrated import CalibratedProgramme as CalibratedProgramme
 from .programme.calibrating import calibrate_programme as calibrate_programme
 from .programme.checking import check as check
 from .programme.result import Check as Check
+from .programme.shipped import CheckedPlans as CheckedPlans
 from .protocol.batch import Batch as Batch
 from .protocol.client import Client as Client
 from .protocol.collector import Collector as Collector

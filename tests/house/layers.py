@@ -39,13 +39,13 @@ LAYERS = (
         ("composing", "calibration", "auditing"),
         "Many rounds and their ledger; settings that meet a target; looking for leaks in code that runs.",
     ),
-    Layer(("programme",), "Several rounds against one budget, read from a file and checked."),
     Layer(("queries",), "Questions about users in their own words and units: domain, mechanism, estimator, answer."),
     Layer(("protocol",), "The collection: plan, client, shuffler, batch and collector; small imports, no engine."),
     Layer(
         ("planning", "engines"),
         "Choosing a mechanism for a task and making its plan; running it: record batches in, reports or counts out.",
     ),
+    Layer(("programme",), "Several questions against one budget: read from a file, calibrated into plans, checked."),
     Layer(
         ("plots", "paper", "web"),
         "Figures of results; the paper's figures and claims, computed again and judged; the page in the browser.",

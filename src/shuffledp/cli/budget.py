@@ -36,6 +36,7 @@ _COUNT = options.times("--count", "Rounds over the same users, for which the tar
 @options.delta(required=False)
 @click.option("--programme", metavar="FILE", help="Calibrate a whole programme (YAML or JSON) instead of one spec.")
 @click.option("--save", metavar="FILE", help="With --programme: write it with the budgets that were found.")
+@click.option("--plans", metavar="DIR", help="With --programme: write a plan for each question, and a lock file.")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A known parameter; may be repeated.")
 @click.option("--unknown", metavar="KEY", help="The parameter to solve for, where several could be meant.")
 @_COUNT
@@ -43,7 +44,13 @@ _COUNT = options.times("--count", "Rounds over the same users, for which the tar
 @options.crowd
 @options.as_json
 def calibrate(
-    subject: str | None, programme: str | None, save: str | None, settings: tuple[str, ...], as_json: bool, **given: Any
+    subject: str | None,
+    programme: str | None,
+    save: str | None,
+    plans: str | None,
+    settings: tuple[str, ...],
+    as_json: bool,
+    **given: Any,
 ) -> None:
     """The least noisy setting whose n shuffled reports meet (eps, delta); exit code 1 if there is none.
 
@@ -51,21 +58,22 @@ def calibrate(
       shuffledp calibrate grr --set d=64 --n 1e6 --epsilon 1 --delta 1e-8
       shuffledp calibrate subset:d=64 --n 1e6 --epsilon 1 --delta 1e-8 --count 13 --dropouts 0.03
       shuffledp calibrate cheu-zhilyaev:d=16,messages=2 --unknown flip --n 1e4 --epsilon 1 --delta 1e-6
-      shuffledp calibrate --programme telemetry.yaml --save calibrated.yaml
+      shuffledp calibrate --programme telemetry.yaml --plans plans
 
-    A programme file leaves budgets open, with weights or a list of candidates; one scale is found for all of them.
+    The rounds of a programme file are questions, or leave budgets open; one scale is found for all of them.
     """
     if programme is not None:
         context = click.get_current_context()
         stated = {p.name for p in context.command.params if p.name and _was_given(context, p.name)}
-        beside = stated - {"programme", "save", "tol", "as_json"}
+        beside = stated - {"programme", "save", "plans", "tol", "as_json"}
         if beside:
             name = "the spec" if "subject" in beside else f"--{min(beside).replace('_', '-')}"
             raise click.UsageError(f"--programme FILE says it all; leave out {name}.")
-        _calibrate_programme(programme, save, given["tol"], as_json)
+        _calibrate_programme(programme, save, plans, given["tol"], as_json)
         return
-    if save is not None:
-        raise click.UsageError("--save needs --programme FILE, whose calibrated form it writes.")
+    for name, path in (("--save", save), ("--plans", plans)):
+        if path is not None:
+            raise click.UsageError(f"{name} needs --programme FILE, whose calibrated form it writes.")
     if subject is None or None in (given[key] for key in ("n", "epsilon", "delta")):
         raise click.UsageError("calibrate needs NAME_OR_SPEC, --n, --epsilon and --delta, or --programme FILE.")
     from ..calibration.questions import calibrate as run
@@ -86,16 +94,20 @@ def _was_given(context: click.Context, name: str) -> bool:
     return context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
 
 
-def _calibrate_programme(file: str, save: str | None, tol: float | None, as_json: bool) -> None:
+def _calibrate_programme(file: str, save: str | None, plans: str | None, tol: float | None, as_json: bool) -> None:
     """Print what was found, and write the programme where that was asked."""
     from ..programme.calibrating import calibrate_programme
 
     with _impossible_too(as_json), progress("calibrating") as advance:
         found = calibrate_programme(file, progress=advance, **({} if tol is None else {"tol": tol}))
+    files: list[str] = []
     if save is not None:
         found.save(save)
+        files.append(save)
+    if plans is not None:
+        files += found.save_plans(plans)
     show(found, as_json)
-    wrote(save)
+    wrote(*files)
 
 
 @contextlib.contextmanager

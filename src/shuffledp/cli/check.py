@@ -11,13 +11,17 @@ from .base import main, show
 
 @main.command()
 @click.argument("file", required=False)
+@click.option("--plans", metavar="DIR", help="Check the plans in DIR, which calibrate --plans wrote for FILE.")
 @click.option("--schema", is_flag=True, help="Print the JSON schema of programme files, for editors, and stop.")
 @options.as_json
-def check(file: str | None, schema: bool, as_json: bool) -> None:
-    """Check the rounds of a programme FILE (YAML or JSON) against its budget.
+def check(file: str | None, plans: str | None, schema: bool, as_json: bool) -> None:
+    """Check the rounds of a programme FILE (YAML or JSON), or the plans that ship, against the budget.
 
-    Exit code 0 if they are within it, 1 if not, 2 if the file is not a programme.  The statement can be pasted into a
-    privacy review.
+    FILE may also be a folder of plans that calibrate --plans wrote, or one plan.  A programme that names its folder
+    (plans: DIR), or is checked with --plans DIR, is checked as it ships: every plan must be as locked.
+
+    Exit code 0 if all rounds are within the budget and no file has changed, 1 if not, 2 if the file is not a
+    programme.  The statement can be pasted into a privacy review.
 
     \b
       version: 1
@@ -33,11 +37,11 @@ def check(file: str | None, schema: bool, as_json: bool) -> None:
         click.echo(files("shuffledp").joinpath("programme.schema.json").read_text(encoding="utf-8"), nl=False)
         return
     if file is None:
-        raise click.UsageError("check needs the FILE of a programme.")
+        raise click.UsageError("check needs the FILE of a programme or plan, or a folder of plans.")
     from ..programme.checking import check as run
 
     with progress("checking") as advance:
-        found = run(file, progress=advance)
+        found = run(file, plans=plans, progress=advance)
     show(found, as_json)
     click.get_current_context().exit(0 if found.within else 1)
 

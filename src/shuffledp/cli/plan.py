@@ -27,10 +27,19 @@ if TYPE_CHECKING:
 @click.option("--low", metavar="X", help="Lower end of the range of a number.  [default: 0]")
 @click.option("--high", metavar="X", help="Upper end of the range of a number.  [default: 1]")
 @click.option("--norm", metavar="X", help="Largest length of a vector.  [default: 1]")
+@click.option("--unit", metavar="WORD", help="Of a number, such as min: errors are stated in it.")
+@click.option("--missing", metavar="X", help="What a missing number counts as; in ranges and quantiles also: option.")
+@click.option("--quantiles", metavar="P,P,...", help="Those whose errors are predicted.  [default: 0.5,0.95,0.99]")
+@click.option("--shape", metavar="W,W,...|FILE", help="How numbers are spread: weights of bins, or a file of numbers.")
+@click.option("--length", metavar="BYTES", help="Of a string, at most (heavy hitters).")
+@click.option("--columns", metavar="K", help="Columns, where all have D options (marginals).  [default: 3]")
+@click.option("--ways", metavar="K", help="Columns of one marginal.  [default: 2]")
+@click.option("--subsets", metavar="I,J;...", help="Instead of --ways: the columns of every marginal, from 0.")
 @click.option("--dropouts", metavar="K", help="Users who may be missing: a number such as 500, or a share such as 3%.")
 @click.option("--rounds", metavar="K", default="1", show_default=True, help="How often the same users are asked.")
 @click.option("--messages", metavar="K", help="Most messages of a user in a round, on average.")
 @click.option("--bits", metavar="B", help="Most bits of a user in a round, on average.")
+@click.option("--local-epsilon", metavar="E", help="Most that a round may leave to a user if the shuffler fails.")
 @options.file("--plot", "Draw error against bits: .pdf, .svg or .png.")
 @options.file("--report", "Write a design review as one page (.html).")
 @options.file("--save", "Write the plan of the best choice, for privatize and estimate.")
@@ -42,7 +51,8 @@ if TYPE_CHECKING:
 def plan(task: str, as_json: bool, **given: Any) -> None:
     """Rank every mechanism that fits TASK under a central budget, or for an error.
 
-    TASK is histogram, "sum of bits", mean, "vector mean", range, quantile, sets, key-value or location.
+    TASK is histogram, "sum of bits", mean, "vector mean", range, quantile, sets, key-value, location, marginals or
+    "heavy hitters".
 
     \b
       shuffledp plan histogram --n 1e6 --d 64 --epsilon 1 --delta 1e-8 --save plan.json
@@ -69,9 +79,17 @@ def plan(task: str, as_json: bool, **given: Any) -> None:
 
 def _parsed(key: str, value: Any) -> Any:
     """Numbers in the house notation; missing users may be a number or a share, and stay as they are written."""
-    if not isinstance(value, str) or key in ("delta", "dropouts"):
+    if not isinstance(value, str) or key in ("delta", "dropouts", "unit") or (key, value) == ("missing", "option"):
         return value
-    return check.parse_number(key, value)
+    if key == "subsets":
+        return [_several(key, part) for part in value.split(";")]
+    if key == "quantiles" or (key == "shape" and "," in value) or (key == "d" and "," in value):
+        return _several(key, value)
+    return value if key == "shape" else check.parse_number(key, value)
+
+
+def _several(key: str, text: str) -> list[float]:
+    return [check.share(key, x) if key == "quantiles" else check.parse_number(key, x) for x in text.split(",")]
 
 
 def _labels(path: str) -> list[str]:
@@ -106,7 +124,7 @@ def _show(found: Recommendation) -> None:
     console = Console(highlight=False)
     console.print(escape(found.statement))
     show_table(found.table(), faint=[i for i, choice in enumerate(found.choices) if not choice.on_front])
-    console.print(escape(f"Errors are in {found.question.measure}; * marks the front of error against bits."))
+    console.print(escape(f"Errors are in {found.measure}; * marks the front of error against bits."))
     for line in found.comparison:
         console.print(escape(line[:1].upper() + line[1:]))
     fit = [refusal for refusal in found.refused if refusal.fits]

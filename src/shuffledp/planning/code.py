@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def _asked(found: Recommendation) -> dict[str, Any]:
     target = {"error": found.error} if found.error is not None else {"epsilon": found.epsilon}
-    usual = {"dropouts": 0, "rounds": 1, "messages": None, "bits": None}
+    usual = {"dropouts": 0, "rounds": 1, "messages": None, "bits": None, "local_epsilon": None}
     more = {key: getattr(found, key) for key, value in usual.items() if getattr(found, key) != value}
     return {"n": found.n, **found.question.sizes, **target, "delta": found.delta, **more}
 
@@ -22,6 +22,14 @@ def _written(value: Any) -> str:
     if isinstance(value, float) and value == math.floor(value) and abs(value) < 1e15:
         return str(int(value))
     return repr(value)
+
+
+def _option(value: Any) -> str:
+    """On a command line: lists have commas, lists of them semicolons."""
+    if isinstance(value, tuple):
+        deep = any(isinstance(one, tuple) for one in value)
+        return shlex.quote((";" if deep else ",").join(_option(one).strip("'") for one in value))
+    return shlex.quote(value) if isinstance(value, str) else _written(value)
 
 
 def python_code(found: Recommendation) -> str:
@@ -37,5 +45,5 @@ def python_code(found: Recommendation) -> str:
 
 def command_line(found: Recommendation) -> str:
     """The command that plans, and saves the plan."""
-    given = " ".join(f"--{key} {_written(value)}" for key, value in _asked(found).items())
+    given = " ".join(f"--{key.replace('_', '-')} {_option(value)}" for key, value in _asked(found).items())
     return f"shuffledp plan {shlex.quote(found.task)} {given} --save plan.json"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from .. import queries
 from .._support import validation as check
@@ -15,7 +15,7 @@ from ..queries.base import Query
 from .candidates import Candidate, runnable
 from .floor import Floor, of_histogram
 from .solving import Budget
-from .tasks import Columns, Labels, Sensitivity, Task, default_labels, one_column, options
+from .tasks import Columns, Labels, Sensitivity, Task, default_labels, missing_in, one_column, options, short_unit
 
 #: Items of one user, at most.
 _MOST_HELD = 10**4
@@ -43,6 +43,11 @@ class HistogramTask(ShareTask):
         object.__setattr__(self, "d", options(self.d))
 
     @property
+    def item(self) -> str:
+        """One of the options."""
+        return f"each of {self.d:,} options"
+
+    @property
     def inputs(self) -> Mapping[str, Mapping[str, int]]:
         """Options; a yes/no question has its own mechanisms beside."""
         return {"options": {"d": self.d}, **({"bits": {}} if self.d == 2 else {})}
@@ -68,6 +73,11 @@ class BitsTask(ShareTask):
 
     name: ClassVar[str] = "sum of bits"
     measure: ClassVar[str] = "share of ones; times n it is the error of their number"
+
+    @property
+    def item(self) -> str:
+        """The ones."""
+        return "number of ones"
 
     @property
     def inputs(self) -> Mapping[str, Mapping[str, int]]:
@@ -105,6 +115,11 @@ class SetsTask(ShareTask):
         vars(self).update(d=d, size=size)
 
     @property
+    def item(self) -> str:
+        """One of the items."""
+        return f"each of {self.d:,} items"
+
+    @property
     def inputs(self) -> Mapping[str, Mapping[str, int]]:
         """Sets of at most ``size`` items; filled up with dummies where a mechanism needs full sets."""
         return {
@@ -135,12 +150,20 @@ class KeyValueTask(ShareTask):
     size: int = 1
     low: float = 0.0
     high: float = 1.0
+    unit: str = ""
+    missing: float | None = None
 
     def __post_init__(self) -> None:
         d = options(self.d, low=1, what="keys")
         size = check.whole("size", self.size, low=1, high=d, hint="it is how many keys a user holds")
         low, high = check.interval(self.low, self.high)
         vars(self).update(d=d, size=size, low=low, high=high)
+        vars(self).update(unit=short_unit(self.unit), missing=missing_in(self.missing, low, high))
+
+    @property
+    def item(self) -> str:
+        """The holders of a key."""
+        return f"holders of each of {self.d:,} keys"
 
     @property
     def inputs(self) -> Mapping[str, Mapping[str, int]]:
@@ -155,5 +178,5 @@ class KeyValueTask(ShareTask):
     def query(self, mechanism: Mechanism, column: Columns, labels: Labels, variant: str = "") -> Query:
         """A column of pairs."""
         where, keys = one_column(column, "pairs"), tuple(default_labels(self.d, labels))
-        size, low, high = self.size, self.low, self.high
-        return queries.KeyValue(column=where, keys=keys, size=size, low=low, high=high, mechanism=runnable(mechanism))
+        words: dict[str, Any] = {"low": self.low, "high": self.high, "unit": self.unit, "missing": self.missing}
+        return queries.KeyValue(column=where, keys=keys, size=self.size, mechanism=runnable(mechanism), **words)

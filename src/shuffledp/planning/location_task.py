@@ -16,7 +16,7 @@ from ..mechanisms.registry import find
 from ..queries.base import Query
 from .candidates import Candidate, Refusal, plain_rows, runnable
 from .frequency_tasks import HistogramTask
-from .tasks import Columns, Labels, no_labels, options
+from .tasks import Columns, Labels, no_labels, options, short_unit
 
 #: What noise on places is called among the inputs of mechanisms.
 _PLACES = "cells of a map"
@@ -38,10 +38,16 @@ class LocationTask(HistogramTask):
     d: int
     low: float = 0.0
     high: float = 1.0
+    unit: str = ""
 
     def __post_init__(self) -> None:
         low, high = check.interval(self.low, self.high)
-        vars(self).update(d=options(self.d, what="cells"), low=low, high=high)
+        vars(self).update(d=options(self.d, what="cells"), low=low, high=high, unit=short_unit(self.unit))
+
+    @property
+    def item(self) -> str:
+        """One of the cells."""
+        return f"each of {self.d:,} cells"
 
     @property
     def grid(self) -> tuple[int, int]:
@@ -73,7 +79,7 @@ class LocationTask(HistogramTask):
     def _map(self, eps: float, column: tuple[str, str]) -> Query:
         (across, up), low, high = self.grid, self.low, self.high
         sides: dict[str, Any] = {"west": low, "east": high, "south": low, "north": high}
-        return queries.Location(column=column, **sides, across=across, up=up, eps=eps, unit="")
+        return queries.Location(column=column, **sides, across=across, up=up, eps=eps, unit=self.unit)
 
     def query(self, mechanism: Mechanism, column: Columns, labels: Labels, variant: str = "") -> Query:
         """Two coordinates for noise on places; else one column with the number of the cell, rows from the south."""

@@ -17,11 +17,11 @@ from ..queries.base import Query
 from .candidates import Candidate, runnable
 from .floor import Floor, of_linear
 from .solving import Budget
-from .tasks import Columns, Labels, Sensitivity, Task, no_labels, one_column, per_entry
+from .tasks import Columns, Labels, NumberTask, Sensitivity, missing_in, no_labels, one_column, per_entry, short_unit
 
 
 @dataclass(frozen=True, kw_only=True)
-class MeanTask(Task):
+class MeanTask(NumberTask):
     """A number in [low, high] per user; the answer is the mean."""
 
     name: ClassVar[str] = "mean"
@@ -30,10 +30,12 @@ class MeanTask(Task):
 
     low: float = 0.0
     high: float = 1.0
+    unit: str = ""
+    missing: float | None = None
 
     def __post_init__(self) -> None:
         low, high = check.interval(self.low, self.high)
-        vars(self).update(low=low, high=high)
+        vars(self).update(low=low, high=high, unit=short_unit(self.unit), missing=missing_in(self.missing, low, high))
 
     @property
     def inputs(self) -> Mapping[str, Mapping[str, int]]:
@@ -60,11 +62,12 @@ class MeanTask(Task):
         """The mean of one column."""
         no_labels(labels, self.name)
         where = one_column(column, "value", "wait")
-        return queries.Mean(column=where, low=self.low, high=self.high, mechanism=runnable(mechanism))
+        low, high, missing, m = self.low, self.high, self.missing, runnable(mechanism)
+        return queries.Mean(column=where, low=low, high=high, missing=missing, unit=self.unit, mechanism=m)
 
 
 @dataclass(frozen=True, kw_only=True)
-class VectorMeanTask(Task):
+class VectorMeanTask(NumberTask):
     """A vector of ``dim`` coordinates and of length at most ``norm`` per user; the answer is the mean."""
 
     name: ClassVar[str] = "vector mean"
@@ -72,13 +75,20 @@ class VectorMeanTask(Task):
 
     dim: int
     norm: float = 1.0
+    unit: str = ""
 
     def __post_init__(self) -> None:
         hint = "it is the number of coordinates"
         vars(self).update(
             dim=check.whole("dim", self.dim, low=1, high=10**6 - 1, hint=hint),
             norm=check.in_range("norm", self.norm, low=0.0, high=1e300, low_open=True, hint="it bounds the length"),
+            unit=short_unit(self.unit),
         )
+
+    @property
+    def item(self) -> str:
+        """One coordinate."""
+        return "mean of each coordinate"
 
     @property
     def inputs(self) -> Mapping[str, Mapping[str, int]]:
@@ -104,5 +114,5 @@ class VectorMeanTask(Task):
             raise ParameterError(f"column must name {self.dim} columns, one per coordinate, got {column!r:.60}.")
         made = runnable(mechanism)
         if "unit vectors" in find(made.name).serves:
-            return queries.VectorMean(column=columns, norm=self.norm, mechanism=made)
-        return queries.Mean(column=columns, low=-self.norm, high=self.norm, mechanism=made)
+            return queries.VectorMean(column=columns, norm=self.norm, unit=self.unit, mechanism=made)
+        return queries.Mean(column=columns, low=-self.norm, high=self.norm, unit=self.unit, mechanism=made)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from .._support.figures import inline_svg
 from .._support.numbers import round_up
 from .._support.tables import Column, Table, as_page
-from .._support.text import visible
+from .._support.text import shortened, visible
 from ..accounting.amplification import amplify
 from ..accounting.guarantee import TRUST
 from ..errors import ShuffleDPError
@@ -38,7 +38,7 @@ def review_page(found: Recommendation, choice: Choice) -> str:
         f"<h1>{_text(title)}</h1>",
         _paragraphs(found.statement_of(choice)),
         "<h2>Question</h2>",
-        _asked(found).html(),
+        _asked(found, choice).html(),
         "<h2>What must be trusted</h2>",
         _list(_assumptions(found, choice)),
         "<h2>Ranking</h2>",
@@ -70,10 +70,15 @@ def _list(texts: list[str]) -> str:
     return "<ul>" + "".join(f"<li>{_text(text)}</li>" for text in texts) + "</ul>"
 
 
-def _asked(found: Recommendation) -> Table:
-    sizes = ", ".join(f"{key} = {value:g}" for key, value in found.question.sizes.items())
+def _shown(value: object) -> str:
+    return f"{value:g}" if isinstance(value, int | float) else shortened(str(value), 40)
+
+
+def _asked(found: Recommendation, choice: Choice) -> Table:
+    sizes = ", ".join(f"{key} = {_shown(value)}" for key, value in found.question.sizes.items())
     target = f"error of at most {found.error:g}" if found.error is not None else f"eps = {found.epsilon:g}"
-    limits = [f"{value:g} {key}" for key, value in (("messages", found.messages), ("bits", found.bits)) if value]
+    most = (("messages", found.messages), ("bits", found.bits), ("of local eps", found.local_epsilon))
+    limits = [f"{value:g} {key}" for key, value in most if value]
     away = f", of whom up to {found.dropouts:,} may be missing" if found.dropouts else ""
     return Table.facts(
         [
@@ -82,7 +87,8 @@ def _asked(found: Recommendation) -> Table:
             ("rounds", f"{found.rounds:,}"),
             ("target", f"{target} at delta = {round_up(found.delta, 6)} over all rounds"),
             ("limits per user and round", " and ".join(limits)),
-            ("errors are in", found.question.measure),
+            ("errors are in", found.measure),
+            *((f"predicted error, {one.item}", one.text) for one in found.predicted(choice)),
         ]
     )
 

@@ -14,16 +14,18 @@ plain sums of nodes; the least-squares fit (RangeAnswer.fitted) makes it smaller
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import ClassVar
+from functools import cached_property, partial
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from .. import queries
 from .._support import validation as check
 from .._support.arrays import FloatArray, IntArray
+from .._support.units import error_in
 from ..calibration.unknowns import budget
 from ..mechanisms.accuracy import Accuracy
 from ..mechanisms.base import Mechanism
@@ -33,12 +35,14 @@ from ..mechanisms.randomizer import Randomizer
 from ..mechanisms.registry import find
 from ..mechanisms.registry import mechanism as parse
 from ..queries.base import Query
+from ..queries.domains import OPTION
 from ..queries.range_answer import whole_nodes
 from ..queries.ranges import MOST_BINS
 from .candidates import Candidate, Refusal, plain_rows, runnable
 from .floor import Floor, of_linear
+from .shapes import QUANTILES, USUAL, Shape, checked_quantiles, quantile_errors, shape_of
 from .solving import Budget
-from .tasks import Columns, Labels, Sensitivity, Task, no_labels, one_column, options
+from .tasks import Columns, Labels, Predicted, Sensitivity, Task, missing_in, no_labels, one_column, options, short_unit
 
 #: Children of a node that are tried, besides all bins at once.
 _BRANCHINGS = (2, 4, 16)
@@ -62,15 +66,29 @@ class RangeTask(Task):
     d: int
     low: float = 0.0
     high: float = 1.0
+    unit: str = ""
+    missing: float | Literal["option"] | None = None
 
     def __post_init__(self) -> None:
         low, high = check.interval(self.low, self.high)
+        missing = self.missing if self.missing == OPTION else missing_in(self.missing, low, high)
         vars(self).update(d=options(self.d, high=MOST_BINS, what="bins"), low=low, high=high)
+        vars(self).update(unit=short_unit(self.unit), missing=missing)
+
+    @property
+    def item(self) -> str:
+        """A range of bins."""
+        return f"a range of {self.d:,} bins"
+
+    @property
+    def leaves(self) -> int:
+        """The bins, and one more option where users without a number are counted on their own."""
+        return self.d + (self.missing == OPTION)
 
     @property
     def inputs(self) -> Mapping[str, Mapping[str, int]]:
         """The node of a random level of a tree, which is an option."""
-        return {"options": {"d": self.d}}
+        return {"options": {"d": self.leaves}}
 
     @property
     def ranges(self) -> IntArray:
@@ -85,16 +103,16 @@ class RangeTask(Task):
     def rows(self, name: str, kind: str, n: int) -> Iterator[Candidate | Refusal]:
         """All bins as options and, where the mechanism can be used on every level, trees of several shapes."""
         for plain in plain_rows(self, name, kind, n):
-            yield replace(plain, accuracy=partial(self._accuracy, self.d), runs=partial(self._tree, self.d))
+            yield replace(plain, accuracy=partial(self._accuracy, self.leaves), runs=partial(self._tree, self.leaves))
         cls = find(name)
         if issubclass(cls, FrequencyOracle) and cls.single_message:
-            for branching in (b for b in _BRANCHINGS if b < self.d):
+            for branching in (b for b in _BRANCHINGS if b < self.leaves):
                 row = budget("eps0", partial(self._leaves, name))
                 runs, accuracy = partial(self._tree, branching), partial(self._accuracy, branching)
                 yield Candidate(name, row, accuracy, runs, f"{_SHAPE}{branching}")
 
     def _leaves(self, name: str, eps0: float) -> Mechanism:
-        return parse(f"{name}:eps0={eps0!r},d={self.d}")
+        return parse(f"{name}:eps0={eps0!r},d={self.leaves}")
 
     @staticmethod
     def _tree(branching: int, leaves: Mechanism) -> Randomizer:
@@ -102,7 +120,7 @@ class RangeTask(Task):
 
     def accuracy(self, mechanism: Mechanism, n: int) -> Accuracy:
         """Without a tree."""
-        return self._accuracy(self.d, mechanism, n)
+        return self._accuracy(self.leaves, mechanism, n)
 
     def _accuracy(self, branching: int, leaves: Mechanism, n: int) -> Accuracy:
         tree, ranges = TreeLevels(runnable(leaves), branching), self.ranges
@@ -138,9 +156,14 @@ class RangeTask(Task):
     def query(self, mechanism: Mechanism, column: Columns, labels: Labels, variant: str = "") -> Query:
         """A range query on one column, with the shape that the variant names."""
         no_labels(labels, self.name)
-        branching = int(variant.removeprefix(_SHAPE)) if variant.startswith(_SHAPE) else self.d
-        where, low, high, m = one_column(column, "value"), self.low, self.high, runnable(mechanism)
-        return queries.RangeQuery(column=where, low=low, high=high, bins=self.d, branching=branching, mechanism=m)
+        words: dict[str, Any] = {"low": self.low, "high": self.high, "missing": self.missing, "unit": self.unit}
+        where, branching = one_column(column, "value"), self._branching(variant)
+        return queries.RangeQuery(
+            column=where, bins=self.d, branching=branching, mechanism=runnable(mechanism), **words
+        )
+
+    def _branching(self, variant: str) -> int:
+        return int(variant.removeprefix(_SHAPE)) if variant.startswith(_SHAPE) else self.leaves
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,6 +175,53 @@ class QuantileTask(RangeTask):
         "probability: error of the distribution function, root mean square over the ends of bins, before the "
         "least-squares fit"
     )
+
+    quantiles: tuple[float, ...] = QUANTILES
+    shape: tuple[float, ...] | str | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        shape = self.shape
+        if isinstance(shape, str | os.PathLike):
+            shape = os.fspath(shape)
+        elif shape is not None:
+            shape = self.reference
+        vars(self).update(quantiles=checked_quantiles(self.quantiles), shape=shape)
+        _ = self.reference  # reads the file now
+
+    @cached_property
+    def reference(self) -> Shape:
+        """How the numbers are taken to be spread; what was read from a file stays here, and only its name is told."""
+        return shape_of(self.shape, self.low, self.high)
+
+    @property
+    def assumed(self) -> str:
+        """How the numbers are taken to be spread."""
+        if self.shape is None:
+            return USUAL
+        return f"numbers like those in {self.shape!r}" if isinstance(self.shape, str) else "the shape that was given"
+
+    @property
+    def item(self) -> str:
+        """The distribution function."""
+        return "users below an end of a bin"
+
+    @property
+    def sizes(self) -> dict[str, Any]:
+        """Without what is as usual."""
+        return {key: value for key, value in super().sizes.items() if (key, value) != ("quantiles", QUANTILES)}
+
+    def predicted(
+        self, mechanism: Mechanism, variant: str, accuracy: Accuracy, *, n: int, users: int
+    ) -> list[Predicted]:
+        """The errors of the quantiles in the unit of the number, if the numbers have the reference shape."""
+        tree = TreeLevels(runnable(mechanism), self._branching(variant))
+        found = quantile_errors(tree, self.d, self.reference, self.quantiles, n)
+        width = self.high - self.low
+        return [
+            Predicted(f"p{100.0 * share:g}", width * error, self.unit, error_in(width * error, self.unit))
+            for share, error in zip(self.quantiles, found, strict=True)
+        ]
 
     @property
     def ranges(self) -> IntArray:

@@ -14,13 +14,15 @@ from .._support.json_ready import json_object
 from .._support.numbers import round_down, round_up
 from .._support.tables import Column, Table, Tabular, epsilon_column, number_column
 from .._support.text import visible
+from .._support.units import figures
 from ..errors import ParameterError
+from ..mechanisms.accuracy import Accuracy
 from .candidates import Refusal
 from .choice import Choice
 from .code import command_line, python_code
 from .floor import Floor
 from .references import Reference
-from .tasks import Task
+from .tasks import Predicted, Task
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,7 +37,7 @@ class Recommendation(Tabular):
 
     Attributes
     ----------
-    task, n, delta, rounds, dropouts, messages, bits : as asked; dropouts as a number of users
+    task, n, delta, rounds, dropouts, messages, bits, local_epsilon : as asked; dropouts as a number of users
     epsilon : the target, or that of the best choice if an error was the target
     error : the target error, or None
     choices : ranked, best first
@@ -64,6 +66,7 @@ class Recommendation(Tabular):
     dropouts: int
     messages: float | None
     bits: float | None
+    local_epsilon: float | None = None
     choices: tuple[Choice, ...]
     references: tuple[Reference, ...]
     floor: Floor | None
@@ -126,6 +129,26 @@ class Recommendation(Tabular):
 
     # -- in words ---------------------------------------------------------------------------------------------------
 
+    def predicted(self, which: str | int | Choice | None = None) -> list[Predicted]:
+        """What to expect of the answer of a choice, in the units that people read, from those who can be counted on.
+
+        Shares are stated as numbers of all users who are asked.
+
+        Examples
+        --------
+        >>> import shuffledp as sdp
+        >>> found = sdp.recommend("quantile", n=1_000_000, d=60, high=30, unit="s", epsilon=0.2, delta=1e-9, messages=1)
+        >>> [(one.item, one.unit) for one in found.predicted()], 0.0 < found.predicted()[2].error < 0.3
+        ([('p50', 's'), ('p95', 's'), ('p99', 's')], True)
+        """
+        chosen = self.choice(which)
+        accuracy = Accuracy(chosen.error, chosen.typical_error, chosen.item_error)
+        return self.question.predicted(chosen.asked, chosen.variant, accuracy, n=self.counted, users=self.n)
+
+    def _words(self, error: float) -> str:
+        """An error of the task in the units that people read."""
+        return self.question.words(error, self.n)
+
     @property
     def statement(self) -> str:
         """The answer in a paragraph."""
@@ -141,9 +164,18 @@ class Recommendation(Tabular):
         claim = f"({round_up(best.epsilon)}, {round_up(self.delta, 6)})-DP"
         return visible(
             f"For the task {self.task!r} with {crowd}, {best.spec}{shape} is {claim}{over} in the shuffle model "
-            f"(bound: {best.bound}) with an error of {best.error:.3g} ({self.question.measure}), {sent} "
-            f"and {best.bits:.4g} bits per user{' and round' if over else ''}. If the shuffler fails, {local} remains."
+            f"(bound: {best.bound}) with an error of {self._words(best.error)} ({self.question.measure}), {sent} and "
+            f"{best.bits:.4g} bits per user{' and round' if over else ''}.{self._expected(best)} If the shuffler "
+            f"fails, {local} remains."
         )
+
+    def _expected(self, best: Choice) -> str:
+        """What is predicted beside the error that is ranked; empty if there is nothing else."""
+        found = [one for one in self.predicted(best) if one.item != self.question.item]
+        if not found:
+            return ""
+        about = f" For {self.question.assumed}:" if self.question.assumed else ""
+        return f"{about} {', '.join(f'{one.item} {one.text}' for one in found)}."
 
     def __str__(self) -> str:
         """The statement, the table and the references, for a terminal."""
@@ -165,7 +197,7 @@ class Recommendation(Tabular):
         eps = round_down(self.epsilon)
         return self._about_floor + [
             visible(
-                f"{found.model} model at eps = {eps}: error {found.error:.3g} ({found.mechanism}), "
+                f"{found.model} model at eps = {eps}: error {self._words(found.error)} ({found.mechanism}), "
                 f"{_times(found.error / self.best.error)} the best above; {found.note}."
             )
             for found in self.references
@@ -181,7 +213,7 @@ class Recommendation(Tabular):
             return []
         above = [(choice.name, self.above_floor(choice)) for choice in self.choices]
         far = next((f"; the error of {name} is {ratio:.2f} times that" for name, ratio in above if ratio), "")
-        return [visible(f"{self.floor.words} Floor: error {self.floor.error:.3g}{far}.")]
+        return [visible(f"{self.floor.words} Floor: error {self._words(self.floor.error)}{far}.")]
 
     def table(self) -> Table:
         """One row per choice, best first."""
@@ -192,8 +224,8 @@ class Recommendation(Tabular):
         return Table(
             (
                 Column(name="mechanism", head="mechanism", values=[c.name for c in rows]),
-                _sizes("error", "error", [c.error for c in rows]),
-                _sizes("typical_error", None if alike else "typical", [c.typical_error for c in rows]),
+                self._errors("error", "error", [c.error for c in rows]),
+                self._errors("typical_error", None if alike else "typical", [c.typical_error for c in rows]),
                 _sizes("item_error", None, [c.item_error for c in rows]),
                 epsilon_column("epsilon", "eps", [c.epsilon for c in rows]),
                 _sizes("bits", "bits", [c.bits for c in rows], 4),
@@ -204,18 +236,31 @@ class Recommendation(Tabular):
                 Column(name="bound", head="bound", values=[c.bound for c in rows], wide=True),
                 Column(name="spec", head="spec", values=[c.spec for c in rows], wide=True),
             ),
-            caption=f"{self.task}: error in {self.question.measure}",
+            caption=f"{self.task}: error in {self.measure}",
         )
+
+    @property
+    def measure(self) -> str:
+        """What the errors of the table are in, in words."""
+        unit = self.question.shown_unit
+        of = f" of {self.n:,}" if unit == "users" else ""
+        return f"{unit}{of} ({self.question.measure})" if unit else self.question.measure
+
+    def _errors(self, name: str, head: str | None, values: Sequence[float]) -> Column:
+        """Errors as people read them; a frame holds those of the task."""
+        texts = [figures(self.question.in_units(x, self.n), 3, up=True) for x in values]
+        return number_column(name, head, values, texts)
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON.
 
-        Keys: task, sizes (those of the question), n, dropouts, rounds, epsilon, delta, error, messages, bits (targets
-        and limits, null where not given), measure (what errors are in), statement, choices (each with the attributes of
-        Choice, and above_floor), front (places in choices), references, floor (error and words, or null), refused,
-        python and command (code that asks the same).
+        Keys: task, sizes (those of the question), n, dropouts, rounds, epsilon, delta, error, messages, bits and
+        local_epsilon (targets and limits, null where not given), measure (what errors are in), unit (what people count
+        them in), statement, choices (each with the attributes of Choice, above_floor, and predicted: errors in that
+        unit), front (places in choices), references, floor (error and words, or null), refused, python and command
+        (code that asks the same).
         """
-        asked = ("n", "dropouts", "rounds", "epsilon", "delta", "error", "messages", "bits")
+        asked = ("n", "dropouts", "rounds", "epsilon", "delta", "error", "messages", "bits", "local_epsilon")
         return json_object(
             {
                 "task": self.task,
@@ -223,7 +268,8 @@ class Recommendation(Tabular):
                 **{key: getattr(self, key) for key in asked},
                 "measure": self.question.measure,
                 "statement": self.statement,
-                "choices": [{**choice.to_dict(), "above_floor": self.above_floor(choice)} for choice in self.choices],
+                "unit": self.question.shown_unit,
+                "choices": [self._listed(choice) for choice in self.choices],
                 "front": [i for i, choice in enumerate(self.choices) if choice.on_front],
                 "references": [found._asdict() for found in self.references],
                 "floor": None if self.floor is None else self.floor._asdict(),
@@ -232,6 +278,10 @@ class Recommendation(Tabular):
                 "command": command_line(self),
             }
         )
+
+    def _listed(self, choice: Choice) -> dict[str, Any]:
+        expected = [one._asdict() for one in self.predicted(choice)]
+        return {**choice.to_dict(), "above_floor": self.above_floor(choice), "predicted": expected}
 
     # -- pictures ---------------------------------------------------------------------------------------------------
 

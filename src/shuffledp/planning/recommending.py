@@ -5,26 +5,28 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from .._support import validation as check
 from .._support.by_name import by_name
 from .._support.delta_rules import delta_at
-from ..accounting.crowd import missing
+from ..accounting.crowd import missing as users_missing
 from ..errors import ImpossibleError, ParameterError, ShuffleDPError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.catalog import CATALOG
 from ..mechanisms.randomizer import Randomizer
 from ..protocol.messages import message_length
-from .candidates import Candidate, Refusal, candidates
+from .candidates import Candidate, Refusal, candidates, capped
 from .choice import Choice, front, ranked
 from .recommendation import Recommendation
 from .references import references
 from .solving import Budget
 from .tasks import Task, sized, task_named
 
+#: Limits, in words.
+_WORDS = {"messages": "messages", "bits": "bits", "local_epsilon": "of local eps"}
 #: Most rounds of a plan.
 _MOST_ROUNDS = 10**6
 #: A mechanism that is this much more private than asked for, at its loosest, is not ranked.
@@ -41,16 +43,25 @@ def recommend(
     epsilon: float | None = None,
     delta: float | str | None = None,
     error: float | None = None,
-    d: int | None = None,
+    d: int | Sequence[int] | None = None,
     dim: int | None = None,
     size: int | None = None,
     low: float | None = None,
     high: float | None = None,
     norm: float | None = None,
+    unit: str | None = None,
+    missing: float | str | None = None,
+    quantiles: Sequence[float] | None = None,
+    shape: Sequence[float] | str | None = None,
+    length: int | None = None,
+    columns: int | None = None,
+    ways: int | None = None,
+    subsets: Sequence[Sequence[int]] | None = None,
     dropouts: float | str = 0,
     rounds: int = 1,
     messages: float | None = None,
     bits: float | None = None,
+    local_epsilon: float | None = None,
 ) -> Recommendation:
     """Which mechanism, with which setting: all that fit the task, calibrated to one target and ranked.
 
@@ -59,19 +70,29 @@ def recommend(
 
     Parameters
     ----------
-    task : "histogram", "sum of bits", "mean", "vector mean", "range", "quantile", "sets", "key-value" or "location";
-        hyphens, underscores and spaces are interchangeable
+    task : "histogram", "sum of bits", "mean", "vector mean", "range", "quantile", "sets", "key-value", "location",
+        "marginals" or "heavy hitters"; hyphens, underscores and spaces are interchangeable
     n : users who are asked
     epsilon, delta : the central budget of all rounds together; delta may be a rule such as "0.01/n"
     error : the target: root-mean-square error per item, in the units of the task
-    d : options (histogram), items (sets), keys, bins (range, quantile) or cells (location)
+    d : options (histogram), items (sets), keys, bins (range, quantile) or cells (location); for marginals the options
+        of every column, or one number for all
     dim : coordinates of a vector
     size : items or keys of one user, at most
     low, high : the range of a number, in the users' units; 0 to 1 unless given
     norm : the largest Euclidean length of a vector; 1 unless given
+    unit : of a number, such as "min"; errors are stated in it
+    missing : what a missing number counts as; for ranges and quantiles also "option": an option of its own
+    quantiles : those whose errors are predicted in the unit; 0.5, 0.95 and 0.99 unless given
+    shape : how the numbers are spread, for that: weights of bins of equal width, or the path of a file with one number
+        a line, which is read here and goes nowhere; unless given, they fall off exponentially
+    length : bytes of a string, at most (heavy hitters)
+    columns, ways, subsets : how many columns there are, and over how many of them a marginal is (2 unless given), or
+        the places of those of every marginal
     dropouts : users who may be missing, as a number or a fraction below 1: privacy and error are those of the rest
     rounds : how often the same users are asked
     messages, bits : most messages and bits of a user in a round, on average
+    local_epsilon : most that a round may leave to a user if the shuffler fails
 
     Raises
     ------
@@ -86,9 +107,11 @@ def recommend(
     >>> recommend("histogram", n=100_000, d=16, epsilon=1.0, delta=1e-8, messages=1).best.mechanism
     'grr'
     """
-    asked = task_named(task, {"d": d, "dim": dim, "size": size, "low": low, "high": high, "norm": norm})
+    sizes: dict[str, Any] = {"d": d, "dim": dim, "size": size, "low": low, "high": high, "norm": norm}
+    sizes |= {"unit": unit, "missing": missing, "quantiles": quantiles, "shape": shape, "length": length}
+    asked = task_named(task, {**sizes, "columns": columns, "ways": ways, "subsets": subsets})
     users = check.users(n)
-    away = missing("dropouts", dropouts, users)
+    away = users_missing("dropouts", dropouts, users)
     if away >= users:
         raise ParameterError(f"dropouts must leave one of the n = {users:,} users, got {away:,}; lower them.")
     times = check.whole("rounds", rounds, low=1, high=_MOST_ROUNDS, hint="it is how often the same users are asked")
@@ -101,9 +124,9 @@ def recommend(
         raise ParameterError("delta must be given, got none; pass for example delta=1e-8 or delta='0.01/n'.")
     limits = {
         name: None if value is None else _positive(name, value, "it is a limit; leave it out if there is none")
-        for name, value in (("messages", messages), ("bits", bits))
+        for name, value in (("messages", messages), ("bits", bits), ("local_epsilon", local_epsilon))
     }
-    question = _Question(
+    question = Question(
         task=asked,
         budget=Budget(n=users - away, delta=delta_at(delta, users), rounds=times, tol=asked.tol),
         epsilon=None if epsilon is None else _positive("epsilon", epsilon),
@@ -118,8 +141,8 @@ def _positive(name: str, value: object, hint: str = "it is the target") -> float
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Question:
-    """One call of recommend, checked."""
+class Question:
+    """One call of recommend, checked; a programme asks the same of every round that is a question."""
 
     task: Task
     budget: Budget
@@ -127,11 +150,17 @@ class _Question:
     error: float | None
     limits: dict[str, Any]
 
-    def answer(self, users: int, away: int) -> Recommendation:
+    def rows(self) -> tuple[list[Candidate], list[Refusal]]:
+        """The mechanisms that fit the task, with no more budget than a limit allows; and those that do not."""
         every = list(candidates(self.task, self.budget.n))
+        cap = self.limits.get("local_epsilon")
         rows = [found for found in every if isinstance(found, Candidate)]
         refused = [found for found in every if isinstance(found, Refusal)]
-        choices, hopeless = [], self._hopeless(rows)
+        return rows if cap is None else [capped(row, cap) for row in rows], refused
+
+    def ranking(self, rows: list[Candidate]) -> tuple[list[Choice], list[Refusal]]:
+        """The choices within the limits, best first, and what was refused."""
+        choices, refused, hopeless = [], [], self._hopeless(rows)
         for row in rows:
             try:
                 if row.name in hopeless:
@@ -139,14 +168,19 @@ class _Question:
                 choices.append(self._choice(row))
             except ShuffleDPError as why:
                 refused.append(Refusal(row.name, str(why), fits=True))
-        by = "error" if self.error is None else "epsilon"
-        choices = ranked(choices, by)
         if not choices:
-            reasons = "; ".join(f"{no.mechanism}: {no.reason.rstrip('.')}" for no in refused if no.fits)
+            reasons = "; ".join(f"{no.mechanism}: {no.reason.rstrip('.')}" for no in refused)
             raise ImpossibleError(
                 f"no mechanism meets the target of the task {self.task.name!r} ({reasons[:600]}); raise the "
                 "target or the limits, or collect from more users."
             )
+        return ranked(choices, "error" if self.error is None else "epsilon"), refused
+
+    def answer(self, users: int, away: int) -> Recommendation:
+        """The ranking with all that is said of it."""
+        rows, unfit = self.rows()
+        choices, missed = self.ranking(rows)
+        refused = [*unfit, *missed]
         kept = front(choices)
         choices = [replace(choice, on_front=choice.name in kept) for choice in choices]
         epsilon = choices[0].epsilon if self.epsilon is None else self.epsilon
@@ -201,9 +235,10 @@ class _Question:
         run = candidate.runs(made)
         sent = _sent(run)
         if self._beyond(run) > 0.0:
-            limit = " and ".join(f"{limit:g} {key}" for key, limit in self.limits.items() if limit)
+            limit = " and ".join(f"{limit:g} {_WORDS[key]}" for key, limit in self.limits.items() if limit)
             needs = f"{sent['messages']:.4g} messages and {sent['bits']:.4g} bits"
-            raise ImpossibleError(f"It needs {needs} per user, above the limit of {limit}.")
+            local = "" if self.limits.get("local_epsilon") is None else f", and leaves {_left(sent)},"
+            raise ImpossibleError(f"It needs {needs} per user{local} above the limit of {limit}.")
         eps, bound = self.budget.spent(run)
         accuracy = candidate.accuracy(made, self.budget.n)
         if not sized(accuracy.worst):
@@ -242,4 +277,10 @@ class _Question:
 
 def _sent(run: Randomizer) -> dict[str, float]:
     """What a user sends in a round, on average."""
-    return {"messages": run.messages_per_user, "bits": run.messages_per_user * 8 * message_length(run.codec)}
+    bits = run.messages_per_user * 8 * message_length(run.codec)
+    return {"messages": run.messages_per_user, "bits": bits, "local_epsilon": run.local_epsilon}
+
+
+def _left(sent: dict[str, float]) -> str:
+    eps = sent["local_epsilon"]
+    return "nothing if the shuffler fails" if math.isinf(eps) else f"eps0 = {eps:.4g} if the shuffler fails"

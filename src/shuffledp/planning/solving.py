@@ -101,13 +101,16 @@ class Budget:
         return self.found[asked]
 
     def _least_noisy(self, candidate: Candidate, epsilon: float) -> Mechanism:
-        row = candidate.row
-        if isinstance(row, FreeSetting):
-            row = self._settled(candidate, row, self._each(epsilon))
+        row = self.settled(candidate, epsilon)
         if self.rounds == 1:
             target = _OneRound(Crowd(self.n), epsilon, self.delta, "auto", self.tol, known=self.known)
             return _loosest(target, candidate, row)
         return self._over_rounds(candidate, row, epsilon)
+
+    def settled(self, candidate: Candidate, epsilon: float) -> Unknown:
+        """The row of a candidate with its open setting, if it has one, chosen for epsilon."""
+        row = candidate.row
+        return self._settled(candidate, row, self._each(epsilon)) if isinstance(row, FreeSetting) else row
 
     def _over_rounds(self, candidate: Candidate, row: Unknown, epsilon: float) -> Mechanism:
         """By the bound that is best for a round near the target: all of them would take several times as long."""

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from .._support import validation as check
 from .._support.names import near
+from .._support.units import error_in, users_of
 from ..errors import ParameterError
 from ..mechanisms.accuracy import Accuracy
 from ..mechanisms.base import Mechanism
@@ -31,10 +32,28 @@ TASKS = {
     "vector mean": ("number_tasks", "VectorMeanTask"),
     "range": ("range_tasks", "RangeTask"),
     "quantile": ("range_tasks", "QuantileTask"),
+    "marginals": ("marginals_task", "MarginalsTask"),
+    "heavy hitters": ("strings_task", "StringsTask"),
 }
 #: Where the values are and what they are called; None: names of the task's own.
 Columns = str | Sequence[str] | None
 Labels = Sequence[Any] | None
+
+
+class Predicted(NamedTuple):
+    """An error that is predicted, in the units that people read: root mean square over repetitions.
+
+    Attributes
+    ----------
+    item : what it is the error of, such as "p99" or "each of 16 options"
+    error, unit : how large, such as 0.022 and "min"
+    text : in words, rounded up: "0.022 min", "64 of 1,200,000 users"
+    """
+
+    item: str
+    error: float
+    unit: str
+    text: str
 
 
 class Sensitivity(NamedTuple):
@@ -88,10 +107,46 @@ class Task(ABC):
     def query(self, mechanism: Mechanism, column: Columns, labels: Labels, variant: str = "") -> Query:
         """The query that runs a mechanism; columns and labels have names of their own unless they are given."""
 
+    # -- errors as people read them -------------------------------------------------------------------------------
+
+    @property
+    def item(self) -> str:
+        """What the error is of, in words."""
+        return "each item"
+
+    @property
+    def shown_unit(self) -> str:
+        """What people count the error in: users, unless the answer is a number with a unit of its own."""
+        return "users"
+
+    def in_units(self, error: float, users: int) -> float:
+        """An error of the task in the unit that people read, for so many users: of a share, a number of users."""
+        return error * users
+
+    def from_units(self, error: float, users: int) -> float:
+        """The error of the task that is so large in the unit that people read."""
+        return error / self.in_units(1.0, users)
+
+    def words(self, error: float, users: int) -> str:
+        """An error of the task in words, rounded up."""
+        return users_of(self.in_units(error, users), users)
+
+    def predicted(
+        self, mechanism: Mechanism, variant: str, accuracy: Accuracy, *, n: int, users: int
+    ) -> list[Predicted]:
+        """What to expect of the answer of n reports, about ``users`` users, if a mechanism of this task is run."""
+        worst = accuracy.worst
+        return [Predicted(self.item, self.in_units(worst, users), self.shown_unit, self.words(worst, users))]
+
+    @property
+    def assumed(self) -> str:
+        """What the prediction takes for granted of the data, in words; empty: it is the largest over all data."""
+        return ""
+
     @property
     def sizes(self) -> dict[str, Any]:
         """The sizes of the question, by the names that recommend takes."""
-        return {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) is not None}
+        return {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) not in (None, "")}
 
 
 def task_named(name: object, given: Mapping[str, Any]) -> Task:
@@ -124,6 +179,43 @@ def task_named(name: object, given: Mapping[str, Any]) -> Task:
 def options(value: object, *, low: int = 2, high: int = 2**28, what: str = "options") -> int:
     """A checked number of options."""
     return check.whole("d", value, low=low, high=high, hint=f"it is the number of {what}")
+
+
+class NumberTask(Task):
+    """An answer that is a number in a unit of its own, such as "min"."""
+
+    unit: str
+
+    @property
+    def item(self) -> str:
+        """The mean."""
+        return "mean"
+
+    @property
+    def shown_unit(self) -> str:
+        """That of the number."""
+        return self.unit
+
+    def in_units(self, error: float, users: int) -> float:
+        """The error itself."""
+        return error
+
+    def words(self, error: float, users: int) -> str:
+        """With the unit."""
+        return error_in(error, self.unit)
+
+
+def short_unit(value: object) -> str:
+    """A checked unit."""
+    if not isinstance(value, str) or len(value) > 40 or not value.isprintable():
+        raise ParameterError(f"unit must be a short text, got {value!r:.60}; write unit='min'.")
+    return value
+
+
+def missing_in(value: object, low: float, high: float) -> float | None:
+    """What a missing number counts as: a number of the range, or nothing that was said."""
+    hint = "a missing value counts as a number of the range"
+    return None if value is None else check.in_range("missing", value, low=low, high=high, hint=hint)
 
 
 def no_labels(labels: object, name: str) -> None:

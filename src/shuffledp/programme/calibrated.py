@@ -6,7 +6,7 @@ import json
 import math
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from .._support.figures import TEXT_WIDTH
@@ -16,10 +16,18 @@ from .._support.numbers import round_down, round_up
 from .._support.reading import as_written
 from .._support.tables import Column, Table, Tabular, epsilon_column, number_column
 from .._support.text import visible
+from ..errors import ParameterError
+from ..planning.tasks import Predicted
+from .plans import PlanDraft, Source, plans_of, save_plans
 from .result import Check
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from ..protocol.plan import Plan
+
+#: Candidates of a round that are named beside the chosen one, the best ones.
+_MOST_COMPARED = 6
 
 
 @dataclass(frozen=True)
@@ -34,6 +42,9 @@ class CalibratedRounds:
     error : the predicted standard error of an estimate from those who can be counted on (of a frequency, the root of
         the mean variance over the items); None where none is predicted
     compared : the candidates, the chosen one first, and the variance that each would have; empty if there was no choice
+    predicted : of a question: the errors to expect, in the units that people read
+    wanted : of a question: the error that was asked for, as written; None where it has a weight
+    assumed : what the prediction takes for granted of the data; empty: it is the largest over all data
 
     Examples
     --------
@@ -47,18 +58,30 @@ class CalibratedRounds:
     epsilon: float
     error: float | None
     compared: tuple[tuple[str, float], ...]
+    predicted: tuple[Predicted, ...] = ()
+    wanted: str | None = None
+    assumed: str = ""
+
+    @property
+    def errors(self) -> str:
+        """The predicted errors, in words; empty where none is predicted."""
+        if self.predicted:
+            return "; ".join(f"{one.item}: {one.text}" for one in self.predicted)
+        return "" if self.error is None else f"standard error {round_up(self.error, 3)}"
 
     def __repr__(self) -> str:
         """One line: what was found."""
-        return visible(f"<CalibratedRounds {self.name!r}: {self.mechanism}, weight {self.weight:g}>")
+        share = f"weight {self.weight:g}" if self.wanted is None else f"wanted error {self.wanted}"
+        return visible(f"<CalibratedRounds {self.name!r}: {self.mechanism}, {share}>")
 
     def __str__(self) -> str:
         """One line of the statement."""
         text = self.mechanism if self.name == self.mechanism else f"{self.name}: {self.mechanism}"
-        text += "" if self.error is None else f", predicted standard error {round_up(self.error, 3)}"
+        text += f", predicted {'error of ' if self.predicted else ''}{self.errors}" if self.errors else ""
+        text += f" for {self.assumed}" if self.assumed else ""
         best = self.compared[0][1] if self.compared else 0.0
         if len(self.compared) > 1 and best > 0.0:
-            others = sorted(self.compared[1:], key=lambda pair: pair[1])
+            others = sorted(self.compared[1:], key=lambda pair: pair[1])[:_MOST_COMPARED]
             shown = [f"{spec} {_times(error, best)}" for spec, error in others]
             text += f" ({', '.join(shown)} at the same eps)"
         return f"{text}."
@@ -79,6 +102,7 @@ class CalibratedProgramme(Tabular):
     rounds : the entries that were open
     weights : what they divide: "local" (eps0 = scale times weight) or "central" (eps of one round = scale times weight)
     scale : the scale that was found
+    source, drafts : the programme as it was asked, and what the plans of its questions are made of
 
     Examples
     --------
@@ -94,17 +118,39 @@ class CalibratedProgramme(Tabular):
     rounds: tuple[CalibratedRounds, ...]
     weights: str
     scale: float
+    source: Source = field(repr=False, compare=False)
+    drafts: tuple[PlanDraft, ...] = field(default=(), repr=False, compare=False)
+
+    def plans(self) -> dict[str, Plan]:
+        """The plan of every round that is a question, by the name of its file.
+
+        Examples
+        --------
+        >>> import shuffledp as sdp
+        >>> found = sdp.calibrate_programme({"version": 1, "target": {"epsilon": 1, "delta": "1e-8"}, "rounds": [
+        ...     {"name": "Session", "task": "mean", "column": "session", "low": 0, "high": 60, "users": 10_000}]})
+        >>> {name: plan.query.columns for name, plan in found.plans().items()}
+        {'session.json': ('session',)}
+        """
+        return plans_of(self.source, self.drafts)
+
+    def save_plans(self, folder: str | os.PathLike[str]) -> list[str]:
+        """Write the plans into a folder, with a lock file that check compares them with; the paths of all files.
+
+        The folder may be new, empty, or one that was written before: then what is no longer part of it is removed.
+        """
+        return save_plans(folder, self)
 
     def table(self) -> Table:
         """One row per entry that was open."""
         rows = self.rounds
-        errors = ["" if r.error is None else round_up(r.error, 3) for r in rows]
         columns = (
             Column(name="name", head="rounds", values=[r.name for r in rows]),
             Column(name="mechanism", head="mechanism", values=[r.mechanism for r in rows]),
-            number_column("weight", "weight", [r.weight for r in rows], [f"{r.weight:g}" for r in rows]),
+            number_column("weight", "weight", [r.weight for r in rows], [r.wanted or f"{r.weight:g}" for r in rows]),
             epsilon_column("epsilon", "eps of one", [r.epsilon for r in rows]),
-            number_column("error", "standard error", [r.error for r in rows], errors),
+            Column(name="predicted", head="predicted error", values=[r.errors for r in rows]),
+            number_column("error", None, [r.error for r in rows], ["" for r in rows]),
         )
         return Table(columns, caption=self.check.verdict, notes=tuple(map(visible, self._lines())))
 
@@ -120,7 +166,7 @@ class CalibratedProgramme(Tabular):
     def _lines(self) -> Iterator[str]:
         for entry in self.rounds:
             yield str(entry)
-        if len(self.rounds) > 1:
+        if sum(entry.wanted is None for entry in self.rounds) > 1:
             what = "each local budget" if self.weights == "local" else "the eps of one round of each"
             yield f"By weight: {what} is {round_down(self.scale, 6)} times its weight."
         yield from str(self.check).split("\n")
@@ -131,7 +177,12 @@ class CalibratedProgramme(Tabular):
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready dictionary; infinity is written as the string "inf"."""
-        rounds = [json_object({**vars(r), "compared": [list(pair) for pair in r.compared]}) for r in self.rounds]
+        rounds = [
+            json_object(
+                {**vars(r), "compared": [*map(list, r.compared)], "predicted": [p._asdict() for p in r.predicted]}
+            )
+            for r in self.rounds
+        ]
         return {
             "programme": self.programme,
             "rounds": rounds,
@@ -142,7 +193,17 @@ class CalibratedProgramme(Tabular):
         }
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the programme: JSON if its name ends in .json, else YAML; an older file is replaced in one step."""
+        """Write the programme: JSON if its name ends in .json, else YAML; an older file is replaced in one step.
+
+        The file names mechanisms by their specs; what a question asks for is in its plan, so use :meth:`save_plans` to
+        run it.
+        """
+        for i, entry in enumerate(self.programme["rounds"]):
+            if "<" in str(entry.get("mechanism", "")):
+                raise ParameterError(
+                    f"rounds[{i}] has a mechanism of several parts, which no spec of one line names, so that the "
+                    "programme cannot be saved; save its plans instead: --plans DIR."
+                )
         if os.fspath(path).lower().endswith(".json"):
             write_whole(path, json.dumps(self.programme, indent=2, allow_nan=False) + "\n")
         else:

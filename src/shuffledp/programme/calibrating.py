@@ -3,25 +3,35 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from .._support import validation as valid
 from .._support.by_name import by_name
+from .._support.numbers import round_down, round_up
+from ..calibration.target import Target
 from ..calibration.unknowns import Unknown
-from ..errors import ParameterError
+from ..composing.accountant import Accountant
+from ..errors import ImpossibleError, ParameterError
+from ..mechanisms.base import Mechanism
 from ..mechanisms.free_setting import FreeSetting
+from ..planning.candidates import Candidate
+from ..planning.tasks import Predicted
+from .asking import Asked, Chosen
 from .calibrated import CalibratedProgramme, CalibratedRounds
-from .checking import Progress, checked, content_of
+from .composed import Progress, checked, content_of, folder_of
 from .opening import OPENING, Choice, predicted_error
-from .scale import Found, Scale
-from .spec import Draft, draft, parse
+from .plans import PlanDraft, Source
+from .result import Check, CheckedRounds
+from .scale import Scale
+from .spec import Draft, Terms, draft
 
 #: Choices are made at most this many times: again while the eps of a round differs by this share from what was assumed.
 _CHOICES, _CHANGE = 3, 0.1
 _LEAST_TOL, _MOST_TOL = 1e-5, 0.1
 
-Rows = list[Unknown | FreeSetting]
+Rows = Sequence[Unknown | FreeSetting | Candidate]
 
 
 @by_name
@@ -30,12 +40,15 @@ def calibrate_programme(
 ) -> CalibratedProgramme:
     """The least noisy programme that meets its budget, for one whose rounds leave their budgets open.
 
-    A round is open if its spec leaves out what :func:`~shuffledp.calibrate` would solve for ("grr:d=64"), if it lists
-    ``candidates`` of which the one with the smallest predicted error is taken, or names a ``task``.  Weights divide the
-    budget: the local budgets are scale times weight (``weights: local``, the default where all open rounds have local
-    budgets and their mechanism is given), or the eps of one round is (``weights: central``).  One scale is
-    found for all of them, such that the period that costs most is within the budget, and at least 1 - tol of it unless
-    every open budget is at the end of its range or eps jumps.  Rounds that are complete stay as they are.
+    A round is open if it names a ``task``: a question in its own words, of the planner's tasks.  Or if its spec leaves
+    out what :func:`~shuffledp.calibrate` would solve for ("grr:d=64"), or if it lists ``candidates``; of several
+    mechanisms that with the smallest predicted error is taken.
+
+    Weights divide the budget: the local budgets are scale times weight (``weights: local``, the default where all open
+    rounds have local budgets and their mechanism is given), or the eps of one round is (``weights: central``).  One
+    scale is found for all of them, such that the period that costs most is within the budget, and at least 1 - tol of
+    it unless every open budget is at the end of its range or eps jumps.  A question with a wanted error has no weight:
+    it gets what that error costs.  Rounds that are complete stay as they are.
 
     The result is what :func:`~shuffledp.check` finds for the programme as it is written out.
 
@@ -68,57 +81,151 @@ def calibrate_programme(
     data = content_of(programme)
     hint = "it is the part of the budget that may be left over"
     tol = valid.in_range("tol", tol, low=_LEAST_TOL, high=_MOST_TOL, hint=hint)
-    asked = draft(data)
+    asked = draft(data, folder=folder_of(programme))
     tell = progress or (lambda done, total: None)
-    openings = {i: terms.open for i, terms in enumerate(asked.entries) if terms.open is not None}
-    if not openings:
+    if not any(terms.open for terms in asked.entries):
         for terms in asked.entries:
             terms.made()  # one that is neither complete nor open says what it lacks
         raise ParameterError(
             "rounds must leave at least one budget open to be calibrated, got complete mechanisms only; "
             "leave eps0 out of one, or run shuffledp check."
         )
-    rows = {i: opening.rows(asked.entries[i].where, asked.entries[i].crowd.n) for i, opening in openings.items()}
-    weights = {i: opening.weight for i, opening in openings.items()}
-    scale = Scale(asked, central=_central(asked, rows))
-    choices, found = _solved(scale, rows, weights, tol)
+    precise = _precise(asked)
+    found = _Search.of(asked, precise).solved(tol)
     tell(1, 2)
-    written = _written(data, {i: m.spec for i, m in found.mechanisms.items()})
-    result = checked(parse(written), shop=scale.shop)
+    result = checked(asked.closed(found.mechanisms), shop=found.shop)
+    if not result.within:
+        raise ImpossibleError(
+            f"the wanted errors cannot be had for this budget: they cost eps = {round_up(result.epsilon)}, above "
+            f"{round_down(result.target_epsilon, 12)}; ask for larger errors, or for fewer rounds."
+        )
     tell(2, 2)
-    rounds = []
-    for i in sorted(weights):
-        one, error = result.rounds[i], _error(found, i, result.rounds[i].counted)
-        rounds.append(CalibratedRounds(one.name, one.mechanism, weights[i], one.epsilon, error, choices[i].compared))
-    return CalibratedProgramme(written, result, tuple(rounds), "central" if scale.central else "local", found.scale)
+    rounds = tuple(found.described(i, one) for i, one in enumerate(result.rounds) if i in found.mechanisms)
+    written = _written(data, {i: m.spec for i, m in found.mechanisms.items()})
+    weights = "central" if found.central else "local"
+    source = Source(data, {name: digest for terms in asked.entries for name, digest in _files(terms).items()})
+    return CalibratedProgramme(written, result, rounds, weights, found.scale, source, tuple(found.drafts(result)))
 
 
-def _solved(
-    scale: Scale, rows: dict[int, Rows], weights: dict[int, float], tol: float
-) -> tuple[dict[int, Choice], Found]:
-    """The choices and the scale; choices depend on what one round may cost, and that on the choices."""
-    asked = scale.draft
-    shares = scale.shares(weights)
-    simple = all(len(row) == 1 and isinstance(row[0], Unknown) for row in rows.values())
-    for _ in range(_CHOICES):
-        choices: dict[int, Choice] = {}
-        for i, row in rows.items():
-            terms = asked.entries[i]
-            if terms.open is not None:
-                choices[i] = terms.open.choose(terms.where, row, scale.target(i, shares[i]))
-        found = scale.solve({i: choice.row for i, choice in choices.items()}, weights, tol)
-        if simple:
-            break
-        now = scale.one_round(found.mechanisms)
-        if all(abs(now[i] / shares[i] - 1.0) <= _CHANGE for i in now):
-            break
-        shares = {i: min(max(eps, 1e-9), asked.epsilon) for i, eps in now.items()}
-    return choices, found
+def _files(terms: Terms) -> dict[str, str]:
+    return terms.open.files if isinstance(terms.open, Asked) else {}
+
+
+def _precise(asked: Draft) -> dict[int, Chosen]:
+    """The questions with a wanted error: what is most private and as precise, whatever is left for the others."""
+    found = {}
+    for i, terms in enumerate(asked.entries):
+        if isinstance(terms.open, Asked) and terms.open.error is not None:
+            found[i] = terms.open.precise(terms.where, terms.crowd.honest, terms.crowd.n, asked.delta)
+    return found
+
+
+@dataclass
+class _Search:
+    """The open rounds of a draft, and what was found for them."""
+
+    draft: Draft
+    precise: dict[int, Chosen]
+    rows: dict[int, Rows]
+    weights: dict[int, float]
+    central: bool
+    shop: Accountant
+    scale: float = 1.0
+    choices: dict[int, Choice | Chosen] = field(default_factory=dict)
+    mechanisms: dict[int, Mechanism] = field(default_factory=dict)
+    #: The spec of what is run -> the mechanism of the task that it was made of.
+    made: dict[str, Mechanism] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, asked: Draft, precise: dict[int, Chosen]) -> _Search:
+        """With the candidates of every round that has a weight."""
+        rows: dict[int, Rows] = {}
+        weights: dict[int, float] = {}
+        for i, terms in enumerate(asked.entries):
+            if terms.open is None or i in precise:
+                continue
+            weights[i] = terms.open.weight
+            if isinstance(terms.open, Asked):
+                rows[i] = terms.open.rows(terms.crowd.honest, asked.delta)
+            else:
+                rows[i] = terms.open.rows(terms.where, terms.crowd.n)
+        return cls(asked, precise, rows, weights, _central(asked, rows), Accountant())
+
+    def solved(self, tol: float) -> _Search:
+        """Itself, with the mechanisms of all open rounds."""
+        for i, chosen in self.precise.items():
+            best = chosen.ranked[0]
+            self.choices[i], self.mechanisms[i], self.made[best.run.spec] = chosen, best.run, best.asked
+        if not self.rows:
+            return self
+        scale = Scale(self.draft, central=self.central, shop=self.shop, fixed=dict(self.mechanisms))
+        shares = scale.shares(self.weights)
+        simple = all(len(row) == 1 and isinstance(row[0], Unknown) for row in self.rows.values())
+        for _ in range(_CHOICES):
+            for i in self.rows:
+                self.choices[i] = self._choice(i, scale.target(i, shares[i]))
+            found = scale.solve({i: self._row(self.choices[i]) for i in self.rows}, self.weights, tol)
+            if simple:
+                break
+            now = scale.one_round(found.mechanisms)
+            if all(abs(now[i] / shares[i] - 1.0) <= _CHANGE for i in now):
+                break
+            shares = {i: min(max(eps, 1e-9), self.draft.epsilon) for i, eps in now.items()}
+        self.scale = found.scale
+        self.mechanisms.update(found.mechanisms)
+        return self
+
+    def _choice(self, number: int, target: Target) -> Choice | Chosen:
+        """Choices depend on what one round may cost, and that on the choices."""
+        terms, rows = self.draft.entries[number], self.rows[number]
+        if isinstance(terms.open, Asked):
+            return terms.open.choose(terms.where, [row for row in rows if isinstance(row, Candidate)], target)
+        if terms.open is None:
+            raise TypeError("the round is not open")
+        return terms.open.choose(terms.where, [row for row in rows if not isinstance(row, Candidate)], target)
+
+    def _row(self, choice: Choice | Chosen) -> Unknown:
+        return choice.row(self.made) if isinstance(choice, Chosen) else choice.row
+
+    def described(self, number: int, one: CheckedRounds) -> CalibratedRounds:
+        """What was found for an entry, in the units that people read."""
+        choice, run = self.choices[number], self.mechanisms[number]
+        terms = self.draft.entries[number]
+        expected: tuple[Predicted, ...] = ()
+        wanted, error, assumed, name = None, None, "", one.name
+        if isinstance(choice, Chosen):
+            asked = self.made[run.spec]
+            expected = tuple(choice.predicted(asked, one.counted, one.users))
+            error, wanted = choice.candidate.accuracy(asked, one.counted).worst, choice.asked.error
+            name, assumed = terms.name or choice.asked.title, choice.asked.task.assumed
+        else:
+            error = _error(run, one.counted)
+        weight = self.weights.get(number, 0.0)
+        claim = (name, one.mechanism, weight, one.epsilon, error)
+        return CalibratedRounds(*claim, choice.compared, expected, wanted, assumed)
+
+    def drafts(self, result: Check) -> Iterator[PlanDraft]:
+        """What the plans are made of, for the rounds that are questions."""
+        for i, run in self.mechanisms.items():
+            choice, terms = self.choices[i], self.draft.entries[i]
+            if isinstance(choice, Chosen):
+                yield PlanDraft(
+                    number=i,
+                    name=terms.name or choice.asked.title,
+                    asked=choice.asked,
+                    mechanism=self.made[run.spec],
+                    variant=choice.candidate.variant,
+                    users=terms.crowd.n,
+                    minimum_batch=terms.crowd.n - terms.crowd.dropouts,
+                    delta=self.draft.delta,
+                    reports_per_user=terms.numbers.get("reports_per_user", 1),
+                )
 
 
 def _central(asked: Draft, rows: dict[int, Rows]) -> bool:
     """What the weights divide: by default the local budgets, where every open round has one of its own."""
-    local = {i: all(isinstance(row, FreeSetting) or row.is_budget for row in found) for i, found in rows.items()}
+    inner = {i: [row.row if isinstance(row, Candidate) else row for row in found] for i, found in rows.items()}
+    local = {i: all(isinstance(row, FreeSetting) or row.is_budget for row in found) for i, found in inner.items()}
     if asked.weights is None:
         return not all(local.values()) or any(len(found) > 1 for found in rows.values())
     if asked.weights == "local":
@@ -138,12 +245,13 @@ def _written(data: Any, specs: dict[int, str]) -> dict[str, Any]:
         kept = {key: value for key, value in item.items() if i not in specs or key not in OPENING}
         head = {"name": kept.pop("name")} if "name" in kept else {}
         rounds.append({**head, "mechanism": specs[i], **kept} if i in specs else item)
-    return {key: rounds if key == "rounds" else value for key, value in data.items() if key != "weights"}
+    kept = {key: value for key, value in data.items() if key not in ("weights", "plans")}
+    return {**kept, "rounds": rounds}
 
 
-def _error(found: Found, number: int, users: int) -> float | None:
+def _error(mechanism: Mechanism, users: int) -> float | None:
     """The predicted standard error, where the mechanism predicts one."""
     try:
-        return float(predicted_error(found.mechanisms[number], users) ** 0.5)
+        return float(predicted_error(mechanism, users) ** 0.5)
     except (ParameterError, TypeError):
         return None

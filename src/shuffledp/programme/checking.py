@@ -1,32 +1,29 @@
-"""check: does a programme stay within its budget?"""
+"""check: do a programme, the plans that ship for it, or one plan, stay within the budget?"""
 
 from __future__ import annotations
 
-import math
 import os
-from collections.abc import Callable, Mapping, Sequence
-from datetime import date
+from collections.abc import Mapping
 from typing import Any
 
 from .._support.by_name import by_name
-from .._support.reading import PROGRAMME
-from .._support.reading.yaml_text import read_plain
-from ..accounting.guarantee import TRUST, TRUST_BUT
-from ..composing.accountant import Accountant
-from ..composing.composed_guarantee import trust_text
 from ..errors import ParameterError
-from ..numerics.composition.sequential import basic_composition
-from .fitting import fitting
-from .result import Check, CheckedRounds
-from .spec import Period, PlannedRounds, Programme, parse
-from .together import ACCURACY, Together
-from .values import place
+from .composed import Progress, checked, content_of, folder_of
+from .result import Check
+from .shipped import check_folder, check_plan, current
+from .spec import draft
 
-Progress = Callable[[int, int], object]
+#: What a plan has and a programme has not.
+_OF_A_PLAN = {"query", "guarantee"}
 
 
 @by_name
-def check(programme: str | os.PathLike[str] | Mapping[str, Any], *, progress: Progress | None = None) -> Check:
+def check(
+    programme: str | os.PathLike[str] | Mapping[str, Any],
+    *,
+    plans: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> Check:
     """Check all rounds of a programme against its budget, those of every period where it is one per period.
 
     A programme that costs each user one round is answered by :func:`shuffledp.amplify`, any other by
@@ -36,15 +33,22 @@ def check(programme: str | os.PathLike[str] | Mapping[str, Any], *, progress: Pr
     The budget is taken as written, in decimals, and compared without rounding it up.  Over budget, the local budgets
     that would fit are found as well (``fits``).
 
+    Plans that ship are checked as they are: every file must be the one that its lock knows, and what the plans run must
+    be within the budget (the result is then a :class:`CheckedPlans`).
+
     Parameters
     ----------
-    programme : the path of a YAML or JSON file, or its content as a dictionary (keys: see docs/programmes.md)
+    programme : the path of a YAML or JSON file, or its content as a dictionary (keys: see docs/programmes.md); or of a
+        folder of plans, or of one plan
+    plans : the folder of the plans that :meth:`CalibratedProgramme.save_plans` wrote; by default the one that the
+        programme names
     progress : called with (steps done, steps in all)
 
     Returns
     -------
     Check
-        ``within`` is True only if every user's (epsilon, delta) over all rounds is at most the target.
+        ``within`` is True only if every user's (epsilon, delta) over all rounds is at most the target, and no file of a
+        folder has changed.
 
     Examples
     --------
@@ -57,110 +61,17 @@ def check(programme: str | os.PathLike[str] | Mapping[str, Any], *, progress: Pr
     >>> found.within, round(found.epsilon, 3)
     (True, 0.816)
     """
-    return checked(parse(content_of(programme)), progress)
-
-
-def checked(programme: Programme, progress: Progress | None = None, *, shop: Accountant | None = None) -> Check:
-    """The check of a parsed programme; profiles that ``shop`` has sampled are used again."""
-    tell = progress or (lambda done, total: None)
-    steps = len(programme.rounds) + 2
-    rounds = []
-    for number, planned in enumerate(programme.rounds):
-        with place(f"rounds[{number}]"):
-            rounds.append(_one(planned, programme.delta))
-        tell(number + 1, steps)
-    parts = [Together(programme, period, shop or Accountant()) for period in programme.periods]
-    spent = [part.epsilon(programme.delta) for part in parts]
-    worst = max(range(len(parts)), key=lambda i: spent[i])
-    result, together = spent[worst], parts[worst]
-    within = result <= programme.epsilon
-    tell(steps - 1, steps)
-    lower = None if within or together.method == "renyi" else together.accountant.lower_epsilon(delta=programme.delta)
-    left = _left(parts, programme) if within else None
-    tell(steps, steps)
-    return Check(
-        within=within,
-        epsilon=result,
-        lower=None if lower is None else min(lower, result),
-        target_epsilon=programme.written[0],
-        delta=programme.written[1],
-        left_epsilon=left,
-        # the float below delta has half an ulp to spare where the nearest one is above what was written
-        left_delta=None if left is None else 0.5 * programme.written[1],
-        pure_epsilon=basic_composition((entry.local_epsilon, entry.cost) for entry in rounds),
-        method=together.method,
-        name=programme.name,
-        rounds=tuple(rounds),
-        neighbors=together.accountant.neighbors,
-        trust=_trust(programme),
-        per=programme.per,
-        period=programme.periods[worst].label,
-        period_counts=None if programme.per is None else programme.periods[worst].counts,
-        all_periods_epsilon=_all_periods(programme, shop or together.accountant) if programme.dated else None,
-        fits=None if within else fitting(programme, shop or together.accountant),
-    )
-
-
-def _one(planned: PlannedRounds, delta: float) -> CheckedRounds:
-    crowd, entry = planned.crowd, planned.entry
-    return CheckedRounds(
-        name=planned.name,
-        mechanism=planned.whole.spec,
-        epsilon=entry.resolved.epsilon(delta=delta, tol=ACCURACY).epsilon,
-        bound=entry.resolved.bound.name,
-        users=crowd.n,
-        dropouts=crowd.dropouts,
-        colluding=crowd.colluding,
-        counted=crowd.honest,
-        minimum_batch=planned.minimum_batch,
-        **{key: getattr(entry, key) for key in ("count", "participation_limit", "reports_per_user", "cost")},
-        local_epsilon=planned.whole.local_epsilon,
-    )
-
-
-def _left(parts: Sequence[Together], programme: Programme) -> float | None:
-    """What a further (left, delta/2)-DP release may cost: half of delta is kept for it (basic composition)."""
-    if 0.5 * programme.delta == 0.0:
-        return None
-    spent = max(part.epsilon(0.5 * programme.delta) for part in parts)
-    rest = math.nextafter(programme.epsilon - spent, -math.inf)
-    return rest if rest > 0.0 else None
-
-
-def _all_periods(programme: Programme, shop: Accountant) -> float:
-    """eps of the rounds of all periods together."""
-    everything = Period(None, 1, tuple(planned.entry.count for planned in programme.rounds))
-    return Together(programme, everything, shop).epsilon(programme.delta)
-
-
-def _trust(programme: Programme) -> str:
-    """What the statement rests on."""
-    crowds = [planned.crowd for planned in programme.rounds]
-    text = trust_text(
-        crowd=TRUST if all(crowd.complete for crowd in crowds) else TRUST_BUT,
-        many=sum(planned.entry.count for planned in programme.rounds) > 1,
-        limited=any(planned.entry.participation_limit is not None for planned in programme.rounds),
-    )
-    if any(planned.minimum_batch is not None for planned in programme.rounds):
-        text += "; smaller batches are withheld, and when a batch is closed does not depend on the values in it"
-    return text
-
-
-def content_of(programme: object) -> Any:
-    """The content of a file, or that of a dictionary."""
-    if isinstance(programme, Mapping):
-        return _unwrapped(programme)
-    if isinstance(programme, str | os.PathLike) and os.fspath(programme):
-        return read_plain(programme, PROGRAMME)
-    raise ParameterError(
-        f"programme must be the path of a file or a dictionary, got {type(programme).__name__}; pass one of these."
-    )
-
-
-def _unwrapped(value: Any) -> Any:
-    """Mappings of any kind as dictionaries, tuples as lists, dates as they are written."""
-    if isinstance(value, Mapping):
-        return {key: _unwrapped(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_unwrapped(item) for item in value]
-    return str(value) if isinstance(value, date) else value
+    if isinstance(programme, str | os.PathLike) and os.path.isdir(programme):
+        if plans is not None:
+            raise ParameterError(f"plans must be left out beside a folder of them, got {plans!r:.200}; remove it.")
+        return check_folder(programme, progress=progress)
+    data = content_of(programme)
+    if isinstance(programme, str | os.PathLike) and isinstance(data, dict) and data.keys() >= _OF_A_PLAN:
+        return check_plan(programme, progress=progress)
+    folder = folder_of(programme)
+    asked = draft(data, folder=folder)
+    named = os.path.join(folder, asked.plans) if plans is None and asked.plans is not None else plans
+    if named is None:
+        return checked(asked.closed(), progress)
+    path = os.fspath(programme) if isinstance(programme, str | os.PathLike) else ""
+    return check_folder(named, programme=current(data, folder), path=path, progress=progress)

@@ -18,14 +18,12 @@ from ..calibration.unknowns import Unknown
 from ..errors import BoundNotApplicableError, ImpossibleError, ParameterError, ShuffleDPError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.free_setting import FreeSetting
-from ..mechanisms.randomizer import Randomizer
-from ..mechanisms.registry import find, mechanism_in_file, names
-from .values import exact, kind, place, shown, whole_number
+from ..mechanisms.registry import mechanism_in_file
+from .asking import ASKING, Asked
+from .values import exact, kind, place, shown
 
 #: Keys of a round that say what is run, or leave it open.
-OPENING = {"mechanism", "candidates", "task", "d", "weight", "unknown"}
-#: Questions that name their candidates by themselves.
-TASKS = ("histogram",)
+OPENING = {"mechanism", "candidates", "task", "weight", "unknown"} | ASKING
 MOST_CANDIDATES = 20
 _LEAST_WEIGHT, _MOST_WEIGHT = 1e-6, 1e6
 #: Predicted variances that differ by less than this share count as alike.
@@ -47,18 +45,23 @@ class Opening:
     unknown: str | None = None
 
     @classmethod
-    def read(cls, where: str, given: dict[str, Any]) -> Opening | None:
+    def read(cls, where: str, given: dict[str, Any], folder: str = "") -> Opening | Asked | None:
         """What the keys of a round leave open; None if they only name a mechanism, which may still be a part of one."""
         ways = [key for key in ("mechanism", "candidates", "task") if key in given]
         if len(ways) > 1:
             raise ParameterError(
                 f"{where} must have one of mechanism, candidates and task, got {' and '.join(ways)}; remove one."
             )
-        if "d" in given and "task" not in given:
+        if "task" in given:
+            if "unknown" in given:
+                raise ParameterError(f"{where}.unknown must be left out beside task, got both; remove it.")
+            return Asked.read(where, given, _weight(f"{where}.weight", given.get("weight", 1)), folder)
+        for key in sorted(ASKING & given.keys()):
             raise ParameterError(
-                f"{where}.d must be given together with task, got no task; write it into the mechanism."
+                f"{where}.{key} must be given together with task, got no task; name one, or write this into the "
+                "mechanism."
             )
-        if not {"weight", "unknown", "candidates", "task"} & given.keys():
+        if not {"weight", "unknown", "candidates"} & given.keys():
             _spec(f"{where}.mechanism", given.get("mechanism"))
             return None
         unknown = given.get("unknown")
@@ -168,8 +171,6 @@ def _spec(where: str, value: object) -> str:
 def _specs(where: str, given: dict[str, Any]) -> tuple[str, ...]:
     if "mechanism" in given:
         return (_spec(f"{where}.mechanism", given["mechanism"]),)
-    if "task" in given:
-        return _of_task(where, given["task"], given.get("d"))
     value = given.get("candidates")
     if not isinstance(value, list) or not 1 <= len(value) <= MOST_CANDIDATES:
         got = f"{len(value)}" if isinstance(value, list) else kind(value)
@@ -177,27 +178,6 @@ def _specs(where: str, given: dict[str, Any]) -> tuple[str, ...]:
             f"{where}.candidates must be a list of 1 to {MOST_CANDIDATES} specs such as grr:d=64, got {got}; list them."
         )
     return tuple(_spec(f"{where}.candidates[{i}]", item) for i, item in enumerate(value))
-
-
-def _of_task(where: str, task: object, d: object) -> tuple[str, ...]:
-    """The mechanisms of one message that answer this question."""
-    if task not in TASKS:
-        raise ParameterError(
-            f"{where}.task must be {' or '.join(TASKS)}, got {shown(task)}; for other questions list candidates."
-        )
-    if d is None:
-        raise ParameterError(
-            f"{where}.d must be given together with task, got nothing; write how many options there are."
-        )
-    options = whole_number(f"{where}.d", d)
-    return tuple(f"{name}:d={options}" for name in names() if _is_histogram(find(name)))
-
-
-def _is_histogram(cls: type[Mechanism]) -> bool:
-    """Whether a mechanism is for options, and needs a budget and d and nothing else."""
-    if not issubclass(cls, Randomizer) or "options" not in cls.serves or not dataclasses.is_dataclass(cls):
-        return False
-    return {f.name for f in dataclasses.fields(cls) if f.default is dataclasses.MISSING} == {"eps0", "d"}
 
 
 def _weight(where: str, value: object) -> float:

@@ -6,7 +6,8 @@ with every mechanism in its place.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
 from datetime import date
 from typing import Any
@@ -19,17 +20,18 @@ from ..composing.ledger import LedgerEntry, make_entry
 from ..errors import ParameterError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import mechanism_in_file
+from .asking import Asked
 from .dates import MOST_DATES, Step, read_date
 from .opening import OPENING, Opening
-from .values import below_written, delta_rule, kind, one_line, place, shown, whole_number
+from .values import below_written, delta_rule, exact, kind, one_line, place, shown, whole_number
 
 VERSION = 1
 MOST_ENTRIES = 1000
 #: Most ways in which the periods of a programme may differ.
 MOST_KINDS = 60
 DATES = {"start", "until"}
-KEYS = {"version", "name", "population", "target", "rounds", "minimum_batch", "weights"} | DATES
-CROWD = {"users", "dropouts", "colluding"}
+KEYS = {"version", "name", "population", "target", "rounds", "minimum_batch", "weights", "plans"} | DATES
+CROWD = {"users", "opt_in", "dropouts", "colluding"}
 TARGET = {"epsilon", "delta", "per"}
 #: What the weights of open rounds divide.
 WEIGHTS = ("local", "central")
@@ -73,14 +75,14 @@ class Terms:
     numbers: dict[str, Any]
     dates: tuple[date, ...] | None
     spec: str | None
-    open: Opening | None
+    open: Opening | Asked | None
 
     def made(self, mechanism: Mechanism | None = None) -> PlannedRounds:
         """The entry with this mechanism in its place, or with the one that it names."""
         if mechanism is None and self.spec is None:
             raise ParameterError(
-                f"{self.where} must give the whole mechanism to be checked, got one that is left open; "
-                "let shuffledp calibrate --programme FILE find it."
+                f"{self.where} must give the whole mechanism to be checked, got one that is left open; let shuffledp "
+                "calibrate --programme FILE --plans DIR find it, and check FILE --plans DIR."
             )
         with place(f"{self.where}.mechanism"):
             asked = subject_of(mechanism or mechanism_in_file(self.spec or ""))
@@ -108,6 +110,7 @@ class Draft:
     per: str | None
     periods: tuple[Period, ...]
     weights: str | None
+    plans: str | None = None
 
     def closed(self, found: Mapping[int, Mechanism] | None = None) -> Programme:
         """The programme with the mechanisms that were found, by the number of their entry."""
@@ -121,7 +124,7 @@ class Draft:
 class Programme(Draft):
     """A draft with every mechanism in its place: all rounds."""
 
-    rounds: tuple[PlannedRounds, ...]
+    rounds: tuple[PlannedRounds, ...] = ()
 
     @property
     def dated(self) -> bool:
@@ -134,8 +137,12 @@ def parse(data: object) -> Programme:
     return draft(data).closed()
 
 
-def draft(data: object) -> Draft:
-    """A checked draft from plain data; what is wrong is named with its place."""
+def draft(data: object, *, folder: str = "", settled: Collection[int] = ()) -> Draft:
+    """A checked draft from plain data; what is wrong is named with its place.
+
+    ``folder`` is where files of labels are looked for.  The questions of ``settled`` rounds, whose mechanisms are known
+    from elsewhere, are not read.
+    """
     whole = mapping("the programme", data, optional=KEYS)
     version = whole.get("version")
     if isinstance(version, bool) or str(version) != str(VERSION):
@@ -161,14 +168,15 @@ def draft(data: object) -> Draft:
     left = MOST_DATES
     planned = []
     for i, item in enumerate(rounds):
-        planned.append(_round(f"rounds[{i}]", item, defaults, left))
+        planned.append(_round(f"rounds[{i}]", item, defaults, left, folder if i not in settled else None))
         left -= len(planned[-1].dates or ())
     with place("target"):  # at most c/n for the n of every round
         delta, shown_delta = delta_among(max(terms.crowd.n for terms in planned))
     origin = read_date("start", whole["start"]) if "start" in whole else None
     name, each = one_line("name", whole.get("name")), None if per is None else str(per)
     written, periods = (shown_epsilon, shown_delta), _periods(planned, per, origin)
-    return Draft(name, epsilon, delta, written, tuple(planned), each, periods, weights)
+    plans = one_line("plans", whole.get("plans"))
+    return Draft(name, epsilon, delta, written, tuple(planned), each, periods, weights, plans)
 
 
 def _one_rule(where: str, given: dict[str, Any]) -> None:
@@ -181,7 +189,7 @@ def _one_rule(where: str, given: dict[str, Any]) -> None:
         )
 
 
-def _round(where: str, item: object, defaults: dict[str, Any], most_dates: int) -> Terms:
+def _round(where: str, item: object, defaults: dict[str, Any], most_dates: int, folder: str | None) -> Terms:
     if isinstance(item, dict) and any("=" in str(key) for key in item):
         raise ParameterError(
             f'{where}.mechanism must be in quotes inside braces, got no quotes; write {{mechanism: "grr:eps0=2,d=64"}}.'
@@ -194,7 +202,7 @@ def _round(where: str, item: object, defaults: dict[str, Any], most_dates: int) 
     settled |= {"dropouts", "minimum_batch"} if settled & {"dropouts", "minimum_batch"} else set()
     terms = own | {key: value for key, value in defaults.items() if key.rpartition(".")[2] not in settled}
     named = {key.rpartition(".")[2]: (key, value) for key, value in terms.items()}
-    opening = Opening.read(where, given)
+    opening = None if folder is None else Opening.read(where, given, folder)
     crowd, smallest = _crowd(where, named)
     memoized, bound = given.get("memoized", False), given.get("bound", "auto")
     if memoized is not False:
@@ -202,7 +210,7 @@ def _round(where: str, item: object, defaults: dict[str, Any], most_dates: int) 
             f"{where}.memoized must be false, got {shown(memoized)}; an answer that is drawn once and sent again lets "
             "batches be linked, so draw fresh randomness in every round."
         )
-    spec = given["mechanism"] if opening is None else None
+    spec = given["mechanism"] if opening is None and folder is not None else None
     if spec is not None:
         opening = Opening.of_spec(where, spec, crowd.n)
         spec = None if opening is not None else spec
@@ -224,6 +232,8 @@ def _crowd(where: str, named: dict[str, tuple[str, Any]]) -> tuple[Crowd, int | 
         raise ParameterError(f"{where}.users must be given, got nothing; write it there or in population.")
     key, value = named["users"]
     users = valid.users(value, key)
+    if "opt_in" in named:
+        users = _opted_in(*named["opt_in"], users)
     away = {name: missing(*named[name], users) for name in ("dropouts", "colluding") if name in named}
     smallest = None
     if "minimum_batch" in named:
@@ -236,6 +246,21 @@ def _crowd(where: str, named: dict[str, tuple[str, Any]]) -> tuple[Crowd, int | 
         away["dropouts"] = users - smallest
     with place(where):
         return Crowd.of(users, **away), smallest
+
+
+def _opted_in(where: str, value: object, users: int) -> int:
+    """How many of the users take part: a share of them, rounded down."""
+    share = valid.percent(value) if isinstance(value, str) else None
+    if share is None:
+        share, _ = exact(where, value)
+    if not 0 < share <= 1:
+        raise ParameterError(
+            f"{where} must be a share of the users such as 60% or 0.6, got {shown(value)}; correct it."
+        )
+    found = math.floor(share * users)
+    if found < 1:
+        raise ParameterError(f"{where} must leave one of {users:,} users, got {shown(value)}; raise it.")
+    return found
 
 
 # -- dates and periods -----------------------------------------------------------------------------------------

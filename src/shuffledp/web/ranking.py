@@ -22,8 +22,8 @@ from .catalog import mechanisms
 from .questions import MOST_OPTIONS, Question
 
 #: Sizes that a task may have, and what the page starts those with that must be given.
-_START = {"d": 64, "dim": 64, "size": 4}
-_SIZES = ("d", "dim", "size", "low", "high", "norm")
+_START = {"d": 64, "dim": 64, "size": 4, "length": 8}
+_SIZES = ("d", "dim", "size", "low", "high", "norm", "length", "ways")
 _NAMES = ("task", "epsilon", "messages", "choice", *_SIZES)
 #: A plan file names every option.
 _MOST_LABELS = 10_000
@@ -44,8 +44,9 @@ def tasks() -> dict[str, Any]:
 def _described(name: str) -> dict[str, Any]:
     module, word = TASKS[name]
     cls = getattr(importlib.import_module(f"..planning.{module}", __package__), word)
-    given = {f.name: _START[f.name] if f.default is dataclasses.MISSING else f.default for f in dataclasses.fields(cls)}
-    needed = {f.name for f in dataclasses.fields(cls) if f.default is dataclasses.MISSING}
+    fields = [f for f in dataclasses.fields(cls) if f.name in _SIZES]
+    given = {f.name: _START[f.name] if f.default is dataclasses.MISSING else f.default for f in fields}
+    needed = {f.name for f in fields if f.default is dataclasses.MISSING}
     usual = task_named(name, given)
     return {
         "title": (cls.__doc__ or name).partition("\n")[0],
@@ -137,7 +138,7 @@ def _ranked(
 def _task(given: Mapping[str, str]) -> Task:
     """The task of a request with its sizes, of which none is huge."""
     sizes = {name: check.parse_number(name, given[name]) for name in _SIZES if given.get(name)}
-    for name in ("d", "dim", "size"):
+    for name in ("d", "dim", "size", "length"):
         check.in_range(name, sizes.get(name, 1), low=1, high=MOST_OPTIONS, hint="use the command line for more")
     return task_named(given.get("task", "histogram"), sizes)
 

@@ -12,6 +12,7 @@ from .files import LABELS as LABELS
 from .files import LEDGER as LEDGER
 from .files import PROGRAMME as PROGRAMME
 from .files import QUERIES as QUERIES
+from .files import SAMPLE as SAMPLE
 from .files import STORED as STORED
 from .files import TABLE as TABLE
 from .files import Kind as Kind
