@@ -174,7 +174,7 @@ def _question(where: str, item: object) -> dict[str, Any]:
     if not isinstance(item, dict):
         raise ParameterError(f"{where} must be an object, got {type(item).__name__}; name its task and sizes.")
     for key in item:
-        check.one_of(f"a key of {where}", key, _KEYS)
+        check.one_of(f"key of {where}", key, _KEYS)
     made = {key: _value(f"{where}.{key}", key, item[key]) for key in _KEYS if key in item}
     if "task" not in made:
         raise ParameterError(f"{where}.task must be given, got nothing; name one, such as histogram.")
