@@ -68,11 +68,13 @@ from .mechanisms.numeric.binomial import Binomial as Binomial
 from .mechanisms.numeric.duchi import Duchi as Duchi
 from .mechanisms.numeric.gaussian import Gaussian as Gaussian
 from .mechanisms.numeric.harmony import Harmony as Harmony
+from .mechanisms.numeric.hybrid import Hybrid as Hybrid
 from .mechanisms.numeric.laplace import Laplace as Laplace
 from .mechanisms.numeric.privunit import PrivUnit as PrivUnit
 from .mechanisms.numeric.window import Levels as Levels
 from .mechanisms.numeric.window import Piecewise as Piecewise
 from .mechanisms.numeric.window import Window as Window
+from .mechanisms.numeric.window_vector import WindowVector as WindowVector
 from .mechanisms.randomizer import Randomizer as Randomizer
 from .mechanisms.registry import mechanism as mechanism
 from .mechanisms.registry import register as register

@@ -43,6 +43,8 @@ FIXED: dict[str, dict[str, Any]] = {
     "hierarchical-grr": {"d": 16},
     "prefix-hash": {"length": 3},
     "window": {"d": 5},
+    "window-vector": {"d": 5, "dim": 3},
+    "hybrid": {},
     "levels": {"d": 5},
     "piecewise": {},
 }

@@ -35,6 +35,8 @@ CASES = [
     (sdp.Duchi(eps0=2.0, dim=3), 2),
     (sdp.Harmony(eps0=1.0, dim=2), 3),
     (sdp.Harmony(eps0=2.0, dim=3), 2),
+    (sdp.WindowVector(eps0=1.0, dim=2, d=3, cells=1), 3),
+    (sdp.WindowVector(eps0=2.0, dim=2, d=3, cells=2), 2),
     (sdp.HierarchicalGRR(eps0=1.0, d=3, branching=2), 3),
     (sdp.HierarchicalGRR(eps0=2.0, d=4, branching=2), 2),
     (sdp.HierarchicalGRR(eps0=1.0, d=5, branching=3), 2),
@@ -49,6 +51,7 @@ CASES = [
     (sdp.Subset(eps0=1.0, d=4, k=2), 2),
     slow(sdp.HierarchicalGRR(eps0=1.5, d=4, branching=2), 3),
     slow(sdp.Duchi(eps0=1.0, dim=3), 3),
+    slow(sdp.WindowVector(eps0=2.0, dim=3, d=3, cells=1), 2),
     slow(sdp.Joint(["grr:eps0=1,d=2", "grr:eps0=0.5,d=2"]), 3),
     slow(parallel((0.3, "grr:eps0=1,d=3"), (0.7, "unary:eps0=2,d=2")), 3),
 ]

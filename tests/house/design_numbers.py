@@ -82,6 +82,23 @@ def lines() -> list[str]:
     return [line(n, epsilon) for n in CROWDS for epsilon in TABLED]
 
 
+#: Users, eps and coordinates of vectors in a ball, and what is compared.
+VECTORS = (
+    *((10_000, 0.1, k) for k in (1, 2, 10)),
+    *((10_000, 1.0, k) for k in (1, 2, 10, 100)),
+    *((1_000_000, 1.0, k) for k in (1, 2, 10, 100)),
+)
+BALL = ("harmony", "duchi", "window-vector", "window", "binomial", "privunit")
+
+
+def vectors(n: int, epsilon: float, k: int) -> str:
+    """n times the mean square error of a coordinate, at the worst vectors of length 1, as the planner has it."""
+    found = sdp.recommend("vector mean", n=n, epsilon=epsilon, delta=DELTA, dim=k, messages=1)
+    errors = {choice.mechanism: n * choice.error**2 for choice in found.choices}
+    cells = [f"{errors[name]:#.3g}" if name in errors else "-" for name in BALL]
+    return f"| {n:,} | {epsilon:g} | {k} | " + " | ".join(cells) + " |"
+
+
 def draw(path: Path) -> None:
     """One panel per crowd, the root of n x v against eps."""
     with figures.style():

@@ -221,6 +221,12 @@ TABLES = {
         design_numbers.lines,
         lambda: [design_numbers.line(10_000, 1.0)],
     ),
+    "vectors": Numbers(
+        DOCS / "designs.md",
+        ("n", "eps", "k", *design_numbers.BALL),
+        lambda: [design_numbers.vectors(*asked) for asked in design_numbers.VECTORS],
+        lambda: [design_numbers.vectors(*asked) for asked in design_numbers.VECTORS[4:5]],
+    ),
     "readings": Numbers(DOCS / "swap.md", ("reading", "counterexample"), readings, readings),
     "deployment": Numbers(
         DOCS / "deployment.md",

@@ -139,3 +139,13 @@ def test_they_are_recommended_for_a_mean(n: int, epsilon: float, least: float, n
     """n x MSE of the first choice, by the planner's own definition, is within 3 % of the table of the design."""
     best = sdp.recommend("mean", n=n, epsilon=epsilon, delta=1e-8, low=-1, high=1, messages=1).choices[0]
     assert best.mechanism == name and n * best.error**2 <= 1.03 * least
+
+
+def test_a_certificate_of_few_inputs_or_of_what_all_inputs_share() -> None:
+    few, usual = (f"binomial:flips=4,stretch=1.169,shape=0.3294,noise=0.283,inputs={k}" for k in (5, 17))
+    exact = sdp.amplify(few, n=300, delta=1e-4).epsilon
+    assert exact <= sdp.amplify(few, n=300, delta=1e-4, certify=True).epsilon < 1.25 * exact
+    with pytest.raises(sdp.CertificationError, match=r"at most 64 distinct laws .* try bound='variation-ratio'"):
+        sdp.amplify(usual, n=300, delta=1e-4, certify=True)
+    found = sdp.amplify(usual, n=300, delta=1e-4, certify=True, bound="variation-ratio")
+    assert found.certificate is not None and found.epsilon >= exact

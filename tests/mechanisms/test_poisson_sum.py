@@ -104,3 +104,9 @@ def test_only_the_number_of_messages_is_sent() -> None:
         m.variation_ratio()
     with pytest.raises(sdp.BoundNotApplicableError):
         sdp.amplify(m, n=100, delta=1e-6, bound="variation-ratio-lower")
+
+
+def test_a_certificate_is_refused_in_a_sentence() -> None:
+    """The format lists laws of a known number of messages; those of a Poisson number are not among them."""
+    with pytest.raises(sdp.CertificationError, match=r"fixed number of messages, and .* use certify=False: no bound"):
+        sdp.amplify("poisson-sum:units=8,poisson=2", n=300, delta=1e-4, certify=True)

@@ -53,6 +53,7 @@ def test_golden_values(entry: dict[str, Any]) -> None:
         sdp.Piecewise(eps0=0.5),
         sdp.Piecewise(eps0=5.0),
         sdp.Piecewise(eps0=7.0),
+        sdp.Hybrid(eps0=3.0),
     ],
     ids=lambda m: m.spec,
 )
@@ -96,6 +97,25 @@ def test_piecewise_is_close_to_the_paper() -> None:
     for eps0, within in ((1.0, 0.08), (2.0, 0.08), (3.0, 0.08), (4.0, 0.05), (5.0, 0.02), (7.0, 0.005)):
         s = math.exp(eps0 / 2)
         assert sdp.Piecewise(eps0=eps0).variance(1) == pytest.approx(4 * s / (3 * (s - 1) ** 2), rel=within)
+
+
+def test_the_hybrid_is_close_to_the_paper_and_private_as_its_matrix_says() -> None:
+    """Wang et al., ICDE 2019, equation 10; bounds of the whole matrix, which knows that both inputs are one number."""
+    for eps0, within in ((0.5, 1e-9), (1.0, 0.04), (2.0, 0.04), (4.0, 0.02), (6.0, 0.005)):
+        s, q = math.exp(eps0 / 2), math.exp(eps0)
+        bit = (q + 1) ** 2 / (q - 1) ** 2
+        paper = (s + 3) / (3 * s * (s - 1)) + bit / s if eps0 > 0.61 else bit
+        m = sdp.Hybrid(eps0=eps0)
+        assert m.variance(1) == pytest.approx(paper, rel=within)
+        assert np.abs(m.probabilities() @ m._values - m.inputs()).max() <= 1e-12 * np.abs(m._values).max()
+        assert m._squares == pytest.approx(m.probabilities() @ m._values**2, rel=1e-12)
+    for eps0, n, loose in ((0.5, 300, 1.001), (2.0, 300, 1.1), (4.0, 3000, 1.02)):
+        m = sdp.Hybrid(eps0=eps0)
+        rows = m.probabilities()[:: (len(m.inputs()) - 1) // 8]  # nine numbers, the ends and the middle among them
+        some = sdp.amplify(sdp.FiniteRandomizer(rows / rows.sum(axis=1, keepdims=True)), n=n, delta=1e-5)
+        found = sdp.amplify(m, n=n, delta=1e-5)
+        assert some.lower is not None and found.lower is not None and found.bound in ("swap", "exact")
+        assert some.lower <= found.epsilon <= loose * some.epsilon and found.lower <= some.epsilon
 
 
 def test_levels_are_those_of_randomized_response() -> None:
@@ -253,6 +273,7 @@ def test_rounding_is_unbiased_everywhere() -> None:
         (sdp.Window(eps0=5.12111, d=5, cells=16), 1000, 500),
         (sdp.Levels(eps0=5.0, d=5), 1000, 500),
         (sdp.Piecewise(eps0=5.0), 1000, 500),
+        (sdp.Hybrid(eps0=5.0), 1000, 500),
         slow(sdp.Window(eps0=5.12111, d=5, cells=16), 10_000, 6000),
         slow(sdp.Window(eps0=9.68832, d=20), 10_000, 6000),
         slow(sdp.Window(eps0=3.0, d=4, cells=1), 10_000, 6000),

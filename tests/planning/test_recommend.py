@@ -27,6 +27,8 @@ SMALL: dict[str, dict[str, Any]] = {
     "sets": {"d": 8, "size": 2},
     "key-value": {"d": 4, "size": 2},
     "location": {"d": 6},
+    "marginals": {"d": (3, 2, 4)},
+    "heavy hitters": {"length": 2},
 }
 
 
@@ -44,7 +46,7 @@ def test_every_task_is_tried_here() -> None:
     assert set(SMALL) == set(TASKS)
 
 
-@pytest.mark.slow_cases("histogram", "location", "mean", "quantile", "range", "sets", "sum of bits", "vector mean")
+@pytest.mark.slow_cases(*(task for task in SMALL if task != "key-value"))
 @pytest.mark.parametrize("task", SMALL)
 def test_every_choice_meets_the_target_and_has_a_plan(task: str) -> None:
     found = asked(task)
@@ -62,7 +64,7 @@ def test_every_choice_meets_the_target_and_has_a_plan(task: str) -> None:
     )
 
 
-@pytest.mark.slow_cases("histogram", "location", "mean", "quantile", "range", "sets", "sum of bits", "vector mean")
+@pytest.mark.slow_cases(*(task for task in SMALL if task != "key-value"))
 @pytest.mark.parametrize("task", SMALL)
 def test_every_mechanism_is_ranked_or_refused_with_a_sentence(task: str) -> None:
     found = asked(task)
@@ -202,6 +204,7 @@ def test_words_and_json(histogram: sdp.Recommendation) -> None:
     assert data["choices"][0]["local_epsilon"] == "inf" and data["sizes"] == {"d": 8}
     assert set(data) == {
         *("task", "sizes", "n", "dropouts", "rounds", "epsilon", "delta", "error", "messages", "bits", "measure"),
+        "local_epsilon",
         *("statement", "choices", "front", "references", "floor", "refused", "python", "command"),
     }
     assert histogram.best.spec in histogram.statement and "pure-dump" in str(histogram)
@@ -310,10 +313,71 @@ def test_the_budget_is_used(task: str, sizes: dict[str, Any], rounds: int) -> No
         assert (0.9995 if rounds == 1 else 0.999) * 0.5 <= choice.epsilon <= 0.5, choice.spec
 
 
-def test_means_that_are_far_behind_are_not_calibrated() -> None:
+def test_what_everybody_else_would_use_is_ranked_beside_the_designs() -> None:
+    """Only matrices, whose calibration compares many pairs of inputs, are left out where they are far behind."""
     found = sdp.recommend("mean", n=10**6, epsilon=1.0, delta=1e-8, low=-1, high=1, messages=1)
     refused = {no.mechanism: no.reason for no in found.refused if no.fits}
-    assert found.best.mechanism == "window" and {"laplace", "gaussian", "duchi", "binomial"} <= set(refused)
-    assert refused["laplace"].startswith("To leading order its error is 5.") and "of window" in refused["laplace"]
+    assert found.best.mechanism == "window" and {"gaussian", "binomial"} <= set(refused)
+    assert refused["gaussian"].startswith("To leading order its error is 11 times that of")
+    assert {"laplace", "duchi", "harmony", "piecewise", "levels"} <= {choice.mechanism for choice in found.choices}
     laplace: Any = sdp.calibrate("laplace", n=10**6, epsilon=1.0, delta=1e-8)
-    assert 2.0 * laplace.accuracy(10**6).worst > 2.2 * found.best.error
+    assert found.choice("laplace").error == pytest.approx(2.0 * laplace.accuracy(10**6).worst, rel=2e-3)
+
+
+@pytest.mark.parametrize("dim", [1, 2, 30])
+def test_vectors_by_one_coordinate_are_ranked(dim: int) -> None:
+    """In the ball a window on one coordinate beats a sign from V = 30 on, and PrivUnit beats both from dim = 2 on."""
+    found = sdp.recommend("vector mean", dim=dim, n=100_000, epsilon=0.5, delta=1e-8, norm=3.0, messages=1)
+    best, place = found.best, {choice.mechanism: i for i, choice in enumerate(found.choices)}
+    if dim == 1:
+        assert best.mechanism == "window" and {"harmony", "privunit", "laplace"} <= set(place)
+        plan = found.plan(column=("a",))
+    else:
+        assert place["privunit"] < place["window-vector"] < min(place["harmony"], place["duchi"])
+        assert found.choice("window-vector").error < 0.6 * found.choice("harmony").error
+        plan = found.plan("window-vector", column=[f"x{i}" for i in range(dim)])
+    assert plan.epsilon <= 0.5 and plan.query.kind == "mean"
+    vectors = np.full((100_000, dim), 3.0 / math.sqrt(dim)) * np.where(np.arange(100_000) % 2, 1.0, -1.0)[:, None]
+    m, query = plan.query.randomizer, plan.query
+    values = query.encode(list(vectors.T))
+    counts = [m.tally(m.privatize(values, rng=np.random.default_rng(seed))) for seed in range(12)]
+    off = np.array([query.answer(one).value - vectors.mean(axis=0) for one in counts])
+    stated = found.choice("window" if dim == 1 else "window-vector").error
+    assert math.sqrt(np.mean(off**2)) == pytest.approx(stated, rel=3.0 / math.sqrt(2.0 * off.size) + 0.05)
+
+
+def test_a_limit_on_the_local_budget_chooses_the_size_of_a_subset_at_equal_eps() -> None:
+    """Each k at the smaller of the limit and the eps0 that meets the target: the best of them is recommended."""
+    given: dict[str, Any] = {"n": 100_000, "d": 40, "epsilon": 0.1, "delta": 1e-8, "messages": 1}
+    best = sdp.recommend("histogram", **given).choice("subset")
+    for limit in (0.9 * best.local_epsilon, 0.5 * best.local_epsilon):
+        found = sdp.recommend("histogram", local_epsilon=limit, **given)
+        assert all(choice.local_epsilon <= limit and choice.epsilon <= 0.1 for choice in found.choices)
+        errors = []
+        for k in range(1, 12):
+            row: Any = sdp.calibrate("subset", d=40, k=k, n=100_000, epsilon=0.1, delta=1e-8)
+            errors.append(sdp.Subset(eps0=min(row.eps0, limit), d=40, k=k).accuracy(100_000).worst)
+        assert found.choice("subset").error == pytest.approx(min(errors), rel=5e-3)
+        assert found.choice("subset").error >= best.error
+        assert found.floor is not None and found.floor.error <= best.error
+    assert "pure-dump" not in {choice.mechanism for choice in found.choices}
+    assert found.to_dict()["local_epsilon"] == limit and f"--local-epsilon {limit!r}" in found.to_dict()["command"]
+
+
+@pytest.mark.parametrize("rounds", [1, pytest.param(4, marks=pytest.mark.slow)])
+def test_a_limit_on_the_local_budget_is_kept(rounds: int) -> None:
+    given: dict[str, Any] = {"n": 10_000, "epsilon": 1.0, "delta": 1e-6, "local_epsilon": 3.0}
+    found = sdp.recommend("sum of bits", rounds=rounds, **given)
+    assert all(choice.local_epsilon <= 3.0 for choice in found.choices)
+    why = {no.mechanism: no.reason for no in found.refused}
+    assert why["balcer-coin"] == "If the shuffler fails, it leaves more than local_epsilon = 3 at every setting."
+
+
+def test_a_limit_on_the_local_budget_of_a_mean_and_at_an_error() -> None:
+    given: dict[str, Any] = {"n": 10_000, "delta": 1e-6, "local_epsilon": 3.0}
+    exact = sdp.recommend("mean", low=-1, high=1, messages=1, epsilon=1.0, **given)
+    assert all(choice.local_epsilon <= 3.0 for choice in exact.choices) and exact.best.local_epsilon > 2.99
+    only = sdp.recommend("histogram", d=8, error=0.02, **given)
+    assert all(choice.local_epsilon <= 3.0 for choice in only.choices)
+    with pytest.raises(sdp.ParameterError, match="local_epsilon must"):
+        sdp.recommend("histogram", d=8, n=10_000, epsilon=1.0, delta=1e-6, local_epsilon=-1.0)

@@ -14,7 +14,7 @@ import yaml
 
 import shuffledp as sdp
 from reference.commands import refused, run
-from shuffledp.programme import opening, spec
+from shuffledp.programme import spec
 from shuffledp.programme.dates import MOST_DATES, Step
 
 from .test_programme import SCHEMA, with_

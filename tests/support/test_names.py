@@ -126,7 +126,7 @@ def test_by_meaning(name: str, meant: str) -> None:
 
 @pytest.mark.parametrize("name", ["xyz", "dp-sgd", "?", "qqqqqqqq"])
 def test_otherwise_all_are_listed(name: str) -> None:
-    assert said(name).endswith("'shuffledp mechanisms' lists all 40.")
+    assert said(name).endswith("'shuffledp mechanisms' lists all 42.")
 
 
 def test_on_the_command_line() -> None:

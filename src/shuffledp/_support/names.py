@@ -22,6 +22,7 @@ ALIASES = {
     "hr": "hadamard",
     "ss": "subset",
     "pm": "piecewise",
+    "hm": "hybrid",
 }
 
 
@@ -38,11 +39,11 @@ class Purpose(NamedTuple):
 _TABLE = """
 noise on a number: laplace gaussian metric-laplace: normal noise additive geometric discrete-laplace staircase
   number numeric
-the mean of a number: window binomial laplace levels piecewise: mean average hybrid square-wave sw stochastic-rounding
+the mean of a number: window binomial laplace levels piecewise hybrid: mean average square-wave sw stochastic-rounding
   quantization
 the mean of a number from several messages a user: poisson-sum: unary-sum real-sum summation
 one bit of a number or vector: harmony duchi: 1bit 1-bit-mean microsoft rounding
-vectors: privunit duchi harmony: vector l2 unit-vector sphere gradient embedding linf cube
+vectors: privunit window-vector duchi harmony: vector l2 unit-vector sphere gradient embedding linf cube
 a yes/no question: randomized-response: rr warner coin binary bit boolean bernoulli yes-no
 one of d options: grr subset hadamard local-hash: direct-encoding de k-ary frequency frequency-oracle histogram
   categorical category local-histogram

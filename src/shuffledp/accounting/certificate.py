@@ -27,7 +27,8 @@ from .._support.reading import CERTIFICATE, contained
 from .._support.spelling import Renamed
 from .._support.tables import Table
 from .._support.text import visible
-from ..errors import CertificationError, ParameterError, VerificationError
+from ..errors import BoundNotApplicableError, CertificationError, ParameterError, VerificationError
+from ..mechanisms.base import Mechanism
 from ..numerics.family import Answer, Family, Smallest
 from .certificate_claim import FORMAT, STATEMENT, derived, law_hash, provable, read_claim
 from .certificate_steps import MAX_PAIRS, Law, Step, proof_of, proved, refuse_endless, written
@@ -157,7 +158,7 @@ def certify(question: Resolved, *, delta: float, tol: float) -> Guarantee:
     if not laws:
         raise CertificationError(
             f"a certificate covers at most {MAX_PAIRS} distinct laws with a fixed number of messages, and bound "
-            f"{bound!r} of {subject.spec} has more or another form; try bound='variation-ratio' or 'general'."
+            f"{bound!r} of {subject.spec} has more or another form; {_instead(subject)}."
         )
     bound, epsilon, steps = _smallest(question, laws, delta=delta, tol=tol)
     matrix = tuple(map(tuple, np.asarray(subject.law.identity().get("matrix", ()))))
@@ -167,6 +168,15 @@ def certify(question: Resolved, *, delta: float, tol: float) -> Guarantee:
     return question.guarantee(
         delta=delta, tol=tol, proved=Answer(epsilon, count, count, bound=bound), certificate=certificate
     )
+
+
+def _instead(subject: Mechanism) -> str:
+    """What to do where the law itself is not covered: weaker bounds need less of it."""
+    try:
+        subject.variation_ratio()
+    except BoundNotApplicableError:
+        return "use certify=False: no bound that a certificate covers holds for it"
+    return "try bound='variation-ratio' or 'general'"
 
 
 def _analyses(question: Resolved) -> dict[str, Family]:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 @click.option("--rounds", metavar="K", default="1", show_default=True, help="How often the same users are asked.")
 @click.option("--messages", metavar="K", help="Most messages of a user in a round, on average.")
 @click.option("--bits", metavar="B", help="Most bits of a user in a round, on average.")
-@click.option("--local-epsilon", metavar="E", help="Most that a round may leave to a user if the shuffler fails.")
+@click.option("--local-epsilon", metavar="E", help="The most that may remain over all rounds if the shuffler fails.")
 @options.file("--plot", "Draw error against bits: .pdf, .svg or .png.")
 @options.file("--report", "Write a design review as one page (.html).")
 @options.file("--save", "Write the plan of the best choice, for privatize and estimate.")

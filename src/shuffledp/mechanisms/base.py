@@ -73,6 +73,8 @@ class Mechanism(Derived, Renamed):
     single_message: ClassVar[bool] = True
     #: Relabeling the options or bits of a report, whatever the budget, maps any two inputs to any other two.
     _inputs_alike: ClassVar[bool] = False
+    #: It is generalized randomized response on its options, under this or another name (Theorem F of docs/designs.md).
+    _is_response: ClassVar[bool] = False
     #: What its inputs are, for planning: "options", "bits", "sets", "full sets", "key-values", "numbers", "vectors",
     #: "unit vectors", or other words that no task of the planner has; empty where it cannot be run.
     serves: ClassVar[tuple[str, ...]] = ()

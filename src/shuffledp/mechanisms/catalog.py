@@ -13,6 +13,7 @@ CATALOG: dict[str, tuple[str, str]] = {
     "privunit": ("numeric.privunit", "PrivUnit"),
     "gaussian": ("numeric.gaussian", "Gaussian"),
     "piecewise": ("numeric.window", "Piecewise"),
+    "hybrid": ("numeric.hybrid", "Hybrid"),
     "levels": ("numeric.window", "Levels"),
     "grr": ("categorical.grr", "GRR"),
     "randomized-response": ("categorical.randomized_response", "RandomizedResponse"),
@@ -32,6 +33,7 @@ CATALOG: dict[str, tuple[str, str]] = {
     "prefix-hash": ("composite.prefix_hash", "PrefixHash"),
     # means, made for the shuffle model
     "window": ("numeric.window", "Window"),
+    "window-vector": ("numeric.window_vector", "WindowVector"),
     "binomial": ("numeric.binomial", "Binomial"),
     # several answers in one report
     "joint": ("composite.joint", "Joint"),

@@ -56,23 +56,6 @@ class Candidate:
         return replace(row, make=lambda value: self.runs(row.make(value)))
 
 
-def capped(candidate: Candidate, most: float) -> Candidate:
-    """The same candidate with local budgets of at most ``most``, where it has any."""
-    row = candidate.row
-    if isinstance(row, FreeSetting):
-        held = row.budgets
-        return replace(candidate, row=replace(row, budgets=lambda value: _below(*held(value), most)))
-    if not row.is_budget:
-        return candidate
-    low, high = _below(row.private, row.loose, most)
-    return replace(candidate, row=replace(row, private=low, loose=high))
-
-
-def _below(low: float, high: float, most: float) -> tuple[float, float]:
-    """A range of budgets cut at ``most``; where nothing is left of it, its lower end, which is then refused."""
-    return low, max(low, min(high, most))
-
-
 def runnable(mechanism: Mechanism) -> Randomizer:
     """The mechanism itself, where a client runs it as it is."""
     if not isinstance(mechanism, Randomizer):

@@ -17,13 +17,12 @@ from typing import NamedTuple
 
 from ..errors import ShuffleDPError
 from ..mechanisms.local_budget import LocalBudget
+from ..mechanisms.registry import find
 from ..numerics.composition.conversions import mu_of
 from ..numerics.search import bisect
 from .candidates import Candidate
 from .solving import Budget
 
-#: Generalized randomized response, and its name for two options, where more is proved of it.
-_GRR = ("grr", "randomized-response")
 _USERS = "To leading order (many users, small eps), no single-message randomizer shared by all users, with an unbiased"
 
 
@@ -44,9 +43,9 @@ def of_histogram(d: int, rows: Iterable[Candidate], budget: Budget, epsilon: flo
     """Theorem F at the local budget with which generalized randomized response meets the target over all rounds."""
     budgets = []
     for row in rows:
-        if row.mechanism in _GRR:
+        if find(row.mechanism)._is_response:
             with suppress(ShuffleDPError):  # it cannot meet the target
-                made = budget.least_noisy(row, epsilon)
+                made = budget.anyhow.least_noisy(row, epsilon)
                 budgets += [made.eps0] if isinstance(made, LocalBudget) else []
     return theorem_f(d, max(budgets), n=budget.n) if budgets else None
 
@@ -56,7 +55,8 @@ def theorem_f(d: int, eps0: float, *, n: int) -> Floor:
 
     With q = e^eps0 and s = (q-1)/(q+d-1) it has V = 2 (q-1) s, and n times its total squared error is
     (d-1)(1/lam - 1/d) with lam = d s^2.  For d = 2, and where V >= 8/(d-2), nothing is better.  Below that every
-    randomizer has an s of its own with 2 s^2 (1/(1+(d-1)s) + (d-1)/(1-s)) <= V, and the largest such s gives the floor.
+    randomizer has an s of its own with 2 s^2 (1/(1+(d-1)s) + (d-1)/(1-s)) <= V (part (c)), and with
+    d s^2 <= ((d-2)^2 V/2 + 4)/(d(d-1)) (part (d)); the largest such s gives the floor.
 
     Examples
     --------
@@ -73,7 +73,8 @@ def theorem_f(d: int, eps0: float, *, n: int) -> Floor:
     def allowed(s: float) -> bool:
         return 2.0 * s * s * (1.0 / (1.0 + (d - 1) * s) + (d - 1) / (1.0 - s)) <= V
 
-    best = bisect(allowed, safe=s, unsafe=1.0)
+    tangent = math.sqrt((0.5 * (d - 2) ** 2 * V + 4.0) / (d - 1)) / d
+    best = min(bisect(allowed, safe=s, unsafe=1.0), max(tangent, s))
     least = (d - 1) / d * _excess(best, 1.0 - best)
     share = f"{100.0 * (1.0 - least / own):.2g} %"
     words = f"{_USERS} linear estimator, has a total squared error of more than {share} below GRR's at the same eps."

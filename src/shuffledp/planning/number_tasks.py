@@ -12,6 +12,7 @@ from .._support import validation as check
 from ..errors import ParameterError
 from ..mechanisms.accuracy import Accuracy
 from ..mechanisms.base import Mechanism
+from ..mechanisms.numeric.cube import Cube
 from ..mechanisms.registry import find
 from ..queries.base import Query
 from .candidates import Candidate, runnable
@@ -26,7 +27,7 @@ class MeanTask(NumberTask):
 
     name: ClassVar[str] = "mean"
     measure: ClassVar[str] = "units of the number"
-    far: ClassVar[float] = 2.2
+    far: ClassVar[float] = 1.3
 
     low: float = 0.0
     high: float = 1.0
@@ -72,6 +73,7 @@ class VectorMeanTask(NumberTask):
 
     name: ClassVar[str] = "vector mean"
     measure: ClassVar[str] = "units of a coordinate, root mean square over the coordinates"
+    far: ClassVar[float] = 1.3
 
     dim: int
     norm: float = 1.0
@@ -92,13 +94,19 @@ class VectorMeanTask(NumberTask):
 
     @property
     def inputs(self) -> Mapping[str, Mapping[str, int]]:
-        """A unit vector with one more coordinate that fills up the length, or a vector of the cube around the ball."""
-        return {"unit vectors": {"dim": self.dim + 1}, "vectors": {"dim": self.dim}}
+        """A unit vector with one more coordinate that fills up the length, or a vector of the cube around the ball.
+
+        A vector of one coordinate is a number.
+        """
+        number: dict[str, Mapping[str, int]] = {"numbers": {}} if self.dim == 1 else {}
+        return {"unit vectors": {"dim": self.dim + 1}, "vectors": {"dim": self.dim}, **number}
 
     def accuracy(self, mechanism: Mechanism, n: int) -> Accuracy:
         """Per coordinate; typical vectors of length norm have coordinates of mean square norm^2/dim."""
         made = runnable(mechanism)
         low, high = made._number_range or (-1.0, 1.0)
+        if isinstance(made, Cube):  # the users' vectors are in the ball
+            return per_entry(made.accuracy(n, norm=1.0), self.norm)
         return per_entry(made.accuracy(n, items=self.dim), 2.0 * self.norm / (high - low))
 
     @property

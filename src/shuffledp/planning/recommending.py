@@ -18,15 +18,13 @@ from ..mechanisms.base import Mechanism
 from ..mechanisms.catalog import CATALOG
 from ..mechanisms.randomizer import Randomizer
 from ..protocol.messages import message_length
-from .candidates import Candidate, Refusal, candidates, capped
+from .candidates import Candidate, Refusal, candidates
 from .choice import Choice, front, ranked
 from .recommendation import Recommendation
 from .references import references
 from .solving import Budget
 from .tasks import Task, sized, task_named
 
-#: Limits, in words.
-_WORDS = {"messages": "messages", "bits": "bits", "local_epsilon": "of local eps"}
 #: Most rounds of a plan.
 _MOST_ROUNDS = 10**6
 #: A mechanism that is this much more private than asked for, at its loosest, is not ranked.
@@ -92,7 +90,7 @@ def recommend(
     dropouts : users who may be missing, as a number or a fraction below 1: privacy and error are those of the rest
     rounds : how often the same users are asked
     messages, bits : most messages and bits of a user in a round, on average
-    local_epsilon : most that a round may leave to a user if the shuffler fails
+    local_epsilon : the most that may remain over all rounds if the shuffler fails (the sum of the local guarantees)
 
     Raises
     ------
@@ -126,9 +124,10 @@ def recommend(
         name: None if value is None else _positive(name, value, "it is a limit; leave it out if there is none")
         for name, value in (("messages", messages), ("bits", bits), ("local_epsilon", local_epsilon))
     }
+    most_local = limits["local_epsilon"] or math.inf
     question = Question(
         task=asked,
-        budget=Budget(n=users - away, delta=delta_at(delta, users), rounds=times, tol=asked.tol),
+        budget=Budget(n=users - away, delta=delta_at(delta, users), rounds=times, tol=asked.tol, most_local=most_local),
         epsilon=None if epsilon is None else _positive("epsilon", epsilon),
         error=None if error is None else _positive("error", error),
         limits=limits,
@@ -151,23 +150,29 @@ class Question:
     limits: dict[str, Any]
 
     def rows(self) -> tuple[list[Candidate], list[Refusal]]:
-        """The mechanisms that fit the task, with no more budget than a limit allows; and those that do not."""
+        """The mechanisms that fit the task, and those that do not."""
         every = list(candidates(self.task, self.budget.n))
-        cap = self.limits.get("local_epsilon")
         rows = [found for found in every if isinstance(found, Candidate)]
         refused = [found for found in every if isinstance(found, Refusal)]
-        return rows if cap is None else [capped(row, cap) for row in rows], refused
+        return rows, refused
 
     def ranking(self, rows: list[Candidate]) -> tuple[list[Choice], list[Refusal]]:
         """The choices within the limits, best first, and what was refused."""
-        choices, refused, hopeless = [], [], self._hopeless(rows)
-        for row in rows:
-            try:
-                if row.name in hopeless:
-                    raise ImpossibleError(hopeless[row.name])
-                choices.append(self._choice(row))
-            except ShuffleDPError as why:
-                refused.append(Refusal(row.name, str(why), fits=True))
+        choices: list[Choice] = []
+        refused: list[Refusal] = []
+        variants, slow = self._variants_behind(rows), {row.name for row in rows if self._takes_long(row)}
+        for late in (False, True):
+            some = [row for row in rows if (row.name in slow) == late]
+            hopeless = {**variants, **(self._far_behind(some, choices) if late else {})}
+            if self.epsilon is not None:
+                self.budget.look([row for row in some if row.name not in hopeless], self.epsilon)
+            for row in some:
+                try:
+                    if row.name in hopeless:
+                        raise ImpossibleError(hopeless[row.name])
+                    choices.append(self._choice(row))
+                except ShuffleDPError as why:
+                    refused.append(Refusal(row.name, str(why), fits=True))
         if not choices:
             reasons = "; ".join(f"{no.mechanism}: {no.reason.rstrip('.')}" for no in refused)
             raise ImpossibleError(
@@ -201,30 +206,38 @@ class Question:
             question=self.task,
         )
 
-    def _hopeless(self, rows: list[Candidate]) -> dict[str, str]:
-        """The names of candidates that are far behind another one to leading order, and why they are not calibrated.
-
-        One's own mechanisms are always ranked.
-        """
+    def _variants_behind(self, rows: list[Candidate]) -> dict[str, str]:
+        """The names of variants that are far behind another one of the same mechanism, which are not calibrated."""
         if self.epsilon is None:
             return {}
-        variants, behind = Counter(row.mechanism for row in rows), {}
-        looks = [
-            (row, self.budget.likely(row, self.epsilon))
-            for row in rows
-            if variants[row.mechanism] > 2 or math.isfinite(self.task.far)
-        ]
-        likely = [
-            (row, row.accuracy(made, self.budget.n).worst, _sent(row.runs(made))["bits"])
-            for row, made in looks
-            if made is not None and self._beyond(row.runs(made)) <= 0.0
-        ]
-        for (row, error, bits), (other, least, fewer) in itertools.product(likely, likely):
+        count, behind = Counter(row.mechanism for row in rows), {}
+        likely = [(row, found[0]) for row in rows if count[row.mechanism] > 2 and (found := self._likely(row))]
+        for (row, error), (other, least) in itertools.product(likely, likely):
             if row.mechanism == other.mechanism and error > _BEHIND * least:
                 behind[row.name] = f"Another variant of {row.mechanism} has a much smaller error."
-            elif error > self.task.far * least and bits >= fewer and row.mechanism in CATALOG:
-                behind[row.name] = f"To leading order its error is {error / least:.2g} times that of {other.name}."
         return behind
+
+    def _takes_long(self, row: Candidate) -> bool:
+        """Whether it is one of ours whose calibration compares many pairs of inputs, where that matters to the task."""
+        asked = self.epsilon is not None and math.isfinite(self.task.far) and row.mechanism in CATALOG
+        return asked and self.budget.takes_long(row, self.epsilon or 0.0)
+
+    def _far_behind(self, slow: list[Candidate], choices: list[Choice]) -> dict[str, str]:
+        """The names of these candidates that are far behind one of the choices, and why they are not calibrated."""
+        behind = {}
+        for row, (error, bits) in ((row, found) for row in slow if (found := self._likely(row))):
+            better = [one for one in choices if error > self.task.far * one.error and one.bits <= bits]
+            if better:
+                best = min(better, key=lambda one: one.error)
+                behind[row.name] = f"To leading order its error is {error / best.error:.2g} times that of {best.name}."
+        return behind
+
+    def _likely(self, row: Candidate) -> tuple[float, float] | None:
+        """The error to leading order, and the bits of a user; None where they are not known, or above the limits."""
+        made = self.budget.likely(row, self.epsilon or 0.0)
+        if made is None or self._beyond(row.runs(made)) > 0.0:
+            return None
+        return row.accuracy(made, self.budget.n).worst, _sent(row.runs(made))["bits"]
 
     def _choice(self, candidate: Candidate) -> Choice:
         if self.epsilon is not None:
@@ -235,10 +248,13 @@ class Question:
         run = candidate.runs(made)
         sent = _sent(run)
         if self._beyond(run) > 0.0:
-            limit = " and ".join(f"{limit:g} {_WORDS[key]}" for key, limit in self.limits.items() if limit)
+            limit = " and ".join(f"{self.limits[key]:g} {key}" for key in sent if self.limits[key])
             needs = f"{sent['messages']:.4g} messages and {sent['bits']:.4g} bits"
-            local = "" if self.limits.get("local_epsilon") is None else f", and leaves {_left(sent)},"
-            raise ImpossibleError(f"It needs {needs} per user{local} above the limit of {limit}.")
+            raise ImpossibleError(f"It needs {needs} per user, above the limit of {limit}.")
+        if self.budget.local(run) > self.budget.most_local:
+            raise ImpossibleError(
+                f"It leaves eps = {self.budget.local(run):.4g} if the shuffler fails, above the limit."
+            )
         eps, bound = self.budget.spent(run)
         accuracy = candidate.accuracy(made, self.budget.n)
         if not sized(accuracy.worst):
@@ -272,15 +288,9 @@ class Question:
     def _beyond(self, run: Randomizer) -> float:
         """Positive where a mechanism sends more than is allowed."""
         sent = _sent(run)
-        return max((sent[key] / limit - 1.0 - 1e-9 for key, limit in self.limits.items() if limit), default=-1.0)
+        return max((sent[key] / self.limits[key] - 1.0 - 1e-9 for key in sent if self.limits[key]), default=-1.0)
 
 
 def _sent(run: Randomizer) -> dict[str, float]:
     """What a user sends in a round, on average."""
-    bits = run.messages_per_user * 8 * message_length(run.codec)
-    return {"messages": run.messages_per_user, "bits": bits, "local_epsilon": run.local_epsilon}
-
-
-def _left(sent: dict[str, float]) -> str:
-    eps = sent["local_epsilon"]
-    return "nothing if the shuffler fails" if math.isinf(eps) else f"eps0 = {eps:.4g} if the shuffler fails"
+    return {"messages": run.messages_per_user, "bits": run.messages_per_user * 8 * message_length(run.codec)}

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -18,12 +19,13 @@ from .._support.numbers import round_down, round_up
 from ..accounting.crowd import Crowd
 from ..accounting.resolve import resolve
 from ..accounting.rounds import Rounds
-from ..calibration.search import best_of_range, largest
+from ..calibration.search import Crossing, best_of_range, largest
 from ..calibration.target import Target
 from ..calibration.unknowns import Unknown, row_of
 from ..errors import ImpossibleError, ParameterError, ShuffleDPError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.free_setting import FreeSetting
+from ..numerics.composition.conversions import mu_of
 from ..numerics.composition.profile_curve import MEDIUM
 from .candidates import Candidate
 
@@ -31,6 +33,10 @@ from .candidates import Candidate
 _TOL_ROUNDS = 2e-3
 #: Most pairs of inputs whose divergences are compared.
 _PAIRS = 256
+#: Pairs of inputs up to which a guarantee is computed quickly.
+_FEW_PAIRS = 4
+#: Smaller targets are looked for from here.
+_SMALLEST = 1e-100
 #: Most compositions for one candidate.
 _COMPOSITIONS = 8
 #: Significant figures of the numbers in a spec.
@@ -55,6 +61,8 @@ def one_round(mechanism: Mechanism, *, n: int, delta: float, tol: float) -> Spen
 class Budget:
     """(epsilon, delta) over all rounds of the users that can be counted on; ``tol`` is the accuracy of that of a round.
 
+    ``most_local`` bounds what remains over all rounds if the shuffler fails.
+
     ``each`` is the eps of one round at which all of them met the target for the last candidate: the next one starts
     there, since rounds of about the same eps compose about alike.
     """
@@ -63,10 +71,21 @@ class Budget:
     delta: float
     rounds: int = 1
     tol: float = 1e-3
+    most_local: float = math.inf
     each: float | None = None
     known: dict[str, Spent] = field(default_factory=dict)
-    #: What was found for the name of a candidate and an epsilon.
+    #: What was found for the name of a candidate and an epsilon, and about where it was looked for.
     found: dict[tuple[str, float], Mechanism] = field(default_factory=dict)
+    near: dict[tuple[str, float], tuple[Unknown, Crossing]] = field(default_factory=dict)
+    #: The divergence at which settings are compared, about the same for all candidates.
+    level: float | None = None
+
+    @property
+    def anyhow(self) -> Budget:
+        """The same without a limit on what remains if the shuffler fails."""
+        if math.isinf(self.most_local):
+            return self
+        return Budget(n=self.n, delta=self.delta, rounds=self.rounds, tol=self.tol)
 
     def spent(self, mechanism: Mechanism, bound: str | None = None) -> Spent:
         """The eps of all rounds, never too small; that of several by one bound, the best of a round unless it is named.
@@ -93,6 +112,23 @@ class Budget:
 
     # -- a budget is given ------------------------------------------------------------------------------------------
 
+    def look(self, candidates: Sequence[Candidate], epsilon: float) -> None:
+        """Where each of them about meets epsilon in one round: they are asked together, in half of the time."""
+        if self.rounds > 1:
+            return
+        target = self._one_round(epsilon)
+        rows, starts, accounted = {}, [], []
+        for candidate in candidates:
+            with suppress(ShuffleDPError):  # it will say so when it is asked by itself
+                row = self._row(candidate, epsilon)
+                accounted.append(candidate.accounted(neat(row)))
+                starts.append(_start(target, accounted[-1]))
+                rows[candidate.name] = row
+        found = target.crossings(accounted, starts)
+        for (name, row), at in zip(rows.items(), found, strict=True):
+            if at is not None:
+                self.near[name, epsilon] = row, at
+
     def least_noisy(self, candidate: Candidate, epsilon: float) -> Mechanism:
         """The mechanism of the row that is loosest among those that meet epsilon."""
         asked = candidate.name, epsilon
@@ -101,16 +137,44 @@ class Budget:
         return self.found[asked]
 
     def _least_noisy(self, candidate: Candidate, epsilon: float) -> Mechanism:
-        row = self.settled(candidate, epsilon)
+        row, near = self.near.get((candidate.name, epsilon)) or (self._row(candidate, epsilon), None)
         if self.rounds == 1:
-            target = _OneRound(Crowd(self.n), epsilon, self.delta, "auto", self.tol, known=self.known)
-            return _loosest(target, candidate, row)
+            return _loosest(replace(self._one_round(epsilon), near_by=near), candidate, row)
         return self._over_rounds(candidate, row, epsilon)
+
+    def _row(self, candidate: Candidate, epsilon: float) -> Unknown:
+        """With an open setting chosen."""
+        row = candidate.row
+        if isinstance(row, FreeSetting):
+            return self._settled(candidate, row, self._each(epsilon))
+        return self._within(candidate, row)
+
+    def _within(self, candidate: Candidate, row: Unknown) -> Unknown:
+        """The part of a row that leaves at most ``most_local`` if the shuffler fails."""
+        if math.isinf(self.most_local):
+            return row
+
+        def excess(value: float) -> float:
+            return self.local(candidate.runs(row.make(value))) / self.most_local - 1.0
+
+        alone = self.most_local / self.rounds * (1.0 - 2.0**-50)
+        if row.is_budget and row.private <= alone and excess(min(alone, row.loose)) <= 0.0:
+            return replace(row, loose=min(alone, row.loose))
+        low, high = row.coordinate(row.private), row.coordinate(row.loose)
+        found = largest(lambda u: excess(row.value(u)), low=low, high=high, start=0.5 * (low + high), window=1e-6)
+        if found is None:
+            raise ImpossibleError(
+                f"If the shuffler fails, it leaves more than local_epsilon = {self.most_local:g} at every setting."
+            )
+        return replace(row, loose=row.value(found))
+
+    def _one_round(self, epsilon: float) -> _OneRound:
+        return _OneRound(Crowd(self.n), epsilon, self.delta, "auto", self.tol, known=self.known)
 
     def settled(self, candidate: Candidate, epsilon: float) -> Unknown:
         """The row of a candidate with its open setting, if it has one, chosen for epsilon."""
-        row = candidate.row
-        return self._settled(candidate, row, self._each(epsilon)) if isinstance(row, FreeSetting) else row
+        near = self.near.get((candidate.name, epsilon))
+        return self._row(candidate, epsilon) if near is None else near[0]
 
     def _over_rounds(self, candidate: Candidate, row: Unknown, epsilon: float) -> Mechanism:
         """By the bound that is best for a round near the target: all of them would take several times as long."""
@@ -175,27 +239,43 @@ class Budget:
         decides the guarantee to leading order; the chosen one is calibrated properly afterward.
         """
         target = replace(self._target(epsilon), tol=0.02)
-        start = min(max(free.start(target.likely_budget), free.low), free.high)
-        row = row_of(free, start)
+        capped = min(target.likely_budget, self.most_local / self.rounds)
+        start = min(max(free.start(capped), free.low), free.high)
+        row = self._within(candidate, row_of(free, start))
         target.start = _likely(target, row)
-        near = target.near(row)
-        level = None if near is None else _divergence(row.at(near))
+        near = target.near(row) if self.level is None else _at_divergence(row, self.level, target.start)
+        level = None if near is None else self.level or _divergence(row.at(near))
         if near is None or level is None:
             return row
+        if self.rounds == 1:
+            self.level = level
 
         def error(setting: float, limit: float) -> float:
-            own = row_of(free, setting)
+            own = self._within(candidate, row_of(free, setting))
             u = _at_divergence(own, level, near)
             return math.inf if u is None else free.error(own.at(u), self.n)
 
         best = _best_setting(free, start, error)
-        return row_of(free, best if free.whole else float(f"{best:.4g}"))
+        return self._within(candidate, row_of(free, best if free.whole else float(f"{best:.4g}")))
+
+    def takes_long(self, candidate: Candidate, epsilon: float) -> bool:
+        """Whether a guarantee is the largest over many pairs of inputs, none of which stands for all."""
+        row = candidate.row
+        if isinstance(row, FreeSetting):
+            return False
+        try:
+            pairs = row.at(self._target(epsilon)._guess(row)).law.blanket_pairs(_PAIRS)
+        except ShuffleDPError:
+            return False
+        return pairs is not None and len(pairs) > _FEW_PAIRS
 
     def likely(self, candidate: Candidate, epsilon: float) -> Mechanism | None:
         """What meets epsilon to leading order, without computing a guarantee; None where that is not known."""
         row, target = candidate.row, self._target(self._each(epsilon))
         if isinstance(row, FreeSetting):
             row = row_of(row, min(max(row.start(target.likely_budget), row.low), row.high))
+        with suppress(ImpossibleError):
+            row = self._within(candidate, row)
         start = _likely(target, candidate.accounted(row))
         return None if start is None else row.at(start)
 
@@ -252,9 +332,19 @@ def _best_setting(free: FreeSetting, start: float, error: Callable[[float, float
 
 @dataclass
 class _OneRound(Target):
-    """The target of a single round, which remembers the eps that it has computed."""
+    """The target of a single round, which remembers the eps that it has computed; ``near_by`` was looked for before."""
 
     known: dict[str, Spent] = field(default_factory=dict)
+    near_by: Crossing | None = None
+
+    def crossing(self, unknown: Unknown) -> Crossing | None:
+        """About where the target is met."""
+        return super().crossing(unknown) if self.near_by is None else self.near_by
+
+    def crossings(self, rows: Sequence[Unknown], starts: Sequence[float | None]) -> list[Crossing | None]:
+        """The same of several rows, each with where to start."""
+        known = [self._guess(row) if at is None else at for row, at in zip(rows, starts, strict=True)]
+        return self._crossings(rows, known, self.tol)
 
     def reached(self, mechanism: Mechanism) -> float:
         """As amplify would report it."""
@@ -274,7 +364,8 @@ def _loosest(target: Target, candidate: Candidate, row: Unknown) -> Mechanism:
         return run
 
     whole = replace(row, make=make)
-    target.start = None if row.role == "flip" else _likely(target, whole)
+    if not isinstance(target, _OneRound) or target.near_by is None:
+        target.start = _start(target, whole)
     return asked[target.loosest(whole).spec]
 
 
@@ -289,12 +380,16 @@ def neat(row: Unknown) -> Unknown:
     return row if row.whole else replace(row, make=make)
 
 
+def _start(target: Target, row: Unknown) -> float | None:
+    return None if row.role == "flip" else _likely(target, row)
+
+
 def _likely(target: Target, row: Unknown) -> float | None:
-    """Where to start, to leading order: n eps^2 = (2 log(1/delta) + 1) D, D the divergence below; None if unknown.
+    """Where to start, to leading order: n mu^2 = D, D the divergence below and mu that of a Gaussian; None if unknown.
 
     Of m blanket messages in all, each with mass 1/q in the cells of the pair, D is 2 q n/m.
     """
-    level = target.n * min(max(target.epsilon, 1e-100), 10.0) ** 2 / (1.0 - 2.0 * math.log(target.delta))
+    level = target.n * mu_of(min(max(target.epsilon, _SMALLEST), 10.0), target.delta) ** 2
     if row.role in ("budget", "noise", "flip"):
         return _at_divergence(row, level, None if row.is_budget else 0.5 * math.log(level))
     if row.role != "messages" or row.whole:

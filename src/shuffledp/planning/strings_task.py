@@ -1,11 +1,7 @@
 """The task of heavy hitters: strings that many users hold, which nobody can list in advance.
 
-Users draw one of H levels and one of K hash functions (mechanisms/composite/prefix_hash.py); the shares come from the
-last level, the n/H users of which report the whole string.  A string with share f has the variance
-
-    H [f a(1-a) + (1-f) b(1-b)]/(n (a-b)^2) + (H-1) f (1-f)/n + (sum of f_u^2 over the others)/((l-1) K)
-
-with a = keep and b = 1/l: noise, drawing the users, and strings that share a bucket under one of the functions.
+Users draw one of H levels and one of K hash functions (mechanisms/composite/prefix_hash.py, which states the variance);
+the shares come from the last level, the n/H users of which report the whole string.
 """
 
 from __future__ import annotations
@@ -22,7 +18,6 @@ from .._support.units import users_of
 from ..calibration.asked import question
 from ..mechanisms.accuracy import Accuracy
 from ..mechanisms.base import Mechanism
-from ..mechanisms.categorical.grr import GRR
 from ..queries.base import Query
 from .candidates import Candidate, Refusal, runnable
 from .frequency_tasks import ShareTask
@@ -85,17 +80,10 @@ class StringsTask(ShareTask):
     def accuracy(self, mechanism: Mechanism, n: int) -> Accuracy:
         """At the reference; the largest of any string is that of one among many holders of another."""
         m: Any = mechanism
-        share, fixed = 1.0 / _STRINGS, 1.0 / ((m.l - 1) * m.functions)
-        even = self._variance(m, n, share) + fixed * (1.0 - share) / _STRINGS
-        worst = max(self._variance(m, n, f) + fixed * (1.0 - f) ** 2 for f in (0.0, 0.5, 1.0))
+        share = 1.0 / _STRINGS
+        even = m._share_variance(n, share, (1.0 - share) * share)
+        worst = max(m._share_variance(n, f, (1.0 - f) ** 2) for f in (0.0, 0.5, 1.0))
         return Accuracy(math.sqrt(even), math.sqrt(even), math.sqrt(worst))
-
-    @staticmethod
-    def _variance(m: Any, n: int, share: float) -> float:
-        """Without what the other strings add."""
-        a, b = GRR(eps0=m.eps0, d=m.l).keep, 1.0 / m.l
-        noise = (share * a * (1.0 - a) + (1.0 - share) * b * (1.0 - b)) / (a - b) ** 2
-        return float((m.levels * noise + (m.levels - 1) * share * (1.0 - share)) / n)
 
     def predicted(
         self, mechanism: Mechanism, variant: str, accuracy: Accuracy, *, n: int, users: int
@@ -103,7 +91,7 @@ class StringsTask(ShareTask):
         """The error of a share, and from how many holders on a string is found nearly always."""
         found = super().predicted(mechanism, variant, accuracy, n=n, users=users)
         m: Any = mechanism
-        spread = math.sqrt(self._variance(m, n, 0.0) + 1.0 / (_STRINGS * (m.l - 1) * m.functions))
+        spread = math.sqrt(m._share_variance(n, 0.0, 1.0 / _STRINGS))
         chance = self.false_positives / ((m.levels - 1) * 256**m.step * _STRINGS)
         least = (NormalDist().inv_cdf(1.0 - chance) + _SURE) * spread * users
         return [*found, Predicted("strings are found from", least, "users", users_of(least, users))]

@@ -7,6 +7,7 @@ smallest predicted error there; with a wanted error, the most private mechanism 
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -28,7 +29,7 @@ from ..planning.recommending import Question
 from ..planning.solving import Budget, neat
 from ..planning.tasks import NumberTask, Predicted, Task, task_named
 from ..queries.base import Query
-from .values import exact, kind, place, shown, whole_number
+from .values import below_written, kind, place, shown, whole_number
 
 #: Keys of a round that belong to its question.
 WHOLE = ("d", "bins", "size", "dim", "length", "ways")
@@ -68,7 +69,7 @@ class Asked:
         files: dict[str, str] = {}
         column = _columns(f"{where}.column", given.get("column"))
         other = given.get("other")
-        if other is not None and not isinstance(other, str):
+        if other is not None and not _readable(other):
             raise ParameterError(f"{where}.other must be a label, got {kind(other)}; write other: other.")
         labels = _labels(f"{where}.labels", given.get("labels"), folder, files)
         sizes = _sizes(where, given, folder)
@@ -103,7 +104,8 @@ class Asked:
         return [row for row in rows if not single or getattr(find(row.mechanism), "single_message", False)]
 
     def _question(self, n: int, delta: float, **target: Any) -> Question:
-        budget = Budget(n=n, delta=delta, tol=self.task.tol)
+        local = self.limits["local_epsilon"]
+        budget = Budget(n=n, delta=delta, tol=self.task.tol, most_local=math.inf if local is None else local)
         return Question(task=self.task, budget=budget, limits=self.limits, **{"epsilon": None, "error": None, **target})
 
     def choose(self, where: str, rows: list[Candidate], target: Target) -> Chosen:
@@ -227,12 +229,12 @@ def _sizes(where: str, given: dict[str, Any], folder: str) -> dict[str, Any]:
         raise ParameterError(f"{where} must have d or bins, got both; bins are what d is called for ranges.")
     for key in REAL:
         if key in given:
-            found[key] = float(exact(f"{where}.{key}", given[key])[0])
+            found[key] = below_written(f"{where}.{key}", given[key])[1]
     if "unit" in given:
         found["unit"] = given["unit"]
     if "missing" in given:
         missing = given["missing"]
-        found["missing"] = missing if missing == "option" else float(exact(f"{where}.missing", missing)[0])
+        found["missing"] = missing if missing == "option" else below_written(f"{where}.missing", missing)[1]
     if "quantiles" in given:
         listed = given["quantiles"]
         found["quantiles"] = listed if isinstance(listed, list) else [listed]
@@ -257,13 +259,20 @@ def _shape(where: str, value: object, folder: str, given: dict[str, Any]) -> Any
         return os.path.join(folder, value)
     if not isinstance(value, list):
         raise ParameterError(f"{where} must be a list of weights or the name of a file, got {kind(value)}; list them.")
-    return tuple(float(exact(f"{where}[{i}]", x)[0]) for i, x in enumerate(value))
+    return tuple(below_written(f"{where}[{i}]", x)[1] for i, x in enumerate(value))
+
+
+def _readable(value: object) -> bool:
+    """A short text that prints, as names of columns and labels are."""
+    return isinstance(value, str) and 0 < len(value) <= 200 and value.isprintable()
 
 
 def _columns(where: str, value: object) -> str | tuple[str, ...] | None:
-    if value is None or (isinstance(value, str) and value):
+    if value is None:
+        return None
+    if isinstance(value, str) and _readable(value):
         return value
-    if isinstance(value, list) and value and all(isinstance(name, str) and name for name in value):
+    if isinstance(value, list) and value and all(map(_readable, value)):
         return tuple(value)
     raise ParameterError(f"{where} must be the name of a column, or a list of them, got {kind(value)}; name it.")
 
@@ -273,6 +282,10 @@ def _labels(where: str, value: object, folder: str, files: dict[str, str]) -> An
     if value is None:
         return None
     if isinstance(value, dict):
+        if not all(map(_readable, value)):
+            raise ParameterError(
+                f"{where} must map the names of columns to their labels, got {kind(value)}; name them."
+            )
         return {str(name): _labels(f"{where}.{name}", one, folder, files) for name, one in value.items()}
     if isinstance(value, str):
         with place(where):
@@ -287,7 +300,15 @@ def _labels(where: str, value: object, folder: str, files: dict[str, str]) -> An
         value = [line.strip() for line in text.splitlines() if line.strip()]
     if not isinstance(value, list) or not value or not all(isinstance(x, str | int | bool) for x in value):
         raise ParameterError(f"{where} must be a list of labels, or {_MOST_LABELS_FILE}, got {kind(value)}; list them.")
-    return [str(x) if not isinstance(x, bool) else x for x in value]
+    found = [x if isinstance(x, bool) else str(x) for x in value]
+    seen: set[str] = set()
+    for label in map(str, found):
+        if label in seen:
+            raise ParameterError(f"{where} must be different, got {shown(label)} twice; remove one of them.")
+        if not label.isprintable():
+            raise ParameterError(f"{where} must be readable text, got {shown(label)}; rename it.")
+        seen.add(label)
+    return found
 
 
 def _with_other(where: str, given: dict[str, Any], labels: Any, other: str | None) -> tuple[Any, Any]:
@@ -322,7 +343,7 @@ def _limit(where: str, given: dict[str, Any], key: str, usual: float | None) -> 
 
 
 def _positive(where: str, value: object) -> float:
-    number = float(exact(where, value)[0])
+    number = below_written(where, value)[1]
     return valid.inside(where, number, hint="it is an amount above 0")
 
 

@@ -37,8 +37,8 @@ class Mean(NumberQuery):
     unit : str
         For example "min"; it is shown beside every number of the answer.
     mechanism : mechanism or spec
-        One whose inputs are numbers (window, binomial, laplace, gaussian, poisson-sum, ...) or vectors (duchi,
-        harmony); ``dim`` may be left out.  With ``missing="option"`` pckv-grr; ``d`` and ``l`` may be left out.
+        One whose inputs are numbers (window, binomial, laplace, gaussian, poisson-sum, ...) or vectors (window-vector,
+        duchi, harmony); ``dim`` may be left out.  With ``missing="option"`` pckv-grr; ``d`` and ``l`` may be left out.
 
     Notes
     -----
@@ -77,10 +77,9 @@ class Mean(NumberQuery):
             must_take(self.mechanism, ["key-values"], what="numbers that may be missing", choose="pckv-grr")
         made = runnable(self.mechanism, d=size, l=size) if option else runnable(self.mechanism, dim=size)
         if not option and (made._number_range is None or (size > 1 and getattr(made, "dim", 1) != size)):
-            raise ParameterError(
-                f"mechanism must be for {'numbers' if size == 1 else 'vectors'}, got {made.spec}; choose "
-                f"{'window, binomial, poisson-sum, laplace or gaussian' if size == 1 else 'duchi or harmony'}."
-            )
+            numbers = "numbers", "window, binomial, poisson-sum, laplace or gaussian"
+            what, choose = numbers if size == 1 else ("vectors", "window-vector, duchi or harmony")
+            raise ParameterError(f"mechanism must be for {what}, got {made.spec}; choose {choose}.")
         object.__setattr__(self, "mechanism", made)
 
     @property

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import Any
 
+import numpy as np
+
 from .._support import validation as check
 from .._support.numbers import round_down, round_up
 from .._support.units import figures
@@ -108,9 +110,10 @@ def plan(given: Mapping[str, str]) -> str:
     asked = Question.read(given, more=_NAMES) if place is None else _asked(given)
     task = _task(given)
     for name, size in task.sizes.items():
-        if name in ("d", "dim") and max(size if isinstance(size, tuple) else (size,)) > _MOST_LABELS:
+        if name in ("d", "dim") and np.sum(size) > _MOST_LABELS:
             raise ParameterError(
-                f"{name} must be at most {_MOST_LABELS:,} for a plan from this page, got {size:,}; write it in Python."
+                f"{name} must be at most {_MOST_LABELS:,} for a plan from this page, got {np.sum(size):,}; write it "
+                "in Python."
             )
     if place is not None:
         made = _found(asked, given).plan(place)

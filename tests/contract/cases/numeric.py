@@ -8,9 +8,11 @@ from shuffledp.mechanisms.numeric.binomial import Binomial
 from shuffledp.mechanisms.numeric.duchi import Duchi
 from shuffledp.mechanisms.numeric.gaussian import Gaussian
 from shuffledp.mechanisms.numeric.harmony import Harmony
+from shuffledp.mechanisms.numeric.hybrid import Hybrid
 from shuffledp.mechanisms.numeric.laplace import Laplace
 from shuffledp.mechanisms.numeric.privunit import PrivUnit
 from shuffledp.mechanisms.numeric.window import Levels, Piecewise, Window
+from shuffledp.mechanisms.numeric.window_vector import WindowVector
 
 
 def scalars(n: int) -> tuple[Any, Any]:
@@ -74,8 +76,13 @@ CASES = [
     ),
     # GRR's law, which that of a small matrix agrees with (tests/mechanisms/test_window.py: of larger ones too)
     *(Case(Window(eps0=e, d=d, cells=b), between(-1.0, 1.0)) for e, d, b in ((1.0, 3, 2), (3.0, 3, 1), (2.0, 4, 2))),
+    # as of Duchi, the lower bound is better than that of the matrix
+    *(
+        Case(WindowVector(eps0=e, dim=k, d=d, cells=b), vectors(k), same_law=False)
+        for e, k, d, b in ((1.0, 2, 3, 1), (2.0, 2, 3, 2), (1.5, 3, 4, 1))
+    ),
     *(Case(Levels(eps0=e, d=d), between(-1.0, 1.0)) for e, d in ((1.0, 2), (3.0, 4))),
-    *(Case(m, between(-1.0, 1.0), same_law=False) for m in (Window(eps0=5.0), Piecewise(eps0=2.0))),
+    *(Case(m, between(-1.0, 1.0), same_law=False) for m in (Window(eps0=5.0), Piecewise(eps0=2.0), Hybrid(eps0=3.0))),
     *(
         Case(Binomial(flips=n, stretch=b, shape=t, noise=g, inputs=k), between(-1.0, 1.0))
         for n, b, t, g, k in ((2, 1.159, 0.15, 0.5217, 3), (1, 1.0, 0.5, 0.2, 2), (4, 1.2, 0.33, 0.28, 5))

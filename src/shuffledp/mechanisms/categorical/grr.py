@@ -48,6 +48,7 @@ class GRR(FrequencyOracle):
     name = "grr"
     _in_words = "generalized randomized response on {d:,} options with eps0 = {eps0}"
     _lists_every_type = True
+    _is_response = True
     _both = (0.0, 0.0)  # a report names one option
 
     @property

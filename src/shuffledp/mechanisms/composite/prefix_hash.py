@@ -196,6 +196,16 @@ class PrefixHash(Randomizer):
         here = int(self.table(counts, level).sum())
         return self._shares(self.hits(counts, level, prefixes), here, users)
 
+    def _share_variance(self, n: int, share: float, others: float) -> float:
+        """Variance of an estimated share among n users; ``others`` is the sum of f_u^2 over the other strings.
+
+        Noise of the n/H users of a level, which users drew it, and strings in one bucket (see the notes).
+        """
+        a, b = self._response.keep, 1.0 / self.l
+        noise = (share * a * (1.0 - a) + (1.0 - share) * b * (1.0 - b)) / (a - b) ** 2
+        drawn = (self.levels - 1) * share * (1.0 - share)
+        return (self.levels * noise + drawn) / n + others / ((self.l - 1) * self.functions)
+
     def table(self, counts: Array, level: int) -> Array:
         """The reports of a level, one row per function and one column per bucket."""
         return np.asarray(counts.reshape(self.levels, self.functions, self.l)[level])

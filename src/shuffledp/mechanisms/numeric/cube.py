@@ -58,12 +58,21 @@ class Cube(LocalBudget):
 
     @abstractmethod
     def variance(self, n: int, value: float = 0.0) -> float:
-        """Variance of one coordinate of the mean, if all hold ``value`` there."""
+        """Variance of one coordinate of the mean, at most, if the users' values there have the mean square value^2.
 
-    def accuracy(self, n: int, *, items: int | None = None) -> Accuracy:
-        """Largest at 0, where rounding to a vertex adds most; typically with values that are uniform on [-1, 1]."""
-        worst = math.sqrt(self.variance(n))
-        return Accuracy(worst, math.sqrt(self.variance(n, math.sqrt(1.0 / 3.0))), worst)
+        It is linear in value^2, so that its mean over the coordinates is that at the mean of their mean squares.
+        """
+
+    def accuracy(self, n: int, *, items: int | None = None, norm: float = math.inf) -> Accuracy:
+        """At the worst data in the cube, or in the ball of this norm, which is at most 1 then; typically at its edge.
+
+        Without a norm typical values are uniform on [-1, 1].
+        """
+        least, single = math.sqrt(self.variance(n)), math.sqrt(self.variance(n, min(norm, 1.0)))
+        even = norm / math.sqrt(self.dim)
+        most = math.sqrt(self.variance(n, min(even, 1.0)))
+        typical = most if math.isfinite(norm) else math.sqrt(self.variance(n, math.sqrt(1.0 / 3.0)))
+        return Accuracy(max(least, most), typical, max(least, single))
 
     def inputs(self) -> list[tuple[int, ...]]:
         """The vertices of the cube: every other law is a mixture of theirs."""

@@ -144,7 +144,7 @@ class Duchi(Cube):
         return self._mean(self._scale * (2.0 * counts / users - 1.0), self._scale**2, users, grain, grain)
 
     def variance(self, n: int, value: float = 0.0) -> float:
-        """Variance of one coordinate of the mean, if all hold ``value`` there: (B^2 - value^2)/n."""
+        """(B^2 - value^2)/n, where the users' values have the mean square value^2."""
         return (self._scale**2 - value**2) / n
 
     def probabilities(self) -> FloatArray:

@@ -96,7 +96,7 @@ class Harmony(Cube):
         return self._mean(value, self.dim / gain**2, users, grain, 2.0 * grain)
 
     def variance(self, n: int, value: float = 0.0) -> float:
-        """Variance of one coordinate of the mean, if all hold ``value`` there: (dim/T^2 - value^2)/n."""
+        """(dim/T^2 - value^2)/n, where the users' values have the mean square value^2."""
         return (self.dim / self.beta**2 - value**2) / n
 
     def probabilities(self) -> FloatArray:

@@ -8,88 +8,24 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...numerics.family import Family
 from ...numerics.pair import FloatArray
 from ...numerics.search import bisect
 from ...randomness.sampling import Array, Source, below, bernoulli
-from ..base import Mechanism
-from ..categorical.grr import GRR
 from ..codecs import Category
-from ..local_budget import LocalBudget
-from ..parameters import Free, whole
 from .grid_mean import GridMean, largest_variance
+from .window_law import MOST_WINDOWS, WindowLaw, usual_cells, window_cells, windows
 
-#: Most windows side by side; a report has at most two bytes.
-_MOST_WINDOWS, _MOST_OUTPUTS = 2**12, 2**16
-#: Cells of a window unless they are given: with few windows their steps would be coarse.
-_CELLS, _MORE_CELLS, _FEW_WINDOWS = 16, 32, 8
-#: Most windows that calibration tries: the best number at eps0 = 18.
-_MOST_TRIED = 256
 #: Points of a grid on which phi is searched, and how often it is made finer.
 _TRIED, _FINER = 9, 6
 
 
-def _cells(windows: int) -> int:
-    return _MORE_CELLS if windows < _FEW_WINDOWS else _CELLS
-
-
-class Windowed(GridMean, LocalBudget):
-    """d windows of b cells side by side are the L = d b outputs; input i prefers the cells i, ..., i + b - 1.
-
-    P_i(j) is proportional to e^eps0 if i <= j < i + b, else to 1: with probability gamma = d/(e^eps0 + d - 1) the
-    report is uniform on all cells, else on the window.  There are L - b + 1 inputs.
-
-    *Every upper bound of GRR(eps0, d) holds for it.*  Let s = e^eps0 t be the high and t the low probability of a cell,
-    and X = (P0 - E P1)/R on a cell of another user's law R (or of the blanket, R = t), as in docs/proofs.md.
-
-    1. Windows W0, W1 of the victim that do not overlap: X depends on whether a cell is in W0, in W1 or in neither, and
-       on R there.  The law of X is affine in how many cells of the other's window lie in W0 and in W1, two numbers
-       whose hull has the corners (0, 0), (b, 0), (0, b): the three types of GRR, of which it is a mixture.
-    2. Windows that overlap: every cell of W0 & W1 gets a partner outside of both (L >= 2b), and both cells are compared
-       with one in W0 alone and one in W1 alone.  Where R is r on both, X takes s(1-E)/r and t(1-E)/r, against
-       (s-Et)/r and (t-Es)/r: the same mean and a half-width (s-t)|1-E|/2r <= (s-t)(1+E)/2r.  Where R is s on the first
-       and t on its partner, X is 1-E on both, a constant, against anything of that mean.  Where R is t on the first and
-       s on its partner, X takes s(1-E)/t and t(1-E)/s; for E < 1 they lie between (t-Es)/s and (s-Et)/t (first cell
-       in W0 alone), for E >= 1 between (t-Es)/t and (s-Et)/s (first cell in W1 alone).  Each is a mean-preserving
-       spread; what another user's cells are is known slot by slot in the swap bound, so the choice may depend on it.
-
-    So every divergence is at most that of non-overlapping windows, hence that of GRR's pair and types, at every E: by
-    the blanket and by the swap bound, with participation and in compositions.  Over the blanket (R = t) the spread
-    holds for a P0 - b P1 with any a, b >= 0; among types the choice depends on E, so that products of swap pairs are
-    not covered (_swap_members).  *Every lower bound of GRR holds too*: on d windows side by side the mechanism is GRR,
-    whose report is then replaced by a uniform cell of its window.
-    """
-
-    _lists_every_type = True
-
-    d: int
-    cells: int
+class Windowed(GridMean, WindowLaw):
+    """Numbers by windows: every output has a weight, and every input the mean of the weights of its window."""
 
     @property
     @abstractmethod
     def _shape(self) -> FloatArray:
         """The weights of the outputs up to their scale: rising, and odd around the middle."""
-
-    @property
-    def _outputs(self) -> int:
-        """L = d b."""
-        return self.d * self.cells
-
-    # -- the law, which is GRR's ------------------------------------------------------------------------------
-
-    @property
-    def _response(self) -> GRR:
-        return GRR(eps0=self.eps0, d=self.d)
-
-    @property
-    def _uniform(self) -> float:
-        """gamma."""
-        return self.d * self._response.stray
-
-    @property
-    def beta(self) -> float:
-        """(e-1)/(e+d-1): of windows that do not overlap."""
-        return self._response.beta
 
     @property
     def _binary_budget(self) -> float | None:
@@ -99,22 +35,6 @@ class Windowed(GridMean, LocalBudget):
     def _whole_matrix(self) -> FloatArray | None:
         """That of GRR where windows do not overlap: values between two inputs are mixtures of them."""
         return self._response._whole_matrix() if self.cells == 1 else None
-
-    def _blanket(self) -> Family:
-        return self._response.law.blanket()
-
-    def _constant_datasets(self) -> Family:
-        return self._response.law.constant_datasets()
-
-    def _swap_members(self, most: int) -> None:
-        """None: which pair dominates an overlap depends on E."""
-        return None
-
-    def _blanket_ratio(self, victim: Mechanism) -> float:
-        """That of GRR: the blankets are uniform on the same outputs."""
-        if isinstance(victim, Windowed) and (victim.d, victim.cells) == (self.d, self.cells):
-            return self._response._blanket_ratio(victim._response)
-        return super()._blanket_ratio(victim)
 
     # -- the weights ------------------------------------------------------------------------------------------
 
@@ -196,7 +116,7 @@ class Window(Windowed):
     Notes
     -----
     *Privacy.*  All that is proved of ``grr:eps0,d`` holds, upper and lower bounds, whatever the cells: proved in
-    :class:`Windowed`.
+    :class:`~shuffledp.mechanisms.numeric.window_law.WindowLaw`.
 
     *Error.*  Over a window the means of sin(phi z) and cos(2 phi z) are D(1) and D(2) times their values in the middle,
     D(s) = sin(s b phi/L)/(b sin(s phi/L)), so the variance of a weight at x_i is C0 + C1 x_i^2 with
@@ -221,19 +141,8 @@ class Window(Windowed):
     name = "window"
     _in_words = "windows of 1/{d} of {_outputs:,} outputs on numbers in [-1, 1] with eps0 = {eps0}"
 
-    d: int = whole(
-        low=3,
-        high=_MOST_WINDOWS,
-        hint="a window is 1/d of the outputs",
-        choose=lambda m: _likely_windows(m.eps0),
-        free=Free(1.25, limits=lambda m: (3, _MOST_TRIED), near=4.0),
-    )
-    cells: int = whole(
-        low=1,
-        high=lambda m: _MOST_OUTPUTS // m.d,
-        hint="it counts the outputs of a window",
-        choose=lambda m: _cells(m.d),
-    )
+    d: int = windows()
+    cells: int = window_cells()
 
     @property
     def _phi(self) -> float:
@@ -266,11 +175,6 @@ class Window(Windowed):
         return np.asarray(np.sin(self._phi * self._positions))
 
 
-def _likely_windows(eps0: float) -> int:
-    """0.65 V^(1/3) at V = 2 e^eps0."""
-    return int(min(max(round(0.65 * math.exp(min(eps0 + math.log(2.0), 50.0) / 3.0)), 3), _MOST_WINDOWS))
-
-
 @dataclass(frozen=True, kw_only=True)
 class Levels(Windowed):
     """Numbers in [-1, 1], rounded to d equally spaced levels, then randomized response (Balle et al., CRYPTO 2019).
@@ -298,13 +202,7 @@ class Levels(Windowed):
     _in_words = "randomized response on {d:,} equal levels of numbers in [-1, 1] with eps0 = {eps0}"
     cells = 1
 
-    d: int = whole(
-        low=2,
-        high=_MOST_WINDOWS,
-        hint="d counts the levels",
-        choose=lambda m: _likely_windows(m.eps0),
-        free=Free(1.25, limits=lambda m: (3, _MOST_TRIED), near=4.0),
-    )
+    d: int = windows(low=2, hint="d counts the levels")
 
     @property
     def _shape(self) -> FloatArray:
@@ -343,12 +241,12 @@ class Piecewise(Windowed):
     @property
     def d(self) -> int:  # type: ignore[override]
         """1/d is the width of a window."""
-        return int(min(max(round(math.exp(min(0.5 * self.eps0, 50.0)) + 1.0), 3), _MOST_WINDOWS))
+        return int(min(max(round(math.exp(min(0.5 * self.eps0, 50.0)) + 1.0), 3), MOST_WINDOWS))
 
     @property
     def cells(self) -> int:  # type: ignore[override]
         """As of the window mechanism."""
-        return _cells(self.d)
+        return usual_cells(self.d)
 
     @property
     def _shape(self) -> FloatArray:

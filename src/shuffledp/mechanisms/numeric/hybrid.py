@@ -1,0 +1,152 @@
+"""The hybrid of piecewise windows and one bit: every user draws which of the two to run."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from ...numerics.family import Family, PairSet
+from ...numerics.pair import FloatArray, ShuffledPair, both_directions
+from ...randomness.sampling import Array, Source, bernoulli
+from ..base import Mechanism
+from ..categorical.grr import GRR
+from ..codecs import Category
+from ..composite.parallel import Parallel
+from ..composite.parallel_law import union
+from ..local_budget import LocalBudget
+from .discrete_laplace import coins
+from .grid_mean import GridMean
+from .window import Piecewise
+
+#: From this budget on windows have less error than one bit (Wang et al., equation 9).
+_WINDOWS_FROM = 0.61
+#: Figures of the share of windows: it and the rest are written in decimals that sum to 1.
+_FIGURES = 6
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hybrid(GridMean, LocalBudget):
+    """The hybrid mechanism on numbers in [-1, 1] (Wang et al., ICDE 2019), on a public grid.
+
+    With probability alpha = 1 - e^(-eps0/2) (0 if eps0 <= 0.61) the report is that of ``piecewise:eps0``, else one bit
+    that is + with probability (1 + x T)/2, T = tanh(eps0/2), and weighs 1/T.  Reports show which of the two it was.
+
+    Parameters
+    ----------
+    eps0 : float > 0
+        Local budget.
+
+    Notes
+    -----
+    The law is that of a parallel composition of ``grr:eps0,d`` (the window, see WindowLaw) and ``grr:eps0,d=2`` (the
+    bit) whose two inputs come from one number, so that its upper bounds hold; as not all pairs of inputs are numbers,
+    eps may be 10 % too large at eps0 = 2 and 2 % at eps0 = 4.  The lower bounds are those of users at -1, 0 and 1.
+
+    The bit evens out the variance, which is 5 to 15 % smaller than that of ``piecewise`` at the worst number; it is
+    here to be compared with.
+
+    Examples
+    --------
+    >>> m = Hybrid(eps0=2.0)
+    >>> round(m.windows, 4), round(m.variance(1), 3)
+    (0.6321, 1.081)
+    >>> est = m.estimate(m.privatize(np.full(10_000, 0.3), rng=np.random.default_rng(0)))
+    >>> bool(abs(est.value[0] - 0.3) < 4 * est.stderr[0])
+    True
+    """
+
+    name = "hybrid"
+    _in_words = "the hybrid of piecewise windows and one bit on numbers in [-1, 1] with eps0 = {eps0}"
+
+    @property
+    def windows(self) -> float:
+        """alpha, the share of reports that are windows."""
+        return round(-math.expm1(-0.5 * self.eps0), _FIGURES) if self.eps0 > _WINDOWS_FROM else 0.0
+
+    @property
+    def _window(self) -> Piecewise:
+        return Piecewise(eps0=self.eps0)
+
+    @property
+    def _gain(self) -> float:
+        """T."""
+        return math.tanh(0.5 * self.eps0)
+
+    # -- accounting ---------------------------------------------------------------------------------------------
+
+    @property
+    def _parts(self) -> Mechanism:
+        """What has its upper bounds."""
+        alpha, bit = self.windows, GRR(eps0=self.eps0, d=2)
+        if not 0.0 < alpha < 1.0:
+            return self._window._response if alpha else bit
+        return Parallel([(alpha, self._window._response), (round(1.0 - alpha, _FIGURES), bit)])
+
+    @property
+    def beta(self) -> float:
+        """The sum of those of the parts, by their shares."""
+        return self._parts.variation_ratio().beta
+
+    def _blanket(self) -> Family:
+        return self._parts.law.blanket()
+
+    def _swap(self) -> Family:
+        return self._parts.law.swap()
+
+    def _dominating_pairs(self, most: int) -> None:
+        """None, as of a parallel composition."""
+        return None
+
+    def _swap_members(self, most: int) -> None:
+        """None, as of a parallel composition."""
+        return None
+
+    def _constant_datasets(self) -> Family:
+        """The victim holds -1 or 1, all others hold 0 or -1; at 0 the window is a third one and the bit is fair."""
+        grr, bit = self._window._response, GRR(eps0=self.eps0, d=2)
+        alpha, own = Fraction(repr(self.windows)), bit._beside("x0")
+        found = []
+        for held, other in (("third", ShuffledPair(own.P0, own.P1, [0.5, 0.5, 0.0])), ("x0", own)):
+            shares = [(alpha, grr._beside(held)), (1 - alpha, other)]
+            found += both_directions(union([(share, law) for share, law in shares if share > 0]))
+        return PairSet(found)
+
+    # -- the weights, and running it ----------------------------------------------------------------------------
+
+    @property
+    def _points(self) -> FloatArray:
+        return self._window._points
+
+    @property
+    def _values(self) -> FloatArray:
+        """Those of the cells, then - and +."""
+        return np.append(self._window._values, [-1.0 / self._gain, 1.0 / self._gain])
+
+    def _mean(self, weights: FloatArray) -> FloatArray:
+        *_, low, high = weights
+        bit = 0.5 * (low + high) + 0.5 * self._gain * (high - low) * self._points
+        return np.asarray(self.windows * self._window._mean(weights[:-2]) + (1.0 - self.windows) * bit)
+
+    @property
+    def codec(self) -> Category:
+        """The number of the cell, or one of two more."""
+        return Category(self._window._outputs + 2, scratch=96)
+
+    def _randomize(self, values: Array, src: Source) -> Array:
+        report = self._window._randomize(values, src).astype(self.codec.dtype)
+        bit = np.flatnonzero(bernoulli(src, 1.0 - self.windows, len(values)))
+        report[bit] = self._window._outputs + coins(src, 0.5 + 0.5 * self._gain * values[bit])
+        return report
+
+    def inputs(self) -> list[float]:
+        """The points of the grid: every other law is a mixture of theirs."""
+        return self._window.inputs()
+
+    def probabilities(self) -> FloatArray:
+        """The cells, then - and +."""
+        up = 0.5 + 0.5 * self._gain * self._points
+        bit = (1.0 - self.windows) * np.column_stack([1.0 - up, up])
+        return np.column_stack([self.windows * self._window.probabilities(), bit])

@@ -1,0 +1,121 @@
+"""Vectors by windows on one random coordinate: accounting as GRR and as Parallel, error, intervals, refusals."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import shuffledp as sdp
+from reference.repetition import slow
+
+
+@pytest.mark.parametrize(("eps0", "d", "dim"), [(2.0, 4, 2), (4.0, 5, 3), (1.0, 3, 40)])
+def test_the_bounds_are_those_of_grr_and_of_a_parallel_composition(eps0: float, d: int, dim: int) -> None:
+    m, grr = sdp.WindowVector(eps0=eps0, dim=dim, d=d), sdp.GRR(eps0=eps0, d=d)
+    crowd: dict[str, Any] = {"n": 2000, "delta": 1e-6}
+    for bound in ("auto", "blanket", "swap", "variation-ratio", "general"):
+        assert sdp.amplify(m, bound=bound, **crowd).epsilon == sdp.amplify(grr, bound=bound, **crowd).epsilon
+    assert sdp.amplify(m, **crowd).lower == sdp.amplify(grr, **crowd).lower
+    several = [sdp.Accountant().compose(x, n=2000, count=3).epsilon(delta=1e-6) for x in (m, grr)]
+    assert several[0] == several[1]
+    drawn = sdp.Parallel([(1.0 / dim, sdp.Window(eps0=eps0, d=d))] * dim)
+    if dim <= 3:  # more types than the general bound lists
+        assert sdp.amplify(drawn, bound="swap", **crowd).epsilon == pytest.approx(
+            sdp.amplify(m, bound="swap", **crowd).epsilon, rel=2e-3
+        )
+    assert sdp.amplify(drawn, bound="blanket", **crowd).epsilon == pytest.approx(
+        sdp.amplify(m, bound="blanket", **crowd).epsilon, rel=1e-6
+    )
+
+
+def test_a_certificate_and_mixed_budgets() -> None:
+    m = sdp.WindowVector(eps0=2.0, dim=3, d=4)
+    assert sdp.amplify(m, n=300, delta=1e-4, certify=True).certificate is not None
+    crowd = [(sdp.WindowVector(eps0=e, dim=2, d=4), k) for e, k in ((3.0, 4000), (1.0, 1000))]
+    alone = sdp.amplify(crowd[0][0], n=4000, delta=1e-6).epsilon
+    assert sdp.amplify_mixed(crowd, delta=1e-6).epsilon <= alone
+    other = (sdp.WindowVector(eps0=1.0, dim=3, d=4), 10)
+    with pytest.raises(sdp.BoundNotApplicableError, match="one family"):
+        sdp.amplify_mixed([crowd[0], other], delta=1e-6)
+
+
+def values_of(kind: str, n: int, dim: int) -> np.ndarray:
+    if kind == "ends":  # half at -1, half at 1: the largest error
+        return np.where((np.arange(n)[:, None] + np.arange(dim)) % 2 == 0, 1.0, -1.0)
+    if kind == "alike":
+        return np.tile(np.linspace(-0.6, 1.0, dim), (n, 1))
+    return np.random.default_rng(3).uniform(-1.0, 1.0, (n, dim))
+
+
+@pytest.mark.parametrize(
+    ("kind", "n", "dim", "runs"),
+    [
+        *((kind, 600, 2, 400) for kind in ("ends", "alike", "uniform")),
+        *(slow(kind, 10_000, 3, 2000) for kind in ("ends", "alike", "uniform")),
+        slow("uniform", 300, 20, 2000),
+    ],
+)
+def test_the_error_is_the_predicted_one(kind: str, n: int, dim: int, runs: int) -> None:
+    """Over runs x dim squares the standard error of their mean is sqrt(2/(runs dim)): 5 % quick, 1.8 % slow."""
+    m, rng, values = sdp.WindowVector(eps0=4.0, dim=dim), np.random.default_rng(4), values_of(kind, n, dim)
+    truth, square = values.mean(axis=0), float(np.mean(values**2))
+    errors, inside, stated = [], [], []
+    for _ in range(runs):
+        found = m.estimate(m.privatize(values, rng=rng))
+        low, high = found.interval(0.95)
+        errors.append((found.value - truth) ** 2)
+        inside.append((low <= truth) & (truth <= high))
+        stated.append(found.stderr**2)
+    error, room = float(np.mean(errors)), 4.0 * math.sqrt(2.0 / (runs * dim))
+    if kind == "ends":
+        assert error == pytest.approx(m.variance(n, 1.0), rel=max(room, 0.05))
+    assert error <= m.variance(n, math.sqrt(square)) * (1.0 + room)
+    assert float(np.mean(stated)) == pytest.approx(error, rel=room + (0.06 if n / dim >= 300 else 0.3))
+    assert 0.93 <= float(np.mean(inside)) <= (0.97 if n / dim >= 3000 else 1.0)
+
+
+def test_users_who_agree_have_a_small_error() -> None:
+    """What Harmony never has: its reports are signs."""
+    m, harmony = sdp.WindowVector(eps0=5.0, dim=10), sdp.Harmony(eps0=5.0, dim=10)
+    values = np.full((20_000, 10), 0.4)
+    ours, theirs = (x.estimate(x.privatize(values, rng=np.random.default_rng(0))) for x in (m, harmony))
+    assert np.all(ours.stderr < 0.3 * theirs.stderr)
+    assert np.all(abs(ours.value - 0.4) < 5 * ours.stderr)
+
+
+def test_the_mean_number_of_users_who_draw_a_coordinate() -> None:
+    """The bound on E 1/N, against the binomial law itself, in the variance of users who agree."""
+    for n, dim in ((5, 2), (40, 3), (40, 30), (400, 3)):
+        chance = [math.comb(n, k) * (1 / dim) ** k * (1 - 1 / dim) ** (n - k) for k in range(n + 1)]
+        mean = math.fsum(p / k for k, p in enumerate(chance) if k)
+        m = sdp.WindowVector(eps0=3.0, dim=dim)
+        v = sdp.Window(eps0=3.0, d=m.d, cells=m.cells).variance(1)
+        assert mean * v <= m.variance(n) <= mean * v * (1.02 if n / dim > 100 else 4.0)
+        both = mean * v + (mean - (1 - chance[0]) / n) * n / (n - 1) + chance[0]  # and values of mean square 1
+        assert both <= m.variance(n, 1.0) * (1 + 1e-12)
+
+
+def test_a_coordinate_that_nobody_drew() -> None:
+    m = sdp.WindowVector(eps0=4.0, dim=50)
+    found = m.estimate(m.privatize(np.full((5, 50), 0.9), rng=np.random.default_rng(0)))
+    empty = found.value == 0.0
+    assert empty.sum() >= 45 and np.all(found.stderr[empty] == 1.0)
+    low, high = found.interval(0.95)
+    assert np.all(low[empty] <= -1.0) and np.all(high[empty] >= 1.0)
+
+
+def test_what_is_refused() -> None:
+    for spec, words in (
+        ("window-vector:eps0=2,dim=1", r"dim must lie in \[2, .*got 1.0; .*window is for one number"),
+        ("window-vector:eps0=9,dim=200000,d=20", "dim times d times cells must be at most 16,777,216, got 64,000,000"),
+        ("window-vector:eps0=2,dim=3,d=2", "d must lie in"),
+    ):
+        with pytest.raises(sdp.ParameterError, match=words):
+            sdp.mechanism(spec)
+    with pytest.raises(sdp.ParameterError, match="more than 1,000,000 cells"):
+        sdp.WindowVector(eps0=2.0, dim=9).probabilities()
+    with pytest.raises(sdp.ParameterError, match="rescale or clip"):
+        sdp.WindowVector(eps0=2.0, dim=2).privatize([[0.0, 1.5]])
