@@ -26,11 +26,13 @@ from ..errors import ImpossibleError, ParameterError, ShuffleDPError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.free_setting import FreeSetting
 from ..numerics.composition.conversions import mu_of
-from ..numerics.composition.profile_curve import MEDIUM
+from ..numerics.composition.profile_curve import COARSE, MEDIUM
 from .candidates import Candidate
 
 #: Relative accuracy of eps over several rounds, whose composition is expensive.
 _TOL_ROUNDS = 2e-3
+#: The bound whose profile is sampled quickly; others are at fewer points, which may cost 0.3 % of eps.
+_QUICK = "blanket"
 #: Most pairs of inputs whose divergences are compared.
 _PAIRS = 256
 #: Pairs of inputs up to which a guarantee is computed quickly.
@@ -99,7 +101,8 @@ class Budget:
             else:
                 by = bound or self._best_bound(mechanism)
                 every = Rounds(mechanism, by, Crowd(self.n), count=self.rounds).must_hold("be planned")
-                self.known[spec] = Spent(every.epsilon(delta=self.delta, tol=self.tol, ladder=MEDIUM), by)
+                ladder = MEDIUM if by == _QUICK else COARSE
+                self.known[spec] = Spent(every.epsilon(delta=self.delta, tol=self.tol, ladder=ladder), by)
         return self.known[spec]
 
     def local(self, mechanism: Mechanism) -> float:
@@ -348,8 +351,10 @@ class _OneRound(Target):
 
     def reached(self, mechanism: Mechanism) -> float:
         """As amplify would report it."""
-        found = self.known[mechanism.spec] = one_round(mechanism, n=self.n, delta=self.delta, tol=self.tol)
-        return found.epsilon
+        spec = mechanism.spec  # of few figures: a search comes back to it
+        if spec not in self.known:
+            self.known[spec] = one_round(mechanism, n=self.n, delta=self.delta, tol=self.tol)
+        return self.known[spec].epsilon
 
 
 def _loosest(target: Target, candidate: Candidate, row: Unknown) -> Mechanism:
