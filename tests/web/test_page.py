@@ -267,7 +267,7 @@ def test_lines_are_copied(page: Any, server: str) -> None:
     opened(page, server + HAND)
     page.click("[data-copy=shell]")
     assert page.evaluate("navigator.clipboard.readText()").startswith("shuffledp amplify grr:eps0=2,d=64")
-    page.wait_for_function("document.getElementById('said').textContent !== ''")
+    page.wait_for_function("() => document.getElementById('said').textContent !== ''")
 
 
 @pytest.mark.parametrize("width", [390, 768, 1280])

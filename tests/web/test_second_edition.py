@@ -99,9 +99,12 @@ def test_what_is_out_of_date_disappears_until_the_answer_is_there(page: Any, ser
     page.route("**/api/guarantee*", lambda route: held.append(route))
     page.fill("#n", "200000")
     page.wait_for_selector("#answer.waiting")
-    page.wait_for_function("getComputedStyle(document.querySelector('#answer > .content')).visibility === 'hidden'")
-    page.unroute_all()
+    page.wait_for_function(
+        "() => getComputedStyle(document.querySelector('#answer > .content')).visibility === 'hidden'"
+    )
     held[0].continue_()
+    page.wait_for_selector("#answer:not(.waiting)")
+    page.unroute_all()
     settled(page)
     assert not page.locator(".waiting").count() and "200,000 users" in page.text_content("#terms")
     assert page.evaluate("getComputedStyle(document.querySelector('#answer > .content')).visibility") == "visible"
@@ -112,7 +115,7 @@ def test_an_older_ranking_is_left_and_the_newest_budget_is_shown(page: Any, serv
     held: list[Any] = []
     page.route("**/api/rank*", lambda route: held.append(route) if not held else route.continue_())
     page.fill("#epsilon", "0.7")
-    page.wait_for_function("document.querySelector('#ranking-section .waiting') !== null")
+    page.wait_for_function("() => document.querySelector('#ranking-section .waiting') !== null")
     with page.expect_event("requestfailed", lambda request: "/api/rank" in request.url) as left:
         page.fill("#epsilon", "0.3")
     assert "epsilon=0.7" in left.value.url
@@ -172,24 +175,25 @@ def test_errors_move_while_a_weight_is_dragged(page: Any, server: str) -> None:
     before = [errors(page, 0), errors(page, 1)]
     first = [float(re.search(r"[\d.]+", text)[0]) for text in before]
     held: list[Any] = []
-    page.route("**/api/programme*", lambda route: held.append(route))
+    free: list[bool] = []
+    page.route("**/api/programme*", lambda route: route.continue_() if free else held.append(route))
     page.focus("#q0-weight-slider")
     for _ in range(20):
         page.keyboard.press("ArrowRight")
-    page.wait_for_function("document.getElementById('q0-answer').textContent.startsWith('≈')")
+    page.wait_for_function("() => document.getElementById('q0-answer').textContent.startsWith('≈')")
     about = [float(re.search(r"[\d.]+", errors(page, k))[0]) for k in (0, 1)]
     assert about[0] < first[0] and about[1] > first[1]
     page.wait_for_function("() => document.querySelectorAll('.asked-answer.estimated').length === 2")
     assert page.evaluate("getComputedStyle(document.getElementById('q0-answer')).visibility") == "visible"
-    page.unroute_all()
     while not held:
         page.wait_for_timeout(50)
-    for route in held:
-        route.continue_()
-    page.wait_for_function("!document.getElementById('q0-answer').textContent.startsWith('≈')")
+    free.append(True)
+    page.keyboard.press("ArrowRight")  # a newer question, which leaves the older
+    page.wait_for_function("() => !document.getElementById('q0-answer').textContent.startsWith('≈')")
     settled(page)
+    page.unroute_all()
     found = [float(re.search(r"[\d.]+", errors(page, k))[0]) for k in (0, 1)]
-    assert found == pytest.approx(about, rel=0.15)  # one message per user: the leading order is near
+    assert found[0] <= about[0] + 1 and found[1] == pytest.approx(about[1], rel=0.3)  # to leading order
 
 
 def test_a_programme_and_its_plans_are_saved_and_checked(page: Any, server: str, tmp_path: Path) -> None:
@@ -216,7 +220,7 @@ def test_questions_are_added_removed_and_kept_in_the_link(page: Any, server: str
     page.wait_for_selector("#q2-answer b")
     settled(page)
     page.click("[aria-label='Remove Fruit']")
-    page.wait_for_function("document.querySelectorAll('.asked').length === 2")
+    page.wait_for_function("() => document.querySelectorAll('.asked').length === 2")
     settled(page)
     other = page.context.new_page()
     programme(other, page.url)
@@ -228,7 +232,7 @@ def test_a_wanted_error_takes_the_place_of_a_weight(page: Any, server: str) -> N
     programme(page, server + PROGRAMME)
     page.click(".asked[data-question='1'] summary")
     page.fill("#q1-error", "0.1 min")
-    page.wait_for_function("!document.querySelector('#q1-weight')")
+    page.wait_for_function("() => !document.querySelector('#q1-weight')")
     settled(page)
     assert float(re.search(r"[\d.]+", errors(page, 1))[0]) == pytest.approx(0.1, rel=0.05)
     page.fill("#q1-error", "0.00001 min")

@@ -90,9 +90,9 @@ def rank(given: Mapping[str, str]) -> dict[str, Any]:
         choice["usable"] = _shown_in_fields(made.run.spec)
         choice["shown"] = {key: round_up(getattr(made, key)) for key in ("epsilon", "local_epsilon")}
         choice["shown"]["error"] = _figures(found, made.error)
-    for aside, error in [(ready["floor"], found.floor), *zip(ready["references"], found.references, strict=True)]:
-        if error is not None:
-            aside["shown"] = _figures(found, error.error)
+    for aside in (ready["floor"], *ready["references"]):
+        if aside is not None:
+            aside["shown"] = _figures(found, float(aside["error"]))
     kept = ("task", "sizes", "unit", "statement", "choices", "references", "floor", "python", "command")
     return {
         **{key: ready[key] for key in kept},
