@@ -217,7 +217,7 @@ class _Search:
                     variant=choice.candidate.variant,
                     users=terms.crowd.n,
                     minimum_batch=terms.crowd.n - terms.crowd.dropouts,
-                    delta=self.draft.delta,
+                    delta=self.draft.written[1],  # a claim of its own; the budget is compared as it is written
                     reports_per_user=terms.numbers.get("reports_per_user", 1),
                 )
 

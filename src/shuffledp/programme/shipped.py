@@ -199,7 +199,7 @@ def check_plan(path: str | os.PathLike[str], *, progress: Progress | None = None
     name = plan.name or plan.query.question[:200]
     data = {
         "version": 1,
-        "name": name,
+        "name": f"the claim of {name}"[:200],
         "target": {"epsilon": repr(plan.epsilon), "delta": repr(plan.delta)},
         "population": {"users": plan.users},
         "rounds": [{"name": name}],
