@@ -5,10 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from reference.asgi import Client
+from reference.browser import CHROMIUM, FLAGS
 from shuffledp.web.app import create_app
 from shuffledp.web.pool import Pool
 from shuffledp.web.work import computed
@@ -55,3 +57,31 @@ def server() -> Iterator[str]:
         finally:
             process.terminate()
             process.wait(10)
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(chromium: Any, server: str) -> Iterator[Any]:
+    """A fresh page; afterward nothing was asked of anybody but the server, and nothing was said on the console."""
+    context = chromium.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True)
+    context.grant_permissions(["clipboard-read", "clipboard-write"], origin=server.rstrip("/"))
+    context.set_default_timeout(90_000)  # of a busy machine
+    made = context.new_page()
+    asked: list[str] = []
+    said: list[str] = []
+    made.on("request", lambda request: asked.append(request.url))
+    made.on("console", lambda message: said.append(message.text))
+    made.on("pageerror", lambda error: said.append(str(error)))
+    yield made
+    context.close()
+    assert asked and [url for url in asked if not url.startswith((server, "blob:" + server))] == []
+    assert [text for text in said if not text.startswith("Failed to load resource")] == []

@@ -11,9 +11,9 @@ import pytest
 from reference.asgi import Client
 from shuffledp.mechanisms.registry import names
 from shuffledp.web import answers, guard
-from shuffledp.web.addresses import ANSWERS
+from shuffledp.web.addresses import ANSWERS, MOST_PATH
 from shuffledp.web.app import create_app
-from shuffledp.web.guard import HEADERS, MOST_PATH, Guard
+from shuffledp.web.guard import HEADERS, Guard
 from shuffledp.web.pool import Pool
 
 GRR = {"spec": "grr:eps0=2,d=64", "n": "1e5", "delta": "1e-7"}

@@ -15,6 +15,7 @@ import numpy as np
 from .._support import validation as check
 from ..errors import ParameterError
 from ..numerics.composition import sequential
+from ..numerics.composition.profile_curve import Ladder
 from ..numerics.composition.sequential import Kind
 from ..numerics.pair import FloatArray
 from .crowd import Crowd
@@ -59,12 +60,12 @@ class Rounds:
         self.one.must_hold(purpose)
         return self
 
-    def epsilon(self, *, delta: float, tol: float) -> float:
-        """eps of all rounds together; ``tol`` is the accuracy of a single one."""
+    def epsilon(self, *, delta: float, tol: float, ladder: Ladder | None = None) -> float:
+        """eps of all rounds together; ``tol`` is the accuracy of a single one, ``ladder`` where it is sampled."""
         if self._count == 1:
             return self.one.epsilon(delta=delta, tol=tol).epsilon
         sequential.refuse_tiny(delta)
-        return sequential.epsilon([kind_of(self.one)], [self.cost], delta)
+        return sequential.epsilon([kind_of(self.one)], [self.cost], delta, ladder)
 
     def log_delta(self, epsilon: float, *, tol: float) -> float:
         """log delta of all rounds together at one eps; ``tol`` is the accuracy of a single one."""

@@ -18,6 +18,7 @@ import numpy as np
 from .._support.numbers import round_down, round_up
 from ..accounting.crowd import Crowd
 from ..accounting.resolve import resolve
+from ..accounting.rounds import Rounds
 from ..calibration.search import Crossing, best_of_range, largest
 from ..calibration.target import Target
 from ..calibration.unknowns import Unknown, row_of
@@ -25,10 +26,13 @@ from ..errors import ImpossibleError, ParameterError, ShuffleDPError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.free_setting import FreeSetting
 from ..numerics.composition.conversions import mu_of
+from ..numerics.composition.profile_curve import COARSE, MEDIUM
 from .candidates import Candidate
 
 #: Relative accuracy of eps over several rounds, whose composition is expensive.
-_TOL_ROUNDS = 1e-3
+_TOL_ROUNDS = 2e-3
+#: The bound whose profile is sampled quickly; others are at fewer points, which may cost 0.3 % of eps.
+_QUICK = "blanket"
 #: Most pairs of inputs whose divergences are compared.
 _PAIRS = 256
 #: Pairs of inputs up to which a guarantee is computed quickly.
@@ -85,17 +89,20 @@ class Budget:
             return self
         return Budget(n=self.n, delta=self.delta, rounds=self.rounds, tol=self.tol)
 
-    def spent(self, mechanism: Mechanism) -> Spent:
-        """The eps of all rounds, never too small."""
+    def spent(self, mechanism: Mechanism, bound: str | None = None) -> Spent:
+        """The eps of all rounds, never too small; that of several by one bound, the best of a round unless it is named.
+
+        Another bound has no place in a search for the same mechanism: what was found first is kept.
+        """
         spec = mechanism.spec
         if spec not in self.known:
-            found = one_round(mechanism, n=self.n, delta=self.delta, tol=self.tol)
-            if self.rounds > 1:
-                from ..composing.accountant import Accountant  # it loads scipy.fft, which one round can do without
-
-                acc = Accountant().compose(mechanism, n=self.n, count=self.rounds)
-                found = found._replace(epsilon=acc.epsilon(delta=self.delta))
-            self.known[spec] = found
+            if self.rounds == 1:
+                self.known[spec] = one_round(mechanism, n=self.n, delta=self.delta, tol=self.tol)
+            else:
+                by = bound or self._best_bound(mechanism)
+                every = Rounds(mechanism, by, Crowd(self.n), count=self.rounds).must_hold("be planned")
+                ladder = MEDIUM if by == _QUICK else COARSE
+                self.known[spec] = Spent(every.epsilon(delta=self.delta, tol=self.tol, ladder=ladder), by)
         return self.known[spec]
 
     def local(self, mechanism: Mechanism) -> float:
@@ -173,13 +180,29 @@ class Budget:
         return self._row(candidate, epsilon) if near is None else near[0]
 
     def _over_rounds(self, candidate: Candidate, row: Unknown, epsilon: float) -> Mechanism:
+        """By the bound that is best for a round near the target: all of them would take several times as long."""
+        start = _likely(self._target(self._each(epsilon)), candidate.accounted(row))
+        bound = "auto" if start is None else self._best_bound(candidate.runs(row.at(start)))
+        found = self._by_bound(candidate, row, epsilon, bound)
+        best = self._best_bound(candidate.runs(found))
+        return found if best == bound else self._by_bound(candidate, row, epsilon, best)
+
+    def _best_bound(self, mechanism: Mechanism) -> str:
+        """Of one round; the local guarantee may be the best for one and is not for several."""
+        try:
+            found = one_round(mechanism, n=self.n, delta=self.delta, tol=_TOL_ROUNDS).bound
+        except ShuffleDPError:
+            return "auto"
+        return "auto" if found == "local" else found
+
+    def _by_bound(self, candidate: Candidate, row: Unknown, epsilon: float, bound: str) -> Mechanism:
         """Secant steps in the logarithm of the eps of one round, until all rounds together are just below epsilon."""
         each = self._each(epsilon)
         passing: tuple[float, Mechanism] | None = None
         failing = math.inf
         for _ in range(_COMPOSITIONS):
-            found = _loosest(self._target(each), candidate, row)
-            total = self.spent(candidate.runs(found)).epsilon
+            found = _loosest(replace(self._target(each), bound=bound), candidate, row)
+            total = self.spent(candidate.runs(found), bound).epsilon
             if total <= epsilon and (passing is None or each > passing[0]):
                 passing = each, found
             elif total > epsilon:
@@ -190,7 +213,7 @@ class Budget:
             if total == 0.0 or math.isinf(total):
                 aim = each * (2.0 if total == 0.0 else 0.5)
             else:
-                aim = each * (1.0 - 0.4 * _TOL_ROUNDS) * epsilon / total
+                aim = each * (1.0 - 0.5 * _TOL_ROUNDS) * epsilon / total
             if passing is not None and math.isfinite(failing) and not passing[0] < aim < failing:
                 aim = math.sqrt(passing[0] * failing)
             each = max(aim, sys.float_info.min)  # a target has to be above 0
@@ -327,8 +350,10 @@ class _OneRound(Target):
 
     def reached(self, mechanism: Mechanism) -> float:
         """As amplify would report it."""
-        found = self.known[mechanism.spec] = one_round(mechanism, n=self.n, delta=self.delta, tol=self.tol)
-        return found.epsilon
+        spec = mechanism.spec  # of few figures: a search comes back to it
+        if spec not in self.known:
+            self.known[spec] = one_round(mechanism, n=self.n, delta=self.delta, tol=self.tol)
+        return self.known[spec].epsilon
 
 
 def _loosest(target: Target, candidate: Candidate, row: Unknown) -> Mechanism:

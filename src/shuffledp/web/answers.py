@@ -30,6 +30,40 @@ def guarantee_of(asked: Question) -> Guarantee:
     return amplify(asked.mechanism, n=asked.n, delta=asked.delta, dropouts=asked.dropouts)
 
 
+def total_of(asked: Question) -> float:
+    """What all rounds cost together."""
+    mechanism, n = asked.remaining()
+    return Accountant().compose(mechanism, n=n, count=asked.rounds).epsilon(delta=asked.at)
+
+
+def total(asked: Question) -> dict[str, Any]:
+    """The guarantee of one round, and that of all rounds together under ``total``.
+
+    Examples
+    --------
+    >>> found = total(Question.read({"spec": "grr:eps0=2,d=64", "n": "1e5", "delta": "1e-7", "rounds": "4"}))
+    >>> found["epsilon"] < found["total"]["epsilon"] < 4 * found["epsilon"], found["total"]["level"]
+    (True, 'very strong')
+    """
+    found = guarantee(asked)
+    return {**found, "total": in_all(total_of(asked), asked)} if asked.rounds > 1 else found
+
+
+def in_all(epsilon: float, asked: Question) -> dict[str, Any]:
+    """An eps of all rounds together, and what it means."""
+    behind = words.guess(epsilon, asked.at)
+    return json_object(
+        {
+            "rounds": asked.rounds,
+            "epsilon": epsilon,
+            "shown": round_up(epsilon),
+            "level": words.level(epsilon),
+            "guess": words.percent(behind),
+            "words": words.odds(behind, "all batches" if asked.rounds > 1 else "the whole batch"),
+        }
+    )
+
+
 def guarantee(asked: Question) -> dict[str, Any]:
     """One round: the bracket, the paragraph, the risk in words, warnings, and the lines that give the same.
 
@@ -55,6 +89,7 @@ def guarantee(asked: Question) -> dict[str, Any]:
             },
             "text": str(found),
             "risk": words.risk(found),
+            "total": in_all(found.epsilon, asked) if asked.rounds == 1 else None,
             "warnings": words.warnings(found),
             "code": {"python": lines.python(asked), "shell": lines.shell(asked)},
         }

@@ -22,13 +22,12 @@ from .addresses import ANSWERS, FILES, Line
 from .guard import Guard, refusal
 from .pool import BusyError, LongError, Pool
 
+_SCRIPTS = ("app", "asking", "charts", "collection", "fields", "mixed", "page", "panels", "programme", "ranking")
 #: What the page is made of; nothing else is ever read from disk for a request.
 _STATIC = {
     "/": ("index.html", "text/html; charset=utf-8"),
     "/style.css": ("style.css", "text/css; charset=utf-8"),
-    "/app.js": ("app.js", "text/javascript; charset=utf-8"),
-    "/charts.js": ("charts.js", "text/javascript; charset=utf-8"),
-    "/panels.js": ("panels.js", "text/javascript; charset=utf-8"),
+    **{f"/{name}.js": (f"{name}.js", "text/javascript; charset=utf-8") for name in _SCRIPTS},
     "/icon.svg": ("icon.svg", "image/svg+xml"),
 }
 _LOG = logging.getLogger("shuffledp.web")

@@ -1,4 +1,4 @@
-"""Files to take away: plan, review, certificate, and the curves and bounds as CSV."""
+"""Files to take away: plan, review, certificate, the curves and bounds as CSV, a programme and its plans."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from ..accounting.amplification import amplify
 from ..accounting.comparison import compare
 from ..errors import ParameterError
-from . import ranking
+from . import programmes, ranking
 from .curves import POINTS, curve
 from .questions import Question
 
@@ -41,10 +41,12 @@ def bounds(given: Mapping[str, str]) -> str:
 
 
 #: Name of a file -> how it is made.
-FILES: dict[str, Callable[[Mapping[str, str]], str]] = {
+FILES: dict[str, Callable[[Mapping[str, str]], str | bytes]] = {
     "plan.json": ranking.plan,
     "report.html": ranking.report,
     "certificate.json": certificate,
     "curves.csv": curves,
     "bounds.csv": bounds,
+    "programme.yaml": programmes.written,
+    "plans.zip": programmes.plans,
 }

@@ -15,8 +15,10 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-#: Longest path with its query, and all headers together.
-MOST_PATH, MOST_HEADERS = 2000, 8000
+from .addresses import most_characters
+
+#: All headers together.
+MOST_HEADERS = 8000
 #: On every response; the page has no inline script or style, and loads nothing from elsewhere.
 HEADERS = {
     "content-security-policy": (
@@ -56,8 +58,9 @@ class Guard:
     def _refused(self, scope: Scope) -> JSONResponse | None:
         headers = Headers(scope=scope)
         given = len(scope.get("raw_path") or b"") + len(scope["query_string"])
-        if given > MOST_PATH:
-            return refusal(414, f"the address must have at most {MOST_PATH:,} characters, got {given:,}; shorten it.")
+        most = most_characters(scope["path"])
+        if given > most:
+            return refusal(414, f"the address must have at most {most:,} characters, got {given:,}; shorten it.")
         if sum(len(name) + len(value) for name, value in scope["headers"]) > MOST_HEADERS:
             return refusal(431, f"the headers must have at most {MOST_HEADERS:,} characters; send fewer.")
         if scope["method"] not in ("GET", "HEAD"):

@@ -64,7 +64,7 @@ class Question:
             n=check.parse_users(given["n"]),
             delta=_rules.parse(given["delta"]),
             rounds=whole("rounds", given.get("rounds", "1"), low=1, high=MOST_ROUNDS),
-            dropouts=_share("dropouts", given.get("dropouts", "0")),
+            dropouts=share("dropouts", given.get("dropouts", "0")),
         )
         asked.at  # noqa: B018 - a rule must give a delta in (0, 1) for this n
         return asked
@@ -125,19 +125,19 @@ def whole(name: str, text: str, *, low: int, high: int) -> int:
     return check.whole(name, check.parse_number(name, text), low=low, high=high)
 
 
-def _share(name: str, text: str) -> float:
+def share(name: str, text: str, *, high: float = MOST_MISSING) -> float:
     """A share of the users, written 0.05 or 5%.
 
     Examples
     --------
-    >>> _share("dropouts", "5%"), _share("dropouts", "0.051"), _share("dropouts", "5.1 %")
+    >>> share("dropouts", "5%"), share("dropouts", "0.051"), share("dropouts", "5.1 %")
     (0.05, 0.051, 0.051)
     """
     percent = check.percent(text)
     value = check.parse_number(name, text) if percent is None else float(percent)
-    if not 0.0 <= value <= MOST_MISSING:
+    if not 0.0 <= value <= high:
         raise ParameterError(
-            f"{name} must lie between 0% and {MOST_MISSING:.0%} of the users, got {check.shown(text)}; write five "
-            "percent as 5%."
+            f"{name} must lie between 0% and {high:.0%} of the users, got {check.shown(text)}; write five percent as "
+            "5%."
         )
     return value

@@ -13,7 +13,7 @@ import numpy as np
 
 from .._support import validation as check
 from .._support.numbers import round_down, round_up
-from ..composing.accountant import Accountant
+from .._support.units import figures
 from ..errors import ImpossibleError, ParameterError
 from ..planning.recommendation import Recommendation
 from ..planning.recommending import recommend
@@ -26,7 +26,9 @@ from .questions import MOST_OPTIONS, Question
 #: Sizes that a task may have, and what the page starts those with that must be given.
 _START = {"d": 64, "dim": 64, "size": 4, "length": 8}
 _SIZES = ("d", "dim", "size", "low", "high", "norm", "length", "ways")
-_NAMES = ("task", "epsilon", "messages", "choice", *_SIZES)
+_NAMES = ("task", "epsilon", "messages", "choice", "unit", *_SIZES)
+#: The setting of a question that has none: with a target, the ranking does without it.
+_ANY = "general:eps0=1"
 #: A plan file names every option.
 _MOST_LABELS = 10_000
 
@@ -55,7 +57,14 @@ def _described(name: str) -> dict[str, Any]:
         "measure": usual.measure,
         "inputs": list(usual.inputs),
         "sizes": [{"name": key, "needed": key in needed, "start": value} for key, value in given.items()],
+        "same": [key for key, value in given.items() if _same(key, value, usual)],
+        "unit": any(f.name == "unit" for f in dataclasses.fields(cls)),
     }
+
+
+def _same(name: str, size: Any, task: Task) -> bool:
+    """Whether a mechanism for the task has this size, under the same name."""
+    return all(sizes.get(name) == size for sizes in task.inputs.values())
 
 
 def rank(given: Mapping[str, str]) -> dict[str, Any]:
@@ -68,21 +77,27 @@ def rank(given: Mapping[str, str]) -> dict[str, Any]:
     >>> found["choices"][0]["shown"]["epsilon"] <= found["target"], found["typed"]
     (True, False)
     """
-    asked = Question.read(given, more=_NAMES)
+    asked = _asked(given)
     try:
         found = _found(asked, given)
     except ImpossibleError as error:
         return {"target": None, "typed": bool(given.get("epsilon")), "choices": [], "references": [], "why": str(error)}
     ready = found.to_dict()
     for place, choice in enumerate(ready["choices"]):
-        choice["place"], parts = place, choice["spec"].partition(":")[2].split(",")
-        # whether the page could show this spec in its fields
-        choice["usable"] = choice["mechanism"] in mechanisms() and all("=" in part for part in parts)
         made = found.choices[place]
+        choice["place"], choice["runs"] = place, made.run.spec
+        choice["total"] = answers.in_all(made.epsilon, asked)
+        choice["usable"] = _shown_in_fields(made.run.spec)
         choice["shown"] = {key: round_up(getattr(made, key)) for key in ("epsilon", "local_epsilon")}
-    kept = ("task", "sizes", "measure", "statement", "choices", "references", "floor", "python", "command")
+        choice["shown"]["error"] = _figures(found, made.error)
+    for aside in (ready["floor"], *ready["references"]):
+        if aside is not None:
+            aside["shown"] = _figures(found, float(aside["error"]))
+    kept = ("task", "sizes", "unit", "statement", "choices", "references", "floor", "python", "command")
     return {
         **{key: ready[key] for key in kept},
+        "measure": found.measure,
+        "assumed": found.question.assumed,
         "target": round_down(found.epsilon),
         "typed": bool(given.get("epsilon")),
         "refused": len(ready["refused"]),
@@ -91,7 +106,8 @@ def rank(given: Mapping[str, str]) -> dict[str, Any]:
 
 def plan(given: Mapping[str, str]) -> str:
     """The plan of the setting of the page, or with ``choice`` of a place in the ranking, ready for a client."""
-    asked = Question.read(given, more=_NAMES)
+    place = _choice(given)
+    asked = Question.read(given, more=_NAMES) if place is None else _asked(given)
     task = _task(given)
     for name, size in task.sizes.items():
         if name in ("d", "dim") and np.sum(size) > _MOST_LABELS:
@@ -99,7 +115,6 @@ def plan(given: Mapping[str, str]) -> str:
                 f"{name} must be at most {_MOST_LABELS:,} for a plan from this page, got {np.sum(size):,}; write it "
                 "in Python."
             )
-    place = _choice(given)
     if place is not None:
         made = _found(asked, given).plan(place)
     else:
@@ -118,9 +133,24 @@ def report(given: Mapping[str, str]) -> str:
     """A design review of the best choice, or of another: one HTML file that loads nothing."""
     from ..planning.page import review_page
 
-    asked = Question.read(given, more=_NAMES)
+    asked = _asked(given)
     found = _found(asked, given)
     return review_page(found, found.choice(_choice(given)))
+
+
+def _figures(found: Recommendation, error: float) -> str:
+    """An error in the unit that people read, rounded up; the unit stands once, above all of them."""
+    return figures(found.question.in_units(error, found.n), 3, up=True)
+
+
+def _shown_in_fields(spec: str) -> bool:
+    """Whether the page could show what is run: all of it is in the spec."""
+    word, _, parts = spec.partition(":")
+    return word in mechanisms() and all("=" in part for part in parts.split(","))
+
+
+def _asked(given: Mapping[str, str]) -> Question:
+    return Question.read({"spec": _ANY, **given} if given.get("epsilon") else given, more=_NAMES)
 
 
 def _found(asked: Question, given: Mapping[str, str]) -> Recommendation:
@@ -143,16 +173,13 @@ def _task(given: Mapping[str, str]) -> Task:
     sizes = {name: check.parse_number(name, given[name]) for name in _SIZES if given.get(name)}
     for name in ("d", "dim", "size", "length"):
         check.in_range(name, sizes.get(name, 1), low=1, high=MOST_OPTIONS, hint="use the command line for more")
-    return task_named(given.get("task", "histogram"), sizes)
+    unit = {"unit": given["unit"]} if given.get("unit") else {}
+    return task_named(given.get("task", "histogram"), {**sizes, **unit})
 
 
 def _reached(asked: Question) -> float:
     """What the setting of the page costs over all rounds."""
-    if asked.rounds == 1:
-        found = answers.guarantee_of(asked).epsilon
-    else:
-        mechanism, n = asked.remaining()
-        found = Accountant().compose(mechanism, n=n, count=asked.rounds).epsilon(delta=asked.at)
+    found = answers.guarantee_of(asked).epsilon if asked.rounds == 1 else answers.total_of(asked)
     if not 0.0 < found < float("inf"):
         raise ImpossibleError("the setting reaches no finite eps above 0 that could be the target; type a target.")
     return found

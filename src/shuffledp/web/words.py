@@ -49,6 +49,19 @@ def percent(share: float) -> str:
     return f"{round_up(Fraction(share) * 100, 4)} %" if share < 1.0 else "100 %"
 
 
+def odds(share: float, seen: str) -> str:
+    """The risk of a guess, in a sentence.
+
+    >>> odds(0.50305, "the whole batch")
+    'Someone who thinks two values of a user equally likely, and then sees the whole batch, can guess the right one at \
+most 50.31 % of the time (a coin: 50 %).'
+    """
+    return (
+        f"Someone who thinks two values of a user equally likely, and then sees {seen}, can guess the right one at "
+        f"most {percent(share)} of the time (a coin: 50 %)."
+    )
+
+
 def risk(guarantee: Guarantee) -> dict[str, str]:
     """The risk of one user in words: behind the shuffler, and if the shuffler fails."""
     behind = guess(guarantee.epsilon, guarantee.delta)
@@ -56,10 +69,7 @@ def risk(guarantee: Guarantee) -> dict[str, str]:
     return {
         "level": level(guarantee.epsilon),
         "guess": percent(behind),
-        "words": (
-            "Someone who thinks two values of a user equally likely, and then sees the whole batch, can guess the "
-            f"right one at most {percent(behind)} of the time (a coin: 50 %)."
-        ),
+        "words": odds(behind, "the whole batch"),
         "local": (
             "If the shuffler fails, nothing protects the user."
             if math.isinf(guarantee.local_epsilon)

@@ -8,9 +8,10 @@ from typing import Any
 
 from .._support import validation as check
 from ..errors import ParameterError
-from . import answers, downloads, ranking
+from . import answers, downloads, programmes, ranking
 from .catalog import mechanisms
 from .curves import POINTS, curve
+from .mixing import mixed
 from .questions import Question, whole
 
 #: A curve that takes longer than this is answered in parts.
@@ -48,10 +49,13 @@ ANSWERS: dict[str, Answer] = {
     "/api/curves": _curves,
     "/api/mechanisms": _listed(mechanisms),
     "/api/tasks": _listed(ranking.tasks),
+    "/api/total": _asked("total"),
     "/api/compare": _asked("compare"),
     "/api/dropouts": _asked("dropouts"),
     "/api/compose": _asked("compose"),
+    "/api/mixed": mixed,
     "/api/rank": ranking.rank,
+    "/api/programme": programmes.programme,
 }
 
 
@@ -64,5 +68,6 @@ def computed(path: str, given: Mapping[str, str]) -> bytes:
     b'{"spec":"general:eps0=1"'
     """
     if path not in ANSWERS:
-        return downloads.FILES[path.removeprefix("/api/download/")](given).encode("utf-8")
+        made = downloads.FILES[path.removeprefix("/api/download/")](given)
+        return made if isinstance(made, bytes) else made.encode("utf-8")
     return json.dumps(ANSWERS[path](given), allow_nan=False, separators=(",", ":")).encode("ascii")

@@ -17,6 +17,9 @@ from queue import SimpleQueue
 
 from ..errors import ParameterError, ShuffleDPError
 
+#: One question uses one core: threads of a BLAS spend more time waiting for each other than they save on such sums.
+_ONE_CORE = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+
 
 class EndedError(Exception):
     """The process ended before it answered."""
@@ -38,7 +41,7 @@ class Worker:
                 [sys.executable, "-P", "-m", __name__],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                env={**os.environ, "PYTHONPATH": found},
+                env={**os.environ, **_ONE_CORE, "PYTHONPATH": found},
                 start_new_session=True,  # Ctrl-C is for the server
             )
         return self._process

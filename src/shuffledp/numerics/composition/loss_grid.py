@@ -191,7 +191,12 @@ def mass_error(total: float, size: int, steepest: float) -> float:
 
 def _norm(values: FloatArray) -> float:
     """The 2-norm, on one core: a BLAS would divide even short sums among threads, which wait for each other."""
-    return math.sqrt(float(np.add.reduce(values * values)))
+    return math.sqrt(_dot(values, values))
+
+
+def _dot(a: FloatArray, b: FloatArray) -> float:
+    """A scalar product on one core, summed in pairs."""
+    return float(np.add.reduce(a * b))
 
 
 @dataclass(frozen=True)
@@ -215,11 +220,11 @@ class Window:
             most = _exp(max(whole.log_mass, 0.0) + doubt)
             if self.first > -whole.reach and eps < self.first * whole.step:
                 return most  # losses between eps and the window were not evaluated
-            value = float(f @ np.maximum(law, 0.0)) * (1.0 + 1e-13) + slip
+            value = _dot(f, np.maximum(law, 0.0)) * (1.0 + 1e-13) + slip
             finite = _exp(scale + math.log(value) + doubt) if value > 0.0 else 0.0
             return min(finite + whole.infinite * most * (1.0 + 1e-12) + self.beyond, most)
         # what wraps around counts with weight max f <= 1 in the tilted law
-        value = float(f @ law) - 1e-13 * float(f @ np.abs(law)) - slip - float(f.max(initial=0.0)) * self._wrapped
+        value = _dot(f, law) - 1e-13 * _dot(f, np.abs(law)) - slip - float(f.max(initial=0.0)) * self._wrapped
         finite = _exp(scale + math.log(value) - doubt) if value > 0.0 else 0.0
         return finite + whole.infinite * _exp(whole.log_mass - self.doubt) * (1.0 - 1e-12)
 

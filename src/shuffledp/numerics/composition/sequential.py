@@ -130,11 +130,17 @@ def _ask(kinds: Sequence[Kind], eps: Sequence[FloatArray], tols: Sequence[float]
     return [out[i] for i in range(len(kinds))]
 
 
-def build(kinds: Sequence[Kind], counts: Sequence[int], log_delta: float, step: float | None = None) -> Sum:
+def build(
+    kinds: Sequence[Kind],
+    counts: Sequence[int],
+    log_delta: float,
+    step: float | None = None,
+    ladder: Ladder | None = None,
+) -> Sum:
     """The sum of all losses on a common grid, cut where that costs at most a small share of exp(log_delta)."""
     total = float(sum(counts))
     lowest = max(log_delta + math.log(_TAIL) - math.log(max(total, 1.0)), _DEEPEST)
-    pairs = [losses(curve, lowest=lowest) for curve in sample(kinds, ladder_for(len(kinds)), lowest)]
+    pairs = [losses(curve, lowest=lowest) for curve in sample(kinds, ladder or ladder_for(len(kinds)), lowest)]
     grid = choose_step(pairs, counts) if step is None else step
     widest = max((float(pair.eps[-1]) for pair in pairs if pair.eps.size), default=0.0)
     if widest > grid * _MOST_CELLS:
@@ -187,7 +193,7 @@ def refuse_tiny(delta: float, what: str = "a composition", instead: str = "a lar
         )
 
 
-def epsilon(kinds: Sequence[Kind], counts: Sequence[int], delta: float) -> float:
+def epsilon(kinds: Sequence[Kind], counts: Sequence[int], delta: float, ladder: Ladder | None = None) -> float:
     """An upper bound on the eps of the composition at delta; inf if there is no finite one."""
     most = pure_epsilon(kinds, counts)
     if most == 0.0:
@@ -195,7 +201,7 @@ def epsilon(kinds: Sequence[Kind], counts: Sequence[int], delta: float) -> float
     single = [kind for kind, count in zip(kinds, counts, strict=True) if count]
     if sum(counts) == 1 and single[0].once is not None:
         return min(single[0].once(delta), most)
-    return epsilon_of(build(kinds, counts, math.log(delta)), delta, most)
+    return epsilon_of(build(kinds, counts, math.log(delta), ladder=ladder), delta, most)
 
 
 def epsilon_of(whole: Sum, delta: float, most: float) -> float:

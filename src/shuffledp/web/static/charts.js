@@ -140,18 +140,19 @@ function reads(place, svg, rows, px, cross, options) {
   place.onblur = hide;
 }
 
-// Where an eps lies between "very strong" and "hardly any", on a logarithmic rule.
+// Where an eps lies between "very strong" and "hardly any"; every word has as much room as any other, and within its part
+// of the rule eps is on a logarithmic scale.
 export function scale(place, epsilon) {
-  const steps = [[0.001, 0.1, "very strong", 1], [0.1, 1, "strong", 2], [1, 3, "moderate", 3], [3, 10, "weak", 4], [10, 40, "hardly any", 5]];
-  const place_ = (eps) => 600 * Math.log(Math.min(40, Math.max(0.001, eps)) / 0.001) / Math.log(40 / 0.001);
+  const ends = [0.001, 0.1, 1, 3, 10, 40], wide = 120;
+  const words = ["very strong", "strong", "moderate", "weak", "hardly any"];
   const svg = node("svg", { viewBox: "0 -14 600 44" });
-  for (const [low, high, word, k] of steps) {
-    const x = place_(low), wide = place_(high) - x;
-    svg.append(node("rect", { x: x + 1, y: 0, width: wide - 2, height: 8, rx: 2, class: `zone z${k}` }));
-    svg.append(node("text", { x: x + wide / 2, y: 24, "text-anchor": "middle", class: "zone-word" }, word));
-  }
+  words.forEach((word, k) => {
+    svg.append(node("rect", { x: wide * k + 1, y: 0, width: wide - 2, height: 8, rx: 2, class: `zone z${k + 1}` }));
+    svg.append(node("text", { x: wide * (k + 0.5), y: 24, "text-anchor": "middle", class: "zone-word" }, word));
+  });
   if (epsilon !== null) {
-    const x = place_(epsilon);
+    const eps = Math.min(40, Math.max(0.001, epsilon)), k = Math.min(4, ends.findLastIndex((end) => eps >= end));
+    const x = wide * (k + Math.log(eps / ends[k]) / Math.log(ends[k + 1] / ends[k]));
     svg.append(node("path", { d: `M${x - 7} -12h14l-7 10z`, class: "needle" }));
   }
   place.replaceChildren(svg);

@@ -1,44 +1,45 @@
-// What the answers look like: each function takes an answer of the API and puts it on the page.
+// What the answers about one collection look like: each function takes an answer of the API and puts it on the page.
 
 import { curve, meter, safely, scale, short } from "/charts.js";
+import { $, el, level, number, table, together, users } from "/page.js";
 
-const $ = (id) => document.getElementById(id);
-
-export function el(name, attributes = {}, ...children) {
-  const made = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) {
-    if (key === "text") made.textContent = value;
-    else if (value === true) made.setAttribute(key, "");
-    else if (value !== false && value !== null && value !== undefined) made.setAttribute(key, value);
-  }
-  made.append(...children);
-  return made;
+// The total over all rounds.  It may be known before the rest: a ranking finds what spends the budget.
+export function headline(total, budget) {
+  const infinite = total.epsilon === "inf", eps = number(total.epsilon);
+  $("epsilon-total").textContent = infinite ? "no finite eps" : `ε ≤ ${total.shown}`;
+  level($("level"), total.level, infinite);
+  const verdict = $("verdict");
+  verdict.hidden = !(budget > 0);
+  verdict.textContent = eps <= budget ? `within the budget of ${budget}` : `above the budget of ${budget}`;
+  verdict.className = eps <= budget ? "level" : "level bad";
+  scale($("scale"), eps);
+  $("risk").textContent = together(total.words);
 }
 
-const number = (x) => (x === "inf" ? Infinity : x);
-const users = (n) => (n === 1 ? "1 user" : `${n.toLocaleString("en")} users`);
-
-// A number and its percent sign stay on one line.
-const together = (text) => text.replaceAll(" %", "\u00a0%");
-
-export function guarantee(found) {
-  const infinite = found.epsilon === "inf";
-  $("epsilon").textContent = infinite ? "no finite eps" : `ε ≤ ${found.shown.epsilon}`;
-  const level = $("level");
-  level.hidden = false;
-  level.textContent = infinite ? "no guarantee" : `${found.risk.level} protection`;
-  level.className = "level" + ({ weak: " warn", moderate: " warn", "hardly any": " bad" }[found.risk.level] || "");
-  const one = found.rounds > 1 ? "one round of " : "";
+export function guarantee(found, budget) {
+  const total = found.total, infinite = total.epsilon === "inf", several = found.rounds > 1;
+  headline(total, budget);
   const missing = found.dropouts ? `, of whom ${found.dropouts.toLocaleString("en")} may drop out` : "";
-  const least = found.shown.lower === null ? "" : ` No analysis can claim less than ${found.shown.lower}.`;
-  $("terms").textContent = `at δ = ${found.shown.delta}, for ${one}${users(found.n)}${missing}.${infinite ? "" : least}`;
-  scale($("scale"), number(found.epsilon));
-  $("risk").textContent = together(`${found.risk.words} ${found.risk.local}`);
+  const least = several || infinite || found.shown.lower === null ? "" : ` No analysis can claim less than ${found.shown.lower}.`;
+  const rounds = several ? `${found.rounds.toLocaleString("en")} rounds of ` : "";
+  $("terms").textContent = `over ${several ? "all " : "one round of "}${rounds}${users(found.n)}${missing}, at δ = ${found.shown.delta}.${least}`;
+  $("once").hidden = !several;
+  const one = found.epsilon === "inf" ? "no finite eps" : `ε ≤ ${found.shown.epsilon}`;
+  $("once").textContent = together(`One round alone: ${one}; a guess is right at most ${found.risk.guess} of the time.`);
+  $("local").textContent = together(`${found.risk.local}${several && found.local_epsilon !== "inf" ? " (Of one round.)" : ""}`);
   $("paragraph").textContent = found.text;
   $("trust").textContent = found.trust;
   $("warnings").replaceChildren(...found.warnings.map((text) => el("li", { text })));
   $("python").textContent = found.code.python;
   $("shell").textContent = found.code.shell;
+}
+
+// The error to expect, where a ranking says it of this very setting.
+export function expected(choice, assumed) {
+  $("expected").hidden = !choice;
+  if (!choice) return;
+  const said = choice.predicted.map((one) => `${one.item}: ${one.text}`).join("; ");
+  $("expected").replaceChildren(el("strong", { text: "Error to expect: " }), together(said), assumed ? el("small", { text: `for ${assumed}` }) : "");
 }
 
 export function curves(over, data, at) {
@@ -58,12 +59,6 @@ export function curves(over, data, at) {
 
 function label_of(name) {
   return { eps0: "the local budget eps0", messages: "blanket messages per user", sigma: "the noise sigma" }[name] || name || "";
-}
-
-function table(caption, heads, rows) {
-  return el("table", {}, el("caption", { text: caption }),
-    el("thead", {}, el("tr", {}, ...heads.map(([text, kind]) => el("th", { scope: "col", class: kind || false, text })))),
-    el("tbody", {}, ...rows));
 }
 
 // Why a panel shows nothing, rather than what it showed for another setting.
@@ -104,56 +99,4 @@ export function compose(found) {
   curve($("rounds-chart"), { x: found.rows.map((r) => r.rounds), epsilon: found.rows.map((r) => r.epsilon) },
     { label: "rounds", name: "rounds", current: [found.rounds, found.epsilon], height: 230, reading: $("rounds-reading"), rest, dots: true });
   $("rounds-chart").setAttribute("aria-label", "eps of all rounds together: " + found.rows.map((r) => `${r.rounds}: ${r.shown}`).join(", "));
-  const total = $("total");
-  total.classList.remove("stale");
-  total.hidden = found.rounds < 2;
-  total.textContent = found.epsilon === "inf" ? "No finite eps covers all rounds together."
-    : together(`All ${found.rounds.toLocaleString("en")} rounds together: ε ≤ ${found.shown}, ${found.level} protection; a guess is right at most ${found.guess} of the time.`);
-}
-
-const figures = (x) => (typeof x === "number" ? String(Number(x.toPrecision(3))) : x);
-
-export function ranking(found, current, use, plan) {
-  $("ranking-code").hidden = !found.choices.length;
-  if (!found.choices.length) {
-    $("ranking-note").textContent = found.error || found.why || "No mechanism meets the target.";
-    $("ranking").replaceChildren();
-    return;
-  }
-  $("ranking-python").textContent = found.python.trim();
-  $("ranking-shell").textContent = found.command;
-  const reached = found.typed ? "as typed" : "what the setting above reaches";
-  $("ranking-note").textContent = `Calibrated to eps = ${found.target} (${reached}); smallest error first. Error: ${found.measure}.`;
-  const worst = Math.max(...found.choices.map((c) => c.error)), least = Math.min(...found.choices.map((c) => c.error));
-  const share = (x) => (worst / least > 1.001 ? 0.06 + 0.94 * Math.log(x / least) / Math.log(worst / least) : 1);
-  const rows = found.choices.map((choice) => el("tr", { class: choice.mechanism === current.split(":")[0] ? "here" : false },
-    el("td", {}, choice.variant ? `${choice.mechanism} (${choice.variant})` : choice.mechanism, " ",
-      choice.on_front ? el("span", { class: "tag best", title: "no other one has both a smaller error and fewer bits", text: "best trade-off" }) : "",
-      choice.mechanism === current.split(":")[0] ? el("span", { class: "tag", text: "yours" }) : "",
-      el("small", { class: "spec", text: settings(choice.spec) })),
-    el("td", { class: "num", text: figures(choice.error), title: choice.above_floor ? `${choice.above_floor.toFixed(2)} times the floor of one message` : false }),
-    el("td", { class: "wide" }, meter(share(choice.error))),
-    el("td", { class: "num", text: figures(choice.bits) }),
-    el("td", { class: "num wide", text: figures(choice.messages) }),
-    el("td", { class: "num wide", text: choice.local_epsilon === "inf" ? "none" : figures(choice.local_epsilon) }),
-    el("td", { class: "num acts" }, ...(choice.usable ? [button(choice, use)] : []),
-      el("a", { class: "use", href: plan(choice.place), download: "shuffledp-plan.json", "data-file": "plan.json", "aria-label": `Plan of ${choice.mechanism}`, text: "Plan" }))));
-  const asides = found.references.map((r) => ({ name: `${r.model} model`, error: r.error, note: `${r.mechanism.split(":")[0]}: ${r.note}` }));
-  if (found.floor) asides.unshift({ name: "floor of one message", error: found.floor.error, note: found.floor.words });
-  const references = asides.map((r) => el("tr", { class: "aside" },
-    el("td", {}, r.name, " ", el("span", { class: "tag", text: "for comparison" }), el("small", { text: r.note })),
-    el("td", { class: "num", text: figures(r.error) }), el("td", { class: "wide" }), el("td"), el("td", { class: "wide" }), el("td", { class: "wide" }), el("td")));
-  const heads = [["mechanism"], ["error", "num"], ["", "wide"], ["bits", "num"], ["messages", "num wide"], ["local eps", "num wide"], [""]];
-  $("ranking").replaceChildren(table(found.refused ? `${found.refused} mechanisms do not fit or cannot meet the target.` : "", heads, [...rows, ...references]));
-}
-
-function button(choice, use) {
-  const made = el("button", { type: "button", class: "use", "aria-label": `Use ${choice.mechanism}`, text: "Use" });
-  made.addEventListener("click", () => use(choice.spec));
-  return made;
-}
-
-// The parameters of a calibrated setting, long decimals in four figures.
-function settings(spec) {
-  return spec.slice(spec.indexOf(":") + 1).replaceAll(",", ", ").replace(/=(\d+\.\d{4,})/g, (_, x) => `=${Number(Number(x).toPrecision(4))}`);
 }
