@@ -85,6 +85,11 @@ class CheckedPlans(Check):
         if self.rounds:
             yield from list(super()._lines())[1:]
 
+    def _left(self) -> str:
+        if self.problems and self.epsilon <= self.target_epsilon:
+            return "These plans stay within the budget, but they are not those that were calibrated."
+        return super()._left()
+
     def to_dict(self) -> dict[str, Any]:
         """As that of a check; the plans are in their files."""
         return {key: value for key, value in Check.to_dict(replace(self, read=())).items() if key != "read"}
