@@ -212,11 +212,11 @@ def test_bad_marginals(given: dict[str, Any], sentence: str) -> None:
 def test_a_limit_on_the_local_budget_is_kept() -> None:
     found = asked("histogram", d=16, local_epsilon=2.0)
     assert all(choice.local_epsilon <= 2.0 for choice in found.choices) and found.best.epsilon < 0.5
-    with pytest.raises(sdp.ImpossibleError, match="local eps"):
+    with pytest.raises(sdp.ImpossibleError, match="more than local_epsilon = 1e-30"):
         asked("histogram", d=16, local_epsilon=1e-30)
     free = sdp.recommend("histogram", n=N, d=16, epsilon=0.5, delta=1e-8, local_epsilon=2.0)
     assert {"pure-dump", "poisson-histogram"} & {
-        no.mechanism for no in free.refused if "if the shuffler fails" in no.reason
+        no.mechanism for no in free.refused if "if the shuffler fails" in no.reason.lower()
     }
 
 
